@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package controller is the contract between controllers and the runtime that drives them (package
+// runtime): a controller declares what it reads and what it owns, and the runtime wakes it when an input
+// changes, refuses any access that was not declared, and restarts it with backoff when it fails.
+package controller
+
+import (
+	"context"
+	"log/slog"
+
+	"github.com/seed-59268b81/talos/cosi/resource"
+	"github.com/seed-59268b81/talos/cosi/state"
+)
+
+// Controller is a long-running loop over its inputs. Most are written as a Reconciler or with package
+// transform; Run is for those that also watch the kernel, a file or a process.
+type Controller interface {
+	// Name is unique, domain.NameController; it is the owner of what the controller writes.
+	Name() string
+	Inputs() []Input
+	Outputs() []Output
+	// Run returns nil to finish for good; an error or a panic restarts it with backoff.
+	Run(ctx context.Context, rt Runtime, log *slog.Logger) error
+}
+
+// InputKind says which changes wake the controller and whether it may hold finalizers.
+type InputKind uint8
+
+// The input kinds; numbers are those of the dependency graph's.
+const (
+	// Weak wakes on any change.
+	Weak InputKind = iota
+	// Strong wakes on any change and lets the controller hold finalizers.
+	Strong
+	// DestroyReady wakes when a resource is tearing down and without finalizers.
+	DestroyReady
+)
+
+// Input is what a controller reads. An empty ID means the whole kind.
+type Input struct {
+	Namespace string
+	Type      string
+	ID        string
+	Kind      InputKind
+}
+
+// OutputKind says whether other controllers may write the same type.
+type OutputKind uint8
+
+// The output kinds.
+const (
+	Exclusive OutputKind = iota
+	Shared
+)
+
+// Output is a type that the controller writes, in any namespace.
+type Output struct {
+	Type string
+	Kind OutputKind
+}
+
+// Runtime is what a running controller sees. Reads need a matching input or output, writes an output,
+// finalizers a strong input; the owner of all writes is the controller.
+type Runtime interface {
+	state.Reader
+
+	// Events delivers a wake-up, coalesced, when an input changed or a reconcile was queued. The first
+	// one comes at start.
+	Events() <-chan struct{}
+	// QueueReconcile wakes the controller itself.
+	QueueReconcile()
+	// UpdateInputs replaces the inputs.
+	UpdateInputs(inputs []Input) error
+	// ResetRestartBackoff tells that the controller is healthy.
+	ResetRestartBackoff()
+
+	Create(ctx context.Context, r resource.Resource) error
+	Update(ctx context.Context, r resource.Resource) error
+	Modify(ctx context.Context, empty resource.Resource, fn func(resource.Resource) error, opts ...state.WriteOption) (resource.Resource, error)
+	Teardown(ctx context.Context, ptr resource.Pointer) (ready bool, err error)
+	Destroy(ctx context.Context, ptr resource.Pointer) error
+	AddFinalizer(ctx context.Context, ptr resource.Pointer, finalizers ...string) error
+	// RemoveFinalizer of a missing resource succeeds.
+	RemoveFinalizer(ctx context.Context, ptr resource.Pointer, finalizers ...string) error
+
+	// StartTrackingOutputs begins to note every output written.
+	StartTrackingOutputs()
+	// CleanupOutputs tears down and destroys own resources of the kinds that were not written since
+	// StartTrackingOutputs; one still held by finalizers is destroyed when they are gone (the runtime
+	// wakes the controller then).
+	CleanupOutputs(ctx context.Context, kinds ...resource.Kind) error
+}
+
+// In declares an input of S; an empty namespace means the definition's default; at most one id.
+func In[S resource.Spec](kind InputKind, namespace string, id ...string) Input {
+	k := resource.KindOf[S](namespace)
+	in := Input{Namespace: k.Namespace, Type: k.Type, Kind: kind}
+
+	if len(id) > 0 {
+		in.ID = id[0]
+	}
+
+	return in
+}
+
+// Out declares an output of S.
+func Out[S resource.Spec](kind OutputKind) Output {
+	return Output{Type: resource.DefinitionOf[S]().Type, Kind: kind}
+}

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"context"
+	"log/slog"
+
+	"github.com/seed-59268b81/talos/cosi/resource"
+)
+
+// Reconciler is the usual controller: a function that runs once for each wake-up.
+type Reconciler struct {
+	ControllerName string
+	Reads          []Input
+	Writes         []Output
+	// Cleanup names the kinds of which every resource that a reconcile did not write is destroyed.
+	Cleanup []resource.Kind
+	// Reconcile brings outputs in line with inputs. An error makes the runtime run it again after a backoff.
+	Reconcile func(ctx context.Context, rt Runtime, log *slog.Logger) error
+}
+
+// Name implements Controller.
+func (r *Reconciler) Name() string { return r.ControllerName }
+
+// Inputs implements Controller.
+func (r *Reconciler) Inputs() []Input { return r.Reads }
+
+// Outputs implements Controller.
+func (r *Reconciler) Outputs() []Output { return r.Writes }
+
+// Run implements Controller.
+func (r *Reconciler) Run(ctx context.Context, rt Runtime, log *slog.Logger) error {
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-rt.Events():
+		}
+
+		if len(r.Cleanup) > 0 {
+			rt.StartTrackingOutputs()
+		}
+
+		if err := r.Reconcile(ctx, rt, log); err != nil {
+			return err
+		}
+
+		if len(r.Cleanup) > 0 {
+			if err := rt.CleanupOutputs(ctx, r.Cleanup...); err != nil {
+				return err
+			}
+		}
+
+		rt.ResetRestartBackoff()
+	}
+}

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package resource
+
+import "reflect"
+
+// Spec is what a resource type implements on its plain struct (not on the pointer): the definition, which
+// must be the same pointer at each call.
+//
+// Optional methods are used when present: `DeepCopy() S` and `Equal(S) bool`. Without them the spec is
+// copied and compared by reflection; a struct with unexported fields (netip.Addr, time.Time) is taken for
+// an immutable value and copied by assignment.
+type Spec interface{ Definition() *Definition }
+
+// Typed is a resource whose spec is an S.
+type Typed[S Spec] struct {
+	spec *S
+	md   Metadata
+}
+
+// New returns a resource with a zero spec. An empty namespace means the definition's default one.
+func New[S Spec](namespace, id string) *Typed[S] {
+	var spec S
+
+	def := spec.Definition()
+	if namespace == "" {
+		namespace = def.DefaultNamespace
+	}
+
+	return &Typed[S]{spec: &spec, md: NewMetadata(namespace, def.Type, id)}
+}
+
+// DefinitionOf returns the definition of a spec type.
+func DefinitionOf[S Spec]() *Definition {
+	var spec S
+
+	return spec.Definition()
+}
+
+// KindOf returns the kind of S in a namespace; an empty one means the definition's default.
+func KindOf[S Spec](namespace string) Kind {
+	def := DefinitionOf[S]()
+	if namespace == "" {
+		namespace = def.DefaultNamespace
+	}
+
+	return Kind{Namespace: namespace, Type: def.Type}
+}
+
+// PointerOf returns the address of a resource of type S; an empty namespace means the default.
+func PointerOf[S Spec](namespace, id string) Pointer {
+	k := KindOf[S](namespace)
+
+	return Pointer{Namespace: k.Namespace, Type: k.Type, ID: id}
+}
+
+// Metadata implements Resource.
+func (r *Typed[S]) Metadata() *Metadata { return &r.md }
+
+// Spec implements Resource: a *S.
+func (r *Typed[S]) Spec() any { return r.spec }
+
+// TypedSpec returns the spec; read-only on a resource that came from a state.
+func (r *Typed[S]) TypedSpec() *S { return r.spec }
+
+// Definition returns the definition of the type.
+func (r *Typed[S]) Definition() *Definition { return (*r.spec).Definition() }
+
+// DeepCopy implements Resource.
+func (r *Typed[S]) DeepCopy() Resource {
+	spec := copySpec(r.spec)
+
+	return &Typed[S]{spec: spec, md: r.md.Copy()}
+}
+
+// WithMetadata implements Resource.
+func (r *Typed[S]) WithMetadata(md Metadata) Resource { return &Typed[S]{spec: r.spec, md: md} }
+
+// EqualSpec compares the spec with another resource's.
+func (r *Typed[S]) EqualSpec(other Resource) bool {
+	o, ok := other.(*Typed[S])
+	if !ok {
+		return false
+	}
+
+	if r.spec == o.spec {
+		return true
+	}
+
+	if e, ok := any(*r.spec).(interface{ Equal(S) bool }); ok {
+		return e.Equal(*o.spec)
+	}
+
+	return reflect.DeepEqual(r.spec, o.spec)
+}
+
+func copySpec[S Spec](s *S) *S {
+	var out S
+
+	if c, ok := any(*s).(interface{ DeepCopy() S }); ok {
+		out = c.DeepCopy()
+	} else {
+		out = deepCopy(reflect.ValueOf(*s)).Interface().(S) //nolint:forcetypeassert // the copy has the type of the original
+	}
+
+	return &out
+}
+
+// Equal compares two resources: metadata without times, then spec.
+func Equal(a, b Resource) bool {
+	if !a.Metadata().Equal(b.Metadata()) {
+		return false
+	}
+
+	return EqualSpec(a, b)
+}
+
+// EqualSpec compares only the specs.
+func EqualSpec(a, b Resource) bool {
+	if e, ok := a.(interface{ EqualSpec(Resource) bool }); ok {
+		return e.EqualSpec(b)
+	}
+
+	return reflect.DeepEqual(a.Spec(), b.Spec())
+}

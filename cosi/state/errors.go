@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package state
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/seed-59268b81/talos/cosi/resource"
+)
+
+// Class of an Error.
+type Class uint8
+
+// The classes; OwnerConflict and PhaseConflict are conflicts too.
+const (
+	NotFound Class = iota + 1
+	AlreadyExists
+	VersionConflict
+	PendingFinalizers
+	OwnerConflict
+	PhaseConflict
+	Unsupported
+	InvalidBookmark
+	InvalidArgument
+	AccessDenied
+)
+
+// Error of a state operation: what was attempted, on what, and why it was refused. Match it with the Is
+// functions, or with errors.As and Class.
+type Error struct {
+	Class  Class
+	Op     string
+	Ptr    resource.Pointer
+	Reason string
+}
+
+// Error implements error.
+func (e *Error) Error() string { return fmt.Sprintf("%s %s: %s", e.Op, e.Ptr, e.Reason) }
+
+// NewError returns an Error with a formatted reason.
+func NewError(class Class, op string, ptr resource.Pointer, format string, args ...any) *Error {
+	return &Error{Class: class, Op: op, Ptr: ptr, Reason: fmt.Sprintf(format, args...)}
+}
+
+// ClassOf returns the class of an error, 0 for a foreign one.
+func ClassOf(err error) Class {
+	var e *Error
+	if errors.As(err, &e) {
+		return e.Class
+	}
+
+	return 0
+}
+
+// IsNotFound tells a missing resource.
+func IsNotFound(err error) bool { return ClassOf(err) == NotFound }
+
+// IsConflict tells any conflict: existence, version, finalizers, owner, phase.
+func IsConflict(err error) bool {
+	switch ClassOf(err) { //nolint:exhaustive // the rest are no conflicts
+	case AlreadyExists, VersionConflict, PendingFinalizers, OwnerConflict, PhaseConflict:
+		return true
+	default:
+		return false
+	}
+}
+
+// IsOwnerConflict tells a write by someone who is not the owner.
+func IsOwnerConflict(err error) bool { return ClassOf(err) == OwnerConflict }
+
+// IsPhaseConflict tells a write to a resource in another phase.
+func IsPhaseConflict(err error) bool { return ClassOf(err) == PhaseConflict }
+
+// IsInvalidBookmark tells a bookmark that is foreign, malformed or expired.
+func IsInvalidBookmark(err error) bool { return ClassOf(err) == InvalidBookmark }

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package state
+
+import "github.com/seed-59268b81/talos/cosi/resource"
+
+// EventType numbers are those of the wire.
+type EventType uint8
+
+// The event types.
+const (
+	Created EventType = iota
+	Updated
+	Destroyed
+	Bootstrapped
+	Errored
+	Noop
+)
+
+// Event of a watch. Resources in it are immutable.
+type Event struct {
+	Resource resource.Resource
+	// Old is the version before; only of Updated.
+	Old resource.Resource
+	// Error is why the watch ended; only of Errored.
+	Error    error
+	Bookmark Bookmark
+	Type     EventType
+}
+
+// Bookmark is an opaque position in the history of a kind.
+type Bookmark []byte

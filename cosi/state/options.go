@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package state
+
+import (
+	"regexp"
+
+	"github.com/seed-59268b81/talos/cosi/resource"
+)
+
+// GetOptions of a Get.
+type GetOptions struct{}
+
+// GetOption sets one of GetOptions.
+type GetOption func(*GetOptions)
+
+// ListOptions of a List: several label queries combine with OR, the terms of one with AND.
+type ListOptions struct {
+	LabelQueries []resource.LabelQuery
+	IDQuery      *regexp.Regexp
+}
+
+// ListOption sets one of ListOptions.
+type ListOption func(*ListOptions)
+
+// WithLabelQuery adds one OR branch.
+func WithLabelQuery(terms ...resource.LabelTerm) ListOption {
+	return func(o *ListOptions) { o.LabelQueries = append(o.LabelQueries, resource.LabelQuery{Terms: terms}) }
+}
+
+// WithIDQuery matches the id, unanchored.
+func WithIDQuery(re *regexp.Regexp) ListOption { return func(o *ListOptions) { o.IDQuery = re } }
+
+// WriteOptions of a create, update, modify, teardown or destroy.
+type WriteOptions struct {
+	Owner string
+	// ExpectedPhase of the stored resource; nil accepts any. Default: running.
+	ExpectedPhase *resource.Phase
+}
+
+// WriteOption sets one of WriteOptions.
+type WriteOption func(*WriteOptions)
+
+// WithOwner acts as the owner.
+func WithOwner(owner string) WriteOption { return func(o *WriteOptions) { o.Owner = owner } }
+
+// WithExpectedPhase demands a phase of the stored resource.
+func WithExpectedPhase(p resource.Phase) WriteOption {
+	return func(o *WriteOptions) { o.ExpectedPhase = &p }
+}
+
+// WithAnyPhase accepts any phase of the stored resource.
+func WithAnyPhase() WriteOption { return func(o *WriteOptions) { o.ExpectedPhase = nil } }
+
+// NewWriteOptions applies options to the defaults.
+func NewWriteOptions(opts ...WriteOption) WriteOptions {
+	running := resource.PhaseRunning
+	o := WriteOptions{ExpectedPhase: &running}
+
+	for _, opt := range opts {
+		opt(&o)
+	}
+
+	return o
+}
+
+// WatchOptions of the watch of one resource.
+type WatchOptions struct {
+	TailEvents        int
+	StartFromBookmark Bookmark
+}
+
+// WatchOption sets one of WatchOptions.
+type WatchOption func(*WatchOptions)
+
+// WithTailEvents replays the last n events instead of the current version.
+func WithTailEvents(n int) WatchOption { return func(o *WatchOptions) { o.TailEvents = n } }
+
+// WithStartFromBookmark resumes strictly after the bookmark.
+func WithStartFromBookmark(b Bookmark) WatchOption {
+	return func(o *WatchOptions) { o.StartFromBookmark = b }
+}
+
+// WatchKindOptions of the watch of a kind.
+type WatchKindOptions struct {
+	BootstrapContents bool
+	BootstrapBookmark bool
+	TailEvents        int
+	StartFromBookmark Bookmark
+	LabelQueries      []resource.LabelQuery
+	IDQuery           *regexp.Regexp
+	// Strict ends the watch with an Errored event when the reader falls behind the history, instead of
+	// compacting to the latest state of each resource.
+	Strict bool
+}
+
+// WatchKindOption sets one of WatchKindOptions.
+type WatchKindOption func(*WatchKindOptions)
+
+// WithBootstrapContents sends the present contents as Created events, then Bootstrapped.
+func WithBootstrapContents() WatchKindOption {
+	return func(o *WatchKindOptions) { o.BootstrapContents = true }
+}
+
+// WithBootstrapBookmark sends one Noop event with a bookmark before the live events.
+func WithBootstrapBookmark() WatchKindOption {
+	return func(o *WatchKindOptions) { o.BootstrapBookmark = true }
+}
+
+// WithKindTailEvents replays the last n events of the kind.
+func WithKindTailEvents(n int) WatchKindOption { return func(o *WatchKindOptions) { o.TailEvents = n } }
+
+// WithKindStartFromBookmark resumes strictly after the bookmark.
+func WithKindStartFromBookmark(b Bookmark) WatchKindOption {
+	return func(o *WatchKindOptions) { o.StartFromBookmark = b }
+}
+
+// WithKindLabelQuery adds one OR branch to the watch's filter.
+func WithKindLabelQuery(terms ...resource.LabelTerm) WatchKindOption {
+	return func(o *WatchKindOptions) {
+		o.LabelQueries = append(o.LabelQueries, resource.LabelQuery{Terms: terms})
+	}
+}
+
+// WithKindIDQuery filters the watch by id, unanchored.
+func WithKindIDQuery(re *regexp.Regexp) WatchKindOption {
+	return func(o *WatchKindOptions) { o.IDQuery = re }
+}
+
+// WithStrict ends the watch on overrun; see WatchKindOptions.Strict.
+func WithStrict() WatchKindOption { return func(o *WatchKindOptions) { o.Strict = true } }

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package typed reads and writes resources by their spec type, so that controllers stay short. It works
+// on a state and on a controller's runtime alike. An empty namespace means the definition's default.
+package typed
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/seed-59268b81/talos/cosi/resource"
+	"github.com/seed-59268b81/talos/cosi/state"
+)
+
+// Modifier is the part of a state or a controller runtime that Modify needs.
+type Modifier interface {
+	Modify(ctx context.Context, empty resource.Resource, fn func(resource.Resource) error, opts ...state.WriteOption) (resource.Resource, error)
+}
+
+// Get returns a resource, or a NotFound error.
+func Get[S resource.Spec](ctx context.Context, r state.Reader, namespace, id string) (*resource.Typed[S], error) {
+	res, err := r.Get(ctx, resource.PointerOf[S](namespace, id))
+	if err != nil {
+		return nil, err
+	}
+
+	return As[S](res)
+}
+
+// Find is Get, with nil for a missing resource.
+func Find[S resource.Spec](ctx context.Context, r state.Reader, namespace, id string) (*resource.Typed[S], error) {
+	res, err := Get[S](ctx, r, namespace, id)
+	if state.IsNotFound(err) {
+		return nil, nil //nolint:nilnil // absence is an answer
+	}
+
+	return res, err
+}
+
+// List returns all resources of a kind, sorted by id.
+func List[S resource.Spec](ctx context.Context, r state.Reader, namespace string, opts ...state.ListOption) ([]*resource.Typed[S], error) {
+	items, err := r.List(ctx, resource.KindOf[S](namespace), opts...)
+	if err != nil {
+		return nil, err
+	}
+
+	out := make([]*resource.Typed[S], 0, len(items))
+
+	for _, item := range items {
+		t, err := As[S](item)
+		if err != nil {
+			return nil, err
+		}
+
+		out = append(out, t)
+	}
+
+	return out, nil
+}
+
+// Modify creates or updates the resource by changing its spec.
+func Modify[S resource.Spec](ctx context.Context, w Modifier, namespace, id string, fn func(*S) error, opts ...state.WriteOption) error {
+	return ModifyResource(ctx, w, namespace, id, func(r *resource.Typed[S]) error { return fn(r.TypedSpec()) }, opts...)
+}
+
+// Set creates or updates the resource with the given spec.
+func Set[S resource.Spec](ctx context.Context, w Modifier, namespace, id string, spec S, opts ...state.WriteOption) error {
+	return Modify(ctx, w, namespace, id, func(s *S) error {
+		*s = spec
+
+		return nil
+	}, opts...)
+}
+
+// ModifyResource is Modify for changes of metadata too.
+func ModifyResource[S resource.Spec](ctx context.Context, w Modifier, namespace, id string, fn func(*resource.Typed[S]) error, opts ...state.WriteOption) error {
+	_, err := w.Modify(ctx, resource.New[S](namespace, id), func(r resource.Resource) error {
+		t, err := As[S](r)
+		if err != nil {
+			return err
+		}
+
+		return fn(t)
+	}, opts...)
+
+	return err
+}
+
+// As converts a resource to its type.
+func As[S resource.Spec](r resource.Resource) (*resource.Typed[S], error) {
+	t, ok := r.(*resource.Typed[S])
+	if !ok {
+		return nil, fmt.Errorf("resource %s is a %T, expected spec %T", r.Metadata(), r, *new(S))
+	}
+
+	return t, nil
+}

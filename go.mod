@@ -1,0 +1,3 @@
+module github.com/seed-59268b81/talos
+
+go 1.26
