@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package cgroup_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/seed-59268b81/talos/sys/cgroup"
+)
+
+// A folder stands for the mount: it has the files that the kernel would show.
+func TestCreate(t *testing.T) {
+	root := t.TempDir()
+
+	for path, content := range map[string]string{
+		"cgroup.controllers":        "cpu memory pids misc",
+		"system/cgroup.controllers": "cpu memory",
+		"system/apid/memory.max":    "max",
+		"system/apid/cpu.weight":    "100",
+	} {
+		if err := os.MkdirAll(filepath.Dir(filepath.Join(root, path)), 0o755); err != nil {
+			t.Fatal(err)
+		}
+
+		if err := os.WriteFile(filepath.Join(root, path), []byte(content), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	if err := (cgroup.Tree{Root: root}).Create(cgroup.System, cgroup.Apid); err != nil {
+		t.Fatal(err)
+	}
+
+	for path, want := range map[string]string{
+		"cgroup.subtree_control":        "+cpu +memory +pids",
+		"system/cgroup.subtree_control": "+cpu +memory",
+		"system/apid/memory.max":        "134217728",
+		"system/apid/cpu.weight":        "39",
+	} {
+		got, err := os.ReadFile(filepath.Join(root, path))
+		if err != nil || string(got) != want {
+			t.Errorf("%s: got %q (%v), want %q", path, got, err, want)
+		}
+	}
+
+	err := (cgroup.Tree{Root: t.TempDir()}).Create(cgroup.System)
+	if err == nil || !strings.Contains(err.Error(), "cgroup.controllers") {
+		t.Errorf("no cgroup2 mount: got %v, want an error naming cgroup.controllers", err)
+	}
+}

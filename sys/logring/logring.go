@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package logring holds the logs of services in memory: one bounded ring of lines each. A reader gets the last
+// lines and then, if it follows, each new one; a reader that is slower than the writer skips what has been
+// overwritten and is told how much, so that a service never waits for whoever reads its log.
+package logring
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+)
+
+// DefaultBytes that one log keeps.
+const DefaultBytes = 1 << 20
+
+// Logs are the logs of a machine, by the service's id. The zero value is not usable; see New.
+type Logs struct {
+	size int
+
+	mu   sync.Mutex
+	logs map[string]*ring
+}
+
+// New returns logs of size bytes each.
+func New(size int) *Logs { return &Logs{size: size, logs: map[string]*ring{}} }
+
+type ring struct {
+	mu      sync.Mutex
+	lines   [][]byte
+	first   uint64 // number of lines[0]
+	bytes   int
+	changed chan struct{}
+}
+
+// Append adds a line to a log; the line is copied.
+func (l *Logs) Append(id string, line []byte) { l.ring(id, true).append(bytes.Clone(line), l.size) }
+
+// IDs of the logs that exist, sorted.
+func (l *Logs) IDs() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+
+	ids := make([]string, 0, len(l.logs))
+	for id := range l.logs {
+		ids = append(ids, id)
+	}
+
+	slices.Sort(ids)
+
+	return ids
+}
+
+func (l *Logs) ring(id string, create bool) *ring {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+
+	r := l.logs[id]
+	if r == nil && create {
+		r = &ring{changed: make(chan struct{})}
+		l.logs[id] = r
+	}
+
+	return r
+}
+
+func (r *ring) append(line []byte, size int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+
+	r.lines = append(r.lines, line)
+	r.bytes += len(line) + 1
+
+	drop := 0
+	for r.bytes > size && drop < len(r.lines)-1 {
+		r.bytes -= len(r.lines[drop]) + 1
+		r.lines[drop] = nil
+		drop++
+	}
+
+	r.lines = r.lines[drop:]
+	r.first += uint64(drop)
+
+	close(r.changed)
+	r.changed = make(chan struct{})
+}
+
+// from returns the lines from number n on, the number that follows them, and a channel closed when there are more.
+func (r *ring) from(n uint64) (lines [][]byte, skipped, next uint64, more <-chan struct{}) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+
+	if n < r.first {
+		skipped = r.first - n
+		n = r.first
+	}
+
+	lines = slices.Clone(r.lines[n-r.first:])
+
+	return lines, skipped, r.first + uint64(len(r.lines)), r.changed
+}
+
+func (r *ring) start(tail int) uint64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+
+	if tail < 0 || tail >= len(r.lines) {
+		return r.first
+	}
+
+	return r.first + uint64(len(r.lines)-tail)
+}
+
+// Has tells whether a log exists.
+func (l *Logs) Has(id string) bool { return l.ring(id, false) != nil }
+
+// Read sends the last tail lines of a log (all when negative) to fn in chunks, each line with its newline, and goes
+// on with new ones while follow is set. It returns when there is nothing more, when ctx is done (without an error)
+// or with fn's error. The log must exist, see Has.
+func (l *Logs) Read(ctx context.Context, id string, tail int, follow bool, fn func([]byte) error) error {
+	r := l.ring(id, false)
+	if r == nil {
+		return fmt.Errorf("read log %q: there is no such log", id)
+	}
+
+	next := r.start(tail)
+
+	for {
+		lines, skipped, n, more := r.from(next)
+		next = n
+
+		if skipped > 0 {
+			lines = append([][]byte{fmt.Appendf(nil, "… %d lines were overwritten before they could be read", skipped)}, lines...)
+		}
+
+		if err := sendChunks(lines, fn); err != nil {
+			return err
+		}
+
+		if !follow {
+			return nil
+		}
+
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-more:
+		}
+	}
+}
+
+// chunk is about how much is sent at once.
+const chunk = 32 * 1024
+
+func sendChunks(lines [][]byte, fn func([]byte) error) error {
+	var buf []byte
+
+	for i, line := range lines {
+		buf = append(append(buf, line...), '\n')
+
+		if len(buf) < chunk && i < len(lines)-1 {
+			continue
+		}
+
+		if err := fn(buf); err != nil {
+			return err
+		}
+
+		buf = nil
+	}
+
+	return nil
+}

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package supervisor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strconv"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Process is a runner that executes a program. It is killed with its whole cgroup when it does not end in time.
+type Process struct {
+	// Argv is the program and its arguments; Path, if set, is the file to execute instead of Argv[0].
+	Path string
+	Argv []string
+	// Env is the whole environment, KEY=value.
+	Env []string
+	// UID and GID to run as.
+	UID, GID uint32
+	// Cgroup is the path below the cgroup2 mount to run in, made by the caller (package cgroup); empty: machined's own.
+	Cgroup string
+	// OOMScoreAdj from -1000 to 1000.
+	OOMScoreAdj int
+	// Stdin, if set, is given to the process as a file.
+	Stdin *os.File
+	// StopSignal defaults to SIGTERM; StopTimeout before SIGKILL to 10 s.
+	StopSignal  syscall.Signal
+	StopTimeout time.Duration
+}
+
+// cgroupMount is where cgroup2 is mounted.
+const cgroupMount = "/sys/fs/cgroup"
+
+// Run implements Runner.
+func (p *Process) Run(ctx context.Context, run Run) error {
+	path := p.Path
+	if path == "" {
+		path = p.Argv[0]
+	}
+
+	cmd := &exec.Cmd{Path: path, Args: p.Argv, Env: p.Env, Stdout: run.Log, Stderr: run.Log, Dir: "/"}
+	if p.Stdin != nil {
+		cmd.Stdin = p.Stdin
+	}
+
+	cmd.SysProcAttr = &syscall.SysProcAttr{
+		Setsid:     true,
+		Credential: &syscall.Credential{Uid: p.UID, Gid: p.GID},
+	}
+	// Children of the service may keep the output pipe open after it has ended.
+	cmd.WaitDelay = 2 * time.Second
+
+	if p.Cgroup != "" {
+		dir, err := os.Open(cgroupMount + "/" + p.Cgroup)
+		if err != nil {
+			return fmt.Errorf("process %s: open cgroup: %w", path, err)
+		}
+		defer dir.Close() //nolint:errcheck
+
+		cmd.SysProcAttr.UseCgroupFD = true
+		cmd.SysProcAttr.CgroupFD = int(dir.Fd())
+	}
+
+	if err := cmd.Start(); err != nil {
+		return fmt.Errorf("process %s: start: %w", path, err)
+	}
+
+	pid := cmd.Process.Pid
+
+	if p.OOMScoreAdj != 0 {
+		err := os.WriteFile(fmt.Sprintf("/proc/%d/oom_score_adj", pid), []byte(strconv.Itoa(p.OOMScoreAdj)), 0)
+		if err != nil && !errors.Is(err, os.ErrNotExist) {
+			fmt.Fprintf(run.Log, "supervisor: set oom_score_adj: %v\n", err)
+		}
+	}
+
+	run.Started(pid)
+
+	exited := make(chan error, 1)
+	go func() { exited <- cmd.Wait() }()
+
+	select {
+	case err := <-exited:
+		return describeExit(path, err)
+	case <-ctx.Done():
+	}
+
+	signal := p.StopSignal
+	if signal == 0 {
+		signal = unix.SIGTERM
+	}
+
+	timeout := p.StopTimeout
+	if timeout == 0 {
+		timeout = 10 * time.Second
+	}
+
+	_ = cmd.Process.Signal(signal) //nolint:errcheck // it may have ended by itself
+
+	select {
+	case <-exited:
+	case <-time.After(timeout):
+		_ = unix.Kill(-pid, unix.SIGKILL) //nolint:errcheck // the session's process group
+		<-exited
+	}
+
+	return nil
+}
+
+func describeExit(path string, err error) error {
+	if err == nil {
+		return nil
+	}
+
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		return fmt.Errorf("process %s: %s", path, exit.ProcessState)
+	}
+
+	return fmt.Errorf("process %s: %w", path, err)
+}

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package supervisor
+
+import (
+	"context"
+	"io"
+	"time"
+)
+
+// Runner runs a service once: it returns when the service has ended by itself, or, after ctx is done, when it has
+// been stopped (gracefully first, then by force). It must not return before everything that it started is gone.
+type Runner interface {
+	Run(ctx context.Context, run Run) error
+}
+
+// Run is what a runner gets for one run.
+type Run struct {
+	// ID of the service.
+	ID string
+	// Log takes the output of the service, by lines.
+	Log io.Writer
+	// Started tells that it runs, with its process id (0 for a function). Called once, before health checks begin.
+	Started func(pid int)
+	// Preparing notes what is done before the start: pulling an image, waiting for a file.
+	Preparing func(message string)
+}
+
+// Func is a runner in process.
+type Func func(ctx context.Context, run Run) error
+
+// Run implements Runner.
+func (f Func) Run(ctx context.Context, run Run) error {
+	run.Started(0)
+
+	return f(ctx, run)
+}
+
+// Health is how the health of a running service is checked.
+type Health struct {
+	Check func(ctx context.Context) error
+	// InitialDelay before the first check (1 s when zero), Period between checks (5 s), Timeout of one (500 ms).
+	InitialDelay, Period, Timeout time.Duration
+}
+
+func (h Health) withDefaults() Health {
+	if h.InitialDelay == 0 {
+		h.InitialDelay = time.Second
+	}
+
+	if h.Period == 0 {
+		h.Period = 5 * time.Second
+	}
+
+	if h.Timeout == 0 {
+		h.Timeout = 500 * time.Millisecond
+	}
+
+	return h
+}

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package supervisor
+
+import "time"
+
+// State of a service; the names are those that users know.
+type State string
+
+// The states.
+const (
+	StateInitialized State = "Initialized"
+	StatePreparing   State = "Preparing"
+	StateWaiting     State = "Waiting"
+	StateStarting    State = "Starting"
+	StateRunning     State = "Running"
+	StateStopping    State = "Stopping"
+	StateFinished    State = "Finished"
+	StateFailed      State = "Failed"
+	StateSkipped     State = "Skipped"
+)
+
+// Event is one entry of a service's history.
+type Event struct {
+	Time    time.Time
+	State   State
+	Message string
+}
+
+// HealthStatus of a service.
+type HealthStatus struct {
+	Known       bool
+	Healthy     bool
+	LastMessage string
+	LastChange  time.Time
+}
+
+// Status is what a service is doing; a value.
+type Status struct {
+	ID     string
+	State  State
+	PID    int
+	Health HealthStatus
+	// HasHealth tells whether the service has a health check.
+	HasHealth bool
+	// Events, oldest first, bounded.
+	Events []Event
+	// Control as the service allows it.
+	Control Control
+}
+
+// Up means running and, if there is a health check, healthy.
+func (s Status) Up() bool {
+	return s.State == StateRunning && (!s.HasHealth || s.Health.Known && s.Health.Healthy)
+}

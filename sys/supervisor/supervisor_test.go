@@ -1,0 +1,308 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package supervisor_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/seed-59268b81/talos/sys/supervisor"
+)
+
+type memoryLog struct {
+	mu    sync.Mutex
+	lines map[string][]string
+}
+
+func (l *memoryLog) Append(id string, line []byte) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+
+	if l.lines == nil {
+		l.lines = map[string][]string{}
+	}
+
+	l.lines[id] = append(l.lines[id], string(line))
+}
+
+func (l *memoryLog) read(id string) []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+
+	return slices.Clone(l.lines[id])
+}
+
+func newSupervisor(ctx context.Context, log *memoryLog) *supervisor.Supervisor {
+	return supervisor.New(ctx, slog.New(slog.NewTextHandler(io.Discard, nil)), log, nil)
+}
+
+// blocker runs until it is stopped and counts its starts.
+func blocker(starts *[]string, mu *sync.Mutex, name string) supervisor.Func {
+	return func(ctx context.Context, _ supervisor.Run) error {
+		mu.Lock()
+		*starts = append(*starts, name)
+		mu.Unlock()
+		<-ctx.Done()
+
+		return nil
+	}
+}
+
+func state(s *supervisor.Supervisor, id string) supervisor.State {
+	st, _ := s.Status(id)
+
+	return st.State
+}
+
+func TestDependentWaitsForHealth(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		s := newSupervisor(ctx, &memoryLog{})
+
+		var (
+			mu      sync.Mutex
+			starts  []string
+			healthy bool
+		)
+
+		check := func(context.Context) error {
+			mu.Lock()
+			defer mu.Unlock()
+
+			if !healthy {
+				return errors.New("not yet")
+			}
+
+			return nil
+		}
+
+		for _, svc := range []supervisor.Service{
+			{ID: "kubelet", Runner: blocker(&starts, &mu, "kubelet"), DependsOn: []string{"containerd"}},
+			{ID: "containerd", Runner: blocker(&starts, &mu, "containerd"), Health: &supervisor.Health{Check: check}},
+		} {
+			if err := s.Apply(svc); err != nil {
+				t.Fatal(err)
+			}
+		}
+
+		time.Sleep(10 * time.Second)
+
+		if got, want := state(s, "kubelet"), supervisor.StateWaiting; got != want {
+			t.Fatalf("kubelet before containerd is healthy: got %s, want %s", got, want)
+		}
+
+		mu.Lock()
+		healthy = true
+		mu.Unlock()
+		time.Sleep(10 * time.Second)
+
+		if got, want := state(s, "kubelet"), supervisor.StateRunning; got != want {
+			t.Fatalf("kubelet after containerd is healthy: got %s, want %s", got, want)
+		}
+
+		mu.Lock()
+		if want := []string{"containerd", "kubelet"}; !slices.Equal(starts, want) {
+			t.Errorf("starts: got %v, want %v", starts, want)
+		}
+		mu.Unlock()
+		cancel()
+		synctest.Wait()
+	})
+}
+
+func TestRestartsAfterFailureAndPanic(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		log := &memoryLog{}
+		s := newSupervisor(ctx, log)
+		runs := 0
+
+		err := s.Apply(supervisor.Service{ID: "etcd", Runner: supervisor.Func(func(ctx context.Context, run supervisor.Run) error {
+			runs++
+
+			switch runs {
+			case 1:
+				_, _ = io.WriteString(run.Log, "first\nunfinished")
+
+				return errors.New("disk is slow")
+			case 2:
+				panic("boom")
+			}
+
+			<-ctx.Done()
+
+			return nil
+		})})
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		time.Sleep(time.Second)
+
+		if got := state(s, "etcd"); got != supervisor.StateFailed {
+			t.Fatalf("after an error: got %s", got)
+		}
+
+		time.Sleep(10 * time.Second)
+
+		synctest.Wait()
+
+		if got := state(s, "etcd"); got != supervisor.StateRunning || runs != 3 {
+			t.Fatalf("after a panic: got %s, %d runs, want Running, 3", got, runs)
+		}
+
+		if got, want := log.read("etcd"), []string{"first", "unfinished"}; !slices.Equal(got, want) {
+			t.Errorf("log: got %q, want %q", got, want)
+		}
+
+		cancel()
+		synctest.Wait()
+	})
+}
+
+func TestFingerprint(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		s := newSupervisor(ctx, &memoryLog{})
+
+		var (
+			mu     sync.Mutex
+			starts []string
+		)
+
+		apply := func(fingerprint, name string) {
+			if err := s.Apply(supervisor.Service{ID: "apid", Fingerprint: fingerprint, Runner: blocker(&starts, &mu, name)}); err != nil {
+				t.Fatal(err)
+			}
+
+			time.Sleep(time.Second)
+		}
+
+		apply("1", "a")
+		apply("1", "a-again")
+		apply("2", "b")
+
+		mu.Lock()
+		if want := []string{"a", "b"}; !slices.Equal(starts, want) {
+			t.Errorf("starts: got %v, want %v", starts, want)
+		}
+		mu.Unlock()
+		cancel()
+		synctest.Wait()
+	})
+}
+
+func TestShutdownStopsDependentsFirst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSupervisor(t.Context(), &memoryLog{})
+
+		var (
+			mu    sync.Mutex
+			order []string
+		)
+
+		stopper := func(name string) supervisor.Func {
+			return func(ctx context.Context, _ supervisor.Run) error {
+				<-ctx.Done()
+				time.Sleep(time.Second)
+				mu.Lock()
+				order = append(order, name)
+				mu.Unlock()
+
+				return nil
+			}
+		}
+
+		for id, deps := range map[string][]string{"containerd": nil, "etcd": {"containerd"}, "kubelet": {"containerd", "etcd"}} {
+			if err := s.Apply(supervisor.Service{ID: id, Runner: stopper(id), DependsOn: deps}); err != nil {
+				t.Fatal(err)
+			}
+		}
+
+		time.Sleep(time.Second)
+
+		if err := s.Shutdown(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+
+		if want := []string{"kubelet", "etcd", "containerd"}; !slices.Equal(order, want) {
+			t.Errorf("order of ends: got %v, want %v", order, want)
+		}
+
+		if err := s.Apply(supervisor.Service{ID: "new", Runner: stopper("new")}); !errors.Is(err, supervisor.ErrClosed) {
+			t.Errorf("apply after shutdown: got %v, want %v", err, supervisor.ErrClosed)
+		}
+	})
+}
+
+func TestControl(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		s := newSupervisor(ctx, &memoryLog{})
+
+		var (
+			mu     sync.Mutex
+			starts []string
+		)
+
+		for id, control := range map[string]supervisor.Control{"kubelet": supervisor.CanRestart, "etcd": 0} {
+			if err := s.Apply(supervisor.Service{ID: id, Control: control, Runner: blocker(&starts, &mu, id)}); err != nil {
+				t.Fatal(err)
+			}
+		}
+
+		synctest.Wait()
+
+		for _, tt := range []struct {
+			id   string
+			want error
+		}{{"kubelet", nil}, {"etcd", supervisor.ErrNotAllowed}, {"nobody", supervisor.ErrUnknown}} {
+			if err := s.Restart(ctx, tt.id); !errors.Is(err, tt.want) {
+				t.Errorf("restart %s: got %v, want %v", tt.id, err, tt.want)
+			}
+		}
+
+		cancel()
+		synctest.Wait()
+	})
+}
+
+func TestProcess(t *testing.T) {
+	log := &memoryLog{}
+	s := newSupervisor(t.Context(), log)
+
+	err := s.Apply(supervisor.Service{ID: "sleep", Runner: &supervisor.Process{Path: "/bin/sh", Argv: []string{"sh", "-c", "echo hello; sleep 100"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	if err := s.WaitUp(t.Context(), "sleep"); err != nil {
+		t.Fatal(err)
+	}
+
+	for deadline := time.Now().Add(10 * time.Second); len(log.read("sleep")) == 0 && time.Now().Before(deadline); {
+		time.Sleep(time.Millisecond)
+	}
+
+	if st, _ := s.Status("sleep"); st.PID == 0 {
+		t.Errorf("a running process has a PID, got %+v", st)
+	}
+
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+
+	if err := s.Remove(ctx, "sleep"); err != nil {
+		t.Fatal(err)
+	}
+
+	if got := log.read("sleep"); len(got) == 0 || got[0] != "hello" {
+		t.Errorf("log: got %q", got)
+	}
+}
