@@ -246,7 +246,7 @@ func (s *Supervisor) WaitUp(ctx context.Context, id string) error {
 
 func (s *Supervisor) wait(ctx context.Context, done func() bool) error {
 	for {
-		changed := s.changes()
+		changed := s.Changes()
 
 		if done() {
 			return nil
@@ -314,8 +314,8 @@ func dependedOn(u *unit, units []*unit) bool {
 	return false
 }
 
-// changes returns a channel that is closed at the next change of any status.
-func (s *Supervisor) changes() <-chan struct{} {
+// Changes returns a channel that is closed at the next change of any status.
+func (s *Supervisor) Changes() <-chan struct{} {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 

@@ -190,7 +190,7 @@ func (u *unit) waitForDependencies(ctx context.Context, svc Service) bool {
 	var last string
 
 	for {
-		changed := u.sup.changes()
+		changed := u.sup.Changes()
 
 		var missing []string
 

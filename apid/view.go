@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package apid
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+)
+
+// View is what apid knows at one moment; a value that is replaced as a whole.
+type View struct {
+	// Listen address, host:port.
+	Listen string
+	// Server certificate, and the client certificate to call other nodes with (nil on a worker).
+	Server *tls.Certificate
+	Client *tls.Certificate
+	// CAs that clients' and other nodes' certificates must be signed by.
+	CAs *x509.CertPool
+	// Open is maintenance mode: callers need no certificate and are readers.
+	Open bool
+	// NoRouting refuses calls to other nodes.
+	NoRouting bool
+	// Addresses and Hostnames that are this node.
+	Addresses []netip.Addr
+	Hostnames []string
+}
+
+// errNotReady is the state before the first certificate.
+var errNotReady = errors.New("apid has no certificate yet")
+
+// Local tells whether a target is this node.
+func (v *View) Local(target string) bool {
+	if addr, err := netip.ParseAddr(strings.Trim(target, "[]")); err == nil {
+		return addr.IsLoopback() || slices.Contains(v.Addresses, addr.Unmap())
+	}
+
+	return slices.ContainsFunc(v.Hostnames, func(name string) bool { return strings.EqualFold(name, target) })
+}
+
+// TLS returns the server's configuration for one connection.
+func (v *View) TLS() (*tls.Config, error) {
+	if v == nil || v.Server == nil {
+		return nil, errNotReady
+	}
+
+	cfg := &tls.Config{
+		MinVersion:   tls.VersionTLS13,
+		Certificates: []tls.Certificate{*v.Server},
+		NextProtos:   []string{"h2"},
+		ClientAuth:   tls.RequireAndVerifyClientCert,
+		ClientCAs:    v.CAs,
+	}
+
+	if v.Open {
+		cfg.ClientAuth = tls.NoClientCert
+		cfg.ClientCAs = nil
+
+		return cfg, nil
+	}
+
+	cfg.VerifyPeerCertificate = func(_ [][]byte, chains [][]*x509.Certificate) error {
+		leaf := chains[0][0]
+		if len(leaf.ExtKeyUsage) != 1 || leaf.ExtKeyUsage[0] != x509.ExtKeyUsageClientAuth {
+			return fmt.Errorf("client certificate %q: its extended key usage must be exactly client authentication", leaf.Subject)
+		}
+
+		return nil
+	}
+
+	return cfg, nil
+}

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package events is the machine's history for those who watch it over the API: a bounded ring of messages with
+// sortable ids. A reader starts from the past (so many events, so much time, after an id) and goes on with the
+// present; one that is slower than the ring is told so and ends, since a hole in a history is worse than its end.
+package events
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/rs/xid"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/anypb"
+
+	"github.com/seed-59268b81/talos/api/machine"
+)
+
+// Capacity is how many events are kept.
+const Capacity = 1024
+
+// typePrefix of the payload's URL, before the message's own name: what existing clients match.
+const typePrefix = "talos/runtime/"
+
+// Event is one entry.
+type Event struct {
+	ID      xid.ID
+	ActorID string
+	Payload proto.Message
+}
+
+// Wire returns the message as it is sent.
+func (e Event) Wire() (*machine.Event, error) {
+	value, err := proto.Marshal(e.Payload)
+	if err != nil {
+		return nil, fmt.Errorf("event %s: encode %T: %w", e.ID, e.Payload, err)
+	}
+
+	return &machine.Event{
+		Data:    &anypb.Any{TypeUrl: typePrefix + string(e.Payload.ProtoReflect().Descriptor().FullName()), Value: value},
+		Id:      e.ID.String(),
+		ActorId: e.ActorID,
+	}, nil
+}
+
+// Ring of the last events. The zero value is ready.
+type Ring struct {
+	mu      sync.Mutex
+	events  [Capacity]Event
+	next    uint64
+	changed chan struct{}
+}
+
+// Publish adds an event; the actor is the id of the API call that caused it, if any.
+func (r *Ring) Publish(payload proto.Message, actorID string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+
+	r.events[r.next%Capacity] = Event{ID: xid.New(), ActorID: actorID, Payload: payload}
+	r.next++
+
+	if r.changed != nil {
+		close(r.changed)
+		r.changed = nil
+	}
+}
+
+// Start says where a reader begins. The zero value begins with the next event.
+type Start struct {
+	// Tail is how many past events to begin with; negative means all.
+	Tail int
+	// After is the id of the last event seen.
+	After string
+	// Since is how far back in time to go.
+	Since time.Duration
+	// Actor limits to the events of one API call.
+	Actor string
+}
+
+// ErrOverrun ends a reader that was too slow.
+var ErrOverrun = errors.New("events were overwritten before they could be sent: read faster, or start again with tail")
+
+// Watch calls fn for each event until ctx is done, which is no error.
+func (r *Ring) Watch(ctx context.Context, start Start, fn func(Event) error) error {
+	pos, err := r.position(start)
+	if err != nil {
+		return err
+	}
+
+	for {
+		batch, next, changed, err := r.after(pos)
+		if err != nil {
+			return err
+		}
+
+		for _, e := range batch {
+			if start.Actor != "" && e.ActorID != start.Actor {
+				continue
+			}
+
+			if err := fn(e); err != nil {
+				return err
+			}
+		}
+
+		pos = next
+
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-changed:
+		}
+	}
+}
+
+func (r *Ring) oldest() uint64 {
+	if r.next > Capacity {
+		return r.next - Capacity
+	}
+
+	return 0
+}
+
+func (r *Ring) position(start Start) (uint64, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+
+	switch {
+	case start.After != "":
+		id, err := xid.FromString(start.After)
+		if err != nil {
+			return 0, fmt.Errorf("events after %q: not an event id: %w", start.After, err)
+		}
+
+		return r.first(func(e Event) bool { return e.ID.Compare(id) > 0 }), nil
+	case start.Since > 0:
+		since := time.Now().Add(-start.Since)
+
+		return r.first(func(e Event) bool { return !e.ID.Time().Before(since.Truncate(time.Second)) }), nil
+	case start.Tail < 0:
+		return r.oldest(), nil
+	default:
+		return max(r.oldest(), r.next-min(r.next, uint64(start.Tail))), nil
+	}
+}
+
+func (r *Ring) first(match func(Event) bool) uint64 {
+	pos := r.oldest()
+	for pos < r.next && !match(r.events[pos%Capacity]) {
+		pos++
+	}
+
+	return pos
+}
+
+func (r *Ring) after(pos uint64) ([]Event, uint64, <-chan struct{}, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+
+	if pos < r.oldest() {
+		return nil, 0, nil, ErrOverrun
+	}
+
+	batch := make([]Event, 0, r.next-pos)
+	for ; pos < r.next; pos++ {
+		batch = append(batch, r.events[pos%Capacity])
+	}
+
+	if r.changed == nil {
+		r.changed = make(chan struct{})
+	}
+
+	return batch, pos, r.changed, nil
+}

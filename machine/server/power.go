@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package server
+
+import (
+	"context"
+
+	"github.com/rs/xid"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/seed-59268b81/talos/api/machine"
+	"github.com/seed-59268b81/talos/cosi/resource"
+	"github.com/seed-59268b81/talos/cosi/state"
+	"github.com/seed-59268b81/talos/resources/runtime"
+)
+
+// Reboot implements machine.MachineService.
+func (s *Server) Reboot(ctx context.Context, req *machine.RebootRequest) (*machine.RebootResponse, error) {
+	id, err := s.requestPower(ctx, runtime.PowerRequestSpec{
+		Action: runtime.PowerReboot,
+		Force:  req.GetMode() == machine.RebootRequest_FORCE,
+		Reason: "reboot over the API",
+	})
+	if err != nil {
+		return nil, err
+	}
+
+	return &machine.RebootResponse{Messages: []*machine.Reboot{{ActorId: id}}}, nil
+}
+
+// Shutdown implements machine.MachineService.
+func (s *Server) Shutdown(ctx context.Context, req *machine.ShutdownRequest) (*machine.ShutdownResponse, error) {
+	id, err := s.requestPower(ctx, runtime.PowerRequestSpec{
+		Action: runtime.PowerShutdown, Force: req.GetForce(), Reason: "shutdown over the API",
+	})
+	if err != nil {
+		return nil, err
+	}
+
+	return &machine.ShutdownResponse{Messages: []*machine.Shutdown{{ActorId: id}}}, nil
+}
+
+// requestPower writes the wish; the power controller carries it out.
+func (s *Server) requestPower(ctx context.Context, spec runtime.PowerRequestSpec) (string, error) {
+	spec.ActorID = xid.New().String()
+
+	r := resource.New[runtime.PowerRequestSpec]("", runtime.PowerRequestID)
+	*r.TypedSpec() = spec
+
+	err := s.State.Create(ctx, r)
+
+	switch {
+	case err == nil:
+		return spec.ActorID, nil
+	case state.IsConflict(err):
+		return "", status.Errorf(codes.FailedPrecondition, "%s: the machine is already going down", spec.Action)
+	default:
+		return "", err
+	}
+}

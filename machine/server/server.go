@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+// Package server is machined's API on its unix socket: the machine, cluster, time and inspect services and the read
+// side of the resource state. Whoever reaches it (apid, mostly) has authenticated the caller; see package apid.
+//
+// Each group of calls is one file. A panic in a call is that call's Internal error and a line in the log, never the
+// machine's end.
+package server
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	clusterapi "github.com/seed-59268b81/talos/api/cluster"
+	"github.com/seed-59268b81/talos/api/machine"
+	"github.com/seed-59268b81/talos/cosi/state"
+	"github.com/seed-59268b81/talos/machine/events"
+	"github.com/seed-59268b81/talos/sys/logring"
+	"github.com/seed-59268b81/talos/sys/supervisor"
+)
+
+// Socket that machined listens on.
+const Socket = "/system/run/machined/machine.sock"
+
+// MaxMessage in bytes, both ways; what existing clients and servers agree on.
+const MaxMessage = 32 << 20
+
+// Server implements the services.
+type Server struct {
+	machine.UnimplementedMachineServiceServer
+	clusterapi.UnimplementedClusterServiceServer
+
+	State      state.State
+	Supervisor *supervisor.Supervisor
+	Outputs    *logring.Logs
+	Ring       *events.Ring
+	Log        *slog.Logger
+}
+
+// Register adds the services to a gRPC server.
+func (s *Server) Register(g grpc.ServiceRegistrar) {
+	machine.RegisterMachineServiceServer(g, s)
+	clusterapi.RegisterClusterServiceServer(g, s)
+}
+
+// New returns a gRPC server with the interceptors that every one of ours has.
+func New(log *slog.Logger, opts ...grpc.ServerOption) *grpc.Server {
+	return grpc.NewServer(append([]grpc.ServerOption{
+		grpc.MaxRecvMsgSize(MaxMessage),
+		grpc.ChainUnaryInterceptor(func(ctx context.Context, req any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (resp any, err error) {
+			defer recovered(log, info.FullMethod, &err)
+
+			return next(ctx, req)
+		}),
+		grpc.ChainStreamInterceptor(func(srv any, stream grpc.ServerStream, info *grpc.StreamServerInfo, next grpc.StreamHandler) (err error) {
+			defer recovered(log, info.FullMethod, &err)
+
+			return next(srv, stream)
+		}),
+	}, opts...)...)
+}
+
+func recovered(log *slog.Logger, method string, err *error) {
+	if p := recover(); p != nil {
+		log.Error("API call panicked", "method", method, "panic", p, "stack", string(debug.Stack()))
+		*err = status.Errorf(codes.Internal, "%s failed in the server: %v (its log has the details)", method, p)
+	}
+}
+
+// Listen opens a unix socket, anew if a file is in the way, with the given mode and owner.
+func Listen(path string, mode os.FileMode, uid, gid int) (net.Listener, error) {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return nil, fmt.Errorf("listen on %s: %w", path, err)
+	}
+
+	if err := os.Remove(path); err != nil && !os.IsNotExist(err) {
+		return nil, fmt.Errorf("listen on %s: %w", path, err)
+	}
+
+	l, err := net.Listen("unix", path)
+	if err != nil {
+		return nil, fmt.Errorf("listen on %s: %w", path, err)
+	}
+
+	if err = os.Chmod(path, mode); err == nil {
+		err = os.Chown(path, uid, gid)
+	}
+
+	if err != nil {
+		l.Close() //nolint:errcheck
+
+		return nil, fmt.Errorf("listen on %s: %w", path, err)
+	}
+
+	return l, nil
+}

@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package runtime holds the resources of the machine as a whole: its stage and readiness, versions, kernel
+// parameters and modules, META, maintenance, power.
+package runtime
+
+// NamespaceName of the domain.
+const NamespaceName = "runtime"

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package runtime
+
+import "github.com/seed-59268b81/talos/cosi/resource"
+
+// The ids of the only ones.
+const (
+	VersionID       = "version"
+	BootIDID        = "boot-id"
+	KernelCmdlineID = "cmdline"
+	SecurityStateID = "securitystate"
+)
+
+var (
+	versionDefinition = &resource.Definition{
+		Type:             "Versions.runtime.talos.dev",
+		DefaultNamespace: NamespaceName,
+		PrintColumns:     []resource.PrintColumn{{Name: "Version", JSONPath: "{.version}"}},
+	}
+	bootIDDefinition = &resource.Definition{
+		Type:             "BootIDs.runtime.talos.dev",
+		DefaultNamespace: NamespaceName,
+		PrintColumns:     []resource.PrintColumn{{Name: "Boot ID", JSONPath: "{.bootID}"}},
+	}
+	kernelCmdlineDefinition = &resource.Definition{
+		Type:             "KernelCmdlines.runtime.talos.dev",
+		DefaultNamespace: NamespaceName,
+		Aliases:          []string{"cmdline"},
+		PrintColumns:     []resource.PrintColumn{{Name: "Cmdline", JSONPath: "{.cmdline}"}},
+	}
+	securityStateDefinition = &resource.Definition{
+		Type:             "SecurityStates.runtime.talos.dev",
+		DefaultNamespace: NamespaceName,
+		PrintColumns: []resource.PrintColumn{
+			{Name: "SecureBoot", JSONPath: "{.secureBoot}"},
+			{Name: "BootedWithUKI", JSONPath: "{.bootedWithUKI}"},
+			{Name: "ModuleSignatureEnforced", JSONPath: "{.moduleSignatureEnforced}"},
+		},
+	}
+)
+
+// VersionSpec is the version of the operating system.
+type VersionSpec struct {
+	Version string `yaml:"version" protobuf:"1"`
+	Name    string `yaml:"name"    protobuf:"2"`
+}
+
+// Definition implements resource.Spec.
+func (VersionSpec) Definition() *resource.Definition { return versionDefinition }
+
+// BootIDSpec is the kernel's id of this boot.
+type BootIDSpec struct {
+	BootID string `yaml:"bootID" protobuf:"1"`
+}
+
+// Definition implements resource.Spec.
+func (BootIDSpec) Definition() *resource.Definition { return bootIDDefinition }
+
+// KernelCmdlineSpec is what the kernel was started with.
+type KernelCmdlineSpec struct {
+	Cmdline string `yaml:"cmdline" protobuf:"1"`
+}
+
+// Definition implements resource.Spec.
+func (KernelCmdlineSpec) Definition() *resource.Definition { return kernelCmdlineDefinition }
+
+// SecurityStateSpec is how the machine was booted, as far as its firmware and kernel tell.
+type SecurityStateSpec struct {
+	SecureBoot              bool `yaml:"secureBoot"              protobuf:"1"`
+	BootedWithUKI           bool `yaml:"bootedWithUKI"           protobuf:"5"`
+	ModuleSignatureEnforced bool `yaml:"moduleSignatureEnforced" protobuf:"7"`
+}
+
+// Definition implements resource.Spec.
+func (SecurityStateSpec) Definition() *resource.Definition { return securityStateDefinition }

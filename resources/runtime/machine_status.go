@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package runtime
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/seed-59268b81/talos/cosi/resource"
+)
+
+// MachineStatusID is the id of the only one.
+const MachineStatusID = "machine"
+
+var machineStatusDefinition = &resource.Definition{
+	Type:             "MachineStatuses.runtime.talos.dev",
+	DefaultNamespace: NamespaceName,
+	PrintColumns: []resource.PrintColumn{
+		{Name: "Stage", JSONPath: "{.stage}"},
+		{Name: "Ready", JSONPath: "{.status.ready}"},
+	},
+}
+
+// MachineStage is what the machine is doing; numbers are those of the wire.
+type MachineStage int32
+
+// The stages.
+const (
+	StageUnknown MachineStage = iota
+	StageBooting
+	StageInstalling
+	StageMaintenance
+	StageRunning
+	StageRebooting
+	StageShuttingDown
+	StageResetting
+	StageUpgrading
+)
+
+var stageNames = []string{
+	"unknown", "booting", "installing", "maintenance", "running", "rebooting", "shuttingDown", "resetting", "upgrading",
+}
+
+// String returns the name that users see.
+func (s MachineStage) String() string {
+	if s < 0 || int(s) >= len(stageNames) {
+		return fmt.Sprintf("MachineStage(%d)", int32(s))
+	}
+
+	return stageNames[s]
+}
+
+// MarshalText implements encoding.TextMarshaler.
+func (s MachineStage) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (s *MachineStage) UnmarshalText(text []byte) error {
+	i := slices.Index(stageNames, string(text))
+	if i < 0 {
+		return fmt.Errorf("machine stage %q: expected one of %q", text, stageNames)
+	}
+
+	*s = MachineStage(i)
+
+	return nil
+}
+
+// MachineStatusSpec is the stage of the machine and, once it runs, what it still waits for.
+type MachineStatusSpec struct {
+	Stage  MachineStage        `yaml:"stage"  protobuf:"1"`
+	Status MachineStatusStatus `yaml:"status" protobuf:"2"`
+}
+
+// MachineStatusStatus is the readiness.
+type MachineStatusStatus struct {
+	Ready           bool             `yaml:"ready"           protobuf:"1"`
+	UnmetConditions []UnmetCondition `yaml:"unmetConditions" protobuf:"2"`
+}
+
+// UnmetCondition names one check that fails and why.
+type UnmetCondition struct {
+	Name   string `yaml:"name"   protobuf:"1"`
+	Reason string `yaml:"reason" protobuf:"2"`
+}
+
+// Definition implements resource.Spec.
+func (MachineStatusSpec) Definition() *resource.Definition { return machineStatusDefinition }

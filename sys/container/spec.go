@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package container
+
+import (
+	"context"
+
+	containerd "github.com/containerd/containerd/v2/client"
+	"github.com/containerd/containerd/v2/core/containers"
+	"github.com/containerd/containerd/v2/pkg/oci"
+	specs "github.com/opencontainers/runtime-spec/specs-go"
+)
+
+// spec returns the options that make the OCI runtime spec.
+func (c *Container) spec(image containerd.Image) []oci.SpecOpts {
+	opts := []oci.SpecOpts{
+		oci.WithDefaultSpec(),
+		oci.WithImageConfigArgs(image, nil),
+		oci.WithProcessArgs(c.Argv...),
+		oci.WithEnv(c.Env),
+		oci.WithHostNamespace(specs.NetworkNamespace),
+		oci.WithCgroup("/" + c.Cgroup),
+		oci.WithUIDGID(c.UID, c.GID),
+		oci.WithMounts(c.Mounts),
+		c.resources,
+	}
+
+	if c.HostPID {
+		opts = append(opts, oci.WithHostNamespace(specs.PIDNamespace))
+	}
+
+	if c.Privileged {
+		opts = append(opts,
+			oci.WithAllCurrentCapabilities,
+			oci.WithAllDevicesAllowed,
+			oci.WithHostDevices,
+			oci.WithMaskedPaths(nil),
+			oci.WithReadonlyPaths(nil),
+			oci.WithSeccompUnconfined,
+			oci.WithWriteableSysfs,
+			oci.WithWriteableCgroupfs,
+		)
+	} else {
+		opts = append(opts, oci.WithCapabilities(nil), oci.WithNoNewPrivileges)
+	}
+
+	return opts
+}
+
+func (c *Container) resources(_ context.Context, _ oci.Client, _ *containers.Container, s *oci.Spec) error {
+	s.Process.OOMScoreAdj = &c.OOMScoreAdj
+	s.Linux.RootfsPropagation = c.RootPropagation
+	// The reservations belong to the group that the system made; the runtime must not touch them.
+	s.Linux.Resources = &specs.LinuxResources{Devices: s.Linux.Resources.Devices}
+	// Services open many files; containerd's default is that of a login shell.
+	s.Process.Rlimits = []specs.POSIXRlimit{{Type: "RLIMIT_NOFILE", Hard: 1048576, Soft: 1048576}}
+
+	return nil
+}

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package kmsg reads and writes the kernel's log, /dev/kmsg. The record format is the kernel's
+// Documentation/ABI/testing/dev-kmsg: "priority,sequence,microseconds,flags[,…];message".
+package kmsg
+
+import (
+	"bytes"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Path of the device.
+const Path = "/dev/kmsg"
+
+// Message is one record.
+type Message struct {
+	Facility int
+	Severity int
+	Sequence uint64
+	// Since is the time since boot.
+	Since time.Duration
+	Text  string
+}
+
+var severities = [...]string{"emerg", "alert", "crit", "err", "warning", "notice", "info", "debug"}
+
+var facilities = [...]string{
+	"kern", "user", "mail", "daemon", "auth", "syslog", "lpr", "news", "uucp", "cron", "authpriv", "ftp",
+}
+
+// Parse decodes one record as read from the device.
+func Parse(record []byte) (Message, error) {
+	head, text, ok := bytes.Cut(record, []byte(";"))
+	if !ok {
+		return Message{}, fmt.Errorf("kmsg record %.40q: no ';' after the prefix", record)
+	}
+
+	fields := strings.Split(string(head), ",")
+	if len(fields) < 3 {
+		return Message{}, fmt.Errorf("kmsg record %.40q: %d fields in the prefix, expected priority, sequence and time", record, len(fields))
+	}
+
+	priority, err := strconv.ParseUint(fields[0], 10, 32)
+	if err != nil {
+		return Message{}, fmt.Errorf("kmsg record: priority: %w", err)
+	}
+
+	sequence, err := strconv.ParseUint(fields[1], 10, 64)
+	if err != nil {
+		return Message{}, fmt.Errorf("kmsg record: sequence: %w", err)
+	}
+
+	micros, err := strconv.ParseInt(fields[2], 10, 64)
+	if err != nil {
+		return Message{}, fmt.Errorf("kmsg record: time: %w", err)
+	}
+
+	// What follows the first line are the record's dictionary entries, each after a space.
+	text, _, _ = bytes.Cut(text, []byte("\n"))
+
+	return Message{
+		Facility: int(priority >> 3), Severity: int(priority & 7), Sequence: sequence,
+		Since: time.Duration(micros) * time.Microsecond, Text: string(text),
+	}, nil
+}
+
+// Format prints a message as users of dmesg over the API know it, given the time of boot.
+func (m Message) Format(boot time.Time) string {
+	facility := strconv.Itoa(m.Facility)
+	if m.Facility < len(facilities) {
+		facility = facilities[m.Facility]
+	}
+
+	return fmt.Sprintf("%s: %7s: [%s]: %s", facility, severities[m.Severity], boot.Add(m.Since).UTC().Format(time.RFC3339Nano), m.Text)
+}
