@@ -35,6 +35,12 @@ const (
 	Strong
 	// DestroyReady wakes when a resource is tearing down and without finalizers.
 	DestroyReady
+	// Primary is of queue controllers: the resource itself is queued; its finalizers may be held.
+	Primary
+	// Mapped is of queue controllers: the resource is mapped to primary ones; its finalizers may be held.
+	Mapped
+	// MappedDestroyReady is Mapped when a resource is tearing down and without finalizers.
+	MappedDestroyReady
 )
 
 // Input is what a controller reads. An empty ID means the whole kind.
@@ -60,10 +66,26 @@ type Output struct {
 	Kind OutputKind
 }
 
-// Runtime is what a running controller sees. Reads need a matching input or output, writes an output,
+// Access is the state as one controller may use it. Reads need a matching input or output, writes an output,
 // finalizers a strong input; the owner of all writes is the controller.
-type Runtime interface {
+type Access interface {
 	state.Reader
+
+	Create(ctx context.Context, r resource.Resource) error
+	Update(ctx context.Context, r resource.Resource) error
+	// Modify creates or updates. An output that is being torn down and free of finalizers is destroyed and made
+	// anew; one that is not yet free is a phase conflict, and the controller is woken when it is free.
+	Modify(ctx context.Context, empty resource.Resource, fn func(resource.Resource) error, opts ...state.WriteOption) (resource.Resource, error)
+	Teardown(ctx context.Context, ptr resource.Pointer) (ready bool, err error)
+	Destroy(ctx context.Context, ptr resource.Pointer) error
+	AddFinalizer(ctx context.Context, ptr resource.Pointer, finalizers ...string) error
+	// RemoveFinalizer of a missing resource succeeds.
+	RemoveFinalizer(ctx context.Context, ptr resource.Pointer, finalizers ...string) error
+}
+
+// Runtime is what a running controller sees.
+type Runtime interface {
+	Access
 
 	// Events delivers a wake-up, coalesced, when an input changed or a reconcile was queued. The first
 	// one comes at start.
@@ -74,15 +96,6 @@ type Runtime interface {
 	UpdateInputs(inputs []Input) error
 	// ResetRestartBackoff tells that the controller is healthy.
 	ResetRestartBackoff()
-
-	Create(ctx context.Context, r resource.Resource) error
-	Update(ctx context.Context, r resource.Resource) error
-	Modify(ctx context.Context, empty resource.Resource, fn func(resource.Resource) error, opts ...state.WriteOption) (resource.Resource, error)
-	Teardown(ctx context.Context, ptr resource.Pointer) (ready bool, err error)
-	Destroy(ctx context.Context, ptr resource.Pointer) error
-	AddFinalizer(ctx context.Context, ptr resource.Pointer, finalizers ...string) error
-	// RemoveFinalizer of a missing resource succeeds.
-	RemoveFinalizer(ctx context.Context, ptr resource.Pointer, finalizers ...string) error
 
 	// StartTrackingOutputs begins to note every output written.
 	StartTrackingOutputs()

@@ -44,54 +44,65 @@ func computeFlat(t reflect.Type) bool {
 	return true
 }
 
+// deepen replaces whatever v, a settable shallow copy, shares with its original.
+func deepen(v reflect.Value) {
+	if isFlat(v.Type()) {
+		return
+	}
+
+	switch v.Kind() { //nolint:exhaustive // flat kinds returned above
+	case reflect.Pointer:
+		if !v.IsNil() {
+			p := reflect.New(v.Type().Elem())
+			p.Elem().Set(v.Elem())
+			deepen(p.Elem())
+			v.Set(p)
+		}
+	case reflect.Interface:
+		if !v.IsNil() {
+			v.Set(deepCopy(v.Elem()))
+		}
+	case reflect.Slice:
+		if !v.IsNil() {
+			s := reflect.MakeSlice(v.Type(), v.Len(), v.Len())
+			reflect.Copy(s, v)
+			v.Set(s)
+
+			if !isFlat(v.Type().Elem()) {
+				for i := range v.Len() {
+					deepen(v.Index(i))
+				}
+			}
+		}
+	case reflect.Array:
+		for i := range v.Len() {
+			deepen(v.Index(i))
+		}
+	case reflect.Map:
+		if !v.IsNil() {
+			m := reflect.MakeMapWithSize(v.Type(), v.Len())
+			for it := v.MapRange(); it.Next(); {
+				m.SetMapIndex(it.Key(), deepCopy(it.Value()))
+			}
+
+			v.Set(m)
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			deepen(v.Field(i))
+		}
+	}
+}
+
+// deepCopy copies a value that can not be set in place: an element of a map or interface.
 func deepCopy(v reflect.Value) reflect.Value {
 	if isFlat(v.Type()) {
 		return v
 	}
 
 	out := reflect.New(v.Type()).Elem()
-
-	switch v.Kind() { //nolint:exhaustive // flat kinds returned above
-	case reflect.Pointer:
-		if !v.IsNil() {
-			out.Set(reflect.New(v.Type().Elem()))
-			out.Elem().Set(deepCopy(v.Elem()))
-		}
-	case reflect.Interface:
-		if !v.IsNil() {
-			out.Set(deepCopy(v.Elem()))
-		}
-	case reflect.Slice:
-		if !v.IsNil() {
-			out.Set(reflect.MakeSlice(v.Type(), v.Len(), v.Len()))
-
-			if isFlat(v.Type().Elem()) {
-				reflect.Copy(out, v)
-			} else {
-				for i := range v.Len() {
-					out.Index(i).Set(deepCopy(v.Index(i)))
-				}
-			}
-		}
-	case reflect.Array:
-		for i := range v.Len() {
-			out.Index(i).Set(deepCopy(v.Index(i)))
-		}
-	case reflect.Map:
-		if !v.IsNil() {
-			out.Set(reflect.MakeMapWithSize(v.Type(), v.Len()))
-
-			for it := v.MapRange(); it.Next(); {
-				out.SetMapIndex(it.Key(), deepCopy(it.Value()))
-			}
-		}
-	case reflect.Struct:
-		for i := range v.NumField() {
-			out.Field(i).Set(deepCopy(v.Field(i)))
-		}
-	default:
-		out.Set(v)
-	}
+	out.Set(v)
+	deepen(out)
 
 	return out
 }

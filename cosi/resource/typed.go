@@ -2,20 +2,29 @@
 
 package resource
 
-import "reflect"
+import (
+	"reflect"
+	"sync/atomic"
+
+	"go.yaml.in/yaml/v4"
+
+	"github.com/seed-59268b81/talos/cosi/resource/protoenc"
+)
 
 // Spec is what a resource type implements on its plain struct (not on the pointer): the definition, which
 // must be the same pointer at each call.
 //
 // Optional methods are used when present: `DeepCopy() S` and `Equal(S) bool`. Without them the spec is
 // copied and compared by reflection; a struct with unexported fields (netip.Addr, time.Time) is taken for
-// an immutable value and copied by assignment.
+// an immutable value and copied by assignment. MarshalProto and UnmarshalProto (package protoenc), MarshalYAML and
+// UnmarshalYAML (package yaml) replace the encodings that struct tags give.
 type Spec interface{ Definition() *Definition }
 
 // Typed is a resource whose spec is an S.
 type Typed[S Spec] struct {
-	spec *S
-	md   Metadata
+	spec    *S
+	md      Metadata
+	encoded atomic.Pointer[encoded]
 }
 
 // New returns a resource with a zero spec. An empty namespace means the definition's default one.
@@ -66,15 +75,24 @@ func (r *Typed[S]) TypedSpec() *S { return r.spec }
 // Definition returns the definition of the type.
 func (r *Typed[S]) Definition() *Definition { return (*r.spec).Definition() }
 
+// String prints type(namespace/id).
+func (r *Typed[S]) String() string { return r.md.Pointer().String() }
+
 // DeepCopy implements Resource.
-func (r *Typed[S]) DeepCopy() Resource {
-	spec := copySpec(r.spec)
+func (r *Typed[S]) DeepCopy() Resource { return &Typed[S]{spec: copySpec(r.spec), md: r.md.Copy()} }
 
-	return &Typed[S]{spec: spec, md: r.md.Copy()}
+// WithMetadata implements Resource. What is already known of the encoding of a sealed spec is kept.
+func (r *Typed[S]) WithMetadata(md Metadata) Resource {
+	out := &Typed[S]{spec: r.spec, md: md}
+
+	if r.md.Sealed() {
+		if e := r.encoded.Load(); e != nil {
+			out.encoded.Store(&encoded{spec: e.spec})
+		}
+	}
+
+	return out
 }
-
-// WithMetadata implements Resource.
-func (r *Typed[S]) WithMetadata(md Metadata) Resource { return &Typed[S]{spec: r.spec, md: md} }
 
 // EqualSpec compares the spec with another resource's.
 func (r *Typed[S]) EqualSpec(other Resource) bool {
@@ -87,23 +105,40 @@ func (r *Typed[S]) EqualSpec(other Resource) bool {
 		return true
 	}
 
-	if e, ok := any(*r.spec).(interface{ Equal(S) bool }); ok {
+	if e, ok := any(r.spec).(interface{ Equal(S) bool }); ok {
 		return e.Equal(*o.spec)
 	}
 
 	return reflect.DeepEqual(r.spec, o.spec)
 }
 
-func copySpec[S Spec](s *S) *S {
-	var out S
+// ProtoSpec returns the spec's protobuf form, nil for an empty one.
+func (r *Typed[S]) ProtoSpec() ([]byte, error) { return protoenc.Marshal(r.spec) }
 
-	if c, ok := any(*s).(interface{ DeepCopy() S }); ok {
-		out = c.DeepCopy()
-	} else {
-		out = deepCopy(reflect.ValueOf(*s)).Interface().(S) //nolint:forcetypeassert // the copy has the type of the original
+// YAMLSpec returns the spec's YAML form.
+func (r *Typed[S]) YAMLSpec() (string, error) {
+	b, err := yaml.Marshal(r.spec)
+
+	return string(b), err
+}
+
+func (r *Typed[S]) cache() *atomic.Pointer[encoded] { return &r.encoded }
+
+func copySpec[S Spec](s *S) *S {
+	if c, ok := any(s).(interface{ DeepCopy() S }); ok {
+		out := c.DeepCopy()
+
+		return &out
 	}
 
-	return &out
+	out := new(S)
+	*out = *s
+
+	if !isFlat(reflect.TypeFor[S]()) {
+		deepen(reflect.ValueOf(out).Elem())
+	}
+
+	return out
 }
 
 // Equal compares two resources: metadata without times, then spec.

@@ -65,3 +65,10 @@ type State interface {
 	Watcher
 	Writer
 }
+
+// Notifier is what a state in the same process may offer besides watches: fn is called on every change of the
+// kind, in order, by the writer itself, when the change can already be read. It must return at once, must not
+// call the state, and must not keep the event. It carries no bookmark. Calls end when the context does.
+type Notifier interface {
+	Notify(ctx context.Context, kind resource.Kind, fn func(*Event)) error
+}

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package memory
+
+import (
+	"bytes"
+	"encoding/binary"
+	"hash/fnv"
+
+	"github.com/seed-59268b81/talos/cosi/resource"
+	"github.com/seed-59268b81/talos/cosi/state"
+)
+
+// A bookmark is the epoch of the store (random, kept as long as its history is), the hash of the kind and the
+// number of an event. So one of another store, another life of this store or another kind is refused.
+const (
+	epochSize    = 8
+	bookmarkSize = epochSize + 16
+)
+
+func kindHash(k resource.Kind) uint64 {
+	h := fnv.New64a()
+	h.Write([]byte(k.Namespace)) //nolint:errcheck // a hash takes everything
+	h.Write([]byte{0})           //nolint:errcheck // a hash takes everything
+	h.Write([]byte(k.Type))      //nolint:errcheck // a hash takes everything
+
+	return h.Sum64()
+}
+
+func (k *kind) bookmark(seq uint64) state.Bookmark {
+	b := make([]byte, 0, bookmarkSize)
+	b = append(b, k.store.epoch[:]...)
+	b = binary.BigEndian.AppendUint64(b, k.hash)
+
+	return binary.BigEndian.AppendUint64(b, seq)
+}
+
+// resume returns the number of the event that the bookmark stands on. The lock is held.
+func (k *kind) resume(b state.Bookmark, ptr resource.Pointer) (uint64, error) {
+	invalid := func(format string, args ...any) (uint64, error) {
+		return 0, state.NewError(state.InvalidBookmark, "watch", ptr, "invalid bookmark: "+format, args...)
+	}
+
+	if len(b) != bookmarkSize {
+		return invalid("it has %d bytes, expected %d", len(b), bookmarkSize)
+	}
+
+	if !bytes.Equal(b[:epochSize], k.store.epoch[:]) {
+		return invalid("it is of another store, or of this one before a restart")
+	}
+
+	if binary.BigEndian.Uint64(b[epochSize:]) != k.hash {
+		return invalid("it is of another kind")
+	}
+
+	seq := binary.BigEndian.Uint64(b[epochSize+8:])
+
+	if seq > k.history.last {
+		return invalid("event %d has not happened", seq)
+	}
+
+	if seq+1 < k.history.first() {
+		return invalid("event %d is no longer in the history, which begins at %d", seq+1, k.history.first())
+	}
+
+	return seq, nil
+}

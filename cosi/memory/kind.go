@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package memory
+
+import (
+	"reflect"
+	"sync"
+	"sync/atomic"
+
+	"github.com/seed-59268b81/talos/cosi/resource"
+	"github.com/seed-59268b81/talos/cosi/state"
+)
+
+// kind is all resources of one type in one namespace.
+type kind struct {
+	store *State
+	name  resource.Kind
+	hash  uint64
+
+	// Read without the lock, written with it.
+	index      atomic.Pointer[index]
+	begun      atomic.Uint64 // number of the last event, set before its change can be read
+	seq        atomic.Uint64 // the same, set after
+	generation atomic.Uint64 // counts creations and destructions
+	order      atomic.Pointer[order]
+
+	view       atomic.Pointer[view]
+	lastListed atomic.Uint64
+
+	mu      sync.Mutex
+	dropped bool
+	history history
+	fresh   []*cell // created since order was made
+	stale   int     // destroyed since order was made
+
+	subs     []*subscription            // of the whole kind
+	byID     map[string][]*subscription // of one resource
+	hooks    []*hook
+	lagging  []*subscription // those with a pump whose place is still in the history
+	lost     []*subscription // those whose place is not
+	retained []retained      // what the lost ones need of what the history has thrown out
+}
+
+func newKind(s *State, name resource.Kind) *kind {
+	k := &kind{store: s, name: name, hash: kindHash(name), history: history{limit: s.history}}
+	k.index.Store(emptyIndex)
+
+	return k
+}
+
+// publish makes a change visible and tells everybody. The lock is held. A nil cell is that of a new resource.
+func (k *kind) publish(typ state.EventType, c *cell, old, now resource.Resource) {
+	e := entry{typ: typ, now: now, old: old}
+	id := now.Metadata().ID()
+	seq := k.seq.Load() + 1
+
+	if evicted, at := k.history.evicts(); evicted != nil {
+		k.evict(evicted, at)
+	}
+
+	k.begun.Store(seq)
+
+	switch typ { //nolint:exhaustive // a change is one of three
+	case state.Created:
+		c = &cell{mod: seq}
+		c.version.Store(now)
+		k.noteCreated(c)
+		k.index.Store(k.index.Load().add(id, c))
+	case state.Updated:
+		e.oldMod, c.mod = c.mod, seq
+		k.replace(c, id, now)
+	case state.Destroyed:
+		e.oldMod, c.mod = c.mod, 0
+		k.index.Load().remove(id)
+		k.noteDestroyed()
+	}
+
+	k.seq.Store(k.history.add(e))
+	k.tell(&e, id, seq)
+}
+
+// replace stores the next version. An atomic.Value holds one Go type for life; when another one comes (a client
+// knows a type that the server does not), the resource moves to a new cell.
+func (k *kind) replace(c *cell, id string, now resource.Resource) {
+	if sameType(c.load(), now) {
+		c.version.Store(now)
+
+		return
+	}
+
+	moved := &cell{mod: c.mod}
+	moved.version.Store(now)
+	k.noteCreated(moved)
+
+	c.mod = 0
+
+	x := k.index.Load()
+	_, i := x.probe(id)
+	x.slots[i].Store(moved)
+}
+
+func sameType(a, b resource.Resource) bool { return reflect.TypeOf(a) == reflect.TypeOf(b) }

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package memory
+
+import (
+	"context"
+	"errors"
+
+	"github.com/seed-59268b81/talos/cosi/resource"
+	"github.com/seed-59268b81/talos/cosi/state"
+)
+
+// errMoved says that the version a change was made from is no longer the current one.
+var errMoved = errors.New("moved")
+
+// Modify implements state.State.
+func (s *State) Modify(ctx context.Context, empty resource.Resource, fn func(resource.Resource) error, opts ...state.WriteOption) (resource.Resource, error) {
+	o := state.NewWriteOptions(opts...)
+	ptr := empty.Metadata().Pointer()
+
+	for {
+		r, err := s.modify(ptr, fn, o)
+		if !state.IsNotFound(err) || !isOf(err, ptr) {
+			return r, err
+		}
+
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+
+		next := empty.DeepCopy()
+		if err := fn(next); err != nil {
+			return nil, err
+		}
+
+		if err := checkSame(ptr, next); err != nil {
+			return nil, err
+		}
+
+		if owner := next.Metadata().Owner(); owner != "" && owner != o.Owner {
+			return nil, state.NewError(state.InvalidArgument, "modify", ptr, "owner is already set to %q, not %q", owner, o.Owner)
+		}
+
+		// Lost to another creation, it becomes an update of that one.
+		err = s.create(next, ptr, o.Owner)
+		if err == nil {
+			return next, nil
+		}
+
+		if state.ClassOf(err) != state.AlreadyExists {
+			return nil, err
+		}
+	}
+}
+
+// UpdateWithConflicts implements state.State.
+func (s *State) UpdateWithConflicts(_ context.Context, ptr resource.Pointer, fn func(resource.Resource) error, opts ...state.WriteOption) (resource.Resource, error) {
+	return s.modify(ptr, fn, state.NewWriteOptions(opts...))
+}
+
+// modify runs fn on a copy, without the lock, until it was made of the version that is current when it is stored.
+func (s *State) modify(ptr resource.Pointer, fn func(resource.Resource) error, o state.WriteOptions) (resource.Resource, error) {
+	for {
+		k := s.lookup(ptr.Kind())
+		if k == nil {
+			return nil, notFound("modify", ptr)
+		}
+
+		c := k.index.Load().find(ptr.ID)
+		if c == nil {
+			return nil, notFound("modify", ptr)
+		}
+
+		seen := c.load()
+		if err := checkOwner("modify", seen, o.Owner); err != nil {
+			return nil, err
+		}
+
+		if err := checkPhase("modify", seen, o.ExpectedPhase); err != nil {
+			return nil, err
+		}
+
+		next := seen.DeepCopy()
+		if err := fn(next); err != nil {
+			return nil, err
+		}
+
+		if err := checkSame(ptr, next); err != nil {
+			return nil, err
+		}
+
+		if resource.Equal(seen, next) {
+			return seen, nil
+		}
+
+		r, err := s.change("modify", ptr, func(cur resource.Resource) (resource.Resource, error) {
+			if cur != seen {
+				return nil, errMoved
+			}
+
+			return next, nil
+		})
+		if !errors.Is(err, errMoved) {
+			return r, err
+		}
+	}
+}
+
+// isOf tells whether the error is about this very resource: fn may return a NotFound about another one.
+func isOf(err error, ptr resource.Pointer) bool {
+	var e *state.Error
+
+	return errors.As(err, &e) && e.Ptr == ptr && e.Op == "modify"
+}
+
+func checkSame(ptr resource.Pointer, r resource.Resource) error {
+	if got := r.Metadata().Pointer(); got != ptr {
+		return state.NewError(state.InvalidArgument, "modify", ptr, "became %s, a resource keeps its address", got)
+	}
+
+	return nil
+}
+
+// AddFinalizer implements state.State.
+func (s *State) AddFinalizer(_ context.Context, ptr resource.Pointer, finalizers ...string) error {
+	return s.edit("add finalizer", ptr, func(md *resource.Metadata) bool {
+		changed := false
+		for _, f := range finalizers {
+			changed = md.AddFinalizer(f) || changed
+		}
+
+		return changed
+	})
+}
+
+// RemoveFinalizer implements state.State.
+func (s *State) RemoveFinalizer(_ context.Context, ptr resource.Pointer, finalizers ...string) error {
+	return s.edit("remove finalizer", ptr, func(md *resource.Metadata) bool {
+		changed := false
+		for _, f := range finalizers {
+			changed = md.RemoveFinalizer(f) || changed
+		}
+
+		return changed
+	})
+}
+
+// edit changes only the metadata; the next version shares the spec.
+func (s *State) edit(op string, ptr resource.Pointer, fn func(*resource.Metadata) bool) error {
+	_, err := s.change(op, ptr, func(cur resource.Resource) (resource.Resource, error) {
+		md := cur.Metadata().Copy()
+		if !fn(&md) {
+			return cur, nil
+		}
+
+		return cur.WithMetadata(md), nil
+	})
+
+	return err
+}
+
+// Teardown implements state.State.
+func (s *State) Teardown(_ context.Context, ptr resource.Pointer, opts ...state.WriteOption) (bool, error) {
+	o := state.NewWriteOptions(opts...)
+
+	r, err := s.change("teardown", ptr, func(cur resource.Resource) (resource.Resource, error) {
+		if err := checkOwner("teardown", cur, o.Owner); err != nil {
+			return nil, err
+		}
+
+		md := cur.Metadata().Copy()
+		if md.Phase() == resource.PhaseTearingDown {
+			return cur, nil
+		}
+
+		md.SetPhase(resource.PhaseTearingDown)
+
+		return cur.WithMetadata(md), nil
+	})
+	if err != nil {
+		return false, err
+	}
+
+	return len(r.Metadata().Finalizers()) == 0, nil
+}

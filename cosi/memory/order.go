@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package memory
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/seed-59268b81/talos/cosi/resource"
+)
+
+// order is the cells sorted by id as of one generation of the kind; immutable. It is made when somebody lists, by
+// merging in what was created since, so creating costs no place in a tree.
+type order struct {
+	cells      []*cell
+	generation uint64
+}
+
+// view is the versions sorted by id as of one sequence number; immutable. It is kept when a kind is listed again
+// unchanged.
+type view struct {
+	items []resource.Resource
+	seq   uint64
+}
+
+// list returns a snapshot that the caller owns.
+func (k *kind) list() []resource.Resource {
+	if v := k.view.Load(); v != nil && v.seq == k.begun.Load() {
+		return slices.Clone(v.items)
+	}
+
+	items, at := k.snapshot()
+
+	// Only the second list of an unchanged kind makes it worth keeping.
+	if k.lastListed.Swap(at) == at && len(items) > 0 {
+		k.view.Store(&view{items: items, seq: at})
+
+		return slices.Clone(items)
+	}
+
+	return items
+}
+
+func (k *kind) listMatching(f filter) []resource.Resource {
+	var out []resource.Resource
+
+	if v := k.view.Load(); v != nil && v.seq == k.begun.Load() {
+		for _, r := range v.items {
+			if f.matches(r) {
+				out = append(out, r)
+			}
+		}
+
+		return out
+	}
+
+	items, _ := k.snapshot()
+
+	return slices.DeleteFunc(items, func(r resource.Resource) bool { return !f.matches(r) })
+}
+
+// snapshot returns all versions as of one moment, sorted by id. It tries without the lock first: when no write
+// began after the last one that was complete at the start, what it saw was one moment.
+func (k *kind) snapshot() (items []resource.Resource, seq uint64) {
+	seq = k.seq.Load()
+
+	if o := k.order.Load(); o != nil && o.generation == k.generation.Load() {
+		items = versionsOf(o.cells)
+
+		if k.begun.Load() == seq {
+			return items, seq
+		}
+	}
+
+	k.mu.Lock()
+	defer k.mu.Unlock()
+
+	return versionsOf(k.ordered()), k.seq.Load()
+}
+
+func versionsOf(cells []*cell) []resource.Resource {
+	items := make([]resource.Resource, len(cells))
+	for i, c := range cells {
+		items[i] = c.load()
+	}
+
+	return items
+}
+
+// ordered returns the live cells sorted by id. The lock is held.
+func (k *kind) ordered() []*cell {
+	generation := k.generation.Load()
+
+	old := k.order.Load()
+	if old != nil && old.generation == generation {
+		return old.cells
+	}
+
+	var cells []*cell
+	if old != nil {
+		cells = old.cells
+	}
+
+	cells = merge(cells, k.fresh, k.index.Load().live)
+	k.fresh, k.stale = nil, 0
+	k.order.Store(&order{cells: cells, generation: generation})
+
+	return cells
+}
+
+// merge returns sorted and fresh, less those destroyed, as one sorted slice.
+func merge(sorted, fresh []*cell, live int) []*cell {
+	type named struct {
+		id   string
+		cell *cell
+	}
+
+	added := make([]named, 0, len(fresh))
+
+	for _, c := range fresh {
+		if c.mod != 0 {
+			added = append(added, named{c.id(), c})
+		}
+	}
+
+	slices.SortFunc(added, func(a, b named) int { return cmp.Compare(a.id, b.id) })
+
+	out := make([]*cell, 0, live)
+
+	for _, c := range sorted {
+		if c.mod == 0 {
+			continue
+		}
+
+		for len(added) > 0 && strings.Compare(added[0].id, c.id()) < 0 {
+			out = append(out, added[0].cell)
+			added = added[1:]
+		}
+
+		out = append(out, c)
+	}
+
+	for _, a := range added {
+		out = append(out, a.cell)
+	}
+
+	return out
+}
+
+// noteCreated and noteDestroyed keep the order repairable, and its garbage below the number of live cells.
+func (k *kind) noteCreated(c *cell) {
+	k.generation.Add(1)
+	k.fresh = append(k.fresh, c)
+}
+
+func (k *kind) noteDestroyed() {
+	k.generation.Add(1)
+	k.stale++
+
+	const slack = 64
+
+	if k.stale > k.index.Load().live+slack {
+		k.ordered()
+	}
+}

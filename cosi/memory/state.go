@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package memory is a state in memory. It is made for many readers:
+//
+//   - A stored version never changes. Get hands out the version itself: a hash probe over atomic pointers, no lock,
+//     no copy, no allocation.
+//   - List is a snapshot in id order that does not stop writers; an unchanged kind is listed by copying one slice.
+//   - A write replaces one pointer under the lock of its kind. Writers of different kinds never meet.
+//   - A watch costs no goroutine while its reader keeps up: the writer puts the event straight into the channel. A
+//     reader that falls behind gets a goroutine that reads the history for it, and one that falls out of the
+//     history is caught up with one event for each resource that changed meanwhile: its memory is bounded by the
+//     size of the kind, and the writer does not wait.
+//
+// Why not a persistent tree: copying a path for each update costs more than the whole update does here, and a list
+// has to visit all items anyway. Why not one log with a pointer for each watcher: a reader that sleeps would keep
+// all of it.
+package memory
+
+import (
+	"context"
+	"crypto/rand"
+	"maps"
+	"sync"
+	"sync/atomic"
+
+	"github.com/seed-59268b81/talos/cosi/resource"
+	"github.com/seed-59268b81/talos/cosi/state"
+)
+
+// DefaultHistory is how many events of a kind are kept, at most, for tails, bookmarks and readers that fall behind.
+const DefaultHistory = 1024
+
+// State is a state in memory. All namespaces live in it.
+type State struct {
+	epoch   [epochSize]byte
+	history int
+
+	kinds atomic.Pointer[map[resource.Kind]*kind] // replaced, never changed
+	mu    sync.Mutex                              // of replacing kinds
+}
+
+var (
+	_ state.State    = (*State)(nil)
+	_ state.Notifier = (*State)(nil)
+)
+
+// Option of New.
+type Option func(*State)
+
+// WithHistory sets how many events of a kind are kept at most, at least one. History is allocated as it comes.
+func WithHistory(events int) Option { return func(s *State) { s.history = max(events, 1) } }
+
+// New returns an empty state.
+func New(opts ...Option) *State {
+	s := &State{history: DefaultHistory}
+
+	rand.Read(s.epoch[:]) //nolint:errcheck // it does not fail
+
+	for _, opt := range opts {
+		opt(s)
+	}
+
+	s.kinds.Store(&map[resource.Kind]*kind{})
+
+	return s
+}
+
+// lookup returns the kind, nil if nothing was ever stored in it or watches it.
+func (s *State) lookup(k resource.Kind) *kind { return (*s.kinds.Load())[k] }
+
+// lockKind returns the kind locked, made if need be.
+func (s *State) lockKind(k resource.Kind) *kind {
+	for {
+		found := s.lookup(k)
+		if found == nil {
+			found = s.addKind(k)
+		}
+
+		found.mu.Lock()
+
+		if !found.dropped {
+			return found
+		}
+
+		found.mu.Unlock()
+	}
+}
+
+func (s *State) addKind(k resource.Kind) *kind {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	if found := s.lookup(k); found != nil {
+		return found
+	}
+
+	next := maps.Clone(*s.kinds.Load())
+	added := newKind(s, k)
+	next[k] = added
+	s.kinds.Store(&next)
+
+	return added
+}
+
+// dropIfUnused forgets a kind that was only ever watched. Its lock is held.
+func (s *State) dropIfUnused(k *kind) {
+	if k.seq.Load() > 0 || len(k.subs)+len(k.byID)+len(k.hooks) > 0 {
+		return
+	}
+
+	k.dropped = true
+
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	next := maps.Clone(*s.kinds.Load())
+	delete(next, k.name)
+	s.kinds.Store(&next)
+}
+
+// Get implements state.State.
+func (s *State) Get(_ context.Context, ptr resource.Pointer, _ ...state.GetOption) (resource.Resource, error) {
+	if k := s.lookup(ptr.Kind()); k != nil {
+		if c := k.index.Load().find(ptr.ID); c != nil {
+			return c.load(), nil
+		}
+	}
+
+	return nil, notFound("get", ptr)
+}
+
+// List implements state.State.
+func (s *State) List(_ context.Context, kind resource.Kind, opts ...state.ListOption) ([]resource.Resource, error) {
+	k := s.lookup(kind)
+	if k == nil {
+		return nil, nil
+	}
+
+	if len(opts) == 0 {
+		return k.list(), nil
+	}
+
+	var o state.ListOptions
+	for _, opt := range opts {
+		opt(&o)
+	}
+
+	f := filter{labels: o.LabelQueries, id: o.IDQuery}
+
+	return k.listMatching(f), nil
+}
+
+func notFound(op string, ptr resource.Pointer) error {
+	return state.NewError(state.NotFound, op, ptr, "does not exist")
+}

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package memory
+
+import (
+	"context"
+	"time"
+
+	"github.com/seed-59268b81/talos/cosi/resource"
+	"github.com/seed-59268b81/talos/cosi/state"
+)
+
+// Create implements state.State.
+func (s *State) Create(_ context.Context, r resource.Resource, opts ...state.WriteOption) error {
+	o := state.NewWriteOptions(opts...)
+	md := r.Metadata()
+	ptr := md.Pointer()
+
+	if owner := md.Owner(); owner != "" && owner != o.Owner {
+		return state.NewError(state.InvalidArgument, "create", ptr, "owner is already set to %q, not %q", owner, o.Owner)
+	}
+
+	next := r.DeepCopy()
+	if err := s.create(next, ptr, o.Owner); err != nil {
+		return err
+	}
+
+	writeBack(md, next.Metadata())
+
+	return nil
+}
+
+// create stores next, which is the store's from here on.
+func (s *State) create(next resource.Resource, ptr resource.Pointer, owner string) error {
+	md := next.Metadata()
+	md.SetVersion(1)
+	md.SetOwner(owner)
+	md.SetCreated(time.Now())
+
+	if md.Updated().IsZero() {
+		md.SetUpdated(md.Created())
+	}
+
+	md.Seal()
+
+	k := s.lockKind(ptr.Kind())
+	defer k.mu.Unlock()
+
+	if k.index.Load().find(ptr.ID) != nil {
+		return state.NewError(state.AlreadyExists, "create", ptr, "already exists")
+	}
+
+	k.publish(state.Created, nil, nil, next)
+
+	return nil
+}
+
+// Update implements state.State.
+func (s *State) Update(_ context.Context, r resource.Resource, opts ...state.WriteOption) error {
+	o := state.NewWriteOptions(opts...)
+	ptr := r.Metadata().Pointer()
+	next := r.DeepCopy()
+
+	_, err := s.change("update", ptr, func(cur resource.Resource) (resource.Resource, error) {
+		if err := checkOwner("update", cur, o.Owner); err != nil {
+			return nil, err
+		}
+
+		if have, got := cur.Metadata().Version(), next.Metadata().Version(); have != got {
+			return nil, state.NewError(state.VersionConflict, "update", ptr, "version is %s, the update is of %s",
+				cur.Metadata().VersionString(), next.Metadata().VersionString())
+		}
+
+		return next, checkPhase("update", cur, o.ExpectedPhase)
+	})
+	if err != nil {
+		return err
+	}
+
+	writeBack(r.Metadata(), next.Metadata())
+
+	return nil
+}
+
+// Destroy implements state.State.
+func (s *State) Destroy(_ context.Context, ptr resource.Pointer, opts ...state.WriteOption) error {
+	o := state.NewWriteOptions(opts...)
+
+	k := s.lookup(ptr.Kind())
+	if k == nil {
+		return notFound("destroy", ptr)
+	}
+
+	k.mu.Lock()
+	defer k.mu.Unlock()
+
+	c := k.index.Load().find(ptr.ID)
+	if c == nil {
+		return notFound("destroy", ptr)
+	}
+
+	cur := c.load()
+	if err := checkOwner("destroy", cur, o.Owner); err != nil {
+		return err
+	}
+
+	if f := cur.Metadata().Finalizers(); len(f) > 0 {
+		return state.NewError(state.PendingFinalizers, "destroy", ptr, "has finalizers %q", f)
+	}
+
+	k.publish(state.Destroyed, c, cur, cur)
+
+	return nil
+}
+
+// change replaces the version of an existing resource by what fn makes of it, under the lock. fn returns an unsealed
+// resource for good, or the version it was given when there is nothing to change.
+func (s *State) change(op string, ptr resource.Pointer, fn func(cur resource.Resource) (resource.Resource, error)) (resource.Resource, error) {
+	k := s.lookup(ptr.Kind())
+	if k == nil {
+		return nil, notFound(op, ptr)
+	}
+
+	k.mu.Lock()
+	defer k.mu.Unlock()
+
+	c := k.index.Load().find(ptr.ID)
+	if c == nil {
+		return nil, notFound(op, ptr)
+	}
+
+	cur := c.load()
+
+	next, err := fn(cur)
+	if err != nil {
+		return nil, err
+	}
+
+	if next == cur {
+		return cur, nil
+	}
+
+	was, md := cur.Metadata(), next.Metadata()
+	md.SetVersion(was.Version() + 1)
+	md.SetOwner(was.Owner())
+	md.SetCreated(was.Created())
+	md.SetUpdated(time.Now())
+	md.Seal()
+
+	k.publish(state.Updated, c, cur, next)
+
+	return next, nil
+}
+
+func checkOwner(op string, cur resource.Resource, owner string) error {
+	if have := cur.Metadata().Owner(); have != owner {
+		return state.NewError(state.OwnerConflict, op, cur.Metadata().Pointer(), "owner is %q, not %q", have, owner)
+	}
+
+	return nil
+}
+
+func checkPhase(op string, cur resource.Resource, expected *resource.Phase) error {
+	if have := cur.Metadata().Phase(); expected != nil && have != *expected {
+		return state.NewError(state.PhaseConflict, op, cur.Metadata().Pointer(), "phase is %s, expected %s", have, *expected)
+	}
+
+	return nil
+}
+
+// writeBack tells the caller what became of its resource.
+func writeBack(caller, stored *resource.Metadata) {
+	if caller.Sealed() {
+		return
+	}
+
+	caller.SetVersion(stored.Version())
+	caller.SetOwner(stored.Owner())
+	caller.SetCreated(stored.Created())
+	caller.SetUpdated(stored.Updated())
+}

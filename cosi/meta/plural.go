@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package meta
+
+import "strings"
+
+// irregular English plurals, by the end of the name, and words that are their own plural. The first match counts.
+var irregular = []struct{ plural, singular string }{
+	{"children", "child"},
+	{"people", "person"},
+	{"women", "woman"},
+	{"men", "man"},
+	{"indices", "index"},
+	{"vertices", "vertex"},
+	{"matrices", "matrix"},
+	{"criteria", "criterion"},
+	{"series", "series"},
+	{"species", "species"},
+	{"leaves", "leaf"},
+	{"halves", "half"},
+	{"shelves", "shelf"},
+	{"movies", "movie"},
+	{"cookies", "cookie"},
+	{"analyses", "analysis"},
+}
+
+// regular endings and what the singular has instead. The first match counts; an ending that replaces itself is
+// no plural.
+var regular = []struct{ plural, singular string }{
+	{"ss", "ss"},
+	{"us", "us"},
+	{"is", "is"},
+	{"eaches", "each"},
+	{"oaches", "oach"},
+	{"aches", "ache"},
+	{"iases", "ias"},
+	{"tuses", "tus"},
+	{"buses", "bus"},
+	{"ruses", "rus"},
+	{"puses", "pus"},
+	{"sses", "ss"},
+	{"shes", "sh"},
+	{"ches", "ch"},
+	{"xes", "x"},
+	{"zzes", "zz"},
+	{"roes", "ro"},
+	{"toes", "to"},
+	{"ies", "y"},
+	{"s", ""},
+}
+
+// singular returns the singular of a CamelCase name, and whether the name was plural. It goes by endings, which
+// is enough for names that programmers give to types and takes no table of the English language.
+func singular(name string) (string, bool) {
+	lower := strings.ToLower(name)
+
+	for _, e := range irregular {
+		if strings.HasSuffix(lower, e.plural) {
+			// Keep the case of the first letter, which both have.
+			at := len(name) - len(e.plural)
+
+			return name[:at+1] + e.singular[1:], true
+		}
+	}
+
+	for _, e := range regular {
+		if strings.HasSuffix(lower, e.plural) {
+			return name[:len(name)-len(e.plural)] + e.singular, e.plural != e.singular && len(name) > len(e.plural)
+		}
+	}
+
+	return name, false
+}

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package resource
+
+import (
+	"slices"
+	"time"
+	"unique"
+)
+
+// SetVersion is for states and codecs. Versions above MaxVersion panic.
+func (m *Metadata) SetVersion(v uint64) {
+	m.mutable()
+
+	if v > MaxVersion {
+		panic("resource: version of " + m.Pointer().String() + " is out of range")
+	}
+
+	m.bits = v<<versionShift | m.bits&(1<<versionShift-1)
+}
+
+// SetOwner is for states and codecs.
+func (m *Metadata) SetOwner(owner string) {
+	m.mutable()
+
+	m.owner = unique.Handle[string]{}
+	if owner != "" {
+		m.owner = unique.Make(owner)
+	}
+}
+
+// SetPhase is for states and codecs.
+func (m *Metadata) SetPhase(p Phase) {
+	m.mutable()
+
+	m.bits &^= bitTearingDown
+	if p == PhaseTearingDown {
+		m.bits |= bitTearingDown
+	}
+}
+
+// SetCreated is for states and codecs.
+func (m *Metadata) SetCreated(t time.Time) { m.mutable(); m.created = toNanos(t) }
+
+// SetUpdated is for states and codecs.
+func (m *Metadata) SetUpdated(t time.Time) { m.mutable(); m.updated = toNanos(t) }
+
+// edit changes the rare part on a private copy.
+func (m *Metadata) edit(change func(*extra)) {
+	m.mutable()
+
+	e := *m.rare()
+	change(&e)
+
+	m.extra = &e
+	if len(e.finalizers) == 0 && e.labels.Len() == 0 && e.annotations.Len() == 0 {
+		m.extra = nil
+	}
+}
+
+// AddFinalizer adds the finalizer and tells whether it was absent.
+func (m *Metadata) AddFinalizer(f string) bool {
+	m.mutable()
+
+	if m.HasFinalizer(f) {
+		return false
+	}
+
+	m.edit(func(e *extra) { e.finalizers = append(slices.Clip(e.finalizers), f) })
+
+	return true
+}
+
+// RemoveFinalizer removes the finalizer and tells whether it was present.
+func (m *Metadata) RemoveFinalizer(f string) bool {
+	m.mutable()
+
+	i := slices.Index(m.Finalizers(), f)
+	if i < 0 {
+		return false
+	}
+
+	m.edit(func(e *extra) { e.finalizers = slices.Concat(e.finalizers[:i], e.finalizers[i+1:]) })
+
+	return true
+}
+
+// SetLabel sets one label.
+func (m *Metadata) SetLabel(key, value string) {
+	m.edit(func(e *extra) { e.labels = e.labels.With(key, value) })
+}
+
+// DeleteLabel removes one label.
+func (m *Metadata) DeleteLabel(key string) {
+	m.edit(func(e *extra) { e.labels = e.labels.Without(key) })
+}
+
+// SetLabels replaces all labels.
+func (m *Metadata) SetLabels(kv KeyValues) { m.edit(func(e *extra) { e.labels = kv }) }
+
+// SetAnnotation sets one annotation.
+func (m *Metadata) SetAnnotation(key, value string) {
+	m.edit(func(e *extra) { e.annotations = e.annotations.With(key, value) })
+}
+
+// DeleteAnnotation removes one annotation.
+func (m *Metadata) DeleteAnnotation(key string) {
+	m.edit(func(e *extra) { e.annotations = e.annotations.Without(key) })
+}
+
+// SetAnnotations replaces all annotations.
+func (m *Metadata) SetAnnotations(kv KeyValues) { m.edit(func(e *extra) { e.annotations = kv }) }

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package protoenc
+
+import (
+	"encoding"
+	"fmt"
+	"math"
+	"reflect"
+	"unicode/utf8"
+
+	"google.golang.org/protobuf/encoding/protowire"
+)
+
+var boolean = codec{
+	wire: protowire.VarintType,
+	append: func(b []byte, v reflect.Value) ([]byte, error) {
+		return protowire.AppendVarint(b, protowire.EncodeBool(v.Bool())), nil
+	},
+	decode: func(b []byte, v reflect.Value, _ int) error {
+		x, n := protowire.ConsumeVarint(b)
+		v.SetBool(x != 0)
+
+		return parseError(n)
+	},
+}
+
+var signed = codec{
+	wire: protowire.VarintType,
+	append: func(b []byte, v reflect.Value) ([]byte, error) {
+		return protowire.AppendVarint(b, uint64(v.Int())), nil
+	},
+	decode: func(b []byte, v reflect.Value, _ int) error {
+		x, n := protowire.ConsumeVarint(b)
+		if n >= 0 && v.OverflowInt(int64(x)) {
+			return fmt.Errorf("number %d is out of range of %s", int64(x), v.Type())
+		}
+
+		v.SetInt(int64(x))
+
+		return parseError(n)
+	},
+}
+
+var unsigned = codec{
+	wire: protowire.VarintType,
+	append: func(b []byte, v reflect.Value) ([]byte, error) {
+		return protowire.AppendVarint(b, v.Uint()), nil
+	},
+	decode: func(b []byte, v reflect.Value, _ int) error {
+		x, n := protowire.ConsumeVarint(b)
+		if n >= 0 && v.OverflowUint(x) {
+			return fmt.Errorf("number %d is out of range of %s", x, v.Type())
+		}
+
+		v.SetUint(x)
+
+		return parseError(n)
+	},
+}
+
+var float32Codec = codec{
+	wire: protowire.Fixed32Type,
+	append: func(b []byte, v reflect.Value) ([]byte, error) {
+		return protowire.AppendFixed32(b, math.Float32bits(float32(v.Float()))), nil
+	},
+	decode: func(b []byte, v reflect.Value, _ int) error {
+		x, n := protowire.ConsumeFixed32(b)
+		v.SetFloat(float64(math.Float32frombits(x)))
+
+		return parseError(n)
+	},
+}
+
+var float64Codec = codec{
+	wire: protowire.Fixed64Type,
+	append: func(b []byte, v reflect.Value) ([]byte, error) {
+		return protowire.AppendFixed64(b, math.Float64bits(v.Float())), nil
+	},
+	decode: func(b []byte, v reflect.Value, _ int) error {
+		x, n := protowire.ConsumeFixed64(b)
+		v.SetFloat(math.Float64frombits(x))
+
+		return parseError(n)
+	},
+}
+
+var text = codec{
+	wire: protowire.BytesType,
+	append: func(b []byte, v reflect.Value) ([]byte, error) {
+		s := v.String()
+		if !utf8.ValidString(s) {
+			return nil, fmt.Errorf("string %q is not UTF-8", s)
+		}
+
+		return append(b, s...), nil
+	},
+	decode: func(b []byte, v reflect.Value, _ int) error {
+		if !utf8.Valid(b) {
+			return fmt.Errorf("string %q is not UTF-8", b)
+		}
+
+		v.SetString(string(b))
+
+		return nil
+	},
+}
+
+var byteSlice = codec{
+	wire:   protowire.BytesType,
+	append: func(b []byte, v reflect.Value) ([]byte, error) { return append(b, v.Bytes()...), nil },
+	decode: func(b []byte, v reflect.Value, _ int) error {
+		v.SetBytes(append([]byte{}, b...))
+
+		return nil
+	},
+}
+
+var byteArray = codec{
+	wire: protowire.BytesType,
+	append: func(b []byte, v reflect.Value) ([]byte, error) {
+		for i := range v.Len() {
+			b = append(b, byte(v.Index(i).Uint()))
+		}
+
+		return b, nil
+	},
+	decode: func(b []byte, v reflect.Value, _ int) error {
+		if len(b) != v.Len() {
+			return fmt.Errorf("%d bytes, expected %d", len(b), v.Len())
+		}
+
+		for i := range b {
+			v.Index(i).SetUint(uint64(b[i]))
+		}
+
+		return nil
+	},
+}
+
+// addressable returns a pointer to v, or to a copy of it.
+func addressable(v reflect.Value) any {
+	if v.CanAddr() {
+		return v.Addr().Interface()
+	}
+
+	p := reflect.New(v.Type())
+	p.Elem().Set(v)
+
+	return p.Interface()
+}
+
+var binary = codec{
+	wire: protowire.BytesType,
+	append: func(b []byte, v reflect.Value) ([]byte, error) {
+		raw, err := addressable(v).(encoding.BinaryMarshaler).MarshalBinary() //nolint:forcetypeassert // checked on building
+
+		return append(b, raw...), err
+	},
+	decode: func(b []byte, v reflect.Value, _ int) error {
+		return v.Addr().Interface().(encoding.BinaryUnmarshaler).UnmarshalBinary(append([]byte{}, b...)) //nolint:forcetypeassert // checked on building
+	},
+}
+
+var ownMessage = codec{
+	wire: protowire.BytesType, message: true,
+	append: func(b []byte, v reflect.Value) ([]byte, error) {
+		raw, err := addressable(v).(Marshaler).MarshalProto() //nolint:forcetypeassert // checked on building
+
+		return append(b, raw...), err
+	},
+	decode: func(b []byte, v reflect.Value, _ int) error {
+		return v.Addr().Interface().(Unmarshaler).UnmarshalProto(append([]byte{}, b...)) //nolint:forcetypeassert // checked on building
+	},
+}
+
+func parseError(n int) error {
+	if n < 0 {
+		return protowire.ParseError(n)
+	}
+
+	return nil
+}

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package resource
+
+import (
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"go.yaml.in/yaml/v4"
+
+	"github.com/seed-59268b81/talos/cosi/resource/protoenc"
+)
+
+// registered is one known type.
+type registered struct {
+	def        *Definition
+	spec       reflect.Type
+	empty      func(md Metadata) Resource
+	decode     func(md Metadata, proto []byte) (Resource, error)
+	decodeYAML func(md Metadata, spec *yaml.Node) (Resource, error)
+}
+
+// registry is replaced, never changed: lookups take no lock.
+var (
+	registry   atomic.Pointer[map[string]*registered]
+	registryMu sync.Mutex
+)
+
+func lookup(typ string) *registered {
+	if all := registry.Load(); all != nil {
+		return (*all)[typ]
+	}
+
+	return nil
+}
+
+// Register makes a type known to this process, so that it is decoded when it comes over the wire or out of
+// a store. Registering the same type again does nothing; another Go type under its name is an error, and so
+// is a spec that has no protobuf form.
+func Register[S Spec]() error {
+	def, goType := DefinitionOf[S](), reflect.TypeFor[S]()
+
+	if def == nil || def.Type == "" {
+		return fmt.Errorf("register %s: its definition has no type", goType)
+	}
+
+	if goType.Kind() != reflect.Struct {
+		return fmt.Errorf("register %s: %s is not a struct", def.Type, goType)
+	}
+
+	if goType.NumField() > 0 {
+		if err := protoenc.Check(goType); err != nil {
+			return fmt.Errorf("register %s: %w", def.Type, err)
+		}
+	}
+
+	registryMu.Lock()
+	defer registryMu.Unlock()
+
+	if other := lookup(def.Type); other != nil {
+		if other.spec != goType {
+			return fmt.Errorf("register %s: already registered for %s, not %s", def.Type, other.spec, goType)
+		}
+
+		return nil
+	}
+
+	next := map[string]*registered{}
+	if all := registry.Load(); all != nil {
+		next = maps.Clone(*all)
+	}
+
+	next[def.Type] = &registered{
+		def: def, spec: goType,
+		empty:      func(md Metadata) Resource { return &Typed[S]{spec: new(S), md: md} },
+		decode:     decodeTyped[S],
+		decodeYAML: decodeTypedYAML[S],
+	}
+	registry.Store(&next)
+
+	return nil
+}
+
+// RegisteredTypes returns the definitions of all registered types, sorted by type.
+func RegisteredTypes() []*Definition {
+	all := registry.Load()
+	if all == nil {
+		return nil
+	}
+
+	out := make([]*Definition, 0, len(*all))
+	for _, typ := range slices.Sorted(maps.Keys(*all)) {
+		out = append(out, (*all)[typ].def)
+	}
+
+	return out
+}
+
+// NewOfType returns an empty resource of a registered type; false if the type is not registered. An empty
+// namespace means the definition's default one.
+func NewOfType(typ, namespace, id string) (Resource, bool) {
+	e := lookup(typ)
+	if e == nil {
+		return nil, false
+	}
+
+	if namespace == "" {
+		namespace = e.def.DefaultNamespace
+	}
+
+	return e.empty(NewMetadata(namespace, typ, id)), true
+}
+
+func decodeTyped[S Spec](md Metadata, proto []byte) (Resource, error) {
+	r := &Typed[S]{spec: new(S), md: md}
+
+	if len(proto) > 0 {
+		if err := protoenc.Unmarshal(proto, r.spec); err != nil {
+			return nil, fmt.Errorf("spec of %s: %w", &md, err)
+		}
+	}
+
+	return r, nil
+}
+
+func decodeTypedYAML[S Spec](md Metadata, spec *yaml.Node) (Resource, error) {
+	r := &Typed[S]{spec: new(S), md: md}
+
+	if err := spec.Decode(r.spec); err != nil {
+		return nil, fmt.Errorf("spec of %s: %w", &md, err)
+	}
+
+	return r, nil
+}

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package runtime
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/seed-59268b81/talos/cosi/controller"
+	"github.com/seed-59268b81/talos/cosi/resource"
+)
+
+// EdgeKind says what a controller does with a kind of resources; numbers are those of the wire.
+type EdgeKind uint8
+
+// The kinds of edges.
+const (
+	OutputExclusive EdgeKind = iota
+	OutputShared
+	InputStrong
+	InputWeak
+	InputDestroyReady
+	InputPrimary
+	InputMapped
+	InputMappedDestroyReady
+)
+
+// IsOutput tells an edge from the controller to the resource.
+func (k EdgeKind) IsOutput() bool { return k <= OutputShared }
+
+// Edge of the dependency graph. An output has no namespace.
+type Edge struct {
+	Controller string
+	Namespace  string
+	Type       string
+	ID         string
+	Kind       EdgeKind
+}
+
+var inputEdges = [...]EdgeKind{
+	controller.Weak:               InputWeak,
+	controller.Strong:             InputStrong,
+	controller.DestroyReady:       InputDestroyReady,
+	controller.Primary:            InputPrimary,
+	controller.Mapped:             InputMapped,
+	controller.MappedDestroyReady: InputMappedDestroyReady,
+}
+
+func (a *access) edges() []Edge {
+	var out []Edge
+
+	for _, o := range a.writes {
+		kind := OutputExclusive
+		if o.Kind == controller.Shared {
+			kind = OutputShared
+		}
+
+		out = append(out, Edge{Controller: a.who, Type: o.Type, Kind: kind})
+	}
+
+	for _, in := range *a.inputs.Load() {
+		out = append(out, Edge{Controller: a.who, Namespace: in.Namespace, Type: in.Type, ID: in.ID, Kind: inputEdges[in.Kind]})
+	}
+
+	return out
+}
+
+// Graph returns who reads and writes what: exclusive outputs, shared ones, then inputs, each by controller, namespace,
+// type and id.
+func (rt *Runtime) Graph() []Edge {
+	rt.mu.Lock()
+	defer rt.mu.Unlock()
+
+	var out []Edge
+	for _, r := range rt.runners {
+		out = append(out, r.edges()...)
+	}
+
+	rank := func(e Edge) EdgeKind { return min(e.Kind, InputStrong) }
+
+	slices.SortFunc(out, func(a, b Edge) int {
+		return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(a.Controller, b.Controller),
+			cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Type, b.Type), cmp.Compare(a.ID, b.ID))
+	})
+
+	return out
+}
+
+// GraphWithResources is Graph with one edge for each resource that there is. An output shows what the controller
+// owns, in the namespaces that anybody reads or that are given.
+func (rt *Runtime) GraphWithResources(ctx context.Context, namespaces ...string) ([]Edge, error) {
+	graph := rt.Graph()
+
+	for _, e := range graph {
+		if !e.Kind.IsOutput() && !slices.Contains(namespaces, e.Namespace) {
+			namespaces = append(namespaces, e.Namespace)
+		}
+	}
+
+	var out []Edge
+
+	for _, e := range graph {
+		in := []string{e.Namespace}
+		if e.Kind.IsOutput() {
+			in = namespaces
+		}
+
+		for _, ns := range in {
+			items, err := rt.state.List(ctx, resource.Kind{Namespace: ns, Type: e.Type})
+			if err != nil {
+				return nil, err
+			}
+
+			for _, r := range items {
+				md := r.Metadata()
+				if e.Kind.IsOutput() && md.Owner() != e.Controller || e.ID != "" && e.ID != md.ID() {
+					continue
+				}
+
+				out = append(out, Edge{Controller: e.Controller, Namespace: ns, Type: e.Type, ID: md.ID(), Kind: e.Kind})
+			}
+		}
+	}
+
+	return out, nil
+}
