@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package effects
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/seed-59268b81/talos/config"
+	"github.com/seed-59268b81/talos/config/strict"
+)
+
+// Warnings names what the configuration asks for and this version does not do yet, one line each.
+func Warnings(cfg *config.Config) []string {
+	var out []string
+
+	for _, path := range InVain(cfg) {
+		out = append(out, fmt.Sprintf("%s: it is kept but has no effect in this version", path))
+	}
+
+	return out
+}
+
+// InVain lists the paths of the table that the configuration sets and that have no effect yet.
+func InVain(cfg *config.Config) []string {
+	var out []string
+
+	for _, document := range cfg.Documents() {
+		root := ""
+
+		if document != config.Document(cfg.Main()) {
+			root = document.Kind()
+		}
+
+		visit(reflect.ValueOf(document), root, func(path string) {
+			if row, effective := Lookup(path); !effective && !slices.Contains(out, row) {
+				out = append(out, row)
+			}
+		})
+	}
+
+	return out
+}
+
+// Lookup finds the row of the table that decides about a path (which has no list indices), and tells
+// whether it is in effect. A path that no row covers is not.
+func Lookup(path string) (row string, effective bool) {
+	for _, r := range notYet {
+		if covers(r, path) && len(r) > len(row) {
+			row, effective = r, false
+		}
+	}
+
+	for _, r := range inEffect {
+		if covers(r, path) && len(r) > len(row) {
+			row, effective = r, true
+		}
+	}
+
+	if row == "" {
+		row = path
+	}
+
+	return row, effective
+}
+
+func covers(row, path string) bool {
+	return strings.HasPrefix(path, row) && (len(path) == len(row) || path[len(row)] == '.')
+}
+
+// visit calls found with the path of every key that asks for something. Zero values, empty objects and
+// switches turned off ask for nothing: what they want is so already.
+func visit(v reflect.Value, path string, found func(path string)) {
+	if v.IsZero() || strings.HasSuffix(path, ".disabled") {
+		return
+	}
+
+	switch v.Kind() {
+	case reflect.Pointer:
+		if v.Elem().Kind() == reflect.Struct && v.Elem().IsZero() {
+			found(path) // an empty object whose presence says something
+		}
+
+		visit(v.Elem(), path, found)
+	case reflect.Slice:
+		if elem := v.Type().Elem().Kind(); elem != reflect.Struct {
+			if v.Len() > 0 {
+				found(path)
+			}
+
+			return
+		}
+
+		for i := range v.Len() {
+			visit(v.Index(i), path, found)
+		}
+	case reflect.Struct:
+		fields := strict.Fields(v.Type())
+
+		if len(fields) == 0 { // a value in a single scalar
+			found(path)
+		}
+
+		for name, field := range fields {
+			visit(v.FieldByIndex(field.Index), strict.Join(path, name), found)
+		}
+	case reflect.Map:
+		if v.Len() > 0 {
+			found(path)
+		}
+	default:
+		found(path)
+	}
+}

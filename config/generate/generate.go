@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package generate
+
+import (
+	"fmt"
+
+	"github.com/seed-59268b81/talos/config"
+	"github.com/seed-59268b81/talos/config/patch"
+	"github.com/seed-59268b81/talos/config/v1alpha1"
+)
+
+// New makes the configurations of a cluster. An empty Kubernetes version is the one of this release.
+func New(clusterName, endpoint, kubernetesVersion string, opts Options) (*Output, error) {
+	in, err := newInput(clusterName, endpoint, kubernetesVersion, opts)
+	if err != nil {
+		return nil, fmt.Errorf("generating a configuration: %w", err)
+	}
+
+	out := &Output{Secrets: in.Secrets}
+
+	if out.ControlPlane, err = in.text(v1alpha1.TypeControlPlane, in.ControlPlanePatches); err != nil {
+		return nil, fmt.Errorf("generating the control plane configuration: %w", err)
+	}
+
+	if out.Worker, err = in.text(v1alpha1.TypeWorker, in.WorkerPatches); err != nil {
+		return nil, fmt.Errorf("generating the worker configuration: %w", err)
+	}
+
+	client, err := Talosconfig(clusterName, in.Secrets, in.Endpoints, in.Nodes)
+	if err != nil {
+		return nil, err
+	}
+
+	if out.Talosconfig, err = client.Encode(); err != nil {
+		return nil, err
+	}
+
+	return out, nil
+}
+
+// text makes and patches the configuration of a role.
+func (in *input) text(role v1alpha1.MachineType, rolePatches []patch.Patch) ([]byte, error) {
+	hostname := v1alpha1.NewHostnameConfig()
+	hostname.Auto = v1alpha1.AutoStable
+
+	text, err := config.Encode[config.Document](in.document(role), hostname)
+	if err != nil {
+		return nil, err
+	}
+
+	return patch.Apply(text, append(in.Patches[:len(in.Patches):len(in.Patches)], rolePatches...)...)
+}
+
+func (in *input) document(role v1alpha1.MachineType) *v1alpha1.Config {
+	return &v1alpha1.Config{
+		Version: v1alpha1.Version,
+		Debug:   new(false),
+		Persist: new(true),
+		Machine: in.machine(role),
+		Cluster: in.cluster(role),
+	}
+}
+
+// withoutKey is an authority as workers have it.
+func withoutKey(ca v1alpha1.CertPair) v1alpha1.CertPair { return v1alpha1.CertPair{Crt: ca.Crt} }

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package generate
+
+import (
+	"fmt"
+	"net/netip"
+	"regexp"
+	"strings"
+
+	"github.com/seed-59268b81/talos/config/images"
+	"github.com/seed-59268b81/talos/config/patch"
+	"github.com/seed-59268b81/talos/config/secrets"
+	"github.com/seed-59268b81/talos/config/v1alpha1"
+	"github.com/seed-59268b81/talos/version"
+)
+
+// DefaultInstallDisk is the disk that the system is installed to unless another is named.
+const DefaultInstallDisk = "/dev/sda"
+
+// InstallerRepository is the repository of the installer's image; its tag is a release of this system.
+const InstallerRepository = "ghcr.io/seed-59268b81/installer"
+
+// Options are what may differ from the defaults. The zero value is a good cluster.
+type Options struct {
+	Secrets *secrets.Bundle // default: new ones
+
+	// AdditionalSANs are names and addresses by which the machine API and the API server are reached, besides
+	// those that they find themselves.
+	AdditionalSANs []string
+	DNSDomain      string
+	InstallDisk    string
+	InstallImage   string
+	// RegistryMirrors maps a registry host to the URLs asked in its place.
+	RegistryMirrors    map[string][]string
+	KubeSpan           bool
+	NoClusterDiscovery bool
+	LocalAPIServerPort int
+	PodSubnets         []netip.Prefix
+	ServiceSubnets     []netip.Prefix
+	// AllowSchedulingOnControlPlanes lets ordinary pods run on control plane machines.
+	AllowSchedulingOnControlPlanes bool
+
+	// Endpoints and Nodes go to the client configuration.
+	Endpoints []string
+	Nodes     []string
+
+	// Patches are applied in order: those of all machines first, then those of the role.
+	Patches             []patch.Patch
+	ControlPlanePatches []patch.Patch
+	WorkerPatches       []patch.Patch
+}
+
+// Output is what New makes.
+type Output struct {
+	ControlPlane []byte
+	Worker       []byte
+	Talosconfig  []byte
+	Secrets      *secrets.Bundle
+}
+
+// input is the checked request.
+type input struct {
+	Options
+
+	clusterName string
+	endpoint    v1alpha1.URL
+	kubernetes  string // version with its leading v
+}
+
+// clusterNames are names that a kubeconfig, a context and a file name can carry.
+var clusterNames = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?$`)
+
+var versions = regexp.MustCompile(`^v[0-9]+\.[0-9]+\.[0-9]+([-+][0-9A-Za-z.+-]+)?$`)
+
+func newInput(clusterName, endpoint, kubernetesVersion string, opts Options) (*input, error) {
+	if !clusterNames.MatchString(clusterName) {
+		return nil, fmt.Errorf("cluster name %q: want up to 63 letters, digits, dots, dashes or underscores, with a letter or digit at both ends", clusterName)
+	}
+
+	url, err := ParseEndpoint(endpoint)
+	if err != nil {
+		return nil, err
+	}
+
+	if kubernetesVersion == "" {
+		kubernetesVersion = images.KubernetesVersion
+	}
+
+	if !strings.HasPrefix(kubernetesVersion, "v") {
+		kubernetesVersion = "v" + kubernetesVersion
+	}
+
+	if !versions.MatchString(kubernetesVersion) {
+		return nil, fmt.Errorf("Kubernetes version %q: want a release such as %s", kubernetesVersion, images.KubernetesVersion)
+	}
+
+	if opts.InstallDisk == "" {
+		opts.InstallDisk = DefaultInstallDisk
+	}
+
+	if opts.InstallImage == "" {
+		opts.InstallImage = InstallerRepository + ":" + version.Tag
+	}
+
+	if opts.DNSDomain == "" {
+		opts.DNSDomain = v1alpha1.DefaultDNSDomain
+	}
+
+	if len(opts.PodSubnets) == 0 {
+		opts.PodSubnets = []netip.Prefix{netip.MustParsePrefix(v1alpha1.DefaultPodSubnet)}
+	}
+
+	if len(opts.ServiceSubnets) == 0 {
+		opts.ServiceSubnets = []netip.Prefix{netip.MustParsePrefix(v1alpha1.DefaultServiceSubnet)}
+	}
+
+	if opts.Secrets == nil {
+		if opts.Secrets, err = secrets.New(); err != nil {
+			return nil, err
+		}
+	}
+
+	return &input{Options: opts, clusterName: clusterName, endpoint: url, kubernetes: kubernetesVersion}, nil
+}
+
+// ParseEndpoint reads the URL of a cluster's API servers.
+func ParseEndpoint(endpoint string) (v1alpha1.URL, error) {
+	url, err := v1alpha1.ParseURL(endpoint)
+	if err != nil {
+		hint := ""
+
+		if !strings.Contains(endpoint, "://") {
+			hint = fmt.Sprintf(" (did you mean \"https://%s:6443\"?)", strings.TrimSuffix(endpoint, ":6443"))
+		}
+
+		return url, fmt.Errorf("cluster endpoint %q: want https://HOST:PORT, usually with port 6443%s", endpoint, hint)
+	}
+
+	if url.Scheme != "https" {
+		return url, fmt.Errorf("cluster endpoint %q: the scheme is %q: want https", endpoint, url.Scheme)
+	}
+
+	return url, nil
+}

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package patch
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	jsonpatch "github.com/evanphx/json-patch/v5"
+	"go.yaml.in/yaml/v4"
+
+	"github.com/seed-59268b81/talos/config"
+	"github.com/seed-59268b81/talos/config/strict"
+)
+
+// operations is a JSON patch (RFC 6902) on the v1alpha1 document.
+type operations struct{ list jsonpatch.Patch }
+
+// maxCopied bounds what the copy operations of one patch may add.
+const maxCopied = 1 << 20
+
+func parseJSON(node *yaml.Node) (Patch, error) {
+	text, err := toJSON(node)
+	if err != nil {
+		return nil, fmt.Errorf("the JSON patch: %w", err)
+	}
+
+	list, err := jsonpatch.DecodePatch(text)
+	if err != nil {
+		return nil, fmt.Errorf("the JSON patch: want a list of {op, path, value}: %w", err)
+	}
+
+	known := []string{"add", "remove", "replace", "move", "copy", "test"}
+
+	for i, operation := range list {
+		if !slices.Contains(known, operation.Kind()) {
+			return nil, fmt.Errorf("the JSON patch: operation %d is %q: want one of %q", i+1, operation.Kind(), known)
+		}
+
+		if _, err := operation.Path(); err != nil {
+			return nil, fmt.Errorf("the JSON patch: operation %d (%s) has no path", i+1, operation.Kind())
+		}
+	}
+
+	return operations{list}, nil
+}
+
+func (o operations) apply(target []config.Part) ([]config.Part, error) {
+	at := slices.IndexFunc(target, func(part config.Part) bool { return part.Kind == "" })
+	if at < 0 {
+		return nil, errors.New("a JSON patch changes the v1alpha1 document, and there is none: use a strategic merge patch")
+	}
+
+	before, err := toJSON(target[at].Node)
+	if err != nil {
+		return nil, err
+	}
+
+	options := jsonpatch.NewApplyOptions()
+	options.AccumulatedCopySizeLimit = maxCopied
+
+	after, err := applyOperations(o.list, before, options)
+	if err != nil {
+		return nil, fmt.Errorf("the JSON patch: %w", err)
+	}
+
+	var value any
+
+	decoder := json.NewDecoder(bytes.NewReader(after))
+	decoder.UseNumber()
+
+	if err := decoder.Decode(&value); err != nil {
+		return nil, fmt.Errorf("the JSON patch: its result: %w", err)
+	}
+
+	if _, ok := value.(map[string]any); !ok {
+		return nil, errors.New("the JSON patch: it leaves no object in place of the v1alpha1 document")
+	}
+
+	target = slices.Clone(target)
+	target[at].Node = reconcile(target[at].Node, value)
+
+	return target, nil
+}
+
+// applyOperations turns a panic of the library into an error: the patch came from outside.
+func applyOperations(list jsonpatch.Patch, before []byte, options *jsonpatch.ApplyOptions) (after []byte, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("it cannot be applied: %v", r)
+		}
+	}()
+
+	return list.ApplyWithOptions(before, options)
+}
+
+func toJSON(node *yaml.Node) ([]byte, error) {
+	var holder struct {
+		Value any `yaml:"value"`
+	}
+
+	wrapped := &yaml.Node{Kind: yaml.MappingNode, Content: []*yaml.Node{{Kind: yaml.ScalarNode, Tag: "!!str", Value: "value"}, node}}
+
+	if err := strict.Decode(wrapped, &holder).Err(); err != nil {
+		return nil, err
+	}
+
+	return json.Marshal(holder.Value)
+}

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package patch
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"go.yaml.in/yaml/v4"
+)
+
+// Load reads patches as they are given on a command line: each is the patch itself, or "@" and the path
+// of a file that holds it.
+func Load(args []string) ([]Patch, error) {
+	patches := make([]Patch, 0, len(args))
+
+	for i, arg := range args {
+		what, text := fmt.Sprintf("patch %d", i+1), []byte(arg)
+
+		if path, isFile := strings.CutPrefix(arg, "@"); isFile {
+			var err error
+
+			if text, err = os.ReadFile(path); err != nil {
+				return nil, fmt.Errorf("reading a patch: %w", err)
+			}
+
+			what = "patch " + path
+		}
+
+		patch, err := Parse(text)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", what, err)
+		}
+
+		patches = append(patches, patch)
+	}
+
+	return patches, nil
+}
+
+// Parse reads one patch: a list is a JSON patch (in JSON or YAML), anything else a partial configuration.
+func Parse(text []byte) (patch Patch, err error) {
+	if len(bytes.TrimSpace(text)) == 0 {
+		return nil, errors.New("the patch is empty")
+	}
+
+	// The YAML library is not ours.
+	defer func() {
+		if r := recover(); r != nil {
+			patch, err = nil, fmt.Errorf("the patch is not YAML: the reader gave up: %v", r)
+		}
+	}()
+
+	var node yaml.Node
+
+	// A text that is no YAML at all is reported by whoever reads it next.
+	if err := yaml.Unmarshal(text, &node); err == nil && len(node.Content) == 1 && node.Content[0].Kind == yaml.SequenceNode {
+		return parseJSON(node.Content[0])
+	}
+
+	return parseStrategic(text)
+}

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package secrets
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/seed-59268b81/talos/config"
+	"github.com/seed-59268b81/talos/config/v1alpha1"
+)
+
+// FromConfig takes the bundle out of a control plane configuration.
+func FromConfig(cfg *config.Config) (*Bundle, error) {
+	machine, cluster := cfg.Machine(), cfg.Cluster()
+
+	if machine == nil {
+		return nil, errors.New("taking secrets from a configuration: it has no v1alpha1 document")
+	}
+
+	if !machine.Type.IsControlPlane() {
+		return nil, fmt.Errorf("taking secrets from a configuration: machine.type is %q: only a control plane configuration holds them all", machine.Type)
+	}
+
+	bundle := &Bundle{
+		Cluster: Cluster{ID: cluster.ID, Secret: cluster.Secret},
+		Secrets: Tokens{
+			BootstrapToken:  cluster.Token,
+			AESCBCSecret:    cluster.AESCBCEncryptionSecret,
+			SecretboxSecret: cluster.SecretboxSecret,
+		},
+		Trustd: Trustd{Token: machine.Token},
+		Certs: Certs{
+			Etcd:           cluster.Etcd.CA,
+			Kubernetes:     cluster.CA,
+			Aggregator:     cluster.AggregatorCA,
+			ServiceAccount: cluster.ServiceAccount,
+			OS:             machine.CA,
+		},
+	}
+
+	if err := bundle.Check(); err != nil {
+		return nil, fmt.Errorf("taking secrets from a configuration: %w", err)
+	}
+
+	return bundle, nil
+}
+
+// FromKubernetesPKI takes the authorities of a Kubernetes cluster from a directory laid out as
+// /etc/kubernetes/pki, with its bootstrap token when one is given, and makes the rest.
+func FromKubernetesPKI(dir, bootstrapToken string) (*Bundle, error) {
+	bundle := &Bundle{Secrets: Tokens{BootstrapToken: bootstrapToken}}
+
+	var errs []error
+
+	read := func(name string, into *v1alpha1.Base64) {
+		text, err := os.ReadFile(filepath.Join(dir, name))
+		errs = append(errs, err)
+		*into = text
+	}
+
+	for name, pair := range map[string]*v1alpha1.CertPair{
+		"ca":             &bundle.Certs.Kubernetes,
+		"front-proxy-ca": &bundle.Certs.Aggregator,
+		"etcd/ca":        &bundle.Certs.Etcd,
+	} {
+		read(name+".crt", &pair.Crt)
+		read(name+".key", &pair.Key)
+	}
+
+	read("sa.key", &bundle.Certs.ServiceAccount.Key)
+
+	if err := errors.Join(errs...); err != nil {
+		return nil, fmt.Errorf("taking secrets from a Kubernetes PKI: %w", err)
+	}
+
+	if err := bundle.fill(); err != nil {
+		return nil, fmt.Errorf("taking secrets from a Kubernetes PKI: %w", err)
+	}
+
+	if err := bundle.Check(); err != nil {
+		return nil, fmt.Errorf("taking secrets from a Kubernetes PKI in %s: %w", dir, err)
+	}
+
+	return bundle, nil
+}

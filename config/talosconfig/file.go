@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package talosconfig
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"go.yaml.in/yaml/v4"
+
+	"github.com/seed-59268b81/talos/config"
+	"github.com/seed-59268b81/talos/config/strict"
+)
+
+// Where the file is looked for.
+const (
+	EnvPath   = "TALOSCONFIG"
+	EnvHome   = "TALOS_HOME"
+	podPath   = "/var/run/secrets/talos.dev/config"
+	directory = ".talos"
+	fileName  = "config"
+)
+
+// Path tells which file is meant: the one given, $TALOSCONFIG, config in $TALOS_HOME or ~/.talos, and
+// inside a pod, when none of those is there, the one that is mounted into it.
+func Path(given string) (string, error) {
+	if given != "" {
+		return given, nil
+	}
+
+	if path := os.Getenv(EnvPath); path != "" {
+		return path, nil
+	}
+
+	home := os.Getenv(EnvHome)
+
+	if home == "" {
+		user, err := os.UserHomeDir()
+		if err != nil {
+			return "", fmt.Errorf("finding the talosconfig: %w: name the file with --talosconfig", err)
+		}
+
+		home = filepath.Join(user, directory)
+	}
+
+	path := filepath.Join(home, fileName)
+
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		if _, err := os.Stat(podPath); err == nil {
+			return podPath, nil
+		}
+	}
+
+	return path, nil
+}
+
+// Decode reads the text of a file strictly. An empty text is a file without contexts.
+func Decode(text []byte) (*Config, error) {
+	var node yaml.Node
+
+	if err := yaml.Unmarshal(text, &node); err != nil {
+		return nil, fmt.Errorf("reading a talosconfig: not YAML: %w", err)
+	}
+
+	c := &Config{}
+
+	if node.Kind != 0 {
+		if err := strict.Decode(&node, c).Err(); err != nil {
+			return nil, fmt.Errorf("reading a talosconfig: %w", err)
+		}
+	}
+
+	for name, context := range c.Contexts {
+		if context == nil {
+			return nil, fmt.Errorf("reading a talosconfig: context %q is empty: remove it", name)
+		}
+	}
+
+	return c, nil
+}
+
+// Load reads a file. A file that is not there is an error that matches fs.ErrNotExist.
+func Load(path string) (*Config, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("reading the talosconfig: %w", err)
+	}
+
+	c, err := Decode(text)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+
+	return c, nil
+}
+
+// LoadOrNew is Load, with an empty Config for a file that is not there.
+func LoadOrNew(path string) (*Config, error) {
+	c, err := Load(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return &Config{}, nil
+	}
+
+	return c, err
+}
+
+// Encode writes the text of a file.
+func (c *Config) Encode() ([]byte, error) { return config.Encode(c) }
+
+// Save replaces the file, whole or not at all, readable by its owner only. A symbolic link is followed.
+func (c *Config) Save(path string) error {
+	text, err := c.Encode()
+	if err != nil {
+		return err
+	}
+
+	if target, err := filepath.EvalSymlinks(path); err == nil {
+		path = target
+	}
+
+	if err := replace(path, text); err != nil {
+		return fmt.Errorf("writing the talosconfig: %w", err)
+	}
+
+	return nil
+}
+
+func replace(path string, text []byte) (err error) {
+	dir := filepath.Dir(path)
+
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+
+	temporary, err := os.CreateTemp(dir, "."+filepath.Base(path)+"-*") // mode 0600
+	if err != nil {
+		return err
+	}
+
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.Remove(temporary.Name()))
+		}
+	}()
+
+	_, err = temporary.Write(text)
+
+	if err = errors.Join(err, temporary.Sync(), temporary.Close()); err != nil {
+		return err
+	}
+
+	return os.Rename(temporary.Name(), path)
+}

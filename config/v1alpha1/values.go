@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package v1alpha1
+
+import (
+	"encoding/base64"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"strconv"
+	"strings"
+)
+
+// Object is a free-form object, as JSON would hold it: map[string]any, []any, string, bool, int64,
+// uint64 (beyond int64), float64 and nil.
+type Object map[string]any
+
+// ExtraArgs are command line flags by name, without dashes. A flag with several values is repeated.
+type ExtraArgs map[string]Args
+
+// Args is one or many values of a flag; the document may carry a single one as a plain scalar.
+type Args []string
+
+// OneOrMany tells the decoder that a scalar stands for a list of one.
+func (Args) OneOrMany() {}
+
+// MarshalYAML writes a single value as a plain string.
+func (a Args) MarshalYAML() (any, error) {
+	if len(a) == 1 {
+		return a[0], nil
+	}
+
+	return []string(a), nil
+}
+
+// Base64 is bytes (PEM, mostly) that the document carries in base64.
+type Base64 []byte
+
+// UnmarshalText decodes base64.
+func (b *Base64) UnmarshalText(text []byte) error {
+	decoded, err := base64.StdEncoding.DecodeString(strings.TrimSpace(string(text)))
+	if err != nil {
+		return fmt.Errorf("not base64: %w", err)
+	}
+
+	*b = decoded
+
+	return nil
+}
+
+// MarshalText encodes base64.
+func (b Base64) MarshalText() ([]byte, error) {
+	return []byte(base64.StdEncoding.EncodeToString(b)), nil
+}
+
+// CertPair is a certificate and its key, PEM inside. Workers carry authorities without their keys.
+type CertPair struct {
+	Crt Base64 `yaml:"crt"`
+	Key Base64 `yaml:"key"`
+}
+
+// Cert is a certificate alone.
+type Cert struct {
+	Crt Base64 `yaml:"crt"`
+}
+
+// KeyOnly is a private key alone.
+type KeyOnly struct {
+	Key Base64 `yaml:"key"`
+}
+
+// URL is an absolute URL with a host.
+type URL struct{ url.URL }
+
+// ParseURL reads an absolute URL with a host.
+func ParseURL(text string) (URL, error) {
+	u, err := url.Parse(text)
+	if err != nil {
+		return URL{}, fmt.Errorf("not a URL: %w", err)
+	}
+
+	if u.Scheme == "" || u.Hostname() == "" {
+		return URL{}, fmt.Errorf("%q is not a whole URL: want scheme://host[:port]", text)
+	}
+
+	if port := u.Port(); port != "" {
+		if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
+			return URL{}, fmt.Errorf("%q is not a URL: port %q is not between 1 and 65535", text, port)
+		}
+	}
+
+	return URL{*u}, nil
+}
+
+// UnmarshalText reads a URL.
+func (u *URL) UnmarshalText(text []byte) (err error) {
+	if len(text) == 0 {
+		*u = URL{}
+
+		return nil
+	}
+
+	*u, err = ParseURL(string(text))
+
+	return err
+}
+
+// MarshalText writes a URL.
+func (u URL) MarshalText() ([]byte, error) { return []byte(u.String()), nil }
+
+// IsZero tells whether no URL is set.
+func (u URL) IsZero() bool { return u.URL == url.URL{} }
+
+// FileMode is a file's permissions in octal: 0o644, 0644 or 644 quoted.
+type FileMode fs.FileMode
+
+// UnmarshalText reads octal.
+func (m *FileMode) UnmarshalText(text []byte) error {
+	digits := strings.TrimPrefix(strings.TrimPrefix(string(text), "0o"), "0O")
+
+	n, err := strconv.ParseUint(digits, 8, 12)
+	if err != nil {
+		return fmt.Errorf("%q is not a file mode: want octal such as 0o644", text)
+	}
+
+	*m = FileMode(n)
+
+	return nil
+}
+
+// MarshalText writes octal.
+func (m FileMode) MarshalText() ([]byte, error) { return fmt.Appendf(nil, "0o%o", uint32(m)), nil }

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package validate
+
+import (
+	"net/netip"
+
+	"github.com/seed-59268b81/talos/config/v1alpha1"
+)
+
+func (c *check) cluster(cl *v1alpha1.ClusterConfig) {
+	const endpoint = "cluster.controlPlane.endpoint"
+
+	switch url := cl.ControlPlane.Endpoint; {
+	case url.IsZero():
+		c.wrong(endpoint, "is missing: want the URL of the API servers, such as https://10.5.0.2:6443")
+	case url.Scheme != "https":
+		c.wrong(endpoint, "%q: the scheme is %q: want https", url.String(), url.Scheme)
+	}
+
+	if port := cl.ControlPlane.LocalAPIServerPort; port < 0 || port > 65535 {
+		c.wrong("cluster.controlPlane.localAPIServerPort", "%d is not a port", port)
+	}
+
+	c.token("cluster.token", cl.Token)
+	c.accepted("cluster.acceptedCAs", cl.AcceptedCAs)
+
+	for _, image := range []struct{ path, reference string }{
+		{"cluster.etcd.image", cl.Etcd.Image},
+		{"cluster.apiServer.image", cl.APIServer.Image},
+		{"cluster.controllerManager.image", cl.ControllerManager.Image},
+		{"cluster.scheduler.image", cl.Scheduler.Image},
+		{"cluster.proxy.image", cl.Proxy.Image},
+		{"cluster.coreDNS.image", cl.CoreDNS.Image},
+	} {
+		c.image(image.path, image.reference)
+	}
+}
+
+func (c *check) clusterNetwork(n *v1alpha1.ClusterNetwork) {
+	if n.DNSDomain != "" && !dnsName(n.DNSDomain) {
+		c.wrong("cluster.network.dnsDomain", "%q is not a domain name", n.DNSDomain)
+	}
+
+	c.families("cluster.network.podSubnets", n.PodSubnets)
+	c.families("cluster.network.serviceSubnets", n.ServiceSubnets)
+
+	for _, pod := range n.PodSubnets {
+		for _, service := range n.ServiceSubnets {
+			if pod.IsValid() && service.IsValid() && pod.Overlaps(service) {
+				c.wrong("cluster.network", "the pod network %s and the service network %s overlap: move one", pod, service)
+			}
+		}
+	}
+
+	c.oneOf("cluster.network.cni.name", n.CNI.Name, "flannel", "custom", "none")
+
+	switch {
+	case n.CNI.Name == "custom" && len(n.CNI.URLs) == 0:
+		c.wrong("cluster.network.cni.urls", "is missing: a custom CNI is made of the manifests at these URLs (or choose none)")
+	case n.CNI.Name != "custom" && len(n.CNI.URLs) > 0:
+		c.wrong("cluster.network.cni.urls", "are read only with name: custom")
+	}
+}
+
+// families checks that a list has one network of IPv4 and one of IPv6 at most, as Kubernetes wants it.
+func (c *check) families(path string, list []netip.Prefix) {
+	count := map[bool]int{}
+
+	for i, prefix := range list {
+		if !prefix.IsValid() {
+			c.wrong(index(path, i), "is empty")
+
+			continue
+		}
+
+		is4 := prefix.Addr().Is4()
+
+		if count[is4]++; count[is4] == 2 {
+			c.wrong(index(path, i), "%s is the second network of its family: want one of IPv4 and one of IPv6 at most", prefix)
+		}
+	}
+}
+
+// discovery checks what discovery and the mesh need.
+func (c *check) discovery(main *v1alpha1.Config) {
+	enabled := v1alpha1.IsTrue(main.Cluster.Discovery.Enabled)
+
+	if enabled {
+		for _, f := range []struct{ path, value string }{{"cluster.id", main.Cluster.ID}, {"cluster.secret", main.Cluster.Secret}} {
+			if f.value == "" {
+				c.wrong(f.path, "is missing: discovery needs it (or turn cluster.discovery.enabled off)")
+			}
+		}
+	}
+
+	if v1alpha1.IsTrue(main.Machine.Network.KubeSpan.Enabled) && !enabled {
+		c.wrong("machine.network.kubespan", "needs cluster.discovery.enabled: true")
+	}
+}

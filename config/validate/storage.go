@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package validate
+
+import (
+	"net/url"
+
+	"github.com/seed-59268b81/talos/config/strict"
+	"github.com/seed-59268b81/talos/config/v1alpha1"
+)
+
+func (c *check) registries(r *v1alpha1.RegistriesConfig) {
+	for host, mirror := range r.Mirrors {
+		at := strict.Join("machine.registries.mirrors", host)
+
+		for i, endpoint := range mirror.Endpoints {
+			if u, err := url.Parse(endpoint); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+				c.wrong(index(at+".endpoints", i), "%q is not a registry: want http(s)://HOST[:PORT]", endpoint)
+			}
+		}
+	}
+
+	for host, access := range r.Config {
+		if access.TLS != nil && len(access.TLS.CA) > 0 {
+			c.certificate(strict.Join("machine.registries.config", host)+".tls.ca", access.TLS.CA)
+		}
+	}
+}
+
+func (c *check) encryption(at string, e *v1alpha1.Encryption) {
+	if e == nil {
+		return
+	}
+
+	if e.Provider != "luks2" {
+		c.wrong(at+".provider", "%q is not known: want luks2", e.Provider)
+	}
+
+	if len(e.Keys) == 0 {
+		c.wrong(at+".keys", "is empty: want one key at least")
+	}
+
+	slots := map[int]bool{}
+
+	for i, key := range e.Keys {
+		keyAt := index(at+".keys", i)
+		sources := 0
+
+		for _, set := range []bool{key.Static != nil, key.NodeID != nil, key.KMS != nil, key.TPM != nil} {
+			if set {
+				sources++
+			}
+		}
+
+		if sources != 1 {
+			c.wrong(keyAt, "has %d sources: want one of static, nodeID, kms, tpm", sources)
+		}
+
+		if key.Static != nil && key.Static.Passphrase == "" {
+			c.wrong(keyAt+".static.passphrase", "is missing")
+		}
+
+		if slots[key.Slot] {
+			c.wrong(keyAt+".slot", "%d stands twice", key.Slot)
+		}
+
+		slots[key.Slot] = true
+	}
+}

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package validate
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/seed-59268b81/talos/config"
+	"github.com/seed-59268b81/talos/config/effects"
+	"github.com/seed-59268b81/talos/config/v1alpha1"
+)
+
+// Mode is the kind of place that a machine runs in.
+type Mode string
+
+// The modes. Only metal installs itself to a disk that the configuration names.
+const (
+	Metal     Mode = "metal"
+	Cloud     Mode = "cloud"
+	Container Mode = "container"
+)
+
+// ParseMode reads a mode.
+func ParseMode(text string) (Mode, error) {
+	switch m := Mode(text); m {
+	case Metal, Cloud, Container:
+		return m, nil
+	default:
+		return "", fmt.Errorf("mode %q: want %s, %s or %s", text, Metal, Cloud, Container)
+	}
+}
+
+// Finding is one thing that is wrong.
+type Finding struct {
+	Path string
+	Text string
+}
+
+func (f Finding) Error() string { return f.Path + ": " + f.Text }
+
+// Findings is everything that is wrong.
+type Findings []Finding
+
+func (fs Findings) Error() string {
+	if len(fs) == 1 {
+		return "the machine configuration is not valid: " + fs[0].Error()
+	}
+
+	lines := make([]string, len(fs))
+
+	for i, f := range fs {
+		lines[i] = "\n  * " + f.Error()
+	}
+
+	return fmt.Sprintf("the machine configuration is not valid, %d problems:%s", len(fs), strings.Join(lines, ""))
+}
+
+// Validate checks a configuration for a mode. The error, when there is one, is of type Findings.
+func Validate(cfg *config.Config, mode Mode) (warnings []string, err error) {
+	c := &check{mode: mode}
+	main := cfg.Main()
+
+	if main == nil {
+		c.wrong("machine", "the configuration has no v1alpha1 document (the one with machine and cluster): a machine cannot boot with the others alone")
+	} else {
+		c.document(main)
+	}
+
+	if hostname := cfg.Hostname(); hostname != nil {
+		c.hostnameConfig(hostname, main)
+	}
+
+	warnings = append(c.warnings, effects.Warnings(cfg)...)
+
+	if len(c.findings) > 0 {
+		slices.SortStableFunc(c.findings, func(a, b Finding) int { return strings.Compare(a.Path, b.Path) })
+
+		return warnings, c.findings
+	}
+
+	return warnings, nil
+}
+
+// Change checks whether a running machine may go from one configuration to another.
+func Change(from, to *config.Config) error {
+	before, after := from.Machine(), to.Machine()
+
+	switch {
+	case before == nil:
+		return nil
+	case after == nil:
+		return errors.New("the new configuration has no v1alpha1 document: a running machine cannot do without; apply a whole configuration")
+	case before.Type.IsControlPlane() != after.Type.IsControlPlane():
+		return fmt.Errorf("machine.type: the machine is %q and cannot become %q: reset it first", before.Type, after.Type)
+	default:
+		return nil
+	}
+}
+
+// check gathers findings.
+type check struct {
+	mode         Mode
+	controlPlane bool
+	findings     Findings
+	warnings     []string
+}
+
+func (c *check) wrong(path, format string, args ...any) {
+	c.findings = append(c.findings, Finding{Path: path, Text: fmt.Sprintf(format, args...)})
+}
+
+func (c *check) warn(path, format string, args ...any) {
+	c.warnings = append(c.warnings, path+": "+fmt.Sprintf(format, args...))
+}
+
+func (c *check) document(main *v1alpha1.Config) {
+	c.controlPlane = main.Machine.Type.IsControlPlane()
+
+	if main.Persist != nil && !*main.Persist {
+		c.warn("persist", "false has no effect any more: a configuration is always kept; remove the key")
+	}
+
+	c.machine(&main.Machine)
+	c.network(&main.Machine.Network)
+	c.kubelet(&main.Machine.Kubelet)
+	c.install(&main.Machine.Install)
+	c.registries(&main.Machine.Registries)
+	c.encryption("machine.systemDiskEncryption.state", main.Machine.Encryption.State)
+	c.encryption("machine.systemDiskEncryption.ephemeral", main.Machine.Encryption.Ephemeral)
+	c.features(&main.Machine.Features)
+	c.cluster(&main.Cluster)
+	c.clusterNetwork(&main.Cluster.Network)
+
+	if c.controlPlane {
+		c.controlPlaneOnly(&main.Cluster)
+	} else {
+		c.worker(&main.Cluster)
+	}
+
+	c.discovery(main)
+}
