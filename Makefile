@@ -1,0 +1,46 @@
+# Talos: `make up` builds everything and starts a cluster on this machine.
+
+GO      ?= go
+WORKERS ?= 0
+NAME    ?= default
+BUILD    = $(GO) run ./components/cmd/build
+
+.DEFAULT_GOAL := help
+.PHONY: help build images up down test e2e chaos bench budgets generate lint clean
+
+help: ## show this
+	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+build: ## build all programs, container images and the disk image
+	@$(BUILD)
+
+up: build ## build, then start the cluster NAME (default: default), with WORKERS=n workers
+	@out/bin/talosctl cluster create --name $(NAME) --workers $(WORKERS)
+
+down: ## stop the cluster and remove its machines
+	@out/bin/talosctl cluster destroy --name $(NAME)
+
+test: ## unit tests, network tests in namespaces, one machine end to end
+	@$(GO) vet ./... && $(GO) test ./...
+
+e2e: ## all end-to-end tests
+	@$(GO) test -count=1 -timeout 60m -tags e2e ./test/e2e/...
+
+chaos: ## sabotage: power cuts, full disks, broken slots
+	@$(GO) test -count=1 -timeout 120m -tags chaos ./test/chaos/...
+
+bench: ## benchmarks, with allocations
+	@$(GO) test -run '^$$' -bench . -benchmem ./...
+
+budgets: ## sizes, times and memory against their budgets
+	@$(GO) test -count=1 -v -run Budget ./...
+
+generate: ## regenerate checked-in generated code
+	@$(GO) generate ./...
+
+lint: ## formatting and static checks
+	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { gofmt -l $$(git ls-files '*.go'); exit 1; }
+	@$(GO) vet ./...
+
+clean: ## remove what was built; the build cache (out/cache) and the clusters stay
+	@rm -rf out/bin out/components out/images

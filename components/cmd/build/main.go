@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Build makes the third-party parts of the system and our own programs; see package components.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/seed-59268b81/talos/components"
+)
+
+func main() {
+	var (
+		list = flag.Bool("list", false, "print the targets and exit")
+		o    = components.Options{Log: os.Stdout}
+	)
+
+	flag.StringVar(&o.Out, "out", "", "output `folder` (default: out in the repository)")
+	flag.BoolVar(&o.Refresh, "refresh", false, "ask Debian for newer packages")
+	flag.Usage = func() {
+		fmt.Fprintln(flag.CommandLine.Output(), "usage: build [flags] [target ...]")
+		flag.PrintDefaults()
+	}
+	flag.Parse()
+
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+
+	if info, err := os.Stdout.Stat(); err == nil {
+		o.Terminal = info.Mode()&os.ModeCharDevice != 0 && os.Getenv("TERM") != "dumb"
+	}
+
+	if err := run(ctx, o, *list, flag.Args()); err != nil {
+		fmt.Fprintln(os.Stderr, "build:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, o components.Options, list bool, targets []string) error {
+	if !list {
+		_, err := components.Build(ctx, o, targets...)
+
+		return err
+	}
+
+	g, err := components.NewGraph(o)
+	if err != nil {
+		return err
+	}
+
+	for _, s := range g.Steps() {
+		fmt.Printf("%-30s %s\n", s.Name, s.About)
+	}
+
+	return nil
+}

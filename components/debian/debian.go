@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package debian takes files out of Debian packages, without root and without installing anything.
+//
+// What is not a Go program comes from the packages of the Debian release that the building machine follows: apt says
+// which version is current, fetches it and checks its signature and hash; dpkg-deb unpacks it. From the unpacked files
+// a Selection takes the programs asked for and, by reading their ELF headers, just the shared libraries that they need.
+//
+// Packages are listed by hand, libraries too, instead of by following Depends: a program that we use for one purpose
+// depends on much that this purpose never touches (xfsprogs on Python, util-linux on PAM). A library whose package is
+// not listed is an error which names it.
+package debian
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Package is one version of one binary package.
+type Package struct {
+	Name    string
+	Version string
+	// SHA256 is that of the .deb file.
+	SHA256 string
+	// Depends is the field of this name, as it is.
+	Depends string
+}
+
+// String is name=version, which apt-get takes as an argument.
+func (p Package) String() string { return p.Name + "=" + p.Version }
+
+// Resolve finds the current version of each package named, in the order of the names. A name that ends in * stands for
+// the one dependency of the package before it that begins so: a metapackage names this way the current kernel.
+func Resolve(ctx context.Context, names []string) ([]Package, error) {
+	var packages []Package
+
+	for i, name := range names {
+		prefix, wild := strings.CutSuffix(name, "*")
+		if !wild {
+			continue
+		}
+
+		if i == 0 {
+			return nil, fmt.Errorf("debian: %s has no package before it to depend on it", name)
+		}
+
+		meta, err := show(ctx, names[i-1])
+		if err != nil {
+			return nil, err
+		}
+
+		full, err := dependency(meta[0].Depends, prefix)
+		if err != nil {
+			return nil, fmt.Errorf("debian: package %s: %w", names[i-1], err)
+		}
+
+		names = slices.Clone(names)
+		names[i] = full
+	}
+
+	found, err := show(ctx, names...)
+	if err != nil {
+		return nil, err
+	}
+
+	var missing []string
+
+	for _, name := range names {
+		i := slices.IndexFunc(found, func(p Package) bool { return p.Name == name })
+		if i < 0 {
+			missing = append(missing, name)
+
+			continue
+		}
+
+		packages = append(packages, found[i])
+	}
+
+	if len(missing) > 0 {
+		return nil, fmt.Errorf("debian: no package %s in apt's lists; run apt-get update, and see that the machine follows Debian 12",
+			strings.Join(missing, ", "))
+	}
+
+	return packages, nil
+}
+
+// dependency returns the one name in a Depends field that begins with prefix.
+func dependency(depends, prefix string) (string, error) {
+	var found []string
+
+	for term := range strings.SplitSeq(depends, ",") {
+		if fields := strings.Fields(term); len(fields) > 0 && strings.HasPrefix(fields[0], prefix) {
+			found = append(found, fields[0])
+		}
+	}
+
+	if len(found) != 1 {
+		return "", fmt.Errorf("want one dependency %s*, got %d in %q", prefix, len(found), depends)
+	}
+
+	return found[0], nil
+}
+
+// show asks apt for the candidate version of each package. Unknown names are left out.
+func show(ctx context.Context, names ...string) ([]Package, error) {
+	cmd := exec.CommandContext(ctx, "apt-cache", append([]string{"show", "--no-all-versions", "--"}, names...)...)
+
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+
+	// apt-cache fails when one name of many is unknown, and prints the others: which those are says more than its code.
+	out, err := cmd.Output()
+	if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) {
+		return nil, fmt.Errorf("debian: %w", err)
+	}
+
+	found := parseStanzas(out)
+	if len(found) == 0 {
+		return nil, fmt.Errorf("debian: apt-cache show %s: %s", strings.Join(names, " "), strings.TrimSpace(stderr.String()))
+	}
+
+	return found, nil
+}
+
+// parseStanzas reads the output of apt-cache show. Of two stanzas of one package the first counts.
+func parseStanzas(raw []byte) []Package {
+	var (
+		packages []Package
+		current  Package
+	)
+
+	flush := func() {
+		if current.Name != "" && !slices.ContainsFunc(packages, func(p Package) bool { return p.Name == current.Name }) {
+			packages = append(packages, current)
+		}
+
+		current = Package{}
+	}
+
+	lines := bufio.NewScanner(bytes.NewReader(raw))
+	lines.Buffer(nil, 1<<20)
+
+	for lines.Scan() {
+		field, value, ok := strings.Cut(lines.Text(), ": ")
+
+		switch {
+		case lines.Text() == "":
+			flush()
+		case !ok:
+		case field == "Package":
+			current.Name = value
+		case field == "Version":
+			current.Version = value
+		case field == "SHA256":
+			current.SHA256 = value
+		case field == "Depends":
+			current.Depends = value
+		}
+	}
+
+	flush()
+
+	return packages
+}
+
+// Fetch downloads packages into dir, those that are not there yet, and returns the files' paths in the same order.
+func Fetch(ctx context.Context, packages []Package, dir string) ([]string, error) {
+	var paths, missing []string
+
+	for _, p := range packages {
+		// apt's own file name has the version; ours has the hash, so that another build of the same version is never
+		// taken for it.
+		path := filepath.Join(dir, fmt.Sprintf("%s_%.16s.deb", p.Name, p.SHA256))
+		paths = append(paths, path)
+
+		if _, err := os.Stat(path); err != nil {
+			missing = append(missing, p.String())
+		}
+	}
+
+	if len(missing) == 0 {
+		return paths, nil
+	}
+
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, err
+	}
+
+	tmp, err := os.MkdirTemp(dir, "fetch-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(tmp)
+
+	// apt's sandbox user cannot write into a folder of ours.
+	cmd := exec.CommandContext(ctx, "apt-get", append([]string{"-o", "APT::Sandbox::User=root", "download", "--"}, missing...)...)
+	cmd.Dir = tmp
+
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("debian: apt-get download: %w\n%s\nif the archive no longer has a version, ask for newer ones: -refresh",
+			err, bytes.TrimSpace(out))
+	}
+
+	for i, p := range packages {
+		if !slices.Contains(missing, p.String()) {
+			continue
+		}
+
+		debs, err := filepath.Glob(filepath.Join(tmp, p.Name+"_*.deb"))
+		if err != nil || len(debs) != 1 {
+			return nil, fmt.Errorf("debian: apt-get download left %d files of %s, want 1", len(debs), p)
+		}
+
+		if err := os.Rename(debs[0], paths[i]); err != nil {
+			return nil, err
+		}
+	}
+
+	return paths, nil
+}
+
+// Unpack extracts a .deb file into dir, beside what is there.
+func Unpack(ctx context.Context, deb, dir string) error {
+	if out, err := exec.CommandContext(ctx, "dpkg-deb", "-x", deb, dir).CombinedOutput(); err != nil {
+		return fmt.Errorf("debian: dpkg-deb -x %s: %w\n%s", filepath.Base(deb), err, out)
+	}
+
+	return nil
+}

@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package debian
+
+import (
+	"debug/elf"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// libraryDirs are where the loader of Debian looks, in the merged layout.
+var libraryDirs = []string{"usr/lib/x86_64-linux-gnu", "usr/lib", "usr/lib64"}
+
+// mergedDirs are the folders of the root that are links into usr on a merged system. Packages still hold files in them.
+var mergedDirs = []string{"bin", "sbin", "lib", "lib64"}
+
+// Selection is a set of files out of an unpacked tree, by their paths in the merged layout: usr/sbin/mkfs.xfs, also
+// when the package has sbin/mkfs.xfs.
+type Selection struct {
+	tree  string
+	files map[string]bool
+}
+
+// Select begins an empty selection from an unpacked tree.
+func Select(tree string) *Selection { return &Selection{tree: tree, files: map[string]bool{}} }
+
+// merged returns the path that a file has once the root's bin, sbin and lib are links into usr.
+func merged(name string) string {
+	name = strings.TrimPrefix(path.Clean("/"+name), "/")
+	if first, _, _ := strings.Cut(name, "/"); slices.Contains(mergedDirs, first) {
+		return "usr/" + name
+	}
+
+	return name
+}
+
+// locate returns where a file of the merged layout is in the unpacked tree.
+func (s *Selection) locate(name string) (string, error) {
+	candidates := []string{name}
+	if rest, ok := strings.CutPrefix(name, "usr/"); ok {
+		candidates = append(candidates, rest)
+	}
+
+	for _, c := range candidates {
+		full := filepath.Join(s.tree, c)
+		if _, err := os.Lstat(full); err == nil {
+			return full, nil
+		}
+	}
+
+	return "", fmt.Errorf("debian: no file %s in the unpacked packages: %w", name, fs.ErrNotExist)
+}
+
+// Add takes the files that match the patterns (of path.Match, against the merged layout), all files below a folder that
+// matches, the targets of symbolic links, and the shared libraries that any of these need. A pattern that matches
+// nothing is an error.
+func (s *Selection) Add(patterns ...string) error {
+	for _, pattern := range patterns {
+		names, err := s.match(merged(pattern))
+		if err != nil {
+			return err
+		}
+
+		for _, name := range names {
+			if err := s.add(name); err != nil {
+				return err
+			}
+		}
+	}
+
+	return nil
+}
+
+func (s *Selection) match(pattern string) ([]string, error) {
+	var names []string
+
+	for _, p := range []string{pattern, strings.TrimPrefix(pattern, "usr/")} {
+		found, err := filepath.Glob(filepath.Join(s.tree, p))
+		if err != nil {
+			return nil, fmt.Errorf("debian: pattern %q: %w", pattern, err)
+		}
+
+		for _, f := range found {
+			err := filepath.WalkDir(f, func(file string, d fs.DirEntry, err error) error {
+				if err != nil || d.IsDir() {
+					return err
+				}
+
+				rel, err := filepath.Rel(s.tree, file)
+				names = append(names, merged(rel))
+
+				return err
+			})
+			if err != nil {
+				return nil, err
+			}
+		}
+	}
+
+	if len(names) == 0 {
+		return nil, fmt.Errorf("debian: nothing in the unpacked packages matches %q", pattern)
+	}
+
+	return names, nil
+}
+
+// add takes one file and what it needs.
+func (s *Selection) add(name string) error {
+	if s.files[name] {
+		return nil
+	}
+
+	full, err := s.locate(name)
+	if err != nil {
+		return err
+	}
+
+	s.files[name] = true
+
+	info, err := os.Lstat(full)
+	if err != nil {
+		return err
+	}
+
+	if info.Mode().Type() == fs.ModeSymlink {
+		target, err := os.Readlink(full)
+		if err != nil {
+			return err
+		}
+
+		if !path.IsAbs(target) {
+			target = path.Join("/", path.Dir(name), target)
+		}
+
+		if err := s.add(merged(target)); err != nil {
+			return fmt.Errorf("debian: link %s: %w", name, err)
+		}
+
+		return nil
+	}
+
+	needs, err := needed(full)
+	if err != nil {
+		return fmt.Errorf("debian: %s: %w", name, err)
+	}
+
+	for _, n := range needs {
+		if err := s.addLibrary(n, path.Dir(name)); err != nil {
+			return fmt.Errorf("debian: %s needs %s: %w", name, n, err)
+		}
+	}
+
+	return nil
+}
+
+// addLibrary takes a library by its path (a loader) or by its name.
+func (s *Selection) addLibrary(name, origin string) error {
+	if path.IsAbs(name) {
+		return s.add(merged(name))
+	}
+
+	for _, dir := range append(slices.Clone(libraryDirs), origin) {
+		candidate := path.Join(dir, name)
+		if _, err := s.locate(candidate); err == nil {
+			return s.add(candidate)
+		}
+	}
+
+	return fmt.Errorf("no listed package has it; add the package to the set: %w", fs.ErrNotExist)
+}
+
+// needed returns the loader and the libraries that an ELF file asks for; nothing for any other file.
+func needed(file string) ([]string, error) {
+	f, err := elf.Open(file)
+	if format := (*elf.FormatError)(nil); errors.As(err, &format) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return nil, nil
+	} else if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+
+	var names []string
+
+	for _, p := range f.Progs {
+		if p.Type != elf.PT_INTERP {
+			continue
+		}
+
+		raw, err := io.ReadAll(io.LimitReader(p.Open(), 4096))
+		if err != nil {
+			return nil, fmt.Errorf("reading its loader's name: %w", err)
+		}
+
+		names = append(names, strings.TrimRight(string(raw), "\x00"))
+	}
+
+	libraries, err := f.ImportedLibraries()
+	if err != nil {
+		return nil, fmt.Errorf("reading the libraries it needs: %w", err)
+	}
+
+	return append(names, libraries...), nil
+}
+
+// Files are the paths taken, sorted.
+func (s *Selection) Files() []string {
+	var names []string
+	for n := range s.files {
+		names = append(names, n)
+	}
+
+	slices.Sort(names)
+
+	return names
+}
+
+// CopyTo copies the files taken into dir, keeping modes and symbolic links.
+func (s *Selection) CopyTo(dir string) error {
+	for _, name := range s.Files() {
+		full, err := s.locate(name)
+		if err != nil {
+			return err
+		}
+
+		if err := copyFile(full, filepath.Join(dir, name)); err != nil {
+			return fmt.Errorf("debian: copying %s: %w", name, err)
+		}
+	}
+
+	return nil
+}
+
+func copyFile(from, to string) error {
+	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
+		return err
+	}
+
+	info, err := os.Lstat(from)
+	if err != nil {
+		return err
+	}
+
+	if info.Mode().Type() == fs.ModeSymlink {
+		target, err := os.Readlink(from)
+		if err != nil {
+			return err
+		}
+
+		return os.Symlink(target, to)
+	}
+
+	src, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer src.Close()
+
+	// Set-user-ID bits are left behind: nothing that we take runs as another user than the one that starts it.
+	dst, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, info.Mode().Perm())
+	if err != nil {
+		return err
+	}
+
+	_, err = io.Copy(dst, src)
+
+	return errors.Join(err, dst.Close(), os.Chmod(to, info.Mode().Perm()))
+}
+
+// MergeUsr makes the links of a merged system at the root of dir: bin, sbin, lib and lib64 into usr.
+func MergeUsr(dir string) error {
+	for _, name := range mergedDirs {
+		if err := os.MkdirAll(filepath.Join(dir, "usr", name), 0o755); err != nil {
+			return err
+		}
+
+		if err := os.Symlink("usr/"+name, filepath.Join(dir, name)); err != nil {
+			return fmt.Errorf("debian: %w", err)
+		}
+	}
+
+	return nil
+}

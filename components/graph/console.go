@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package graph
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Console shows a run to people. On a terminal the steps that run and those that wait stand below the finished ones
+// and are drawn anew each second. Elsewhere (a file, CI) each event is one plain line, and when nothing has happened
+// for a while one line says what still runs and what waits for it. Steps that were in the cache are only counted.
+type Console struct {
+	out   io.Writer
+	live  bool
+	start time.Time
+	beat  time.Duration
+
+	mu     sync.Mutex
+	about  map[string]string
+	active map[string]*activity
+	drawn  int // lines of the live part on the screen
+	cached int
+	made   int
+	spoke  time.Time
+	stop   chan struct{}
+	ended  sync.WaitGroup
+}
+
+type activity struct {
+	since time.Time
+	text  string
+	waits []string // what it waits for; nil when it runs
+	queue bool     // waits for a free slot
+}
+
+// NewConsole starts to show a run on out. Close ends it. live says that out is a terminal.
+func NewConsole(out io.Writer, live bool) *Console {
+	c := &Console{
+		out: out, live: live, start: time.Now(), beat: 15 * time.Second,
+		active: map[string]*activity{}, about: map[string]string{}, stop: make(chan struct{}),
+	}
+	c.spoke = c.start
+	c.ended.Go(c.tick)
+
+	return c
+}
+
+// Close stops drawing and prints the sum of the run.
+func (c *Console) Close() {
+	close(c.stop)
+	c.ended.Wait()
+
+	c.mu.Lock()
+	defer c.mu.Unlock()
+
+	clear(c.active)
+	c.print(fmt.Sprintf("steps made: %d, up to date: %d", c.made, c.cached))
+}
+
+func (c *Console) tick() {
+	t := time.NewTicker(time.Second)
+	defer t.Stop()
+
+	for {
+		select {
+		case <-c.stop:
+			return
+		case now := <-t.C:
+			c.mu.Lock()
+
+			if c.live {
+				c.erase()
+				c.draw()
+			} else if now.Sub(c.spoke) >= c.beat && len(c.active) > 0 {
+				c.print("… " + c.summary())
+			}
+
+			c.mu.Unlock()
+		}
+	}
+}
+
+// Plan implements Reporter.
+func (c *Console) Plan(steps []Step) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+
+	for _, s := range steps {
+		c.about[s.Name] = s.About
+	}
+}
+
+// Waiting implements Reporter.
+func (c *Console) Waiting(step string, on []string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+
+	c.active[step] = &activity{since: time.Now(), waits: slices.Clone(on), queue: len(on) == 0}
+}
+
+// Started implements Reporter.
+func (c *Console) Started(step string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+
+	delete(c.active, "build")
+	c.active[step] = &activity{since: time.Now()}
+
+	if !c.live {
+		c.print(fmt.Sprintf("%-29s %s", step, c.about[step]))
+	}
+}
+
+// Progress implements Reporter.
+func (c *Console) Progress(step, text string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+
+	if a := c.active[step]; a != nil {
+		a.text = text
+	}
+}
+
+// Finished implements Reporter.
+func (c *Console) Finished(step string, cached bool, took time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+
+	delete(c.active, step)
+
+	for _, a := range c.active {
+		a.waits = slices.DeleteFunc(a.waits, func(w string) bool { return w == step })
+	}
+
+	if cached {
+		c.cached++
+
+		return
+	}
+
+	c.made++
+	c.print(fmt.Sprintf("%-29s done in %s", step, seconds(took)))
+}
+
+// Failed implements Reporter.
+func (c *Console) Failed(step string, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+
+	delete(c.active, step)
+	c.print(fmt.Sprintf("%-29s FAILED: %v", step, err))
+}
+
+// print puts one permanent line above the live part.
+func (c *Console) print(line string) {
+	c.erase()
+	c.spoke = time.Now()
+	fmt.Fprintf(c.out, "%7s  %s\n", seconds(time.Since(c.start)), line)
+	c.draw()
+}
+
+func (c *Console) erase() {
+	if c.drawn > 0 {
+		fmt.Fprintf(c.out, "\x1b[%dA\x1b[J", c.drawn)
+		c.drawn = 0
+	}
+}
+
+func (c *Console) draw() {
+	if !c.live {
+		return
+	}
+
+	for _, line := range c.lines() {
+		// A line that wraps would be counted as one and leave rests behind.
+		if r := []rune(line); len(r) > 100 {
+			line = string(r[:99]) + "…"
+		}
+
+		fmt.Fprintf(c.out, "         %s\n", line)
+		c.drawn++
+	}
+}
+
+func (c *Console) summary() string { return strings.Join(c.lines(), "; ") }
+
+// lines describes what is going on: running steps first, those longest at work at the top.
+func (c *Console) lines() []string {
+	names := slices.SortedFunc(maps.Keys(c.active), func(a, b string) int {
+		x, y := c.active[a], c.active[b]
+		rank := func(v *activity) int {
+			if v.queue || len(v.waits) > 0 {
+				return 1
+			}
+
+			return 0
+		}
+
+		return cmp.Or(rank(x)-rank(y), x.since.Compare(y.since), strings.Compare(a, b))
+	})
+
+	var lines []string
+
+	for _, name := range names {
+		a := c.active[name]
+
+		switch {
+		case a.queue:
+			lines = append(lines, name+" waits for a free processor")
+		case len(a.waits) > 0:
+			lines = append(lines, name+" waits for "+strings.Join(a.waits, ", "))
+		default:
+			line := name + " " + seconds(time.Since(a.since).Truncate(time.Second))
+			if a.text != "" {
+				line += " (" + a.text + ")"
+			}
+
+			lines = append(lines, line)
+		}
+	}
+
+	return lines
+}
+
+func seconds(d time.Duration) string { return fmt.Sprintf("%.1fs", d.Seconds()) }

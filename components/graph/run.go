@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package graph
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+)
+
+// Reporter is told how the run goes. Its methods are called from many goroutines.
+type Reporter interface {
+	// Plan gives the steps in the order in which they will be looked at.
+	Plan(steps []Step)
+	// Waiting says that a step cannot start before those named are done; none means it waits for a free slot.
+	Waiting(step string, on []string)
+	// Started says that a step is not in the cache and runs.
+	Started(step string)
+	// Progress says what a running step does.
+	Progress(step, text string)
+	// Finished says that a step's result is there.
+	Finished(step string, cached bool, took time.Duration)
+	// Failed says that a step gave up.
+	Failed(step string, err error)
+}
+
+// Run brings the named steps up to date and publishes every result on the way. After the first failure it starts
+// nothing more and returns that failure.
+func (g *Graph) Run(ctx context.Context, rep Reporter, names ...string) (Results, error) {
+	steps, err := g.order(names...)
+	if err != nil {
+		return nil, err
+	}
+
+	unlock, err := lock(ctx, g.cache, func() { rep.Waiting("build", []string{"another build of this tree"}) })
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+
+	rep.Plan(steps)
+
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+
+	r := &run{graph: g, rep: rep, slots: make(chan struct{}, max(1, g.Slots)), done: map[string]*outcome{}}
+	for _, s := range steps {
+		r.done[s.Name] = &outcome{ready: make(chan struct{})}
+	}
+
+	var wg sync.WaitGroup
+
+	for _, s := range steps {
+		wg.Go(func() {
+			o := r.done[s.Name]
+			defer close(o.ready)
+
+			if o.result, o.err = r.step(ctx, s); o.err != nil {
+				if ctx.Err() == nil {
+					rep.Failed(s.Name, o.err)
+				}
+
+				cancel(fmt.Errorf("step %s: %w", s.Name, o.err))
+			}
+		})
+	}
+
+	wg.Wait()
+
+	if err := context.Cause(ctx); err != nil {
+		return nil, err
+	}
+
+	results := Results{}
+	for name, o := range r.done {
+		results[name] = o.result
+	}
+
+	return results, nil
+}
+
+type outcome struct {
+	ready  chan struct{}
+	result Result
+	err    error
+}
+
+type run struct {
+	graph *Graph
+	rep   Reporter
+	slots chan struct{}
+	done  map[string]*outcome
+}
+
+// step brings one step up to date.
+func (r *run) step(ctx context.Context, s Step) (Result, error) {
+	needs, err := r.await(ctx, s)
+	if err != nil {
+		return Result{}, err
+	}
+
+	var inputs []string
+
+	if s.Inputs != nil {
+		if inputs, err = s.Inputs(ctx, needs); err != nil {
+			return Result{}, fmt.Errorf("finding out its inputs: %w", err)
+		}
+	}
+
+	e := entry{cache: r.graph.cache, step: s.Name, key: key(s, inputs, needs)}
+
+	var took time.Duration
+
+	result, cached := e.load()
+	if !cached {
+		if result, took, err = r.make(ctx, s, e, needs); err != nil {
+			return Result{}, err
+		}
+	}
+
+	for from, to := range s.Publish {
+		if err := publish(result.Dir, from, r.graph.out, to); err != nil {
+			return Result{}, err
+		}
+	}
+
+	r.rep.Finished(s.Name, cached, took)
+
+	return result, nil
+}
+
+// await waits for the results that a step needs.
+func (r *run) await(ctx context.Context, s Step) (Results, error) {
+	needs := Results{}
+
+	for i, name := range s.Needs {
+		o := r.done[name]
+
+		select {
+		case <-o.ready:
+		default:
+			r.rep.Waiting(s.Name, s.Needs[i:])
+		}
+
+		select {
+		case <-o.ready:
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+
+		if o.err != nil {
+			return nil, fmt.Errorf("needs %s, which failed", name)
+		}
+
+		needs[name] = o.result
+	}
+
+	return needs, nil
+}
+
+// make runs a step and stores its result. It returns how long that took, without the wait for a slot.
+func (r *run) make(ctx context.Context, s Step, e entry, needs Results) (Result, time.Duration, error) {
+	if s.Heavy {
+		if err := r.slot(ctx, s.Name); err != nil {
+			return Result{}, 0, err
+		}
+
+		defer func() { <-r.slots }()
+	}
+
+	if ctx.Err() != nil {
+		return Result{}, 0, context.Cause(ctx)
+	}
+
+	start := time.Now()
+
+	r.rep.Started(s.Name)
+
+	dir, err := e.begin()
+	if err != nil {
+		return Result{}, 0, err
+	}
+
+	w := &Work{Dir: dir, Needs: needs, report: func(format string, args ...any) {
+		r.rep.Progress(s.Name, fmt.Sprintf(format, args...))
+	}}
+
+	if err := s.Run(ctx, w); err != nil {
+		return Result{}, 0, errors.Join(err, e.abandon(dir))
+	}
+
+	result, err := e.commit(dir)
+
+	return result, time.Since(start), err
+}
+
+// slot waits until a heavy step may run.
+func (r *run) slot(ctx context.Context, step string) error {
+	select {
+	case r.slots <- struct{}{}:
+		return nil
+	default:
+		r.rep.Waiting(step, nil)
+	}
+
+	select {
+	case r.slots <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}

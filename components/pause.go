@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package components
+
+import (
+	"context"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+
+	"github.com/seed-59268b81/talos/components/graph"
+	"github.com/seed-59268b81/talos/config/images"
+)
+
+// pauseStep compiles the pause program from its source in the Kubernetes release.
+func pauseStep(root string) graph.Step {
+	kubernetes := filepath.Join(root, "components", "kubernetes")
+	flags := []string{"-Os", "-Wall", "-Werror", "-static", "-s", "-DVERSION=v" + images.PauseVersion}
+
+	return graph.Step{
+		Name:  "pause",
+		About: "pause " + images.PauseVersion,
+		Inputs: func(ctx context.Context, _ graph.Results) ([]string, error) {
+			gcc, err := output(ctx, root, "gcc", "-dumpfullversion")
+
+			return append([]string{images.KubernetesVersion, gcc}, flags...), err
+		},
+		Run: func(ctx context.Context, w *graph.Work) error {
+			if _, err := output(ctx, kubernetes, "go", "mod", "download", "k8s.io/kubernetes"); err != nil {
+				return err
+			}
+
+			source, err := output(ctx, kubernetes, "go", "list", "-m", "-f", "{{.Dir}}", "k8s.io/kubernetes")
+			if err != nil {
+				return err
+			}
+
+			args := append(flags, "-o", filepath.Join(w.Dir, "pause"), filepath.Join(source, "build/pause/linux/pause.c"))
+			if out, err := exec.CommandContext(ctx, "gcc", args...).CombinedOutput(); err != nil {
+				return fmt.Errorf("gcc pause.c: %w\n%s", err, out)
+			}
+
+			return nil
+		},
+		Publish: map[string]string{"pause": "components/bin/pause"},
+	}
+}

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package components
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+
+	"github.com/seed-59268b81/talos/components/debian"
+	"github.com/seed-59268b81/talos/components/graph"
+)
+
+// rootfsStep lays out the third-party files of the root image.
+func rootfsStep(root string) graph.Step {
+	return graph.Step{
+		Name:  TargetRootfs,
+		About: "third-party files of the root image",
+		Needs: []string{"containerd", "runc", "cni", "flannel-cni", "host-files", "certificates"},
+		Inputs: func(context.Context, graph.Results) ([]string, error) {
+			recipe, err := recipeHash(root)
+
+			return []string{recipe}, err
+		},
+		Run: func(_ context.Context, w *graph.Work) error {
+			if err := debian.MergeUsr(w.Dir); err != nil {
+				return err
+			}
+
+			for need, into := range map[string]string{
+				"containerd": "usr/bin", "runc": "usr/bin",
+				"cni": "opt/cni/bin", "flannel-cni": "opt/cni/bin",
+				"host-files": ".", "certificates": ".",
+			} {
+				target := filepath.Join(w.Dir, into)
+				if err := os.MkdirAll(target, 0o755); err != nil {
+					return err
+				}
+
+				if err := graph.LinkTree(w.Needs[need].Dir, target); err != nil {
+					return err
+				}
+			}
+
+			return nil
+		},
+		Publish: map[string]string{".": "components/rootfs"},
+	}
+}
