@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package gateway
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/netip"
+	"sync"
+	"time"
+
+	"gvisor.dev/gvisor/pkg/tcpip/adapters/gonet"
+	"gvisor.dev/gvisor/pkg/tcpip/network/ipv4"
+)
+
+// dialTimeout is how long a connection to a machine may take: a few of TCP's
+// own tries, so that a lossy link is not taken for a dead one.
+const dialTimeout = 10 * time.Second
+
+// Dial connects to a TCP port of a machine from the gateway's address.
+func (g *Gateway) Dial(ctx context.Context, to netip.AddrPort) (net.Conn, error) {
+	conn, err := gonet.DialContextTCP(ctx, g.stack, endpoint(to.Addr(), to.Port()), ipv4.ProtocolNumber)
+	if err != nil {
+		return nil, fmt.Errorf("connect to %v in the lab: %w", to, err)
+	}
+
+	return conn, nil
+}
+
+// Forward sends each connection made to l on to a TCP port of a machine, until
+// l or the gateway is closed. While the machine does not answer, connections
+// are reset.
+func (g *Gateway) Forward(l net.Listener, to netip.AddrPort) {
+	ctx, stop := context.WithCancel(context.Background())
+	context.AfterFunc(ctx, func() { _ = l.Close() })
+
+	g.run(func() {
+		defer stop()
+
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return // closed by its owner
+			}
+
+			g.run(func() { g.splice(ctx, conn, to) })
+		}
+	})
+}
+
+// splice joins a connection from loopback with a new one to a machine.
+func (g *Gateway) splice(ctx context.Context, near net.Conn, to netip.AddrPort) {
+	defer near.Close()
+
+	dialCtx, cancel := context.WithTimeout(ctx, dialTimeout)
+	far, err := g.Dial(dialCtx, to)
+
+	cancel()
+
+	if err != nil {
+		// A reset is what the client would see from a machine whose port is shut.
+		if tcp, ok := near.(*net.TCPConn); ok {
+			_ = tcp.SetLinger(0)
+		}
+
+		return
+	}
+	defer far.Close()
+
+	defer context.AfterFunc(ctx, func() { _ = near.Close(); _ = far.Close() })()
+
+	var both sync.WaitGroup
+
+	for _, way := range [][2]net.Conn{{far, near}, {near, far}} {
+		both.Go(func() {
+			_, err := io.Copy(way[0], way[1])
+			half, ok := way[0].(interface{ CloseWrite() error })
+
+			if err != nil || !ok || half.CloseWrite() != nil {
+				_ = near.Close()
+				_ = far.Close()
+			}
+		})
+	}
+
+	both.Wait()
+}

@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package gateway
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/netip"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/beevik/ntp"
+	"github.com/miekg/dns"
+	"github.com/seed-59268b81/talos/lab/netswitch"
+	"gvisor.dev/gvisor/pkg/tcpip"
+	"gvisor.dev/gvisor/pkg/tcpip/adapters/gonet"
+	"gvisor.dev/gvisor/pkg/tcpip/header"
+	"gvisor.dev/gvisor/pkg/tcpip/network/ipv4"
+)
+
+func itoa(n int) string { return strconv.Itoa(n) }
+
+func ips(list []net.IP) string { return fmt.Sprint(list) }
+
+// machine is a host on the lab's switch, with a stack in this process, that
+// routes the world through the gateway.
+type machine struct{ *netStack }
+
+// newLab returns a switch with a gateway and the configuration's first machine.
+func newLab(t *testing.T) (*netswitch.Switch, *Gateway, *machine) {
+	sw := netswitch.New(1)
+	cfg := testConfig(t)
+
+	gw, err := New(sw, *cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	t.Cleanup(gw.Close)
+
+	host := cfg.Hosts[0]
+
+	s, err := newStack(1500, host.MAC, netip.PrefixFrom(host.Addr, 24))
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	s.SetRouteTable(append(s.GetRouteTable(), tcpip.Route{
+		Destination: header.IPv4EmptySubnet,
+		Gateway:     tcpip.AddrFromSlice(cfg.Addr.AsSlice()),
+		NIC:         nic,
+	}))
+
+	ctx, stop := context.WithCancel(context.Background())
+	gone := make(chan struct{})
+
+	go func() {
+		defer close(gone)
+		s.connect(ctx, sw, "node")
+	}()
+	t.Cleanup(func() { stop(); <-gone; s.Close() })
+
+	return sw, gw, &machine{s}
+}
+
+func (m *machine) dialUDP(t *testing.T, to string) net.Conn {
+	addr := netip.MustParseAddrPort(to)
+	remote := endpoint(addr.Addr(), addr.Port())
+
+	conn, err := gonet.DialUDP(m.Stack, nil, &remote, ipv4.ProtocolNumber)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	t.Cleanup(func() { _ = conn.Close() })
+
+	return conn
+}
+
+func TestDNSOverTheSwitch(t *testing.T) {
+	_, _, m := newLab(t)
+
+	tcpConn, err := gonet.DialContextTCP(t.Context(), m.Stack, endpoint(netip.MustParseAddr("10.5.0.1"), 53), ipv4.ProtocolNumber)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tcpConn.Close()
+
+	for name, conn := range map[string]*dns.Conn{
+		"udp": {Conn: packetConn{m.dialUDP(t, "10.5.0.1:53")}},
+		"tcp": {Conn: tcpConn},
+	} {
+		answer, _, err := new(dns.Client).ExchangeWithConn(new(dns.Msg).SetQuestion("demo-worker-1.", dns.TypeA), conn)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+
+		if got, want := answerString(answer), "NOERROR 10.5.0.3"; got != want {
+			t.Errorf("%s: got %q, want %q", name, got, want)
+		}
+	}
+}
+
+// packetConn lets the DNS library see that a connection keeps message bounds.
+type packetConn struct{ net.Conn }
+
+func (c packetConn) ReadFrom(b []byte) (int, net.Addr, error) {
+	n, err := c.Read(b)
+
+	return n, c.RemoteAddr(), err
+}
+
+func (c packetConn) WriteTo(b []byte, _ net.Addr) (int, error) { return c.Write(b) }
+
+func TestNTPOverTheSwitch(t *testing.T) {
+	_, _, m := newLab(t)
+
+	answer, err := ntp.QueryWithOptions("10.5.0.1", ntp.QueryOptions{
+		Dialer: func(_, _ string) (net.Conn, error) { return m.dialUDP(t, "10.5.0.1:123"), nil },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	if err := answer.Validate(); err != nil {
+		t.Error(err)
+	}
+
+	if answer.ClockOffset.Abs() > 100*time.Millisecond {
+		t.Errorf("got offset %v from this computer's own clock", answer.ClockOffset)
+	}
+}
+
+func FuzzAnswerNTP(f *testing.F) {
+	f.Add(append([]byte{4<<3 | 3}, make([]byte, 47)...))
+	f.Add([]byte{0x1b})
+
+	f.Fuzz(func(t *testing.T, request []byte) {
+		now := time.Date(2026, 11, 21, 12, 0, 0, 5e8, time.UTC)
+
+		reply := answerNTP(request, now, func() time.Time { return now })
+		if reply == nil {
+			return
+		}
+
+		if len(request) < ntpLen || len(reply) != ntpLen || request[0]&7 != ntpClient {
+			t.Fatalf("got a reply of %d bytes to % x", len(reply), request)
+		}
+
+		if !bytes.Equal(reply[24:32], request[40:48]) {
+			t.Fatal("the reply does not carry the client's transmit time")
+		}
+
+		if want := []byte{0xee, 0xac, 0x29, 0xc0, 0x80, 0, 0, 0}; !bytes.Equal(reply[40:], want) {
+			t.Fatalf("got time % x, want % x", reply[40:], want)
+		}
+	})
+}
+
+func TestForward(t *testing.T) {
+	sw, gw, m := newLab(t)
+
+	service, err := gonet.ListenTCP(m.Stack, endpoint(netip.Addr{}, 50000), ipv4.ProtocolNumber)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	go func() {
+		for {
+			conn, err := service.Accept()
+			if err != nil {
+				return
+			}
+
+			go func() { // answer once the client has sent all
+				body, _ := io.ReadAll(conn)
+				_, _ = fmt.Fprintf(conn, "%d bytes from %v", len(body), conn.RemoteAddr().(*net.TCPAddr).IP)
+				_ = conn.Close()
+			}()
+		}
+	}()
+	t.Cleanup(func() { _ = service.Close() })
+
+	forward := func(port uint16) string {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		gw.Forward(l, netip.AddrPortFrom(netip.MustParseAddr("10.5.0.2"), port))
+
+		return l.Addr().String()
+	}
+	exchange := func(addr string, body []byte) (string, error) {
+		conn, err := net.Dial("tcp", addr)
+		if err != nil {
+			return "", err
+		}
+		defer conn.Close()
+
+		if _, err := conn.Write(body); err != nil {
+			return "", err
+		}
+
+		if err := conn.(*net.TCPConn).CloseWrite(); err != nil {
+			return "", err
+		}
+
+		answer, err := io.ReadAll(conn)
+
+		return string(answer), err
+	}
+
+	open := forward(50000)
+
+	for _, size := range []int{0, 5, 3 << 20} {
+		got, err := exchange(open, make([]byte, size))
+		if want := fmt.Sprintf("%d bytes from 10.5.0.1", size); got != want || err != nil {
+			t.Errorf("got %q, %v, want %q", got, err, want)
+		}
+	}
+
+	sw.SetLink("node", netswitch.Link{In: netswitch.Impairment{Loss: 0.02, Delay: time.Millisecond}})
+
+	if got, err := exchange(open, make([]byte, 1<<20)); got != "1048576 bytes from 10.5.0.1" || err != nil {
+		t.Errorf("over a bad link: got %q, %v", got, err)
+	}
+
+	sw.Heal()
+
+	if got, err := exchange(forward(6443), nil); err == nil {
+		t.Errorf("a shut port answered %q, want a reset connection", got)
+	}
+}
+
+func TestOfflineHasNoWayOut(t *testing.T) {
+	outside, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer outside.Close()
+
+	go func() {
+		if conn, err := outside.Accept(); err == nil {
+			t.Errorf("a connection came out of the lab: %v", conn.RemoteAddr())
+		}
+	}()
+
+	_, _, m := newLab(t)
+	port := uint16(outside.Addr().(*net.TCPAddr).Port)
+
+	for _, addr := range []string{"192.0.2.1", "203.0.113.7", "10.5.0.1"} {
+		start := time.Now()
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		conn, err := gonet.DialContextTCP(ctx, m.Stack, endpoint(netip.MustParseAddr(addr), port), ipv4.ProtocolNumber)
+
+		cancel()
+
+		if err == nil {
+			t.Errorf("%s: connected to %v", addr, conn.RemoteAddr())
+		}
+
+		if took := time.Since(start); took > 2*time.Second {
+			t.Errorf("%s: refused after %v (%v), want at once", addr, took, err)
+		}
+	}
+}
+
+func TestConfigIsChecked(t *testing.T) {
+	tests := []struct {
+		name string
+		edit func(*Config)
+	}{
+		{"gateway outside the subnet", func(c *Config) { c.Addr = netip.MustParseAddr("10.6.0.1") }},
+		{"machine outside the subnet", func(c *Config) { c.Hosts[1].Addr = netip.MustParseAddr("10.6.0.3") }},
+		{"machine with the gateway's address", func(c *Config) { c.Hosts[1].Addr = c.Addr }},
+		{"IPv6", func(c *Config) { c.Subnet = netip.MustParsePrefix("fd00::/64") }},
+	}
+
+	for _, tt := range tests {
+		cfg := testConfig(t)
+		tt.edit(cfg)
+
+		if gw, err := New(netswitch.New(1), *cfg); err == nil {
+			t.Errorf("%s: accepted", tt.name)
+			gw.Close()
+		}
+	}
+}

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package netswitch
+
+import "sync/atomic"
+
+// Port is one place to plug in.
+type Port struct {
+	name    string
+	sw      *Switch
+	out     *queue
+	delayed *delayLine
+	count   counters
+}
+
+type counters struct {
+	sent, sentBytes, received, receivedBytes, dropped, lost, cut atomic.Uint64
+}
+
+// Stats counts a port's frames, seen from the machine behind it.
+type Stats struct {
+	Sent          uint64 `json:"sent"`
+	SentBytes     uint64 `json:"sentBytes"`
+	Received      uint64 `json:"received"`
+	ReceivedBytes uint64 `json:"receivedBytes"`
+	// Dropped frames found the machine's queue full.
+	Dropped uint64 `json:"dropped"`
+	// Lost and Cut frames fell to a fault on their way to the machine.
+	Lost uint64 `json:"lost"`
+	Cut  uint64 `json:"cut"`
+}
+
+// Stats returns the port's counters.
+func (p *Port) Stats() Stats {
+	return Stats{
+		Sent: p.count.sent.Load(), SentBytes: p.count.sentBytes.Load(),
+		Received: p.count.received.Load(), ReceivedBytes: p.count.receivedBytes.Load(),
+		Dropped: p.count.dropped.Load(), Lost: p.count.lost.Load(), Cut: p.count.cut.Load(),
+	}
+}
+
+// Send puts a frame from the machine behind the port into the switch. The frame
+// is copied. A frame too short for an Ethernet header or over MaxFrame is not
+// sent.
+func (p *Port) Send(frame []byte) {
+	if len(frame) < headerLen || len(frame) > MaxFrame {
+		return
+	}
+
+	f := newFrame(len(frame))
+	copy(f.Bytes(), frame)
+	p.send(f)
+}
+
+// send takes over the caller's reference.
+func (p *Port) send(f *Frame) {
+	p.count.sent.Add(1)
+	p.count.sentBytes.Add(uint64(len(f.Bytes())))
+	p.sw.forward(p, f)
+}
+
+// Close unplugs the port.
+func (p *Port) Close() {
+	p.sw.remove(p)
+	p.delayed.close()
+	p.out.close()
+}
+
+// run hands what goes out of the port to deliver until the port is closed or
+// deliver fails.
+func (p *Port) run(deliver func([]*Frame) error) error {
+	var spare []*Frame
+
+	for {
+		frames, ok := p.out.take(spare)
+		if !ok {
+			return nil
+		}
+
+		var bytes uint64
+		for _, f := range frames {
+			bytes += uint64(len(f.Bytes()))
+		}
+
+		err := deliver(frames)
+		if err == nil {
+			p.count.received.Add(uint64(len(frames)))
+			p.count.receivedBytes.Add(bytes)
+		}
+
+		releaseAll(frames)
+		spare = frames
+
+		if err != nil {
+			return err
+		}
+	}
+}

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package netswitch
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"syscall"
+)
+
+// readBuffer is how much one read takes off a stream: over a hundred frames.
+const readBuffer = 256 << 10
+
+// ServeStream connects a stream of length-prefixed frames to the switch under a
+// name, until the stream ends, which is no error, or ctx is done.
+func (s *Switch) ServeStream(ctx context.Context, name string, conn net.Conn) error {
+	p := s.plug(name)
+	stop := context.AfterFunc(ctx, func() { _ = conn.Close() }) // unblocks both directions
+
+	written := make(chan error, 1)
+	go func() {
+		written <- p.run(streamWriter(conn))
+		// Without a way out the port is of no use: end the reader too.
+		_ = conn.Close()
+	}()
+
+	readErr := p.readFrom(conn)
+
+	p.Close()
+	stop()
+	_ = conn.Close() // a second close reports only that it is one
+
+	if err := errors.Join(streamError(readErr), streamError(<-written)); err != nil && ctx.Err() == nil {
+		return fmt.Errorf("switch port %s: %w", name, err)
+	}
+
+	return nil
+}
+
+func (p *Port) readFrom(r io.Reader) error {
+	buffered := bufio.NewReaderSize(r, readBuffer)
+
+	for {
+		f, err := readFrame(buffered)
+		if err != nil {
+			return err
+		}
+
+		p.send(f)
+	}
+}
+
+func streamWriter(w io.Writer) func([]*Frame) error {
+	var vector net.Buffers
+
+	return func(frames []*Frame) error {
+		vector = vector[:0]
+		for _, f := range frames {
+			vector = append(vector, f.wire)
+		}
+
+		rest := vector // WriteTo consumes it
+		_, err := rest.WriteTo(w)
+
+		return err
+	}
+}
+
+// streamError drops the errors with which a stream ends when the machine on the
+// other side is switched off, in the middle of a frame or not.
+func streamError(err error) error {
+	if errors.Is(err, io.EOF) || errors.Is(err, net.ErrClosed) || errors.Is(err, io.ErrClosedPipe) ||
+		errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET) {
+		return nil
+	}
+
+	return err
+}
+
+// Listen serves each stream that connects to l under one name, the latest
+// replacing the one before, until ctx is done.
+func (s *Switch) Listen(ctx context.Context, name string, l net.Listener, log *slog.Logger) error {
+	defer context.AfterFunc(ctx, func() { _ = l.Close() })()
+
+	drop := func() {}
+
+	for {
+		conn, err := l.Accept()
+
+		drop()
+
+		if err != nil {
+			if ctx.Err() != nil {
+				return nil
+			}
+
+			return fmt.Errorf("accept a machine on switch port %s: %w", name, err)
+		}
+
+		var served context.Context
+
+		served, drop = context.WithCancel(ctx)
+
+		go func() {
+			if err := s.ServeStream(served, name, conn); err != nil {
+				log.Warn("link lost", "port", name, "error", err)
+			}
+		}()
+	}
+}

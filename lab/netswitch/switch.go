@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package netswitch
+
+import (
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// addressLimit bounds the addresses learned, so that a guest that sends from
+// ever new ones cannot take all memory. Frames for the rest are flooded.
+const addressLimit = 4096
+
+// Switch forwards Ethernet frames between ports.
+type Switch struct {
+	table  atomic.Pointer[table]
+	faults atomic.Pointer[Faults] // nil while no fault is set
+
+	mu     sync.Mutex // held to change table or faults
+	chance *rand.Rand // guarded by chanceMu
+	// chanceMu is its own lock, since frames are judged without mu.
+	chanceMu sync.Mutex
+}
+
+// table is an immutable picture of who is where.
+type table struct {
+	ports   []*Port
+	learned map[address]*Port
+}
+
+// New returns a switch with no ports. The seed makes the choice of lost frames
+// repeatable.
+func New(seed uint64) *Switch {
+	s := &Switch{chance: rand.New(rand.NewPCG(seed, 0))}
+	s.table.Store(&table{})
+
+	return s
+}
+
+// Attach plugs something in under a name. What the switch has for it is handed
+// to receive, on one goroutine, until the port is closed; the bytes are the
+// switch's own and valid only during the call.
+func (s *Switch) Attach(name string, receive func(frame []byte)) *Port {
+	p := s.plug(name)
+
+	go func() {
+		_ = p.run(func(frames []*Frame) error { // receive cannot fail
+			for _, f := range frames {
+				receive(f.Bytes())
+			}
+
+			return nil
+		})
+	}()
+
+	return p
+}
+
+func (s *Switch) plug(name string) *Port {
+	q := newQueue()
+	p := &Port{name: name, sw: s, out: q, delayed: newDelayLine(q)}
+
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	old := s.table.Load()
+	s.table.Store(&table{ports: append(slices.Clone(old.ports), p), learned: old.learned})
+
+	return p
+}
+
+func (s *Switch) remove(p *Port) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	old := s.table.Load()
+	next := &table{learned: maps.Clone(old.learned)}
+	next.ports = slices.DeleteFunc(slices.Clone(old.ports), func(q *Port) bool { return q == p })
+	maps.DeleteFunc(next.learned, func(_ address, q *Port) bool { return q == p })
+	s.table.Store(next)
+}
+
+// forward takes over the caller's reference to the frame.
+func (s *Switch) forward(in *Port, f *Frame) {
+	defer f.release()
+
+	from, to := f.source(), f.destination()
+	if from.group() { // no machine has such an address: a broken frame
+		return
+	}
+
+	t := s.table.Load()
+	if t.learned[from] != in {
+		s.learn(from, in)
+	}
+
+	if out := t.learned[to]; out != nil && !to.group() {
+		if out != in {
+			s.pass(in, out, f)
+		}
+
+		return
+	}
+
+	for _, out := range t.ports {
+		if out != in {
+			s.pass(in, out, f)
+		}
+	}
+}
+
+func (s *Switch) learn(a address, p *Port) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	old := s.table.Load()
+	if _, known := old.learned[a]; !known && len(old.learned) >= addressLimit || !slices.Contains(old.ports, p) {
+		return
+	}
+
+	next := &table{ports: old.ports, learned: maps.Clone(old.learned)}
+	if next.learned == nil {
+		next.learned = map[address]*Port{}
+	}
+
+	next.learned[a] = p
+	s.table.Store(next)
+}
+
+// pass brings a frame to an output port, through the faults between the two.
+func (s *Switch) pass(in, out *Port, f *Frame) {
+	var delay time.Duration
+
+	if faults := s.faults.Load(); faults != nil {
+		var v verdict
+
+		switch v, delay = faults.judge(in.name, out.name, s.draw); v {
+		case lost:
+			out.count.lost.Add(1)
+
+			return
+		case cut:
+			out.count.cut.Add(1)
+
+			return
+		}
+	}
+
+	f.retain()
+
+	var ok bool
+	if delay > 0 {
+		ok = out.delayed.push(f, delay)
+	} else {
+		ok = out.out.push(f)
+	}
+
+	if !ok {
+		out.count.dropped.Add(1)
+	}
+}
+
+func (s *Switch) draw() float64 {
+	s.chanceMu.Lock()
+	defer s.chanceMu.Unlock()
+
+	return s.chance.Float64()
+}
+
+// SetLink sets the faults of a port's link. The zero Link heals it.
+func (s *Switch) SetLink(name string, link Link) {
+	s.change(func(f *Faults) {
+		if f.Links[name] = link; link == (Link{}) {
+			delete(f.Links, name)
+		}
+	})
+}
+
+// SetPath sets the fault of a one-way path between two ports. The zero
+// Impairment heals it.
+func (s *Switch) SetPath(path Path, i Impairment) {
+	s.change(func(f *Faults) {
+		if f.Paths[path] = i; i == (Impairment{}) {
+			delete(f.Paths, path)
+		}
+	})
+}
+
+// Heal takes all faults away.
+func (s *Switch) Heal() {
+	s.change(func(f *Faults) { *f = Faults{} })
+}
+
+// Faults returns a copy of the faults in force.
+func (s *Switch) Faults() *Faults { return s.faults.Load().clone() }
+
+func (s *Switch) change(edit func(*Faults)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	next := s.faults.Load().clone()
+	if edit(next); len(next.Links)+len(next.Paths) == 0 {
+		next = nil
+	}
+
+	s.faults.Store(next)
+}
+
+// Stats returns the counters of the ports now plugged in, by name.
+func (s *Switch) Stats() map[string]Stats {
+	stats := map[string]Stats{}
+	for _, p := range s.table.Load().ports {
+		stats[p.name] = p.Stats()
+	}
+
+	return stats
+}
