@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package client
+
+import (
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/backoff"
+	"google.golang.org/grpc/credentials"
+
+	"github.com/seed-59268b81/talos/api/cluster"
+	cosi "github.com/seed-59268b81/talos/api/cosi/v1alpha1"
+	"github.com/seed-59268b81/talos/api/machine"
+)
+
+// MaxMessageSize is the largest gRPC message either side accepts, in bytes.
+const MaxMessageSize = 32 << 20
+
+// Client is a connection to one or more endpoints. The generated clients of the services that this package wraps are
+// open to callers who need a call that it does not.
+type Client struct {
+	Machine machine.MachineServiceClient
+	Cluster cluster.ClusterServiceClient
+	State   cosi.StateClient
+
+	conn *grpc.ClientConn
+}
+
+// Option sets up a Client.
+type Option func(*settings) error
+
+type settings struct {
+	tls  *tls.Config
+	dial []grpc.DialOption
+}
+
+// WithDialOptions passes options to gRPC, after the client's own.
+func WithDialOptions(options ...grpc.DialOption) Option {
+	return func(s *settings) error {
+		s.dial = append(s.dial, options...)
+
+		return nil
+	}
+}
+
+// New returns a client of the endpoints, each host, host:port or a bare IPv6 address. It connects at the first call.
+// Exactly one of WithCertificates, WithTLS and WithInsecure says how it proves who it is and whom it trusts.
+func New(endpoints []string, options ...Option) (*Client, error) {
+	if len(endpoints) == 0 {
+		return nil, errors.New("no endpoints: name one with --endpoints, or set them with: talosctl config endpoint ADDRESS")
+	}
+
+	var s settings
+
+	for _, option := range options {
+		if err := option(&s); err != nil {
+			return nil, err
+		}
+	}
+
+	if s.tls == nil {
+		return nil, errors.New("no client certificate: use a talosconfig that has one, or --insecure for a machine in maintenance")
+	}
+
+	builder, err := newResolver(endpoints)
+	if err != nil {
+		return nil, err
+	}
+
+	dial := append([]grpc.DialOption{
+		grpc.WithTransportCredentials(alertCredentials{credentials.NewTLS(s.tls)}),
+		grpc.WithResolvers(builder),
+		grpc.WithDefaultServiceConfig(`{"loadBalancingConfig":[{"round_robin":{}}]}`),
+		grpc.WithConnectParams(grpc.ConnectParams{
+			Backoff:           backoff.Config{BaseDelay: 200 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: 5 * time.Second},
+			MinConnectTimeout: 10 * time.Second,
+		}),
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(MaxMessageSize), grpc.MaxCallSendMsgSize(MaxMessageSize)),
+	}, s.dial...)
+
+	conn, err := grpc.NewClient(builder.target(), dial...)
+	if err != nil {
+		return nil, fmt.Errorf("set up connection to %v: %w", endpoints, err)
+	}
+
+	return &Client{
+		Machine: machine.NewMachineServiceClient(conn),
+		Cluster: cluster.NewClusterServiceClient(conn),
+		State:   cosi.NewStateClient(conn),
+		conn:    conn,
+	}, nil
+}
+
+// Conn is the connection, for the services which Client does not wrap.
+func (c *Client) Conn() grpc.ClientConnInterface { return c.conn }
+
+// Close ends the connection and every call on it.
+func (c *Client) Close() error { return c.conn.Close() }

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package clienttest
+
+import (
+	"sync"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/anypb"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	cosi "github.com/seed-59268b81/talos/api/cosi/v1alpha1"
+	"github.com/seed-59268b81/talos/api/machine"
+)
+
+// Node is what a node answers with. Its zero value answers with nothing, and as a node that is down while Down is set.
+type Node struct {
+	Version    *machine.VersionInfo
+	Services   []*machine.ServiceInfo
+	Logs       map[string]string // by namespace/id
+	Dmesg      string
+	Memory     *machine.MemInfo
+	Events     []*machine.Event
+	Kubeconfig string
+	Health     []string // progress; the last is the error of the check unless Healthy
+	Healthy    bool
+	Resources  []*cosi.Resource
+	Changes    []*cosi.Event // what a watch sees after the resources
+	Warnings   []string      // of ApplyConfiguration
+
+	mu           sync.Mutex
+	goDown       func()
+	down         bool
+	bootstrapped bool
+	applied      *machine.ApplyConfigurationRequest
+	boots        int
+}
+
+// SetDown makes the node unreachable or reachable again.
+func (n *Node) SetDown(down bool) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+
+	n.down = down
+}
+
+// Applied is the last configuration that the node was sent.
+func (n *Node) Applied() *machine.ApplyConfigurationRequest {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+
+	return n.applied
+}
+
+func (n *Node) reachable() error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+
+	if n.down {
+		return status.Error(codes.Unavailable, "dial tcp: connect: connection refused")
+	}
+
+	return nil
+}
+
+// restart has the node go down, once its events were read, and come back after the given time in another boot. With a
+// time of 0 it does not come back.
+func (n *Node) restart(down time.Duration) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+
+	n.goDown = func() {
+		n.SetDown(true)
+
+		if down == 0 {
+			return
+		}
+
+		time.AfterFunc(down, func() {
+			n.mu.Lock()
+			defer n.mu.Unlock()
+
+			n.down = false
+			n.boots++
+		})
+	}
+}
+
+// eventsRead is called when a client has seen all events.
+func (n *Node) eventsRead() {
+	n.mu.Lock()
+	goDown := n.goDown
+	n.goDown = nil
+	n.mu.Unlock()
+
+	if goDown != nil {
+		goDown()
+	}
+}
+
+// resources are those of a kind, created in the present boot.
+func (n *Node) resources(namespace, typ string) []*cosi.Resource {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+
+	var found []*cosi.Resource
+
+	for _, r := range n.Resources {
+		md := r.GetMetadata()
+		if md.GetNamespace() != namespace || md.GetType() != typ {
+			continue
+		}
+
+		r = proto.CloneOf(r)
+		r.Metadata.Created = timestamppb.New(md.GetCreated().AsTime().Add(time.Duration(n.boots) * time.Hour))
+		found = append(found, r)
+	}
+
+	return found
+}
+
+// Resource returns a resource of version 1 with the spec given as YAML.
+func Resource(namespace, typ, id, spec string) *cosi.Resource {
+	at := timestamppb.New(time.Date(2026, 11, 21, 9, 30, 0, 0, time.UTC))
+
+	return &cosi.Resource{
+		Metadata: &cosi.Metadata{
+			Namespace: namespace, Type: typ, Id: id, Version: "1", Phase: "running", Created: at, Updated: at,
+		},
+		Spec: &cosi.Spec{YamlSpec: spec},
+	}
+}
+
+// Event returns an event as machined sends it.
+func Event(id, actor string, payload proto.Message) *machine.Event {
+	data, err := proto.Marshal(payload)
+	if err != nil {
+		panic(err) // Messages made in a test can be encoded.
+	}
+
+	url := "talos/runtime/" + string(payload.ProtoReflect().Descriptor().FullName())
+
+	return &machine.Event{Id: id, ActorId: actor, Data: &anypb.Any{TypeUrl: url, Value: data}}
+}

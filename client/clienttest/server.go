@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package clienttest is an API endpoint for tests: a real gRPC server with mutual TLS on the loopback, in front of nodes
+// which are plain data in memory. It routes calls by node as apid does, and answers as machined would.
+package clienttest
+
+import (
+	"crypto/tls"
+	"net"
+	"net/netip"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials"
+
+	"github.com/seed-59268b81/talos/api/cluster"
+	cosi "github.com/seed-59268b81/talos/api/cosi/v1alpha1"
+	"github.com/seed-59268b81/talos/api/machine"
+	"github.com/seed-59268b81/talos/config/talosconfig"
+	"github.com/seed-59268b81/talos/pki"
+)
+
+// Server is an endpoint that listens.
+type Server struct {
+	// Endpoint is its address.
+	Endpoint string
+	// Context has what a client needs to be let in.
+	Context *talosconfig.Context
+	// Certificate is what it shows to clients.
+	Certificate tls.Certificate
+}
+
+// Start serves the nodes, by name, until the test ends. The node "" serves calls that name none.
+func Start(t testing.TB, nodes map[string]*Node) *Server {
+	t.Helper()
+
+	ca, err := pki.NewCA(pki.CAOptions{Kind: pki.Ed25519, Organization: []string{"talos"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	served := sign(t, ca, pki.LeafOptions{IPs: []netip.Addr{netip.MustParseAddr("127.0.0.1")}, Server: true, TTL: time.Hour})
+	shown := sign(t, ca, pki.LeafOptions{Organization: []string{"os:admin"}, Client: true, TTL: time.Hour})
+
+	certificate, err := served.TLS()
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	clients, err := pki.Pool(ca.PEM.Crt)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	s := serve(t, nodes, &tls.Config{
+		Certificates: []tls.Certificate{certificate}, ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: clients,
+		MinVersion: tls.VersionTLS13,
+	})
+	s.Context = &talosconfig.Context{Endpoints: []string{s.Endpoint}, CA: ca.PEM.Crt, Crt: shown.Crt, Key: shown.Key}
+
+	return s
+}
+
+// StartMaintenance serves one node as a machine in maintenance does: to everyone, with a certificate of no cluster.
+func StartMaintenance(t testing.TB, node *Node) *Server {
+	t.Helper()
+
+	ca, err := pki.NewCA(pki.CAOptions{Kind: pki.Ed25519})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	served := sign(t, ca, pki.LeafOptions{CommonName: "maintenance-service.talos.dev", Server: true, TTL: time.Hour})
+
+	certificate, err := served.TLS()
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	return serve(t, map[string]*Node{"": node}, &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS13})
+}
+
+func sign(t testing.TB, ca *pki.CA, options pki.LeafOptions) pki.Pair {
+	t.Helper()
+
+	pair, err := ca.Sign(options)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	return pair
+}
+
+func serve(t testing.TB, nodes map[string]*Node, config *tls.Config) *Server {
+	t.Helper()
+
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	machines := &machineServer{routes: nodes}
+	server := grpc.NewServer(grpc.Creds(credentials.NewTLS(config)))
+	machine.RegisterMachineServiceServer(server, machines)
+	cluster.RegisterClusterServiceServer(server, machines)
+	cosi.RegisterStateServer(server, &stateServer{routes: nodes})
+
+	done := make(chan error, 1)
+
+	go func() { done <- server.Serve(listener) }()
+
+	t.Cleanup(func() {
+		server.Stop()
+
+		if err := <-done; err != nil {
+			t.Errorf("serve: %v", err)
+		}
+	})
+
+	return &Server{Endpoint: listener.Addr().String(), Certificate: config.Certificates[0]}
+}

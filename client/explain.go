@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package client
+
+import (
+	"errors"
+	"strconv"
+	"strings"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+// Explain turns the error of a call into a line that says what failed, and a line that says what to try, which is empty
+// if there is nothing to add.
+func Explain(err error) (cause, try string) {
+	var failed interface{ GRPCStatus() *status.Status }
+	if !errors.As(err, &failed) {
+		return err.Error(), ""
+	}
+
+	s := failed.GRPCStatus()
+	// What callers put before the status is the step that failed.
+	step := strings.TrimSuffix(err.Error(), s.Err().Error())
+
+	return step + plainMessage(s), next(s)
+}
+
+// plainMessage takes off what gRPC wraps around the error of a connection.
+func plainMessage(s *status.Status) string {
+	quoted, ok := strings.CutPrefix(s.Message(), "connection error: desc = ")
+	if !ok {
+		return s.Message()
+	}
+
+	message, err := strconv.Unquote(quoted)
+	if err != nil {
+		return s.Message()
+	}
+
+	return strings.TrimPrefix(strings.TrimPrefix(message, "transport: "), "Error while dialing: ")
+}
+
+// hints are matched in order against the message of an Unavailable status, which gRPC makes of every error of the
+// connection.
+var hints = []struct{ text, try string }{
+	{"certificate signed by unknown authority", "the machine belongs to another cluster than the talosconfig's context, or has no configuration yet (then: --insecure)"},
+	{"certificate required", "the machine wants a client certificate: use a talosconfig of its cluster instead of --insecure"},
+	{"bad certificate", "the machine does not accept the talosconfig's certificate: check that it is of this cluster and has not expired"},
+	{"unknown certificate authority", "the machine does not accept the talosconfig's certificate: check that it is of this cluster"},
+	{"expired", "fetch a new talosconfig, and check the clocks of this computer and of the machine"},
+	{"is valid for", "the endpoint's name is not in the machine's certificate: add it to machine.certSANs, or use another name of the machine"},
+	{"doesn't contain any IP SANs", "the endpoint's name is not in the machine's certificate: add it to machine.certSANs"},
+	{"fingerprint", "compare the fingerprint with the one on the machine's console"},
+	{"connection refused", "check that the machine is up and that the endpoint is right (talosctl config info)"},
+	{"no such host", "check the spelling of the endpoint (talosctl config info)"},
+	{"", "check that the machine is up and reachable, and that the endpoint is right (talosctl config info)"},
+}
+
+func next(s *status.Status) string {
+	switch s.Code() {
+	case codes.Unavailable:
+		for _, hint := range hints {
+			if strings.Contains(s.Message(), hint.text) {
+				return hint.try
+			}
+		}
+	case codes.DeadlineExceeded:
+		return "check that the machine is up and reachable (talosctl config info shows the endpoints)"
+	case codes.PermissionDenied:
+		return "the talosconfig's certificate lacks the role for this (talosctl config info shows its roles), or the node does not forward calls"
+	case codes.Unimplemented:
+		return "the node's version does not have this call; compare with: talosctl version"
+	case codes.ResourceExhausted:
+		return "the message is larger than the API allows (32 MiB)"
+	}
+
+	return ""
+}

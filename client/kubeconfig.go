@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package client
+
+import (
+	"archive/tar"
+	"compress/gzip"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// Kubeconfig returns a kubeconfig with a new admin certificate, YAML. Only control plane nodes have it to give.
+func (c *Client) Kubeconfig(ctx context.Context) ([]byte, error) {
+	stream := c.kubeconfigArchive(ctx)
+	defer stream.Close() //nolint:errcheck // ends the call
+
+	return unpackKubeconfig(stream)
+}
+
+func unpackKubeconfig(r io.Reader) ([]byte, error) {
+	unzipped, err := gzip.NewReader(r)
+	if err != nil {
+		return nil, fmt.Errorf("unpack kubeconfig: %w", err)
+	}
+
+	for archive := tar.NewReader(unzipped); ; {
+		header, err := archive.Next()
+		if errors.Is(err, io.EOF) {
+			return nil, errors.New("unpack kubeconfig: the archive holds no file named kubeconfig")
+		}
+
+		if err != nil {
+			return nil, fmt.Errorf("unpack kubeconfig: %w", err)
+		}
+
+		if header.Name != "kubeconfig" || header.Typeflag != tar.TypeReg {
+			continue
+		}
+
+		content, err := io.ReadAll(io.LimitReader(archive, MaxMessageSize))
+		if err != nil {
+			return nil, fmt.Errorf("unpack kubeconfig: %w", err)
+		}
+
+		return content, nil
+	}
+}

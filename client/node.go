@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package client
+
+import (
+	"context"
+
+	"google.golang.org/grpc/metadata"
+)
+
+// WithNode has calls made with the context served by that node: the endpoint forwards them. Without it the endpoint
+// serves them itself.
+func WithNode(ctx context.Context, node string) context.Context {
+	md, _ := metadata.FromOutgoingContext(ctx)
+	md = md.Copy()
+
+	if md == nil {
+		md = metadata.MD{}
+	}
+
+	md.Set("node", node)
+
+	return metadata.NewOutgoingContext(ctx, md)
+}

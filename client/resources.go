@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+
+	"google.golang.org/grpc"
+
+	cosi "github.com/seed-59268b81/talos/api/cosi/v1alpha1"
+)
+
+// Kind names a set of resources.
+type Kind struct {
+	Namespace string
+	// Type in full, such as AddressStatuses.net.talos.dev; Definitions.Find turns an alias into it.
+	Type string
+}
+
+func (k Kind) String() string { return k.Type + " in namespace " + k.Namespace }
+
+// Resource returns one resource as it is on the wire: metadata, and the spec as YAML.
+func (c *Client) Resource(ctx context.Context, kind Kind, id string) (*cosi.Resource, error) {
+	r, err := c.State.Get(ctx, &cosi.GetRequest{Namespace: kind.Namespace, Type: kind.Type, Id: id})
+	if err != nil {
+		return nil, fmt.Errorf("get %s of %s: %w", id, kind, err)
+	}
+
+	return r.GetResource(), checkResource(r.GetResource())
+}
+
+// Resources streams the resources of a kind.
+func (c *Client) Resources(ctx context.Context, kind Kind) iter.Seq2[*cosi.Resource, error] {
+	return func(yield func(*cosi.Resource, error) bool) {
+		received := receive(ctx, "list "+kind.String(), func(ctx context.Context) (grpc.ServerStreamingClient[cosi.ListResponse], error) {
+			return c.State.List(ctx, &cosi.ListRequest{Namespace: kind.Namespace, Type: kind.Type})
+		})
+
+		for m, err := range received {
+			if err == nil {
+				err = checkResource(m.GetResource())
+			}
+
+			if !yield(m.GetResource(), err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// WatchResources streams the resources of a kind as they are and then every change, until the context ends. An id
+// other than "" narrows it to one resource. An event of type BOOTSTRAPPED, which has no resource, ends what was there
+// at the start; a watch of one resource has none.
+func (c *Client) WatchResources(ctx context.Context, kind Kind, id string) iter.Seq2[*cosi.Event, error] {
+	request := &cosi.WatchRequest{Namespace: kind.Namespace, Type: kind.Type, ApiVersion: 1, Options: &cosi.WatchOptions{BootstrapContents: id == ""}}
+	if id != "" {
+		request.Id = &id
+	}
+
+	return func(yield func(*cosi.Event, error) bool) {
+		received := receive(ctx, "watch "+kind.String(), func(ctx context.Context) (grpc.ServerStreamingClient[cosi.WatchResponse], error) {
+			return c.State.Watch(ctx, request)
+		})
+
+		for m, err := range received {
+			if err != nil {
+				yield(nil, err)
+
+				return
+			}
+
+			// The first message of a watch only says that it has begun and may hold no event.
+			for _, event := range m.GetEvent() {
+				err := checkEvent(event)
+				if err != nil {
+					err = fmt.Errorf("watch %s: %w", kind, err)
+				}
+
+				if event.GetEventType() == cosi.EventType_NOOP {
+					continue
+				}
+
+				if !yield(event, err) || err != nil {
+					return
+				}
+			}
+		}
+	}
+}
+
+func checkEvent(event *cosi.Event) error {
+	switch event.GetEventType() {
+	case cosi.EventType_ERRORED:
+		return errors.New(event.GetError())
+	case cosi.EventType_CREATED, cosi.EventType_UPDATED, cosi.EventType_DESTROYED:
+		return checkResource(event.GetResource())
+	default:
+		return nil
+	}
+}
+
+func checkResource(r *cosi.Resource) error {
+	if r.GetMetadata() == nil {
+		return errors.New("the server sent a resource without metadata")
+	}
+
+	return nil
+}

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"google.golang.org/grpc"
+	"google.golang.org/protobuf/types/known/emptypb"
+
+	"github.com/seed-59268b81/talos/api/common"
+	"github.com/seed-59268b81/talos/api/machine"
+)
+
+// Logs streams the log of a service or container.
+func (c *Client) Logs(ctx context.Context, request *machine.LogsRequest) io.ReadCloser {
+	return newDataReader(ctx, "logs of "+request.GetId(), func(ctx context.Context) (dataStream, error) {
+		return c.Machine.Logs(ctx, request)
+	})
+}
+
+// Dmesg streams the kernel log. With follow it does not end, and with tail it leaves out what is already there.
+func (c *Client) Dmesg(ctx context.Context, follow, tail bool) io.ReadCloser {
+	return newDataReader(ctx, "dmesg", func(ctx context.Context) (dataStream, error) {
+		return c.Machine.Dmesg(ctx, &machine.DmesgRequest{Follow: follow, Tail: tail})
+	})
+}
+
+// kubeconfigArchive streams the tar.gz which holds the kubeconfig.
+func (c *Client) kubeconfigArchive(ctx context.Context) io.ReadCloser {
+	return newDataReader(ctx, "kubeconfig", func(ctx context.Context) (dataStream, error) {
+		return c.Machine.Kubeconfig(ctx, &emptypb.Empty{})
+	})
+}
+
+type dataStream = grpc.ServerStreamingClient[common.Data]
+
+// dataReader reads the bytes of a stream of chunks. The call is made at the first Read, and Close ends it.
+type dataReader struct {
+	call   string
+	ctx    context.Context
+	cancel context.CancelFunc
+	open   func(context.Context) (dataStream, error)
+	stream dataStream
+	rest   []byte
+}
+
+func newDataReader(ctx context.Context, call string, open func(context.Context) (dataStream, error)) *dataReader {
+	ctx, cancel := context.WithCancel(ctx)
+
+	return &dataReader{call: call, ctx: ctx, cancel: cancel, open: open}
+}
+
+// Read implements io.Reader.
+func (r *dataReader) Read(p []byte) (int, error) {
+	if r.stream == nil {
+		stream, err := r.open(r.ctx)
+		if err != nil {
+			return 0, fmt.Errorf("%s: %w", r.call, err)
+		}
+
+		r.stream = stream
+	}
+
+	for len(r.rest) == 0 {
+		chunk, err := r.stream.Recv()
+		if err == nil {
+			err = metadataError(chunk.GetMetadata())
+		}
+
+		if errors.Is(err, io.EOF) {
+			return 0, io.EOF
+		}
+
+		if err != nil {
+			return 0, fmt.Errorf("%s: %w", r.call, err)
+		}
+
+		r.rest = chunk.GetBytes()
+	}
+
+	n := copy(p, r.rest)
+	r.rest = r.rest[n:]
+
+	return n, nil
+}
+
+// Close implements io.Closer.
+func (r *dataReader) Close() error {
+	r.cancel()
+
+	return nil
+}

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package client
+
+import (
+	"crypto/sha256"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// WithCertificates makes the client trust servers signed by ca and show crt, whose organizations are its roles. All
+// three are PEM.
+func WithCertificates(ca, crt, key []byte) Option {
+	return func(s *settings) error {
+		pool := x509.NewCertPool()
+		if !pool.AppendCertsFromPEM(ca) {
+			return errors.New("the talosconfig's ca holds no PEM certificate: fetch a new talosconfig or check that the file is whole")
+		}
+
+		pair, err := tls.X509KeyPair(crt, key)
+		if err != nil {
+			return fmt.Errorf("the talosconfig's crt and key do not go together: %w", err)
+		}
+
+		s.tls = &tls.Config{RootCAs: pool, Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS13}
+
+		return nil
+	}
+}
+
+// WithTLS sets the whole TLS configuration.
+func WithTLS(config *tls.Config) Option {
+	return func(s *settings) error {
+		s.tls = config
+
+		return nil
+	}
+}
+
+// WithInsecure is for a machine in maintenance: it has no identity yet and asks for none. If fingerprints are given,
+// the server's certificate must match one of them: the SHA-256 of the certificate or of its public key
+// (SubjectPublicKeyInfo), in hex with or without colons, or in base64.
+func WithInsecure(fingerprints ...string) Option {
+	return func(s *settings) error {
+		var want [][]byte
+
+		for _, fingerprint := range fingerprints {
+			sum, err := parseFingerprint(fingerprint)
+			if err != nil {
+				return err
+			}
+
+			want = append(want, sum)
+		}
+
+		s.tls = &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS13}
+
+		if len(want) > 0 {
+			s.tls.VerifyConnection = func(state tls.ConnectionState) error { return checkFingerprint(state, want) }
+		}
+
+		return nil
+	}
+}
+
+func parseFingerprint(text string) ([]byte, error) {
+	sum, err := hex.DecodeString(strings.ReplaceAll(text, ":", ""))
+	if err != nil {
+		sum, err = base64.StdEncoding.DecodeString(text)
+	}
+
+	if err != nil || len(sum) != sha256.Size {
+		return nil, fmt.Errorf("certificate fingerprint %q is not a SHA-256 sum in hex or base64", text)
+	}
+
+	return sum, nil
+}
+
+func checkFingerprint(state tls.ConnectionState, want [][]byte) error {
+	leaf := state.PeerCertificates[0]
+	whole, key := sha256.Sum256(leaf.Raw), sha256.Sum256(leaf.RawSubjectPublicKeyInfo)
+
+	if slices.ContainsFunc(want, func(sum []byte) bool { return string(sum) == string(whole[:]) || string(sum) == string(key[:]) }) {
+		return nil
+	}
+
+	return fmt.Errorf("the server's certificate has fingerprint %x, which is not among those given", whole)
+}

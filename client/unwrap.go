@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package client
+
+import (
+	"errors"
+	"fmt"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/seed-59268b81/talos/api/common"
+)
+
+// answer is one node's part of a unary reply.
+type answer interface {
+	GetMetadata() *common.Metadata
+}
+
+// reply is what every classic unary call returns: the answers of the nodes it went to.
+type reply[A answer] interface {
+	GetMessages() []A
+}
+
+// unwrap takes the one answer out of a reply.
+func unwrap[A answer, R reply[A]](call string, r R, err error) (A, error) {
+	var none A
+
+	if err != nil {
+		return none, fmt.Errorf("%s: %w", call, err)
+	}
+
+	messages := r.GetMessages()
+	if len(messages) == 0 {
+		return none, fmt.Errorf("%s: %w", call, errEmpty)
+	}
+
+	if err := metadataError(messages[0].GetMetadata()); err != nil {
+		return none, fmt.Errorf("%s: %w", call, err)
+	}
+
+	return messages[0], nil
+}
+
+var errEmpty = errors.New("the answer is empty: the server speaks another version of the API")
+
+// metadataError is the error of a node in an aggregated answer, which older servers send to calls for one node too.
+func metadataError(md *common.Metadata) error {
+	if s := md.GetStatus(); s.GetCode() != 0 { //nolint:staticcheck // frozen wire
+		return status.FromProto(s).Err()
+	}
+
+	if text := md.GetError(); text != "" { //nolint:staticcheck // frozen wire
+		return status.Error(codes.Unknown, text)
+	}
+
+	return nil
+}

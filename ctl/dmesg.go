@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package ctl
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+)
+
+func newDmesgCommand() *cobra.Command {
+	var (
+		connection   connection
+		follow, tail bool
+	)
+
+	cmd := &cobra.Command{
+		Use:   "dmesg",
+		Short: "Print the kernel log",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if tail && !follow {
+				return usageError(cmd, "--tail leaves out what is already there, so it goes with --follow only")
+			}
+
+			out := &lines{w: cmd.OutOrStdout()}
+
+			return connection.each(cmd.Context(), func(ctx context.Context, n node) error {
+				stream := n.Dmesg(ctx, follow, tail)
+				defer stream.Close() //nolint:errcheck // ends the call
+
+				return out.copy(n.name, stream)
+			})
+		},
+	}
+
+	connection.flags(cmd)
+	connection.maintenanceFlags(cmd)
+	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on with new messages")
+	cmd.Flags().BoolVar(&tail, "tail", false, "with --follow: new messages only")
+
+	return cmd
+}

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package ctl
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/seed-59268b81/talos/api/machine"
+	"github.com/seed-59268b81/talos/client"
+)
+
+func newEventsCommand() *cobra.Command {
+	var (
+		connection connection
+		request    machine.EventsRequest
+		duration   time.Duration
+	)
+
+	cmd := &cobra.Command{
+		Use:   "events",
+		Short: "Print what happens on the nodes, as it happens",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if duration < 0 {
+				return usageError(cmd, "--duration %s is negative", duration)
+			}
+
+			request.TailSeconds = int32(min(math.Ceil(duration.Seconds()), math.MaxInt32))
+			rows := newTable(cmd.OutOrStdout(), "NODE", "ID", "EVENT", "ACTOR", "SOURCE", "MESSAGE").reserve(eventWidths...)
+
+			return connection.each(cmd.Context(), func(ctx context.Context, n node) error {
+				for event, err := range n.Events(ctx, &request) {
+					if err != nil {
+						return err
+					}
+
+					source, message := describeEvent(event)
+					if err := rows.print([]string{n.name, event.ID, event.Type, event.ActorID, source, message}); err != nil {
+						return err
+					}
+				}
+
+				return nil
+			})
+		},
+	}
+
+	connection.flags(cmd)
+	cmd.Flags().Int32Var(&request.TailEvents, "tail", 0, "begin with that many past events; -1 for all that are kept")
+	cmd.Flags().DurationVar(&duration, "duration", 0, "begin with the events of the past so long")
+	cmd.Flags().StringVar(&request.TailId, "since", "", "begin with the events after this id")
+	cmd.Flags().StringVar(&request.WithActorId, "actor-id", "", "print events of this actor only")
+
+	return cmd
+}
+
+// eventWidths fit an IPv4 address, an id, the longest of the common types, an actor's id and most sources.
+var eventWidths = []int{len("255.255.255.255"), 20, len("machine.MachineStatusEvent"), 36, 16}
+
+// describeEvent says what the event is about and what happened to it.
+func describeEvent(event client.Event) (source, message string) {
+	switch m := event.Payload.(type) {
+	case *machine.SequenceEvent:
+		message = m.GetAction().String()
+		if m.GetError() != nil {
+			message = "error: " + m.GetError().GetMessage()
+		}
+
+		return m.GetSequence(), message
+	case *machine.PhaseEvent:
+		return m.GetPhase(), m.GetAction().String()
+	case *machine.TaskEvent:
+		return m.GetTask(), m.GetAction().String()
+	case *machine.ServiceStateEvent:
+		return m.GetService(), m.GetAction().String() + ": " + m.GetMessage()
+	case *machine.RestartEvent:
+		return "reboot", fmt.Sprintf("command %#x", m.GetCmd())
+	case *machine.ConfigLoadErrorEvent:
+		return "configuration", m.GetError()
+	case *machine.ConfigValidationErrorEvent:
+		return "configuration", m.GetError()
+	case *machine.AddressEvent:
+		return m.GetHostname(), "addresses: " + strings.Join(m.GetAddresses(), ", ")
+	case *machine.MachineStatusEvent:
+		return "machine", describeStatus(m)
+	default:
+		return "", "an event of a later version than this talosctl"
+	}
+}
+
+func describeStatus(m *machine.MachineStatusEvent) string {
+	text := fmt.Sprintf("%s, ready: %t", strings.ToLower(m.GetStage().String()), m.GetStatus().GetReady())
+
+	var unmet []string
+	for _, condition := range m.GetStatus().GetUnmetConditions() {
+		unmet = append(unmet, condition.GetName()+": "+condition.GetReason())
+	}
+
+	if len(unmet) > 0 {
+		text += ", unmet conditions: " + strings.Join(unmet, "; ")
+	}
+
+	return text
+}

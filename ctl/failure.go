@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package ctl
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/seed-59268b81/talos/client"
+)
+
+// nodeFailure is the failure of a command on one node.
+type nodeFailure struct {
+	node string
+	err  error
+}
+
+func (f *nodeFailure) Error() string { return f.node + ": " + f.err.Error() }
+
+func (f *nodeFailure) Unwrap() error { return f.err }
+
+// printError prints each failure of a command: node, step, cause, and on a line of its own what to try.
+func printError(w io.Writer, err error) {
+	if joined, ok := err.(interface{ Unwrap() []error }); ok { //nolint:errorlint // the failures of connection.each
+		for _, err := range joined.Unwrap() {
+			printError(w, err)
+		}
+
+		return
+	}
+
+	var prefix string
+
+	if failure := (*nodeFailure)(nil); errors.As(err, &failure) {
+		prefix, err = failure.node+": ", failure.err
+	}
+
+	cause, try := client.Explain(err)
+	fmt.Fprintf(w, "error: %s%s\n", prefix, strings.TrimSpace(cause))
+
+	if try != "" {
+		fmt.Fprintf(w, "  try: %s\n", try)
+	}
+}

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package ctl
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	cosi "github.com/seed-59268b81/talos/api/cosi/v1alpha1"
+	"github.com/seed-59268b81/talos/client"
+)
+
+func newGetCommand() *cobra.Command {
+	var (
+		connection connection
+		get        get
+		output     string
+	)
+
+	cmd := &cobra.Command{
+		Use:     "get TYPE [ID]",
+		Aliases: []string{"g"},
+		Short:   "Print resources; TYPE rd lists the types there are",
+		Args:    cobra.RangeArgs(1, 2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			printer, err := newPrinter(cmd, output, get.watch)
+			if err != nil {
+				return err
+			}
+
+			get.printer, get.typ = printer, args[0]
+			if len(args) == 2 {
+				get.id = args[1]
+			}
+
+			return connection.each(cmd.Context(), get.node)
+		},
+	}
+
+	connection.flags(cmd)
+	connection.maintenanceFlags(cmd)
+	cmd.Flags().StringVarP(&output, "output", "o", "table", "table, yaml, json or jsonpath=TEMPLATE")
+	cmd.Flags().StringVar(&get.namespace, "namespace", "", "namespace, if not the default one of the type")
+	cmd.Flags().BoolVarP(&get.watch, "watch", "w", false, "go on with every change")
+
+	return cmd
+}
+
+// get is one run of the command.
+type get struct {
+	typ, id, namespace string
+	watch              bool
+	printer            printer
+}
+
+// printer prints resources of several nodes at once.
+type printer interface {
+	// print prints the changes together. A resource that is listed and not watched is a change without an event.
+	print(node string, definition client.Definition, changes []change) error
+}
+
+// change is a resource and, when watching, what happened to it.
+type change struct {
+	event    *cosi.EventType
+	resource *cosi.Resource
+}
+
+func (g *get) node(ctx context.Context, n node) error {
+	definitions, err := n.Definitions(ctx)
+	if err != nil {
+		return err
+	}
+
+	definition, err := definitions.Find(g.typ)
+	if err != nil {
+		return err
+	}
+
+	kind := client.Kind{Namespace: g.namespace, Type: definition.Type}
+	if kind.Namespace == "" {
+		kind.Namespace = definition.DefaultNamespace
+	}
+
+	switch {
+	case g.watch:
+		return g.follow(ctx, n, definition, kind)
+	case g.id != "":
+		r, err := n.Resource(ctx, kind, g.id)
+		if err != nil {
+			return err
+		}
+
+		return g.printer.print(n.name, definition, []change{{resource: r}})
+	default:
+		return g.list(ctx, n, definition, kind)
+	}
+}
+
+func (g *get) list(ctx context.Context, n node, definition client.Definition, kind client.Kind) error {
+	var all []change
+
+	for r, err := range n.Resources(ctx, kind) {
+		if err != nil {
+			return err
+		}
+
+		all = append(all, change{resource: r})
+	}
+
+	return g.printer.print(n.name, definition, all)
+}
+
+// follow prints what is there at the start together, then each change by itself.
+func (g *get) follow(ctx context.Context, n node, definition client.Definition, kind client.Kind) error {
+	var initial []change
+
+	bootstrapped := g.id != ""
+
+	for event, err := range n.WatchResources(ctx, kind, g.id) {
+		if err != nil {
+			return err
+		}
+
+		if event.GetEventType() == cosi.EventType_BOOTSTRAPPED {
+			bootstrapped = true
+
+			if err := g.printer.print(n.name, definition, initial); err != nil {
+				return err
+			}
+
+			continue
+		}
+
+		c := change{event: event.GetEventType().Enum(), resource: event.GetResource()}
+		if !bootstrapped {
+			initial = append(initial, c)
+
+			continue
+		}
+
+		if err := g.printer.print(n.name, definition, []change{c}); err != nil {
+			return err
+		}
+	}
+
+	return nil
+}

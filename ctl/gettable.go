@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package ctl
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+
+	"k8s.io/client-go/util/jsonpath"
+
+	cosi "github.com/seed-59268b81/talos/api/cosi/v1alpha1"
+	"github.com/seed-59268b81/talos/client"
+)
+
+// tablePrinter prints resources as rows, with the columns that their definition asks for.
+type tablePrinter struct {
+	watch bool
+	w     io.Writer
+
+	mu    sync.Mutex
+	table *table
+}
+
+func (p *tablePrinter) print(node string, definition client.Definition, changes []change) error {
+	columns, err := parseColumns(definition.PrintColumns)
+	if err != nil {
+		return fmt.Errorf("columns of %s: %w", definition.Type, err)
+	}
+
+	rows := make([][]string, len(changes))
+
+	for i, c := range changes {
+		rows[i], err = p.row(node, definition, columns, c)
+		if err != nil {
+			return err
+		}
+	}
+
+	return p.begin(definition).print(rows...)
+}
+
+// begin makes the table when the first definition is known.
+func (p *tablePrinter) begin(definition client.Definition) *table {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+
+	if p.table != nil {
+		return p.table
+	}
+
+	header := []string{"NODE"}
+	if p.watch {
+		header = append(header, "*")
+	}
+
+	header = append(header, "NAMESPACE", "TYPE", "ID", "VERSION")
+	for _, column := range definition.PrintColumns {
+		header = append(header, strings.ToUpper(column.Name))
+	}
+
+	p.table = newTable(p.w, header...)
+
+	return p.table
+}
+
+func (p *tablePrinter) row(node string, definition client.Definition, columns []*jsonpath.JSONPath, c change) ([]string, error) {
+	md := c.resource.GetMetadata()
+
+	row := []string{node}
+	if p.watch {
+		row = append(row, mark(c.event))
+	}
+
+	row = append(row, md.GetNamespace(), definition.DisplayType, md.GetId(), md.GetVersion())
+
+	if len(columns) == 0 {
+		return row, nil
+	}
+
+	spec, err := decodePlain(c.resource.GetSpec().GetYamlSpec())
+	if err != nil {
+		return nil, fmt.Errorf("decode the spec of %s: %w", md.GetId(), err)
+	}
+
+	for _, column := range columns {
+		var cell bytes.Buffer
+
+		// Unlike a missing key, a spec that has nothing at all (a destroyed resource) is an error to a path.
+		if spec != nil {
+			if err := column.Execute(&cell, spec); err != nil {
+				return nil, fmt.Errorf("column of %s: %w", md.GetId(), err)
+			}
+		}
+
+		row = append(row, cell.String())
+	}
+
+	return row, nil
+}
+
+func mark(event *cosi.EventType) string {
+	switch *event {
+	case cosi.EventType_CREATED:
+		return "+"
+	case cosi.EventType_DESTROYED:
+		return "-"
+	default:
+		return ""
+	}
+}
+
+func parseColumns(columns []client.PrintColumn) ([]*jsonpath.JSONPath, error) {
+	paths := make([]*jsonpath.JSONPath, len(columns))
+
+	for i, column := range columns {
+		paths[i] = jsonpath.New(column.Name).AllowMissingKeys(true)
+
+		if err := paths[i].Parse(column.JSONPath); err != nil {
+			return nil, fmt.Errorf("path %q: %w", column.JSONPath, err)
+		}
+	}
+
+	return paths, nil
+}

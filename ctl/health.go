@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package ctl
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	"github.com/seed-59268b81/talos/api/cluster"
+)
+
+func newHealthCommand() *cobra.Command {
+	var (
+		connection connection
+		wait       time.Duration
+		info       cluster.ClusterInfo
+	)
+
+	cmd := &cobra.Command{
+		Use:   "health",
+		Short: "Wait until the cluster is healthy",
+		Long: `Have one node check its cluster: etcd, the machines, the Kubernetes nodes and components.
+
+Prints what it waits for and succeeds when every check has passed.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			request := &cluster.HealthCheckRequest{WaitTimeout: durationpb.New(wait), ClusterInfo: &info}
+
+			return connection.one(cmd, func(ctx context.Context, n node) error {
+				for message, err := range n.HealthCheck(ctx, request) {
+					if err != nil {
+						return err
+					}
+
+					fmt.Fprintln(cmd.ErrOrStderr(), message)
+				}
+
+				return nil
+			})
+		},
+	}
+
+	connection.flags(cmd)
+	cmd.Flags().DurationVar(&wait, "wait-timeout", 20*time.Minute, "how long to wait for the cluster to be healthy")
+	cmd.Flags().StringSliceVar(&info.ControlPlaneNodes, "control-plane-nodes", nil, "addresses of the control plane nodes, if they should not be discovered")
+	cmd.Flags().StringSliceVar(&info.WorkerNodes, "worker-nodes", nil, "addresses of the worker nodes, if they should not be discovered")
+	cmd.Flags().StringVar(&info.ForceEndpoint, "k8s-endpoint", "", "Kubernetes endpoint to check, instead of the configured one")
+
+	return cmd
+}

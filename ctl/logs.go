@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package ctl
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"github.com/seed-59268b81/talos/api/common"
+	"github.com/seed-59268b81/talos/api/machine"
+)
+
+// The containerd namespaces that a log may be of.
+const (
+	systemNamespace     = "system"
+	kubernetesNamespace = "k8s.io"
+)
+
+func newLogsCommand() *cobra.Command {
+	var (
+		connection         connection
+		follow, kubernetes bool
+		tail               int32
+	)
+
+	cmd := &cobra.Command{
+		Use:   "logs SERVICE|CONTAINER",
+		Short: "Print the log of a service or container",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			request := &machine.LogsRequest{Namespace: systemNamespace, Id: args[0], Follow: follow, TailLines: tail}
+			if kubernetes {
+				request.Namespace, request.Driver = kubernetesNamespace, common.ContainerDriver_CRI
+			}
+
+			out := &lines{w: cmd.OutOrStdout()}
+
+			return connection.each(cmd.Context(), func(ctx context.Context, n node) error {
+				stream := n.Logs(ctx, request)
+				defer stream.Close() //nolint:errcheck // ends the call
+
+				return out.copy(n.name, stream)
+			})
+		},
+	}
+
+	connection.flags(cmd)
+	connection.maintenanceFlags(cmd)
+	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on with new lines")
+	cmd.Flags().Int32Var(&tail, "tail", -1, "begin with that many last lines; -1 for all that are kept")
+	cmd.Flags().BoolVarP(&kubernetes, "kubernetes", "k", false, "the log of a Kubernetes container")
+
+	return cmd
+}

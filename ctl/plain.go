@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package ctl
+
+import "go.yaml.in/yaml/v4"
+
+// decodePlain decodes YAML into the types that JSON has. Timestamps stay text, keys become text.
+func decodePlain(text string) (any, error) {
+	var node yaml.Node
+
+	if err := yaml.Unmarshal([]byte(text), &node); err != nil {
+		return nil, err
+	}
+
+	if len(node.Content) == 0 {
+		return nil, nil
+	}
+
+	retag(&node)
+
+	var value any
+
+	err := node.Decode(&value)
+
+	return value, err
+}
+
+func retag(node *yaml.Node) {
+	const text = "!!str"
+
+	if node.Kind == yaml.ScalarNode && node.ShortTag() == "!!timestamp" {
+		node.Tag = text
+	}
+
+	for i, child := range node.Content {
+		if node.Kind == yaml.MappingNode && i%2 == 0 && child.Kind == yaml.ScalarNode {
+			child.Tag = text
+		}
+
+		retag(child)
+	}
+}

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package ctl
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+)
+
+// The exit statuses.
+const (
+	exitOK          = 0
+	exitFailed      = 1
+	exitInterrupted = 130
+)
+
+// New returns the command talosctl with all the subcommands of this package.
+func New() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "talosctl",
+		Short: "Drive and observe Talos machines through their API",
+		// Errors are printed by Run, once, with what to try next.
+		SilenceErrors:     true,
+		SilenceUsage:      true,
+		DisableAutoGenTag: true,
+	}
+
+	root.AddCommand(
+		newApplyConfigCommand(),
+		newBootstrapCommand(),
+		newDmesgCommand(),
+		newEventsCommand(),
+		newGetCommand(),
+		newHealthCommand(),
+		newKubeconfigCommand(),
+		newLogsCommand(),
+		newMemoryCommand(),
+		newRebootCommand(),
+		newServiceCommand(),
+		newShutdownCommand(),
+		newVersionCommand(),
+	)
+
+	return root
+}
+
+// Run runs the command and returns the exit status, having printed what went wrong to stderr. The end of ctx interrupts
+// it.
+func Run(ctx context.Context, root *cobra.Command, stderr io.Writer) int {
+	root.SetErr(stderr)
+
+	err := root.ExecuteContext(ctx)
+
+	switch {
+	case err == nil:
+		return exitOK
+	case ctx.Err() != nil:
+		return exitInterrupted
+	default:
+		printError(stderr, err)
+
+		return exitFailed
+	}
+}
+
+// usageError is a mistake in the arguments: the help says more.
+func usageError(cmd *cobra.Command, format string, args ...any) error {
+	return fmt.Errorf("%s; see %s --help", fmt.Sprintf(format, args...), cmd.CommandPath())
+}

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package ctl
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+func newShutdownCommand() *cobra.Command {
+	var (
+		connection connection
+		tracking   tracking
+		force      bool
+	)
+
+	cmd := &cobra.Command{
+		Use:   "shutdown",
+		Short: "Power the nodes off",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			tracking.w = cmd.ErrOrStderr()
+
+			return connection.each(cmd.Context(), func(ctx context.Context, n node) error {
+				return tracking.follow(ctx, n, func(ctx context.Context) (string, error) { return n.Shutdown(ctx, force) }, n.untilOff)
+			})
+		},
+	}
+
+	connection.flags(cmd)
+	tracking.flags(cmd, "wait until the nodes no longer answer, showing their events")
+	cmd.Flags().BoolVar(&force, "force", false, "do not wait for services and pods to stop")
+
+	return cmd
+}
+
+// untilOff waits until the node does not answer.
+func (n node) untilOff(ctx context.Context, _ boot, say func(string)) error {
+	for ; ; sleep(ctx, pollInterval) {
+		if ctx.Err() != nil {
+			return waitError(ctx, "for the node to go off")
+		}
+
+		_, err := n.boot(ctx)
+		if code := status.Code(err); code == codes.Unavailable || code == codes.DeadlineExceeded {
+			say("off")
+
+			return nil
+		}
+	}
+}

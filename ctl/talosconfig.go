@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package ctl
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"github.com/seed-59268b81/talos/config/talosconfig"
+)
+
+// configured reads the client configuration and lays the flags over its context.
+func (c *connection) configured() (*talosconfig.Context, error) {
+	path, err := talosconfig.Path(c.talosconfig)
+	if err != nil {
+		return nil, err
+	}
+
+	config, err := talosconfig.Load(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%w: name one with --talosconfig, or --insecure for a machine in maintenance", err)
+	}
+
+	if err != nil {
+		return nil, err
+	}
+
+	context, err := config.Find(c.context)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+
+	if len(c.endpoints) > 0 {
+		context.Endpoints = c.endpoints
+	}
+
+	if len(c.nodes) > 0 {
+		context.Nodes = c.nodes
+	}
+
+	switch endpoints := context.Dial(); {
+	case len(endpoints) == 0:
+		return nil, fmt.Errorf("%s: the context has no endpoints: set them with talosctl config endpoint ADDRESS, or name one with --endpoints", path)
+	case len(context.Nodes) == 0 && len(endpoints) > 1:
+		return nil, fmt.Errorf("%s: the context has several endpoints and no nodes: say which to work on with --nodes", path)
+	default:
+		return context, nil
+	}
+}

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package ctl
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+	"go.yaml.in/yaml/v4"
+
+	"github.com/seed-59268b81/talos/api/machine"
+	"github.com/seed-59268b81/talos/client"
+)
+
+const (
+	// pollInterval is how often a node that goes down or comes up is asked.
+	pollInterval = 500 * time.Millisecond
+	// pollTimeout is how long one such question may take.
+	pollTimeout = 10 * time.Second
+)
+
+// tracking holds the flags of the commands which take a node down, and follows a node on its way.
+type tracking struct {
+	wait    bool
+	timeout time.Duration
+	w       io.Writer
+}
+
+func (t *tracking) flags(cmd *cobra.Command, wait string) {
+	cmd.Flags().BoolVar(&t.wait, "wait", true, wait)
+	cmd.Flags().DurationVar(&t.timeout, "timeout", 30*time.Minute, "with --wait: how long to wait")
+}
+
+// follow calls begin, and if it is to wait, prints the events of what was begun until done returns.
+func (t *tracking) follow(
+	ctx context.Context, n node,
+	begin func(context.Context) (actor string, err error),
+	done func(ctx context.Context, before boot, say func(string)) error,
+) error {
+	if !t.wait {
+		_, err := begin(ctx)
+
+		return err
+	}
+
+	ctx, cancel := context.WithTimeoutCause(ctx, t.timeout, errTimeout)
+	defer cancel()
+
+	before, err := n.boot(ctx)
+	if err != nil {
+		return fmt.Errorf("see which boot the node is in: %w", err)
+	}
+
+	actor, err := begin(ctx)
+	if err != nil {
+		return err
+	}
+
+	say := func(text string) { fmt.Fprintf(t.w, "%s: %s\n", n.name, text) }
+	events, stop := context.WithCancel(ctx)
+	printed := make(chan struct{})
+
+	go func() {
+		defer close(printed)
+
+		t.events(events, n, actor, say)
+	}()
+
+	err = done(ctx, before, say)
+
+	stop()
+	<-printed
+
+	return err
+}
+
+// events prints the events of the actor until the connection is lost: the node is then past telling.
+func (t *tracking) events(ctx context.Context, n node, actor string, say func(string)) {
+	for event, err := range n.Events(ctx, &machine.EventsRequest{TailEvents: -1, WithActorId: actor}) {
+		if err != nil {
+			return
+		}
+
+		source, message := describeEvent(event)
+		say(source + " " + message)
+	}
+}
+
+var errTimeout = errors.New("the time of --timeout is over")
+
+func waitError(ctx context.Context, what string) error {
+	return fmt.Errorf("wait %s: %w", what, context.Cause(ctx))
+}
+
+// boot tells one boot of a node from another. A node keeps its resources in memory, so the time at which one that is
+// there from the start was created belongs to one boot only.
+type boot time.Time
+
+func (n node) boot(ctx context.Context) (boot, error) {
+	ctx, cancel := context.WithTimeout(ctx, pollTimeout)
+	defer cancel()
+
+	r, err := n.Resource(ctx, client.Kind{Namespace: "meta", Type: "ResourceDefinitions.meta.cosi.dev"}, "resourcedefinitions.meta.cosi.dev")
+	if err != nil {
+		return boot{}, err
+	}
+
+	return boot(r.GetMetadata().GetCreated().AsTime()), nil
+}
+
+// stage is what the node is at: booting, maintenance, running and so on.
+func (n node) stage(ctx context.Context) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, pollTimeout)
+	defer cancel()
+
+	r, err := n.Resource(ctx, client.Kind{Namespace: "runtime", Type: "MachineStatuses.runtime.talos.dev"}, "machine")
+	if err != nil {
+		return "", err
+	}
+
+	var spec struct {
+		Stage string `yaml:"stage"`
+	}
+
+	if err := yaml.Unmarshal([]byte(r.GetSpec().GetYamlSpec()), &spec); err != nil {
+		return "", fmt.Errorf("decode machine status: %w", err)
+	}
+
+	return spec.Stage, nil
+}
