@@ -14,7 +14,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/seed-59268b81/talos/machine/imagecache"
+	"github.com/seed-59268b81/talos/controllers/cri/imagecache"
 )
 
 const manifestMediaType = "application/vnd.oci.image.manifest.v1+json"

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package cri
+
+import (
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/pelletier/go-toml/v2"
+
+	"github.com/seed-59268b81/talos/config/images"
+	"github.com/seed-59268b81/talos/config/v1alpha1"
+	"github.com/seed-59268b81/talos/controllers/cri/imagecache"
+	"github.com/seed-59268b81/talos/sys/container"
+)
+
+// Paths of containerd.
+const (
+	ConfigPath = "/system/etc/cri/containerd.toml"
+	rootDir    = "/var/lib/containerd"
+	stateDir   = "/run/containerd"
+	cniConfDir = "/etc/cni/net.d"
+	cniBinDir  = "/opt/cni/bin"
+)
+
+type table = map[string]any
+
+// renderConfig returns containerd's configuration. The registries are not in it: containerd reads the hosts folder at
+// each pull, so that a change of mirrors needs no restart.
+func renderConfig() ([]byte, error) {
+	return toml.Marshal(table{
+		"version": 3,
+		"root":    rootDir,
+		"state":   stateDir,
+		"grpc":    table{"address": container.Socket},
+		// What the machine has no use for costs memory and time at each start.
+		"disabled_plugins": []string{
+			"io.containerd.nri.v1.nri",
+			"io.containerd.internal.v1.tracing",
+			"io.containerd.tracing.processor.v1.otlp",
+			"io.containerd.snapshotter.v1.btrfs",
+			"io.containerd.snapshotter.v1.zfs",
+			"io.containerd.snapshotter.v1.devmapper",
+			"io.containerd.snapshotter.v1.blockfile",
+			"io.containerd.snapshotter.v1.erofs",
+			"io.containerd.differ.v1.erofs",
+		},
+		"plugins": table{
+			"io.containerd.cri.v1.runtime": table{
+				"cni": table{"bin_dirs": []string{cniBinDir}, "conf_dir": cniConfDir},
+				"containerd": table{
+					"default_runtime_name": "runc",
+					"runtimes": table{"runc": table{
+						"runtime_type": "io.containerd.runc.v2",
+						"options":      table{"SystemdCgroup": false},
+					}},
+				},
+				"enable_unprivileged_ports": true,
+				"enable_unprivileged_icmp":  true,
+			},
+			"io.containerd.cri.v1.images": table{
+				"discard_unpacked_layers": true,
+				"pinned_images":           table{"sandbox": images.DefaultPause},
+				"registry":                table{"config_path": container.HostsDir},
+			},
+		},
+	})
+}
+
+// renderHosts returns, by path below the hosts folder, the registry hosts: for each registry the image cache first,
+// then the mirrors of the machine configuration, then the registry itself unless that is ruled out.
+func renderHosts(registries v1alpha1.RegistriesConfig) (map[string][]byte, error) {
+	files := map[string][]byte{}
+
+	names := []string{"_default"}
+	for name := range registries.Mirrors {
+		names = append(names, name)
+	}
+
+	for name := range registries.Config {
+		names = append(names, name)
+	}
+
+	slices.Sort(names)
+
+	for _, name := range slices.Compact(names) {
+		content, err := renderHost(name, registries)
+		if err != nil {
+			return nil, err
+		}
+
+		dir := name
+		if name == "*" {
+			dir = "_default"
+		}
+
+		files[dir+"/hosts.toml"] = content
+	}
+
+	return files, nil
+}
+
+func renderHost(name string, registries v1alpha1.RegistriesConfig) ([]byte, error) {
+	mirror, ok := registries.Mirrors[name]
+	if !ok {
+		mirror = registries.Mirrors["*"]
+	}
+
+	var out strings.Builder
+
+	// The order of the hosts is the order in which they are asked, so the file is not marshalled as a map.
+	host := func(endpoint string, settings table) error {
+		part, err := toml.Marshal(settings)
+		if err != nil {
+			return fmt.Errorf("registry %s: host %s: %w", name, endpoint, err)
+		}
+
+		fmt.Fprintf(&out, "[host.%q]\n%s\n", endpoint, part)
+
+		return nil
+	}
+
+	if name != "_default" && name != "*" && !isTrue(mirror.SkipFallback) {
+		fmt.Fprintf(&out, "server = %q\n\n", "https://"+name)
+	}
+
+	if err := host("http://"+imagecache.Address, table{"capabilities": pull}); err != nil {
+		return nil, err
+	}
+
+	for _, endpoint := range mirror.Endpoints {
+		u, err := url.Parse(endpoint)
+		if err != nil || u.Host == "" {
+			return nil, fmt.Errorf("machine.registries.mirrors[%s].endpoints: %q is no URL with a host", name, endpoint)
+		}
+
+		settings := table{"capabilities": pull, "override_path": isTrue(mirror.OverridePath)}
+		if tls := registries.Config[u.Host].TLS; tls != nil && isTrue(tls.InsecureSkipVerify) {
+			settings["skip_verify"] = true
+		}
+
+		if err := host(endpoint, settings); err != nil {
+			return nil, err
+		}
+	}
+
+	return []byte(out.String()), nil
+}
+
+// pull is what mirrors are used for.
+var pull = []string{"pull", "resolve"}
+
+func isTrue(b *bool) bool { return b != nil && *b }
+
+// healthTimeout of containerd under emulation, where its first answer is slow.
+const healthTimeout = 5 * time.Second

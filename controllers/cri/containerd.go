@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+// Package cri holds the controllers around the one containerd of the machine: its registry hosts, the service itself,
+// and the image cache that it pulls from first.
+package cri
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/seed-59268b81/talos/config/v1alpha1"
+	"github.com/seed-59268b81/talos/cosi/controller"
+	"github.com/seed-59268b81/talos/cosi/typed"
+	"github.com/seed-59268b81/talos/resources/block"
+	"github.com/seed-59268b81/talos/resources/config"
+	"github.com/seed-59268b81/talos/sys/cgroup"
+	"github.com/seed-59268b81/talos/sys/container"
+	"github.com/seed-59268b81/talos/sys/supervisor"
+)
+
+// ServiceID of containerd; the name users know.
+const ServiceID = "cri"
+
+// Environment of the programs of the system.
+var environment = []string{
+	"PATH=/usr/local/bin:/usr/bin:/usr/sbin:/bin:/sbin:/opt/cni/bin",
+	"HOME=/root",
+	"TMPDIR=/tmp",
+}
+
+// ContainerdController starts containerd once its disk is mounted, and keeps the registry hosts as configured.
+func ContainerdController(sup *supervisor.Supervisor) controller.Controller {
+	const name = "cri.ContainerdController"
+
+	return &controller.Reconciler{
+		ControllerName: name,
+		Reads: []controller.Input{
+			controller.In[config.MachineConfigSpec](controller.Weak, "", config.ActiveID),
+			controller.In[block.VolumeMountStatusSpec](controller.Strong, ""),
+		},
+		Writes: []controller.Output{controller.Out[block.VolumeMountRequestSpec](controller.Shared)},
+		Reconcile: func(ctx context.Context, rt controller.Runtime, _ *slog.Logger) error {
+			cfg, err := typed.Find[config.MachineConfigSpec](ctx, rt, "", config.ActiveID)
+			if err != nil {
+				return err
+			}
+
+			if cfg == nil {
+				return nil
+			}
+
+			mounted, err := requestVolume(ctx, rt, name, ServiceID, block.VolumeEphemeral, func(ctx context.Context) error {
+				return sup.Remove(ctx, ServiceID)
+			})
+			if err != nil || mounted == "" {
+				return err
+			}
+
+			if err := writeHosts(container.HostsDir, registriesOf(cfg.TypedSpec())); err != nil {
+				return err
+			}
+
+			rendered, err := renderConfig()
+			if err != nil {
+				return err
+			}
+
+			if err := writeIfChanged(ConfigPath, rendered); err != nil {
+				return err
+			}
+
+			err = sup.Apply(supervisor.Service{
+				ID:          ServiceID,
+				Fingerprint: string(rendered),
+				Runner: &supervisor.Process{
+					Path: "/usr/bin/containerd", Argv: []string{"containerd", "--config", ConfigPath, "--log-level", "info"},
+					Env: environment, Cgroup: cgroup.Containerd.Path, OOMScoreAdj: -500,
+				},
+				Health:          &supervisor.Health{Check: container.Healthy, InitialDelay: 100 * time.Millisecond, Timeout: healthTimeout},
+				RestartInterval: time.Second,
+			})
+			if errors.Is(err, supervisor.ErrClosed) {
+				return nil
+			}
+
+			return err
+		},
+	}
+}
+
+func registriesOf(spec *config.MachineConfigSpec) v1alpha1.RegistriesConfig {
+	if machine := spec.Config().Machine(); machine != nil {
+		return machine.Registries
+	}
+
+	return v1alpha1.RegistriesConfig{}
+}
+
+// writeHosts makes the hosts folder hold exactly what is configured.
+func writeHosts(dir string, registries v1alpha1.RegistriesConfig) error {
+	files, err := renderHosts(registries)
+	if err != nil {
+		return err
+	}
+
+	for path, content := range files {
+		if err := writeIfChanged(filepath.Join(dir, path), content); err != nil {
+			return err
+		}
+	}
+
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+
+	for _, e := range entries {
+		if _, ok := files[e.Name()+"/hosts.toml"]; !ok {
+			if err := os.RemoveAll(filepath.Join(dir, e.Name())); err != nil {
+				return err
+			}
+		}
+	}
+
+	return nil
+}
+
+func writeIfChanged(path string, content []byte) error {
+	if old, err := os.ReadFile(path); err == nil && bytes.Equal(old, content) {
+		return nil
+	}
+
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+
+	// containerd may read at any moment: it sees the old file or the new one.
+	if err := os.WriteFile(path+".new", content, 0o600); err != nil {
+		return err
+	}
+
+	return os.Rename(path+".new", path)
+}
+
+// requestVolume asks for a volume and returns where it is mounted, empty when it is not yet. When the mount is torn
+// down it calls release and lets go.
+func requestVolume(
+	ctx context.Context, rt controller.Runtime, finalizer, requester, volume string, release func(context.Context) error,
+) (string, error) {
+	id := requester + "-" + volume
+
+	if err := typed.Set(ctx, rt, "", id, block.VolumeMountRequestSpec{VolumeID: volume, Requester: requester}); err != nil {
+		return "", fmt.Errorf("request volume %s: %w", volume, err)
+	}
+
+	st, err := typed.Find[block.VolumeMountStatusSpec](ctx, rt, "", id)
+	if err != nil || st == nil {
+		return "", err
+	}
+
+	md := st.Metadata()
+	if md.Phase() == 0 {
+		return st.TypedSpec().Target, rt.AddFinalizer(ctx, md.Pointer(), finalizer)
+	}
+
+	if md.HasFinalizer(finalizer) {
+		if err := release(ctx); err != nil {
+			return "", err
+		}
+
+		return "", rt.RemoveFinalizer(ctx, md.Pointer(), finalizer)
+	}
+
+	return "", nil
+}

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package pods
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/seed-59268b81/talos/controllers/k8s/args"
+	"github.com/seed-59268b81/talos/resources/k8s"
+)
+
+var controllerManagerPolicy = args.Policy{
+	"controllers":   args.Additive,
+	"feature-gates": args.Additive,
+
+	"service-cluster-ip-range":         args.Denied,
+	"cluster-cidr":                     args.Denied,
+	"cluster-signing-cert-file":        args.Denied,
+	"cluster-signing-key-file":         args.Denied,
+	"authentication-kubeconfig":        args.Denied,
+	"authorization-kubeconfig":         args.Denied,
+	"kubeconfig":                       args.Denied,
+	"root-ca-file":                     args.Denied,
+	"service-account-private-key-file": args.Denied,
+}
+
+// ControllerManagerArgs is the command line of kube-controller-manager.
+func ControllerManagerArgs(cfg k8s.ControllerManagerConfigSpec) ([]string, error) {
+	const c = ControllerManager
+
+	kubeconfig := secret(c, "kubeconfig")
+
+	wanted := args.Set{
+		"allocate-node-cidrs":       {"true"},
+		"authentication-kubeconfig": {kubeconfig},
+		"authorization-kubeconfig":  {kubeconfig},
+		"bind-address":              {"127.0.0.1"},
+		"cluster-cidr":              {strings.Join(cfg.PodCIDRs, ",")},
+		"cluster-signing-cert-file": {secret(c, "ca.crt")},
+		"cluster-signing-key-file":  {secret(c, "ca.key")},
+		"configure-cloud-routes":    {"false"},
+		// The token cleaner is not among "*", and removes bootstrap tokens that have expired.
+		"controllers":                      {"*,tokencleaner"},
+		"kubeconfig":                       {kubeconfig},
+		"leader-elect":                     {"true"},
+		"profiling":                        {"false"},
+		"root-ca-file":                     {secret(c, "accepted-ca.crt")},
+		"service-account-private-key-file": {secret(c, "service-account.key")},
+		"service-cluster-ip-range":         {strings.Join(cfg.ServiceCIDRs, ",")},
+		"terminated-pod-gc-threshold":      {"100"},
+		"tls-min-version":                  {"VersionTLS13"},
+		"use-service-account-credentials":  {"true"},
+	}
+
+	if cfg.CloudProvider != "" {
+		wanted["cloud-provider"] = []string{cfg.CloudProvider}
+	}
+
+	v4, v6 := families(cfg.PodCIDRs)
+
+	switch {
+	case v4 && v6:
+		setSize(wanted, "node-cidr-mask-size-ipv4", cfg.NodeCIDRMaskSizeIPv4)
+		setSize(wanted, "node-cidr-mask-size-ipv6", cfg.NodeCIDRMaskSizeIPv6)
+	case v4:
+		setSize(wanted, "node-cidr-mask-size", cfg.NodeCIDRMaskSizeIPv4)
+	case v6:
+		setSize(wanted, "node-cidr-mask-size", cfg.NodeCIDRMaskSizeIPv6)
+	}
+
+	return args.Merge(c, wanted, extra(cfg.ExtraArgs), controllerManagerPolicy)
+}
+
+var schedulerPolicy = args.Policy{
+	"feature-gates": args.Additive,
+
+	"kubeconfig":                args.Denied,
+	"authentication-kubeconfig": args.Denied,
+	"authorization-kubeconfig":  args.Denied,
+	"config":                    args.Denied,
+}
+
+// SchedulerArgs is the command line of kube-scheduler.
+func SchedulerArgs(cfg k8s.SchedulerConfigSpec) ([]string, error) {
+	const c = Scheduler
+
+	kubeconfig := secret(c, "kubeconfig")
+
+	return args.Merge(c, args.Set{
+		"authentication-kubeconfig": {kubeconfig},
+		"authorization-kubeconfig":  {kubeconfig},
+		"bind-address":              {"127.0.0.1"},
+		"config":                    {config(c, "scheduler-config.yaml")},
+		"leader-elect":              {"true"},
+		"profiling":                 {"false"},
+		"tls-min-version":           {"VersionTLS13"},
+	}, extra(cfg.ExtraArgs), schedulerPolicy)
+}
+
+func setSize(set args.Set, flag string, size int) {
+	if size > 0 {
+		set[flag] = []string{strconv.Itoa(size)}
+	}
+}
+
+func families(cidrs []string) (v4, v6 bool) {
+	for _, cidr := range cidrs {
+		if strings.Contains(cidr, ":") {
+			v6 = true
+		} else {
+			v4 = true
+		}
+	}
+
+	return v4, v6
+}

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package render_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/seed-59268b81/talos/controllers/k8s/render"
+)
+
+func TestObjects(t *testing.T) {
+	values := render.Values{
+		"image": "registry/x:v1", "args": []any{"--a", "--b"}, "port": 53, "none": render.Omit,
+		"evil": "a: b\n- c: ${image}",
+	}
+
+	for name, test := range map[string]struct {
+		template string
+		want     []render.Object
+		err      string
+	}{
+		"whole scalars keep their type": {
+			template: "image: ${image}\nargs: ${args}\nport: ${port}",
+			want:     []render.Object{{"image": "registry/x:v1", "args": []any{"--a", "--b"}, "port": 53}},
+		},
+		"inside a text":           {template: "x: http://${image}:${port}/", want: []render.Object{{"x": "http://registry/x:v1:53/"}}},
+		"omitted":                 {template: "a: ${none}\nb: [1, '${none}', 2]", want: []render.Object{{"b": []any{1, 2}}}},
+		"a value is no structure": {template: "x: ${evil}", want: []render.Object{{"x": "a: b\n- c: ${image}"}}},
+		"several documents":       {template: "---\na: 1\n---\n---\nb: 2\n", want: []render.Object{{"a": 1}, {"b": 2}}},
+		"pod variables stay":      {template: "x: $(POD_IP)", want: []render.Object{{"x": "$(POD_IP)"}}},
+		"unknown value":           {template: "a: {b: ['${nope}']}", err: "a: b: [0]: no value for ${nope}"},
+		"not closed":              {template: "a: ${image", err: "without }"},
+		"no object":               {template: "- a", err: "want an object"},
+		"not YAML":                {template: "a: [", err: "YAML document 1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := render.Objects([]byte(test.template), values)
+			if test.err != "" {
+				if err == nil || !strings.Contains(err.Error(), test.err) {
+					t.Fatalf("got error %v, want %q", err, test.err)
+				}
+
+				return
+			}
+
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Errorf("objects (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// FuzzParse holds that no text of a machine configuration's inline manifest panics.
+func FuzzParse(f *testing.F) {
+	f.Add([]byte("a: 1\n---\nb: [x, {y: z}]"))
+	f.Add([]byte("? [complex]\n: key"))
+	f.Add([]byte("a: &x [*x]"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		objects, err := render.Parse(text)
+		if err == nil {
+			for _, o := range objects {
+				if o == nil {
+					t.Error("a nil object without an error")
+				}
+			}
+		}
+	})
+}

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package secrets
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/seed-59268b81/talos/cosi/controller"
+	"github.com/seed-59268b81/talos/cosi/resource"
+	"github.com/seed-59268b81/talos/cosi/typed"
+	"github.com/seed-59268b81/talos/pki"
+	"github.com/seed-59268b81/talos/resources/secrets"
+	"github.com/seed-59268b81/talos/resources/timeres"
+)
+
+// apiLifetime is short: certificates of the API are renewed by themselves.
+const apiLifetime = 24 * time.Hour
+
+const (
+	// impersonator is the role with which apid speaks for its callers to other nodes.
+	impersonator = "os:impersonator"
+	// maintenanceName is the subject that tells a client that it talks to a machine without a configuration.
+	maintenanceName = "maintenance-service.talos.dev"
+)
+
+// apiController issues what apid serves with. With a configuration it is signed by the cluster's authority; without
+// one by an authority of this boot, and no client is asked for a certificate. It does not wait for the clock to be
+// set: an operator must reach a machine whose clock is wrong, and a certificate that the corrected clock finds unfit
+// is issued anew at once.
+//
+// A worker has no authority's key: its certificate comes from a control plane's trustd, which is not there yet. It gets
+// none, and says so.
+func apiController() controller.Controller {
+	var due renewal
+
+	return &controller.Reconciler{
+		ControllerName: "secrets.APIController",
+		Reads: []controller.Input{
+			controller.In[secrets.OSRootSpec](controller.Weak, "", secrets.OSRootID),
+			controller.In[secrets.MaintenanceRootSpec](controller.Weak, "", secrets.MaintenanceRootID),
+			controller.In[secrets.CertSANSpec](controller.Weak, ""),
+			controller.In[timeres.StatusSpec](controller.Weak, "", timeres.StatusID),
+		},
+		Writes:  []controller.Output{controller.Out[secrets.APICertsSpec](controller.Exclusive)},
+		Cleanup: []resource.Kind{resource.KindOf[secrets.APICertsSpec]("")},
+		Reconcile: func(ctx context.Context, rt controller.Runtime, log *slog.Logger) error {
+			root, err := typed.Find[secrets.OSRootSpec](ctx, rt, "", secrets.OSRootID)
+			if err != nil {
+				return err
+			}
+
+			issue, sansID := apiCerts, secrets.CertSANAPIID
+
+			if root == nil {
+				maintenance, err := typed.Find[secrets.MaintenanceRootSpec](ctx, rt, "", secrets.MaintenanceRootID)
+				if err != nil || maintenance == nil {
+					return err
+				}
+
+				issue, sansID = maintenanceCerts, secrets.CertSANMaintenanceID
+				root = resource.New[secrets.OSRootSpec]("", secrets.OSRootID)
+				root.TypedSpec().IssuingCA = maintenance.TypedSpec().CA
+			}
+
+			if len(root.TypedSpec().IssuingCA.Key) == 0 {
+				log.WarnContext(ctx, "no API certificate: machine.ca has no key, and trustd, which signs for workers, is not part of this version")
+
+				return nil
+			}
+
+			sans, err := typed.Find[secrets.CertSANSpec](ctx, rt, "", sansID)
+			if err != nil || sans == nil {
+				return err
+			}
+
+			now := time.Now()
+
+			return typed.Modify(ctx, rt, "", secrets.APIID, func(spec *secrets.APICertsSpec) error {
+				next, renew, err := issue(*spec, *root.TypedSpec(), *sans.TypedSpec(), now)
+				if err != nil {
+					return err
+				}
+
+				*spec = next
+
+				due.at(renew, now, rt.QueueReconcile)
+
+				return nil
+			})
+		},
+	}
+}
+
+// apiCerts keeps or issues apid's pair of certificates.
+func apiCerts(current secrets.APICertsSpec, root secrets.OSRootSpec, sans secrets.CertSANSpec, now time.Time) (secrets.APICertsSpec, time.Time, error) {
+	ca, err := pki.ParseCA(root.IssuingCA.Crt, root.IssuingCA.Key)
+	if err != nil {
+		return current, now, fmt.Errorf("machine.ca: %w", err)
+	}
+
+	server, renewServer, err := keepOrSign(current.Server, ca, pki.LeafOptions{
+		CommonName: sans.FQDN, DNSNames: sans.DNSNames, IPs: sans.IPs, Server: true, TTL: apiLifetime,
+	}, now)
+	if err != nil {
+		return current, now, err
+	}
+
+	client, renewClient, err := keepOrSign(current.Client, ca, pki.LeafOptions{
+		CommonName: sans.FQDN, Organization: []string{impersonator}, Client: true, TTL: apiLifetime,
+	}, now)
+	if err != nil {
+		return current, now, err
+	}
+
+	return secrets.APICertsSpec{Server: server, Client: client, AcceptedCAs: root.AcceptedCAs}, earlier(renewServer, renewClient), nil
+}
+
+// maintenanceCerts is the same before there is a configuration.
+func maintenanceCerts(current secrets.APICertsSpec, root secrets.OSRootSpec, sans secrets.CertSANSpec, now time.Time) (secrets.APICertsSpec, time.Time, error) {
+	ca, err := pki.ParseCA(root.IssuingCA.Crt, root.IssuingCA.Key)
+	if err != nil {
+		return current, now, fmt.Errorf("maintenance authority: %w", err)
+	}
+
+	server, renew, err := keepOrSign(current.Server, ca, pki.LeafOptions{
+		CommonName: maintenanceName, DNSNames: sans.DNSNames, IPs: sans.IPs, Server: true, TTL: apiLifetime,
+	}, now)
+	if err != nil {
+		return current, now, err
+	}
+
+	return secrets.APICertsSpec{Server: server, SkipVerifyingClientCert: true}, renew, nil
+}
+
+func earlier(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+
+	return a
+}

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package secrets
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/seed-59268b81/talos/controllers/secrets/kubeconfig"
+	"github.com/seed-59268b81/talos/cosi/controller"
+	"github.com/seed-59268b81/talos/cosi/resource"
+	"github.com/seed-59268b81/talos/cosi/typed"
+	"github.com/seed-59268b81/talos/pki"
+	"github.com/seed-59268b81/talos/resources/secrets"
+)
+
+// kubernetesLifetime of certificates and kubeconfigs of the control plane; they are renewed at half of it.
+const kubernetesLifetime = 365 * 24 * time.Hour
+
+// localAdmin is the system's own administrator of the cluster.
+const localAdmin = "talos:admin"
+
+// kubernetesController writes the kubeconfigs of the control plane's own clients.
+func kubernetesController() controller.Controller {
+	var due renewal
+
+	return &controller.Reconciler{
+		ControllerName: "secrets.KubernetesController",
+		Reads: []controller.Input{
+			controller.In[secrets.KubernetesRootSpec](controller.Weak, "", secrets.KubernetesRootID),
+			timeInput(),
+		},
+		Writes:  []controller.Output{controller.Out[secrets.KubernetesCertsSpec](controller.Exclusive)},
+		Cleanup: []resource.Kind{resource.KindOf[secrets.KubernetesCertsSpec]("")},
+		Reconcile: func(ctx context.Context, rt controller.Runtime, _ *slog.Logger) error {
+			root, err := typed.Find[secrets.KubernetesRootSpec](ctx, rt, "", secrets.KubernetesRootID)
+			if err != nil || root == nil {
+				return err
+			}
+
+			if ok, err := timeUsable(ctx, rt); err != nil || !ok {
+				return err
+			}
+
+			now := time.Now()
+
+			return typed.Modify(ctx, rt, "", secrets.KubernetesID, func(spec *secrets.KubernetesCertsSpec) error {
+				next, renew, err := kubernetesCerts(*spec, *root.TypedSpec(), now)
+				if err != nil {
+					return err
+				}
+
+				*spec = next
+
+				due.at(renew, now, rt.QueueReconcile)
+
+				return nil
+			})
+		},
+	}
+}
+
+// kubernetesCerts keeps or writes the four kubeconfigs.
+func kubernetesCerts(current secrets.KubernetesCertsSpec, root secrets.KubernetesRootSpec, now time.Time) (secrets.KubernetesCertsSpec, time.Time, error) {
+	ca, err := pki.ParseCA(root.IssuingCA.Crt, root.IssuingCA.Key)
+	if err != nil {
+		return current, now, fmt.Errorf("cluster.ca: %w", err)
+	}
+
+	next, due := current, now.Add(kubernetesLifetime)
+
+	for _, c := range []struct {
+		text   *string
+		config kubeconfig.Config
+		want   pki.LeafOptions
+	}{
+		{
+			&next.SchedulerKubeconfig,
+			kubeconfig.Config{Server: root.LocalEndpoint.String(), User: "kube-scheduler"},
+			pki.LeafOptions{CommonName: "system:kube-scheduler", Organization: []string{"system:kube-scheduler"}},
+		},
+		{
+			&next.ControllerManagerKubeconfig,
+			kubeconfig.Config{Server: root.LocalEndpoint.String(), User: "kube-controller-manager"},
+			pki.LeafOptions{CommonName: "system:kube-controller-manager", Organization: []string{"system:kube-controller-manager"}},
+		},
+		{
+			&next.LocalhostAdminKubeconfig,
+			kubeconfig.Config{Server: root.LocalEndpoint.String(), User: "admin"},
+			pki.LeafOptions{CommonName: localAdmin, Organization: []string{"system:masters"}},
+		},
+		{
+			&next.AdminKubeconfig,
+			kubeconfig.Config{Server: root.Endpoint.String(), User: "admin"},
+			pki.LeafOptions{CommonName: localAdmin, Organization: []string{"system:masters"}},
+		},
+	} {
+		c.config.Cluster, c.config.CA = root.Name, secrets.JoinCerts(root.AcceptedCAs)
+		c.want.Client, c.want.TTL = true, kubernetesLifetime
+
+		held := heldPair(*c.text, c.config)
+
+		pair, renew, err := keepOrSign(held, ca, c.want, now)
+		if err != nil {
+			return current, now, err
+		}
+
+		due = earlier(due, renew)
+
+		if pair.Equal(held) {
+			continue
+		}
+
+		c.config.Crt, c.config.Key = pair.Crt, pair.Key
+
+		text, err := kubeconfig.Render(c.config)
+		if err != nil {
+			return current, now, err
+		}
+
+		*c.text = string(text)
+	}
+
+	return next, due, nil
+}
+
+// heldPair is the certificate of a kubeconfig that was written before, or none if anything else in it (server,
+// authorities, names) is not what it is to be now.
+func heldPair(text string, want kubeconfig.Config) secrets.CertAndKey {
+	held, err := kubeconfig.Parse([]byte(text))
+	if err != nil {
+		return secrets.CertAndKey{}
+	}
+
+	want.Crt, want.Key = held.Crt, held.Key
+
+	again, err := kubeconfig.Render(want)
+	if err != nil || string(again) != text {
+		return secrets.CertAndKey{}
+	}
+
+	return secrets.CertAndKey{Crt: held.Crt, Key: held.Key}
+}

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package secrets
+
+import (
+	"crypto/x509"
+	"net/netip"
+	"slices"
+	"time"
+
+	"github.com/seed-59268b81/talos/pki"
+	"github.com/seed-59268b81/talos/resources/secrets"
+)
+
+// keepOrSign returns the current certificate if it still answers what is wanted, or a new one, and when to look
+// again: at half of its life.
+func keepOrSign(current secrets.CertAndKey, ca *pki.CA, want pki.LeafOptions, now time.Time) (secrets.CertAndKey, time.Time, error) {
+	want.DNSNames = sortedSet(want.DNSNames)
+	want.IPs = sortedIPs(want.IPs)
+
+	if renew, ok := answers(current, ca.Certificate, want, now); ok {
+		return current, renew, nil
+	}
+
+	pair, err := ca.Sign(want)
+	if err != nil {
+		return secrets.CertAndKey{}, time.Time{}, err
+	}
+
+	cert, err := pki.ParseCertificate(pair.Crt)
+	if err != nil {
+		return secrets.CertAndKey{}, time.Time{}, err
+	}
+
+	return secrets.CertAndKey{Crt: pair.Crt, Key: pair.Key}, pki.RenewAt(cert), nil
+}
+
+// answers tells whether a certificate may be kept, and until when. A clock that was set back to before the
+// certificate's start, or forward past half of its life, makes it unfit.
+func answers(current secrets.CertAndKey, ca *x509.Certificate, want pki.LeafOptions, now time.Time) (time.Time, bool) {
+	if current.Empty() {
+		return time.Time{}, false
+	}
+
+	held, err := pki.Pair{Crt: current.Crt, Key: current.Key}.TLS()
+	if err != nil {
+		return time.Time{}, false
+	}
+
+	cert := held.Leaf
+	renew := pki.RenewAt(cert)
+
+	ok := !now.Before(cert.NotBefore) && now.Before(renew) &&
+		cert.CheckSignatureFrom(ca) == nil &&
+		cert.Subject.CommonName == want.CommonName &&
+		slices.Equal(sortedSet(cert.Subject.Organization), sortedSet(want.Organization)) &&
+		slices.Equal(sortedSet(cert.DNSNames), want.DNSNames) &&
+		slices.Equal(certIPs(cert), want.IPs) &&
+		slices.Contains(cert.ExtKeyUsage, x509.ExtKeyUsageServerAuth) == want.Server &&
+		slices.Contains(cert.ExtKeyUsage, x509.ExtKeyUsageClientAuth) == want.Client
+
+	return renew, ok
+}
+
+func certIPs(cert *x509.Certificate) []netip.Addr {
+	var ips []netip.Addr
+
+	for _, ip := range cert.IPAddresses {
+		if addr, ok := netip.AddrFromSlice(ip); ok {
+			ips = append(ips, addr)
+		}
+	}
+
+	return sortedIPs(ips)
+}
+
+func sortedSet(in []string) []string {
+	out := slices.DeleteFunc(slices.Clone(in), func(s string) bool { return s == "" })
+	slices.Sort(out)
+
+	return slices.Compact(out)
+}
+
+func sortedIPs(in []netip.Addr) []netip.Addr {
+	out := make([]netip.Addr, 0, len(in))
+
+	for _, ip := range in {
+		if ip.IsValid() {
+			out = append(out, ip.Unmap().WithZone(""))
+		}
+	}
+
+	slices.SortFunc(out, netip.Addr.Compare)
+
+	return slices.Compact(out)
+}

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package secrets
+
+import (
+	"bytes"
+	"fmt"
+	"net/netip"
+	"strconv"
+	"strings"
+
+	"github.com/seed-59268b81/talos/config/v1alpha1"
+	"github.com/seed-59268b81/talos/resources/secrets"
+)
+
+// osRoot copies the machine API's authority out of the configuration. A worker has its certificate only.
+func osRoot(cfg *v1alpha1.Config) secrets.OSRootSpec {
+	var sans names
+
+	sans.add(cfg.Machine.CertSANs...)
+
+	return secrets.OSRootSpec{
+		IssuingCA:       certAndKey(cfg.Machine.CA),
+		CertSANIPs:      sans.ips,
+		CertSANDNSNames: sans.dns,
+		Token:           cfg.Machine.Token,
+		AcceptedCAs:     acceptedCAs(cfg.Machine.CA, cfg.Machine.AcceptedCAs),
+	}
+}
+
+// etcdRoot copies etcd's authority.
+func etcdRoot(cfg *v1alpha1.Config) secrets.EtcdRootSpec {
+	return secrets.EtcdRootSpec{EtcdCA: certAndKey(cfg.Cluster.Etcd.CA)}
+}
+
+// kubernetesRoot copies the Kubernetes authorities, keys and names.
+func kubernetesRoot(cfg *v1alpha1.Config) (secrets.KubernetesRootSpec, error) {
+	cluster := &cfg.Cluster
+
+	id, secret, err := bootstrapToken(cluster.Token)
+	if err != nil {
+		return secrets.KubernetesRootSpec{}, err
+	}
+
+	endpoint := cluster.ControlPlane.Endpoint.String()
+
+	spec := secrets.KubernetesRootSpec{
+		Name:                      cluster.Name(),
+		Endpoint:                  secrets.URL{FullPath: endpoint},
+		LocalEndpoint:             localEndpoint(cfg),
+		CertSANs:                  cluster.APIServer.CertSANs,
+		DNSDomain:                 cluster.DNSDomain(),
+		IssuingCA:                 certAndKey(cluster.CA),
+		AcceptedCAs:               acceptedCAs(cluster.CA, cluster.AcceptedCAs),
+		ServiceAccount:            secrets.Key{Key: cluster.ServiceAccount.Key},
+		AggregatorCA:              certAndKey(cluster.AggregatorCA),
+		AcceptedAggregatorCAs:     acceptedCAs(cluster.AggregatorCA, nil),
+		AESCBCEncryptionSecret:    cluster.AESCBCEncryptionSecret,
+		SecretboxEncryptionSecret: cluster.SecretboxSecret,
+		BootstrapTokenID:          id,
+		BootstrapTokenSecret:      secret,
+		IssuerURL:                 endpoint,
+		APIAudiences:              []string{endpoint},
+	}
+
+	for _, subnet := range cluster.ServiceSubnets() {
+		spec.APIServerIPs = append(spec.APIServerIPs, firstAddress(subnet))
+	}
+
+	return spec, nil
+}
+
+// kubeletSecrets is what the kubelet joins with: on a control plane through the API server beside it, on a worker
+// through KubePrism if that is on, otherwise through the cluster's endpoint.
+func kubeletSecrets(cfg *v1alpha1.Config) (secrets.KubeletSpec, error) {
+	id, secret, err := bootstrapToken(cfg.Cluster.Token)
+	if err != nil {
+		return secrets.KubeletSpec{}, err
+	}
+
+	spec := secrets.KubeletSpec{
+		BootstrapTokenID:     id,
+		BootstrapTokenSecret: secret,
+		AcceptedCAs:          acceptedCAs(cfg.Cluster.CA, cfg.Cluster.AcceptedCAs),
+	}
+
+	switch port, kubePrism := cfg.Machine.KubePrismPort(); {
+	case cfg.Machine.Type.IsControlPlane():
+		spec.Endpoint = localEndpoint(cfg)
+	case kubePrism:
+		spec.Endpoint = secrets.URL{FullPath: "https://127.0.0.1:" + strconv.Itoa(port)}
+	default:
+		spec.Endpoint = secrets.URL{FullPath: cfg.Cluster.ControlPlane.Endpoint.String()}
+	}
+
+	return spec, nil
+}
+
+// localEndpoint is the API server of this node, by address: nothing has to resolve.
+func localEndpoint(cfg *v1alpha1.Config) secrets.URL {
+	return secrets.URL{FullPath: "https://127.0.0.1:" + strconv.Itoa(cfg.Cluster.APIServerPort())}
+}
+
+// firstAddress is the first usable address of a subnet: that of the service kubernetes in a service subnet.
+func firstAddress(subnet netip.Prefix) netip.Addr { return subnet.Masked().Addr().Next() }
+
+func bootstrapToken(token string) (id, secret string, err error) {
+	id, secret, ok := strings.Cut(token, ".")
+	if !ok || id == "" || secret == "" {
+		return "", "", fmt.Errorf("cluster.token: want a bootstrap token of the form id.secret, got %d characters without it", len(token))
+	}
+
+	return id, secret, nil
+}
+
+func certAndKey(pair v1alpha1.CertPair) secrets.CertAndKey {
+	return secrets.CertAndKey{Crt: pair.Crt, Key: pair.Key}
+}
+
+// acceptedCAs is the issuing authority, then the others, each once.
+func acceptedCAs(issuing v1alpha1.CertPair, accepted []v1alpha1.Cert) []secrets.Cert {
+	var out []secrets.Cert
+
+	for _, c := range append([]v1alpha1.Cert{{Crt: issuing.Crt}}, accepted...) {
+		crt := bytes.TrimSpace(c.Crt)
+		if len(crt) == 0 {
+			continue
+		}
+
+		known := false
+		for _, have := range out {
+			known = known || bytes.Equal(bytes.TrimSpace(have.Crt), crt)
+		}
+
+		if !known {
+			out = append(out, secrets.Cert{Crt: c.Crt})
+		}
+	}
+
+	return out
+}

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package imager
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+
+	"github.com/seed-59268b81/talos/components"
+	"github.com/seed-59268b81/talos/components/graph"
+	"github.com/seed-59268b81/talos/components/hosttools"
+	"github.com/seed-59268b81/talos/version"
+)
+
+// Targets that Build takes.
+const (
+	TargetRoot      = "root-image"
+	TargetInitramfs = "initramfs"
+	TargetUKI       = "uki"
+	TargetCache     = "image-cache"
+	TargetDisk      = "disk-image"
+)
+
+// Options of the images.
+type Options struct {
+	// Version in the name of the unified kernel image.
+	Version string
+	// ExtraArgs follow the default kernel arguments.
+	ExtraArgs []string
+}
+
+// Paths locates the images under the output folder of components.Paths.
+type Paths struct{ components.Paths }
+
+func (p Paths) image(name string) string { return filepath.Join(p.Out, "images", name) }
+
+// Root is the root file system.
+func (p Paths) Root() string { return p.image("rootfs.sqsh") }
+
+// Initramfs is what the kernel starts from.
+func (p Paths) Initramfs() string { return p.image("initramfs.img") }
+
+// Kernel is the kernel beside it.
+func (p Paths) Kernel() string { return p.image("vmlinuz") }
+
+// UKI is the unified kernel image, which a UEFI firmware starts.
+func (p Paths) UKI() string { return p.image(ukiName(version.Tag)) }
+
+// Disk is the disk image.
+func (p Paths) Disk() string { return p.image("metal-amd64.raw") }
+
+func ukiName(tag string) string { return fmt.Sprintf("Talos-%s.efi", tag) }
+
+// AddSteps adds the steps of the images to the graph of the components.
+func AddSteps(g *graph.Graph, o Options) {
+	if o.Version == "" {
+		o.Version = version.Tag
+	}
+
+	for _, s := range []graph.Step{rootStep(o), initramfsStep(), ukiStep(o), cacheStep(), diskStep(o)} {
+		g.Add(s)
+	}
+}
+
+// Build brings the named images, or the disk if none is named, up to date, with everything they are made of.
+func Build(ctx context.Context, c components.Options, o Options, targets ...string) (Paths, error) {
+	if len(targets) == 0 {
+		targets = []string{TargetDisk}
+	}
+
+	if err := hosttools.Ensure(ctx, c.Log); err != nil {
+		return Paths{}, fmt.Errorf("preparing this machine: %w", err)
+	}
+
+	if err := hosttools.Refresh(ctx, c.Log); err != nil {
+		return Paths{}, err
+	}
+
+	g, err := components.NewGraph(c)
+	if err != nil {
+		return Paths{}, err
+	}
+
+	AddSteps(g, o)
+
+	console := graph.NewConsole(c.Log, c.Terminal)
+	defer console.Close()
+
+	if _, err := g.Run(ctx, console, targets...); err != nil {
+		return Paths{}, err
+	}
+
+	return Paths{Paths: components.Paths{Out: c.Out}}, nil
+}
+
+// recipe is part of the inputs of every step here: raise it when a step's code changes what it makes.
+const recipe = "imager 1"
+
+// inputs of a step that come from the options alone.
+func inputs(values ...string) func(context.Context, graph.Results) ([]string, error) {
+	return func(context.Context, graph.Results) ([]string, error) { return append(values, recipe), nil }
+}

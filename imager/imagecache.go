@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package imager
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"github.com/seed-59268b81/talos/components"
+	"github.com/seed-59268b81/talos/components/graph"
+)
+
+// cacheStep makes the file system of the partition IMAGECACHE: the OCI layout with every container image
+// that a node pulls.
+func cacheStep() graph.Step {
+	return graph.Step{
+		Name:   TargetCache,
+		About:  "the file system of container images",
+		Needs:  []string{components.TargetImages},
+		Inputs: inputs(),
+		Run: func(ctx context.Context, w *graph.Work) error {
+			layout := w.Needs[components.TargetImages]
+
+			tree, remove, err := scratch(w.Dir)
+			if err != nil {
+				return err
+			}
+			defer remove()
+
+			if err := linkTree(layout.Dir, tree); err != nil {
+				return err
+			}
+
+			return makeExt4(ctx, tree, filepath.Join(w.Dir, "imagecache.ext4"), identity("imagecache", layout.Digest).String())
+		},
+	}
+}
+
+// blockSize of the file system.
+const blockSize = 4096
+
+// makeExt4 makes a file system image with the contents of a tree. It has no journal, being never written
+// to, and no room to spare beyond what the estimate needs.
+func makeExt4(ctx context.Context, tree, image, id string) error {
+	var blocks, files int64
+
+	err := filepath.WalkDir(tree, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+
+		files++
+		blocks += (info.Size() + blockSize - 1) / blockSize
+
+		return os.Chtimes(path, epoch, epoch)
+	})
+	if err != nil {
+		return fmt.Errorf("image cache: %w", err)
+	}
+
+	// Extent blocks, inode table, group descriptors and bitmaps: one part in sixty-four and 8 MiB are plenty.
+	blocks += blocks/64 + 8<<20/blockSize
+	inodes := files + files/8 + 64
+
+	return run(ctx, []string{"E2FSPROGS_FAKE_TIME=" + strconv.FormatInt(epoch.Unix(), 10)},
+		"mke2fs", "-q", "-F", "-t", "ext4", "-d", tree, "-L", "IMAGECACHE", "-U", id, "-m", "0",
+		"-b", strconv.Itoa(blockSize), "-N", strconv.FormatInt(inodes, 10),
+		"-O", "^has_journal,^resize_inode", "-E", "hash_seed="+id+",root_owner=0:0,lazy_itable_init=0",
+		image, strconv.FormatInt(blocks, 10))
+}

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package pe adds sections to an EFI program: how a stub, a kernel and an initramfs become one unified
+// kernel image. It does what ukify and objcopy do, and nothing else: the stub's own sections stay where they
+// are, the new ones follow in file and in memory, and the size of the image in the header grows. Headers must
+// have room for the new entries; there is room for seven in systemd's stub.
+package pe
+
+import (
+	"bytes"
+	"debug/pe"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// Section is a named blob. The name has at most 8 bytes.
+type Section struct {
+	Name string
+	Data []byte
+}
+
+// Offsets within the headers: PE/COFF specification, sections 3 and 4.
+const (
+	lfanewOffset   = 0x3c
+	coffSize       = 24 // signature and COFF header
+	sectionsOffset = 6
+	optSizeOffset  = 20
+	optSizeOfImage = 56
+	entrySize      = 40
+	// readOnlyData is IMAGE_SCN_CNT_INITIALIZED_DATA | IMAGE_SCN_MEM_READ.
+	readOnlyData = 0x40000040
+	// pageSize is the alignment in memory: a kernel must begin on a page.
+	pageSize = 4096
+)
+
+// Append returns the program with the sections added.
+func Append(stub []byte, sections []Section) ([]byte, error) {
+	f, err := pe.NewFile(bytes.NewReader(stub))
+	if err != nil {
+		return nil, fmt.Errorf("EFI stub: %w", err)
+	}
+
+	opt, ok := f.OptionalHeader.(*pe.OptionalHeader64)
+	if !ok {
+		return nil, errors.New("EFI stub: is not a 64-bit program")
+	}
+
+	var (
+		le       = binary.LittleEndian
+		out      = bytes.Clone(stub)
+		coff     = int(le.Uint32(stub[lfanewOffset:]))
+		optional = coff + coffSize
+		table    = optional + int(le.Uint16(stub[coff+optSizeOffset:]))
+		count    = len(f.Sections)
+	)
+
+	// What follows the last section in the file (a signature, debug data) would end up in the middle.
+	fileEnd, memoryEnd := sectionEnds(f)
+	out = out[:min(fileEnd, len(out))]
+
+	if room := (int(opt.SizeOfHeaders) - table) / entrySize; count+len(sections) > room {
+		return nil, fmt.Errorf("EFI stub: its headers have room for %d sections, %d are needed", room, count+len(sections))
+	}
+
+	for _, s := range sections {
+		if len(s.Name) > 8 || f.Section(s.Name) != nil {
+			return nil, fmt.Errorf("EFI stub: section name %q is too long or taken", s.Name)
+		}
+
+		out = pad(out, int(opt.FileAlignment))
+		offset := len(out)
+		out = pad(append(out, s.Data...), int(opt.FileAlignment))
+
+		entry := out[table+count*entrySize:][:entrySize]
+		clear(entry)
+		copy(entry, s.Name)
+		le.PutUint32(entry[8:], uint32(len(s.Data)))
+		le.PutUint32(entry[12:], uint32(memoryEnd))
+		le.PutUint32(entry[16:], uint32(len(out)-offset))
+		le.PutUint32(entry[20:], uint32(offset))
+		le.PutUint32(entry[36:], readOnlyData)
+
+		memoryEnd = align(memoryEnd+len(s.Data), pageSize)
+		count++
+
+		if len(out) > 1<<31 {
+			return nil, errors.New("unified kernel image: larger than 2 GiB, which no firmware loads")
+		}
+	}
+
+	le.PutUint16(out[coff+sectionsOffset:], uint16(count))
+	le.PutUint32(out[optional+optSizeOfImage:], uint32(memoryEnd))
+
+	return out, nil
+}
+
+// sectionEnds returns where the last section ends in the file, and the next page in memory.
+func sectionEnds(f *pe.File) (file, memory int) {
+	for _, s := range f.Sections {
+		file = max(file, int(s.Offset)+int(s.Size))
+		memory = max(memory, align(int(s.VirtualAddress)+int(s.VirtualSize), pageSize))
+	}
+
+	return file, memory
+}
+
+// Read returns the named section of a program, without its padding.
+func Read(r io.ReaderAt, name string) ([]byte, error) {
+	f, err := pe.NewFile(r)
+	if err != nil {
+		return nil, fmt.Errorf("EFI program: %w", err)
+	}
+
+	s := f.Section(name)
+	if s == nil {
+		return nil, fmt.Errorf("EFI program: has no section %s", name)
+	}
+
+	data, err := s.Data()
+	if err != nil {
+		return nil, fmt.Errorf("EFI program: section %s: %w", name, err)
+	}
+
+	return data[:min(int(s.VirtualSize), len(data))], nil
+}
+
+func align(n, to int) int { return (n + to - 1) / to * to }
+
+func pad(b []byte, to int) []byte { return append(b, make([]byte, align(len(b), to)-len(b))...) }

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package imager
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"github.com/seed-59268b81/talos/components"
+	"github.com/seed-59268b81/talos/components/graph"
+)
+
+// rootStep makes the root image.
+func rootStep(o Options) graph.Step {
+	needs := []string{components.TargetRootfs, components.TargetKernel, components.TargetTalos}
+
+	return graph.Step{
+		Name:   TargetRoot,
+		About:  "the root image",
+		Needs:  needs,
+		Heavy:  true,
+		Inputs: inputs(append([]string{o.Version, fmt.Sprint(skeleton(o.Version))}, rootModules...)...),
+		Run: func(ctx context.Context, w *graph.Work) error {
+			tree, remove, err := scratch(w.Dir)
+			if err != nil {
+				return err
+			}
+			defer remove()
+
+			kernel, err := modulesDir(w.Needs[components.TargetKernel].Dir)
+			if err != nil {
+				return err
+			}
+
+			w.Progress("laying out")
+
+			talos := filepath.Join(w.Needs[components.TargetTalos].Dir, "talos")
+			if err := layOutRoot(tree, w.Needs[components.TargetRootfs].Dir, talos, kernel, o.Version); err != nil {
+				return err
+			}
+
+			w.Progress("packing")
+
+			return squash(ctx, tree, filepath.Join(w.Dir, "rootfs.sqsh"))
+		},
+		Publish: map[string]string{"rootfs.sqsh": "images/rootfs.sqsh"},
+	}
+}
+
+// modulesDir finds lib/modules/RELEASE in the result of the kernel's step.
+func modulesDir(kernel string) (string, error) {
+	found, err := filepath.Glob(filepath.Join(kernel, "lib", "modules", "*"))
+	if err != nil || len(found) != 1 {
+		return "", fmt.Errorf("the kernel has modules of %d releases, want 1", len(found))
+	}
+
+	return found[0], nil
+}
+
+// layOutRoot puts the tree of the root image together.
+func layOutRoot(tree, rootfs, talos, modules, tag string) error {
+	if err := linkTree(rootfs, tree); err != nil {
+		return fmt.Errorf("third-party files: %w", err)
+	}
+
+	for _, e := range skeleton(tag) {
+		if err := e.make(tree); err != nil {
+			return fmt.Errorf("root image: %s: %w", e.path, err)
+		}
+	}
+
+	if err := linkOrCopy(talos, filepath.Join(tree, osProgram)); err != nil {
+		return fmt.Errorf("the system's program: %w", err)
+	}
+
+	set, err := chooseModules(modules, rootModules)
+	if err != nil {
+		return err
+	}
+
+	return installModules(modules, filepath.Join(tree, "usr/lib/modules", filepath.Base(modules)), set)
+}
+
+// squash packs a tree. Bigger blocks pack better and are read whole when any byte of them is: 256 KiB is
+// where the gain in size ends and a page fault in a program does not yet cost.
+func squash(ctx context.Context, tree, image string) error {
+	stamp := strconv.FormatInt(epoch.Unix(), 10)
+
+	if err := run(ctx, nil, "mksquashfs", tree, image,
+		"-noappend", "-no-progress", "-quiet", "-exit-on-error", "-all-root", "-no-xattrs",
+		"-comp", "zstd", "-Xcompression-level", "15", "-b", "256K", "-mkfs-time", stamp, "-all-time", stamp); err != nil {
+		return err
+	}
+
+	return os.Chmod(image, 0o644)
+}

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package imager
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/seed-59268b81/talos/components"
+	"github.com/seed-59268b81/talos/components/graph"
+	"github.com/seed-59268b81/talos/imager/pe"
+)
+
+// defaultArgs are the kernel's arguments. The first two are demanded at boot (package boot).
+var defaultArgs = []string{
+	"slab_nomerge", "pti=on", "consoleblank=0", "printk.devkmsg=on", "selinux=1", "module.sig_enforce=1",
+	"proc_mem.force_override=never", "talos.platform=metal", "console=tty0", "console=ttyS0",
+}
+
+// Cmdline is the kernel's command line.
+func (o Options) Cmdline() string {
+	return strings.Join(append(defaultArgs[:len(defaultArgs):len(defaultArgs)], o.ExtraArgs...), " ")
+}
+
+// ukiStep makes the unified kernel image.
+func ukiStep(o Options) graph.Step {
+	name := ukiName(o.Version)
+
+	return graph.Step{
+		Name:   TargetUKI,
+		About:  "the unified kernel image",
+		Needs:  []string{TargetInitramfs, components.TargetBoot, components.TargetKernel},
+		Inputs: inputs(o.Version, o.Cmdline()),
+		Run: func(_ context.Context, w *graph.Work) error {
+			release, err := modulesDir(w.Needs[components.TargetKernel].Dir)
+			if err != nil {
+				return err
+			}
+
+			image, err := unify(filepath.Join(w.Needs[components.TargetBoot].Dir, "linuxx64.efi.stub"), []pe.Section{
+				{Name: ".osrel", Data: []byte(osRelease(o.Version))},
+				{Name: ".cmdline", Data: []byte(o.Cmdline())},
+				{Name: ".uname", Data: []byte(filepath.Base(release))},
+			}, map[string]string{
+				".linux":  filepath.Join(w.Needs[TargetInitramfs].Dir, "vmlinuz"),
+				".initrd": filepath.Join(w.Needs[TargetInitramfs].Dir, "initramfs.img"),
+			})
+			if err != nil {
+				return err
+			}
+
+			return os.WriteFile(filepath.Join(w.Dir, name), image, 0o644)
+		},
+		Publish: map[string]string{name: "images/" + name},
+	}
+}
+
+// unify adds sections to a stub, those from files last, the kernel before the initramfs.
+func unify(stub string, sections []pe.Section, files map[string]string) ([]byte, error) {
+	program, err := os.ReadFile(stub)
+	if err != nil {
+		return nil, fmt.Errorf("unified kernel image: %w", err)
+	}
+
+	for _, name := range []string{".linux", ".initrd"} {
+		data, err := os.ReadFile(files[name])
+		if err != nil {
+			return nil, fmt.Errorf("unified kernel image: %w", err)
+		}
+
+		sections = append(sections, pe.Section{Name: name, Data: data})
+	}
+
+	return pe.Append(program, sections)
+}

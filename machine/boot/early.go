@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package boot
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/seed-59268b81/talos/sys/mount"
+)
+
+// Early is the start of machined as process 1: it verifies what the system stands on, mounts the pseudo file
+// systems, makes /system anew, and sets the limits and the environment that every child inherits. After an
+// error there is nothing to run on: log it and call Halt.
+func Early() error {
+	cmdline, err := os.ReadFile("/proc/cmdline")
+	if err != nil {
+		return fmt.Errorf("read the kernel command line: %w", err)
+	}
+
+	if err := CheckArgs(string(cmdline)); err != nil {
+		return err
+	}
+
+	// Containers and the host see each other's volumes: what is mounted below the root propagates both ways.
+	if err := mount.MakeShared("/"); err != nil {
+		return err
+	}
+
+	if err := mount.All(Mounts()); err != nil {
+		return err
+	}
+
+	unix.Umask(0o022)
+
+	if err := makeDirs(systemDirs); err != nil {
+		return err
+	}
+
+	if err := bindEtc(); err != nil {
+		return err
+	}
+
+	if err := os.Symlink("/proc/self/fd", "/dev/fd"); err != nil && !errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("make /dev/fd: %w", err)
+	}
+
+	return setEnvironment()
+}
+
+func makeDirs(dirs []dir) error {
+	for _, d := range dirs {
+		if err := os.MkdirAll(d.path, fs.FileMode(d.mode)); err != nil {
+			return fmt.Errorf("make system folder: %w", err)
+		}
+
+		if err := os.Chown(d.path, d.uid, d.uid); err != nil {
+			return fmt.Errorf("make system folder: %w", err)
+		}
+	}
+
+	return nil
+}
+
+func bindEtc() error {
+	for _, target := range EtcDirs {
+		source := "/system" + target
+		if err := os.MkdirAll(source, 0o755); err != nil {
+			return fmt.Errorf("make system folder: %w", err)
+		}
+
+		if err := mount.Bind(source, target, hardened); err != nil {
+			return err
+		}
+	}
+
+	return nil
+}
+
+// noFile is the limit of open files that services inherit.
+const noFile = 1048576
+
+func setEnvironment() error {
+	if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: noFile, Max: noFile}); err != nil {
+		return fmt.Errorf("set the limit of open files to %d: %w", noFile, err)
+	}
+
+	os.Clearenv() // the kernel passes unknown arguments of its command line as variables
+
+	for k, v := range map[string]string{
+		"PATH":   "/usr/local/bin:/usr/bin:/usr/sbin:/opt/cni/bin",
+		"HOME":   "/",
+		"TMPDIR": "/tmp",
+	} {
+		if err := os.Setenv(k, v); err != nil {
+			return fmt.Errorf("set environment variable %s: %w", k, err)
+		}
+	}
+
+	return nil
+}

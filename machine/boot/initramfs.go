@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package boot
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/seed-59268b81/talos/sys/mount"
+)
+
+// What the image builder puts into the initramfs.
+const (
+	// RootImage is the root file system.
+	RootImage = "/rootfs.sqsh"
+	// ModuleList names the module files to load, one a line, in order.
+	ModuleList = "/modules.load"
+	// newRoot is where the root is put together.
+	newRoot = "/root"
+	// realInit is what runs after the switch.
+	realInit = "/sbin/init"
+)
+
+// initramfsMounts move into the new root with everything in them.
+var initramfsMounts = []mount.Point{
+	{Source: "devtmpfs", Target: "/dev", FSType: "devtmpfs", Flags: mount.NoSuid, Data: "mode=0755"},
+	{Source: "proc", Target: "/proc", FSType: "proc", Flags: mount.NoSuid | mount.NoDev | mount.NoExec},
+	{Source: "sysfs", Target: "/sys", FSType: "sysfs", Flags: mount.NoSuid | mount.NoDev | mount.NoExec},
+}
+
+// Initramfs is process 1 of the initramfs. It does not return: it becomes /sbin/init of the new root, or it
+// says why it cannot and reboots after a pause, or stays where the kernel argument panic=0 asks for it.
+func Initramfs() {
+	err := mount.All(initramfsMounts)
+	log := openKmsg()
+
+	if err == nil {
+		err = enterRoot(log)
+	}
+
+	log.errorf("initramfs: %v", err)
+	Halt(log.errorf)
+}
+
+func enterRoot(log *kmsg) error {
+	if err := loadModules(ModuleList); err != nil {
+		return err
+	}
+
+	if err := mountImage(RootImage, newRoot); err != nil {
+		return err
+	}
+
+	for _, p := range initramfsMounts {
+		if err := mount.Move(p.Target, newRoot+p.Target); err != nil {
+			return err
+		}
+	}
+
+	log.infof("switching to the root image")
+
+	return switchRoot(newRoot, realInit)
+}
+
+// loadModules inserts the modules of a list, in its order; one that is loaded already is a success.
+func loadModules(list string) error {
+	text, err := os.ReadFile(list)
+	if err != nil {
+		return fmt.Errorf("load kernel modules: %w", err)
+	}
+
+	for file := range strings.FieldsSeq(string(text)) {
+		f, err := os.Open(file)
+		if err == nil {
+			err = unix.FinitModule(int(f.Fd()), "", 0)
+			f.Close() //nolint:errcheck // read only
+		}
+
+		if err != nil && !errors.Is(err, fs.ErrExist) {
+			return fmt.Errorf("load kernel module %s: %w", file, err)
+		}
+	}
+
+	return nil
+}
+
+// Halt ends a boot that cannot go on: it waits, so that the console can be read, and reboots. With panic=0
+// among the kernel's arguments it waits for ever. The reason must have been logged before.
+func Halt(logf func(string, ...any)) {
+	cmdline, err := os.ReadFile("/proc/cmdline")
+	if err == nil && HasArg(string(cmdline), "panic", "0") {
+		logf("halted, as the kernel argument panic=0 asks; switch the machine off")
+
+		for {
+			time.Sleep(time.Hour)
+		}
+	}
+
+	logf("rebooting in 10 seconds")
+	unix.Sync()
+	time.Sleep(10 * time.Second)
+
+	if err := unix.Reboot(unix.LINUX_REBOOT_CMD_RESTART); err != nil {
+		logf("reboot: %v", err)
+	}
+
+	os.Exit(1)
+}

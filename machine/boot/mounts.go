@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package boot
+
+import "github.com/seed-59268b81/talos/sys/mount"
+
+const (
+	hardened = mount.NoSuid | mount.NoDev | mount.NoExec
+	// cgroupOptions: a delegated cgroup is a boundary; memory protection of a parent covers its children.
+	cgroupOptions = "nsdelegate,memory_recursiveprot"
+)
+
+// Mounts returns the mounts that machined makes before anything else, in order. /dev, /proc and /sys have
+// come over from the initramfs. Nothing is setuid, no device file works outside /dev, and nothing that can be
+// written can be executed, but for /run, where containerd keeps the root of each container, and /dev.
+func Mounts() []mount.Point {
+	return []mount.Point{
+		{Source: "tmpfs", Target: "/run", FSType: "tmpfs", Flags: mount.NoSuid | mount.NoDev, Data: "mode=0755"},
+		{Source: "tmpfs", Target: "/system", FSType: "tmpfs", Flags: hardened, Data: "mode=0755"},
+		{Source: "tmpfs", Target: "/tmp", FSType: "tmpfs", Flags: hardened, Data: "mode=1777,size=64M"},
+		// Until EPHEMERAL is mounted over it, so that a missing disk is no reason for a failing mkdir.
+		{Source: "tmpfs", Target: "/var", FSType: "tmpfs", Flags: hardened, Data: "mode=0755,size=16M"},
+
+		{Source: "tmpfs", Target: "/dev/shm", FSType: "tmpfs", Flags: hardened, Data: "mode=1777"},
+		{Source: "devpts", Target: "/dev/pts", FSType: "devpts", Flags: mount.NoSuid | mount.NoExec, Data: "mode=0620,ptmxmode=0666,gid=5"},
+		{Source: "mqueue", Target: "/dev/mqueue", FSType: "mqueue", Flags: hardened, Optional: true},
+		{Source: "hugetlbfs", Target: "/dev/hugepages", FSType: "hugetlbfs", Flags: hardened, Optional: true},
+
+		{Source: "cgroup2", Target: "/sys/fs/cgroup", FSType: "cgroup2", Flags: hardened, Data: cgroupOptions},
+		{Source: "bpf", Target: "/sys/fs/bpf", FSType: "bpf", Flags: hardened, Data: "mode=0700", Optional: true},
+		{Source: "securityfs", Target: "/sys/kernel/security", FSType: "securityfs", Flags: hardened, Optional: true},
+		{Source: "tracefs", Target: "/sys/kernel/tracing", FSType: "tracefs", Flags: hardened, Optional: true},
+		{Source: "debugfs", Target: "/sys/kernel/debug", FSType: "debugfs", Flags: hardened, Optional: true},
+		{Source: "configfs", Target: "/sys/kernel/config", FSType: "configfs", Flags: hardened, Optional: true},
+		{Source: "efivarfs", Target: "/sys/firmware/efi/efivars", FSType: "efivarfs", Flags: hardened, Optional: true},
+	}
+}
+
+// dir is a folder to make, with its mode and owner.
+type dir struct {
+	path string
+	mode uint32
+	uid  int
+}
+
+// systemDirs are made anew each boot, on tmpfs.
+var systemDirs = []dir{
+	{"/system/run", 0o755, 0},
+	{"/system/run/machined", 0o750, 0},
+	{"/system/run/apid", 0o750, 50},
+	{"/system/run/trustd", 0o750, 51},
+	{"/system/var", 0o755, 0},
+	{"/system/etc", 0o755, 0},
+	{"/system/libexec", 0o755, 0},
+	{"/system/secrets", 0o711, 0},
+	{"/system/config", 0o700, 0},
+	{"/system/state", 0o700, 0},
+	{"/system/overlays", 0o700, 0},
+	{"/system/resolved", 0o755, 0},
+	{"/run/lock", 0o755, 0},
+	{"/run/containerd", 0o711, 0},
+}
+
+// EtcDirs are the folders of /etc that programs write into while the machine runs: kubelet's own files and
+// the network configuration that a CNI leaves. Each is bound from a folder of the same name in /system/etc;
+// the root image has them as empty folders.
+var EtcDirs = []string{"/etc/kubernetes", "/etc/cni", "/etc/cri"}

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package boot
+
+import (
+	"fmt"
+	"strings"
+)
+
+// requiredArgs are the kernel's hardening arguments without which the system does not run (Kernel Self
+// Protection Project); an empty value is a bare flag.
+var requiredArgs = []struct{ name, value, why string }{
+	{"slab_nomerge", "", "keeps kernel objects of different types apart, so that an overflow of one cannot reach another"},
+	{"pti", "on", "keeps the kernel out of the page tables of programs"},
+}
+
+// CheckArgs verifies a kernel command line and names every argument that is missing.
+func CheckArgs(cmdline string) error {
+	var missing []string
+
+	for _, a := range requiredArgs {
+		if HasArg(cmdline, a.name, a.value) {
+			continue
+		}
+
+		arg := a.name
+		if a.value != "" {
+			arg += "=" + a.value
+		}
+
+		missing = append(missing, fmt.Sprintf("%s (%s)", arg, a.why))
+	}
+
+	if len(missing) == 0 {
+		return nil
+	}
+
+	return fmt.Errorf("the kernel was started without the hardening arguments that this system requires: %s; "+
+		"add them to the boot entry or boot the image's own one", strings.Join(missing, ", "))
+}
+
+// HasArg tells whether an argument with the value is on a kernel command line. A later one overrides an
+// earlier one, and what follows a bare -- belongs to init and not to the kernel.
+func HasArg(cmdline, name, value string) bool {
+	found := false
+
+	for word := range strings.FieldsSeq(cmdline) {
+		if word == "--" {
+			break
+		}
+
+		k, v, _ := strings.Cut(word, "=")
+		if k == name {
+			found = v == value
+		}
+	}
+
+	return found
+}

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package machine
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"strings"
+	"sync"
+
+	"github.com/seed-59268b81/talos/sys/kmsg"
+	"github.com/seed-59268b81/talos/sys/logring"
+)
+
+// ServiceID of machined itself; the name of its log.
+const ServiceID = "machined"
+
+// logHandler writes each record as one line to machined's log and to the kernel's, where the console shows it.
+type logHandler struct {
+	out   *logOutput
+	level slog.Level
+	attrs string
+	group string
+}
+
+type logOutput struct {
+	mu   sync.Mutex
+	kmsg *os.File
+	logs *logring.Logs
+}
+
+// newLog returns machined's logger. Without the kernel's log there is still the other.
+func newLog(logs *logring.Logs, level slog.Level) *slog.Logger {
+	out := &logOutput{logs: logs}
+
+	if f, err := os.OpenFile(kmsg.Path, os.O_WRONLY, 0); err == nil {
+		out.kmsg = f
+	}
+
+	return slog.New(&logHandler{out: out, level: level})
+}
+
+// Enabled implements slog.Handler.
+func (h *logHandler) Enabled(_ context.Context, level slog.Level) bool { return level >= h.level }
+
+// WithAttrs implements slog.Handler.
+func (h *logHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
+	c := *h
+
+	for _, a := range attrs {
+		c.attrs += formatAttr(h.group, a)
+	}
+
+	return &c
+}
+
+// WithGroup implements slog.Handler.
+func (h *logHandler) WithGroup(name string) slog.Handler {
+	c := *h
+	c.group += name + "."
+
+	return &c
+}
+
+// Handle implements slog.Handler.
+func (h *logHandler) Handle(_ context.Context, r slog.Record) error {
+	var b strings.Builder
+
+	b.WriteString(r.Message)
+	b.WriteString(h.attrs)
+	r.Attrs(func(a slog.Attr) bool {
+		b.WriteString(formatAttr(h.group, a))
+
+		return true
+	})
+
+	// One record is one line, whatever an error text holds.
+	line := strings.ReplaceAll(b.String(), "\n", "\\n")
+
+	h.out.logs.Append(ServiceID, fmt.Appendf(nil, "%s %-5s %s", r.Time.UTC().Format("2006-01-02T15:04:05.000Z"), r.Level, line))
+
+	h.out.mu.Lock()
+	defer h.out.mu.Unlock()
+
+	if h.out.kmsg == nil {
+		return nil
+	}
+
+	_, err := fmt.Fprintf(h.out.kmsg, "<%d>[talos] %s\n", severity(r.Level), clip(line))
+
+	return err
+}
+
+// severity is that of syslog, in the user facility.
+func severity(level slog.Level) int {
+	const user = 1 << 3
+
+	switch {
+	case level >= slog.LevelError:
+		return user | 3
+	case level >= slog.LevelWarn:
+		return user | 4
+	case level >= slog.LevelInfo:
+		return user | 6
+	default:
+		return user | 7
+	}
+}
+
+// clip keeps a line within what the kernel takes in one write (about a kibibyte).
+func clip(line string) string {
+	const limit = 960
+	if len(line) <= limit {
+		return line
+	}
+
+	return strings.ToValidUTF8(line[:limit], "") + "…"
+}
+
+func formatAttr(group string, a slog.Attr) string {
+	value := a.Value.Resolve().String()
+	if value == "" || strings.ContainsAny(value, " \"=") {
+		value = fmt.Sprintf("%q", value)
+	}
+
+	return " " + group + a.Key + "=" + value
+}

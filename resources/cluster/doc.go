@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package cluster holds the resources of the machine's place among others: who it is, and (with discovery) who
+// the others are.
+package cluster
+
+// NamespaceName of the cluster's resources.
+const NamespaceName = "cluster"
+
+// LocalIdentityID is the identity of this machine.
+const LocalIdentityID = "local"

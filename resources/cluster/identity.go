@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	"github.com/seed-59268b81/talos/cosi/resource"
+)
+
+var identityDefinition = &resource.Definition{
+	Type:             "Identities.cluster.talos.dev",
+	DefaultNamespace: NamespaceName,
+	PrintColumns: []resource.PrintColumn{
+		{Name: "ID", JSONPath: "{.nodeId}"},
+	},
+}
+
+// IdentitySpec is who the machine is, for as long as its disk lives.
+type IdentitySpec struct {
+	NodeID string `yaml:"nodeId" protobuf:"1"`
+}
+
+// Definition implements resource.Spec.
+func (IdentitySpec) Definition() *resource.Definition { return identityDefinition }

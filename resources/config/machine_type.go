@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package config
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/seed-59268b81/talos/config/v1alpha1"
+	"github.com/seed-59268b81/talos/cosi/resource"
+)
+
+// MachineTypeID is the id of the only one.
+const MachineTypeID = "machine-type"
+
+var machineTypeDefinition = &resource.Definition{
+	Type:             "MachineTypes.config.talos.dev",
+	DefaultNamespace: NamespaceName,
+	PrintColumns:     []resource.PrintColumn{{Name: "Type", JSONPath: "{}"}},
+}
+
+// MachineType is the role of the machine; numbers are those of the wire.
+type MachineType int32
+
+// The roles.
+const (
+	TypeUnknown MachineType = iota
+	TypeInit
+	TypeControlPlane
+	TypeWorker
+)
+
+var machineTypes = []string{"unknown", string(v1alpha1.TypeInit), string(v1alpha1.TypeControlPlane), string(v1alpha1.TypeWorker)}
+
+// MachineTypeOf converts the role as the configuration has it.
+func MachineTypeOf(t v1alpha1.MachineType) MachineType {
+	return MachineType(max(slices.Index(machineTypes, string(t)), 0))
+}
+
+// String returns the name as in the configuration.
+func (t MachineType) String() string {
+	if t < 0 || int(t) >= len(machineTypes) {
+		return fmt.Sprintf("MachineType(%d)", int32(t))
+	}
+
+	return machineTypes[t]
+}
+
+// IsControlPlane tells whether the machine runs the control plane.
+func (t MachineType) IsControlPlane() bool { return t == TypeControlPlane || t == TypeInit }
+
+// MachineTypeSpec is the role of the machine; it prints as the bare name.
+type MachineTypeSpec struct {
+	MachineType MachineType `protobuf:"1"`
+}
+
+// Definition implements resource.Spec.
+func (MachineTypeSpec) Definition() *resource.Definition { return machineTypeDefinition }
+
+// MarshalYAML prints the bare name.
+func (s MachineTypeSpec) MarshalYAML() (any, error) { return s.MachineType.String(), nil }

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package k8s holds the resources of Kubernetes on this node: settings of the control plane and of the
+// kubelet, what is rendered from them, and what is observed of the running cluster.
+package k8s
+
+// Namespaces: control plane settings have one of their own.
+const (
+	NamespaceName         = "k8s"
+	ControlPlaneNamespace = "controlplane"
+)
+
+// FinalPrefix starts the id of the final copy of a control plane component's settings.
+const FinalPrefix = "final-"
+
+// Singleton ids.
+const (
+	APIServerID          = "kube-apiserver"
+	ControllerManagerID  = "kube-controller-manager"
+	SchedulerID          = "kube-scheduler"
+	AdmissionControlID   = "admission-control"
+	AuditPolicyID        = "audit-policy"
+	AuthenticationID     = "authentication"
+	AuthorizationID      = "authorization"
+	BootstrapManifestsID = "manifests"
+	ExtraManifestsID     = "extra-manifests"
+	ManifestStatusID     = "manifests"
+	StaticPodsID         = "static-pods" // of SecretStatuses and ConfigStatuses
+	StaticPodServerID    = "static-pod-server"
+	EtcdEncryptionID     = "etcd-encryption"
+	KubeletID            = "kubelet"
+	NodenameID           = "nodename"
+	NodeIPID             = "kubelet"
+	NodeCordonedID       = "nodecordoned"
+	EndpointAPIServerID  = "kube-apiserver"
+	EndpointControlPlane = "controlplane"
+	EndpointDiscoveryID  = "discovery"
+	KubePrismConfigID    = "k8s-loadbalancer-config"
+	KubePrismEndpointsID = "k8s-cluster"
+	KubePrismStatusID    = "k8s-loadbalancer"
+	KubeletLifecycleID   = "kubelet"
+)

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package network
+
+import (
+	"github.com/seed-59268b81/talos/cosi/resource"
+)
+
+var hostnameStatusDefinition = &resource.Definition{
+	Type:             "HostnameStatuses.net.talos.dev",
+	DefaultNamespace: NamespaceName,
+	Aliases:          []string{"hostname"},
+	PrintColumns: []resource.PrintColumn{
+		{Name: "Hostname", JSONPath: "{.hostname}"},
+		{Name: "Domainname", JSONPath: "{.domainname}"},
+	},
+}
+
+// HostnameStatusSpec is the name that the kernel and everything else uses.
+type HostnameStatusSpec struct {
+	Hostname   string `yaml:"hostname" protobuf:"1"`
+	Domainname string `yaml:"domainname" protobuf:"2"`
+}
+
+// Definition implements resource.Spec.
+func (HostnameStatusSpec) Definition() *resource.Definition { return hostnameStatusDefinition }
+
+// FQDN is the hostname with the domain name, if there is one.
+func (s HostnameStatusSpec) FQDN() string { return joinName(s.Hostname, s.Domainname) }
+
+// DNSNames are the names that the machine answers to: the short one and, if different, the full one.
+func (s HostnameStatusSpec) DNSNames() []string {
+	if s.Domainname == "" {
+		return []string{s.Hostname}
+	}
+
+	return []string{s.Hostname, s.FQDN()}
+}

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package network
+
+import (
+	"github.com/seed-59268b81/talos/cosi/resource"
+	"github.com/seed-59268b81/talos/resources/network/nethelpers"
+)
+
+var linkSpecDefinition = &resource.Definition{
+	Type:             "LinkSpecs.net.talos.dev",
+	DefaultNamespace: NamespaceName,
+	Sensitivity:      resource.Sensitive,
+}
+
+// LinkSpecSpec is a link as it is wanted. A logical link is created and removed; of a physical one only the settings are
+// changed. The zero MTU and the empty hardware address leave the kernel's.
+type LinkSpecSpec struct {
+	Name            string                  `yaml:"name" protobuf:"1"`
+	Logical         bool                    `yaml:"logical" protobuf:"2"`
+	Up              bool                    `yaml:"up" protobuf:"3"`
+	MTU             uint32                  `yaml:"mtu" protobuf:"4"`
+	Kind            string                  `yaml:"kind" protobuf:"5"`
+	Type            nethelpers.LinkType     `yaml:"type" protobuf:"6"`
+	HardwareAddress nethelpers.HardwareAddr `yaml:"hardwareAddr,omitempty" protobuf:"15"`
+	ParentName      string                  `yaml:"parentName,omitempty" protobuf:"7"`
+	BondSlave       BondSlave               `yaml:"bondSlave,omitempty" protobuf:"8"`
+	BridgeSlave     BridgeSlave             `yaml:"bridgeSlave,omitempty" protobuf:"9"`
+	VLAN            VLANSpec                `yaml:"vlan,omitempty" protobuf:"10"`
+	BondMaster      BondMasterSpec          `yaml:"bondMaster,omitempty" protobuf:"11"`
+	BridgeMaster    BridgeMasterSpec        `yaml:"bridgeMaster,omitempty" protobuf:"12"`
+	Layer           ConfigLayer             `yaml:"layer" protobuf:"14"`
+}
+
+// Definition implements resource.Spec.
+func (LinkSpecSpec) Definition() *resource.Definition { return linkSpecDefinition }
+
+// ID is the identity of the spec in namespace network.
+func (s LinkSpecSpec) ID() string { return s.Name }
+
+// ConfigLayer is the layer that the spec comes from.
+func (s LinkSpecSpec) ConfigLayer() ConfigLayer { return s.Layer }
+
+// MasterName is the bond or bridge that the link belongs to, or empty.
+func (s LinkSpecSpec) MasterName() string {
+	if s.BondSlave.MasterName != "" {
+		return s.BondSlave.MasterName
+	}
+
+	return s.BridgeSlave.MasterName
+}
+
+// Kinds of logical links.
+const (
+	LinkKindVLAN   = "vlan"
+	LinkKindBond   = "bond"
+	LinkKindBridge = "bridge"
+	LinkKindDummy  = "dummy"
+)

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package nethelpers
+
+// AddressSortAlgorithm is how node addresses are ordered.
+type AddressSortAlgorithm uint8
+
+// The address sort algorithms.
+const (
+	AddressSortV1 AddressSortAlgorithm = 0
+	AddressSortV2 AddressSortAlgorithm = 1
+)
+
+var addressSortAlgorithmNames = names[AddressSortAlgorithm]{
+	AddressSortV1: "v1",
+	AddressSortV2: "v2",
+}
+
+// String implements fmt.Stringer.
+func (a AddressSortAlgorithm) String() string { return addressSortAlgorithmNames.text(a) }
+
+// MarshalText implements encoding.TextMarshaler.
+func (a AddressSortAlgorithm) MarshalText() ([]byte, error) { return []byte(a.String()), nil }
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (a *AddressSortAlgorithm) UnmarshalText(text []byte) error {
+	return addressSortAlgorithmNames.parse("address sort algorithm", text, a)
+}

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package nethelpers
+
+// ClientIdentifier is what a DHCP client names itself by.
+type ClientIdentifier uint8
+
+// The DHCP client identifiers.
+const (
+	ClientIdentifierNone ClientIdentifier = 0
+	ClientIdentifierMAC  ClientIdentifier = 1
+	ClientIdentifierDUID ClientIdentifier = 2
+)
+
+var clientIdentifierNames = names[ClientIdentifier]{
+	ClientIdentifierNone: "none",
+	ClientIdentifierMAC:  "mac",
+	ClientIdentifierDUID: "duid",
+}
+
+// String implements fmt.Stringer.
+func (c ClientIdentifier) String() string { return clientIdentifierNames.text(c) }
+
+// MarshalText implements encoding.TextMarshaler.
+func (c ClientIdentifier) MarshalText() ([]byte, error) { return []byte(c.String()), nil }
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (c *ClientIdentifier) UnmarshalText(text []byte) error {
+	return clientIdentifierNames.parse("DHCP client identifier", text, c)
+}

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package nethelpers
+
+// DNSProtocol is how a name server is spoken to.
+type DNSProtocol uint8
+
+// The DNS protocols.
+const (
+	DNSProtocolDo53 DNSProtocol = 0
+	DNSProtocolDoT  DNSProtocol = 1
+	DNSProtocolDoH  DNSProtocol = 2
+)
+
+var dNSProtocolNames = names[DNSProtocol]{
+	DNSProtocolDo53: "Do53",
+	DNSProtocolDoT:  "DoT",
+	DNSProtocolDoH:  "DoH",
+}
+
+// String implements fmt.Stringer.
+func (d DNSProtocol) String() string { return dNSProtocolNames.text(d) }
+
+// MarshalText implements encoding.TextMarshaler.
+func (d DNSProtocol) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (d *DNSProtocol) UnmarshalText(text []byte) error {
+	return dNSProtocolNames.parse("DNS protocol", text, d)
+}

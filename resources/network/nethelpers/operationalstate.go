@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package nethelpers
+
+// OperationalState is a link's state of RFC 2863.
+type OperationalState uint8
+
+// The operational states.
+const (
+	OperStateUnknown        OperationalState = 0
+	OperStateNotPresent     OperationalState = 1
+	OperStateDown           OperationalState = 2
+	OperStateLowerLayerDown OperationalState = 3
+	OperStateTesting        OperationalState = 4
+	OperStateDormant        OperationalState = 5
+	OperStateUp             OperationalState = 6
+)
+
+var operationalStateNames = names[OperationalState]{
+	OperStateUnknown:        "unknown",
+	OperStateNotPresent:     "notPresent",
+	OperStateDown:           "down",
+	OperStateLowerLayerDown: "lowerLayerDown",
+	OperStateTesting:        "testing",
+	OperStateDormant:        "dormant",
+	OperStateUp:             "up",
+}
+
+// String implements fmt.Stringer.
+func (o OperationalState) String() string { return operationalStateNames.text(o) }
+
+// MarshalText implements encoding.TextMarshaler.
+func (o OperationalState) MarshalText() ([]byte, error) { return []byte(o.String()), nil }
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (o *OperationalState) UnmarshalText(text []byte) error {
+	return operationalStateNames.parse("operational state", text, o)
+}

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package nethelpers
+
+// Port is the socket of a network card.
+type Port uint8
+
+// The ports.
+const (
+	PortTwistedPair  Port = 0
+	PortAUI          Port = 1
+	PortMII          Port = 2
+	PortFibre        Port = 3
+	PortBNC          Port = 4
+	PortDirectAttach Port = 5
+	PortNone         Port = 239
+	PortOther        Port = 255
+)
+
+var portNames = names[Port]{
+	PortTwistedPair:  "TwistedPair",
+	PortAUI:          "AUI",
+	PortMII:          "MII",
+	PortFibre:        "Fibre",
+	PortBNC:          "BNC",
+	PortDirectAttach: "DirectAttach",
+	PortNone:         "None",
+	PortOther:        "Other",
+}
+
+// String implements fmt.Stringer.
+func (p Port) String() string { return portNames.text(p) }
+
+// MarshalText implements encoding.TextMarshaler.
+func (p Port) MarshalText() ([]byte, error) { return []byte(p.String()), nil }
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (p *Port) UnmarshalText(text []byte) error { return portNames.parse("port", text, p) }

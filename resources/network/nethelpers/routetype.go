@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package nethelpers
+
+// RouteType is what happens to a packet that takes a route.
+type RouteType uint8
+
+// The route types.
+const (
+	TypeUnspec      RouteType = 0
+	TypeUnicast     RouteType = 1
+	TypeLocal       RouteType = 2
+	TypeBroadcast   RouteType = 3
+	TypeAnycast     RouteType = 4
+	TypeMulticast   RouteType = 5
+	TypeBlackhole   RouteType = 6
+	TypeUnreachable RouteType = 7
+	TypeProhibit    RouteType = 8
+	TypeThrow       RouteType = 9
+	TypeNAT         RouteType = 10
+	TypeXResolve    RouteType = 11
+)
+
+var routeTypeNames = names[RouteType]{
+	TypeUnspec:      "unspec",
+	TypeUnicast:     "unicast",
+	TypeLocal:       "local",
+	TypeBroadcast:   "broadcast",
+	TypeAnycast:     "anycast",
+	TypeMulticast:   "multicast",
+	TypeBlackhole:   "blackhole",
+	TypeUnreachable: "unreachable",
+	TypeProhibit:    "prohibit",
+	TypeThrow:       "throw",
+	TypeNAT:         "nat",
+	TypeXResolve:    "xresolve",
+}
+
+// String implements fmt.Stringer.
+func (r RouteType) String() string { return routeTypeNames.text(r) }
+
+// MarshalText implements encoding.TextMarshaler.
+func (r RouteType) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (r *RouteType) UnmarshalText(text []byte) error {
+	return routeTypeNames.parse("route type", text, r)
+}

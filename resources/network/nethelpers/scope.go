@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package nethelpers
+
+// Scope is how far an address or route is valid, numbered as the kernel does.
+type Scope uint8
+
+// The scopes.
+const (
+	ScopeGlobal  Scope = 0
+	ScopeSite    Scope = 200
+	ScopeLink    Scope = 253
+	ScopeHost    Scope = 254
+	ScopeNowhere Scope = 255
+)
+
+var scopeNames = names[Scope]{
+	ScopeGlobal:  "global",
+	ScopeSite:    "site",
+	ScopeLink:    "link",
+	ScopeHost:    "host",
+	ScopeNowhere: "nowhere",
+}
+
+// String implements fmt.Stringer.
+func (s Scope) String() string { return scopeNames.text(s) }
+
+// MarshalText implements encoding.TextMarshaler.
+func (s Scope) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (s *Scope) UnmarshalText(text []byte) error { return scopeNames.parse("scope", text, s) }

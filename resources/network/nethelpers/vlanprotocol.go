@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package nethelpers
+
+// VLANProtocol is the EtherType of a VLAN tag.
+type VLANProtocol uint16
+
+// The VLAN protocols.
+const (
+	VLANProtocol8021Q  VLANProtocol = 0x8100
+	VLANProtocol8021AD VLANProtocol = 0x88a8
+)
+
+var vLANProtocolNames = names[VLANProtocol]{
+	VLANProtocol8021Q:  "802.1q",
+	VLANProtocol8021AD: "802.1ad",
+}
+
+// String implements fmt.Stringer.
+func (v VLANProtocol) String() string { return vLANProtocolNames.text(v) }
+
+// MarshalText implements encoding.TextMarshaler.
+func (v VLANProtocol) MarshalText() ([]byte, error) { return []byte(v.String()), nil }
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (v *VLANProtocol) UnmarshalText(text []byte) error {
+	return vLANProtocolNames.parse("VLAN protocol", text, v)
+}

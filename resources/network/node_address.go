@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package network
+
+import (
+	"net/netip"
+
+	"github.com/seed-59268b81/talos/cosi/resource"
+	"github.com/seed-59268b81/talos/resources/network/nethelpers"
+)
+
+var nodeAddressDefinition = &resource.Definition{
+	Type:             "NodeAddresses.net.talos.dev",
+	DefaultNamespace: NamespaceName,
+	PrintColumns: []resource.PrintColumn{
+		{Name: "Addresses", JSONPath: "{.addresses}"},
+		{Name: "SortAlgorithm", JSONPath: "{.sortAlgorithm}"},
+	},
+}
+
+// NodeAddressSpec is a set of the machine's addresses.
+type NodeAddressSpec struct {
+	Addresses     []netip.Prefix                  `yaml:"addresses" protobuf:"1"`
+	SortAlgorithm nethelpers.AddressSortAlgorithm `yaml:"sortAlgorithm" protobuf:"2"`
+}
+
+// Definition implements resource.Spec.
+func (NodeAddressSpec) Definition() *resource.Definition { return nodeAddressDefinition }
+
+// IPs are the addresses without their prefix lengths.
+func (s NodeAddressSpec) IPs() []netip.Addr {
+	ips := make([]netip.Addr, 0, len(s.Addresses))
+	for _, p := range s.Addresses {
+		ips = append(ips, p.Addr())
+	}
+
+	return ips
+}
+
+// FilteredNodeAddressID is the identity of a set after a filter: current-no-k8s.
+func FilteredNodeAddressID(set, filter string) string { return set + "-" + filter }

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package network
+
+import (
+	"fmt"
+	"net/netip"
+
+	"github.com/seed-59268b81/talos/cosi/resource"
+	"github.com/seed-59268b81/talos/resources/network/nethelpers"
+)
+
+var routeSpecDefinition = &resource.Definition{
+	Type:             "RouteSpecs.net.talos.dev",
+	DefaultNamespace: NamespaceName,
+}
+
+// RouteSpecSpec is a wanted route. The zero destination is the default route.
+type RouteSpecSpec struct {
+	Family      nethelpers.Family        `yaml:"family" protobuf:"1"`
+	Destination netip.Prefix             `yaml:"dst" protobuf:"2"`
+	Source      netip.Addr               `yaml:"src" protobuf:"3"`
+	Gateway     netip.Addr               `yaml:"gateway" protobuf:"4"`
+	OutLinkName string                   `yaml:"outLinkName,omitempty" protobuf:"5"`
+	Table       nethelpers.RoutingTable  `yaml:"table" protobuf:"6"`
+	Priority    uint32                   `yaml:"priority,omitempty" protobuf:"7"`
+	Scope       nethelpers.Scope         `yaml:"scope" protobuf:"8"`
+	Type        nethelpers.RouteType     `yaml:"type" protobuf:"9"`
+	Flags       nethelpers.RouteFlags    `yaml:"flags" protobuf:"10"`
+	Protocol    nethelpers.RouteProtocol `yaml:"protocol" protobuf:"11"`
+	Layer       ConfigLayer              `yaml:"layer" protobuf:"12"`
+	MTU         uint32                   `yaml:"mtu,omitempty" protobuf:"13"`
+}
+
+// Definition implements resource.Spec.
+func (RouteSpecSpec) Definition() *resource.Definition { return routeSpecDefinition }
+
+// ID is the identity of the spec in namespace network.
+func (s RouteSpecSpec) ID() string {
+	return RouteID(s.Table, s.OutLinkName, s.Family, s.Gateway, s.Destination, s.Priority)
+}
+
+// ConfigLayer is the layer that the spec comes from.
+func (s RouteSpecSpec) ConfigLayer() ConfigLayer { return s.Layer }
+
+// RouteID is the identity of a route: family/gateway/destination/metric, before it the link for IPv6, where
+// each link has the same local networks, and the table if it is not the main one.
+func RouteID(table nethelpers.RoutingTable, link string, family nethelpers.Family, gateway netip.Addr, destination netip.Prefix, priority uint32) string {
+	var prefix, gw, dst string
+
+	if table != nethelpers.TableMain {
+		prefix = table.String() + "/"
+	}
+
+	if family == nethelpers.FamilyInet6 && link != "" {
+		prefix += link + "/"
+	}
+
+	if gateway.IsValid() {
+		gw = gateway.String()
+	}
+
+	if destination.IsValid() {
+		dst = destination.String()
+	}
+
+	return fmt.Sprintf("%s%s/%s/%s/%d", prefix, family, gw, dst, priority)
+}
+
+// Metrics of default routes: the lower wins.
+const (
+	DefaultRouteMetric = 1024
+)

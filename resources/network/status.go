@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package network
+
+import (
+	"github.com/seed-59268b81/talos/cosi/resource"
+)
+
+var statusDefinition = &resource.Definition{
+	Type:             "NetworkStatuses.net.talos.dev",
+	DefaultNamespace: NamespaceName,
+	Aliases:          []string{"netstatus", "netstatuses"},
+	PrintColumns: []resource.PrintColumn{
+		{Name: "Address", JSONPath: "{.addressReady}"},
+		{Name: "Connectivity", JSONPath: "{.connectivityReady}"},
+		{Name: "Hostname", JSONPath: "{.hostnameReady}"},
+		{Name: "Etc", JSONPath: "{.etcFilesReady}"},
+	},
+}
+
+// StatusSpec tells which parts of the network are ready.
+type StatusSpec struct {
+	AddressReady      bool `yaml:"addressReady" protobuf:"1"`
+	ConnectivityReady bool `yaml:"connectivityReady" protobuf:"2"`
+	HostnameReady     bool `yaml:"hostnameReady" protobuf:"3"`
+	EtcFilesReady     bool `yaml:"etcFilesReady" protobuf:"4"`
+}
+
+// Definition implements resource.Spec.
+func (StatusSpec) Definition() *resource.Definition { return statusDefinition }
+
+// Ready tells whether every part is.
+func (s StatusSpec) Ready() bool {
+	return s.AddressReady && s.ConnectivityReady && s.HostnameReady && s.EtcFilesReady
+}

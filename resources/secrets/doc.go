@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package secrets holds the resources of keys and certificates: what the machine configuration brings
+// (roots), what is issued from it on this node, and the names and addresses certificates are issued for.
+//
+// Every type is sensitive: only administrators read it.
+package secrets
+
+// NamespaceName is the namespace of all of them.
+const NamespaceName = "secrets"
+
+// Singleton ids.
+const (
+	OSRootID             = "os"
+	KubernetesRootID     = "k8s"
+	EtcdRootID           = "etcd"
+	MaintenanceRootID    = "maintenance"
+	APIID                = "api"
+	TrustdID             = "trustd"
+	KubernetesID         = "k8s-certs"
+	KubernetesDynamicID  = "k8s-dynamic-certs"
+	EtcdID               = "etcd"
+	KubeletID            = "kubelet"
+	CertSANAPIID         = "api"
+	CertSANKubernetesID  = "k8s"
+	CertSANMaintenanceID = "maintenance"
+)

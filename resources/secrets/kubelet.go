@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package secrets
+
+import (
+	"github.com/seed-59268b81/talos/cosi/resource"
+)
+
+var kubeletDefinition = &resource.Definition{
+	Type:             "KubeletSecrets.secrets.talos.dev",
+	DefaultNamespace: NamespaceName,
+	Sensitivity:      resource.Sensitive,
+}
+
+// KubeletSpec is what the kubelet joins the cluster with.
+type KubeletSpec struct {
+	Endpoint              URL    `yaml:"endpoint" protobuf:"1"`
+	BootstrapTokenID      string `yaml:"bootstrapTokenID" protobuf:"3"`
+	BootstrapTokenSecret  string `yaml:"bootstrapTokenSecret" protobuf:"4"`
+	AcceptedCAs           []Cert `yaml:"acceptedCAs" protobuf:"5"`
+	EndpointTLSServerName string `yaml:"endpointTLSServerName" protobuf:"6"`
+}
+
+// Definition implements resource.Spec.
+func (KubeletSpec) Definition() *resource.Definition { return kubeletDefinition }

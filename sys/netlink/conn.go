@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package netlink
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jsimonetti/rtnetlink/v2"
+	"github.com/mdlayher/netlink"
+	"golang.org/x/sys/unix"
+)
+
+// Conn is the Kernel of the network namespace it was opened in. It is safe for concurrent use.
+type Conn struct {
+	raw *netlink.Conn
+	rt  *rtnetlink.Conn
+}
+
+var _ Kernel = (*Conn)(nil)
+
+// Open opens the kernel's network.
+func Open() (*Conn, error) {
+	raw, err := netlink.Dial(unix.NETLINK_ROUTE, nil)
+	if err != nil {
+		return nil, fmt.Errorf("netlink: %w", err)
+	}
+
+	rt, err := rtnetlink.Dial(nil)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("netlink: %w", err), raw.Close())
+	}
+
+	// With it the kernel says in words what it refuses; without it there is still the errno.
+	_ = rt.SetOption(netlink.ExtendedAcknowledge, true) //nolint:errcheck // see above
+
+	return &Conn{raw: raw, rt: rt}, nil
+}
+
+// Close releases the sockets.
+func (c *Conn) Close() error { return errors.Join(c.raw.Close(), c.rt.Close()) }
+
+// dump asks for everything of one type. A dump that a change interrupted is asked for again.
+func (c *Conn) dump(message rtnetlink.Message, typ netlink.HeaderType) ([]netlink.Message, error) {
+	data, err := message.MarshalBinary()
+	if err != nil {
+		return nil, err
+	}
+
+	for attempt := 1; ; attempt++ {
+		messages, err := c.raw.Execute(netlink.Message{
+			Header: netlink.Header{Type: typ, Flags: netlink.Request | netlink.Dump}, Data: data,
+		})
+		if err != nil {
+			return nil, err
+		}
+
+		interrupted := false
+		for _, m := range messages {
+			interrupted = interrupted || m.Header.Flags&unix.NLM_F_DUMP_INTR != 0
+		}
+
+		if !interrupted || attempt == 10 {
+			return messages, nil
+		}
+	}
+}
+
+// Watch implements Kernel.
+func (c *Conn) Watch(ctx context.Context, what Groups, changed func()) error {
+	conn, err := netlink.Dial(unix.NETLINK_ROUTE, &netlink.Config{Groups: uint32(what)})
+	if err != nil {
+		return fmt.Errorf("netlink watch: %w", err)
+	}
+	defer conn.Close() //nolint:errcheck // read only
+
+	// The kernel drops messages of a slow reader and says so, which is a change like any other here.
+	_ = conn.SetReadBuffer(1 << 20) //nolint:errcheck // the default works too
+
+	stop := context.AfterFunc(ctx, func() { _ = conn.SetReadDeadline(time.Unix(1, 0)) })
+	defer stop()
+
+	for {
+		changed()
+
+		if _, err := conn.Receive(); err != nil && !errors.Is(err, unix.ENOBUFS) {
+			if ctx.Err() != nil {
+				return nil
+			}
+
+			return fmt.Errorf("netlink watch: %w", err)
+		}
+	}
+}
+
+// gone takes the errors of removing what is not there.
+func gone(err error) error {
+	for _, errno := range []error{unix.ESRCH, unix.ENOENT, unix.EADDRNOTAVAIL, unix.ENODEV} {
+		if errors.Is(err, errno) {
+			return nil
+		}
+	}
+
+	return err
+}

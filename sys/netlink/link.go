@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package netlink
+
+import (
+	"fmt"
+
+	"github.com/jsimonetti/rtnetlink/v2"
+	"github.com/jsimonetti/rtnetlink/v2/driver"
+	"github.com/mdlayher/netlink"
+	"golang.org/x/sys/unix"
+)
+
+// Links implements Kernel.
+func (c *Conn) Links() ([]Link, error) {
+	messages, err := c.dump(&rtnetlink.LinkMessage{}, unix.RTM_GETLINK)
+	if err != nil {
+		return nil, fmt.Errorf("list links: %w", err)
+	}
+
+	links := make([]Link, 0, len(messages))
+
+	for _, m := range messages {
+		l, err := decodeLink(m.Data)
+		if err != nil {
+			return nil, fmt.Errorf("list links: %w", err)
+		}
+
+		links = append(links, l)
+	}
+
+	return links, nil
+}
+
+// decodeLink reads one link: what rtnetlink knows, then what it leaves out.
+func decodeLink(data []byte) (Link, error) {
+	var m rtnetlink.LinkMessage
+	if err := m.UnmarshalBinary(data); err != nil {
+		return Link{}, err
+	}
+
+	l := Link{Index: m.Index, Type: m.Type, Flags: m.Flags}
+
+	a := m.Attributes
+	if a == nil {
+		return l, nil
+	}
+
+	l.Name, l.Parent, l.Address, l.Broadcast = a.Name, a.Type, a.Address, a.Broadcast
+	l.MTU, l.QueueDisc, l.OperState = a.MTU, a.QueueDisc, uint8(a.OperationalState)
+
+	if a.Master != nil {
+		l.Master = *a.Master
+	}
+
+	if a.Alias != nil {
+		l.Alias = *a.Alias
+	}
+
+	if a.Info != nil {
+		l.Kind, l.SlaveKind = a.Info.Kind, a.Info.SlaveKind
+		l.decodeKind(a.Info.Data)
+	}
+
+	return l, l.decodeRest(data[unix.SizeofIfInfomsg:])
+}
+
+func (l *Link) decodeRest(attributes []byte) error {
+	ad, err := netlink.NewAttributeDecoder(attributes)
+	if err != nil {
+		return err
+	}
+
+	for ad.Next() {
+		switch ad.Type() {
+		case unix.IFLA_PERM_ADDRESS:
+			l.PermanentAddress = ad.Bytes()
+		case unix.IFLA_PROP_LIST:
+			ad.Nested(func(nad *netlink.AttributeDecoder) error {
+				for nad.Next() {
+					if nad.Type() == unix.IFLA_ALT_IFNAME {
+						l.AltNames = append(l.AltNames, nad.String())
+					}
+				}
+
+				return nil
+			})
+		}
+	}
+
+	return ad.Err()
+}
+
+func (l *Link) decodeKind(data rtnetlink.LinkDriver) {
+	switch d := data.(type) {
+	case *driver.Bond:
+		l.Bond = bondFrom(d)
+	case *rtnetlink.LinkData:
+		switch d.Name {
+		case "vlan":
+			l.VLAN = decodeVLAN(d.Data)
+		case "bridge":
+			l.Bridge = decodeBridge(d.Data)
+		}
+	}
+}
+
+// CreateLink implements Kernel.
+func (c *Conn) CreateLink(n NewLink) error {
+	info, err := linkInfo(n.Kind, n.VLAN, n.Bridge, n.Bond)
+	if err != nil {
+		return fmt.Errorf("create link %s: %w", n.Name, err)
+	}
+
+	if n.VethPeer != "" {
+		info.Data = &driver.Veth{PeerInfo: &rtnetlink.LinkMessage{Attributes: &rtnetlink.LinkAttributes{Name: n.VethPeer}}}
+	}
+
+	if err := c.rt.Link.New(&rtnetlink.LinkMessage{
+		Attributes: &rtnetlink.LinkAttributes{Name: n.Name, Type: n.Parent, MTU: n.MTU, Info: info},
+	}); err != nil {
+		return fmt.Errorf("create %s link %s: %w", n.Kind, n.Name, err)
+	}
+
+	return nil
+}
+
+// SetLink implements Kernel.
+func (c *Conn) SetLink(index uint32, change LinkChange) error {
+	m := rtnetlink.LinkMessage{Index: index, Attributes: &rtnetlink.LinkAttributes{Address: change.Address, Master: change.Master}}
+
+	if change.Up != nil {
+		m.Change = unix.IFF_UP
+		if *change.Up {
+			m.Flags = unix.IFF_UP
+		}
+	}
+
+	if change.MTU != nil {
+		m.Attributes.MTU = *change.MTU
+	}
+
+	if change.Bridge != nil || change.Bond != nil {
+		info, err := linkInfo(change.Kind, nil, change.Bridge, change.Bond)
+		if err != nil {
+			return fmt.Errorf("set link %d: %w", index, err)
+		}
+
+		m.Attributes.Info = info
+	}
+
+	// RTM_NEWLINK also changes, and unlike RTM_SETLINK also what is of one kind only.
+	if _, err := c.rt.Execute(&m, unix.RTM_NEWLINK, netlink.Request|netlink.Acknowledge); err != nil {
+		return fmt.Errorf("set link %d: %w", index, err)
+	}
+
+	return nil
+}
+
+// DeleteLink implements Kernel.
+func (c *Conn) DeleteLink(index uint32) error {
+	if err := gone(c.rt.Link.Delete(index)); err != nil {
+		return fmt.Errorf("delete link %d: %w", index, err)
+	}
+
+	return nil
+}
+
+func linkInfo(kind string, vlan *VLAN, bridge *Bridge, bond *Bond) (*rtnetlink.LinkInfo, error) {
+	info := &rtnetlink.LinkInfo{Kind: kind}
+
+	var (
+		data []byte
+		err  error
+	)
+
+	switch {
+	case vlan != nil:
+		data, err = encodeVLAN(vlan)
+	case bridge != nil:
+		data, err = encodeBridge(bridge)
+	case bond != nil:
+		info.Data = bond.driver()
+	}
+
+	if data != nil {
+		info.Data = &rtnetlink.LinkData{Name: kind, Data: data}
+	}
+
+	return info, err
+}

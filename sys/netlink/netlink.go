@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package netlink is the kernel's network as this system uses it: links, addresses and routes, read whole,
+// changed one at a time, and watched. It is a thin shell over rtnetlink; what is to be changed is decided by
+// its callers. Package netlinktest has the same in memory.
+//
+// All errors of changes carry the operation and the object and wrap the kernel's errno. Removing what is not
+// there is a success.
+package netlink
+
+import (
+	"context"
+	"net/netip"
+)
+
+// Kernel is the network of one network namespace.
+type Kernel interface {
+	// Links returns all links, by index.
+	Links() ([]Link, error)
+	// Addresses returns all addresses of all links.
+	Addresses() ([]Address, error)
+	// Routes returns the routes of all tables, without the kernel's caches.
+	Routes() ([]Route, error)
+
+	// CreateLink makes a logical link, down.
+	CreateLink(NewLink) error
+	// SetLink changes a link.
+	SetLink(index uint32, change LinkChange) error
+	// DeleteLink removes a logical link.
+	DeleteLink(index uint32) error
+
+	AddAddress(Address) error
+	DeleteAddress(Address) error
+	// ReplaceRoute adds the route, or changes the one of the same table, destination and metric.
+	ReplaceRoute(Route) error
+	DeleteRoute(Route) error
+
+	// Watch calls changed after each change of links, addresses or routes, until the context ends. It has
+	// subscribed when it first calls changed.
+	Watch(ctx context.Context, what Groups, changed func()) error
+}
+
+// Groups select what Watch watches.
+type Groups uint32
+
+// The groups, numbered as the kernel's multicast groups.
+const (
+	WatchLinks     Groups = 1 << 0
+	WatchAddresses Groups = 1<<4 | 1<<8
+	WatchRoutes    Groups = 1<<6 | 1<<10
+)
+
+// Link is a network interface.
+type Link struct {
+	Name  string
+	Index uint32
+	// Type is the hardware type, ARPHRD_*.
+	Type uint16
+	// Flags are IFF_*.
+	Flags uint32
+	// Parent is the index of the link below (of a VLAN) or the peer (of a veth); 0 is none.
+	Parent uint32
+	// Master is the index of the bond or bridge that the link belongs to; 0 is none.
+	Master           uint32
+	Address          []byte
+	PermanentAddress []byte
+	Broadcast        []byte
+	MTU              uint32
+	QueueDisc        string
+	OperState        uint8
+	// Kind is how software made the link: vlan, bond, bridge, veth; empty for hardware and loopback.
+	Kind, SlaveKind string
+	Alias           string
+	AltNames        []string
+
+	VLAN   *VLAN
+	Bridge *Bridge
+	Bond   *Bond
+}
+
+// Up tells whether the link is administratively up.
+func (l Link) Up() bool { return l.Flags&1 != 0 }
+
+// Carrier tells whether the link can carry packets.
+func (l Link) Carrier() bool { return l.Flags&(1<<16) != 0 }
+
+// NewLink is a logical link to be made.
+type NewLink struct {
+	Name   string
+	Kind   string
+	Parent uint32
+	MTU    uint32
+	VLAN   *VLAN
+	Bridge *Bridge
+	Bond   *Bond
+	// VethPeer is the name of the other end, for kind veth.
+	VethPeer string
+}
+
+// LinkChange is what to change of a link; nil leaves it.
+type LinkChange struct {
+	Up      *bool
+	MTU     *uint32
+	Address []byte
+	// Master 0 takes the link out of its bond or bridge.
+	Master *uint32
+	// Kind must be given with Bridge or Bond.
+	Kind   string
+	Bridge *Bridge
+	Bond   *Bond
+}
+
+// VLAN are the settings of a tagged link.
+type VLAN struct {
+	ID uint16
+	// Protocol is the EtherType.
+	Protocol uint16
+}
+
+// Bridge are the settings of a bridge.
+type Bridge struct {
+	STP, VLANFiltering bool
+}
+
+// Bond are the settings of a bond, numbered as the kernel does. MissedMax 0 leaves the kernel's.
+type Bond struct {
+	Mode, XmitHashPolicy, LACPRate, PrimaryReselect, FailOverMAC, ADSelect, ADLACPActive uint8
+	ARPValidate, ARPAllTargets                                                           uint32
+	Primary                                                                              uint32
+	MIIMon, UpDelay, DownDelay, ARPInterval, PeerNotifyDelay                             uint32
+	ResendIGMP, MinLinks, LPInterval, PacketsPerSlave                                    uint32
+	NumPeerNotif, TLBDynamicLB, AllSlavesActive, MissedMax                               uint8
+	ADActorSysPrio, ADUserPortKey                                                        uint16
+	UseCarrier                                                                           bool
+	ARPIPTargets, NSIP6Targets                                                           []netip.Addr
+}
+
+// Address is an IP address on a link.
+type Address struct {
+	LinkIndex uint32
+	// Prefix is the address with the length of its network. On point-to-point links the peer's is Peer.
+	Prefix    netip.Prefix
+	Peer      netip.Addr
+	Broadcast netip.Addr
+	Anycast   netip.Addr
+	Multicast netip.Addr
+	Scope     uint8
+	// Flags are IFA_F_*.
+	Flags uint32
+}
+
+// Route is an entry of a routing table.
+type Route struct {
+	// Family is AF_INET or AF_INET6.
+	Family uint8
+	// Destination is invalid for the default route.
+	Destination netip.Prefix
+	// Source is the preferred source address.
+	Source  netip.Addr
+	Gateway netip.Addr
+	// LinkIndex 0 leaves the link to the kernel.
+	LinkIndex uint32
+	Table     uint32
+	Priority  uint32
+	Scope     uint8
+	Type      uint8
+	Flags     uint32
+	Protocol  uint8
+	MTU       uint32
+	NextHops  []NextHop
+}
+
+// NextHop is one of several ways of a route.
+type NextHop struct {
+	Gateway   netip.Addr
+	LinkIndex uint32
+	Weight    uint32
+}

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package netlink
+
+import (
+	"fmt"
+	"net/netip"
+
+	"github.com/jsimonetti/rtnetlink/v2"
+	"golang.org/x/sys/unix"
+)
+
+// Routes implements Kernel.
+func (c *Conn) Routes() ([]Route, error) {
+	messages, err := c.dump(&rtnetlink.RouteMessage{}, unix.RTM_GETROUTE)
+	if err != nil {
+		return nil, fmt.Errorf("list routes: %w", err)
+	}
+
+	routes := make([]Route, 0, len(messages))
+
+	for _, message := range messages {
+		var m rtnetlink.RouteMessage
+		if err := m.UnmarshalBinary(message.Data); err != nil {
+			return nil, fmt.Errorf("list routes: %w", err)
+		}
+
+		internet := m.Family == unix.AF_INET || m.Family == unix.AF_INET6
+		if internet && m.Flags&unix.RTM_F_CLONED == 0 {
+			routes = append(routes, routeFrom(&m))
+		}
+	}
+
+	return routes, nil
+}
+
+func routeFrom(m *rtnetlink.RouteMessage) Route {
+	at := m.Attributes
+	r := Route{
+		Family: m.Family, Source: fromIP(at.Src), Gateway: fromIP(at.Gateway), LinkIndex: at.OutIface, Table: at.Table,
+		Priority: at.Priority, Scope: m.Scope, Type: m.Type, Flags: m.Flags, Protocol: m.Protocol,
+	}
+
+	if dst := fromIP(at.Dst); dst.IsValid() {
+		r.Destination = netip.PrefixFrom(dst, int(m.DstLength))
+	}
+
+	if r.Table == 0 {
+		r.Table = uint32(m.Table)
+	}
+
+	if at.Metrics != nil {
+		r.MTU = at.Metrics.MTU
+	}
+
+	for _, hop := range at.Multipath {
+		r.NextHops = append(r.NextHops, NextHop{Gateway: fromIP(hop.Gateway), LinkIndex: hop.Hop.IfIndex, Weight: uint32(hop.Hop.Hops) + 1})
+	}
+
+	return r
+}
+
+// ReplaceRoute implements Kernel.
+func (c *Conn) ReplaceRoute(r Route) error {
+	if err := c.rt.Route.Replace(r.message()); err != nil {
+		return fmt.Errorf("set route %s: %w", r, err)
+	}
+
+	return nil
+}
+
+// DeleteRoute implements Kernel.
+func (c *Conn) DeleteRoute(r Route) error {
+	if err := gone(c.rt.Route.Delete(r.message())); err != nil {
+		return fmt.Errorf("delete route %s: %w", r, err)
+	}
+
+	return nil
+}
+
+func (r Route) message() *rtnetlink.RouteMessage {
+	m := &rtnetlink.RouteMessage{
+		Family: r.Family, Table: uint8(r.Table), Protocol: r.Protocol, Scope: r.Scope, Type: r.Type, Flags: r.Flags,
+		Attributes: rtnetlink.RouteAttributes{
+			Src: toIP(r.Source), Gateway: toIP(r.Gateway), OutIface: r.LinkIndex, Priority: r.Priority, Table: r.Table,
+		},
+	}
+
+	if r.Table > 255 {
+		m.Table = unix.RT_TABLE_COMPAT
+	}
+
+	if r.Destination.IsValid() {
+		m.Attributes.Dst, m.DstLength = toIP(r.Destination.Addr()), uint8(r.Destination.Bits())
+	}
+
+	if r.MTU > 0 {
+		m.Attributes.Metrics = &rtnetlink.RouteMetrics{MTU: r.MTU}
+	}
+
+	return m
+}
+
+// String prints the route as iproute2 does, with numbers for links.
+func (r Route) String() string {
+	s := "default"
+	if r.Destination.IsValid() {
+		s = r.Destination.String()
+	}
+
+	if r.Gateway.IsValid() {
+		s += " via " + r.Gateway.String()
+	}
+
+	return fmt.Sprintf("%s dev %d metric %d table %d", s, r.LinkIndex, r.Priority, r.Table)
+}

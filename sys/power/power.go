@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+// Package power ends the machine: reboot(2), with the disks synced first.
+package power
+
+import (
+	"fmt"
+
+	"golang.org/x/sys/unix"
+)
+
+// Reboot restarts the machine; it returns only on failure.
+func Reboot() error { return end("reboot", unix.LINUX_REBOOT_CMD_RESTART) }
+
+// Off powers the machine off; it returns only on failure.
+func Off() error { return end("power off", unix.LINUX_REBOOT_CMD_POWER_OFF) }
+
+func end(what string, cmd int) error {
+	unix.Sync()
+
+	if err := unix.Reboot(cmd); err != nil {
+		return fmt.Errorf("%s: %w", what, err)
+	}
+
+	return nil
+}
