@@ -28,6 +28,8 @@ type View struct {
 	// Addresses and Hostnames that are this node.
 	Addresses []netip.Addr
 	Hostnames []string
+
+	version uint64 // of the certificates
 }
 
 // errNotReady is the state before the first certificate.

@@ -7,7 +7,7 @@
 //
 // As a program:
 //
-//	go run ./components/cmd/build              everything
+//	go run ./components/cmd/build              everything, the imager's disk image too
 //	go run ./components/cmd/build kubernetes   one target and what it needs
 //	go run ./components/cmd/build -list        the targets
 //

@@ -28,6 +28,8 @@ type Options struct {
 	// Log is told what is built. Terminal says that it is one.
 	Log      io.Writer
 	Terminal bool
+	// Extend adds steps that need these, as those of the images, to the graph before it runs.
+	Extend func(*graph.Graph)
 }
 
 // aliases are targets that are not a step.
@@ -146,6 +148,10 @@ func Build(ctx context.Context, o Options, targets ...string) (Paths, error) {
 	g, err := NewGraph(o)
 	if err != nil {
 		return Paths{}, err
+	}
+
+	if o.Extend != nil {
+		o.Extend(g)
 	}
 
 	console := graph.NewConsole(o.Log, o.Terminal)

@@ -229,7 +229,7 @@ func goBuild(ctx context.Context, w *graph.Work, a goBuildArgs) error {
 			return context.Cause(ctx)
 		}
 
-		return fmt.Errorf("go build in %s: %w\n%s", filepath.Base(a.dir), err, strings.Join(said[max(0, len(said)-30):], "\n"))
+		return fmt.Errorf("go build %s: %w\n%s", strings.Join(a.packages, " "), err, strings.Join(said[max(0, len(said)-30):], "\n"))
 	}
 
 	return nil

@@ -3,7 +3,6 @@
 package ctl
 
 import (
-	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"os"
@@ -127,18 +126,34 @@ func TestForeignCluster(t *testing.T) {
 	}
 }
 
-func TestInterrupted(t *testing.T) {
-	s := startCluster(t)
-	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
-	defer cancel()
+func TestApplyConfigPatches(t *testing.T) {
+	dir := t.TempDir()
 
-	path := filepath.Join(t.TempDir(), "talosconfig")
-	if err := saveContext(path, s); err != nil {
+	if r := run(t.Context(), "gen", "config", "demo", "https://172.20.0.2:6443", "-o", dir); r.exit != 0 {
+		t.Fatalf("gen config: %+v", r)
+	}
+
+	patch := filepath.Join(dir, "patch.yaml")
+	if err := os.WriteFile(patch, []byte("machine:\n    nodeLabels:\n        from: file\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 
-	r := run(ctx, "logs", "kubelet", "-f", "--talosconfig", path, "-n", "172.20.0.2")
-	if r.exit != exitInterrupted || r.stderr != "" || !strings.Contains(r.stdout, "172.20.0.2: one\n") {
-		t.Errorf("got %+v, want the lines so far, exit status %d and nothing said", r, exitInterrupted)
+	node := newNode("172.20.0.2")
+	s := clienttest.Start(t, map[string]*clienttest.Node{"172.20.0.2": node})
+	apply := []string{"apply-config", "-n", "172.20.0.2", "-f", filepath.Join(dir, "controlplane.yaml")}
+
+	r := talosctl(t, s, append(apply, "-p", "@"+patch, "-p", `[{"op": "add", "path": "/machine/nodeLabels/also", "value": "json"}]`)...)
+	if r.exit != 0 {
+		t.Fatalf("apply-config: %+v", r)
+	}
+
+	for _, want := range []string{"from: file", "also: json"} {
+		if !strings.Contains(string(node.Applied().GetData()), want) {
+			t.Errorf("the patched configuration lacks %q:\n%s", want, node.Applied().GetData())
+		}
+	}
+
+	if r := talosctl(t, s, append(apply, "-p", "machine:\n    unknown: 1\n")...); r.exit != 1 || !strings.Contains(r.stderr, "unknown") {
+		t.Errorf("a patch with an unknown key: got %+v, want a refusal that names it", r)
 	}
 }

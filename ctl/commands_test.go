@@ -71,6 +71,8 @@ func TestOutput(t *testing.T) {
 		{name: "fingerprint-secure", args: []string{"version", "--cert-fingerprint", "aa", first}, exit: 1},
 		{name: "insecure-without-nodes", args: []string{"memory", "--insecure"}, exit: 1},
 		{name: "reboot-mode", args: []string{"reboot", "-m", "warm", first}, exit: 1},
+		{name: "flag-unknown", args: []string{"get", "--wtach"}, exit: 1},
+		{name: "command-unknown", args: []string{"reboto"}, exit: 1},
 		{name: "reboot", args: []string{"reboot", first}},
 		{name: "reboot-no-wait", args: []string{"reboot", "--wait=false", first}},
 		{name: "shutdown", args: []string{"shutdown", first}},

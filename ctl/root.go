@@ -8,6 +8,9 @@ import (
 	"io"
 
 	"github.com/spf13/cobra"
+
+	"github.com/seed-59268b81/talos/ctl/configcmd"
+	"github.com/seed-59268b81/talos/ctl/gen"
 )
 
 // The exit statuses.
@@ -17,7 +20,7 @@ const (
 	exitInterrupted = 130
 )
 
-// New returns the command talosctl with all the subcommands of this package.
+// New returns the command talosctl with all its subcommands but cluster, which needs the lab and is added by the program.
 func New() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "talosctl",
@@ -28,6 +31,7 @@ func New() *cobra.Command {
 		DisableAutoGenTag: true,
 	}
 
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return usageError(cmd, "%s", err) })
 	root.AddCommand(
 		newApplyConfigCommand(),
 		newBootstrapCommand(),
@@ -42,7 +46,9 @@ func New() *cobra.Command {
 		newServiceCommand(),
 		newShutdownCommand(),
 		newVersionCommand(),
+		gen.Command(),
 	)
+	root.AddCommand(configcmd.Commands()...)
 
 	return root
 }

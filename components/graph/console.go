@@ -149,13 +149,15 @@ func (c *Console) Finished(step string, cached bool, took time.Duration) {
 	c.print(fmt.Sprintf("%-29s done in %s", step, seconds(took)))
 }
 
-// Failed implements Reporter.
+// Failed implements Reporter. It shows the first line; the rest is in the error that the run returns.
 func (c *Console) Failed(step string, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 
 	delete(c.active, step)
-	c.print(fmt.Sprintf("%-29s FAILED: %v", step, err))
+
+	first, _, _ := strings.Cut(err.Error(), "\n")
+	c.print(fmt.Sprintf("%-29s FAILED: %s", step, first))
 }
 
 // print puts one permanent line above the live part.

@@ -39,10 +39,6 @@ func parseJSON(node *yaml.Node) (Patch, error) {
 		if !slices.Contains(known, operation.Kind()) {
 			return nil, fmt.Errorf("the JSON patch: operation %d is %q: want one of %q", i+1, operation.Kind(), known)
 		}
-
-		if _, err := operation.Path(); err != nil {
-			return nil, fmt.Errorf("the JSON patch: operation %d (%s) has no path", i+1, operation.Kind())
-		}
 	}
 
 	return operations{list}, nil

@@ -3,7 +3,11 @@
 package patch
 
 import (
+	"fmt"
+
 	"go.yaml.in/yaml/v4"
+
+	"github.com/seed-59268b81/talos/config/strict"
 )
 
 // mark is the key that asks for something else than merging; deletion is all there is.
@@ -19,9 +23,29 @@ func marked(node *yaml.Node) bool {
 	return value != nil && value.Value == erasure
 }
 
+// unknownMark reports a mark that asks for something there is not.
+func unknownMark(node *yaml.Node) error {
+	if at := find(node, mark); at >= 0 && !marked(node) {
+		key, value := node.Content[at], node.Content[at+1]
+
+		return strict.Problem{
+			Line: key.Line, Column: key.Column,
+			Text: fmt.Sprintf("\"%s: %s\" is not known: only %s is", mark, value.Value, erasure),
+		}
+	}
+
+	for _, child := range node.Content {
+		if err := unknownMark(child); err != nil {
+			return err
+		}
+	}
+
+	return nil
+}
+
 // withoutMarks copies a node as the strict decoder may see it: an object under a key that is to be
-// deleted becomes null, and the marks of documents and list elements are left out. An unknown mark is
-// left in, and so reported as an unknown key. Aliases stay: the decoder knows how to bound them.
+// deleted becomes null, and the marks of documents and list elements are left out. Aliases stay: the
+// decoder knows how to bound them.
 func withoutMarks(node *yaml.Node, depth int) *yaml.Node {
 	const maxDepth = 1000 // the YAML library stops far earlier
 

@@ -21,6 +21,10 @@ func parseStrategic(text []byte) (Patch, error) {
 	}
 
 	for i, part := range parts {
+		if err := unknownMark(part.Node); err != nil {
+			return nil, err
+		}
+
 		// The check bounds what the text unfolds to, before it is unfolded.
 		checked := part
 		checked.Node = withoutMarks(part.Node, 0)

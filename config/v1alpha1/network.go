@@ -67,11 +67,12 @@ type DeviceSelector struct {
 	Physical      *bool  `yaml:"physical,omitempty"`
 }
 
-// Route is a static route. An empty Network is the default route of Gateway's family.
+// Route is a static route. An empty Network is the default route of Gateway's family. (An absent address is
+// written as "": the YAML library takes any netip value for empty and would leave it out.)
 type Route struct {
-	Network netip.Prefix `yaml:"network,omitempty"`
-	Gateway netip.Addr   `yaml:"gateway,omitempty"`
-	Source  netip.Addr   `yaml:"source,omitempty"`
+	Network netip.Prefix `yaml:"network"`
+	Gateway netip.Addr   `yaml:"gateway"`
+	Source  netip.Addr   `yaml:"source"`
 	Metric  uint32       `yaml:"metric,omitempty"`
 	MTU     uint32       `yaml:"mtu,omitempty"`
 }

@@ -87,18 +87,18 @@ func (a *adapter) reroute() error {
 }
 
 // awaitFree makes the runtime wake the controller when an own output of the kind that is being torn down loses its
-// last finalizer.
-func (a *adapter) awaitFree(kind resource.Kind) error {
+// last finalizer. If that is news, it may have happened before: look again.
+func (a *adapter) awaitFree(kind resource.Kind) (news bool, err error) {
 	a.mu.Lock()
 	known := a.freeing[kind]
 	a.freeing[kind] = true
 	a.mu.Unlock()
 
 	if known {
-		return nil
+		return false, nil
 	}
 
-	return a.reroute()
+	return true, a.reroute()
 }
 
 // Events implements controller.Runtime.

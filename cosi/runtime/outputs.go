@@ -67,14 +67,16 @@ func (a *adapter) Modify(ctx context.Context, empty resource.Resource, fn func(r
 	ptr := empty.Metadata().Pointer()
 	a.outputs.note(ptr)
 
-	r, err := a.access.Modify(ctx, empty, fn, opts...)
-	if state.IsPhaseConflict(err) {
-		if err := a.awaitFree(ptr.Kind()); err != nil {
-			return nil, err
+	for {
+		r, err := a.access.Modify(ctx, empty, fn, opts...)
+		if !state.IsPhaseConflict(err) {
+			return r, err
+		}
+
+		if again, failed := a.awaitFree(ptr.Kind()); failed != nil || !again {
+			return nil, errors.Join(err, failed)
 		}
 	}
-
-	return r, err
 }
 
 var errNotTracking = errors.New("cleanup of outputs without StartTrackingOutputs")
@@ -124,16 +126,7 @@ func (a *adapter) discard(ctx context.Context, ptr resource.Pointer) error {
 			return nil
 		}
 
-		// The finalizers may go before the runtime looks out for that: look again.
-		a.mu.Lock()
-		watching := a.freeing[ptr.Kind()]
-		a.mu.Unlock()
-
-		if watching {
-			return nil
-		}
-
-		if err := a.awaitFree(ptr.Kind()); err != nil {
+		if again, err := a.awaitFree(ptr.Kind()); err != nil || !again {
 			return err
 		}
 	}

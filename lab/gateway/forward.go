@@ -33,7 +33,7 @@ func (g *Gateway) Dial(ctx context.Context, to netip.AddrPort) (net.Conn, error)
 // l or the gateway is closed. While the machine does not answer, connections
 // are reset.
 func (g *Gateway) Forward(l net.Listener, to netip.AddrPort) {
-	ctx, stop := context.WithCancel(context.Background())
+	ctx, stop := context.WithCancel(g.done)
 	context.AfterFunc(ctx, func() { _ = l.Close() })
 
 	g.run(func() {

@@ -95,6 +95,7 @@ type Gateway struct {
 	cfg   Config
 	stack *stack.Stack
 
+	done  context.Context // ends with Close
 	stop  context.CancelFunc
 	tasks sync.WaitGroup
 }
@@ -111,7 +112,7 @@ func New(sw *netswitch.Switch, cfg Config) (*Gateway, error) {
 	}
 
 	ctx, stop := context.WithCancel(context.Background())
-	g := &Gateway{cfg: cfg, stack: s.Stack, stop: stop}
+	g := &Gateway{cfg: cfg, stack: s.Stack, done: ctx, stop: stop}
 
 	g.run(func() { s.connect(ctx, sw, PortName) })
 

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"net"
 	"syscall"
 )
@@ -80,36 +79,4 @@ func streamError(err error) error {
 	}
 
 	return err
-}
-
-// Listen serves each stream that connects to l under one name, the latest
-// replacing the one before, until ctx is done.
-func (s *Switch) Listen(ctx context.Context, name string, l net.Listener, log *slog.Logger) error {
-	defer context.AfterFunc(ctx, func() { _ = l.Close() })()
-
-	drop := func() {}
-
-	for {
-		conn, err := l.Accept()
-
-		drop()
-
-		if err != nil {
-			if ctx.Err() != nil {
-				return nil
-			}
-
-			return fmt.Errorf("accept a machine on switch port %s: %w", name, err)
-		}
-
-		var served context.Context
-
-		served, drop = context.WithCancel(ctx)
-
-		go func() {
-			if err := s.ServeStream(served, name, conn); err != nil {
-				log.Warn("link lost", "port", name, "error", err)
-			}
-		}()
-	}
 }

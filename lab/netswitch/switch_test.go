@@ -3,13 +3,11 @@
 package netswitch
 
 import (
-	"context"
 	"encoding/binary"
 	"fmt"
 	"io"
-	"log/slog"
 	"net"
-	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -332,31 +330,20 @@ func TestAddressesAreBounded(t *testing.T) {
 	})
 }
 
-func TestListenServesMachinesThatReturn(t *testing.T) {
+func TestMachineReturns(t *testing.T) {
 	sw := New(1)
 	received := make(chan string, 16)
 	gateway := sw.Attach("gateway", func(f []byte) { received <- string(f[14:]) })
 
 	defer gateway.Close()
 
-	path := filepath.Join(t.TempDir(), "n")
-	l, err := net.Listen("unix", path)
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan error, 1)
-
-	go func() { done <- sw.Listen(ctx, "node", l, slog.New(slog.DiscardHandler)) }()
-
 	for _, payload := range []string{"first boot", "second boot"} {
-		conn, err := net.Dial("unix", path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		machine, port := net.Pipe()
+		done := make(chan error, 1)
 
-		if _, err := conn.Write(prefixed(frame(broadcast, host(1), payload))); err != nil {
+		go func() { done <- sw.ServeStream(t.Context(), "node", port) }()
+
+		if _, err := machine.Write(prefixed(frame(broadcast, host(1), payload))); err != nil {
 			t.Fatal(err)
 		}
 
@@ -369,16 +356,29 @@ func TestListenServesMachinesThatReturn(t *testing.T) {
 		want := prefixed(frame(host(1), host(9), "answer to "+payload))
 		got := make([]byte, len(want))
 
-		if _, err := io.ReadFull(conn, got); err != nil || string(got) != string(want) {
+		if _, err := io.ReadFull(machine, got); err != nil || string(got) != string(want) {
 			t.Errorf("got %q, %v, want %q", got, err, want)
 		}
 
-		_ = conn.Close()
+		_ = machine.Close()
+
+		if err := <-done; err != nil {
+			t.Errorf("a machine switched off: got error %v", err)
+		}
+
+		if got := len(sw.Stats()); got != 1 {
+			t.Errorf("got %d ports after the machine is gone, want 1", got)
+		}
 	}
+}
 
-	cancel()
+func TestStreamOutOfStepEnds(t *testing.T) {
+	machine, port := net.Pipe()
 
-	if err := <-done; err != nil {
-		t.Errorf("Listen: %v", err)
+	go func() { _, _ = machine.Write([]byte{0xff, 0, 0, 0}) }()
+
+	err := New(1).ServeStream(t.Context(), "node", port)
+	if want := "switch port node: frame of 4278190080 bytes announced"; err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("got %v, want %q", err, want)
 	}
 }

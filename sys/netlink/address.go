@@ -112,3 +112,6 @@ func broadcast(p netip.Prefix) netip.Addr {
 
 	return netip.AddrFrom4(b)
 }
+
+// Same tells whether the kernel takes both for one address: it has each prefix once on a link.
+func (a Address) Same(b Address) bool { return a.LinkIndex == b.LinkIndex && a.Prefix == b.Prefix }

@@ -114,3 +114,13 @@ func (r Route) String() string {
 
 	return fmt.Sprintf("%s dev %d metric %d table %d", s, r.LinkIndex, r.Priority, r.Table)
 }
+
+// SameKey tells whether the kernel has room for only one of both: for IPv4 the table, destination and metric
+// make the key, IPv6 has one for each way too.
+func (r Route) SameKey(o Route) bool {
+	if r.Family != o.Family || r.Table != o.Table || r.Destination != o.Destination || r.Priority != o.Priority {
+		return false
+	}
+
+	return r.Family == unix.AF_INET || r.Gateway == o.Gateway && r.LinkIndex == o.LinkIndex
+}

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Build makes the third-party parts of the system and our own programs; see package components.
+// Build makes the third-party parts of the system, our own programs and the bootable images; see packages components
+// and imager.
 package main
 
 import (
@@ -12,12 +13,17 @@ import (
 	"syscall"
 
 	"github.com/seed-59268b81/talos/components"
+	"github.com/seed-59268b81/talos/components/graph"
+	"github.com/seed-59268b81/talos/imager"
 )
 
 func main() {
 	var (
 		list = flag.Bool("list", false, "print the targets and exit")
-		o    = components.Options{Log: os.Stdout}
+		o    = components.Options{
+			Log:    os.Stdout,
+			Extend: func(g *graph.Graph) { imager.AddSteps(g, imager.Options{}) },
+		}
 	)
 
 	flag.StringVar(&o.Out, "out", "", "output `folder` (default: out in the repository)")
@@ -42,6 +48,10 @@ func main() {
 }
 
 func run(ctx context.Context, o components.Options, list bool, targets []string) error {
+	if len(targets) == 0 {
+		targets = []string{components.TargetAll, imager.TargetDisk}
+	}
+
 	if !list {
 		_, err := components.Build(ctx, o, targets...)
 
@@ -52,6 +62,8 @@ func run(ctx context.Context, o components.Options, list bool, targets []string)
 	if err != nil {
 		return err
 	}
+
+	o.Extend(g)
 
 	for _, s := range g.Steps() {
 		fmt.Printf("%-30s %s\n", s.Name, s.About)

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package apid
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/keepalive"
+
+	"github.com/seed-59268b81/talos/cosi/remote"
+)
+
+// MachineSocket is machined's.
+const MachineSocket = "/system/run/machined/machine.sock"
+
+// Main is the apid process.
+func Main() {
+	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
+
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
+	defer stop()
+
+	if err := run(ctx, log); err != nil {
+		log.Error("apid ends", "error", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, log *slog.Logger) error {
+	conn, err := grpc.NewClient("unix:"+RuntimeSocket, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		return fmt.Errorf("connect to %s: %w", RuntimeSocket, err)
+	}
+	defer conn.Close() //nolint:errcheck
+
+	router := NewRouter(log, MachineSocket)
+	defer router.Close()
+
+	views := make(chan *View)
+	failed := make(chan error, 1)
+
+	go func() { failed <- watchViews(ctx, remote.New(conn), views) }()
+
+	var (
+		listen string
+		server *grpc.Server
+	)
+
+	defer func() {
+		if server != nil {
+			server.Stop()
+		}
+	}()
+
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case err := <-failed:
+			return err
+		case view := <-views:
+			router.SetView(view)
+
+			if view.Listen == listen {
+				continue
+			}
+
+			if server != nil {
+				go server.GracefulStop()
+			}
+
+			if server, err = serve(ctx, router, view.Listen, failed); err != nil {
+				return err
+			}
+
+			listen = view.Listen
+
+			log.Info("serving the API", "address", listen)
+		}
+	}
+}
+
+func serve(ctx context.Context, router *Router, address string, failed chan<- error) (*grpc.Server, error) {
+	var config net.ListenConfig
+
+	l, err := config.Listen(ctx, "tcp", address)
+	if err != nil {
+		return nil, fmt.Errorf("listen on %s: %w", address, err)
+	}
+
+	server := router.Server(
+		grpc.Creds(credentials.NewTLS(&tls.Config{
+			MinVersion:         tls.VersionTLS13,
+			NextProtos:         []string{"h2"},
+			GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) { return router.View().TLS() },
+		})),
+		// Whoever connects and says nothing is let go.
+		grpc.ConnectionTimeout(10*time.Second),
+		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 10 * time.Second, PermitWithoutStream: true}),
+		grpc.KeepaliveParams(keepalive.ServerParameters{Time: time.Minute, Timeout: 20 * time.Second}),
+		grpc.MaxConcurrentStreams(1000),
+	)
+
+	go func() {
+		if err := server.Serve(l); err != nil && !errors.Is(err, grpc.ErrServerStopped) {
+			select {
+			case failed <- err:
+			default:
+			}
+		}
+	}()
+
+	return server, nil
+}

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package effects
+
+import (
+	"reflect"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/seed-59268b81/talos/config"
+	"github.com/seed-59268b81/talos/config/configtest"
+	"github.com/seed-59268b81/talos/config/strict"
+	"github.com/seed-59268b81/talos/config/v1alpha1"
+)
+
+// keys lists the paths of all keys of a document's type.
+func keys(t reflect.Type, path string) []string {
+	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice {
+		t = t.Elem()
+	}
+
+	if t.Kind() != reflect.Struct || len(strict.Fields(t)) == 0 {
+		return []string{path}
+	}
+
+	var out []string
+
+	for name, field := range strict.Fields(t) {
+		out = append(out, keys(field.Type, strict.Join(path, name))...)
+	}
+
+	return out
+}
+
+func allKeys() []string {
+	all := keys(reflect.TypeFor[v1alpha1.Config](), "")
+
+	for _, kind := range config.Kinds() {
+		all = append(all, keys(reflect.TypeOf(config.NewDocument(kind)), kind)...)
+	}
+
+	return all
+}
+
+func TestEveryKeyIsInTheTable(t *testing.T) {
+	rows := append(slices.Clone(inEffect), notYet...)
+
+	for _, key := range allKeys() {
+		if !slices.ContainsFunc(rows, func(row string) bool { return covers(row, key) }) {
+			t.Errorf("%s is in neither list of the table", key)
+		}
+	}
+}
+
+func TestEveryRowIsAKey(t *testing.T) {
+	all := allKeys()
+	rows := append(slices.Clone(inEffect), notYet...)
+
+	for i, row := range rows {
+		if !slices.ContainsFunc(all, func(key string) bool { return covers(row, key) }) {
+			t.Errorf("%s is the path of no key", row)
+		}
+
+		if slices.Contains(rows[:i], row) {
+			t.Errorf("%s stands twice", row)
+		}
+	}
+}
+
+func TestLongestRowDecides(t *testing.T) {
+	for _, test := range []struct {
+		path, row string
+		effective bool
+	}{
+		{"machine.network.interfaces.mtu", "machine.network.interfaces.mtu", true},
+		{"machine.network.interfaces.bond.mode", "machine.network.interfaces.bond", false},
+		{"machine.networking", "machine.networking", false},
+		{"HostnameConfig.auto", "HostnameConfig", true},
+	} {
+		row, effective := Lookup(test.path)
+		if row != test.row || effective != test.effective {
+			t.Errorf("%s: got %s, %t, want %s, %t", test.path, row, effective, test.row, test.effective)
+		}
+	}
+}
+
+func TestInVain(t *testing.T) {
+	const main = "machine:\n  type: worker\n"
+
+	for _, test := range []struct {
+		name, text string
+		want       []string
+	}{
+		{"nothing set", main, nil},
+		{"in effect", main + "  sysctls: {a: b}\n  network: {interfaces: [{interface: eth0, dhcp: true}]}\n", nil},
+		{"a switch on", main + "  features: {kubePrism: {enabled: true}}\n", []string{"machine.features.kubePrism"}},
+		{"a switch off", main + "  features: {kubePrism: {enabled: false}}\n", nil},
+		{"disabled already", "cluster: {discovery: {enabled: false, registries: {kubernetes: {disabled: true}}}}\n", nil},
+		{"in a list, once", main + "  network: {interfaces: [{interface: a, bond: {mode: 802.3ad}}, {interface: b, bond: {mode: 802.3ad}}]}\n", []string{"machine.network.interfaces.bond"}},
+		{"an object that is there", main + "  network: {interfaces: [{interface: a, bridge: {}}]}\n", []string{"machine.network.interfaces.bridge"}},
+		{"a map", main + "  env: {http_proxy: x}\n", []string{"machine.env"}},
+		{"an empty map", main + "  env: {}\n", nil},
+		{"a URL", main + "  logging: {destinations: [{endpoint: 'tcp://127.0.0.1:99'}]}\n", []string{"machine.logging"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			cfg, err := config.Decode([]byte(test.text))
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			if diff := cmp.Diff(test.want, InVain(cfg)); diff != "" {
+				t.Errorf("in vain (-want +got):\n%s", diff)
+			}
+
+			if got, want := len(Warnings(cfg)), len(test.want); got != want {
+				t.Errorf("warnings: got %d, want %d", got, want)
+			}
+		})
+	}
+}
+
+// What existing clients generate asks for things to come; nothing else of it is in vain.
+func TestInVainOfExamples(t *testing.T) {
+	cfg, err := config.Decode(configtest.ControlPlane(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	got := InVain(cfg)
+	slices.Sort(got)
+
+	want := []string{"cluster.discovery", "machine.features.diskQuotaSupport", "machine.features.hostDNS", "machine.features.kubePrism", "machine.install"}
+
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("in vain (-want +got):\n%s", diff)
+	}
+}

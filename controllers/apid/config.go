@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package apid
+
+import (
+	"context"
+	"log/slog"
+	"strconv"
+
+	"github.com/seed-59268b81/talos/cosi/controller"
+	"github.com/seed-59268b81/talos/cosi/resource"
+	"github.com/seed-59268b81/talos/cosi/typed"
+	"github.com/seed-59268b81/talos/resources/runtime"
+	"github.com/seed-59268b81/talos/resources/secrets"
+)
+
+// port of the API.
+const port = 50000
+
+// ConfigController decides how apid listens. Without a configuration the API is open, but only when maintenance was
+// asked for: while a configuration is still being looked for, it is shut.
+func ConfigController() controller.Controller {
+	return &controller.Reconciler{
+		ControllerName: "runtime.APIServiceConfigController",
+		Reads: []controller.Input{
+			controller.In[secrets.APICertsSpec](controller.Weak, "", secrets.APIID),
+			controller.In[runtime.MaintenanceServiceRequestSpec](controller.Weak, "", runtime.MaintenanceServiceRequestID),
+		},
+		Writes:  []controller.Output{controller.Out[runtime.APIServiceConfigSpec](controller.Exclusive)},
+		Cleanup: []resource.Kind{resource.KindOf[runtime.APIServiceConfigSpec]("")},
+		Reconcile: func(ctx context.Context, rt controller.Runtime, _ *slog.Logger) error {
+			certs, err := typed.Find[secrets.APICertsSpec](ctx, rt, "", secrets.APIID)
+			if err != nil || certs == nil {
+				return err
+			}
+
+			maintenance, err := typed.Find[runtime.MaintenanceServiceRequestSpec](ctx, rt, "", runtime.MaintenanceServiceRequestID)
+			if err != nil {
+				return err
+			}
+
+			open := certs.TypedSpec().SkipVerifyingClientCert
+			if open && maintenance == nil {
+				return nil
+			}
+
+			return typed.Set(ctx, rt, "", runtime.APIServiceConfigID, runtime.APIServiceConfigSpec{
+				ListenAddress:           ":" + strconv.Itoa(port),
+				NodeRoutingDisabled:     open,
+				ReadonlyRoleMode:        open,
+				SkipVerifyingClientCert: open,
+			})
+		},
+	}
+}

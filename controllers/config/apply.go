@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package config
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"time"
+
+	"github.com/seed-59268b81/talos/config"
+	"github.com/seed-59268b81/talos/config/plan"
+	"github.com/seed-59268b81/talos/config/validate"
+	"github.com/seed-59268b81/talos/cosi/controller"
+	"github.com/seed-59268b81/talos/cosi/resource"
+	"github.com/seed-59268b81/talos/cosi/state"
+	"github.com/seed-59268b81/talos/cosi/typed"
+	configres "github.com/seed-59268b81/talos/resources/config"
+	"github.com/seed-59268b81/talos/resources/runtime"
+)
+
+// Mode is when a new configuration takes effect.
+type Mode int
+
+// The modes. None restarts the machine.
+const (
+	// Now stores it and puts it in effect.
+	Now Mode = iota
+	// Staged stores it for the next boot.
+	Staged
+	// Try puts it in effect, and goes back to the stored one when the time is over. It is not stored, so a reboot or
+	// a power cut goes back too.
+	Try
+)
+
+// DefaultTrial is how long a trial lasts when the caller does not say.
+const DefaultTrial = time.Minute
+
+// Change is a wish for another configuration.
+type Change struct {
+	Text   []byte
+	Mode   Mode
+	DryRun bool
+	// Trial is how long a Try lasts.
+	Trial time.Duration
+	// Anonymous is a caller without a role to change a configured machine: only a first configuration is taken.
+	Anonymous bool
+}
+
+// Applied is what has become of it.
+type Applied struct {
+	Warnings []string
+	Details  string
+}
+
+// The classes of a refusal.
+var (
+	ErrInvalid  = errors.New("invalid configuration")
+	ErrDenied   = errors.New("not allowed")
+	ErrNotReady = errors.New("not ready")
+)
+
+type request struct {
+	Change
+
+	answer chan answer
+}
+
+type answer struct {
+	Applied
+
+	err error
+}
+
+// Apply checks a configuration and puts it in effect. It returns when that is done and, unless it is a trial, stored.
+// A refusal is one of ErrInvalid, ErrDenied and ErrNotReady, and leaves everything as it was.
+func (c *Controller) Apply(ctx context.Context, change Change) (Applied, error) {
+	req := request{Change: change, answer: make(chan answer, 1)}
+
+	select {
+	case c.requests <- req:
+	case <-ctx.Done():
+		return Applied{}, fmt.Errorf("%w: %w", ErrNotReady, ctx.Err())
+	}
+
+	select {
+	case a := <-req.answer:
+		return a.Applied, a.err
+	case <-ctx.Done():
+		return Applied{}, fmt.Errorf("%w: %w", ErrNotReady, ctx.Err())
+	}
+}
+
+// usable decodes a text and tells whether a machine can boot with it.
+func usable(text []byte) (*config.Config, error) {
+	if len(strings.TrimSpace(string(text))) == 0 {
+		return nil, errors.New("it is empty")
+	}
+
+	cfg, err := config.Decode(text)
+	if err != nil {
+		return nil, err
+	}
+
+	if !cfg.CompleteForBoot() {
+		return nil, errors.New("it has no v1alpha1 document (the one with machine and cluster): a machine cannot boot with the others alone")
+	}
+
+	return cfg, nil
+}
+
+func (c *Controller) apply(ctx context.Context, rt controller.Runtime, req request, log *slog.Logger) answer {
+	active, err := typed.Find[configres.MachineConfigSpec](ctx, rt, "", configres.ActiveID)
+	if err != nil {
+		return answer{err: err}
+	}
+
+	var current *config.Config
+	if active != nil {
+		current = active.TypedSpec().Config()
+	}
+
+	cfg, warnings, err := check(current, req.Change)
+	if err != nil {
+		return answer{err: err}
+	}
+
+	a := answer{Applied: Applied{Warnings: warnings}}
+
+	if req.DryRun {
+		a.Details = "Dry run summary:\n" + describe(plan.Compare(current, cfg))
+
+		return a
+	}
+
+	if c.store == nil {
+		return answer{err: fmt.Errorf("%w: the STATE partition is not mounted yet (talosctl get volumestatus tells why)", ErrNotReady)}
+	}
+
+	a.Details, err = c.effect(ctx, rt, cfg, req.Change)
+	if err != nil {
+		return answer{err: err}
+	}
+
+	log.Info("a configuration was applied", "details", a.Details)
+
+	return a
+}
+
+// check is all that can be said of a change without touching anything.
+func check(current *config.Config, change Change) (*config.Config, []string, error) {
+	if change.Anonymous && current != nil {
+		return nil, nil, fmt.Errorf("%w: the machine has a configuration; use a client certificate of its administrator (without --insecure)", ErrDenied)
+	}
+
+	cfg, err := usable(change.Text)
+	if err != nil {
+		return nil, nil, fmt.Errorf("%w: %w", ErrInvalid, err)
+	}
+
+	warnings, err := validate.Validate(cfg, validate.Metal)
+	if err != nil {
+		return nil, nil, fmt.Errorf("%w: %w", ErrInvalid, err)
+	}
+
+	if current != nil {
+		if err := validate.Change(current, cfg); err != nil {
+			return nil, nil, fmt.Errorf("%w: %w", ErrInvalid, err)
+		}
+	}
+
+	return cfg, warnings, nil
+}
+
+func (c *Controller) effect(ctx context.Context, rt controller.Runtime, cfg *config.Config, change Change) (string, error) {
+	if c.trial != nil {
+		c.trial.Stop()
+		c.trial = nil
+	}
+
+	if change.Mode == Try {
+		wait := change.Trial
+		if wait <= 0 {
+			wait = DefaultTrial
+		}
+
+		if err := c.activate(ctx, rt, cfg); err != nil {
+			return "", err
+		}
+
+		c.trial = time.NewTimer(wait)
+
+		return fmt.Sprintf("Applied configuration on trial: the machine goes back to the stored one in %s, unless another is applied", wait), nil
+	}
+
+	if err := c.store.save(cfg.Bytes()); err != nil {
+		return "", err
+	}
+
+	if err := typed.Set(ctx, rt, "", configres.PersistentID, configres.NewMachineConfigSpec(cfg)); err != nil {
+		return "", err
+	}
+
+	if change.Mode == Staged {
+		return "Staged configuration to be applied after the next reboot", nil
+	}
+
+	return "Applied configuration without a reboot", c.activate(ctx, rt, cfg)
+}
+
+// revert ends a trial: the stored configuration is in effect again, or none.
+func (c *Controller) revert(ctx context.Context, rt controller.Runtime, log *slog.Logger) error {
+	c.trial = nil
+
+	stored, err := typed.Find[configres.MachineConfigSpec](ctx, rt, "", configres.PersistentID)
+	if err != nil {
+		return err
+	}
+
+	if stored == nil {
+		log.Warn("the trial is over and nothing was stored before: going back to maintenance")
+
+		if err := typed.Set(ctx, rt, "", runtime.MaintenanceServiceRequestID, runtime.MaintenanceServiceRequestSpec{}); err != nil {
+			return err
+		}
+
+		return destroy(ctx, rt, resource.PointerOf[configres.MachineConfigSpec]("", configres.ActiveID))
+	}
+
+	log.Warn("the trial is over: going back to the stored configuration")
+
+	return c.activate(ctx, rt, stored.TypedSpec().Config())
+}
+
+func describe(p plan.Plan) string {
+	if p.Empty() {
+		return "No changes.\n"
+	}
+
+	return p.Diff
+}
+
+// destroy removes a resource of our own, if it exists.
+func destroy(ctx context.Context, rt controller.Runtime, ptr resource.Pointer) error {
+	ready, err := rt.Teardown(ctx, ptr)
+	if state.IsNotFound(err) {
+		return nil
+	}
+
+	if err != nil || !ready {
+		return err
+	}
+
+	return rt.Destroy(ctx, ptr)
+}

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package config
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"time"
+
+	"github.com/seed-59268b81/talos/config"
+	"github.com/seed-59268b81/talos/cosi/controller"
+	"github.com/seed-59268b81/talos/cosi/resource"
+	"github.com/seed-59268b81/talos/cosi/typed"
+	"github.com/seed-59268b81/talos/resources/block"
+	configres "github.com/seed-59268b81/talos/resources/config"
+	"github.com/seed-59268b81/talos/resources/runtime"
+	"github.com/seed-59268b81/talos/sys/cmdline"
+)
+
+const (
+	controllerName = "config.ConfigController"
+	requester      = "config"
+)
+
+// Controller finds the configuration, and puts new ones in effect.
+type Controller struct {
+	requests chan request
+	sources  []source
+	fs       filesystem
+	// failed is told when a configuration was found that cannot be used.
+	failed func(error)
+
+	// The rest is the loop's own.
+	store  *store
+	looked bool
+	trial  *time.Timer
+}
+
+// New returns the controller; root is the root filesystem, args the kernel's. A configuration that cannot be used is
+// reported to failed.
+func New(root fs.FS, args cmdline.Cmdline, failed func(error)) *Controller {
+	return &Controller{requests: make(chan request), sources: fixedSources(root, args), fs: disk{}, failed: failed}
+}
+
+// Name implements controller.Controller.
+func (*Controller) Name() string { return controllerName }
+
+// Inputs implements controller.Controller.
+func (*Controller) Inputs() []controller.Input {
+	return []controller.Input{controller.In[block.VolumeMountStatusSpec](controller.Strong, "")}
+}
+
+// Outputs implements controller.Controller.
+func (*Controller) Outputs() []controller.Output {
+	return []controller.Output{
+		controller.Out[configres.MachineConfigSpec](controller.Exclusive),
+		controller.Out[runtime.MaintenanceServiceRequestSpec](controller.Exclusive),
+		controller.Out[block.VolumeMountRequestSpec](controller.Shared),
+	}
+}
+
+// Run implements controller.Controller.
+func (c *Controller) Run(ctx context.Context, rt controller.Runtime, log *slog.Logger) error {
+	for {
+		var trialOver <-chan time.Time
+		if c.trial != nil {
+			trialOver = c.trial.C
+		}
+
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-rt.Events():
+			if err := c.mount(ctx, rt); err != nil {
+				return err
+			}
+
+			if err := c.look(ctx, rt, log); err != nil {
+				return err
+			}
+		case req := <-c.requests:
+			req.answer <- c.apply(ctx, rt, req, log)
+		case <-trialOver:
+			if err := c.revert(ctx, rt, log); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// mount asks for STATE, and lets go of it when the machine goes down.
+func (c *Controller) mount(ctx context.Context, rt controller.Runtime) error {
+	id := requester + "-" + block.VolumeState
+
+	err := typed.Set(ctx, rt, "", id, block.VolumeMountRequestSpec{VolumeID: block.VolumeState, Requester: requester})
+	if err != nil {
+		return err
+	}
+
+	st, err := typed.Find[block.VolumeMountStatusSpec](ctx, rt, "", id)
+	if err != nil || st == nil {
+		return err
+	}
+
+	ptr := st.Metadata().Pointer()
+
+	if st.Metadata().Phase() == resource.PhaseTearingDown {
+		c.store = nil
+
+		return rt.RemoveFinalizer(ctx, ptr, controllerName)
+	}
+
+	c.store = &store{fs: c.fs, dir: st.TypedSpec().Target}
+
+	return rt.AddFinalizer(ctx, ptr, controllerName)
+}
+
+// look finds the first configuration, once the disk can be read.
+func (c *Controller) look(ctx context.Context, rt controller.Runtime, log *slog.Logger) error {
+	if c.looked || c.store == nil {
+		return nil
+	}
+
+	cfg, err := c.fromDisk(log)
+	if err != nil {
+		return err
+	}
+
+	for _, s := range c.sources {
+		if cfg != nil {
+			break
+		}
+
+		cfg = c.fromSource(s, log)
+		if cfg == nil {
+			continue
+		}
+
+		// From now on the machine's own disk has it.
+		if err := c.store.save(cfg.Bytes()); err != nil {
+			return err
+		}
+	}
+
+	c.looked = true
+
+	if cfg == nil {
+		log.Info("there is no configuration: waiting for one over the API (talosctl apply-config --insecure)")
+
+		return typed.Set(ctx, rt, "", runtime.MaintenanceServiceRequestID, runtime.MaintenanceServiceRequestSpec{})
+	}
+
+	if err := typed.Set(ctx, rt, "", configres.PersistentID, configres.NewMachineConfigSpec(cfg)); err != nil {
+		return err
+	}
+
+	return c.activate(ctx, rt, cfg)
+}
+
+func (c *Controller) fromDisk(log *slog.Logger) (*config.Config, error) {
+	text, err := c.store.load()
+	if err != nil || text == nil {
+		return nil, err
+	}
+
+	cfg, err := usable(text)
+	if err == nil {
+		log.Info("the configuration was found", "in", "STATE")
+
+		return cfg, nil
+	}
+
+	kept, asideErr := c.store.setAside()
+	if asideErr != nil {
+		return nil, asideErr
+	}
+
+	err = fmt.Errorf("the stored configuration cannot be used, it is kept as %s: %w", kept, err)
+	log.Error("no configuration", "error", err)
+	c.failed(err)
+
+	return nil, nil
+}
+
+func (c *Controller) fromSource(s source, log *slog.Logger) *config.Config {
+	text, err := s.read()
+	if err == nil && text == nil {
+		return nil
+	}
+
+	var cfg *config.Config
+	if err == nil {
+		cfg, err = usable(text)
+	}
+
+	if err != nil {
+		err = fmt.Errorf("the configuration of %s cannot be used: %w", s.name, err)
+		log.Error("no configuration", "error", err)
+		c.failed(err)
+
+		return nil
+	}
+
+	log.Info("the configuration was found", "in", s.name)
+
+	return cfg
+}
+
+// activate puts a configuration in effect.
+func (c *Controller) activate(ctx context.Context, rt controller.Runtime, cfg *config.Config) error {
+	if err := typed.Set(ctx, rt, "", configres.ActiveID, configres.NewMachineConfigSpec(cfg)); err != nil {
+		return err
+	}
+
+	return destroy(ctx, rt, resource.PointerOf[runtime.MaintenanceServiceRequestSpec]("", runtime.MaintenanceServiceRequestID))
+}

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package config
+
+import (
+	"errors"
+	"io/fs"
+	"path/filepath"
+	"testing"
+)
+
+var errPowerCut = errors.New("power cut")
+
+// cutDisk is a disk of which, at a power cut, only what was synced is left: a file's content, and the names of a
+// folder. It is cut after a number of operations; until then the running system sees everything.
+type cutDisk struct {
+	left    int
+	content map[string]string // what the running system sees
+	durable map[string]string // what a reboot finds: names as synced, with their content as synced
+	synced  map[string]bool   // content that is on the disk
+}
+
+func newCutDisk(files map[string]string, operations int) *cutDisk {
+	d := &cutDisk{left: operations, content: map[string]string{}, durable: map[string]string{}, synced: map[string]bool{}}
+	for name, text := range files {
+		d.content[name], d.durable[name], d.synced[name] = text, text, true
+	}
+
+	return d
+}
+
+func (d *cutDisk) step() error {
+	if d.left == 0 {
+		return errPowerCut
+	}
+
+	d.left--
+
+	return nil
+}
+
+func (d *cutDisk) ReadFile(path string) ([]byte, error) {
+	text, ok := d.content[filepath.Base(path)]
+	if !ok {
+		return nil, fs.ErrNotExist
+	}
+
+	return []byte(text), nil
+}
+
+func (d *cutDisk) WriteSynced(path string, content []byte) error {
+	name := filepath.Base(path)
+	d.content[name] = string(content[:len(content)/2])
+	d.durable[name] = d.content[name] // a torn file may well be there after a cut
+
+	if err := d.step(); err != nil {
+		return err
+	}
+
+	d.content[name] = string(content)
+	d.durable[name] = d.content[name]
+
+	return nil
+}
+
+func (d *cutDisk) Rename(from, to string) error {
+	if err := d.step(); err != nil {
+		return err
+	}
+
+	d.content[filepath.Base(to)] = d.content[filepath.Base(from)]
+	delete(d.content, filepath.Base(from))
+
+	return nil
+}
+
+func (d *cutDisk) SyncDir(string) error {
+	if err := d.step(); err != nil {
+		return err
+	}
+
+	d.durable = map[string]string{}
+	for name, text := range d.content {
+		d.durable[name] = text
+	}
+
+	return nil
+}
+
+// A power cut after any operation leaves the old text or the new one, and an acknowledged save leaves the new one.
+func TestSaveSurvivesPowerCuts(t *testing.T) {
+	const before, after = "machine: {old}", "machine: {new, and longer}"
+
+	for cut := range 4 {
+		d := newCutDisk(map[string]string{fileName: before}, cut)
+		err := store{fs: d}.save([]byte(after))
+		rebooted := newCutDisk(d.durable, 10)
+
+		got, loadErr := store{fs: rebooted}.load()
+		if loadErr != nil {
+			t.Fatal(loadErr)
+		}
+
+		switch {
+		case err == nil && string(got) != after:
+			t.Errorf("cut after %d: saved, but the next boot finds %q", cut, got)
+		case string(got) != before && string(got) != after:
+			t.Errorf("cut after %d: the next boot finds %q, neither old nor new", cut, got)
+		case cut == 3 && err != nil:
+			t.Errorf("no cut: %v", err)
+		}
+	}
+}
+
+func TestLoadAndSetAside(t *testing.T) {
+	d := newCutDisk(nil, 10)
+	s := store{fs: d, dir: "/state"}
+
+	if text, err := s.load(); text != nil || err != nil {
+		t.Errorf("nothing stored: got %q, %v", text, err)
+	}
+
+	d.content[fileName] = "broken"
+
+	path, err := s.setAside()
+	if err != nil || path != "/state/config.yaml.bad" || d.durable["config.yaml.bad"] != "broken" {
+		t.Errorf("got %q, %v, %v", path, err, d.durable)
+	}
+}
+
+func TestDisk(t *testing.T) {
+	s := store{fs: disk{}, dir: t.TempDir()}
+
+	for _, text := range []string{"first, which is long", "second"} {
+		if err := s.save([]byte(text)); err != nil {
+			t.Fatal(err)
+		}
+
+		if got, err := s.load(); string(got) != text || err != nil {
+			t.Errorf("got %q, %v, want %q", got, err, text)
+		}
+	}
+}

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package k8s
+
+import (
+	"context"
+	"encoding/base64"
+	"fmt"
+	"log/slog"
+
+	"go.yaml.in/yaml/v4"
+
+	"github.com/seed-59268b81/talos/cosi/controller"
+	"github.com/seed-59268b81/talos/cosi/resource"
+	"github.com/seed-59268b81/talos/cosi/typed"
+	"github.com/seed-59268b81/talos/resources/k8s"
+	"github.com/seed-59268b81/talos/resources/secrets"
+)
+
+// etcdEncryptionConfigController writes how the API server encrypts secrets at rest.
+func etcdEncryptionConfigController() controller.Controller {
+	return &controller.Reconciler{
+		ControllerName: "k8s.EtcdEncryptionConfigController",
+		Reads:          []controller.Input{controller.In[secrets.KubernetesRootSpec](controller.Weak, "", secrets.KubernetesRootID)},
+		Writes:         []controller.Output{controller.Out[k8s.EtcdEncryptionConfigSpec](controller.Exclusive)},
+		Cleanup:        []resource.Kind{resource.KindOf[k8s.EtcdEncryptionConfigSpec]("")},
+		Reconcile: func(ctx context.Context, rt controller.Runtime, _ *slog.Logger) error {
+			root, err := typed.Find[secrets.KubernetesRootSpec](ctx, rt, "", secrets.KubernetesRootID)
+			if err != nil || root == nil {
+				return err
+			}
+
+			text, err := etcdEncryption(*root.TypedSpec())
+			if err != nil {
+				return err
+			}
+
+			return typed.Set(ctx, rt, "", k8s.EtcdEncryptionID, k8s.EtcdEncryptionConfigSpec{Configuration: text})
+		},
+	}
+}
+
+// etcdEncryption prefers secretbox; AES-CBC still reads what older clusters wrote; identity reads what was written
+// before there was a key.
+func etcdEncryption(root secrets.KubernetesRootSpec) (string, error) {
+	config := root.EtcdEncryptionConfig
+
+	if len(config) == 0 {
+		var providers []any
+
+		for _, provider := range []struct{ name, key, secret, field string }{
+			// The name of a key is written beside what it encrypts.
+			{"secretbox", "key2", root.SecretboxEncryptionSecret, "cluster.secretboxEncryptionSecret"},
+			{"aescbc", "key1", root.AESCBCEncryptionSecret, "cluster.aescbcEncryptionSecret"},
+		} {
+			if provider.secret == "" {
+				continue
+			}
+
+			if key, err := base64.StdEncoding.DecodeString(provider.secret); err != nil || len(key) != 32 {
+				return "", fmt.Errorf("%s: want 32 bytes in base64", provider.field)
+			}
+
+			providers = append(providers, map[string]any{provider.name: map[string]any{
+				"keys": []any{map[string]any{"name": provider.key, "secret": provider.secret}},
+			}})
+		}
+
+		config = map[string]any{
+			"apiVersion": "apiserver.config.k8s.io/v1",
+			"kind":       "EncryptionConfiguration",
+			"resources": []any{map[string]any{
+				"resources": []any{"secrets"},
+				"providers": append(providers, map[string]any{"identity": map[string]any{}}),
+			}},
+		}
+	}
+
+	text, err := yaml.Marshal(config)
+	if err != nil {
+		return "", fmt.Errorf("etcd encryption configuration: %w", err)
+	}
+
+	return string(text), nil
+}

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package k8s
+
+import (
+	"context"
+	"log/slog"
+
+	"github.com/seed-59268b81/talos/controllers/k8s/pods"
+	"github.com/seed-59268b81/talos/cosi/controller"
+	"github.com/seed-59268b81/talos/cosi/resource"
+	"github.com/seed-59268b81/talos/cosi/typed"
+	"github.com/seed-59268b81/talos/resources/k8s"
+)
+
+// renderConfigsController writes the configuration files of the static pods.
+func renderConfigsController(root string) controller.Controller {
+	return &controller.Reconciler{
+		ControllerName: "k8s.RenderConfigsStaticPodController",
+		Reads: []controller.Input{
+			controller.In[k8s.AdmissionControlConfigSpec](controller.Weak, "", k8s.AdmissionControlID),
+			controller.In[k8s.AuditPolicyConfigSpec](controller.Weak, "", k8s.AuditPolicyID),
+			controller.In[k8s.AuthenticationConfigSpec](controller.Weak, "", k8s.AuthenticationID),
+			controller.In[k8s.AuthorizationConfigSpec](controller.Weak, "", k8s.AuthorizationID),
+			controller.In[k8s.SchedulerConfigSpec](controller.Weak, "", k8s.SchedulerID),
+		},
+		Writes:  []controller.Output{controller.Out[k8s.ConfigStatusSpec](controller.Exclusive)},
+		Cleanup: []resource.Kind{resource.KindOf[k8s.ConfigStatusSpec]("")},
+		Reconcile: func(ctx context.Context, rt controller.Runtime, _ *slog.Logger) error {
+			var configs pods.Configs
+
+			ok, err := all(
+				read(ctx, rt, k8s.AdmissionControlID, &configs.Admission),
+				read(ctx, rt, k8s.AuditPolicyID, &configs.Audit),
+				read(ctx, rt, k8s.AuthenticationID, &configs.Authentication),
+				read(ctx, rt, k8s.AuthorizationID, &configs.Authorization),
+				read(ctx, rt, k8s.SchedulerID, &configs.Scheduler),
+			)
+			if err != nil || !ok {
+				return err
+			}
+
+			folders, err := pods.ConfigFolders(configs)
+			if err != nil {
+				return err
+			}
+
+			if err := writeAll(root, folders); err != nil {
+				return err
+			}
+
+			return typed.Set(ctx, rt, "", k8s.StaticPodsID, k8s.ConfigStatusSpec{Ready: true, Version: pods.Digest(folders)})
+		},
+	}
+}

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package k8s
+
+import (
+	"context"
+	"log/slog"
+
+	"github.com/seed-59268b81/talos/controllers/k8s/pods"
+	"github.com/seed-59268b81/talos/cosi/controller"
+	"github.com/seed-59268b81/talos/cosi/resource"
+	"github.com/seed-59268b81/talos/cosi/state"
+	"github.com/seed-59268b81/talos/cosi/typed"
+	"github.com/seed-59268b81/talos/resources/k8s"
+	"github.com/seed-59268b81/talos/resources/secrets"
+)
+
+// renderSecretsController writes the keys of the static pods.
+func renderSecretsController(root string) controller.Controller {
+	return &controller.Reconciler{
+		ControllerName: "k8s.RenderSecretsStaticPodController",
+		Reads: []controller.Input{
+			controller.In[secrets.KubernetesRootSpec](controller.Weak, "", secrets.KubernetesRootID),
+			controller.In[secrets.EtcdRootSpec](controller.Weak, "", secrets.EtcdRootID),
+			controller.In[secrets.KubernetesCertsSpec](controller.Weak, "", secrets.KubernetesID),
+			controller.In[secrets.KubernetesDynamicCertsSpec](controller.Weak, "", secrets.KubernetesDynamicID),
+			controller.In[secrets.EtcdCertsSpec](controller.Weak, "", secrets.EtcdID),
+			controller.In[k8s.EtcdEncryptionConfigSpec](controller.Weak, "", k8s.EtcdEncryptionID),
+		},
+		Writes:  []controller.Output{controller.Out[k8s.SecretsStatusSpec](controller.Exclusive)},
+		Cleanup: []resource.Kind{resource.KindOf[k8s.SecretsStatusSpec]("")},
+		Reconcile: func(ctx context.Context, rt controller.Runtime, _ *slog.Logger) error {
+			material, err := gatherSecrets(ctx, rt)
+			if err != nil || material == nil {
+				return err
+			}
+
+			folders, err := pods.SecretFolders(*material)
+			if err != nil {
+				return err
+			}
+
+			if err := writeAll(root, folders); err != nil {
+				return err
+			}
+
+			return typed.Set(ctx, rt, "", k8s.StaticPodsID, k8s.SecretsStatusSpec{Ready: true, Version: pods.Digest(folders)})
+		},
+	}
+}
+
+// gatherSecrets returns nil until everything is there.
+func gatherSecrets(ctx context.Context, r state.Reader) (*pods.Secrets, error) {
+	var (
+		out        pods.Secrets
+		encryption k8s.EtcdEncryptionConfigSpec
+	)
+
+	ok, err := all(
+		read(ctx, r, secrets.KubernetesRootID, &out.Root),
+		read(ctx, r, secrets.EtcdRootID, &out.EtcdRoot),
+		read(ctx, r, secrets.KubernetesID, &out.Kubeconfigs),
+		read(ctx, r, secrets.KubernetesDynamicID, &out.Dynamic),
+		read(ctx, r, secrets.EtcdID, &out.Etcd),
+		read(ctx, r, k8s.EtcdEncryptionID, &encryption),
+	)
+	if err != nil || !ok {
+		return nil, err
+	}
+
+	out.EtcdEncryption = encryption.Configuration
+
+	return &out, nil
+}
+
+func writeAll(root string, folders []pods.Folder) error {
+	for _, folder := range folders {
+		if err := pods.Write(root, folder); err != nil {
+			return err
+		}
+	}
+
+	return nil
+}

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package k8s
+
+import (
+	"github.com/seed-59268b81/talos/config/v1alpha1"
+	"github.com/seed-59268b81/talos/controllers/fromconfig"
+	"github.com/seed-59268b81/talos/cosi/controller"
+	"github.com/seed-59268b81/talos/cosi/resource"
+	"github.com/seed-59268b81/talos/resources/k8s"
+)
+
+// settingsControllers copy the settings of the control plane out of the machine configuration.
+func settingsControllers() []controller.Controller {
+	return []controller.Controller{
+		onControlPlane("k8s.ControlPlaneAPIServerController", k8s.APIServerID, controller.Shared, apiServerConfig),
+		onControlPlane("k8s.ControlPlaneControllerManagerController", k8s.ControllerManagerID, controller.Shared, controllerManagerConfig),
+		onControlPlane("k8s.ControlPlaneSchedulerController", k8s.SchedulerID, controller.Shared, schedulerConfig),
+		onControlPlane("k8s.ControlPlaneAdmissionControlController", k8s.AdmissionControlID, controller.Exclusive, admissionControlConfig),
+		onControlPlane("k8s.ControlPlaneAuditPolicyController", k8s.AuditPolicyID, controller.Exclusive, auditPolicyConfig),
+		onControlPlane("k8s.ControlPlaneAuthenticationController", k8s.AuthenticationID, controller.Exclusive, authenticationConfig),
+		onControlPlane("k8s.ControlPlaneAuthorizationController", k8s.AuthorizationID, controller.Exclusive, authorizationConfig),
+		onControlPlane("k8s.ControlPlaneExtraManifestsController", k8s.ExtraManifestsID, controller.Exclusive, extraManifestsConfig),
+		onControlPlane("k8s.ControlPlaneBootstrapManifestsController", k8s.BootstrapManifestsID, controller.Exclusive, bootstrapManifestsConfig),
+		fromconfig.Controller("k8s.NodeIPConfigController", k8s.NodeIPID, controller.Exclusive, nodeIPConfig),
+	}
+}
+
+func onControlPlane[S resource.Spec](name, id string, kind controller.OutputKind, build func(*v1alpha1.Config) (*S, error)) controller.Controller {
+	return fromconfig.Controller(name, id, kind, fromconfig.OnControlPlane(build))
+}

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package k8s
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+
+	"github.com/seed-59268b81/talos/controllers/k8s/pods"
+	"github.com/seed-59268b81/talos/controllers/k8s/render"
+	"github.com/seed-59268b81/talos/cosi/controller"
+	"github.com/seed-59268b81/talos/cosi/resource"
+	"github.com/seed-59268b81/talos/cosi/state"
+	"github.com/seed-59268b81/talos/cosi/typed"
+	"github.com/seed-59268b81/talos/resources/k8s"
+	"github.com/seed-59268b81/talos/resources/v1alpha1"
+)
+
+// staticPodController renders the control plane's pods once etcd serves and their files are on disk. From then on they
+// stay: an API server rides out etcd's restart better than its own.
+func staticPodController(root string) controller.Controller {
+	return &controller.Reconciler{
+		ControllerName: "k8s.ControlPlaneStaticPodController",
+		Reads: []controller.Input{
+			controller.In[k8s.APIServerConfigSpec](controller.Weak, "", k8s.FinalPrefix+k8s.APIServerID),
+			controller.In[k8s.ControllerManagerConfigSpec](controller.Weak, "", k8s.FinalPrefix+k8s.ControllerManagerID),
+			controller.In[k8s.SchedulerConfigSpec](controller.Weak, "", k8s.FinalPrefix+k8s.SchedulerID),
+			controller.In[k8s.SecretsStatusSpec](controller.Weak, "", k8s.StaticPodsID),
+			controller.In[k8s.ConfigStatusSpec](controller.Weak, "", k8s.StaticPodsID),
+			controller.In[v1alpha1.ServiceSpec](controller.Weak, "", "etcd"),
+		},
+		Writes:  []controller.Output{controller.Out[k8s.StaticPodSpec](controller.Shared)},
+		Cleanup: []resource.Kind{resource.KindOf[k8s.StaticPodSpec]("")},
+		Reconcile: func(ctx context.Context, rt controller.Runtime, _ *slog.Logger) error {
+			var (
+				keys  k8s.SecretsStatusSpec
+				files k8s.ConfigStatusSpec
+			)
+
+			if ok, err := all(read(ctx, rt, k8s.StaticPodsID, &keys), read(ctx, rt, k8s.StaticPodsID, &files)); err != nil || !ok {
+				return err
+			}
+
+			if ok, err := etcdServed(ctx, rt); err != nil || !ok {
+				return err
+			}
+
+			if err := makeAuditDir(root); err != nil {
+				return err
+			}
+
+			versions := pods.Versions{Secrets: keys.Version, ConfigFiles: files.Version}
+
+			return errors.Join(
+				setPod(ctx, rt, k8s.APIServerID, versions, func(spec k8s.APIServerConfigSpec, v pods.Versions) render.Object {
+					return pods.APIServerPod(spec, v)
+				}),
+				setPod(ctx, rt, k8s.ControllerManagerID, versions, func(spec k8s.ControllerManagerConfigSpec, v pods.Versions) render.Object {
+					if !spec.Enabled {
+						return nil
+					}
+
+					return pods.ControllerManagerPod(spec, v)
+				}),
+				setPod(ctx, rt, k8s.SchedulerID, versions, func(spec k8s.SchedulerConfigSpec, v pods.Versions) render.Object {
+					if !spec.Enabled {
+						return nil
+					}
+
+					return pods.SchedulerPod(spec, v)
+				}),
+			)
+		},
+	}
+}
+
+// setPod renders one pod from the final settings of its component, if they are there and want one.
+func setPod[S resource.Spec](ctx context.Context, rt controller.Runtime, id string, v pods.Versions, build func(S, pods.Versions) render.Object) error {
+	settings, err := typed.Find[S](ctx, rt, "", k8s.FinalPrefix+id)
+	if err != nil || settings == nil {
+		return err
+	}
+
+	v.Settings = settings.Metadata().VersionString()
+
+	pod := build(*settings.TypedSpec(), v)
+	if pod == nil {
+		return nil
+	}
+
+	return typed.Set(ctx, rt, "", id, k8s.StaticPodSpec{Pod: pod})
+}
+
+// etcdServed tells whether etcd is healthy, or was when the pods were rendered first.
+func etcdServed(ctx context.Context, r state.Reader) (bool, error) {
+	pod, err := typed.Find[k8s.StaticPodSpec](ctx, r, "", k8s.APIServerID)
+	if err != nil || pod != nil {
+		return pod != nil, err
+	}
+
+	var etcd v1alpha1.ServiceSpec
+
+	f := read(ctx, r, "etcd", &etcd)
+
+	return f.ok && etcd.Running && etcd.Healthy, f.err
+}
+
+// makeAuditDir makes the folder of the API server's audit log, which outlives reboots.
+func makeAuditDir(root string) error {
+	dir := filepath.Join(root, pods.AuditDir)
+
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return fmt.Errorf("audit log: %w", err)
+	}
+
+	if os.Geteuid() != 0 {
+		return nil
+	}
+
+	if err := os.Chown(dir, pods.APIServerUID, pods.APIServerUID); err != nil {
+		return fmt.Errorf("audit log: %w", err)
+	}
+
+	return nil
+}

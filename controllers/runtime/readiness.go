@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package runtime
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/seed-59268b81/talos/resources/runtime"
+)
+
+// observed is what the readiness of a machine is judged by; a value.
+type observed struct {
+	maintenance bool
+	power       runtime.PowerAction
+	configured  bool
+	// expected services, by what the machine is.
+	expected []string
+	services map[string]service
+	// time and network, with what is missing.
+	timeSynced bool
+	network    []string
+	// pods are the static pods with whether each is ready.
+	pods map[string]bool
+	// expectsNode is false for a machine that does not register with Kubernetes.
+	expectsNode bool
+	nodename    string
+	nodeReady   bool
+}
+
+type service struct{ running, healthy, unknown bool }
+
+// judge returns the stage and readiness. Once a machine runs it stays in that stage, whatever becomes unready.
+func judge(o observed, last runtime.MachineStage) runtime.MachineStatusSpec {
+	switch {
+	case o.power == runtime.PowerReboot:
+		return runtime.MachineStatusSpec{Stage: runtime.StageRebooting}
+	case o.power == runtime.PowerShutdown:
+		return runtime.MachineStatusSpec{Stage: runtime.StageShuttingDown}
+	case o.maintenance:
+		return runtime.MachineStatusSpec{Stage: runtime.StageMaintenance, Status: runtime.MachineStatusStatus{Ready: true}}
+	case !o.configured:
+		return runtime.MachineStatusSpec{Stage: runtime.StageBooting}
+	}
+
+	unmet := o.unmet()
+	stage := runtime.StageBooting
+
+	if last == runtime.StageRunning || o.booted() {
+		stage = runtime.StageRunning
+	}
+
+	return runtime.MachineStatusSpec{Stage: stage, Status: runtime.MachineStatusStatus{
+		Ready: stage == runtime.StageRunning && len(unmet) == 0, UnmetConditions: unmet,
+	}}
+}
+
+// booted means that every service that belongs to the machine has come up.
+func (o observed) booted() bool {
+	return !slices.ContainsFunc(o.expected, func(id string) bool {
+		s := o.services[id]
+
+		return !s.running || !s.healthy && !s.unknown
+	})
+}
+
+func (o observed) unmet() []runtime.UnmetCondition {
+	var unmet []runtime.UnmetCondition
+
+	add := func(name, reason string, args ...any) {
+		unmet = append(unmet, runtime.UnmetCondition{Name: name, Reason: fmt.Sprintf(reason, args...)})
+	}
+
+	if !o.timeSynced {
+		add("time", "time is not synced")
+	}
+
+	if len(o.network) > 0 {
+		add("network", "waiting on: %s", strings.Join(o.network, ", "))
+	}
+
+	var waiting []string
+
+	for _, id := range o.expected {
+		switch s, ok := o.services[id]; {
+		case !ok || !s.running:
+			waiting = append(waiting, id+" not running")
+		case !s.healthy && !s.unknown:
+			waiting = append(waiting, id+" not healthy")
+		}
+	}
+
+	if len(waiting) > 0 {
+		add("services", "%s", strings.Join(waiting, ", "))
+	}
+
+	var pods []string
+
+	for name, ready := range o.pods {
+		if !ready {
+			pods = append(pods, name+" not ready")
+		}
+	}
+
+	if len(pods) > 0 {
+		slices.Sort(pods)
+		add("staticPods", "%s", strings.Join(pods, ", "))
+	}
+
+	if o.expectsNode && !o.nodeReady {
+		add("nodeReady", "node %q is not ready", o.nodename)
+	}
+
+	return unmet
+}

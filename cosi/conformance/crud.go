@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package conformance
+
+import (
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/seed-59268b81/talos/cosi/resource"
+	"github.com/seed-59268b81/talos/cosi/state"
+)
+
+var crudTests = []test{
+	{"what is missing", func(b *bench) {
+		_, err := b.Get(b.ctx, ptr("none"))
+		b.wantClass("get", err, state.NotFound)
+
+		b.wantClass("update", b.Update(b.ctx, NewItem(ns, "none", "")), state.NotFound)
+		b.wantClass("destroy", b.Destroy(b.ctx, ptr("none")), state.NotFound)
+
+		_, err = b.Teardown(b.ctx, ptr("none"))
+		b.wantClass("teardown", err, state.NotFound)
+
+		b.wantClass("teardown and destroy", b.TeardownAndDestroy(b.ctx, ptr("none")), state.NotFound)
+		b.wantClass("add finalizer", b.AddFinalizer(b.ctx, ptr("none"), "f"), state.NotFound)
+		b.wantClass("remove finalizer", b.RemoveFinalizer(b.ctx, ptr("none"), "f"), state.NotFound)
+
+		_, err = b.UpdateWithConflicts(b.ctx, ptr("none"), func(resource.Resource) error { return nil })
+		b.wantClass("update with conflicts", err, state.NotFound)
+
+		if got := b.list(); got != "" {
+			b.Errorf("list: got %q, want nothing", got)
+		}
+	}},
+
+	{"create", func(b *bench) {
+		before := time.Now().Add(-time.Second)
+		mine := b.create("a")
+		stored := b.get("a")
+
+		for what, md := range map[string]*resource.Metadata{"the caller's": mine.Metadata(), "the stored": stored.Metadata()} {
+			if md.Version() != 1 || md.Phase() != resource.PhaseRunning || md.Owner() != "" {
+				b.Errorf("%s: got %s %s %q, want version 1, running, no owner", what, md, md.Phase(), md.Owner())
+			}
+		}
+
+		if c := stored.Metadata().Created(); c.Before(before) || c.After(time.Now().Add(time.Second)) {
+			b.Errorf("created: got %s, want now", c)
+		}
+
+		if got, want := stored.TypedSpec().Value, "of a"; got != want {
+			b.Errorf("spec: got %q, want %q", got, want)
+		}
+
+		b.wantClass("again", b.Create(b.ctx, NewItem(ns, "a", "other")), state.AlreadyExists)
+		b.ok(b.Create(b.ctx, NewItem(ns+"-other", "a", "other")))
+
+		if got, want := b.get("a").TypedSpec().Value, "of a"; got != want {
+			b.Errorf("spec after a refused create: got %q, want %q", got, want)
+		}
+	}},
+
+	{"the state keeps a copy", func(b *bench) {
+		r := NewItem(ns, "a", "1")
+		r.TypedSpec().Parts = []string{"x", "y"}
+		r.Metadata().SetLabel("k", "1")
+		b.ok(b.Create(b.ctx, r))
+
+		r.TypedSpec().Parts[0] = "changed"
+		r.Metadata().SetLabel("k", "2")
+
+		got := b.get("a")
+		if diff := cmp.Diff([]string{"x", "y"}, got.TypedSpec().Parts); diff != "" {
+			b.Errorf("parts (-want +got):\n%s", diff)
+		}
+
+		if v, _ := got.Metadata().Labels().Get("k"); v != "1" {
+			b.Errorf("label: got %q, want 1", v)
+		}
+
+		// A copy of what was read is free to change, and does not change what was read.
+		c := b.item(got.DeepCopy())
+		c.TypedSpec().Parts[0] = "changed"
+		c.Metadata().AddFinalizer("f")
+
+		if again := b.get("a"); again.TypedSpec().Parts[0] != "x" || len(again.Metadata().Finalizers()) != 0 {
+			b.Errorf("got %v %v, want it as it was", again.TypedSpec(), again.Metadata().Finalizers())
+		}
+	}},
+
+	{"everything of a resource is kept", func(b *bench) {
+		r := NewItem(ns, "id/with:odd chars\t☃", "v")
+		md := r.Metadata()
+		md.SetLabel("l1", "a")
+		md.SetLabel("l2", "")
+		md.SetAnnotation("n", "line\nline")
+		md.AddFinalizer("f2")
+		md.AddFinalizer("f1")
+		md.SetPhase(resource.PhaseTearingDown)
+		b.ok(b.Create(b.ctx, r, state.WithOwner("me")))
+
+		got, err := b.Get(b.ctx, md.Pointer())
+		b.ok(err)
+
+		if !resource.Equal(got, r) {
+			b.Errorf("got %v, want %v", got.Metadata(), md)
+		}
+
+		if diff := cmp.Diff([]string{"f2", "f1"}, got.Metadata().Finalizers()); diff != "" {
+			b.Errorf("finalizers (-want +got):\n%s", diff)
+		}
+	}},
+
+	{"empty id", func(b *bench) {
+		b.create("")
+
+		if got := b.get("").Metadata().ID(); got != "" {
+			b.Errorf("got %q, want an empty id", got)
+		}
+	}},
+
+	{"update", func(b *bench) {
+		r := b.create("a")
+		created := b.get("a").Metadata().Created()
+
+		r.TypedSpec().Value = "2"
+		b.ok(b.Update(b.ctx, r))
+
+		if got := r.Metadata().Version(); got != 2 {
+			b.Errorf("the caller's version: got %d, want 2", got)
+		}
+
+		got := b.get("a")
+		if got.TypedSpec().Value != "2" || got.Metadata().Version() != 2 {
+			b.Errorf("got %s %v, want version 2 with 2", got.Metadata(), got.TypedSpec())
+		}
+
+		if !got.Metadata().Created().Equal(created) {
+			b.Errorf("created: got %s, want %s", got.Metadata().Created(), created)
+		}
+
+		b.ok(b.Update(b.ctx, r)) // the same contents: a version all the same
+
+		if got := b.get("a").Metadata().Version(); got != 3 {
+			b.Errorf("version: got %d, want 3", got)
+		}
+	}},
+
+	{"update of another version", func(b *bench) {
+		r := b.create("a")
+		stale := b.item(r.DeepCopy())
+		b.ok(b.Update(b.ctx, r))
+		b.wantConflict("stale", b.Update(b.ctx, stale))
+
+		future := b.item(r.DeepCopy())
+		future.Metadata().SetVersion(99)
+		b.wantConflict("future", b.Update(b.ctx, future))
+		b.wantConflict("undefined", b.Update(b.ctx, NewItem(ns, "a", "")))
+
+		if got := b.get("a").Metadata().Version(); got != 2 {
+			b.Errorf("version: got %d, want 2", got)
+		}
+	}},
+
+	{"update in a phase", func(b *bench) {
+		r := b.create("a")
+		r.Metadata().SetPhase(resource.PhaseTearingDown)
+		b.ok(b.Update(b.ctx, r))
+
+		r.TypedSpec().Value = "2"
+		err := b.Update(b.ctx, r)
+		b.wantClass("running by default", err, state.PhaseConflict)
+
+		if !state.IsPhaseConflict(err) || !state.IsConflict(err) {
+			b.Errorf("%v is not a phase conflict and a conflict", err)
+		}
+
+		b.ok(b.Update(b.ctx, r, state.WithExpectedPhase(resource.PhaseTearingDown)))
+		b.ok(b.Update(b.ctx, r, state.WithAnyPhase()))
+		b.wantClass("running", b.Update(b.ctx, r, state.WithExpectedPhase(resource.PhaseRunning)), state.PhaseConflict)
+	}},
+
+	{"destroy and create again", func(b *bench) {
+		b.create("a")
+		b.set("a", "2")
+		b.ok(b.Destroy(b.ctx, ptr("a")))
+
+		_, err := b.Get(b.ctx, ptr("a"))
+		b.wantClass("get", err, state.NotFound)
+		b.wantClass("destroy", b.Destroy(b.ctx, ptr("a")), state.NotFound)
+
+		if r := b.create("a"); r.Metadata().Version() != 1 {
+			b.Errorf("version: got %d, want 1", r.Metadata().Version())
+		}
+	}},
+
+	{"many at once", func(b *bench) {
+		var wg sync.WaitGroup
+
+		for i := range 50 {
+			wg.Go(func() {
+				id := fmt.Sprintf("%02d", i)
+				r := NewItem(ns, id, id)
+
+				if err := b.Create(b.ctx, r); err != nil {
+					b.Error(err)
+				}
+
+				for range 3 {
+					if err := b.Update(b.ctx, r); err != nil {
+						b.Error(err)
+					}
+				}
+
+				if i%2 == 1 {
+					if err := b.Destroy(b.ctx, ptr(id)); err != nil {
+						b.Error(err)
+					}
+				}
+			})
+		}
+
+		wg.Wait()
+
+		want := ""
+		for i := 0; i < 50; i += 2 {
+			want += fmt.Sprintf("%02d ", i)
+		}
+
+		if got := b.list() + " "; got != want {
+			b.Errorf("got %s, want %s", got, want)
+		}
+	}},
+
+	{"destroy at once", func(b *bench) {
+		b.create("/")
+
+		var (
+			wg      sync.WaitGroup
+			results = make([]error, 10)
+			done    int
+		)
+
+		for i := range results {
+			wg.Go(func() { results[i] = b.Destroy(b.ctx, ptr("/")) })
+		}
+
+		wg.Wait()
+
+		for _, err := range results {
+			switch {
+			case err == nil:
+				done++
+			case !state.IsNotFound(err):
+				b.Errorf("got %v, want success or not found", err)
+			}
+		}
+
+		if done != 1 {
+			b.Errorf("successes: got %d, want 1", done)
+		}
+	}},
+}

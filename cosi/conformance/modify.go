@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package conformance
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"sync"
+
+	"github.com/seed-59268b81/talos/cosi/resource"
+	"github.com/seed-59268b81/talos/cosi/state"
+)
+
+func contextOf(b *bench) (context.Context, context.CancelFunc) { return context.WithCancel(b.ctx) }
+
+func (b *bench) modify(id, value string, opts ...state.WriteOption) (resource.Resource, error) {
+	return b.Modify(b.ctx, NewItem(ns, id, ""), func(r resource.Resource) error {
+		b.item(r).TypedSpec().Value = value
+
+		return nil
+	}, opts...)
+}
+
+var modifyTests = []test{
+	{"modify creates, then updates", func(b *bench) {
+		r, err := b.modify("a", "1", state.WithOwner("me"))
+		b.ok(err)
+
+		if md := r.Metadata(); md.Version() != 1 || md.Owner() != "me" {
+			b.Errorf("got %s of %q, want version 1 of me", md, md.Owner())
+		}
+
+		r, err = b.modify("a", "2", state.WithOwner("me"))
+		b.ok(err)
+
+		if md := r.Metadata(); md.Version() != 2 || b.item(r).TypedSpec().Value != "2" {
+			b.Errorf("got %s %v, want version 2 with 2", md, r.Spec())
+		}
+
+		_, err = b.modify("a", "3")
+		b.wantClass("by nobody", err, state.OwnerConflict)
+	}},
+
+	{"modify of nothing", func(b *bench) {
+		_, err := b.modify("a", "1")
+		b.ok(err)
+
+		ch := b.watchKind()
+
+		r, err := b.modify("a", "1")
+		b.ok(err)
+
+		if got := r.Metadata().Version(); got != 1 {
+			b.Errorf("version: got %d, want 1", got)
+		}
+
+		// Its event would come first.
+		b.create("next")
+		ch.want(state.Created, "next", 1)
+	}},
+
+	{"modify in a phase", func(b *bench) {
+		b.create("a")
+		_, err := b.Teardown(b.ctx, ptr("a"))
+		b.ok(err)
+
+		_, err = b.modify("a", "1")
+		b.wantClass("running by default", err, state.PhaseConflict)
+
+		_, err = b.modify("a", "of a") // changes nothing
+		b.wantClass("even of nothing", err, state.PhaseConflict)
+
+		_, err = b.modify("a", "1", state.WithAnyPhase())
+		b.ok(err)
+
+		_, err = b.modify("a", "2", state.WithExpectedPhase(resource.PhaseTearingDown))
+		b.ok(err)
+	}},
+
+	{"modify that fails", func(b *bench) {
+		failure := errors.New("no")
+		fail := func(r resource.Resource) error {
+			b.item(r).TypedSpec().Value = "changed"
+
+			return failure
+		}
+
+		_, err := b.Modify(b.ctx, NewItem(ns, "a", ""), fail)
+		if !errors.Is(err, failure) {
+			b.Errorf("create: got %v, want %v", err, failure)
+		}
+
+		b.create("a")
+
+		_, err = b.Modify(b.ctx, NewItem(ns, "a", ""), fail)
+		if !errors.Is(err, failure) {
+			b.Errorf("update: got %v, want %v", err, failure)
+		}
+
+		if got, want := b.get("a").TypedSpec().Value, "of a"; got != want {
+			b.Errorf("got %q, want %q", got, want)
+		}
+
+		// A not-found of fn's own is passed on, and does not make it a creation.
+		_, err = b.Modify(b.ctx, NewItem(ns, "a", ""), func(resource.Resource) error {
+			_, err := b.Get(b.ctx, ptr("none"))
+
+			return err
+		})
+		b.wantClass("not found within", err, state.NotFound)
+	}},
+
+	{"modify gives a copy", func(b *bench) {
+		r := b.create("a")
+
+		got, err := b.UpdateWithConflicts(b.ctx, r.Metadata().Pointer(), func(r resource.Resource) error {
+			r.Metadata().SetLabel("k", "v")
+			b.item(r).TypedSpec().Parts = []string{"x"}
+
+			return nil
+		})
+		b.ok(err)
+
+		if len(r.TypedSpec().Parts) != 0 || r.Metadata().Labels().Len() != 0 {
+			b.Error("the caller's resource changed")
+		}
+
+		if v, _ := got.Metadata().Labels().Get("k"); v != "v" || len(b.item(got).TypedSpec().Parts) != 1 {
+			b.Errorf("got %v, want the change", got)
+		}
+	}},
+
+	{"modify keeps the address", func(b *bench) {
+		_, err := b.Modify(b.ctx, NewItem(ns, "a", ""), func(r resource.Resource) error {
+			md := resource.NewMetadata(ns, itemDefinition.Type, "b")
+			*r.Metadata() = md
+
+			return nil
+		})
+		if err == nil {
+			b.Error("a resource changed its id")
+		}
+
+		if got := b.list(); got != "" {
+			b.Errorf("got %q, want nothing", got)
+		}
+	}},
+
+	{"modify at once", func(b *bench) {
+		const workers, each = 8, 25
+
+		var wg sync.WaitGroup
+
+		for range workers {
+			wg.Go(func() {
+				for range each {
+					_, err := b.Modify(b.ctx, NewItem(ns, "counter", "0"), func(r resource.Resource) error {
+						n, err := strconv.Atoi(b.item(r).TypedSpec().Value)
+						b.item(r).TypedSpec().Value = strconv.Itoa(n + 1)
+
+						return err
+					})
+					if err != nil {
+						b.Error(err)
+					}
+				}
+			})
+		}
+
+		wg.Wait()
+
+		r := b.get("counter")
+		if got, want := r.TypedSpec().Value, strconv.Itoa(workers*each); got != want {
+			b.Errorf("got %s, want %s", got, want)
+		}
+
+		if got, want := r.Metadata().Version(), uint64(workers*each); got != want {
+			b.Errorf("version: got %d, want %d", got, want)
+		}
+	}},
+}

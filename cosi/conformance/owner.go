@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package conformance
+
+import (
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/seed-59268b81/talos/cosi/resource"
+	"github.com/seed-59268b81/talos/cosi/state"
+)
+
+var ownerTests = []test{
+	{"owner", func(b *bench) {
+		me, other := state.WithOwner("me"), state.WithOwner("other")
+
+		r := b.create("a", me)
+		if got := r.Metadata().Owner(); got != "me" {
+			b.Errorf("the caller's owner: got %q, want me", got)
+		}
+
+		if got := b.get("a").Metadata().Owner(); got != "me" {
+			b.Errorf("the stored owner: got %q, want me", got)
+		}
+
+		for what, opts := range map[string][]state.WriteOption{"nobody": nil, "other": {other}} {
+			b.wantClass("update by "+what, b.Update(b.ctx, r, opts...), state.OwnerConflict)
+			b.wantClass("destroy by "+what, b.Destroy(b.ctx, ptr("a"), opts...), state.OwnerConflict)
+
+			_, err := b.Teardown(b.ctx, ptr("a"), opts...)
+			b.wantClass("teardown by "+what, err, state.OwnerConflict)
+			b.wantClass("teardown and destroy by "+what, b.TeardownAndDestroy(b.ctx, ptr("a"), opts...), state.OwnerConflict)
+
+			_, err = b.UpdateWithConflicts(b.ctx, ptr("a"), func(r resource.Resource) error {
+				b.item(r).TypedSpec().Value = "theirs"
+
+				return nil
+			}, opts...)
+			b.wantClass("modify by "+what, err, state.OwnerConflict)
+		}
+
+		b.ok(b.Update(b.ctx, r, me))
+		b.ok(b.AddFinalizer(b.ctx, ptr("a"), "f")) // whoever owns it
+		b.ok(b.RemoveFinalizer(b.ctx, ptr("a"), "f"))
+
+		_, err := b.Teardown(b.ctx, ptr("a"), me)
+		b.ok(err)
+
+		_, err = b.Teardown(b.ctx, ptr("a"), other)
+		b.wantClass("second teardown by other", err, state.OwnerConflict)
+		b.ok(b.Destroy(b.ctx, ptr("a"), me))
+	}},
+
+	{"the owner of nobody's", func(b *bench) {
+		r := b.create("a")
+		b.wantClass("update", b.Update(b.ctx, r, state.WithOwner("me")), state.OwnerConflict)
+		b.wantClass("destroy", b.Destroy(b.ctx, ptr("a"), state.WithOwner("me")), state.OwnerConflict)
+	}},
+
+	{"an owner is set once", func(b *bench) {
+		r := NewItem(ns, "a", "")
+		r.Metadata().SetOwner("me")
+
+		if err := b.Create(b.ctx, r, state.WithOwner("other")); err == nil {
+			b.Error("create as other of a resource of me succeeded")
+		}
+
+		if err := b.Create(b.ctx, r); err == nil {
+			b.Error("create as nobody of a resource of me succeeded")
+		}
+
+		b.ok(b.Create(b.ctx, r, state.WithOwner("me")))
+	}},
+
+	{"an update does not change the owner", func(b *bench) {
+		r := b.create("a", state.WithOwner("me"))
+		r.Metadata().SetOwner("other")
+		b.ok(b.Update(b.ctx, r, state.WithOwner("me")))
+
+		if got := b.get("a").Metadata().Owner(); got != "me" {
+			b.Errorf("got %q, want me", got)
+		}
+	}},
+}
+
+var finalizerTests = []test{
+	{"finalizers", func(b *bench) {
+		b.create("a")
+		b.ok(b.AddFinalizer(b.ctx, ptr("a"), "x", "y"))
+		b.ok(b.AddFinalizer(b.ctx, ptr("a"), "y", "z"))
+
+		if diff := cmp.Diff([]string{"x", "y", "z"}, b.get("a").Metadata().Finalizers()); diff != "" {
+			b.Errorf("finalizers (-want +got):\n%s", diff)
+		}
+
+		version := b.get("a").Metadata().Version()
+		b.ok(b.AddFinalizer(b.ctx, ptr("a"), "x"))
+		b.ok(b.RemoveFinalizer(b.ctx, ptr("a"), "none"))
+
+		if got := b.get("a").Metadata().Version(); got != version {
+			b.Errorf("version after nothing changed: got %d, want %d", got, version)
+		}
+
+		b.wantConflict("destroy", b.Destroy(b.ctx, ptr("a")))
+		b.ok(b.RemoveFinalizer(b.ctx, ptr("a"), "x", "z"))
+
+		if diff := cmp.Diff([]string{"y"}, b.get("a").Metadata().Finalizers()); diff != "" {
+			b.Errorf("finalizers (-want +got):\n%s", diff)
+		}
+
+		if got, want := b.get("a").TypedSpec().Value, "of a"; got != want {
+			b.Errorf("spec: got %q, want %q", got, want)
+		}
+	}},
+
+	{"finalizers at once", func(b *bench) {
+		r := NewItem(ns, "a", "")
+		for _, f := range []string{"A", "B", "C"} {
+			r.Metadata().AddFinalizer(f)
+		}
+
+		b.ok(b.Create(b.ctx, r))
+
+		errs := make(chan error, 11)
+
+		for _, f := range []string{"A", "B", "C"} {
+			go func() { errs <- b.RemoveFinalizer(b.ctx, ptr("a"), f) }()
+		}
+
+		for _, f := range []string{"D", "E", "F", "G", "H"} {
+			go func() { errs <- b.AddFinalizer(b.ctx, ptr("a"), f) }()
+		}
+
+		for range 8 {
+			b.ok(<-errs)
+		}
+
+		md := b.get("a").Metadata()
+		for _, f := range []string{"D", "E", "F", "G", "H"} {
+			if !md.HasFinalizer(f) {
+				b.Errorf("got %v, want %s in it", md.Finalizers(), f)
+			}
+		}
+
+		if len(md.Finalizers()) != 5 {
+			b.Errorf("got %v, want D to H", md.Finalizers())
+		}
+	}},
+
+	{"teardown", func(b *bench) {
+		b.create("a")
+		b.ok(b.AddFinalizer(b.ctx, ptr("a"), "x"))
+
+		for range 2 {
+			ready, err := b.Teardown(b.ctx, ptr("a"))
+			b.ok(err)
+
+			if ready {
+				b.Error("ready with a finalizer")
+			}
+		}
+
+		if md := b.get("a").Metadata(); md.Phase() != resource.PhaseTearingDown || md.Version() != 3 {
+			b.Errorf("got %s %s, want version 3 tearing down", md, md.Phase())
+		}
+
+		b.ok(b.AddFinalizer(b.ctx, ptr("a"), "y")) // also now
+		b.ok(b.RemoveFinalizer(b.ctx, ptr("a"), "x", "y"))
+
+		ready, err := b.Teardown(b.ctx, ptr("a"))
+		b.ok(err)
+
+		if !ready {
+			b.Error("not ready without finalizers")
+		}
+
+		b.ok(b.Destroy(b.ctx, ptr("a")))
+	}},
+
+	{"teardown and destroy waits", func(b *bench) {
+		b.create("a")
+		b.ok(b.AddFinalizer(b.ctx, ptr("a"), "x"))
+
+		ch := b.watchKind()
+		done := make(chan error, 1)
+
+		go func() { done <- b.TeardownAndDestroy(b.ctx, ptr("a")) }()
+
+		if ev := ch.next(); ev.Resource.Metadata().Phase() != resource.PhaseTearingDown {
+			b.Errorf("got %v, want tearing down", ev)
+		}
+
+		select {
+		case err := <-done:
+			b.Fatalf("done with a finalizer: %v", err)
+		default:
+		}
+
+		b.ok(b.RemoveFinalizer(b.ctx, ptr("a"), "x"))
+		b.ok(<-done)
+
+		_, err := b.Get(b.ctx, ptr("a"))
+		b.wantClass("get", err, state.NotFound)
+	}},
+
+	{"teardown and destroy without finalizers", func(b *bench) {
+		b.create("a", state.WithOwner("me"))
+		b.ok(b.TeardownAndDestroy(b.ctx, ptr("a"), state.WithOwner("me")))
+
+		if got := b.list(); got != "" {
+			b.Errorf("got %q, want nothing", got)
+		}
+	}},
+
+	{"teardown and destroy at once", func(b *bench) {
+		b.create("a")
+		b.ok(b.AddFinalizer(b.ctx, ptr("a"), "x"))
+
+		errs := make(chan error, 10)
+		for range 10 {
+			go func() { errs <- b.TeardownAndDestroy(b.ctx, ptr("a")) }()
+		}
+
+		_, err := b.WatchFor(b.ctx, ptr("a"), state.PhaseIs(resource.PhaseTearingDown))
+		b.ok(err)
+		b.ok(b.RemoveFinalizer(b.ctx, ptr("a"), "x"))
+
+		for range 10 {
+			if err := <-errs; err != nil && !state.IsNotFound(err) {
+				b.Errorf("got %v, want success or not found", err)
+			}
+		}
+	}},
+
+	{"teardown and destroy ends with its context", func(b *bench) {
+		b.create("a")
+		b.ok(b.AddFinalizer(b.ctx, ptr("a"), "x"))
+
+		ctx, cancel := contextOf(b)
+		done := make(chan error, 1)
+
+		go func() { done <- b.TeardownAndDestroy(ctx, ptr("a")) }()
+
+		_, err := b.WatchFor(b.ctx, ptr("a"), state.PhaseIs(resource.PhaseTearingDown))
+		b.ok(err)
+		cancel()
+
+		if err := <-done; err == nil {
+			b.Error("succeeded with a finalizer")
+		}
+	}},
+}

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package configcmd
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+	"go.yaml.in/yaml/v4"
+
+	"github.com/seed-59268b81/talos/pki"
+)
+
+// info is what "config info" tells.
+type info struct {
+	Context   string     `json:"context" yaml:"context"`
+	Nodes     []string   `json:"nodes" yaml:"nodes"`
+	Endpoints []string   `json:"endpoints" yaml:"endpoints"`
+	Roles     []string   `json:"roles" yaml:"roles"`
+	CertTTL   string     `json:"certTTL" yaml:"certTTL"`
+	CertEnd   *time.Time `json:"certNotAfter" yaml:"certNotAfter"`
+}
+
+func infoCommand(f *file) *cobra.Command {
+	var output string
+
+	cmd := &cobra.Command{
+		Use:   "info",
+		Short: "Show the current context",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			i, err := f.info(time.Now())
+			if err != nil {
+				return err
+			}
+
+			return i.print(cmd.OutOrStdout(), output)
+		},
+	}
+
+	cmd.Flags().StringVarP(&output, "output", "o", "text", "output format: text, json or yaml")
+
+	return cmd
+}
+
+func (f *file) info(now time.Time) (info, error) {
+	c, path, err := f.load()
+	if err != nil {
+		return info{}, err
+	}
+
+	context, err := c.Find(f.context)
+	if err != nil {
+		return info{}, fmt.Errorf("%s: %w", path, err)
+	}
+
+	i := info{Context: f.context, Nodes: context.Nodes, Endpoints: context.Dial()}
+
+	if i.Context == "" {
+		i.Context = c.Context
+	}
+
+	if len(context.Crt) == 0 {
+		return i, nil
+	}
+
+	cert, err := pki.ParseCertificate(context.Crt)
+	if err != nil {
+		return info{}, fmt.Errorf("%s: context %q: %w", path, i.Context, err)
+	}
+
+	i.Roles, i.CertEnd, i.CertTTL = cert.Subject.Organization, &cert.NotAfter, until(cert.NotAfter, now)
+
+	return i, nil
+}
+
+func (i info) print(out io.Writer, format string) error {
+	switch format {
+	case "json":
+		encoder := json.NewEncoder(out)
+		encoder.SetIndent("", "  ")
+
+		return encoder.Encode(i)
+	case "yaml":
+		return yaml.NewEncoder(out).Encode(i)
+	case "text":
+	default:
+		return fmt.Errorf("--output %q: want text, json or yaml", format)
+	}
+
+	w := tabwriter.NewWriter(out, 0, 0, 1, ' ', 0)
+
+	for _, line := range []struct{ name, value string }{
+		{"Current context:", i.Context},
+		{"Nodes:", list(i.Nodes)},
+		{"Endpoints:", list(i.Endpoints)},
+	} {
+		fmt.Fprintf(w, "%s\t%s\n", line.name, line.value)
+	}
+
+	if i.CertEnd != nil {
+		fmt.Fprintf(w, "Roles:\t%s\n", list(i.Roles))
+		fmt.Fprintf(w, "Certificate expires:\t%s (%s)\n", i.CertTTL, i.CertEnd.UTC().Format(time.DateOnly))
+	}
+
+	return w.Flush()
+}
+
+func list(values []string) string {
+	if len(values) == 0 {
+		return "not defined"
+	}
+
+	return strings.Join(values, ", ")
+}
+
+// until says how far a time is away, in the largest unit that fits.
+func until(when, now time.Time) string {
+	const day = 24 * time.Hour
+
+	away, side := when.Sub(now), "from now"
+	if away < 0 {
+		away, side = -away, "ago"
+	}
+
+	// A year of a certificate is 365 days, less the moment that passed since.
+	away += time.Hour
+
+	for _, unit := range []struct {
+		size time.Duration
+		name string
+	}{{365 * day, "year"}, {30 * day, "month"}, {day, "day"}, {time.Hour, "hour"}} {
+		switch n := away / unit.size; {
+		case n == 1:
+			return fmt.Sprintf("1 %s %s", unit.name, side)
+		case n > 1:
+			return fmt.Sprintf("%d %ss %s", n, unit.name, side)
+		}
+	}
+
+	return "within the hour"
+}

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package configcmd
+
+import (
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/seed-59268b81/talos/config"
+	"github.com/seed-59268b81/talos/config/validate"
+)
+
+func validateCommand() *cobra.Command {
+	var (
+		path, mode string
+		strict     bool
+	)
+
+	cmd := &cobra.Command{
+		Use:   "validate",
+		Short: "Check a machine configuration",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			m, err := validate.ParseMode(mode)
+			if err != nil {
+				return fmt.Errorf("--mode: %w", err)
+			}
+
+			text, err := read(cmd, path)
+			if err != nil {
+				return err
+			}
+
+			cfg, err := config.Decode(text)
+			if err != nil {
+				return fmt.Errorf("%s: %w", path, err)
+			}
+
+			warnings, err := validate.Validate(cfg, m)
+
+			for _, warning := range warnings {
+				fmt.Fprintf(cmd.ErrOrStderr(), "* %s\n", warning)
+			}
+
+			if err != nil {
+				return fmt.Errorf("%s: %w", path, err)
+			}
+
+			if strict && len(warnings) > 0 {
+				return fmt.Errorf("%s: %d warnings, which --strict takes for errors", path, len(warnings))
+			}
+
+			fmt.Fprintf(cmd.OutOrStdout(), "%s is valid for %s mode\n", path, m)
+
+			return nil
+		},
+	}
+
+	flags := cmd.Flags()
+	flags.StringVarP(&path, "config", "c", "", "file with the machine configuration, or - for the standard input")
+	flags.StringVarP(&mode, "mode", "m", "", "where the machine runs: metal, cloud or container")
+	flags.BoolVar(&strict, "strict", false, "take warnings for errors")
+
+	for _, flag := range []string{"config", "mode"} {
+		if err := cmd.MarkFlagRequired(flag); err != nil {
+			panic(err) // the flag is not defined: a mistake above
+		}
+	}
+
+	return cmd
+}
+
+// read reads a file, or the standard input for "-".
+func read(cmd *cobra.Command, path string) (text []byte, err error) {
+	if path == "-" {
+		text, err = io.ReadAll(io.LimitReader(cmd.InOrStdin(), config.MaxSize+1))
+	} else {
+		text, err = os.ReadFile(path)
+	}
+
+	if err != nil {
+		return nil, fmt.Errorf("reading a machine configuration: %w", err)
+	}
+
+	return text, nil
+}

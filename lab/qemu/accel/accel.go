@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package accel finds out how virtual machines are best run here.
+//
+// That /dev/kvm opens says little: on nested and emulated hosts guests then
+// hang or die. So hardware virtualization is used only after a guest of a few
+// instructions has run with it, to its end, in time.
+package accel
+
+import (
+	"bytes"
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"time"
+)
+
+const (
+	// probeTime is how long the probe's guest may take. It needs a tenth.
+	probeTime = 2 * time.Second
+	// probeExit is QEMU's exit code when the guest writes 0x10 to its
+	// isa-debug-exit device: 0x10<<1 | 1.
+	probeExit = 33
+	// firmwareLen is the shortest firmware that QEMU takes.
+	firmwareLen = 64 << 10
+)
+
+// probe is the guest, see probe.S.
+//
+//go:embed probe.bin
+var probe []byte
+
+// Accel is a way to run virtual machines.
+type Accel struct {
+	// KVM tells that hardware virtualization works.
+	KVM bool
+	// Why tells what that rests on.
+	Why string
+}
+
+// Name is the way's short name.
+func (a Accel) Name() string {
+	if a.KVM {
+		return "kvm"
+	}
+
+	return "tcg"
+}
+
+// Args are QEMU's arguments for it.
+func (a Accel) Args() []string {
+	if a.KVM {
+		return []string{"-accel", "kvm", "-cpu", "host"}
+	}
+
+	return []string{"-accel", "tcg,thread=multi", "-cpu", "max"}
+}
+
+var virtualizationFlag = regexp.MustCompile(`(?m)^flags\s*:.*\b(vmx|svm)\b`)
+
+// Choose returns the best way to run virtual machines with the given QEMU. The
+// probe's answer is kept until this computer is booted again.
+func Choose(ctx context.Context, qemu string) Accel {
+	cpuinfo, err := os.ReadFile("/proc/cpuinfo")
+	if err != nil {
+		return Accel{Why: fmt.Sprintf("no hardware virtualization: %v", err)}
+	}
+
+	if !virtualizationFlag.Match(cpuinfo) {
+		return Accel{Why: "no hardware virtualization: the CPU offers neither vmx nor svm"}
+	}
+
+	if kvm, err := os.OpenFile("/dev/kvm", os.O_RDWR, 0); err != nil {
+		return Accel{Why: fmt.Sprintf("no hardware virtualization: %v", err)}
+	} else {
+		_ = kvm.Close()
+	}
+
+	path := cachePath(qemu)
+	if why, err := os.ReadFile(path); err == nil {
+		return fromCache(string(why))
+	}
+
+	a := Probe(ctx, qemu, Accel{KVM: true}.Args())
+	if ctx.Err() == nil {
+		_ = os.WriteFile(path, []byte(toCache(a)), 0o600) // only costs the next one a probe
+	}
+
+	return a
+}
+
+// Probe runs the probe's guest with the given QEMU arguments.
+func Probe(ctx context.Context, qemu string, args []string) Accel {
+	ctx, cancel := context.WithTimeout(ctx, probeTime)
+	defer cancel()
+
+	dir, err := os.MkdirTemp("", "talos-probe-")
+	if err != nil {
+		return Accel{Why: fmt.Sprintf("hardware virtualization not probed: %v", err)}
+	}
+	defer os.RemoveAll(dir)
+
+	firmware := filepath.Join(dir, "probe")
+	if err := os.WriteFile(firmware, append(make([]byte, firmwareLen-len(probe)), probe...), 0o600); err != nil {
+		return Accel{Why: fmt.Sprintf("hardware virtualization not probed: %v", err)}
+	}
+
+	cmd := exec.CommandContext(ctx, qemu, append([]string{
+		"-machine", "q35", "-m", "16", "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot",
+		"-device", "isa-debug-exit,iobase=0xf4,iosize=4", "-bios", firmware,
+	}, args...)...)
+
+	var stderr bytes.Buffer
+
+	cmd.Stderr = &stderr
+	// A guest that QEMU cannot end leaves the pipes open.
+	cmd.WaitDelay = 500 * time.Millisecond
+
+	return judge(ctx.Err, cmd.Run(), stderr.String())
+}
+
+func judge(ctxErr func() error, err error, stderr string) Accel {
+	var exit *exec.ExitError
+
+	switch {
+	case errors.As(err, &exit) && exit.ExitCode() == probeExit:
+		return Accel{KVM: true, Why: "a probe guest ran with hardware virtualization"}
+	case ctxErr() != nil:
+		return Accel{Why: fmt.Sprintf("no hardware virtualization: a probe guest did not end in %v", probeTime)}
+	case err == nil:
+		return Accel{Why: "no hardware virtualization: a probe guest ended without its answer"}
+	}
+
+	line, _, _ := strings.Cut(strings.TrimSpace(stderr), "\n")
+
+	return Accel{Why: strings.TrimSpace(fmt.Sprintf("no hardware virtualization: a probe guest ended with %v: %s", err, line))}
+}
+
+// cachePath names the answer by user, boot and program.
+func cachePath(qemu string) string {
+	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	if err != nil {
+		boot = []byte("unknown")
+	}
+
+	name := strings.Map(func(r rune) rune {
+		if r == '/' {
+			return '-'
+		}
+
+		return r
+	}, fmt.Sprintf("talos-kvm-%d-%s%s", os.Getuid(), strings.TrimSpace(string(boot)), qemu))
+
+	return filepath.Join(os.TempDir(), name)
+}
+
+func toCache(a Accel) string { return a.Name() + "\n" + a.Why }
+
+func fromCache(s string) Accel {
+	name, why, _ := strings.Cut(s, "\n")
+
+	return Accel{KVM: name == "kvm", Why: why}
+}

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package accel
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func qemu(t *testing.T) string {
+	path, err := exec.LookPath("qemu-system-x86_64")
+	if err != nil {
+		t.Skip("qemu-system-x86_64 is not installed")
+	}
+
+	return path
+}
+
+// TestProbeGuestRuns runs the guest under emulation, where it must reach its
+// end: the probe's no would mean nothing without that.
+func TestProbeGuestRuns(t *testing.T) {
+	if got := Probe(t.Context(), qemu(t), Accel{}.Args()); !got.KVM {
+		t.Errorf("the guest did not run under emulation: %s", got.Why)
+	}
+}
+
+func TestProbeSaysNo(t *testing.T) {
+	t.Run("guest hangs", func(t *testing.T) {
+		start := time.Now()
+
+		got := Probe(t.Context(), qemu(t), append(Accel{}.Args(), "-S")) // the CPU never starts
+		if got.KVM || !strings.Contains(got.Why, "did not end in 2s") {
+			t.Errorf("got %+v", got)
+		}
+
+		if took := time.Since(start); took > 3*time.Second {
+			t.Errorf("the answer took %v, want at most 3s", took)
+		}
+	})
+	t.Run("QEMU refuses", func(t *testing.T) {
+		got := Probe(t.Context(), qemu(t), []string{"-accel", "nonsense"})
+		if got.KVM || !strings.Contains(got.Why, "nonsense") {
+			t.Errorf("got %+v, want QEMU's own words", got)
+		}
+	})
+	t.Run("no QEMU", func(t *testing.T) {
+		if got := Probe(t.Context(), "/nonexistent/qemu", nil); got.KVM || got.Why == "" {
+			t.Errorf("got %+v", got)
+		}
+	})
+}
+
+// TestChooseIsQuick checks that a lab finds out in time on whatever this runs
+// on, and the second time at once.
+func TestChooseIsQuick(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+
+	path := qemu(t)
+	start := time.Now()
+	first := Choose(t.Context(), path)
+
+	if took := time.Since(start); took > 3*time.Second {
+		t.Errorf("the first answer took %v, want at most 3s", took)
+	}
+
+	start = time.Now()
+	second := Choose(t.Context(), path)
+
+	if took := time.Since(start); took > 500*time.Millisecond {
+		t.Errorf("the second answer took %v", took)
+	}
+
+	if d := cmp.Diff(first, second); d != "" {
+		t.Errorf("the second answer differs (-first +second):\n%s", d)
+	}
+
+	t.Logf("%s: %s", first.Name(), first.Why)
+}
+
+func TestCacheKeepsTheAnswer(t *testing.T) {
+	for _, want := range []Accel{{KVM: true, Why: "it ran"}, {Why: "it hung\nfor long"}} {
+		if d := cmp.Diff(want, fromCache(toCache(want))); d != "" {
+			t.Errorf("(-want +got):\n%s", d)
+		}
+	}
+}
+
+// TestProbeIsItsSource assembles probe.S anew.
+func TestProbeIsItsSource(t *testing.T) {
+	for _, tool := range []string{"as", "ld"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			t.Skipf("%s is not installed", tool)
+		}
+	}
+
+	dir := t.TempDir()
+
+	for _, cmd := range []*exec.Cmd{
+		exec.CommandContext(t.Context(), "as", "--64", "-o", dir+"/probe.o", "probe.S"),
+		exec.CommandContext(t.Context(), "ld", "-Ttext=0xfffffe00", "--oformat=binary", "-e", "start", "-o", dir+"/probe.bin", dir+"/probe.o"),
+	} {
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%v: %v\n%s", cmd.Args, err, out)
+		}
+	}
+
+	got, err := os.ReadFile(filepath.Join(dir, "probe.bin"))
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	if !bytes.Equal(got, probe) {
+		t.Error("probe.bin is not what probe.S assembles to: assemble it as its head says")
+	}
+}
+
+func TestJudge(t *testing.T) {
+	alive := func() error { return nil }
+	if got := judge(alive, nil, ""); got.KVM {
+		t.Error("a guest that ended without its answer counts as running")
+	}
+
+	if got := judge(func() error { return context.DeadlineExceeded }, context.DeadlineExceeded, ""); got.KVM {
+		t.Error("a guest that hung counts as running")
+	}
+}

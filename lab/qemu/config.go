@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package qemu
+
+import (
+	"fmt"
+	"net"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/seed-59268b81/talos/lab/qemu/accel"
+)
+
+// Config describes a machine.
+type Config struct {
+	Name string
+	// UUID is what the firmware tells the guest.
+	UUID string
+	// Dir holds the machine's console logs and its copy of the firmware's
+	// variables.
+	Dir string
+	// Binary is QEMU's path.
+	Binary    string
+	Accel     accel.Accel
+	CPUs      int
+	MemoryMiB int
+	MAC       net.HardwareAddr
+	// Firmware is UEFI; without it the machine has a BIOS.
+	Firmware *Firmware
+	// Disks, the first being the one to boot from.
+	Disks []Disk
+	// Kernel, if set, is started directly, with Initrd and Cmdline.
+	Kernel, Initrd, Cmdline string
+}
+
+// Firmware is a UEFI build for QEMU.
+type Firmware struct {
+	// Code is mapped read-only.
+	Code string `yaml:"code"`
+	// Vars is copied for each machine.
+	Vars string `yaml:"vars"`
+}
+
+// Disk is a virtio disk.
+type Disk struct {
+	Path string
+	// Format is "qcow2" or "raw".
+	Format string
+}
+
+// ConsolePath is the log of the latest boot; those before it lie beside it, see
+// Console.
+func (c *Config) ConsolePath() string { return filepath.Join(c.Dir, "console.log") }
+
+func (c *Config) varsPath() string { return filepath.Join(c.Dir, "efivars.fd") }
+
+// The descriptors that QEMU inherits.
+const (
+	fdConsole = 3 + iota
+	fdMonitor
+	fdNet
+)
+
+// args are QEMU's arguments.
+func (c *Config) args() []string {
+	args := []string{
+		"-name", "guest=" + c.Name + ",debug-threads=on",
+		"-uuid", c.UUID,
+		"-machine", "q35,smm=off",
+		"-smp", strconv.Itoa(c.CPUs),
+		"-m", strconv.Itoa(c.MemoryMiB),
+		"-nodefaults", "-no-user-config", "-display", "none",
+		"-msg", "timestamp=on",
+		"-rtc", "base=utc",
+		// Only the disk below is booted from: no tries of the network first.
+		"-boot", "menu=off,strict=on",
+		"-device", "virtio-rng-pci",
+		// A guest that opens the watchdog and then hangs is reset.
+		"-device", "i6300esb", "-action", "watchdog=reset",
+		"-add-fd", fmt.Sprintf("fd=%d,set=1", fdConsole),
+		"-chardev", "file,id=console,path=/dev/fdset/1,append=on",
+		"-serial", "chardev:console",
+		"-chardev", fmt.Sprintf("socket,id=monitor,fd=%d", fdMonitor),
+		"-mon", "chardev=monitor,mode=control",
+		"-netdev", fmt.Sprintf("stream,id=net0,server=off,addr.type=fd,addr.str=%d", fdNet),
+		"-device", "virtio-net-pci,netdev=net0,romfile=,mac=" + c.MAC.String(),
+	}
+	args = append(args, c.Accel.Args()...)
+
+	if c.Firmware != nil {
+		args = append(args,
+			"-drive", "if=pflash,unit=0,format=raw,readonly=on,file="+comma(c.Firmware.Code),
+			"-drive", "if=pflash,unit=1,format=raw,file="+comma(c.varsPath()))
+	}
+
+	for i, d := range c.Disks {
+		id := "disk" + strconv.Itoa(i)
+		args = append(args,
+			// The host's page cache outlives a killed QEMU, and a flush of the
+			// guest reaches it: a power cut loses what the guest had not flushed
+			// from its own memory and no more. Waiting for this computer's disk
+			// would only add its slowness.
+			"-drive", fmt.Sprintf("if=none,id=%s,format=%s,cache=unsafe,discard=unmap,file=%s", id, d.Format, comma(d.Path)),
+			"-device", fmt.Sprintf("virtio-blk-pci,drive=%s,serial=%s,bootindex=%d", id, id, i+1))
+	}
+
+	if c.Kernel != "" {
+		args = append(args, "-kernel", c.Kernel, "-append", c.Cmdline)
+		if c.Initrd != "" {
+			args = append(args, "-initrd", c.Initrd)
+		}
+	}
+
+	return args
+}
+
+// comma writes a path into an option list, where a comma is written twice.
+func comma(path string) string { return strings.ReplaceAll(path, ",", ",,") }

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package qemu
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"sync"
+	"time"
+)
+
+// consoleKeep is how many boots before the latest keep their logs.
+const consoleKeep = 20
+
+// Console writes a machine's serial console to a file, as text: each line with
+// the seconds since power-on or reset before it, and without the escape
+// sequences with which firmware paints a terminal. The file at its path is the
+// latest boot's; the one before it is at path + ".1", and so on.
+type Console struct {
+	path string
+
+	mu    sync.Mutex
+	file  *os.File
+	start time.Time
+	text  cleaner
+}
+
+// NewConsole returns a console that writes nothing before its first boot.
+func NewConsole(path string) *Console { return &Console{path: path} }
+
+// Boot begins the log of another boot.
+func (c *Console) Boot() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+
+	if err := c.close(); err != nil {
+		return err
+	}
+
+	for i := consoleKeep; i > 0; i-- {
+		if err := os.Rename(c.numbered(i-1), c.numbered(i)); err != nil && !os.IsNotExist(err) {
+			return fmt.Errorf("keep the console of the boot before: %w", err)
+		}
+	}
+
+	file, err := os.OpenFile(c.path, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o644)
+	if err != nil {
+		return fmt.Errorf("open the console log: %w", err)
+	}
+
+	c.file, c.start, c.text = file, time.Now(), cleaner{}
+
+	return nil
+}
+
+func (c *Console) numbered(i int) string {
+	if i == 0 {
+		return c.path
+	}
+
+	return fmt.Sprintf("%s.%d", c.path, i)
+}
+
+// ReadFrom logs what comes out of a machine until it ends.
+func (c *Console) ReadFrom(r io.Reader) (int64, error) {
+	var total int64
+
+	buf := make([]byte, 32<<10)
+
+	for {
+		n, err := r.Read(buf)
+		total += int64(n)
+
+		if writeErr := c.write(buf[:n]); writeErr != nil {
+			return total, writeErr
+		}
+
+		if err == io.EOF {
+			return total, nil
+		}
+
+		if err != nil {
+			return total, fmt.Errorf("read the serial console: %w", err)
+		}
+	}
+}
+
+func (c *Console) write(b []byte) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+
+	if c.file == nil {
+		return nil
+	}
+
+	text := c.text.clean(b, fmt.Sprintf("+%7.3f ", time.Since(c.start).Seconds()))
+	if _, err := c.file.WriteString(text); err != nil {
+		return fmt.Errorf("write the console log: %w", err)
+	}
+
+	return nil
+}
+
+// Close ends the latest boot's log.
+func (c *Console) Close() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+
+	return c.close()
+}
+
+func (c *Console) close() error {
+	if c.file == nil {
+		return nil
+	}
+
+	err := c.file.Close()
+	c.file = nil
+
+	return err
+}
+
+// cleaner makes lines of text from what is meant for a terminal, a piece at a
+// time.
+type cleaner struct {
+	within escape
+	inLine bool
+}
+
+// escape is how far into an escape sequence (ECMA-48) the text is.
+type escape int
+
+const (
+	none    escape = iota
+	started        // after ESC
+	control        // after ESC [
+	command        // after ESC ] and its like, up to BEL or ESC \
+)
+
+const (
+	esc = 0x1b
+	bel = 0x07
+)
+
+func (c *cleaner) clean(in []byte, stamp string) string {
+	var out strings.Builder
+
+	for _, b := range in {
+		switch {
+		case b == esc:
+			c.within = started
+		case c.within == started:
+			c.within = none
+
+			switch b {
+			case '[':
+				c.within = control
+			case ']', 'P', '^', '_':
+				c.within = command
+			}
+		case c.within == control:
+			if b >= 0x40 && b <= 0x7e {
+				c.within = none
+			}
+		case c.within == command && b != '\n': // a lost end must not eat the log
+			if b == bel {
+				c.within = none
+			}
+		default:
+			c.within = none
+			c.plain(&out, b, stamp)
+		}
+	}
+
+	return out.String()
+}
+
+func (c *cleaner) plain(out *strings.Builder, b byte, stamp string) {
+	switch {
+	case b == '\n':
+		if c.inLine { // empty lines only separate screens that are gone
+			out.WriteByte('\n')
+		}
+
+		c.inLine = false
+	case b == '\t' || b >= 0x20 && b != 0x7f:
+		if !c.inLine {
+			out.WriteString(stamp)
+		}
+
+		c.inLine = true
+
+		out.WriteByte(b)
+	}
+}

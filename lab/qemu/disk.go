@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package qemu
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+)
+
+// CopyBase copies a disk image for the overlays of a lab to lie on, so that the
+// next build of the image does not change disks in use. Holes stay holes, and
+// where the file system can share the blocks of both files it does.
+func CopyBase(from, to string) error {
+	if err := copyBase(from, to); err != nil {
+		return fmt.Errorf("copy disk image %s to %s: %w", from, to, err)
+	}
+
+	return nil
+}
+
+func copyBase(from, to string) (err error) {
+	in, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+
+	out, err := os.OpenFile(to, os.O_CREATE|os.O_RDWR|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, out.Close()) }()
+
+	if unix.IoctlFileClone(int(out.Fd()), int(in.Fd())) == nil {
+		return nil
+	}
+
+	info, err := in.Stat()
+	if err != nil {
+		return err
+	}
+
+	if err := out.Truncate(info.Size()); err != nil {
+		return err
+	}
+
+	for at := int64(0); at < info.Size(); {
+		data, err := unix.Seek(int(in.Fd()), at, unix.SEEK_DATA)
+		if errors.Is(err, unix.ENXIO) { // only a hole is left
+			return nil
+		}
+
+		if err != nil {
+			return fmt.Errorf("find data after offset %d: %w", at, err)
+		}
+
+		hole, err := unix.Seek(int(in.Fd()), data, unix.SEEK_HOLE)
+		if err != nil {
+			return fmt.Errorf("find a hole after offset %d: %w", data, err)
+		}
+
+		if _, err := io.Copy(io.NewOffsetWriter(out, data), io.NewSectionReader(in, data, hole-data)); err != nil {
+			return err
+		}
+
+		at = hole
+	}
+
+	return nil
+}
+
+// CreateOverlay makes a disk that begins with the content of a raw image, which
+// must lie in the same directory or be an absolute path, and takes only the
+// space of what is written to it. It is sizeGiB long, or as long as the image
+// where that is longer.
+func CreateOverlay(ctx context.Context, path, base string, sizeGiB int) error {
+	size := int64(sizeGiB) << 30
+
+	args := []string{"create", "-q", "-f", "qcow2"}
+
+	if base != "" {
+		info, err := os.Stat(base)
+		if err != nil {
+			return fmt.Errorf("create disk %s: %w", path, err)
+		}
+
+		size = max(size, info.Size())
+
+		if relative, err := filepath.Rel(filepath.Dir(path), base); err == nil {
+			base = relative // the lab's directory can be moved
+		}
+
+		args = append(args, "-b", base, "-F", "raw")
+	}
+
+	var stderr bytes.Buffer
+
+	cmd := exec.CommandContext(ctx, "qemu-img", append(args, path, fmt.Sprint(size))...)
+	cmd.Stderr = &stderr
+
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("create disk %s: qemu-img: %w: %s", path, err, bytes.TrimSpace(stderr.Bytes()))
+	}
+
+	return nil
+}

@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package qemu
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+)
+
+// answerTime is how long a fresh QEMU may take to answer on its monitor. It
+// takes 50 ms; a busy computer with many starting at once, some seconds.
+const answerTime = 30 * time.Second
+
+// Errors of the power button.
+var (
+	ErrOn  = errors.New("the machine is already on")
+	ErrOff = errors.New("the machine is off")
+)
+
+// Power is whether a machine is on.
+type Power string
+
+// The states of a machine's power.
+const (
+	Off Power = "off"
+	On  Power = "on"
+)
+
+// Status is how a machine is.
+type Status struct {
+	Power Power `json:"power"`
+	// Why tells what brought it there.
+	Why string `json:"why"`
+	// Since is when it did.
+	Since time.Time `json:"since"`
+	// Boots counts power-ons and resets, the guest's own reboots among them.
+	Boots int `json:"boots"`
+	// PID is QEMU's process while the power is on.
+	PID int `json:"pid,omitempty"`
+}
+
+// Machine is a virtual machine.
+type Machine struct {
+	cfg     Config
+	plug    func(net.Conn)
+	changed func(Status)
+	log     *slog.Logger
+	console *Console
+
+	button sync.Mutex // one hand on the power button at a time
+
+	mu     sync.Mutex // guards what follows
+	status Status
+	run    *run // nil while off
+}
+
+// run is one life of the QEMU process.
+type run struct {
+	process *process
+	monitor *monitor
+	// last is what the guest or the button did last, to explain the end.
+	last string
+	// gone is closed when the process has ended and the status says so.
+	gone chan struct{}
+}
+
+// New returns a machine that is off. When it is switched on, plug is called
+// with its network card's stream; it has to return at once. Changed, if not
+// nil, is called after each change of the status.
+func New(cfg Config, plug func(net.Conn), changed func(Status), log *slog.Logger) *Machine {
+	return &Machine{
+		cfg: cfg, plug: plug, changed: changed, log: log.With("node", cfg.Name),
+		console: NewConsole(cfg.ConsolePath()),
+		status:  Status{Power: Off, Why: "never switched on", Since: time.Now()},
+	}
+}
+
+// Status returns how the machine is.
+func (m *Machine) Status() Status {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+
+	return m.status
+}
+
+// update changes the status and tells about it.
+func (m *Machine) update(edit func(*Status)) {
+	m.mu.Lock()
+	edit(&m.status)
+	m.status.Since = time.Now()
+	s := m.status
+	m.mu.Unlock()
+
+	m.log.Info("machine", "power", s.Power, "why", s.Why, "boots", s.Boots, "pid", s.PID)
+
+	if m.changed != nil {
+		m.changed(s)
+	}
+}
+
+func (m *Machine) current() *run {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+
+	return m.run
+}
+
+// On switches the power on.
+func (m *Machine) On(ctx context.Context) error {
+	m.button.Lock()
+	defer m.button.Unlock()
+
+	if m.current() != nil {
+		return fmt.Errorf("switch on %s: %w", m.cfg.Name, ErrOn)
+	}
+
+	if err := m.start(ctx); err != nil {
+		m.update(func(s *Status) { s.Why = err.Error() })
+
+		return fmt.Errorf("switch on %s: %w", m.cfg.Name, err)
+	}
+
+	return nil
+}
+
+func (m *Machine) start(ctx context.Context) error {
+	if err := m.prepare(); err != nil {
+		return err
+	}
+
+	p, err := startProcess(m.cfg.Binary, m.cfg.args(), filepath.Join(m.cfg.Dir, "qemu.log"))
+	if err != nil {
+		return err
+	}
+
+	m.plug(p.net)
+
+	r := &run{process: p, last: "QEMU ended", gone: make(chan struct{})}
+	r.monitor = newMonitor(p.monitor, func(e qmpMessage) { m.event(r, e) })
+
+	m.mu.Lock()
+	m.run = r
+	m.mu.Unlock()
+	m.update(func(s *Status) { s.Power, s.Why, s.PID, s.Boots = On, "switched on", p.pid, s.Boots+1 })
+
+	go m.watch(r)
+
+	ctx, cancel := context.WithTimeout(ctx, answerTime)
+	defer cancel()
+
+	if err := r.monitor.execute(ctx, "qmp_capabilities"); err != nil {
+		p.kill()
+		<-r.gone
+
+		if complaint := p.complaint(); complaint != "" {
+			return fmt.Errorf("QEMU did not start: %s", complaint)
+		}
+
+		return fmt.Errorf("QEMU did not start: %w", err)
+	}
+
+	return nil
+}
+
+// prepare makes what each boot needs.
+func (m *Machine) prepare() error {
+	if f := m.cfg.Firmware; f != nil {
+		if _, err := os.Stat(m.cfg.varsPath()); os.IsNotExist(err) {
+			vars, err := os.ReadFile(f.Vars)
+			if err != nil {
+				return fmt.Errorf("copy the firmware's variables: %w", err)
+			}
+
+			if err := os.WriteFile(m.cfg.varsPath(), vars, 0o600); err != nil {
+				return fmt.Errorf("copy the firmware's variables: %w", err)
+			}
+		}
+	}
+
+	return m.console.Boot()
+}
+
+// watch follows a run to its end.
+func (m *Machine) watch(r *run) {
+	if _, err := m.console.ReadFrom(r.process.console); err != nil {
+		m.log.Error("console lost", "error", err)
+	}
+
+	err := r.process.wait()
+
+	m.mu.Lock()
+	why := r.last
+	m.run = nil
+	m.mu.Unlock()
+
+	if err != nil && why != powerCut {
+		why = fmt.Sprintf("%s: %v: %s", why, err, r.process.complaint())
+	}
+
+	m.update(func(s *Status) { s.Power, s.Why, s.PID = Off, why, 0 })
+
+	if err := m.console.Close(); err != nil {
+		m.log.Error("console not closed", "error", err)
+	}
+
+	close(r.gone)
+}
+
+// powerCut is the reason that a killed QEMU has.
+const powerCut = "power cut"
+
+// event takes notice of what QEMU tells.
+func (m *Machine) event(r *run, e qmpMessage) {
+	switch e.Event {
+	case "RESET":
+		why := "reset"
+		if e.Data.Guest {
+			why = "the guest rebooted"
+		}
+
+		if err := m.console.Boot(); err != nil {
+			m.log.Error("console lost", "error", err)
+		}
+
+		m.update(func(s *Status) { s.Why, s.Boots = why, s.Boots+1 })
+	case "SHUTDOWN":
+		why := "QEMU was ended"
+		if e.Data.Guest {
+			why = "the guest powered off"
+		}
+
+		m.mu.Lock()
+		if r.last != powerCut {
+			r.last = why
+		}
+		m.mu.Unlock()
+	case "WATCHDOG":
+		m.update(func(s *Status) { s.Why = "the watchdog fired: " + e.Data.Action })
+	}
+}
+
+// Reset presses the reset button.
+func (m *Machine) Reset(ctx context.Context) error { return m.tell(ctx, "reset", "system_reset") }
+
+// Off asks the guest to power off, and waits until it has or ctx is done.
+func (m *Machine) Off(ctx context.Context) error {
+	r := m.current()
+	if r == nil {
+		return nil
+	}
+
+	if err := m.tell(ctx, "switch off", "system_powerdown"); err != nil {
+		return err
+	}
+
+	select {
+	case <-r.gone:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("switch off %s: the guest was asked and has not powered off (%w); cutting its power does not ask", m.cfg.Name, ctx.Err())
+	}
+}
+
+func (m *Machine) tell(ctx context.Context, op, command string) error {
+	r := m.current()
+	if r == nil {
+		return fmt.Errorf("%s %s: %w", op, m.cfg.Name, ErrOff)
+	}
+
+	if err := r.monitor.execute(ctx, command); err != nil {
+		return fmt.Errorf("%s %s: %w", op, m.cfg.Name, err)
+	}
+
+	return nil
+}
+
+// Cut takes the power away. A machine that is off stays so.
+func (m *Machine) Cut() {
+	m.button.Lock()
+	defer m.button.Unlock()
+
+	m.mu.Lock()
+	r := m.run
+	if r != nil {
+		r.last = powerCut
+	}
+	m.mu.Unlock()
+
+	if r != nil {
+		r.process.kill()
+		<-r.gone
+	}
+}

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package qemu
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"syscall"
+)
+
+// process is a running QEMU with this side of its connections.
+type process struct {
+	pid     int
+	console *os.File
+	monitor net.Conn
+	net     net.Conn
+
+	cmd     *exec.Cmd
+	logPath string
+	logFrom int64 // where this process's part of the log begins
+	ended   chan error
+}
+
+// startProcess starts QEMU so that it ends with this program, however that
+// ends. What it prints is appended to a log.
+func startProcess(binary string, args []string, logPath string) (*process, error) {
+	p := &process{logPath: logPath, ended: make(chan error, 1)}
+
+	logFile, err := os.OpenFile(logPath, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
+	if err != nil {
+		return nil, fmt.Errorf("open QEMU's log: %w", err)
+	}
+	defer logFile.Close()
+
+	if p.logFrom, err = logFile.Seek(0, io.SeekEnd); err != nil {
+		return nil, fmt.Errorf("open QEMU's log: %w", err)
+	}
+
+	theirs, err := p.connect()
+	defer func() {
+		for _, f := range theirs {
+			_ = f.Close()
+		}
+	}()
+
+	if err != nil {
+		p.disconnect()
+
+		return nil, err
+	}
+
+	p.cmd = exec.Command(binary, args...)
+	p.cmd.ExtraFiles = theirs
+	p.cmd.Stdout, p.cmd.Stderr = logFile, logFile
+	p.cmd.SysProcAttr = endWithParent()
+
+	started := make(chan error)
+
+	go func() {
+		// The kernel ends the child with the thread that started it, so that
+		// thread stays.
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+
+		err := p.cmd.Start()
+		started <- err
+
+		if err == nil {
+			p.ended <- p.cmd.Wait()
+		}
+	}()
+
+	if err := <-started; err != nil {
+		p.disconnect()
+
+		return nil, fmt.Errorf("start QEMU: %w", err)
+	}
+
+	p.pid = p.cmd.Process.Pid
+
+	return p, nil
+}
+
+// connect makes the console's pipe and the two sockets and returns QEMU's ends,
+// in the order of the descriptors in config.go.
+func (p *process) connect() ([]*os.File, error) {
+	ours, theirs, err := os.Pipe()
+	if err != nil {
+		return nil, fmt.Errorf("make the console's pipe: %w", err)
+	}
+
+	p.console = ours
+	files := []*os.File{theirs}
+
+	for _, conn := range []*net.Conn{&p.monitor, &p.net} {
+		near, far, err := socketPair()
+		if err != nil {
+			return files, err
+		}
+
+		*conn = near
+		files = append(files, far)
+	}
+
+	return files, nil
+}
+
+func socketPair() (net.Conn, *os.File, error) {
+	fds, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return nil, nil, fmt.Errorf("make a pair of sockets: %w", err)
+	}
+
+	near, far := os.NewFile(uintptr(fds[0]), "near"), os.NewFile(uintptr(fds[1]), "far")
+	defer near.Close() // FileConn has its own copy
+
+	conn, err := net.FileConn(near)
+	if err != nil {
+		return nil, nil, errors.Join(fmt.Errorf("make a pair of sockets: %w", err), far.Close())
+	}
+
+	return conn, far, nil
+}
+
+func (p *process) disconnect() {
+	if p.console != nil {
+		_ = p.console.Close()
+	}
+
+	for _, conn := range []net.Conn{p.monitor, p.net} {
+		if conn != nil {
+			_ = conn.Close()
+		}
+	}
+}
+
+func (p *process) kill() { _ = p.cmd.Process.Kill() } // fails only when it has ended
+
+// wait returns how the process ended, once, and closes its connections.
+func (p *process) wait() error {
+	err := <-p.ended
+	p.disconnect()
+
+	return err
+}
+
+// complaint is the last that the process said.
+func (p *process) complaint() string {
+	file, err := os.Open(p.logPath)
+	if err != nil {
+		return ""
+	}
+	defer file.Close()
+
+	said, err := io.ReadAll(io.NewSectionReader(file, p.logFrom, 64<<10))
+	if err != nil {
+		return ""
+	}
+
+	lines := strings.Split(strings.TrimSpace(string(said)), "\n")
+
+	return lines[len(lines)-1]
+}

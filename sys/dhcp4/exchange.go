@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package dhcp4
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"time"
+
+	"github.com/insomniacslk/dhcp/dhcpv4"
+	"github.com/insomniacslk/dhcp/dhcpv4/nclient4"
+)
+
+// Link is the Exchange over a network link. The link must be up; it needs no address.
+type Link struct {
+	Name         string
+	HardwareAddr net.HardwareAddr
+	// Hostname, if set, is asked at each conversation for the name that the server is told; it may be empty.
+	Hostname func() string
+	// SkipHostname does not ask the server for a name.
+	SkipHostname bool
+	// ClientID is what follows the option's header: a type byte and an identifier. Empty sends none.
+	ClientID []byte
+}
+
+var _ Exchange = (*Link)(nil)
+
+// converse opens a socket for one conversation: an old one does not outlive that the link goes down.
+func (l *Link) converse(timeout time.Duration, fn func(*nclient4.Client) (*dhcpv4.DHCPv4, error), opts ...nclient4.ClientOpt) (*Lease, error) {
+	client, err := nclient4.New(l.Name, append([]nclient4.ClientOpt{
+		nclient4.WithHWAddr(l.HardwareAddr), nclient4.WithTimeout(timeout), nclient4.WithRetry(1),
+	}, opts...)...)
+	if err != nil {
+		return nil, fmt.Errorf("DHCP on %s: %w", l.Name, err)
+	}
+	defer client.Close() //nolint:errcheck // nothing was buffered
+
+	answer, err := fn(client)
+	if err != nil {
+		if nak := (*nclient4.ErrNak)(nil); errors.As(err, &nak) {
+			err = fmt.Errorf("%w: %s", ErrRefused, nak.Nak.Message())
+		}
+
+		return nil, fmt.Errorf("DHCP on %s: %w", l.Name, err)
+	}
+
+	if answer.MessageType() == dhcpv4.MessageTypeNak {
+		return nil, fmt.Errorf("DHCP on %s: %w: %s", l.Name, ErrRefused, answer.Message())
+	}
+
+	lease, err := FromACK(answer)
+	if err != nil {
+		return nil, fmt.Errorf("DHCP on %s: %w", l.Name, err)
+	}
+
+	return lease, nil
+}
+
+// Acquire implements Exchange.
+func (l *Link) Acquire(ctx context.Context, timeout time.Duration) (*Lease, error) {
+	return l.converse(timeout, func(c *nclient4.Client) (*dhcpv4.DHCPv4, error) {
+		lease, err := c.Request(ctx, l.modifiers()...)
+		if err != nil {
+			return nil, err
+		}
+
+		return lease.ACK, nil
+	})
+}
+
+// Renew implements Exchange. The request is sent from the leased address to the server; where that address
+// cannot be used (it is not on the link yet), as a broadcast.
+func (l *Link) Renew(ctx context.Context, lease *Lease, timeout time.Duration) (*Lease, error) {
+	if !lease.Server.IsValid() {
+		return l.Rebind(ctx, lease, timeout)
+	}
+
+	server := &net.UDPAddr{IP: lease.Server.AsSlice(), Port: nclient4.ServerPort}
+	own := &net.UDPAddr{IP: lease.Address.Addr().AsSlice(), Port: nclient4.ClientPort}
+
+	renewed, err := l.converse(timeout, func(c *nclient4.Client) (*dhcpv4.DHCPv4, error) {
+		return l.request(ctx, c, dhcpv4.WithClientIP(lease.Address.Addr().AsSlice()))
+	}, nclient4.WithServerAddr(server), nclient4.WithUnicast(own))
+	if err == nil || errors.Is(err, ErrRefused) || ctx.Err() != nil || errors.Is(err, nclient4.ErrNoResponse) {
+		return renewed, err
+	}
+
+	return l.Rebind(ctx, lease, timeout)
+}
+
+// Rebind implements Exchange.
+func (l *Link) Rebind(ctx context.Context, lease *Lease, timeout time.Duration) (*Lease, error) {
+	return l.converse(timeout, func(c *nclient4.Client) (*dhcpv4.DHCPv4, error) {
+		return l.request(ctx, c, dhcpv4.WithClientIP(lease.Address.Addr().AsSlice()))
+	})
+}
+
+// Verify implements Exchange.
+func (l *Link) Verify(ctx context.Context, lease *Lease, timeout time.Duration) (*Lease, error) {
+	return l.converse(timeout, func(c *nclient4.Client) (*dhcpv4.DHCPv4, error) {
+		return l.request(ctx, c, dhcpv4.WithOption(dhcpv4.OptRequestedIPAddress(lease.Address.Addr().AsSlice())))
+	})
+}
+
+// request sends a request that names no server: renewing, rebinding and verifying differ only in where the
+// address stands and where the packet goes (RFC 2131, 4.3.6).
+func (l *Link) request(ctx context.Context, c *nclient4.Client, address dhcpv4.Modifier) (*dhcpv4.DHCPv4, error) {
+	request, err := dhcpv4.New(append([]dhcpv4.Modifier{
+		dhcpv4.WithHwAddr(l.HardwareAddr), dhcpv4.WithMessageType(dhcpv4.MessageTypeRequest),
+		dhcpv4.WithOption(dhcpv4.OptMaxMessageSize(nclient4.MaxMessageSize)), address,
+	}, l.modifiers()...)...)
+	if err != nil {
+		return nil, err
+	}
+
+	return c.SendAndRead(ctx, c.RemoteAddr(), request, nclient4.IsMessageType(dhcpv4.MessageTypeAck, dhcpv4.MessageTypeNak))
+}
+
+// modifiers say what the client asks for and what it is called.
+func (l *Link) modifiers() []dhcpv4.Modifier {
+	wanted := []dhcpv4.OptionCode{
+		dhcpv4.OptionSubnetMask, dhcpv4.OptionClasslessStaticRoute, dhcpv4.OptionRouter, dhcpv4.OptionDomainNameServer,
+		dhcpv4.OptionDomainName, dhcpv4.OptionDNSDomainSearchList, dhcpv4.OptionNTPServers, dhcpv4.OptionInterfaceMTU,
+		dhcpv4.OptionBroadcastAddress, dhcpv4.OptionIPAddressLeaseTime, dhcpv4.OptionServerIdentifier,
+		dhcpv4.OptionRenewTimeValue, dhcpv4.OptionRebindingTimeValue,
+	}
+
+	if !l.SkipHostname {
+		wanted = append(wanted, dhcpv4.OptionHostName)
+	}
+
+	mods := []dhcpv4.Modifier{dhcpv4.WithOption(dhcpv4.OptParameterRequestList(wanted...))}
+
+	if l.Hostname != nil {
+		if name := l.Hostname(); name != "" {
+			mods = append(mods, dhcpv4.WithOption(dhcpv4.OptHostName(name)))
+		}
+	}
+
+	if len(l.ClientID) > 0 {
+		mods = append(mods, dhcpv4.WithOption(dhcpv4.OptClientIdentifier(l.ClientID)))
+	}
+
+	return mods
+}

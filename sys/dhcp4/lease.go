@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package dhcp4
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"strings"
+	"time"
+
+	"github.com/insomniacslk/dhcp/dhcpv4"
+)
+
+// Lease is what a server granted.
+type Lease struct {
+	// Address is the own address with the length of its network.
+	Address netip.Prefix
+	// Server is who granted it.
+	Server netip.Addr
+	// Routes: the classless static ones where the server gives any (RFC 3442), else a default route for each
+	// router. An invalid gateway means that the destination is on the link.
+	Routes []Route
+	DNS    []netip.Addr
+	NTP    []netip.Addr
+	// Hostname is a name of the machine, perhaps with a domain; Domain is the network's.
+	Hostname, Domain string
+	Search           []string
+	// MTU is 0 where the server gives none.
+	MTU uint32
+	// Renew, Rebind and Expire count from when the lease was granted. An infinite lease has zeros.
+	Renew, Rebind, Expire time.Duration
+}
+
+// Route of a lease.
+type Route struct {
+	Destination netip.Prefix
+	Gateway     netip.Addr
+}
+
+// Bounds of what a server may say.
+const (
+	infinite     = 1<<32 - 1
+	shortest     = time.Second
+	minMTU       = 576 // RFC 2132, 5.1 allows 68; a server that says less than IP's minimum is wrong
+	maxListItems = 64
+)
+
+// FromACK reads the lease of a server's answer. Options that make no sense are left out, as a machine with an
+// address is better than one without; without an address or a lease time it is an error.
+func FromACK(ack *dhcpv4.DHCPv4) (*Lease, error) {
+	own := toAddr(ack.YourIPAddr)
+	if !usable(own) {
+		return nil, fmt.Errorf("DHCP answer: %v is no address for a machine", ack.YourIPAddr)
+	}
+
+	l := &Lease{Address: netip.PrefixFrom(own, prefixLength(ack, own)), Server: toAddr(ack.ServerIdentifier())}
+
+	if err := l.setTimes(ack); err != nil {
+		return nil, err
+	}
+
+	l.setRoutes(ack)
+
+	l.DNS, l.NTP = toAddrs(ack.DNS()), toAddrs(ack.NTPServers())
+
+	if name := text(ack.HostName()); validName(name) {
+		l.Hostname = name
+	}
+
+	if name := text(ack.DomainName()); validName(name) {
+		l.Domain = name
+	}
+
+	if labels := ack.DomainSearch(); labels != nil {
+		for _, name := range labels.Labels {
+			if name = text(name); validName(name) && len(l.Search) < maxListItems {
+				l.Search = append(l.Search, name)
+			}
+		}
+	}
+
+	if mtu, err := dhcpv4.GetUint16(dhcpv4.OptionInterfaceMTU, ack.Options); err == nil && mtu >= minMTU {
+		l.MTU = uint32(mtu)
+	}
+
+	return l, nil
+}
+
+// setTimes sets T1, T2 and the end; those that are missing or out of order are the usual parts of the whole.
+func (l *Lease) setTimes(ack *dhcpv4.DHCPv4) error {
+	seconds := ack.Options.Get(dhcpv4.OptionIPAddressLeaseTime)
+	if len(seconds) != 4 {
+		return errors.New("DHCP answer: no lease time")
+	}
+
+	whole := ack.IPAddressLeaseTime(0)
+	if whole == infinite*time.Second {
+		return nil
+	}
+
+	l.Expire = max(whole, shortest)
+	l.Rebind = ack.IPAddressRebindingTime(0)
+	l.Renew = ack.IPAddressRenewalTime(0)
+
+	if l.Rebind <= 0 || l.Rebind >= l.Expire {
+		l.Rebind = l.Expire * 7 / 8
+	}
+
+	if l.Renew <= 0 || l.Renew >= l.Rebind {
+		l.Renew = min(l.Expire/2, l.Rebind*4/7)
+	}
+
+	return nil
+}
+
+func (l *Lease) setRoutes(ack *dhcpv4.DHCPv4) {
+	for _, r := range ack.ClasslessStaticRoute() {
+		ones, _ := r.Dest.Mask.Size()
+		dst := netip.PrefixFrom(toAddr(r.Dest.IP), ones)
+		gateway := toAddr(r.Router)
+
+		if !dst.IsValid() || len(l.Routes) == maxListItems {
+			continue
+		}
+
+		if gateway.IsUnspecified() {
+			gateway = netip.Addr{}
+		}
+
+		l.Routes = append(l.Routes, Route{Destination: dst.Masked(), Gateway: gateway})
+	}
+
+	if len(l.Routes) > 0 {
+		return
+	}
+
+	for _, router := range toAddrs(ack.Router()) {
+		l.Routes = append(l.Routes, Route{Destination: netip.PrefixFrom(netip.IPv4Unspecified(), 0), Gateway: router})
+	}
+}
+
+// prefixLength is that of the subnet mask, or that of the address's old class without a sound one.
+func prefixLength(ack *dhcpv4.DHCPv4, own netip.Addr) int {
+	if mask := ack.SubnetMask(); mask != nil {
+		if ones, bits := mask.Size(); bits == 32 && ones > 0 {
+			return ones
+		}
+	}
+
+	ones, _ := net.IP(own.AsSlice()).DefaultMask().Size()
+
+	return ones
+}
+
+func toAddr(ip net.IP) netip.Addr {
+	a, ok := netip.AddrFromSlice(ip.To4())
+	if !ok {
+		return netip.Addr{}
+	}
+
+	return a
+}
+
+func toAddrs(ips []net.IP) []netip.Addr {
+	var out []netip.Addr
+
+	for _, ip := range ips {
+		if a := toAddr(ip); usable(a) && len(out) < maxListItems {
+			out = append(out, a)
+		}
+	}
+
+	return out
+}
+
+// usable tells an address that a machine can have.
+func usable(a netip.Addr) bool {
+	return a.IsValid() && !a.IsUnspecified() && !a.IsMulticast() && !a.IsLoopback() && a != netip.AddrFrom4([4]byte{255, 255, 255, 255})
+}
+
+// text takes off what some servers end their texts with.
+func text(s string) string { return strings.TrimRight(s, "\x00. ") }
+
+// validName holds a name to letters, digits, hyphens, underscores and dots: it ends up in files.
+func validName(s string) bool {
+	if s == "" || len(s) > 253 {
+		return false
+	}
+
+	for _, c := range []byte(s) {
+		if c != '.' && c != '-' && c != '_' && (c < '0' || c > '9') && (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') {
+			return false
+		}
+	}
+
+	return true
+}

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package meta
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"sync"
+)
+
+// PartitionSize of META; the exact size is part of how the partition is recognised.
+const PartitionSize = 1 << 20
+
+// Tag names a value.
+type Tag uint8
+
+// The tags.
+const (
+	Upgrade                     Tag = 0x6
+	StagedUpgradeImageRef       Tag = 0x7
+	StagedUpgradeInstallOptions Tag = 0x8
+	StateEncryptionConfig       Tag = 0x9
+	MetalNetworkPlatformConfig  Tag = 0xa
+	DownloadURLCode             Tag = 0xb
+	UserReserved1               Tag = 0xc
+	UserReserved2               Tag = 0xd
+	UserReserved3               Tag = 0xe
+	UUIDOverride                Tag = 0xf
+	UniqueMachineToken          Tag = 0x10
+	DiskImageBootloader         Tag = 0x11
+)
+
+// String is the form in which users see a tag: 0x0a.
+func (t Tag) String() string { return fmt.Sprintf("0x%02x", uint8(t)) }
+
+// ParseTag reads the form of String, or a decimal number, from 1 to 255. Zero ends a legacy copy.
+func ParseTag(s string) (Tag, error) {
+	var n uint8
+
+	if _, err := fmt.Sscanf(s, "%v", &n); err != nil || n == 0 {
+		return 0, fmt.Errorf("META key %q: want a number from 0x01 to 0xff", s)
+	}
+
+	return Tag(n), nil
+}
+
+// ErrDamaged is a META whose contents cannot be read.
+var ErrDamaged = errors.New("META is damaged")
+
+// Device is the partition, or a file.
+type Device interface {
+	io.ReaderAt
+	io.WriterAt
+	Sync() error
+}
+
+// Store is the values of one partition. It is safe for concurrent use.
+type Store struct {
+	device Device
+
+	mu       sync.Mutex
+	values   map[Tag][]byte
+	sequence uint64
+	// next is the slot to write.
+	next int
+}
+
+// Open reads the partition. After ErrDamaged the store is usable, and empty: a Set repairs.
+func Open(device Device) (*Store, error) {
+	s := &Store{device: device, values: map[Tag][]byte{}}
+
+	image := make([]byte, PartitionSize)
+	if n, err := device.ReadAt(image, 0); n < PartitionSize {
+		return nil, fmt.Errorf("read META: got %d of %d bytes: %w", n, PartitionSize, err)
+	}
+
+	return s, s.load(image)
+}
+
+func (s *Store) load(image []byte) error {
+	var (
+		found bool
+		errs  []error
+	)
+
+	for i := range slots {
+		c, err := decodeSlot(image[i*slotSize:][:slotSize])
+
+		switch {
+		case err != nil:
+			errs = append(errs, fmt.Errorf("slot %d: %w", i, err))
+		case c != nil && (!found || c.sequence > s.sequence):
+			s.values, s.sequence, s.next, found = c.values, c.sequence, 1-i, true
+		}
+	}
+
+	if found {
+		return nil
+	}
+
+	if values, ok := decodeLegacy(image[len(image)-legacySize:]); ok {
+		s.values = values
+
+		return nil
+	}
+
+	if len(errs) > 0 {
+		return fmt.Errorf("%w: %w", ErrDamaged, errors.Join(errs...))
+	}
+
+	return nil
+}
+
+// Values returns a copy of all values.
+func (s *Store) Values() map[Tag][]byte {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	out := make(map[Tag][]byte, len(s.values))
+	for t, v := range s.values {
+		out[t] = bytes.Clone(v)
+	}
+
+	return out
+}
+
+// Get returns a value.
+func (s *Store) Get(tag Tag) ([]byte, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	v, ok := s.values[tag]
+
+	return bytes.Clone(v), ok
+}
+
+// Set stores a value; it is on the disk when Set returns. An equal value is not written again.
+func (s *Store) Set(tag Tag, value []byte) error {
+	return s.change(func(values map[Tag][]byte) bool {
+		if old, ok := values[tag]; ok && bytes.Equal(old, value) {
+			return false
+		}
+
+		values[tag] = bytes.Clone(value)
+
+		return true
+	})
+}
+
+// Delete removes a value; one that is not there is a success.
+func (s *Store) Delete(tag Tag) error {
+	return s.change(func(values map[Tag][]byte) bool {
+		_, ok := values[tag]
+		delete(values, tag)
+
+		return ok
+	})
+}
+
+func (s *Store) change(fn func(map[Tag][]byte) bool) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	values := maps.Clone(s.values)
+	if !fn(values) {
+		return nil
+	}
+
+	slot, err := encodeSlot(copyOf{values: values, sequence: s.sequence + 1})
+	if err != nil {
+		return err
+	}
+
+	if err := s.write(slot, int64(s.next*slotSize), "slot"); err != nil {
+		return err
+	}
+
+	s.values, s.sequence, s.next = values, s.sequence+1, 1-s.next
+
+	// The values are safe by now; the legacy copy is for the eyes of other programs.
+	return s.write(encodeLegacy(values), PartitionSize-legacySize, "legacy copy")
+}
+
+func (s *Store) write(b []byte, offset int64, what string) error {
+	if _, err := s.device.WriteAt(b, offset); err != nil {
+		return fmt.Errorf("write META: %s: %w", what, err)
+	}
+
+	if err := s.device.Sync(); err != nil {
+		return fmt.Errorf("write META: flush %s: %w", what, err)
+	}
+
+	return nil
+}

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package nstest runs a test on real kernel objects that cannot touch the machine: the test binary starts
+// itself again with network, mount, UTS and IPC namespaces of its own and runs only that test there. Only
+// tests import it.
+//
+//	func TestRealKernel(t *testing.T) {
+//
+// //	}
+package nstest
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+const inside = "TALOS_TEST_IN_NAMESPACES"
+
+// Isolate is true in a process with namespaces of its own. In the first process it runs the test there, takes
+// over its outcome and is false. Without the right to make namespaces the test is skipped.
+func Isolate(t *testing.T) bool {
+	t.Helper()
+
+	if os.Getenv(inside) == t.Name() {
+		return true
+	}
+
+	args := []string{"-test.run=^" + strings.ReplaceAll(regexp.QuoteMeta(t.Name()), "/", "$/^") + "$", "-test.count=1", "-test.v"}
+
+	cmd := exec.CommandContext(t.Context(), os.Args[0], args...)
+	cmd.Env = append(os.Environ(), inside+"="+t.Name())
+	cmd.SysProcAttr = &syscall.SysProcAttr{
+		Cloneflags: syscall.CLONE_NEWNET | syscall.CLONE_NEWNS | syscall.CLONE_NEWUTS | syscall.CLONE_NEWIPC,
+		Pdeathsig:  syscall.SIGKILL,
+	}
+
+	if uid := os.Geteuid(); uid != 0 {
+		cmd.SysProcAttr.Cloneflags |= syscall.CLONE_NEWUSER
+		cmd.SysProcAttr.UidMappings = []syscall.SysProcIDMap{{HostID: uid, Size: 1}}
+		cmd.SysProcAttr.GidMappings = []syscall.SysProcIDMap{{HostID: os.Getegid(), Size: 1}}
+	}
+
+	var out bytes.Buffer
+
+	cmd.Stdout, cmd.Stderr = &out, &out
+
+	if err := cmd.Start(); err != nil {
+		t.Skipf("no right to make namespaces (run as root): %v", err)
+	}
+
+	err := cmd.Wait()
+	text := out.String()
+
+	switch {
+	case err != nil:
+		t.Fatalf("in namespaces of its own: %v\n%s", err, text)
+	case strings.Contains(text, "--- SKIP: "+t.Name()+" ("):
+		t.Skip(text)
+	case !strings.Contains(text, "--- PASS: "+t.Name()+" ("):
+		t.Fatalf("the test did not run in namespaces of its own:\n%s", text)
+	default:
+		t.Log(text)
+	}
+
+	return false
+}
