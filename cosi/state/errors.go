@@ -33,10 +33,15 @@ type Error struct {
 	Op     string
 	Ptr    resource.Pointer
 	Reason string
+	// Cause is the error of a lower layer, such as a gRPC status; may be nil.
+	Cause error
 }
 
 // Error implements error.
 func (e *Error) Error() string { return fmt.Sprintf("%s %s: %s", e.Op, e.Ptr, e.Reason) }
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Cause }
 
 // NewError returns an Error with a formatted reason.
 func NewError(class Class, op string, ptr resource.Pointer, format string, args ...any) *Error {

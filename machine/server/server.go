@@ -24,6 +24,7 @@ import (
 
 	clusterapi "github.com/seed-59268b81/talos/api/cluster"
 	"github.com/seed-59268b81/talos/api/machine"
+	"github.com/seed-59268b81/talos/controllers/config"
 	"github.com/seed-59268b81/talos/cosi/state"
 	"github.com/seed-59268b81/talos/machine/events"
 	"github.com/seed-59268b81/talos/sys/logring"
@@ -45,6 +46,7 @@ type Server struct {
 	Supervisor *supervisor.Supervisor
 	Outputs    *logring.Logs
 	Ring       *events.Ring
+	Config     *config.Controller
 	Log        *slog.Logger
 }
 

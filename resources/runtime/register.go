@@ -22,6 +22,8 @@ func Register() error {
 		resource.Register[LoadedKernelModuleSpec](),
 		resource.Register[MachineStatusSpec](),
 		resource.Register[MaintenanceServiceRequestSpec](),
+		resource.Register[MetaKeySpec](),
+		resource.Register[MetaLoadedSpec](),
 		resource.Register[PowerRequestSpec](),
 		resource.Register[SecurityStateSpec](),
 		resource.Register[VersionSpec](),

@@ -1,133 +1,117 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package blkid tells what a disk or partition holds by the signatures that file systems and others leave
-// at known places. It reads a few sectors and never writes.
+// Package blkid tells what is on a disk or a partition by the signatures of file systems and other structures:
+// xfs, ext2/3/4, vfat, squashfs, iso9660, luks, swap and GUID partition tables. It reads a few sectors and believes
+// nothing: a field out of its range makes the signature not count.
 //
-// A signature counts as found even where the rest looks odd: who asks may be about to format, and must not
-// take a damaged file system for none. The one exception is an XFS that mkfs has marked as unfinished,
-// which holds nothing yet.
+// It knows what this system makes or meets, not what libblkid knows; on a device that it does not recognise, look at
+// Blank before anything is written.
 package blkid
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 
 	"github.com/seed-59268b81/talos/sys/gpt"
 )
 
 // Names of what is found.
 const (
-	GPT      = "gpt"
 	XFS      = "xfs"
-	Ext4     = "ext4"
-	Ext3     = "ext3"
-	Ext2     = "ext2"
+	EXT4     = "ext4"
 	VFAT     = "vfat"
 	Squashfs = "squashfs"
 	ISO9660  = "iso9660"
-	Btrfs    = "btrfs"
 	LUKS     = "luks"
 	Swap     = "swap"
-	LVM      = "lvm2-pv"
-	MDRaid   = "mdraid"
-	Meta     = "talosmeta"
+	GPT      = "gpt"
 )
 
-// Result of a probe; an empty Name is nothing known.
-type Result struct {
+// Info is what was found. The zero Info is nothing known.
+type Info struct {
 	Name  string
-	UUID  string
 	Label string
-	// BlockSize is the least unit of reading, FilesystemBlockSize that of allocation.
-	BlockSize           uint32
-	FilesystemBlockSize uint32
-	// ProbedSize is how many bytes the contents say they take.
-	ProbedSize uint64
-	// Table of a disk with partitions.
+	UUID  string
+	// Size in bytes that the structure says it has, 0 if it does not say.
+	Size uint64
+	// BlockSize of the file system, SectorSize of what it takes for its device; 0 if it does not say.
+	BlockSize, SectorSize uint32
+	// Table is the partition table of a GPT.
 	Table *gpt.Table
 }
 
-// signature is how one kind is recognised: bytes at an offset, then details.
-type signature struct {
-	name   string
-	offset int64
-	magic  string
-	detail func(r reader, res *Result) bool
-}
+// probe looks for one structure; a nil Info without error is none.
+type probe func(image) (*Info, error)
 
-// The order matters where one medium can carry two signatures: containers before what may be left of an
-// older file system behind their header.
-var signatures = []signature{
-	{LUKS, 0, "LUKS\xba\xbe", luksDetail},
-	{LVM, 512 + 24, "LVM2 001", nil},
-	{MDRaid, 4096, "\xfc\x4e\x2b\xa9", nil},
-	{Meta, 0, "TALOSADV", nil},
-	{XFS, 0, "XFSB", xfsDetail},
-	{Squashfs, 0, "hsqs", squashfsDetail},
-	{Btrfs, 65536 + 64, "_BHRfS_M", btrfsDetail},
-	{Ext4, 1024 + 56, "\x53\xef", extDetail},
-	{Swap, 4096 - 10, "SWAPSPACE2", swapDetail},
-	{ISO9660, 32768 + 1, "CD001", isoDetail},
-	{VFAT, 510, "\x55\xaa", vfatDetail},
-}
+// A whole disk can have a GPT and, on installation media, an iso9660 file system: the table wins.
+var probes = []probe{probeGPT, probeXFS, probeLUKS, probeSquashfs, probeExt, probeISO, probeSwap, probeVFAT}
 
-// Probe looks at a medium of size bytes.
-func Probe(r io.ReaderAt, size, sectorSize uint64) (Result, error) {
-	table, err := gpt.Read(r, size, sectorSize)
-	if err == nil {
-		return Result{Name: GPT, UUID: table.ID.String(), BlockSize: uint32(sectorSize), ProbedSize: size, Table: table}, nil
-	}
-
-	var cause error
-
-	in := reader{r: r, err: &cause}
-
-	for _, s := range signatures {
-		if in.text(s.offset, len(s.magic)) != s.magic {
-			continue
+// Probe looks at a device of size bytes with the sector size. An error is one of reading, never of what is there.
+func Probe(r io.ReaderAt, size, sectorSize uint64) (Info, error) {
+	for _, p := range probes {
+		info, err := p(image{r, size, sectorSize})
+		if err != nil {
+			return Info{}, fmt.Errorf("look for signatures: %w", err)
 		}
 
-		res := Result{Name: s.name}
-		if s.detail == nil || s.detail(in, &res) {
-			return res, nil
+		if info != nil {
+			return *info, nil
 		}
 	}
 
-	if cause != nil {
-		return Result{}, fmt.Errorf("probe: %w", cause)
+	return Info{}, nil
+}
+
+// blankSize is how much of the start must be zero: mkfs of every kind writes there before it is done.
+const blankSize = 64 << 10
+
+// Blank tells a device on which nothing is, or only what a file system's maker left behind when it was cut off. Such
+// a device may be formatted; one that is not blank and not recognised holds somebody's data.
+func Blank(r io.ReaderAt, size uint64) (bool, error) {
+	b, err := image{r: r, size: size}.at(0, int(min(size, blankSize)))
+	if err != nil {
+		return false, fmt.Errorf("look whether it is blank: %w", err)
 	}
 
-	return Result{}, nil
+	return xfsInProgress(b) || len(bytes.Trim(b, "\x00")) == 0, nil
 }
 
-// reader reads fields. What is behind the end of the medium reads as zeros; another error is kept.
-type reader struct {
-	r   io.ReaderAt
-	err *error
+// image is the device being looked at.
+type image struct {
+	r                io.ReaderAt
+	size, sectorSize uint64
 }
 
-func (r reader) bytes(offset int64, n int) []byte {
+// at reads n bytes; nil when the device ends before.
+func (i image) at(offset uint64, n int) ([]byte, error) {
+	if offset > i.size || uint64(n) > i.size-offset {
+		return nil, nil
+	}
+
 	b := make([]byte, n)
-
-	got, err := r.r.ReadAt(b, offset)
-	if err != nil && !errors.Is(err, io.EOF) && *r.err == nil {
-		*r.err = err
+	if _, err := i.r.ReadAt(b, int64(offset)); err != nil && !errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("read %d bytes at %d: %w", n, offset, err)
 	}
 
-	clear(b[max(got, 0):])
-
-	return b
+	return b, nil
 }
 
-func (r reader) text(offset int64, n int) string { return string(r.bytes(offset, n)) }
+// text is a padded string field.
+func text(b []byte) string {
+	if i := bytes.IndexByte(b, 0); i >= 0 {
+		b = b[:i]
+	}
 
-// label reads text that is padded with zeros or blanks.
-func (r reader) label(offset int64, n int) string {
-	s, _, _ := strings.Cut(r.text(offset, n), "\x00")
-
-	return strings.ToValidUTF8(strings.TrimRight(s, " "), "?")
+	return string(bytes.ToValidUTF8(bytes.TrimRight(b, " "), []byte("?")))
 }
 
-func (r reader) uuid(offset int64) string { return gpt.GUID(r.bytes(offset, 16)).String() }
+// uuid is a UUID field in the order of its text.
+func uuid(b []byte) string {
+	if len(bytes.Trim(b, "\x00")) == 0 {
+		return ""
+	}
+
+	return fmt.Sprintf("%x-%x-%x-%x-%x", b[0:4], b[4:6], b[6:8], b[8:10], b[10:16])
+}

@@ -8,164 +8,244 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/seed-59268b81/talos/sys/blkid"
+	"github.com/seed-59268b81/talos/sys/gpt"
 )
 
-const (
-	mib  = 1 << 20
-	uuid = "01234567-89ab-cdef-0123-456789abcdef"
-)
+const id = "5a7d0c4e-1a2b-4c3d-8e9f-001122334455"
 
-// Each file system is made by its own tool.
-func TestRealFilesystems(t *testing.T) {
-	for _, tt := range []struct {
+// The samples are made by the tools that make them everywhere.
+func TestProbe(t *testing.T) {
+	const size = 64 << 20
+
+	for _, test := range []struct {
 		name string
-		size int64
-		argv []string
-		want blkid.Result
+		tool []string
+		want blkid.Info
 	}{
 		{
-			"xfs", 320 * mib, []string{"mkfs.xfs", "-q", "-L", "STATE", "-m", "uuid=" + uuid, "FILE"},
-			blkid.Result{Name: "xfs", UUID: uuid, Label: "STATE", BlockSize: 512, FilesystemBlockSize: 4096, ProbedSize: 320 * mib},
+			"xfs", []string{"mkfs.xfs", "-q", "--unsupported", "-L", "STATE", "-m", "uuid=" + id},
+			blkid.Info{Name: "xfs", Label: "STATE", UUID: id, Size: size, BlockSize: 4096, SectorSize: 512},
 		},
 		{
-			"ext4", 16 * mib, []string{"mke2fs", "-q", "-t", "ext4", "-b", "4096", "-L", "cache", "-U", uuid, "FILE"},
-			blkid.Result{Name: "ext4", UUID: uuid, Label: "cache", BlockSize: 4096, FilesystemBlockSize: 4096, ProbedSize: 16 * mib},
+			"ext4", []string{"mkfs.ext4", "-q", "-F", "-L", "IMAGECACHE", "-U", id},
+			blkid.Info{Name: "ext4", Label: "IMAGECACHE", UUID: id, Size: size, BlockSize: 4096},
 		},
 		{
-			"ext2", 16 * mib, []string{"mke2fs", "-q", "-t", "ext2", "-b", "1024", "-O", "^huge_file", "-U", uuid, "FILE"},
-			blkid.Result{Name: "ext2", UUID: uuid, BlockSize: 1024, FilesystemBlockSize: 1024, ProbedSize: 16 * mib},
+			"vfat 16", []string{"mkfs.vfat", "-F16", "-n", "EFI", "-i", "1234abcd"},
+			blkid.Info{Name: "vfat", Label: "EFI", UUID: "1234-ABCD", Size: size, BlockSize: 2048, SectorSize: 512},
 		},
 		{
-			"vfat 32", 64 * mib, []string{"mkfs.vfat", "-F", "32", "-n", "EFI", "-i", "1234ABCD", "FILE"},
-			blkid.Result{Name: "vfat", UUID: "1234-ABCD", Label: "EFI", BlockSize: 512, FilesystemBlockSize: 512, ProbedSize: 64 * mib},
+			"vfat 32", []string{"mkfs.vfat", "-F32", "-s1", "-i", "1234abcd"},
+			blkid.Info{Name: "vfat", UUID: "1234-ABCD", Size: size, BlockSize: 512, SectorSize: 512},
 		},
 		{
-			"vfat 16", 16 * mib, []string{"mkfs.vfat", "-F", "16", "-i", "1234ABCD", "FILE"},
-			blkid.Result{Name: "vfat", UUID: "1234-ABCD", BlockSize: 512, FilesystemBlockSize: 2048, ProbedSize: 16 * mib},
+			"swap", []string{"mkswap", "-L", "swap", "-U", id},
+			blkid.Info{Name: "swap", Label: "swap", UUID: id, Size: size, BlockSize: 4096},
 		},
 		{
-			"swap", 16 * mib, []string{"mkswap", "-L", "swp", "-U", uuid, "FILE"},
-			blkid.Result{Name: "swap", UUID: uuid, Label: "swp", BlockSize: 4096, ProbedSize: (16*mib/4096 - 1) * 4096},
+			"luks", []string{"cryptsetup", "luksFormat", "-q", "--type=luks2", "--label=secret", "--uuid=" + id, "--pbkdf=pbkdf2", "--pbkdf-force-iterations=1000", "--key-file=/etc/hostname"},
+			blkid.Info{Name: "luks", Label: "secret", UUID: id},
 		},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
+		t.Run(test.name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "image")
-
 			if err := os.WriteFile(path, nil, 0o600); err != nil {
 				t.Fatal(err)
 			}
 
-			if err := os.Truncate(path, tt.size); err != nil {
+			if err := os.Truncate(path, size); err != nil {
 				t.Fatal(err)
 			}
 
-			tool, err := exec.LookPath(tt.argv[0])
-			if err != nil {
-				t.Skipf("%s is not installed", tt.argv[0])
+			// mkfs.vfat counts whole tracks unless the geometry is said to be one sector.
+			if test.tool[0] == "mkfs.vfat" {
+				test.tool = append(test.tool, "-g", "1/1")
 			}
 
-			args := append([]string{}, tt.argv[1:]...)
-			args[len(args)-1] = path
-
-			if out, err := exec.Command(tool, args...).CombinedOutput(); err != nil {
-				t.Fatalf("%v\n%s", err, out)
-			}
-
-			f, err := os.Open(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer f.Close()
-
-			got, err := blkid.Probe(f, uint64(tt.size), 512)
-			if err != nil {
-				t.Fatal(err)
-			}
-
-			if tt.name == "vfat 16" || tt.name == "vfat 32" {
-				tt.want.FilesystemBlockSize = got.FilesystemBlockSize // the tool's choice
-			}
-
-			if diff := cmp.Diff(tt.want, got, cmpopts.IgnoreFields(blkid.Result{}, "Table")); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
+			run(t, append(test.tool, path)...)
+			check(t, path, test.want)
 		})
 	}
 }
 
-// made returns a medium with bytes at offsets.
-func made(at map[int]string) []byte {
-	b := make([]byte, 128<<10)
-	for o, s := range at {
-		copy(b[o:], s)
+func TestProbeSquashfs(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "image")
+
+	if err := os.WriteFile(filepath.Join(dir, "file"), []byte("x"), 0o600); err != nil {
+		t.Fatal(err)
 	}
 
-	return b
+	run(t, "mksquashfs", filepath.Join(dir, "file"), path, "-quiet", "-no-progress")
+
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	got, err := blkid.Probe(bytes.NewReader(b), uint64(len(b)), 512)
+	if err != nil || got.Name != "squashfs" || got.Size == 0 || got.Size > uint64(len(b)) || got.BlockSize != 128<<10 {
+		t.Errorf("got %+v, %v, want a squashfs of at most %d bytes", got, err, len(b))
+	}
 }
 
-func TestSignatures(t *testing.T) {
-	for _, tt := range []struct {
-		name   string
-		medium []byte
-		want   string
+func TestProbeISO(t *testing.T) {
+	b := make([]byte, 40<<10)
+	copy(b[32768:], "\x01CD001")
+	copy(b[32768+40:], "TALOS"+strings.Repeat(" ", 27))
+	b[32768+80], b[32768+129] = 20, 8
+	copy(b[32768+813:], "2026112110203000")
+
+	check(t, write(t, b), blkid.Info{
+		Name: "iso9660", Label: "TALOS", UUID: "2026-11-21-10-20-30-00", Size: 40 << 10, BlockSize: 2048,
+	})
+}
+
+func TestProbeGPT(t *testing.T) {
+	path := write(t, make([]byte, 8<<20))
+
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+
+	table, err := gpt.New(8<<20, 512)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	if _, err := table.Add(gpt.Partition{Label: "META", Type: gpt.TypeLinuxData}, 1<<20, 1<<20); err != nil {
+		t.Fatal(err)
+	}
+
+	if err := table.Write(f); err != nil {
+		t.Fatal(err)
+	}
+
+	want := blkid.Info{Name: "gpt", UUID: table.ID.String(), Size: 8 << 20, SectorSize: 512, Table: table}
+	check(t, path, want)
+
+	// A cut-off write of the primary copy.
+	if _, err := f.WriteAt(make([]byte, 512), 512); err != nil {
+		t.Fatal(err)
+	}
+
+	want.Table.Repair = "primary copy: no GUID partition table"
+	check(t, path, want)
+}
+
+func TestBlank(t *testing.T) {
+	xfs := make([]byte, 1<<20)
+	copy(xfs, "XFSB")
+	xfs[126] = 1
+
+	for name, test := range map[string]struct {
+		image []byte
+		want  bool
 	}{
-		{"zeros", made(nil), ""},
-		{"short", []byte("XF"), ""},
-		{"a boot sector is no file system", made(map[int]string{510: "\x55\xaa"}), ""},
-		{"unfinished xfs", made(map[int]string{0: "XFSB", 126: "\x01"}), ""},
-		{"damaged xfs is still xfs", made(map[int]string{0: "XFSB", 200: "garbage"}), "xfs"},
-		{"chance bytes of ext", made(map[int]string{1024 + 56: "\x53\xef", 1024 + 24: "\xff\xff"}), ""},
-		{"luks over an old ext4", made(map[int]string{0: "LUKS\xba\xbe\x00\x02", 1024 + 56: "\x53\xef"}), "luks"},
-		{"squashfs", made(map[int]string{0: "hsqs"}), "squashfs"},
-		{"iso", made(map[int]string{32769: "CD001"}), "iso9660"},
-		{"btrfs", made(map[int]string{65536 + 64: "_BHRfS_M"}), "btrfs"},
-		{"meta", made(map[int]string{0: "TALOSADV"}), "talosmeta"},
-		{"lvm", made(map[int]string{512: "LABELONE", 536: "LVM2 001"}), "lvm2-pv"},
+		"zeros":           {make([]byte, 1<<20), true},
+		"mkfs was cut":    {xfs, true},
+		"somebody's data": {append(make([]byte, 4096), "data"...), false},
+		"mkfs is done":    {append([]byte("XFSB"), make([]byte, 1<<20)...), false},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			got, err := blkid.Probe(bytes.NewReader(tt.medium), uint64(len(tt.medium)), 512)
-			if err != nil {
-				t.Fatal(err)
-			}
+		got, err := blkid.Blank(bytes.NewReader(test.image), uint64(len(test.image)))
+		if err != nil || got != test.want {
+			t.Errorf("%s: got %v, %v, want %v", name, got, err, test.want)
+		}
 
-			if got.Name != tt.want {
-				t.Errorf("got %q, want %q", got.Name, tt.want)
-			}
-		})
+		if info, err := blkid.Probe(bytes.NewReader(test.image), uint64(len(test.image)), 512); err != nil || info.Name != "" {
+			t.Errorf("%s: got %+v, %v, want nothing", name, info, err)
+		}
 	}
 }
 
-type broken struct{}
-
-var errMedium = errors.New("medium error")
-
-func (broken) ReadAt([]byte, int64) (int, error) { return 0, errMedium }
-
-// A medium that cannot be read is not an empty one.
+// A disk that cannot be read is not one with nothing on it.
 func TestReadError(t *testing.T) {
-	if _, err := blkid.Probe(broken{}, mib, 512); !errors.Is(err, errMedium) {
-		t.Errorf("got %v, want the medium's error", err)
+	bad := errors.New("medium error")
+
+	if info, err := blkid.Probe(broken{bad}, 1<<20, 512); !errors.Is(err, bad) {
+		t.Errorf("Probe: got %+v, %v, want %v", info, err, bad)
+	}
+
+	if blank, err := blkid.Blank(broken{bad}, 1<<20); !errors.Is(err, bad) {
+		t.Errorf("Blank: got %v, %v, want %v", blank, err, bad)
 	}
 }
+
+type broken struct{ error }
+
+func (b broken) ReadAt([]byte, int64) (int, error) { return 0, b.error }
 
 func FuzzProbe(f *testing.F) {
-	f.Add(0, []byte("XFSB\x00\x00\x10\x00"))
-	f.Add(1080, []byte("\x53\xef"))
-	f.Add(32769, []byte("CD001"))
-	f.Add(65600, []byte("_BHRfS_M"))
+	xfs := make([]byte, 512)
+	copy(xfs, "XFSB")
 
-	f.Fuzz(func(t *testing.T, offset int, b []byte) {
-		medium := make([]byte, 128<<10)
-		copy(medium[min(max(offset, 0), len(medium)):], b)
+	f.Add(xfs, make([]byte, 100), uint16(512))
+	f.Add([]byte("LUKS\xba\xbe"), []byte{}, uint16(4096))
+	f.Add([]byte("hsqs"), append(make([]byte, 56), 0x53, 0xef), uint16(512))
 
-		if _, err := blkid.Probe(bytes.NewReader(medium), uint64(len(medium)), 512); err != nil {
-			t.Errorf("bytes in memory gave a read error: %v", err)
+	f.Fuzz(func(t *testing.T, head, at1024 []byte, sector uint16) {
+		b := make([]byte, 40<<10)
+		copy(b[1024:], at1024)
+		copy(b, head)
+
+		if _, err := blkid.Probe(bytes.NewReader(b), uint64(len(b)), uint64(sector)); err != nil {
+			t.Errorf("an error without a broken disk: %v", err)
+		}
+
+		if _, err := blkid.Probe(bytes.NewReader(head), uint64(len(head)), uint64(sector)); err != nil {
+			t.Errorf("short: an error without a broken disk: %v", err)
 		}
 	})
+}
+
+func run(t *testing.T, command ...string) {
+	t.Helper()
+
+	if _, err := exec.LookPath(command[0]); err != nil {
+		t.Skipf("needs %s: %v", command[0], err)
+	}
+
+	if out, err := exec.CommandContext(t.Context(), command[0], command[1:]...).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %v\n%s", command, err, out)
+	}
+}
+
+func write(t *testing.T, b []byte) string {
+	t.Helper()
+
+	path := filepath.Join(t.TempDir(), "image")
+	if err := os.WriteFile(path, b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+
+	return path
+}
+
+func check(t *testing.T, path string, want blkid.Info) {
+	t.Helper()
+
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+
+	st, err := f.Stat()
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	got, err := blkid.Probe(f, uint64(st.Size()), 512)
+	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); err != nil || diff != "" {
+		t.Errorf("err %v (-want +got):\n%s", err, diff)
+	}
 }

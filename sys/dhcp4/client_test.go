@@ -86,7 +86,7 @@ func TestClient(t *testing.T) {
 			until: 60*time.Minute + 2*time.Second,
 			want: []string{
 				"0s acquire", "30m0s renew", "41m17s renew", "46m56s renew", "49m45s renew", "51m9s renew", "51m52s renew", "52m13s renew", "52m23s renew",
-				"52m30s rebind", "56m17s rebind", "58m11s rebind", "59m7s rebind", "59m36s rebind", "59m50s rebind", "59m57s rebind", "1h0m0s acquire",
+				"52m30s rebind", "56m17s rebind", "58m11s rebind", "59m7s rebind", "59m36s rebind", "59m50s rebind", "59m59s rebind", "1h0m0s acquire",
 			},
 			published: []string{"10.0.0.2/24", "-", "10.0.0.2/24"},
 		},

@@ -37,6 +37,12 @@ func (l *Loader) Coldplug(sysfs string) error {
 			return errors.Join(errs...)
 		}
 
+		// Modules of a processor are ciphers, which take longer over their self-tests than all disks and cards over
+		// their start. They come when nothing else does any more.
+		if others := slices.DeleteFunc(slices.Clone(aliases), ofProcessor); len(others) > 0 {
+			aliases = others
+		}
+
 		for _, a := range aliases {
 			seen[a] = true
 
@@ -105,3 +111,5 @@ func modaliases(sysfs string) ([]string, error) {
 
 	return out, nil
 }
+
+func ofProcessor(alias string) bool { return strings.HasPrefix(alias, "cpu:") }

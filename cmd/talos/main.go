@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+// Command talos is the operating system's one program. What it is depends on the name that it is started under:
+// machined (as /sbin/init, process 1), apid, or the stage that builds apid's sandbox.
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/seed-59268b81/talos/apid"
+	"github.com/seed-59268b81/talos/machine"
+	"github.com/seed-59268b81/talos/sys/sandbox"
+)
+
+func main() {
+	switch name := filepath.Base(os.Args[0]); name {
+	case "init", "machined":
+		if os.Getpid() != 1 {
+			fail("%s runs as process 1 only, this is process %d", name, os.Getpid())
+		}
+
+		machine.Main()
+	case "apid":
+		apid.Main()
+	case sandbox.Name:
+		fail("%v", sandbox.Main())
+	default:
+		fail("unknown name %q: expected init, machined, apid or %s", name, sandbox.Name)
+	}
+}
+
+func fail(format string, args ...any) {
+	fmt.Fprintf(os.Stderr, "talos: "+format+"\n", args...)
+	os.Exit(1)
+}

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package files
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+
+	"github.com/seed-59268b81/talos/cosi/controller"
+	"github.com/seed-59268b81/talos/cosi/resource"
+	"github.com/seed-59268b81/talos/cosi/typed"
+	"github.com/seed-59268b81/talos/resources/files"
+)
+
+// Writable are the files of /etc that may be written: the root image has them, empty, as places to bind over.
+var Writable = []string{"hosts", "hostname", "resolv.conf", "machine-id", "localtime"}
+
+// Binder shows a file at another place; package mount has the real one.
+type Binder func(source, target string) error
+
+// EtcFileController writes the wanted files. The root is read-only, so each is written below a folder in memory and
+// bound over its place in /etc. It is written in place from then on, because the bind is to the file and not its name.
+//
+// A file that is no longer wanted stays as it is until the next boot: an empty /etc/hosts helps nobody.
+func EtcFileController(etc, shadow string, bind Binder) controller.Controller {
+	c := &etcFiles{etc: etc, shadow: shadow, bind: bind, bound: map[string]bool{}}
+
+	return &controller.Reconciler{
+		ControllerName: "files.EtcFileController",
+		Reads:          []controller.Input{controller.In[files.EtcFileSpecSpec](controller.Weak, "")},
+		Writes:         []controller.Output{controller.Out[files.EtcFileStatusSpec](controller.Exclusive)},
+		Cleanup:        []resource.Kind{resource.KindOf[files.EtcFileStatusSpec]("")},
+		Reconcile: func(ctx context.Context, rt controller.Runtime, _ *slog.Logger) error {
+			specs, err := typed.List[files.EtcFileSpecSpec](ctx, rt, "")
+			if err != nil {
+				return err
+			}
+
+			var errs []error
+
+			for _, r := range specs {
+				name := r.Metadata().ID()
+				if err := c.write(name, r.TypedSpec()); err != nil {
+					errs = append(errs, err)
+
+					continue
+				}
+
+				status := files.EtcFileStatusSpec{SpecVersion: r.Metadata().VersionString()}
+				if err := typed.Set(ctx, rt, "", name, status); err != nil {
+					return err
+				}
+			}
+
+			return errors.Join(errs...)
+		},
+	}
+}
+
+type etcFiles struct {
+	etc, shadow string
+	bind        Binder
+	bound       map[string]bool
+}
+
+func (c *etcFiles) write(name string, spec *files.EtcFileSpecSpec) error {
+	if !filepath.IsLocal(name) {
+		return fmt.Errorf("write /etc/%s: the name leads out of /etc", name)
+	}
+
+	source, target := filepath.Join(c.shadow, name), filepath.Join(c.etc, name)
+
+	mode := spec.Mode.Perm()
+	if mode == 0 {
+		mode = 0o644
+	}
+
+	if err := os.MkdirAll(filepath.Dir(source), 0o755); err != nil {
+		return fmt.Errorf("write %s: %w", target, err)
+	}
+
+	if err := writeInPlace(source, spec.Contents, mode); err != nil {
+		return fmt.Errorf("write %s: %w", target, err)
+	}
+
+	if c.bound[name] {
+		return nil
+	}
+
+	if err := c.bind(source, target); err != nil {
+		return fmt.Errorf("write %s: %w", target, err)
+	}
+
+	c.bound[name] = true
+
+	return nil
+}
+
+func writeInPlace(path string, content []byte, mode fs.FileMode) error {
+	if old, err := os.ReadFile(path); err != nil || !bytes.Equal(old, content) {
+		if err := os.WriteFile(path, content, mode); err != nil {
+			return err
+		}
+	}
+
+	return os.Chmod(path, mode)
+}

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package kubelet
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/seed-59268b81/talos/resources/k8s"
+)
+
+type object = map[string]any
+
+// configuration is the KubeletConfiguration: defaults, over them what the machine configuration says, over that what
+// the node depends on.
+func configuration(cfg k8s.KubeletConfigSpec, node Node) (object, error) {
+	forced := alwaysSet(cfg)
+
+	for key := range cfg.ExtraConfig {
+		if _, ok := forced[key]; ok {
+			return nil, fmt.Errorf("machine.kubelet.extraConfig: field %q is not allowed: the system sets it", key)
+		}
+	}
+
+	return merge(merge(defaults(cfg, node), cfg.ExtraConfig), forced), nil
+}
+
+// alwaysSet is what nothing overrides.
+func alwaysSet(cfg k8s.KubeletConfigSpec) object {
+	out := object{
+		"apiVersion":               "kubelet.config.k8s.io/v1beta1",
+		"kind":                     "KubeletConfiguration",
+		"port":                     Port,
+		"cgroupRoot":               "/",
+		"cgroupDriver":             "cgroupfs",
+		"systemCgroups":            systemCgroups,
+		"kubeletCgroups":           kubeletCgroups,
+		"protectKernelDefaults":    true,
+		"rotateCertificates":       true,
+		"containerRuntimeEndpoint": "unix:///run/containerd/containerd.sock",
+		"resolvConf":               ResolvConf,
+		"authentication": object{
+			"x509":      object{"clientCAFile": CAFile},
+			"webhook":   object{"enabled": !cfg.SkipNodeRegistration},
+			"anonymous": object{"enabled": false},
+		},
+		"authorization": object{"mode": "Webhook"},
+	}
+
+	if cfg.SkipNodeRegistration {
+		out["authorization"] = object{"mode": "AlwaysAllow"}
+	}
+
+	if cfg.StaticPodListURL != "" {
+		out["staticPodURL"] = cfg.StaticPodListURL
+	}
+
+	if !cfg.DisableManifestsDirectory {
+		out["staticPodPath"] = ManifestsDir
+	}
+
+	return out
+}
+
+// defaults is what the machine configuration may change.
+func defaults(cfg k8s.KubeletConfigSpec, node Node) object {
+	memory := "384Mi"
+	if node.ControlPlane {
+		memory = "512Mi"
+	}
+
+	out := object{
+		"address": "0.0.0.0",
+		// The list of static pods is read over loopback, and the kubelet acts only on a changed one.
+		"httpCheckFrequency":  "2s",
+		"oomScoreAdj":         -450,
+		"clusterDomain":       cfg.ClusterDomain,
+		"clusterDNS":          list(cfg.ClusterDNS),
+		"failSwapOn":          false,
+		"serializeImagePulls": false,
+		"systemReserved": object{
+			"cpu": "50m", "memory": memory, "pid": "100", "ephemeral-storage": "256Mi",
+		},
+		"logging":                         object{"format": "json"},
+		"shutdownGracePeriod":             "30s",
+		"shutdownGracePeriodCriticalPods": "10s",
+		"streamingConnectionIdleTimeout":  "5m",
+		"tlsMinVersion":                   "VersionTLS13",
+	}
+
+	if cfg.DefaultRuntimeSeccompEnabled {
+		out["seccompDefault"] = true
+	}
+
+	if cfg.EnableFSQuotaMonitoring {
+		out["featureGates"] = object{"LocalStorageCapacityIsolationFSQuotaMonitoring": true}
+	}
+
+	if cfg.SkipNodeRegistration {
+		out["registerNode"] = false
+	} else if len(cfg.RegisterWithTaints) > 0 {
+		out["registerWithTaints"] = taints(cfg.RegisterWithTaints)
+	}
+
+	return out
+}
+
+// taints turns key → value:effect into objects.
+func taints(in map[string]string) []any {
+	out := make([]any, 0, len(in))
+
+	for _, key := range slices.Sorted(maps.Keys(in)) {
+		value, effect, ok := strings.Cut(in[key], ":")
+		if !ok {
+			value, effect = "", in[key]
+		}
+
+		taint := object{"key": key, "effect": effect}
+		if value != "" {
+			taint["value"] = value
+		}
+
+		out = append(out, taint)
+	}
+
+	return out
+}
+
+// merge lays one object over another, recursively; lists and scalars are replaced.
+func merge(under, over object) object {
+	out := maps.Clone(under)
+
+	for key, value := range over {
+		below, isObject := out[key].(object)
+		above, overObject := value.(object)
+
+		if isObject && overObject {
+			out[key] = merge(below, above)
+		} else {
+			out[key] = value
+		}
+	}
+
+	return out
+}
+
+func list(in []string) []any {
+	out := make([]any, 0, len(in))
+	for _, v := range in {
+		out = append(out, v)
+	}
+
+	return out
+}

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package k8s
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/seed-59268b81/talos/config/v1alpha1"
+	"github.com/seed-59268b81/talos/cosi/controller"
+	"github.com/seed-59268b81/talos/cosi/resource"
+	"github.com/seed-59268b81/talos/cosi/typed"
+	"github.com/seed-59268b81/talos/resources/k8s"
+	"github.com/seed-59268b81/talos/resources/network"
+)
+
+// nodeIPConfig is the rules by which the kubelet's addresses are chosen: never one of a pod or a service.
+func nodeIPConfig(cfg *v1alpha1.Config) (*k8s.NodeIPConfigSpec, error) {
+	spec := &k8s.NodeIPConfigSpec{
+		ExcludeSubnets: append(prefixes(cfg.Cluster.PodSubnets()), prefixes(cfg.Cluster.ServiceSubnets())...),
+	}
+
+	for _, subnet := range cfg.Machine.Kubelet.NodeIP.ValidSubnets {
+		if excluded, ok := strings.CutPrefix(subnet, "!"); ok {
+			spec.ExcludeSubnets = append(spec.ExcludeSubnets, excluded)
+		} else {
+			spec.ValidSubnets = append(spec.ValidSubnets, subnet)
+		}
+	}
+
+	return spec, nil
+}
+
+// nodeIPController chooses the addresses that the kubelet registers with: one of each family at most.
+func nodeIPController() controller.Controller {
+	return &controller.Reconciler{
+		ControllerName: "k8s.NodeIPController",
+		Reads: []controller.Input{
+			controller.In[k8s.NodeIPConfigSpec](controller.Weak, "", k8s.NodeIPID),
+			controller.In[network.NodeAddressSpec](controller.Weak, ""),
+		},
+		Writes:  []controller.Output{controller.Out[k8s.NodeIPSpec](controller.Exclusive)},
+		Cleanup: []resource.Kind{resource.KindOf[k8s.NodeIPSpec]("")},
+		Reconcile: func(ctx context.Context, rt controller.Runtime, log *slog.Logger) error {
+			var (
+				rules     k8s.NodeIPConfigSpec
+				addresses network.NodeAddressSpec
+			)
+
+			ok, err := all(
+				read(ctx, rt, k8s.NodeIPID, &rules),
+				read(ctx, rt, network.FilteredNodeAddressID(network.NodeAddressRoutedID, network.NodeAddressFilterNoK8s), &addresses),
+			)
+			if err != nil || !ok {
+				return err
+			}
+
+			ips, err := nodeIPs(rules, addresses.IPs())
+			if err != nil {
+				return err
+			}
+
+			if len(ips) == 0 {
+				log.WarnContext(ctx, "no address of this node may be the kubelet's: check machine.kubelet.nodeIP.validSubnets",
+					"addresses", addresses.Addresses, "validSubnets", rules.ValidSubnets)
+
+				return nil
+			}
+
+			return typed.Set(ctx, rt, "", k8s.NodeIPID, k8s.NodeIPSpec{Addresses: ips})
+		},
+	}
+}
+
+// nodeIPs takes the first address of each family that the rules let through.
+func nodeIPs(rules k8s.NodeIPConfigSpec, addresses []netip.Addr) ([]netip.Addr, error) {
+	valid, err := parsePrefixes(rules.ValidSubnets)
+	if err != nil {
+		return nil, err
+	}
+
+	excluded, err := parsePrefixes(rules.ExcludeSubnets)
+	if err != nil {
+		return nil, err
+	}
+
+	var out []netip.Addr
+
+	for _, addr := range addresses {
+		within := func(p netip.Prefix) bool { return p.Contains(addr) }
+		sameFamily := func(o netip.Addr) bool { return o.Is4() == addr.Is4() }
+
+		if len(valid) > 0 && !slices.ContainsFunc(valid, within) || slices.ContainsFunc(excluded, within) ||
+			slices.ContainsFunc(out, sameFamily) {
+			continue
+		}
+
+		out = append(out, addr)
+	}
+
+	return out, nil
+}
+
+func parsePrefixes(texts []string) ([]netip.Prefix, error) {
+	out := make([]netip.Prefix, 0, len(texts))
+
+	for _, text := range texts {
+		p, err := netip.ParsePrefix(text)
+		if err != nil {
+			return nil, fmt.Errorf("node IP rules: %w", err)
+		}
+
+		out = append(out, p)
+	}
+
+	return out, nil
+}

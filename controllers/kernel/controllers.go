@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package kernel
+
+import (
+	"github.com/seed-59268b81/talos/cosi/controller"
+	"github.com/seed-59268b81/talos/sys/module"
+)
+
+// Controllers of the domain.
+func Controllers(loader *module.Loader) []controller.Controller {
+	return []controller.Controller{
+		ParamDefaultsController(),
+		ParamConfigController(),
+		ParamController("/"),
+		ModuleConfigController(),
+		ModuleController(loader),
+		&HotplugController{Loader: loader},
+	}
+}

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package kernel
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+
+	"github.com/seed-59268b81/talos/cosi/controller"
+	"github.com/seed-59268b81/talos/cosi/typed"
+	"github.com/seed-59268b81/talos/resources/runtime"
+)
+
+// Loader loads kernel modules; package module has the real one.
+type Loader interface {
+	Load(name string, params ...string) error
+}
+
+// ModuleController loads the wanted modules. A module that fails does not keep the others.
+func ModuleController(loader Loader) controller.Controller {
+	return &controller.Reconciler{
+		ControllerName: "runtime.KernelModuleSpecController",
+		Reads:          []controller.Input{controller.In[runtime.KernelModuleSpecSpec](controller.Weak, "")},
+		Reconcile: func(ctx context.Context, rt controller.Runtime, _ *slog.Logger) error {
+			specs, err := typed.List[runtime.KernelModuleSpecSpec](ctx, rt, "")
+			if err != nil {
+				return err
+			}
+
+			var errs []error
+			for _, r := range specs {
+				errs = append(errs, loader.Load(r.TypedSpec().Name, r.TypedSpec().Parameters...))
+			}
+
+			return errors.Join(errs...)
+		},
+	}
+}

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package kernel
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/seed-59268b81/talos/cosi/controller"
+	"github.com/seed-59268b81/talos/cosi/resource"
+	"github.com/seed-59268b81/talos/cosi/typed"
+	"github.com/seed-59268b81/talos/resources/runtime"
+)
+
+// param is what one parameter shall be.
+type param struct {
+	value        string
+	ignoreErrors bool
+}
+
+// ParamController sets the parameters below root ("/" but in tests), and puts back what they were when they are no
+// longer wanted. The configuration wins over the defaults.
+//
+// It also runs when a kernel module has come, because modules bring parameters (net.bridge is br_netfilter's).
+func ParamController(root string) controller.Controller {
+	c := &paramController{root: root, original: map[string]string{}}
+
+	return &controller.Reconciler{
+		ControllerName: "runtime.KernelParamSpecController",
+		Reads: []controller.Input{
+			controller.In[runtime.KernelParamDefaultSpecSpec](controller.Weak, ""),
+			controller.In[runtime.KernelParamSpecSpec](controller.Weak, ""),
+			controller.In[runtime.LoadedKernelModuleSpec](controller.Weak, ""),
+		},
+		Writes:    []controller.Output{controller.Out[runtime.KernelParamStatusSpec](controller.Exclusive)},
+		Cleanup:   []resource.Kind{resource.KindOf[runtime.KernelParamStatusSpec]("")},
+		Reconcile: c.reconcile,
+	}
+}
+
+type paramController struct {
+	root string
+	// original values, by id, of what was changed.
+	original map[string]string
+}
+
+func (c *paramController) reconcile(ctx context.Context, rt controller.Runtime, log *slog.Logger) error {
+	wanted, err := wantedParams(ctx, rt)
+	if err != nil {
+		return err
+	}
+
+	var errs []error
+
+	for id, p := range wanted {
+		status, err := c.set(id, p)
+		if err != nil {
+			errs = append(errs, err)
+
+			continue
+		}
+
+		if err := typed.Set(ctx, rt, "", id, status); err != nil {
+			return err
+		}
+	}
+
+	for id, value := range c.original {
+		if _, ok := wanted[id]; ok {
+			continue
+		}
+
+		if err := os.WriteFile(c.path(id), []byte(value), 0); err != nil {
+			log.WarnContext(ctx, "the kernel parameter cannot be put back", "parameter", id, "value", value, "error", err)
+		}
+
+		delete(c.original, id)
+	}
+
+	return errors.Join(errs...)
+}
+
+func wantedParams(ctx context.Context, rt controller.Runtime) (map[string]param, error) {
+	wanted := map[string]param{}
+
+	defaults, err := typed.List[runtime.KernelParamDefaultSpecSpec](ctx, rt, "")
+	if err != nil {
+		return nil, err
+	}
+
+	for _, r := range defaults {
+		wanted[r.Metadata().ID()] = param{value: r.TypedSpec().Value, ignoreErrors: r.TypedSpec().IgnoreErrors}
+	}
+
+	specs, err := typed.List[runtime.KernelParamSpecSpec](ctx, rt, "")
+	if err != nil {
+		return nil, err
+	}
+
+	for _, r := range specs {
+		wanted[r.Metadata().ID()] = param{value: r.TypedSpec().Value, ignoreErrors: r.TypedSpec().IgnoreErrors}
+	}
+
+	return wanted, nil
+}
+
+// path of a parameter: dots are slashes, but where a name in the path has a dot itself (net.ipv4.conf.eth0/1), which
+// is written as a slash, as sysctl(8) does.
+func (c *paramController) path(id string) string {
+	swap := strings.NewReplacer(".", "/", "/", ".")
+
+	return filepath.Join(c.root, swap.Replace(id))
+}
+
+func (c *paramController) set(id string, p param) (runtime.KernelParamStatusSpec, error) {
+	path := c.path(id)
+
+	raw, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) && p.ignoreErrors {
+		return runtime.KernelParamStatusSpec{Unsupported: true}, nil
+	}
+
+	if err != nil {
+		return runtime.KernelParamStatusSpec{}, fmt.Errorf("kernel parameter %s: %w: this kernel has no such parameter, or a module for it is not loaded (machine.kernel.modules)", id, err)
+	}
+
+	current := strings.TrimSpace(string(raw))
+	if _, ok := c.original[id]; !ok {
+		c.original[id] = current
+	}
+
+	status := runtime.KernelParamStatusSpec{Current: p.value, Default: c.original[id]}
+	if current == p.value {
+		return status, nil
+	}
+
+	if err := os.WriteFile(path, []byte(p.value), 0); err != nil {
+		if p.ignoreErrors {
+			return runtime.KernelParamStatusSpec{Current: current, Default: c.original[id], Unsupported: true}, nil
+		}
+
+		return status, fmt.Errorf("kernel parameter %s: set to %q: %w", id, p.value, err)
+	}
+
+	return status, nil
+}

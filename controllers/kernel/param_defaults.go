@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package kernel
+
+import (
+	"context"
+	"log/slog"
+	"maps"
+	"slices"
+
+	"github.com/seed-59268b81/talos/cosi/controller"
+	"github.com/seed-59268b81/talos/cosi/typed"
+	"github.com/seed-59268b81/talos/resources/runtime"
+)
+
+// hardening are the parameters that the Kernel Self Protection Project recommends
+// (kspp.github.io/Recommended_Settings).
+var hardening = map[string]string{
+	"dev.tty.ldisc_autoload":           "0",
+	"dev.tty.legacy_tiocsti":           "0",
+	"fs.protected_symlinks":            "1",
+	"fs.protected_hardlinks":           "1",
+	"fs.protected_fifos":               "2",
+	"fs.protected_regular":             "2",
+	"fs.suid_dumpable":                 "0",
+	"kernel.kptr_restrict":             "2",
+	"kernel.dmesg_restrict":            "1",
+	"kernel.perf_event_paranoid":       "3",
+	"kernel.randomize_va_space":        "2",
+	"kernel.yama.ptrace_scope":         "2",
+	"kernel.unprivileged_bpf_disabled": "1",
+	"net.core.bpf_jit_harden":          "2",
+	"user.max_user_namespaces":         "0",
+	"vm.unprivileged_userfaultfd":      "0",
+}
+
+// defaults are what a Kubernetes node needs.
+var defaults = map[string]string{
+	"net.ipv4.ip_forward":                        "1",
+	"net.ipv4.icmp_ignore_bogus_error_responses": "1",
+	"net.ipv4.icmp_echo_ignore_broadcasts":       "1",
+	"net.ipv4.conf.all.send_redirects":           "0",
+	"net.ipv4.conf.default.send_redirects":       "0",
+	"net.ipv4.ip_local_reserved_ports":           "50000,50001",
+	"net.bridge.bridge-nf-call-iptables":         "1",
+	"net.bridge.bridge-nf-call-ip6tables":        "1",
+	"net.ipv6.conf.default.forwarding":           "1",
+	"net.ipv6.conf.default.accept_ra":            "2",
+	"net.ipv4.tcp_keepalive_time":                "600",
+	"net.ipv4.tcp_keepalive_intvl":               "60",
+	"kernel.ctrl-alt-del":                        "0",
+	"kernel.panic":                               "10",
+	// protectKernelDefaults of the kubelet asks for these two.
+	"kernel.panic_on_oops":          "1",
+	"kernel.keys.root_maxkeys":      "1000000",
+	"kernel.keys.root_maxbytes":     "25000000",
+	"kernel.pid_max":                "262144",
+	"vm.overcommit_memory":          "1",
+	"fs.inotify.max_user_instances": "8192",
+	"fs.aio-max-nr":                 "1048576",
+}
+
+// ParamDefaultsController states the defaults. One that this kernel does not have is no error.
+func ParamDefaultsController() controller.Controller {
+	return &controller.Reconciler{
+		ControllerName: "runtime.KernelParamDefaultsController",
+		Writes:         []controller.Output{controller.Out[runtime.KernelParamDefaultSpecSpec](controller.Exclusive)},
+		Reconcile: func(ctx context.Context, rt controller.Runtime, _ *slog.Logger) error {
+			all := maps.Clone(hardening)
+			maps.Copy(all, defaults)
+
+			for _, name := range slices.Sorted(maps.Keys(all)) {
+				spec := runtime.KernelParamDefaultSpecSpec{Value: all[name], IgnoreErrors: true}
+				if err := typed.Set(ctx, rt, "", sysctlID(name), spec); err != nil {
+					return err
+				}
+			}
+
+			return nil
+		},
+	}
+}

@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package remote is a state that lives in another process, behind the gRPC service cosi.resource.State:
+//
+//	conn, err := grpc.NewClient("unix:///run/state.sock", grpc.WithTransportCredentials(insecure.NewCredentials()))
+//	st := remote.New(conn)
+//
+// A watch outlives its connection: when that breaks, the watch is made again from the last bookmark, and nothing is
+// lost or doubled. Only when the server has forgotten what came after the bookmark does the watch end, with an Errored
+// event whose error state.IsInvalidBookmark tells.
+package remote
+
+import (
+	"context"
+	"errors"
+	"io"
+	"sync/atomic"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/seed-59268b81/talos/api/cosi/v1alpha1"
+	"github.com/seed-59268b81/talos/cosi/internal/wire"
+	"github.com/seed-59268b81/talos/cosi/resource"
+	"github.com/seed-59268b81/talos/cosi/state"
+)
+
+// State is a state behind a connection.
+type State struct {
+	client v1alpha1.StateClient
+	opaque bool
+	once   bool
+
+	noTeardown atomic.Bool // the server is too old for it
+}
+
+var _ state.State = (*State)(nil)
+
+// Option of New.
+type Option func(*State)
+
+// WithOpaque leaves all specs undecoded, even of registered types: every resource is a *resource.Opaque, whose YAML is
+// what the server sent.
+func WithOpaque() Option { return func(s *State) { s.opaque = true } }
+
+// WithoutRetry makes a watch end with an Errored event when its connection breaks.
+func WithoutRetry() Option { return func(s *State) { s.once = true } }
+
+// New returns the state behind a connection.
+func New(conn grpc.ClientConnInterface, opts ...Option) *State {
+	s := &State{client: v1alpha1.NewStateClient(conn)}
+
+	for _, opt := range opts {
+		opt(s)
+	}
+
+	return s
+}
+
+// resourceOf reads a resource, which is immutable from here on.
+func (s *State) resourceOf(in *v1alpha1.Resource) (resource.Resource, error) {
+	r, err := wire.ResourceOf(in, s.opaque)
+	if err != nil {
+		return nil, err
+	}
+
+	r.Metadata().Seal()
+
+	return r, nil
+}
+
+// Get implements state.State.
+func (s *State) Get(ctx context.Context, ptr resource.Pointer, _ ...state.GetOption) (resource.Resource, error) {
+	res, err := s.client.Get(ctx, &v1alpha1.GetRequest{Namespace: ptr.Namespace, Type: ptr.Type, Id: ptr.ID})
+	if err != nil {
+		return nil, errorOf("get", ptr, err)
+	}
+
+	return s.resourceOf(res.GetResource())
+}
+
+// List implements state.State.
+func (s *State) List(ctx context.Context, kind resource.Kind, opts ...state.ListOption) ([]resource.Resource, error) {
+	var o state.ListOptions
+	for _, opt := range opts {
+		opt(&o)
+	}
+
+	ptr := resource.Pointer{Namespace: kind.Namespace, Type: kind.Type}
+
+	stream, err := s.client.List(ctx, &v1alpha1.ListRequest{
+		Namespace: kind.Namespace, Type: kind.Type,
+		Options: &v1alpha1.ListOptions{LabelQuery: labelQueries(o.LabelQueries), IdQuery: idQuery(o.IDQuery)},
+	})
+	if err != nil {
+		return nil, errorOf("list", ptr, err)
+	}
+
+	var out []resource.Resource
+
+	for {
+		res, err := stream.Recv()
+		if errors.Is(err, io.EOF) {
+			return out, nil
+		}
+
+		if err != nil {
+			return nil, errorOf("list", ptr, err)
+		}
+
+		r, err := s.resourceOf(res.GetResource())
+		if err != nil {
+			return nil, err
+		}
+
+		out = append(out, r)
+	}
+}
+
+// Create implements state.State.
+func (s *State) Create(ctx context.Context, r resource.Resource, opts ...state.WriteOption) error {
+	o := state.NewWriteOptions(opts...)
+	ptr := r.Metadata().Pointer()
+
+	req := &v1alpha1.CreateRequest{Options: &v1alpha1.CreateOptions{Owner: o.Owner}}
+	if err := putInto(req, 1, r); err != nil {
+		return err
+	}
+
+	res, err := s.client.Create(ctx, req)
+	if err != nil {
+		return errorOf("create", ptr, err)
+	}
+
+	return writeBack(r, res.GetResource())
+}
+
+// Update implements state.State.
+func (s *State) Update(ctx context.Context, r resource.Resource, opts ...state.WriteOption) error {
+	o := state.NewWriteOptions(opts...)
+	ptr := r.Metadata().Pointer()
+
+	req := &v1alpha1.UpdateRequest{Options: &v1alpha1.UpdateOptions{Owner: o.Owner}}
+	if o.ExpectedPhase != nil {
+		req.Options.ExpectedPhase = proto.String(o.ExpectedPhase.String())
+	}
+
+	if err := putInto(req, 2, r); err != nil {
+		return err
+	}
+
+	res, err := s.client.Update(ctx, req)
+	if err != nil {
+		return errorOf("update", ptr, err)
+	}
+
+	return writeBack(r, res.GetResource())
+}
+
+// putInto puts the resource into a field of the request, in the bytes that it may have been encoded to before.
+func putInto(req proto.Message, field protowire.Number, r resource.Resource) error {
+	frame, err := resource.WireFrame(r)
+	if err != nil {
+		return err
+	}
+
+	if field != 1 {
+		frame = append(protowire.AppendTag(make([]byte, 0, len(frame)), field, protowire.BytesType), frame[protowire.SizeTag(1):]...)
+	}
+
+	req.ProtoReflect().SetUnknown(frame)
+
+	return nil
+}
+
+// writeBack tells the caller what became of its resource.
+func writeBack(r resource.Resource, stored *v1alpha1.Resource) error {
+	md := r.Metadata()
+	if md.Sealed() {
+		return nil
+	}
+
+	got, err := wire.MetadataOf(stored.GetMetadata())
+	if err != nil {
+		return err
+	}
+
+	md.SetVersion(got.Version())
+	md.SetOwner(got.Owner())
+	md.SetCreated(got.Created())
+	md.SetUpdated(got.Updated())
+
+	return nil
+}
+
+// Destroy implements state.State.
+func (s *State) Destroy(ctx context.Context, ptr resource.Pointer, opts ...state.WriteOption) error {
+	o := state.NewWriteOptions(opts...)
+
+	_, err := s.client.Destroy(ctx, &v1alpha1.DestroyRequest{
+		Namespace: ptr.Namespace, Type: ptr.Type, Id: ptr.ID, Options: &v1alpha1.DestroyOptions{Owner: o.Owner},
+	})
+	if err != nil {
+		return errorOf("destroy", ptr, err)
+	}
+
+	return nil
+}
+
+// Teardown implements state.State.
+func (s *State) Teardown(ctx context.Context, ptr resource.Pointer, opts ...state.WriteOption) (bool, error) {
+	o := state.NewWriteOptions(opts...)
+
+	if !s.noTeardown.Load() {
+		res, err := s.client.Teardown(ctx, &v1alpha1.TeardownRequest{
+			Namespace: ptr.Namespace, Type: ptr.Type, Id: ptr.ID, Options: &v1alpha1.TeardownOptions{Owner: o.Owner},
+		})
+
+		if status.Code(err) != codes.Unimplemented {
+			if err != nil {
+				return false, errorOf("teardown", ptr, err)
+			}
+
+			return res.GetDestroyReady(), nil
+		}
+
+		s.noTeardown.Store(true)
+	}
+
+	return state.TeardownByUpdate(ctx, s, ptr, opts...)
+}
+
+// TeardownAndDestroy implements state.State.
+func (s *State) TeardownAndDestroy(ctx context.Context, ptr resource.Pointer, opts ...state.WriteOption) error {
+	o := state.NewWriteOptions(opts...)
+
+	if !s.noTeardown.Load() {
+		_, err := s.client.TeardownAndDestroy(ctx, &v1alpha1.TeardownAndDestroyRequest{
+			Namespace: ptr.Namespace, Type: ptr.Type, Id: ptr.ID, Options: &v1alpha1.TeardownAndDestroyOptions{Owner: o.Owner},
+		})
+
+		if status.Code(err) != codes.Unimplemented {
+			if err != nil {
+				return errorOf("teardown and destroy", ptr, err)
+			}
+
+			return nil
+		}
+
+		s.noTeardown.Store(true)
+	}
+
+	return state.TeardownAndWait(ctx, s, ptr, opts...)
+}

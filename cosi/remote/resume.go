@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package remote
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/seed-59268b81/talos/api/cosi/v1alpha1"
+	"github.com/seed-59268b81/talos/cosi/resource"
+	"github.com/seed-59268b81/talos/cosi/state"
+)
+
+// resume makes the request for the next connection: on from the bookmark, or from the beginning where there is none.
+func (w *watch) resume() {
+	if w.bookmark != nil {
+		o := w.req.GetOptions()
+		w.req.Options = &v1alpha1.WatchOptions{
+			StartFromBookmark: w.bookmark, LabelQuery: o.GetLabelQuery(), IdQuery: o.GetIdQuery(), Aggregated: o.GetAggregated(),
+		}
+		w.tracking, w.sent, w.again = false, nil, nil
+
+		return
+	}
+
+	w.again = map[string]bool{}
+}
+
+// keep adds an event to those to be sent, if it is to be.
+func (w *watch) keep(out []state.Event, ev state.Event) []state.Event {
+	if ev.Type == state.Noop && w.hideNoop {
+		return out
+	}
+
+	if !w.tracking {
+		return append(out, ev)
+	}
+
+	id := ev.Resource.Metadata().ID()
+
+	// A bookmark: from here on it resumes, and what was sent may be forgotten.
+	if ev.Bookmark != nil {
+		out = append(append(out, w.missing()...), ev)
+		w.tracking, w.sent, w.again = false, nil, nil
+
+		return out
+	}
+
+	if w.again != nil {
+		w.again[id] = true
+		ev = difference(w.sent[id], ev)
+	}
+
+	if w.sent == nil {
+		w.sent = map[string]resource.Resource{}
+	}
+
+	switch ev.Type { //nolint:exhaustive // the rest is about no resource
+	case state.Created, state.Updated:
+		w.sent[id] = ev.Resource
+	case state.Destroyed:
+		if w.again != nil && w.sent[id] == nil && len(w.sent) > 0 {
+			return out // known to be missing
+		}
+
+		w.sent[id] = nil
+	case state.Noop:
+		return out // no difference
+	}
+
+	return append(out, ev)
+}
+
+// difference turns the first event about a resource, in a watch begun again, into what it means to one who knows old.
+func difference(old resource.Resource, ev state.Event) state.Event {
+	switch {
+	case old == nil || ev.Type != state.Created:
+	case resource.Equal(old, ev.Resource) && old.Metadata().Created().Equal(ev.Resource.Metadata().Created()):
+		ev.Type = state.Noop
+	default:
+		ev.Type, ev.Old = state.Updated, old
+	}
+
+	return ev
+}
+
+// missing are the resources that were sent before the watch began again and have gone since.
+func (w *watch) missing() []state.Event {
+	if w.again == nil || w.single {
+		return nil
+	}
+
+	var out []state.Event
+
+	for id, r := range w.sent {
+		if r != nil && !w.again[id] {
+			out = append(out, state.Event{Type: state.Destroyed, Resource: r})
+		}
+	}
+
+	slices.SortFunc(out, func(a, b state.Event) int {
+		return cmp.Compare(a.Resource.Metadata().ID(), b.Resource.Metadata().ID())
+	})
+
+	return out
+}

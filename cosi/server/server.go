@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package server offers a state over gRPC, as the service cosi.resource.State:
+//
+//	g := grpc.NewServer()
+//	v1alpha1.RegisterStateServer(g, server.New(st))
+//
+// What may be done is the state's affair: wrap it with package access first.
+//
+// Answers and events carry resources as the bytes that each immutable version was encoded to once (see
+// resource.WireFrame), however many clients get them. They travel in the generated messages as fields that the message
+// does not know, which marshal as they are: on the wire there is no difference, but a server-side interceptor that
+// wants to look into a resource finds it there.
+package server
+
+import (
+	"context"
+
+	"google.golang.org/grpc"
+
+	"github.com/seed-59268b81/talos/api/cosi/v1alpha1"
+	"github.com/seed-59268b81/talos/cosi/resource"
+	"github.com/seed-59268b81/talos/cosi/state"
+)
+
+// Server is a v1alpha1.StateServer.
+type Server struct {
+	v1alpha1.UnimplementedStateServer
+
+	state state.State
+}
+
+// New returns a server of the state.
+func New(st state.State) *Server { return &Server{state: st} }
+
+var _ v1alpha1.StateServer = (*Server)(nil)
+
+// addressed is any request for one resource.
+type addressed interface {
+	GetNamespace() string
+	GetType() string
+	GetId() string
+}
+
+func pointerOf(r addressed) resource.Pointer {
+	return resource.Pointer{Namespace: r.GetNamespace(), Type: r.GetType(), ID: r.GetId()}
+}
+
+// Get implements v1alpha1.StateServer.
+func (s *Server) Get(ctx context.Context, req *v1alpha1.GetRequest) (*v1alpha1.GetResponse, error) {
+	r, err := s.state.Get(ctx, pointerOf(req))
+	if err != nil {
+		return nil, readError(err)
+	}
+
+	res := &v1alpha1.GetResponse{}
+
+	return res, frameInto(res, r)
+}
+
+// List implements v1alpha1.StateServer.
+func (s *Server) List(req *v1alpha1.ListRequest, stream grpc.ServerStreamingServer[v1alpha1.ListResponse]) error {
+	labels, id, err := queriesOf(req.GetOptions())
+	if err != nil {
+		return err
+	}
+
+	var opts []state.ListOption
+
+	for _, q := range labels {
+		opts = append(opts, state.WithLabelQuery(q.Terms...))
+	}
+
+	if id != nil {
+		opts = append(opts, state.WithIDQuery(id))
+	}
+
+	items, err := s.state.List(stream.Context(), resource.Kind{Namespace: req.GetNamespace(), Type: req.GetType()}, opts...)
+	if err != nil {
+		return readError(err)
+	}
+
+	for _, r := range items {
+		res := &v1alpha1.ListResponse{}
+		if err := frameInto(res, r); err != nil {
+			return err
+		}
+
+		if err := stream.Send(res); err != nil {
+			return err
+		}
+	}
+
+	return nil
+}
+
+// Create implements v1alpha1.StateServer.
+func (s *Server) Create(ctx context.Context, req *v1alpha1.CreateRequest) (*v1alpha1.CreateResponse, error) {
+	r, err := resourceOf(req.GetResource())
+	if err != nil {
+		return nil, malformed(err)
+	}
+
+	if err := s.state.Create(ctx, r, state.WithOwner(req.GetOptions().GetOwner())); err != nil {
+		return nil, createError(err)
+	}
+
+	res := &v1alpha1.CreateResponse{}
+
+	return res, frameInto(res, r)
+}
+
+// Update implements v1alpha1.StateServer.
+func (s *Server) Update(ctx context.Context, req *v1alpha1.UpdateRequest) (*v1alpha1.UpdateResponse, error) {
+	r, err := resourceOf(req.GetNewResource())
+	if err != nil {
+		return nil, malformedUpdate(err)
+	}
+
+	opts := []state.WriteOption{state.WithOwner(req.GetOptions().GetOwner()), state.WithAnyPhase()}
+
+	if o := req.GetOptions(); o != nil && o.ExpectedPhase != nil {
+		phase, err := resource.ParsePhase(o.GetExpectedPhase())
+		if err != nil {
+			return nil, malformedUpdate(err)
+		}
+
+		opts = append(opts, state.WithExpectedPhase(phase))
+	}
+
+	if err := s.state.Update(ctx, r, opts...); err != nil {
+		return nil, updateError(err)
+	}
+
+	res := &v1alpha1.UpdateResponse{}
+
+	return res, frameInto(res, r)
+}
+
+// Destroy implements v1alpha1.StateServer.
+func (s *Server) Destroy(ctx context.Context, req *v1alpha1.DestroyRequest) (*v1alpha1.DestroyResponse, error) {
+	if err := s.state.Destroy(ctx, pointerOf(req), state.WithOwner(req.GetOptions().GetOwner())); err != nil {
+		return nil, writeError(err)
+	}
+
+	return &v1alpha1.DestroyResponse{}, nil
+}
+
+// Teardown implements v1alpha1.StateServer.
+func (s *Server) Teardown(ctx context.Context, req *v1alpha1.TeardownRequest) (*v1alpha1.TeardownResponse, error) {
+	ready, err := s.state.Teardown(ctx, pointerOf(req), state.WithOwner(req.GetOptions().GetOwner()))
+	if err != nil {
+		return nil, writeError(err)
+	}
+
+	return &v1alpha1.TeardownResponse{DestroyReady: ready}, nil
+}
+
+// TeardownAndDestroy implements v1alpha1.StateServer.
+func (s *Server) TeardownAndDestroy(ctx context.Context, req *v1alpha1.TeardownAndDestroyRequest) (*v1alpha1.TeardownAndDestroyResponse, error) {
+	if err := s.state.TeardownAndDestroy(ctx, pointerOf(req), state.WithOwner(req.GetOptions().GetOwner())); err != nil {
+		return nil, writeError(err)
+	}
+
+	return &v1alpha1.TeardownAndDestroyResponse{}, nil
+}

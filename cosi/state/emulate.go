@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package state
+
+import (
+	"context"
+	"time"
+
+	"github.com/seed-59268b81/talos/cosi/resource"
+)
+
+// core is what the emulations below need of a driver.
+type core interface {
+	Reader
+	Create(ctx context.Context, r resource.Resource, opts ...WriteOption) error
+	Update(ctx context.Context, r resource.Resource, opts ...WriteOption) error
+}
+
+// ModifyByUpdate is Modify by means of Get, Create and Update, tried again while others get in between.
+func ModifyByUpdate(ctx context.Context, st core, empty resource.Resource, fn func(resource.Resource) error, opts ...WriteOption) (resource.Resource, error) {
+	for wait := newPause(); ; {
+		ptr := empty.Metadata().Pointer()
+
+		cur, err := st.Get(ctx, ptr)
+
+		switch {
+		case err == nil:
+			return updateFrom(ctx, st, cur, fn, wait, opts...)
+		case !IsNotFound(err):
+			return nil, err
+		}
+
+		next := empty.DeepCopy()
+		if err := change(ptr, next, fn); err != nil {
+			return nil, err
+		}
+
+		if err := st.Create(ctx, next, opts...); err == nil || ClassOf(err) != AlreadyExists {
+			next.Metadata().Seal()
+
+			return next, err
+		}
+
+		if err := wait.next(ctx); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// UpdateByUpdate is UpdateWithConflicts by means of Get and Update.
+func UpdateByUpdate(ctx context.Context, st core, ptr resource.Pointer, fn func(resource.Resource) error, opts ...WriteOption) (resource.Resource, error) {
+	cur, err := st.Get(ctx, ptr)
+	if err != nil {
+		return nil, err
+	}
+
+	return updateFrom(ctx, st, cur, fn, newPause(), opts...)
+}
+
+func updateFrom(ctx context.Context, st core, cur resource.Resource, fn func(resource.Resource) error, wait *pause, opts ...WriteOption) (resource.Resource, error) {
+	o := NewWriteOptions(opts...)
+	ptr := cur.Metadata().Pointer()
+
+	for {
+		md := cur.Metadata()
+
+		if md.Owner() != o.Owner {
+			return nil, NewError(OwnerConflict, "modify", ptr, "owner is %q, not %q", md.Owner(), o.Owner)
+		}
+
+		if o.ExpectedPhase != nil && md.Phase() != *o.ExpectedPhase {
+			return nil, NewError(PhaseConflict, "modify", ptr, "phase is %s, expected %s", md.Phase(), *o.ExpectedPhase)
+		}
+
+		next := cur.DeepCopy()
+		if err := change(ptr, next, fn); err != nil {
+			return nil, err
+		}
+
+		if resource.Equal(cur, next) {
+			return cur, nil
+		}
+
+		err := st.Update(ctx, next, opts...)
+		if err == nil || ClassOf(err) != VersionConflict {
+			next.Metadata().Seal()
+
+			return next, err
+		}
+
+		if err := wait.next(ctx); err != nil {
+			return nil, err
+		}
+
+		if cur, err = st.Get(ctx, ptr); err != nil {
+			return nil, err
+		}
+	}
+}
+
+func change(ptr resource.Pointer, r resource.Resource, fn func(resource.Resource) error) error {
+	if err := fn(r); err != nil {
+		return err
+	}
+
+	if got := r.Metadata().Pointer(); got != ptr {
+		return NewError(InvalidArgument, "modify", ptr, "became %s, a resource keeps its address", got)
+	}
+
+	return nil
+}
+
+// EditByUpdate changes only the metadata of an existing resource, as its owner and in any phase.
+func EditByUpdate(ctx context.Context, st core, ptr resource.Pointer, fn func(*resource.Metadata)) (resource.Resource, error) {
+	for {
+		cur, err := st.Get(ctx, ptr)
+		if err != nil {
+			return nil, err
+		}
+
+		r, err := updateFrom(ctx, st, cur, func(r resource.Resource) error {
+			fn(r.Metadata())
+
+			return nil
+		}, newPause(), WithOwner(cur.Metadata().Owner()), WithAnyPhase())
+
+		// Made anew by another owner meanwhile.
+		if !IsOwnerConflict(err) || ctx.Err() != nil {
+			return r, err
+		}
+	}
+}
+
+// TeardownByUpdate is Teardown by means of Get and Update.
+func TeardownByUpdate(ctx context.Context, st core, ptr resource.Pointer, opts ...WriteOption) (bool, error) {
+	opts = append(opts[:len(opts):len(opts)], WithAnyPhase())
+
+	r, err := UpdateByUpdate(ctx, st, ptr, func(r resource.Resource) error {
+		r.Metadata().SetPhase(resource.PhaseTearingDown)
+
+		return nil
+	}, opts...)
+	if err != nil {
+		return false, err
+	}
+
+	return len(r.Metadata().Finalizers()) == 0, nil
+}
+
+// pause grows between attempts that others spoil.
+type pause struct{ d time.Duration }
+
+func newPause() *pause { return &pause{} }
+
+func (p *pause) next(ctx context.Context) error {
+	const most = 100 * time.Millisecond
+
+	timer := time.NewTimer(p.d)
+	defer timer.Stop()
+
+	p.d = min(max(2*p.d, time.Millisecond), most)
+
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return nil
+	}
+}

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package machine
+
+import (
+	"context"
+	"errors"
+
+	"github.com/seed-59268b81/talos/cosi/meta"
+	"github.com/seed-59268b81/talos/cosi/resource"
+	"github.com/seed-59268b81/talos/cosi/state"
+	"github.com/seed-59268b81/talos/resources/block"
+	"github.com/seed-59268b81/talos/resources/cluster"
+	"github.com/seed-59268b81/talos/resources/config"
+	"github.com/seed-59268b81/talos/resources/etcd"
+	"github.com/seed-59268b81/talos/resources/files"
+	"github.com/seed-59268b81/talos/resources/k8s"
+	"github.com/seed-59268b81/talos/resources/network"
+	"github.com/seed-59268b81/talos/resources/runtime"
+	"github.com/seed-59268b81/talos/resources/secrets"
+	"github.com/seed-59268b81/talos/resources/timeres"
+	"github.com/seed-59268b81/talos/resources/v1alpha1"
+)
+
+// namespaces of the machine, with what clients print of them.
+var namespaces = map[string]string{
+	"runtime":        "Talos runtime resources",
+	"cluster":        "Cluster-wide resources",
+	"config":         "Talos node configuration",
+	"etcd":           "etcd resources",
+	"files":          "Files and file-like resources",
+	"k8s":            "Kubernetes resources of the node",
+	"controlplane":   "Kubernetes control plane resources",
+	"network":        "Networking resources",
+	"network-config": "Networking configuration, by layer",
+	"secrets":        "Resources with secret material",
+}
+
+// registerTypes makes every resource type known to this process.
+func registerTypes() error {
+	return errors.Join(
+		meta.RegisterTypes(),
+		block.Register(), cluster.Register(), config.Register(), etcd.Register(), files.Register(), k8s.Register(),
+		network.Register(), runtime.Register(), secrets.Register(), timeres.Register(), v1alpha1.Register(),
+	)
+}
+
+// registerDefinitions describes namespaces and types in the state, for clients to find.
+func registerDefinitions(ctx context.Context, st state.State) error {
+	if err := registerTypes(); err != nil {
+		return err
+	}
+
+	if err := meta.Register(ctx, st); err != nil {
+		return err
+	}
+
+	var errs []error
+
+	for name, description := range namespaces {
+		errs = append(errs, meta.RegisterNamespace(ctx, st, name, description))
+	}
+
+	for _, def := range resource.RegisteredTypes() {
+		if err := meta.RegisterDefinition(ctx, st, def); err != nil && !state.IsConflict(err) {
+			errs = append(errs, err)
+		}
+	}
+
+	return errors.Join(errs...)
+}

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package server
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/seed-59268b81/talos/api/machine"
+	"github.com/seed-59268b81/talos/controllers/config"
+)
+
+// ApplyConfiguration implements machine.MachineService. AUTO is NO_REBOOT: nothing that a configuration can say needs
+// the machine to restart.
+func (s *Server) ApplyConfiguration(ctx context.Context, req *machine.ApplyConfigurationRequest) (*machine.ApplyConfigurationResponse, error) {
+	change := config.Change{
+		Text: req.GetData(), DryRun: req.GetDryRun(), Trial: req.GetTryModeTimeout().AsDuration(),
+		Anonymous: !slices.Contains(rolesFrom(ctx), RoleAdmin),
+	}
+	mode := req.GetMode()
+
+	switch mode {
+	case machine.ApplyConfigurationRequest_AUTO, machine.ApplyConfigurationRequest_NO_REBOOT:
+		mode = machine.ApplyConfigurationRequest_NO_REBOOT
+	case machine.ApplyConfigurationRequest_STAGED:
+		change.Mode = config.Staged
+	case machine.ApplyConfigurationRequest_TRY:
+		change.Mode = config.Try
+	case machine.ApplyConfigurationRequest_REBOOT:
+		// Old clients send the zero value to a machine without a configuration.
+		if !change.Anonymous {
+			return nil, status.Error(codes.Unimplemented, "apply with a reboot: a configuration takes effect without one; use mode auto or no-reboot, or staged for the next boot")
+		}
+
+		mode = machine.ApplyConfigurationRequest_NO_REBOOT
+	default:
+		return nil, status.Errorf(codes.InvalidArgument, "apply: mode %d is not known; use auto, no-reboot, staged or try", mode)
+	}
+
+	applied, err := s.Config.Apply(ctx, change)
+
+	switch {
+	case err == nil:
+		return &machine.ApplyConfigurationResponse{Messages: []*machine.ApplyConfiguration{{
+			Warnings: applied.Warnings, Mode: mode, ModeDetails: applied.Details,
+		}}}, nil
+	case errors.Is(err, config.ErrInvalid):
+		return nil, status.Error(codes.InvalidArgument, err.Error())
+	case errors.Is(err, config.ErrDenied):
+		return nil, status.Error(codes.PermissionDenied, err.Error())
+	case errors.Is(err, config.ErrNotReady):
+		return nil, status.Error(codes.FailedPrecondition, err.Error())
+	default:
+		return nil, status.Errorf(codes.Internal, "apply: %v", err)
+	}
+}

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package server
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"fmt"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/emptypb"
+
+	"github.com/seed-59268b81/talos/api/common"
+	"github.com/seed-59268b81/talos/api/machine"
+	"github.com/seed-59268b81/talos/controllers/secrets/kubeconfig"
+	"github.com/seed-59268b81/talos/cosi/typed"
+	configres "github.com/seed-59268b81/talos/resources/config"
+	"github.com/seed-59268b81/talos/resources/secrets"
+)
+
+// defaultAdminLifetime is that of cluster.adminKubeconfig.certLifetime.
+const defaultAdminLifetime = 365 * 24 * time.Hour
+
+// Kubeconfig implements machine.MachineService: a tar.gz of one file.
+func (s *Server) Kubeconfig(_ *emptypb.Empty, stream grpc.ServerStreamingServer[common.Data]) error {
+	ctx := stream.Context()
+
+	cfg, err := typed.Find[configres.MachineConfigSpec](ctx, s.State, "", configres.ActiveID)
+	if err != nil {
+		return err
+	}
+
+	root, err := typed.Find[secrets.KubernetesRootSpec](ctx, s.State, "", secrets.KubernetesRootID)
+	if err != nil {
+		return err
+	}
+
+	switch {
+	case cfg == nil:
+		return status.Error(codes.FailedPrecondition, "kubeconfig: the machine has no configuration yet; apply one first (talosctl apply-config)")
+	case root == nil:
+		return status.Error(codes.FailedPrecondition, "kubeconfig: only a control plane node can issue it; ask one of those")
+	}
+
+	lifetime := defaultAdminLifetime
+	if cluster := cfg.TypedSpec().Config().Cluster(); cluster != nil && cluster.AdminKubeconfig.CertLifetime > 0 {
+		lifetime = time.Duration(cluster.AdminKubeconfig.CertLifetime)
+	}
+
+	text, err := kubeconfig.Admin(*root.TypedSpec(), lifetime)
+	if err != nil {
+		return status.Errorf(codes.Internal, "kubeconfig: %v", err)
+	}
+
+	archive, err := tarGz("kubeconfig", text)
+	if err != nil {
+		return status.Errorf(codes.Internal, "kubeconfig: %v", err)
+	}
+
+	return stream.Send(&common.Data{Bytes: archive})
+}
+
+func tarGz(name string, content []byte) ([]byte, error) {
+	var buf bytes.Buffer
+
+	zw := gzip.NewWriter(&buf)
+	tw := tar.NewWriter(zw)
+
+	header := &tar.Header{Typeflag: tar.TypeReg, Name: name, Size: int64(len(content)), Mode: 0o600, ModTime: time.Now()}
+	if err := tw.WriteHeader(header); err != nil {
+		return nil, fmt.Errorf("archive %s: %w", name, err)
+	}
+
+	if _, err := tw.Write(content); err != nil {
+		return nil, fmt.Errorf("archive %s: %w", name, err)
+	}
+
+	if err := tw.Close(); err != nil {
+		return nil, fmt.Errorf("archive %s: %w", name, err)
+	}
+
+	if err := zw.Close(); err != nil {
+		return nil, fmt.Errorf("archive %s: %w", name, err)
+	}
+
+	return buf.Bytes(), nil
+}
+
+var _ machine.MachineServiceServer = (*Server)(nil)

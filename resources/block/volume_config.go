@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package block
+
+import "github.com/seed-59268b81/talos/cosi/resource"
+
+var volumeConfigDefinition = &resource.Definition{
+	Type:             "VolumeConfigs.block.talos.dev",
+	DefaultNamespace: NamespaceName,
+	Sensitivity:      resource.Sensitive,
+}
+
+// VolumeConfigSpec is a volume that is wanted: how to find it, how to make it if it is not there, where to mount it.
+type VolumeConfigSpec struct {
+	ParentID     string           `yaml:"parentId,omitempty" protobuf:"1"`
+	Type         VolumeType       `yaml:"type"               protobuf:"2"`
+	Provisioning ProvisioningSpec `yaml:"provisioning"       protobuf:"3"`
+	// Locator has no wire form: on the wire it is a checked CEL expression.
+	Locator LocatorSpec `yaml:"locator"`
+	Mount   MountSpec   `yaml:"mount"              protobuf:"5"`
+}
+
+// ProvisioningSpec says how to make a volume. Volumes of a lower wave are made first. No partition label means that
+// the volume is never made, only found.
+type ProvisioningSpec struct {
+	PartitionSpec  PartitionSpec  `yaml:"partitionSpec"  protobuf:"2"`
+	Wave           int            `yaml:"wave"           protobuf:"3"`
+	FilesystemSpec FilesystemSpec `yaml:"filesystemSpec" protobuf:"4"`
+}
+
+// PartitionSpec is a partition to make. Sizes are in bytes; no maximal size means all there is.
+type PartitionSpec struct {
+	MinSize  uint64 `yaml:"minSize"  protobuf:"1"`
+	MaxSize  uint64 `yaml:"maxSize"  protobuf:"2"`
+	Grow     bool   `yaml:"grow"     protobuf:"3"`
+	Label    string `yaml:"label"    protobuf:"4"`
+	TypeUUID string `yaml:"typeUUID" protobuf:"5"`
+}
+
+// FilesystemSpec is a file system to make.
+type FilesystemSpec struct {
+	Type  FilesystemType `yaml:"type"  protobuf:"1"`
+	Label string         `yaml:"label" protobuf:"2"`
+}
+
+// LocatorSpec finds a volume on the system disk.
+type LocatorSpec struct {
+	PartitionLabel string `yaml:"partitionLabel"`
+	// Size is the exact size in bytes, 0 for any.
+	Size uint64 `yaml:"size,omitempty"`
+}
+
+// MountSpec says where and how to mount a volume.
+type MountSpec struct {
+	TargetPath   string          `yaml:"targetPath"           protobuf:"1"`
+	SELinuxLabel string          `yaml:"selinuxLabel"         protobuf:"2"`
+	ParentID     string          `yaml:"parentId,omitempty"   protobuf:"4"`
+	FileMode     uint32          `yaml:"fileMode,omitempty"   protobuf:"5"`
+	UID          int             `yaml:"uid,omitempty"        protobuf:"6"`
+	GID          int             `yaml:"gid,omitempty"        protobuf:"7"`
+	BindTarget   string          `yaml:"bindTarget,omitempty" protobuf:"9"`
+	Parameters   []ParameterSpec `yaml:"parameters,omitempty" protobuf:"10"`
+	Secure       bool            `yaml:"secure"               protobuf:"11"`
+	NoExec       bool            `yaml:"noExec"               protobuf:"12"`
+}
+
+// ParameterSpec is an option of a file system or a mount: ro, noatime.
+type ParameterSpec struct {
+	Type   FSParameterType `yaml:"type"             protobuf:"1"`
+	Name   string          `yaml:"name"             protobuf:"2"`
+	String string          `yaml:"string,omitempty" protobuf:"3"`
+	Binary []byte          `yaml:"binary,omitempty" protobuf:"5"`
+}
+
+// ReadOnly tells a volume that nobody may write to.
+func (m MountSpec) ReadOnly() bool {
+	for _, p := range m.Parameters {
+		if p.Name == "ro" {
+			return true
+		}
+	}
+
+	return false
+}
+
+// Definition implements resource.Spec.
+func (VolumeConfigSpec) Definition() *resource.Definition { return volumeConfigDefinition }
