@@ -16,9 +16,11 @@ import (
 
 	"google.golang.org/grpc"
 
+	cosi "github.com/seed-59268b81/talos/api/cosi/v1alpha1"
 	"github.com/seed-59268b81/talos/apid"
 	"github.com/seed-59268b81/talos/cosi/memory"
 	"github.com/seed-59268b81/talos/cosi/runtime"
+	cosiserver "github.com/seed-59268b81/talos/cosi/server"
 	"github.com/seed-59268b81/talos/machine/boot"
 	"github.com/seed-59268b81/talos/machine/events"
 	"github.com/seed-59268b81/talos/machine/server"
@@ -68,13 +70,18 @@ func run(ctx context.Context, log *slog.Logger, logs *logring.Logs) error {
 
 	rt := runtime.New(state, log)
 
-	for _, c := range m.controllers() {
-		if err := rt.Register(c); err != nil {
+	all, err := m.controllers()
+	if err != nil {
+		return err
+	}
+
+	for _, c := range all {
+		if err := rt.RegisterController(c); err != nil {
 			return err
 		}
 	}
 
-	if err := sup.Apply(m.apiService()); err != nil {
+	if err := errors.Join(sup.Apply(m.apiService()), sup.Apply(m.runtimeService())); err != nil {
 		return err
 	}
 
@@ -93,27 +100,42 @@ type Machine struct {
 
 // apiService is machined's own API, a service like any other: if it ever ends, it is started again.
 func (m *Machine) apiService() supervisor.Service {
-	return supervisor.Service{
-		ID: ServiceID,
-		Runner: supervisor.Func(func(ctx context.Context, _ supervisor.Run) error {
-			g := server.New(m.Log)
-			m.server.Register(g)
+	return m.unixService(ServiceID, server.Socket, func() *grpc.Server {
+		g := server.New(m.Log, server.Authorized()...)
+		m.server.Register(g)
+		cosi.RegisterStateServer(g, cosiserver.New(server.ReadOnly(m.State, server.ByRole(m.State))))
 
-			return serveUnix(ctx, g, server.Socket)
+		return g
+	})
+}
+
+// runtimeService shows apid the few resources that it needs.
+func (m *Machine) runtimeService() supervisor.Service {
+	return m.unixService("apid-resources", apid.RuntimeSocket, func() *grpc.Server {
+		g := server.New(m.Log)
+		cosi.RegisterStateServer(g, cosiserver.New(server.ReadOnly(m.State, server.Only(apid.Kinds()...))))
+
+		return g
+	})
+}
+
+// unixService serves on a socket that root and apid may use.
+func (m *Machine) unixService(id, path string, newServer func() *grpc.Server) supervisor.Service {
+	return supervisor.Service{
+		ID: id,
+		Runner: supervisor.Func(func(ctx context.Context, _ supervisor.Run) error {
+			l, err := server.Listen(path, 0o660, 0, apid.UID)
+			if err != nil {
+				return err
+			}
+
+			g := newServer()
+
+			stop := context.AfterFunc(ctx, g.Stop)
+			defer stop()
+
+			return g.Serve(l)
 		}),
 		RestartInterval: time.Second,
 	}
-}
-
-// serveUnix serves on a socket that root and apid may use, until ctx is done.
-func serveUnix(ctx context.Context, g *grpc.Server, path string) error {
-	l, err := server.Listen(path, 0o660, 0, apid.UID)
-	if err != nil {
-		return err
-	}
-
-	stop := context.AfterFunc(ctx, g.Stop)
-	defer stop()
-
-	return g.Serve(l)
 }

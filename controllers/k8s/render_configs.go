@@ -11,6 +11,7 @@ import (
 	"github.com/seed-59268b81/talos/cosi/resource"
 	"github.com/seed-59268b81/talos/cosi/typed"
 	"github.com/seed-59268b81/talos/resources/k8s"
+	"github.com/seed-59268b81/talos/sys/folder"
 )
 
 // renderConfigsController writes the configuration files of the static pods.
@@ -49,7 +50,7 @@ func renderConfigsController(root string) controller.Controller {
 				return err
 			}
 
-			return typed.Set(ctx, rt, "", k8s.StaticPodsID, k8s.ConfigStatusSpec{Ready: true, Version: pods.Digest(folders)})
+			return typed.Set(ctx, rt, "", k8s.StaticPodsID, k8s.ConfigStatusSpec{Ready: true, Version: folder.Digest(folders)})
 		},
 	}
 }

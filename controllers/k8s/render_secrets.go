@@ -13,6 +13,7 @@ import (
 	"github.com/seed-59268b81/talos/cosi/typed"
 	"github.com/seed-59268b81/talos/resources/k8s"
 	"github.com/seed-59268b81/talos/resources/secrets"
+	"github.com/seed-59268b81/talos/sys/folder"
 )
 
 // renderSecretsController writes the keys of the static pods.
@@ -44,7 +45,7 @@ func renderSecretsController(root string) controller.Controller {
 				return err
 			}
 
-			return typed.Set(ctx, rt, "", k8s.StaticPodsID, k8s.SecretsStatusSpec{Ready: true, Version: pods.Digest(folders)})
+			return typed.Set(ctx, rt, "", k8s.StaticPodsID, k8s.SecretsStatusSpec{Ready: true, Version: folder.Digest(folders)})
 		},
 	}
 }
@@ -73,9 +74,9 @@ func gatherSecrets(ctx context.Context, r state.Reader) (*pods.Secrets, error) {
 	return &out, nil
 }
 
-func writeAll(root string, folders []pods.Folder) error {
-	for _, folder := range folders {
-		if err := pods.Write(root, folder); err != nil {
+func writeAll(root string, folders []folder.Folder) error {
+	for _, f := range folders {
+		if err := folder.Write(root, f); err != nil {
 			return err
 		}
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/seed-59268b81/talos/controllers/k8s/render"
 	"github.com/seed-59268b81/talos/resources/k8s"
+	"github.com/seed-59268b81/talos/sys/folder"
 )
 
 // Configs is everything that the components' configuration files are rendered from.
@@ -22,7 +23,7 @@ type Configs struct {
 }
 
 // ConfigFolders are the configuration files of the components.
-func ConfigFolders(c Configs) ([]Folder, error) {
+func ConfigFolders(c Configs) ([]folder.Folder, error) {
 	scheduler := maps.Clone(c.Scheduler.Config)
 	if scheduler == nil {
 		scheduler = render.Object{}
@@ -58,7 +59,7 @@ func ConfigFolders(c Configs) ([]Folder, error) {
 		return nil, err
 	}
 
-	return []Folder{
+	return []folder.Folder{
 		{Path: ConfigDir(APIServer), UID: APIServerUID, Files: apiServer},
 		{Path: ConfigDir(Scheduler), UID: SchedulerUID, Files: schedulerFiles},
 	}, nil
@@ -97,8 +98,8 @@ func authorizationConfiguration(c k8s.AuthorizationConfigSpec) render.Object {
 	}
 }
 
-func objects(files map[string]render.Object) (map[string]File, error) {
-	out := make(map[string]File, len(files))
+func objects(files map[string]render.Object) (map[string]folder.File, error) {
+	out := make(map[string]folder.File, len(files))
 
 	for name, object := range files {
 		text, err := yaml.Marshal(object)
@@ -106,7 +107,7 @@ func objects(files map[string]render.Object) (map[string]File, error) {
 			return nil, fmt.Errorf("control plane configuration %s: %w", name, err)
 		}
 
-		out[name] = private(text)
+		out[name] = folder.Private(text)
 	}
 
 	return out, nil

@@ -10,6 +10,7 @@ import (
 
 	"github.com/seed-59268b81/talos/pki"
 	"github.com/seed-59268b81/talos/resources/secrets"
+	"github.com/seed-59268b81/talos/sys/folder"
 )
 
 // Secrets is everything that the control plane's keys are rendered from.
@@ -23,7 +24,7 @@ type Secrets struct {
 }
 
 // SecretFolders are the keys and certificates of the three components.
-func SecretFolders(s Secrets) ([]Folder, error) {
+func SecretFolders(s Secrets) ([]folder.Folder, error) {
 	tokenKey, err := pki.PublicKeyOf(s.Root.ServiceAccount.Key)
 	if err != nil {
 		return nil, fmt.Errorf("cluster.serviceAccount: %w", err)
@@ -35,33 +36,33 @@ func SecretFolders(s Secrets) ([]Folder, error) {
 
 	acceptedCAs := secrets.JoinCerts(s.Root.AcceptedCAs)
 
-	return []Folder{
-		{Path: SecretsDir(APIServer), UID: APIServerUID, Files: map[string]File{
-			"ca.crt":             public(acceptedCAs),
-			"etcd-client-ca.crt": public(s.EtcdRoot.EtcdCA.Crt),
-			"etcd-client.crt":    public(s.Etcd.EtcdAPIServer.Crt),
-			"etcd-client.key":    private(s.Etcd.EtcdAPIServer.Key),
+	return []folder.Folder{
+		{Path: SecretsDir(APIServer), UID: APIServerUID, Files: map[string]folder.File{
+			"ca.crt":             folder.Public(acceptedCAs),
+			"etcd-client-ca.crt": folder.Public(s.EtcdRoot.EtcdCA.Crt),
+			"etcd-client.crt":    folder.Public(s.Etcd.EtcdAPIServer.Crt),
+			"etcd-client.key":    folder.Private(s.Etcd.EtcdAPIServer.Key),
 			// The authority follows the leaf, for clients that know only another one of the cluster's.
-			"apiserver.crt":                public(slices.Concat(s.Dynamic.APIServer.Crt, s.Root.IssuingCA.Crt)),
-			"apiserver.key":                private(s.Dynamic.APIServer.Key),
-			"apiserver-kubelet-client.crt": public(s.Dynamic.APIServerKubeletClient.Crt),
-			"apiserver-kubelet-client.key": private(s.Dynamic.APIServerKubeletClient.Key),
-			"front-proxy-client.crt":       public(s.Dynamic.FrontProxy.Crt),
-			"front-proxy-client.key":       private(s.Dynamic.FrontProxy.Key),
-			"aggregator-ca.crt":            public(secrets.JoinCerts(s.Root.AcceptedAggregatorCAs)),
-			"service-account.key":          private(s.Root.ServiceAccount.Key),
-			"service-account.pub":          public(tokenKey),
-			"encryptionconfig.yaml":        privateText(s.EtcdEncryption),
+			"apiserver.crt":                folder.Public(slices.Concat(s.Dynamic.APIServer.Crt, s.Root.IssuingCA.Crt)),
+			"apiserver.key":                folder.Private(s.Dynamic.APIServer.Key),
+			"apiserver-kubelet-client.crt": folder.Public(s.Dynamic.APIServerKubeletClient.Crt),
+			"apiserver-kubelet-client.key": folder.Private(s.Dynamic.APIServerKubeletClient.Key),
+			"front-proxy-client.crt":       folder.Public(s.Dynamic.FrontProxy.Crt),
+			"front-proxy-client.key":       folder.Private(s.Dynamic.FrontProxy.Key),
+			"aggregator-ca.crt":            folder.Public(secrets.JoinCerts(s.Root.AcceptedAggregatorCAs)),
+			"service-account.key":          folder.Private(s.Root.ServiceAccount.Key),
+			"service-account.pub":          folder.Public(tokenKey),
+			"encryptionconfig.yaml":        folder.Private([]byte(s.EtcdEncryption)),
 		}},
-		{Path: SecretsDir(ControllerManager), UID: ControllerManagerUID, Files: map[string]File{
-			"ca.crt":              public(s.Root.IssuingCA.Crt),
-			"ca.key":              private(s.Root.IssuingCA.Key),
-			"accepted-ca.crt":     public(acceptedCAs),
-			"service-account.key": private(s.Root.ServiceAccount.Key),
-			"kubeconfig":          privateText(s.Kubeconfigs.ControllerManagerKubeconfig),
+		{Path: SecretsDir(ControllerManager), UID: ControllerManagerUID, Files: map[string]folder.File{
+			"ca.crt":              folder.Public(s.Root.IssuingCA.Crt),
+			"ca.key":              folder.Private(s.Root.IssuingCA.Key),
+			"accepted-ca.crt":     folder.Public(acceptedCAs),
+			"service-account.key": folder.Private(s.Root.ServiceAccount.Key),
+			"kubeconfig":          folder.Private([]byte(s.Kubeconfigs.ControllerManagerKubeconfig)),
 		}},
-		{Path: SecretsDir(Scheduler), UID: SchedulerUID, Files: map[string]File{
-			"kubeconfig": privateText(s.Kubeconfigs.SchedulerKubeconfig),
+		{Path: SecretsDir(Scheduler), UID: SchedulerUID, Files: map[string]folder.File{
+			"kubeconfig": folder.Private([]byte(s.Kubeconfigs.SchedulerKubeconfig)),
 		}},
 	}, checkComplete(s)
 }

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package etcd
+
+import (
+	"net/netip"
+	"strings"
+
+	"github.com/seed-59268b81/talos/controllers/k8s/args"
+	"github.com/seed-59268b81/talos/resources/etcd"
+)
+
+// policy of extra arguments: the node owns where etcd's data and keys are and who may speak to it. The initial cluster
+// may be given, to repair one by hand.
+var policy = args.Policy{
+	"name":                               args.Denied,
+	"data-dir":                           args.Denied,
+	"initial-cluster-state":              args.Denied,
+	"listen-peer-urls":                   args.Denied,
+	"listen-client-urls":                 args.Denied,
+	"listen-client-http-urls":            args.Denied,
+	"initial-advertise-peer-urls":        args.Denied,
+	"advertise-client-urls":              args.Denied,
+	"auto-tls":                           args.Denied,
+	"peer-auto-tls":                      args.Denied,
+	"client-cert-auth":                   args.Denied,
+	"cert-file":                          args.Denied,
+	"key-file":                           args.Denied,
+	"trusted-ca-file":                    args.Denied,
+	"peer-client-cert-auth":              args.Denied,
+	"peer-cert-file":                     args.Denied,
+	"peer-key-file":                      args.Denied,
+	"peer-trusted-ca-file":               args.Denied,
+	"experimental-initial-corrupt-check": args.Denied,
+	"feature-gates":                      args.Additive,
+}
+
+// commandLine of etcd. initialCluster is name=URL,… and counts only while there is no data.
+func commandLine(spec etcd.SpecSpec, initialCluster string, existing bool) ([]string, error) {
+	state := "new"
+	if existing {
+		state = "existing"
+	}
+
+	wanted := args.Set{
+		"name":                           {spec.Name},
+		"data-dir":                       {DataDir},
+		"auto-tls":                       {"false"},
+		"peer-auto-tls":                  {"false"},
+		"listen-peer-urls":               {urls(spec.ListenPeerAddresses, peerPort)},
+		"listen-client-urls":             {urls(spec.ListenClientAddresses, clientPort)},
+		"listen-client-http-urls":        {urls(spec.ListenClientAddresses, healthPort)},
+		"advertise-client-urls":          {urls(spec.AdvertisedAddresses, clientPort)},
+		"initial-advertise-peer-urls":    {urls(spec.AdvertisedAddresses, peerPort)},
+		"initial-cluster":                {initialCluster},
+		"initial-cluster-state":          {state},
+		"client-cert-auth":               {"true"},
+		"cert-file":                      {PKIDir + "/server.crt"},
+		"key-file":                       {PKIDir + "/server.key"},
+		"trusted-ca-file":                {PKIDir + "/ca.crt"},
+		"peer-client-cert-auth":          {"true"},
+		"peer-cert-file":                 {PKIDir + "/peer.crt"},
+		"peer-key-file":                  {PKIDir + "/peer.key"},
+		"peer-trusted-ca-file":           {PKIDir + "/ca.crt"},
+		"feature-gates":                  {"InitialCorruptCheck=true,CompactHashCheck=true"},
+		"watch-progress-notify-interval": {"5s"},
+		"tls-min-version":                {"TLS1.3"},
+	}
+
+	extra := make(args.Set, len(spec.ExtraArgs))
+	for name, values := range spec.ExtraArgs {
+		extra[name] = values.Values
+	}
+
+	return args.Merge("etcd", wanted, extra, policy)
+}
+
+// selfCluster is the initial cluster of one member.
+func selfCluster(spec etcd.SpecSpec) string {
+	parts := make([]string, 0, len(spec.AdvertisedAddresses))
+	for _, addr := range spec.AdvertisedAddresses {
+		parts = append(parts, spec.Name+"="+url(addr, peerPort))
+	}
+
+	return strings.Join(parts, ",")
+}
+
+func urls(addresses []netip.Addr, port int) string {
+	out := make([]string, 0, len(addresses))
+	for _, addr := range addresses {
+		out = append(out, url(addr, port))
+	}
+
+	return strings.Join(out, ",")
+}
+
+func url(addr netip.Addr, port int) string {
+	return "https://" + netip.AddrPortFrom(addr, uint16(port)).String() //nolint:gosec // ports are constants
+}

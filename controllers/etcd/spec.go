@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package etcd
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/seed-59268b81/talos/config/images"
+	"github.com/seed-59268b81/talos/config/v1alpha1"
+	"github.com/seed-59268b81/talos/controllers/fromconfig"
+	"github.com/seed-59268b81/talos/cosi/controller"
+	"github.com/seed-59268b81/talos/cosi/resource"
+	"github.com/seed-59268b81/talos/cosi/typed"
+	"github.com/seed-59268b81/talos/resources/etcd"
+	"github.com/seed-59268b81/talos/resources/network"
+)
+
+func configController() controller.Controller {
+	return fromconfig.Controller("etcd.ConfigController", etcd.ConfigID, controller.Exclusive, fromconfig.OnControlPlane(etcdConfig))
+}
+
+// etcdConfig copies etcd's settings out of the machine configuration; a subnet with "!" before it is excluded.
+func etcdConfig(cfg *v1alpha1.Config) (*etcd.ConfigSpec, error) {
+	c := &cfg.Cluster.Etcd
+
+	advertised := c.AdvertisedSubnets
+	if len(advertised) == 0 && c.Subnet != "" {
+		advertised = []string{c.Subnet}
+	}
+
+	spec := &etcd.ConfigSpec{Image: c.Image}
+	if spec.Image == "" {
+		spec.Image = images.DefaultEtcd
+	}
+
+	spec.AdvertiseValidSubnets, spec.AdvertiseExcludeSubnets = splitSubnets(advertised)
+	spec.ListenValidSubnets, spec.ListenExcludeSubnets = splitSubnets(c.ListenSubnets)
+
+	for _, subnets := range [][]netip.Prefix{cfg.Cluster.PodSubnets(), cfg.Cluster.ServiceSubnets()} {
+		for _, subnet := range subnets {
+			spec.AdvertiseExcludeSubnets = append(spec.AdvertiseExcludeSubnets, subnet.String())
+		}
+	}
+
+	if len(c.ExtraArgs) > 0 {
+		spec.ExtraArgs = make(map[string]etcd.ArgValues, len(c.ExtraArgs))
+		for name, values := range c.ExtraArgs {
+			spec.ExtraArgs[name] = etcd.ArgValues{Values: values}
+		}
+	}
+
+	return spec, nil
+}
+
+func splitSubnets(in []string) (valid, excluded []string) {
+	for _, subnet := range in {
+		if e, ok := strings.CutPrefix(subnet, "!"); ok {
+			excluded = append(excluded, e)
+		} else {
+			valid = append(valid, subnet)
+		}
+	}
+
+	return valid, excluded
+}
+
+// specController chooses name and addresses of the member.
+func specController() controller.Controller {
+	return &controller.Reconciler{
+		ControllerName: "etcd.SpecController",
+		Reads: []controller.Input{
+			controller.In[etcd.ConfigSpec](controller.Weak, "", etcd.ConfigID),
+			controller.In[network.HostnameStatusSpec](controller.Weak, "", network.HostnameID),
+			controller.In[network.NodeAddressSpec](controller.Weak, "", network.NodeAddressRoutedID),
+		},
+		Writes:  []controller.Output{controller.Out[etcd.SpecSpec](controller.Exclusive)},
+		Cleanup: []resource.Kind{resource.KindOf[etcd.SpecSpec]("")},
+		Reconcile: func(ctx context.Context, rt controller.Runtime, log *slog.Logger) error {
+			config, err := typed.Find[etcd.ConfigSpec](ctx, rt, "", etcd.ConfigID)
+			if err != nil || config == nil {
+				return err
+			}
+
+			hostname, err := typed.Find[network.HostnameStatusSpec](ctx, rt, "", network.HostnameID)
+			if err != nil || hostname == nil {
+				return err
+			}
+
+			addresses, err := typed.Find[network.NodeAddressSpec](ctx, rt, "", network.NodeAddressRoutedID)
+			if err != nil || addresses == nil {
+				return err
+			}
+
+			spec, err := etcdSpec(*config.TypedSpec(), hostname.TypedSpec().Hostname, addresses.TypedSpec().IPs())
+			if err != nil {
+				return err
+			}
+
+			if len(spec.AdvertisedAddresses) == 0 {
+				log.WarnContext(ctx, "etcd has no address to advertise: check cluster.etcd.advertisedSubnets",
+					"addresses", addresses.TypedSpec().Addresses, "advertisedSubnets", config.TypedSpec().AdvertiseValidSubnets)
+
+				return nil
+			}
+
+			return typed.Set(ctx, rt, "", etcd.SpecID, spec)
+		},
+	}
+}
+
+// etcdSpec is the member as it is to run. Other members reach it at one address, the first that the subnets let
+// through, IPv4 before IPv6, unless subnets are named: then at all of theirs.
+func etcdSpec(config etcd.ConfigSpec, hostname string, addresses []netip.Addr) (etcd.SpecSpec, error) {
+	advertised, err := filter(addresses, config.AdvertiseValidSubnets, config.AdvertiseExcludeSubnets)
+	if err != nil {
+		return etcd.SpecSpec{}, fmt.Errorf("cluster.etcd.advertisedSubnets: %w", err)
+	}
+
+	slices.SortStableFunc(advertised, func(a, b netip.Addr) int { return a.BitLen() - b.BitLen() })
+
+	if len(config.AdvertiseValidSubnets) == 0 && len(advertised) > 1 {
+		advertised = advertised[:1]
+	}
+
+	spec := etcd.SpecSpec{Name: hostname, AdvertisedAddresses: advertised, Image: config.Image, ExtraArgs: config.ExtraArgs}
+
+	if len(config.ListenValidSubnets) == 0 && len(config.ListenExcludeSubnets) == 0 {
+		any := netip.IPv4Unspecified()
+		if slices.ContainsFunc(addresses, netip.Addr.Is6) {
+			any = netip.IPv6Unspecified()
+		}
+
+		spec.ListenPeerAddresses = []netip.Addr{any}
+		spec.ListenClientAddresses = []netip.Addr{any}
+
+		return spec, nil
+	}
+
+	listen, err := filter(addresses, config.ListenValidSubnets, config.ListenExcludeSubnets)
+	if err != nil {
+		return etcd.SpecSpec{}, fmt.Errorf("cluster.etcd.listenSubnets: %w", err)
+	}
+
+	spec.ListenPeerAddresses = listen
+	// The API server of this node always finds it on loopback.
+	spec.ListenClientAddresses = append([]netip.Addr{netip.AddrFrom4([4]byte{127, 0, 0, 1})}, listen...)
+
+	return spec, nil
+}
+
+func filter(addresses []netip.Addr, valid, excluded []string) ([]netip.Addr, error) {
+	var out []netip.Addr
+
+	for _, addr := range addresses {
+		in, err := within(addr, valid)
+		if err != nil {
+			return nil, err
+		}
+
+		not, err := within(addr, excluded)
+		if err != nil {
+			return nil, err
+		}
+
+		if (in || len(valid) == 0) && !not {
+			out = append(out, addr)
+		}
+	}
+
+	return out, nil
+}
+
+func within(addr netip.Addr, subnets []string) (bool, error) {
+	for _, text := range subnets {
+		prefix, err := netip.ParsePrefix(text)
+		if err != nil {
+			return false, err
+		}
+
+		if prefix.Contains(addr) {
+			return true, nil
+		}
+	}
+
+	return false, nil
+}

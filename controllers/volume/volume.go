@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package volume is the controllers' side of the handshake by which a volume is mounted for them: a request, a grant
+// that is held by a finalizer, and its release before the volume is unmounted.
+package volume
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/seed-59268b81/talos/cosi/controller"
+	"github.com/seed-59268b81/talos/cosi/resource"
+	"github.com/seed-59268b81/talos/cosi/typed"
+	"github.com/seed-59268b81/talos/resources/block"
+)
+
+// Inputs that a controller which requests a volume must declare.
+func Inputs() []controller.Input {
+	return []controller.Input{controller.In[block.VolumeMountStatusSpec](controller.Strong, "")}
+}
+
+// Output that it must declare.
+func Output() controller.Output {
+	return controller.Out[block.VolumeMountRequestSpec](controller.Shared)
+}
+
+// Request asks for a volume in the name of a service, and returns where it is mounted: "" until it is. When the volume
+// is to be unmounted, release is called, which must return only when nothing uses the volume any more.
+func Request(ctx context.Context, rt controller.Runtime, finalizer, requester, volume string, release func(context.Context) error) (string, error) {
+	id := requester + "-" + volume
+
+	if err := typed.Set(ctx, rt, "", id, block.VolumeMountRequestSpec{VolumeID: volume, Requester: requester}); err != nil {
+		return "", fmt.Errorf("request volume %s for %s: %w", volume, requester, err)
+	}
+
+	grant, err := typed.Find[block.VolumeMountStatusSpec](ctx, rt, "", id)
+	if err != nil || grant == nil {
+		return "", err
+	}
+
+	md := grant.Metadata()
+
+	if md.Phase() == resource.PhaseRunning {
+		return grant.TypedSpec().Target, rt.AddFinalizer(ctx, md.Pointer(), finalizer)
+	}
+
+	if md.HasFinalizer(finalizer) {
+		if err := release(ctx); err != nil {
+			return "", fmt.Errorf("release volume %s of %s: %w", volume, requester, err)
+		}
+
+		return "", rt.RemoveFinalizer(ctx, md.Pointer(), finalizer)
+	}
+
+	return "", nil
+}

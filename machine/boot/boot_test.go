@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package boot
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/seed-59268b81/talos/sys/mount"
+)
+
+func TestCheckArgs(t *testing.T) {
+	for _, tt := range []struct {
+		name, cmdline string
+		missing       []string
+	}{
+		{"all there", "console=ttyS0 slab_nomerge pti=on quiet\n", nil},
+		{"empty value", "slab_nomerge= pti=on", nil},
+		{"nothing", "", []string{"slab_nomerge", "pti=on"}},
+		{"other value", "slab_nomerge pti=auto", []string{"pti=on"}},
+		{"the last one counts", "slab_nomerge pti=on pti=off", []string{"pti=on"}},
+		{"overridden back", "slab_nomerge pti=off pti=on", nil},
+		{"a prefix is another name", "slab_nomerge_all pti=on", []string{"slab_nomerge"}},
+		{"behind the dashes is init's", "slab_nomerge -- pti=on", []string{"pti=on"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			err := CheckArgs(tt.cmdline)
+			if (err == nil) != (len(tt.missing) == 0) {
+				t.Fatalf("got %v, want missing %q", err, tt.missing)
+			}
+
+			for _, arg := range tt.missing {
+				if !strings.Contains(err.Error(), arg+" (") {
+					t.Errorf("error does not name %s: %v", arg, err)
+				}
+			}
+		})
+	}
+}
+
+func FuzzHasArg(f *testing.F) {
+	f.Add("a=b c", "a", "b")
+	f.Fuzz(func(t *testing.T, cmdline, name, value string) {
+		if strings.ContainsAny(name+value, " =\t\n\v\f\r\u0085\u00a0") || name == "" || name == "--" || strings.Contains(cmdline, "--") {
+			t.Skip()
+		}
+
+		for _, r := range name + value {
+			if r > 127 {
+				t.Skip()
+			}
+		}
+
+		if !HasArg(cmdline+" "+name+"="+value, name, value) {
+			t.Errorf("%q: the last argument %s=%s is not found", cmdline, name, value)
+		}
+	})
+}
+
+// The policy on mounts: never setuid; device files in /dev only; what is written is not executed.
+func TestMountPolicy(t *testing.T) {
+	mayExecute := []string{"/dev", "/run"} // see Mounts
+
+	for _, p := range slices.Concat(initramfsMounts, Mounts()) {
+		if p.Flags&mount.NoSuid == 0 {
+			t.Errorf("%s lacks nosuid", p.Target)
+		}
+
+		if p.Flags&mount.NoDev == 0 && p.Target != "/dev" && p.Target != "/dev/pts" {
+			t.Errorf("%s lacks nodev", p.Target)
+		}
+
+		if p.Flags&mount.NoExec == 0 && !slices.Contains(mayExecute, p.Target) {
+			t.Errorf("%s lacks noexec", p.Target)
+		}
+	}
+}
+
+// A mount point below another mount must come after it.
+func TestMountOrder(t *testing.T) {
+	mounts := Mounts()
+
+	for i, p := range mounts {
+		for _, later := range mounts[i+1:] {
+			if strings.HasPrefix(p.Target, later.Target+"/") {
+				t.Errorf("%s is mounted before %s, which would hide it", p.Target, later.Target)
+			}
+		}
+	}
+}
+
+func TestRemoveTree(t *testing.T) {
+	root := t.TempDir()
+	for _, dir := range []string{"modules/deep", "dev"} {
+		if err := os.MkdirAll(filepath.Join(root, dir), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	for _, f := range []string{"init", "modules/deep/a.ko"} {
+		if err := os.WriteFile(filepath.Join(root, f), nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	if err := os.Symlink("/etc", filepath.Join(root, "link")); err != nil {
+		t.Fatal(err)
+	}
+
+	if err := removeTree(root); err != nil {
+		t.Fatal(err)
+	}
+
+	left, err := os.ReadDir(root)
+	if err != nil || len(left) != 0 {
+		t.Errorf("got %v, %v, want nothing left", left, err)
+	}
+
+	if _, err := os.Stat("/etc"); err != nil {
+		t.Error("a link was followed")
+	}
+}
+
+func TestLoadModulesErrors(t *testing.T) {
+	if err := loadModules(filepath.Join(t.TempDir(), "absent")); err == nil {
+		t.Error("a missing list was accepted")
+	}
+
+	list := filepath.Join(t.TempDir(), "list")
+	if err := os.WriteFile(list, []byte("/no/such.ko\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+
+	if err := loadModules(list); err == nil || !strings.Contains(err.Error(), "/no/such.ko") {
+		t.Errorf("got %v, want an error that names the module", err)
+	}
+}

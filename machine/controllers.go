@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package machine
+
+import (
+	"context"
+	"os"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+
+	apimachine "github.com/seed-59268b81/talos/api/machine"
+	apidproc "github.com/seed-59268b81/talos/apid"
+	"github.com/seed-59268b81/talos/controllers/apid"
+	"github.com/seed-59268b81/talos/controllers/config"
+	"github.com/seed-59268b81/talos/controllers/cri"
+	"github.com/seed-59268b81/talos/controllers/files"
+	"github.com/seed-59268b81/talos/controllers/kernel"
+	"github.com/seed-59268b81/talos/controllers/runtime"
+	"github.com/seed-59268b81/talos/controllers/secrets"
+	timectl "github.com/seed-59268b81/talos/controllers/time"
+	"github.com/seed-59268b81/talos/controllers/v1alpha1"
+	"github.com/seed-59268b81/talos/cosi/controller"
+	"github.com/seed-59268b81/talos/cosi/resource"
+	"github.com/seed-59268b81/talos/cosi/state"
+	"github.com/seed-59268b81/talos/machine/server"
+	"github.com/seed-59268b81/talos/resources/block"
+	runtimeres "github.com/seed-59268b81/talos/resources/runtime"
+	"github.com/seed-59268b81/talos/sys/cmdline"
+	"github.com/seed-59268b81/talos/sys/module"
+	"github.com/seed-59268b81/talos/sys/mount"
+	"github.com/seed-59268b81/talos/sys/power"
+)
+
+// executable is the one program of the system.
+const executable = "/sbin/init"
+
+// controllers are all that run on a machine. Their order says nothing.
+func (m *Machine) controllers() ([]controller.Controller, error) {
+	args, err := cmdline.Read("/proc")
+	if err != nil {
+		return nil, err
+	}
+
+	modules, err := module.NewLoader()
+	if err != nil {
+		return nil, err
+	}
+
+	publish := func(msg proto.Message) { m.Events.Publish(msg, "") }
+	m.server.Config = config.New(os.DirFS("/"), args, func(err error) {
+		publish(&apimachine.ConfigLoadErrorEvent{Error: err.Error()})
+	})
+
+	all := []controller.Controller{
+		m.server.Config,
+		config.MachineTypeController(),
+		&v1alpha1.ServiceController{Supervisor: m.Supervisor},
+		runtime.IdentityController(os.DirFS("/")),
+		runtime.MachineStatusController(publish),
+		&runtime.PowerController{Steps: m.powerSteps(), Act: endMachine},
+		apid.ConfigController(),
+		apid.ServiceController(m.Supervisor, apid.Process{
+			Executable: executable, UID: apidproc.UID, Sockets: []string{server.Socket, apidproc.RuntimeSocket},
+		}),
+		files.EtcFileController("/etc", "/system/etc", func(source, target string) error {
+			return mount.Bind(source, target, mount.NoSuid|mount.NoDev|mount.NoExec)
+		}),
+		&timectl.SyncController{Clock: timectl.System},
+		cri.ContainerdController(m.Supervisor),
+		cri.ImageCacheController(m.Supervisor),
+	}
+
+	all = append(all, kernel.Controllers(modules)...)
+	all = append(all, secrets.Controllers()...)
+
+	return all, nil
+}
+
+// powerSteps are what happens before the machine goes down.
+func (m *Machine) powerSteps() []runtime.PowerStep {
+	stop := func(ctx context.Context, _ runtimeres.PowerRequestSpec) error {
+		return m.Supervisor.Shutdown(ctx, ServiceID, "apid")
+	}
+
+	return []runtime.PowerStep{
+		runtime.WaitForOthers(m.State, 30*time.Second),
+		{Name: "stop the services", Timeout: time.Minute, Run: stop},
+		{Name: "unmount the volumes", Timeout: 30 * time.Second, Forced: true, Run: m.unmountVolumes},
+	}
+}
+
+// unmountVolumes tears the volumes' lifecycle down and waits until nobody holds it.
+func (m *Machine) unmountVolumes(ctx context.Context, _ runtimeres.PowerRequestSpec) error {
+	err := m.State.TeardownAndDestroy(ctx, resource.PointerOf[block.VolumeLifecycleSpec]("", block.VolumeLifecycleID))
+	if state.IsNotFound(err) {
+		return nil
+	}
+
+	return err
+}
+
+func endMachine(action runtimeres.PowerAction) error {
+	if action == runtimeres.PowerShutdown {
+		return power.Off()
+	}
+
+	return power.Reboot()
+}

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	"errors"
+
+	"github.com/seed-59268b81/talos/cosi/resource"
+)
+
+// Register makes the types of the domain known to this process.
+func Register() error {
+	return errors.Join(
+		resource.Register[IdentitySpec](),
+	)
+}

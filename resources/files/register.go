@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package files
+
+import (
+	"errors"
+
+	"github.com/seed-59268b81/talos/cosi/resource"
+)
+
+// Register makes the types of the domain known to this process.
+func Register() error {
+	return errors.Join(
+		resource.Register[EtcFileSpecSpec](),
+		resource.Register[EtcFileStatusSpec](),
+	)
+}

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package network
+
+import (
+	"errors"
+
+	"github.com/seed-59268b81/talos/cosi/resource"
+)
+
+// Register makes the types of the domain known to this process.
+func Register() error {
+	return errors.Join(
+		resource.Register[AddressSpecSpec](),
+		resource.Register[AddressStatusSpec](),
+		resource.Register[HardwareAddrSpec](),
+		resource.Register[HostnameSpecSpec](),
+		resource.Register[HostnameStatusSpec](),
+		resource.Register[LinkRefreshSpec](),
+		resource.Register[LinkSpecSpec](),
+		resource.Register[LinkStatusSpec](),
+		resource.Register[NodeAddressFilterSpec](),
+		resource.Register[NodeAddressSortAlgorithmSpec](),
+		resource.Register[NodeAddressSpec](),
+		resource.Register[OperatorSpecSpec](),
+		resource.Register[ResolverSpecSpec](),
+		resource.Register[ResolverStatusSpec](),
+		resource.Register[RouteSpecSpec](),
+		resource.Register[RouteStatusSpec](),
+		resource.Register[StatusSpec](),
+		resource.Register[TimeServerSpecSpec](),
+		resource.Register[TimeServerStatusSpec](),
+	)
+}
