@@ -14,8 +14,10 @@ import (
 	apimachine "github.com/seed-59268b81/talos/api/machine"
 	apidproc "github.com/seed-59268b81/talos/apid"
 	"github.com/seed-59268b81/talos/controllers/apid"
+	blockctl "github.com/seed-59268b81/talos/controllers/block"
 	"github.com/seed-59268b81/talos/controllers/config"
 	"github.com/seed-59268b81/talos/controllers/cri"
+	"github.com/seed-59268b81/talos/controllers/etcd"
 	"github.com/seed-59268b81/talos/controllers/files"
 	"github.com/seed-59268b81/talos/controllers/kernel"
 	"github.com/seed-59268b81/talos/controllers/runtime"
@@ -75,6 +77,8 @@ func (m *Machine) controllers() ([]controller.Controller, error) {
 
 	all = append(all, kernel.Controllers(modules)...)
 	all = append(all, secrets.Controllers()...)
+	all = append(all, etcd.Controllers(etcd.Deps{Supervisor: m.Supervisor})...)
+	all = append(all, blockctl.Controllers()...)
 
 	return all, nil
 }

@@ -18,6 +18,7 @@ import (
 
 	cosi "github.com/seed-59268b81/talos/api/cosi/v1alpha1"
 	"github.com/seed-59268b81/talos/apid"
+	"github.com/seed-59268b81/talos/controllers/block"
 	"github.com/seed-59268b81/talos/cosi/memory"
 	"github.com/seed-59268b81/talos/cosi/runtime"
 	cosiserver "github.com/seed-59268b81/talos/cosi/server"
@@ -79,6 +80,10 @@ func run(ctx context.Context, log *slog.Logger, logs *logring.Logs) error {
 		if err := rt.RegisterController(c); err != nil {
 			return err
 		}
+	}
+
+	if err := block.StartVolumes(ctx, state); err != nil {
+		return err
 	}
 
 	if err := errors.Join(sup.Apply(m.apiService()), sup.Apply(m.runtimeService())); err != nil {

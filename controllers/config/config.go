@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/seed-59268b81/talos/config"
+	"github.com/seed-59268b81/talos/controllers/volume"
 	"github.com/seed-59268b81/talos/cosi/controller"
 	"github.com/seed-59268b81/talos/cosi/resource"
 	"github.com/seed-59268b81/talos/cosi/typed"
@@ -51,7 +52,7 @@ func (*Controller) Name() string { return controllerName }
 
 // Inputs implements controller.Controller.
 func (*Controller) Inputs() []controller.Input {
-	return []controller.Input{controller.In[block.VolumeMountStatusSpec](controller.Strong, "")}
+	return volume.Inputs()
 }
 
 // Outputs implements controller.Controller.
@@ -59,7 +60,7 @@ func (*Controller) Outputs() []controller.Output {
 	return []controller.Output{
 		controller.Out[configres.MachineConfigSpec](controller.Exclusive),
 		controller.Out[runtime.MaintenanceServiceRequestSpec](controller.Exclusive),
-		controller.Out[block.VolumeMountRequestSpec](controller.Shared),
+		volume.Output(),
 	}
 }
 
@@ -94,29 +95,20 @@ func (c *Controller) Run(ctx context.Context, rt controller.Runtime, log *slog.L
 
 // mount asks for STATE, and lets go of it when the machine goes down.
 func (c *Controller) mount(ctx context.Context, rt controller.Runtime) error {
-	id := requester + "-" + block.VolumeState
+	target, err := volume.Request(ctx, rt, controllerName, requester, block.VolumeState, func(context.Context) error {
+		c.store = nil
 
-	err := typed.Set(ctx, rt, "", id, block.VolumeMountRequestSpec{VolumeID: block.VolumeState, Requester: requester})
+		return nil
+	})
 	if err != nil {
 		return err
 	}
 
-	st, err := typed.Find[block.VolumeMountStatusSpec](ctx, rt, "", id)
-	if err != nil || st == nil {
-		return err
+	if target != "" {
+		c.store = &store{fs: c.fs, dir: target}
 	}
 
-	ptr := st.Metadata().Pointer()
-
-	if st.Metadata().Phase() == resource.PhaseTearingDown {
-		c.store = nil
-
-		return rt.RemoveFinalizer(ctx, ptr, controllerName)
-	}
-
-	c.store = &store{fs: c.fs, dir: st.TypedSpec().Target}
-
-	return rt.AddFinalizer(ctx, ptr, controllerName)
+	return nil
 }
 
 // look finds the first configuration, once the disk can be read.

@@ -10,13 +10,13 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"time"
 
 	"github.com/seed-59268b81/talos/config/v1alpha1"
+	"github.com/seed-59268b81/talos/controllers/volume"
 	"github.com/seed-59268b81/talos/cosi/controller"
 	"github.com/seed-59268b81/talos/cosi/typed"
 	"github.com/seed-59268b81/talos/resources/block"
@@ -42,11 +42,10 @@ func ContainerdController(sup *supervisor.Supervisor) controller.Controller {
 
 	return &controller.Reconciler{
 		ControllerName: name,
-		Reads: []controller.Input{
+		Reads: append(volume.Inputs(),
 			controller.In[config.MachineConfigSpec](controller.Weak, "", config.ActiveID),
-			controller.In[block.VolumeMountStatusSpec](controller.Strong, ""),
-		},
-		Writes: []controller.Output{controller.Out[block.VolumeMountRequestSpec](controller.Shared)},
+		),
+		Writes: []controller.Output{volume.Output()},
 		Reconcile: func(ctx context.Context, rt controller.Runtime, _ *slog.Logger) error {
 			cfg, err := typed.Find[config.MachineConfigSpec](ctx, rt, "", config.ActiveID)
 			if err != nil {
@@ -57,7 +56,7 @@ func ContainerdController(sup *supervisor.Supervisor) controller.Controller {
 				return nil
 			}
 
-			mounted, err := requestVolume(ctx, rt, name, ServiceID, block.VolumeEphemeral, func(ctx context.Context) error {
+			mounted, err := volume.Request(ctx, rt, name, ServiceID, block.VolumeEphemeral, func(ctx context.Context) error {
 				return sup.Remove(ctx, ServiceID)
 			})
 			if err != nil || mounted == "" {
@@ -148,36 +147,4 @@ func writeIfChanged(path string, content []byte) error {
 	}
 
 	return os.Rename(path+".new", path)
-}
-
-// requestVolume asks for a volume and returns where it is mounted, empty when it is not yet. When the mount is torn
-// down it calls release and lets go.
-func requestVolume(
-	ctx context.Context, rt controller.Runtime, finalizer, requester, volume string, release func(context.Context) error,
-) (string, error) {
-	id := requester + "-" + volume
-
-	if err := typed.Set(ctx, rt, "", id, block.VolumeMountRequestSpec{VolumeID: volume, Requester: requester}); err != nil {
-		return "", fmt.Errorf("request volume %s: %w", volume, err)
-	}
-
-	st, err := typed.Find[block.VolumeMountStatusSpec](ctx, rt, "", id)
-	if err != nil || st == nil {
-		return "", err
-	}
-
-	md := st.Metadata()
-	if md.Phase() == 0 {
-		return st.TypedSpec().Target, rt.AddFinalizer(ctx, md.Pointer(), finalizer)
-	}
-
-	if md.HasFinalizer(finalizer) {
-		if err := release(ctx); err != nil {
-			return "", err
-		}
-
-		return "", rt.RemoveFinalizer(ctx, md.Pointer(), finalizer)
-	}
-
-	return "", nil
 }

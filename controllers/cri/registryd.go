@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/seed-59268b81/talos/controllers/cri/imagecache"
+	"github.com/seed-59268b81/talos/controllers/volume"
 	"github.com/seed-59268b81/talos/cosi/controller"
 	"github.com/seed-59268b81/talos/resources/block"
 	"github.com/seed-59268b81/talos/sys/supervisor"
@@ -28,10 +29,10 @@ func ImageCacheController(sup *supervisor.Supervisor) controller.Controller {
 
 	return &controller.Reconciler{
 		ControllerName: name,
-		Reads:          []controller.Input{controller.In[block.VolumeMountStatusSpec](controller.Strong, "")},
-		Writes:         []controller.Output{controller.Out[block.VolumeMountRequestSpec](controller.Shared)},
+		Reads:          volume.Inputs(),
+		Writes:         []controller.Output{volume.Output()},
 		Reconcile: func(ctx context.Context, rt controller.Runtime, _ *slog.Logger) error {
-			mounted, err := requestVolume(ctx, rt, name, RegistrydID, block.VolumeImageCache, func(ctx context.Context) error {
+			mounted, err := volume.Request(ctx, rt, name, RegistrydID, block.VolumeImageCache, func(ctx context.Context) error {
 				return sup.Remove(ctx, RegistrydID)
 			})
 			if err != nil || mounted == "" {

@@ -2,11 +2,12 @@
 
 // Package etcd holds the controllers of the etcd member of this node.
 //
-// What etcd does when it starts follows from three values: what its data directory holds, whether the one-time wish
-// to start a cluster was made, and where the other control planes are. A directory with data is started as it is, by
-// itself, after each boot; an empty one waits for the wish, or joins a cluster that is there. Start and CheckBootstrap
-// are that decision, as functions of values.
+// What etcd does when it starts follows from two values: what its data directory holds, and whether the one-time wish
+// to start a cluster was made. A directory with data is started as it is, by itself, after each boot; an empty one
+// waits for the wish. decide and CheckBootstrap are that choice, as functions of values.
 package etcd
+
+import "github.com/seed-59268b81/talos/resources/block"
 
 // Where etcd's files are, on the node and in its container alike.
 const (
@@ -18,6 +19,9 @@ const (
 
 // ServiceID of etcd; the name users know.
 const ServiceID = "etcd"
+
+// mountID is the id of the handshake for the disk that the data directory is on.
+const mountID = ServiceID + "-" + block.VolumeEphemeral
 
 // Ports of etcd.
 const (

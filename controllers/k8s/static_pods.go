@@ -17,7 +17,6 @@ import (
 	"github.com/seed-59268b81/talos/cosi/state"
 	"github.com/seed-59268b81/talos/cosi/typed"
 	"github.com/seed-59268b81/talos/resources/k8s"
-	"github.com/seed-59268b81/talos/resources/v1alpha1"
 )
 
 // staticPodController renders the control plane's pods once etcd serves and their files are on disk. From then on they
@@ -31,7 +30,7 @@ func staticPodController(root string) controller.Controller {
 			controller.In[k8s.SchedulerConfigSpec](controller.Weak, "", k8s.FinalPrefix+k8s.SchedulerID),
 			controller.In[k8s.SecretsStatusSpec](controller.Weak, "", k8s.StaticPodsID),
 			controller.In[k8s.ConfigStatusSpec](controller.Weak, "", k8s.StaticPodsID),
-			controller.In[v1alpha1.ServiceSpec](controller.Weak, "", "etcd"),
+			serviceInput(etcdService),
 		},
 		Writes:  []controller.Output{controller.Out[k8s.StaticPodSpec](controller.Shared)},
 		Cleanup: []resource.Kind{resource.KindOf[k8s.StaticPodSpec]("")},
@@ -102,11 +101,7 @@ func etcdServed(ctx context.Context, r state.Reader) (bool, error) {
 		return pod != nil, err
 	}
 
-	var etcd v1alpha1.ServiceSpec
-
-	f := read(ctx, r, "etcd", &etcd)
-
-	return f.ok && etcd.Running && etcd.Healthy, f.err
+	return serviceHealthy(ctx, r, etcdService)
 }
 
 // makeAuditDir makes the folder of the API server's audit log, which outlives reboots.

@@ -34,7 +34,7 @@ func TestProbe(t *testing.T) {
 			blkid.Info{Name: "xfs", Label: "STATE", UUID: id, Size: size, BlockSize: 4096, SectorSize: 512},
 		},
 		{
-			"ext4", []string{"mkfs.ext4", "-q", "-F", "-L", "IMAGECACHE", "-U", id},
+			"ext4", []string{"mkfs.ext4", "-q", "-F", "-b", "4096", "-L", "IMAGECACHE", "-U", id},
 			blkid.Info{Name: "ext4", Label: "IMAGECACHE", UUID: id, Size: size, BlockSize: 4096},
 		},
 		{

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package block
+
+import (
+	"context"
+
+	"github.com/seed-59268b81/talos/cosi/controller"
+	"github.com/seed-59268b81/talos/cosi/resource"
+	"github.com/seed-59268b81/talos/cosi/state"
+	"github.com/seed-59268b81/talos/cosi/typed"
+	"github.com/seed-59268b81/talos/resources/block"
+	"github.com/seed-59268b81/talos/sys/disk"
+	"github.com/seed-59268b81/talos/sys/uevent"
+)
+
+// Controllers returns the controllers of the domain, on the real kernel.
+func Controllers() []controller.Controller {
+	return []controller.Controller{
+		&DevicesController{Sys: disk.Sys, Listen: uevent.Listen},
+		DisksController(disk.Sys),
+		DiscoveryController(Devices{}),
+		SystemDiskController(),
+		VolumeConfigController(),
+		VolumeManagerController(Partitioner{Sys: disk.Sys}),
+		MountController(Mounts{}),
+	}
+}
+
+// StartVolumes makes the VolumeLifecycle, without which nothing is mounted.
+func StartVolumes(ctx context.Context, st state.State) error {
+	return typed.Set(ctx, st, "", block.VolumeLifecycleID, block.VolumeLifecycleSpec{})
+}
+
+// StopVolumes takes all mounts back and returns when every volume is unmounted.
+func StopVolumes(ctx context.Context, st state.State) error {
+	err := st.TeardownAndDestroy(ctx, resource.PointerOf[block.VolumeLifecycleSpec]("", block.VolumeLifecycleID))
+	if state.IsNotFound(err) {
+		return nil
+	}
+
+	return err
+}

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package block
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/seed-59268b81/talos/resources/block"
+	"github.com/seed-59268b81/talos/sys/blkid"
+	"github.com/seed-59268b81/talos/sys/disk"
+	"github.com/seed-59268b81/talos/sys/mount"
+)
+
+// Mounts are the real ones.
+type Mounts struct{}
+
+// Mount implements Mounter.
+func (Mounts) Mount(ctx context.Context, volume string, s block.VolumeStatusSpec, readOnly bool) error {
+	spec := s.MountSpec
+
+	mounted, err := mountedAt(spec.TargetPath)
+	if err != nil {
+		return err
+	}
+
+	if !mounted {
+		p := mount.Point{
+			Source: s.MountLocation, Target: spec.TargetPath, FSType: s.Filesystem.String(), Flags: mount.NoSuid | mount.NoDev,
+		}
+
+		if spec.NoExec {
+			p.Flags |= mount.NoExec
+		}
+
+		if readOnly {
+			p.Flags |= mount.ReadOnly
+		}
+
+		if err := p.Mount(); err != nil {
+			return err
+		}
+	}
+
+	if readOnly {
+		return nil
+	}
+
+	if err := grow(ctx, s); err != nil {
+		return err
+	}
+
+	return makeFolders(spec.TargetPath, append([]folder{{".", os.FileMode(spec.FileMode), spec.UID}}, foldersOf[volume]...))
+}
+
+func mountedAt(target string) (bool, error) {
+	table, err := mount.Table()
+	for _, e := range table {
+		if e.Target == target {
+			return true, nil
+		}
+	}
+
+	return false, err
+}
+
+// grow brings an XFS to the size of its partition, which may have grown before this mount or the last.
+func grow(ctx context.Context, s block.VolumeStatusSpec) error {
+	if s.Filesystem != block.FilesystemTypeXFS {
+		return nil
+	}
+
+	f, err := disk.Open(s.MountLocation, false)
+	if err != nil {
+		return err
+	}
+	defer f.Close() //nolint:errcheck // read only
+
+	info, err := blkid.Probe(f, f.Size, f.SectorSize)
+	if err != nil {
+		return fmt.Errorf("grow %s: %w", s.MountLocation, err)
+	}
+
+	// XFS leaves out a tail too small to manage.
+	if info.Name != blkid.XFS || info.Size+mib > f.Size {
+		return nil
+	}
+
+	if out, err := exec.CommandContext(ctx, "/usr/sbin/xfs_growfs", "-d", s.MountSpec.TargetPath).CombinedOutput(); err != nil {
+		return fmt.Errorf("grow %s: xfs_growfs: %w: %s", s.MountLocation, err, bytes.TrimSpace(out))
+	}
+
+	return nil
+}
+
+// Writable implements Mounter.
+func (Mounts) Writable(target string) error {
+	flags, err := flagsOf(target)
+	if err != nil {
+		return err
+	}
+
+	return mount.Remount(target, flags&^mount.ReadOnly)
+}
+
+// flagsOf is what a remount must repeat.
+func flagsOf(target string) (uintptr, error) {
+	var st unix.Statfs_t
+	if err := unix.Statfs(target, &st); err != nil {
+		return 0, fmt.Errorf("flags of %s: %w", target, err)
+	}
+
+	// The ST_ flags of these have the numbers of the MS_ flags.
+	return uintptr(st.Flags) & (mount.ReadOnly | mount.NoSuid | mount.NoDev | mount.NoExec), nil
+}
+
+// Unmount implements Mounter.
+func (Mounts) Unmount(target string) error {
+	table, err := mount.Table()
+	if err != nil {
+		return err
+	}
+
+	for _, e := range mount.Standing(table, target) {
+		if err := mount.Unmount(e.Target); err != nil {
+			return err
+		}
+	}
+
+	return nil
+}
+
+// Abandon implements Mounter.
+func (Mounts) Abandon(target string) error {
+	flags, err := flagsOf(target)
+	if err == nil {
+		err = mount.Remount(target, flags|mount.ReadOnly)
+	}
+
+	if err != nil {
+		unix.Sync()
+	}
+
+	return err
+}
+
+// folder is one that belongs on a volume.
+type folder struct {
+	path string
+	mode os.FileMode
+	uid  int
+}
+
+const etcdUID = 60
+
+var foldersOf = map[string][]folder{
+	block.VolumeEphemeral: {
+		{"lib", 0o755, 0},
+		{"lib/cni", 0o700, 0},
+		{"lib/containerd", 0o700, 0},
+		{"lib/etcd", 0o700, etcdUID},
+		{"lib/kubelet", 0o700, 0},
+		{"log", 0o755, 0},
+		{"log/audit", 0o700, 0},
+		{"log/audit/kube", 0o700, 0},
+		{"log/containers", 0o755, 0},
+		{"log/pods", 0o755, 0},
+		{"mnt", 0o755, 0},
+		{"tmp", 0o777 | os.ModeSticky, 0},
+	},
+}
+
+// makeFolders makes folders that are missing and corrects the owner and mode of the others.
+func makeFolders(root string, folders []folder) error {
+	for _, f := range folders {
+		path := filepath.Join(root, f.path)
+
+		if err := os.Mkdir(path, f.mode.Perm()); err != nil && !errors.Is(err, os.ErrExist) {
+			return err
+		}
+
+		// Only what differs: a change of an inode is a write to the disk's log.
+		st, err := os.Stat(path)
+		if err != nil {
+			return err
+		}
+
+		if sys, ok := st.Sys().(*syscall.Stat_t); ok && int(sys.Uid) != f.uid {
+			if err := os.Chown(path, f.uid, f.uid); err != nil {
+				return err
+			}
+		}
+
+		if st.Mode()&(os.ModePerm|os.ModeSticky) != f.mode {
+			if err := os.Chmod(path, f.mode); err != nil {
+				return err
+			}
+		}
+	}
+
+	return nil
+}

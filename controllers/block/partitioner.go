@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package block
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+
+	"github.com/seed-59268b81/talos/resources/block"
+	"github.com/seed-59268b81/talos/sys/blkid"
+	"github.com/seed-59268b81/talos/sys/disk"
+	"github.com/seed-59268b81/talos/sys/gpt"
+)
+
+// Partitioner is the Provisioner of real disks.
+type Partitioner struct {
+	// Sys is the mount point of sysfs.
+	Sys string
+}
+
+// CreatePartition implements Provisioner.
+func (p Partitioner) CreatePartition(_ context.Context, path string, spec block.PartitionSpec) error {
+	return p.edit(path, func(f *disk.File, t *gpt.Table) (gpt.Partition, error) {
+		part, there := t.Find(spec.Label)
+		if there {
+			return part, nil
+		}
+
+		part, err := addPartition(t, spec)
+		if err != nil {
+			return part, err
+		}
+
+		// What an older partitioning left there must not be taken for the volume's contents.
+		if err := wipe(f, part.First*t.SectorSize, part.Sectors()*t.SectorSize); err != nil {
+			return part, err
+		}
+
+		return part, t.Write(f)
+	})
+}
+
+// GrowPartition implements Provisioner.
+func (p Partitioner) GrowPartition(_ context.Context, path string, spec block.PartitionSpec) error {
+	return p.edit(path, func(f *disk.File, t *gpt.Table) (gpt.Partition, error) {
+		part, there := t.Find(spec.Label)
+		if !there {
+			return part, fmt.Errorf("partition %q is gone", spec.Label)
+		}
+
+		part, grown, err := t.Grow(part.Number, spec.MaxSize)
+		if err != nil || !grown {
+			return part, err
+		}
+
+		return part, t.Write(f)
+	})
+}
+
+// edit changes the partition table of a disk, and tells the kernel of the one partition that change returns.
+func (p Partitioner) edit(path string, change func(*disk.File, *gpt.Table) (gpt.Partition, error)) error {
+	f, err := disk.Open(path, true)
+	if err != nil {
+		return err
+	}
+	defer f.Close() //nolint:errcheck // what matters was synced
+
+	t, err := gpt.Read(f, f.Size, f.SectorSize)
+	if err != nil {
+		return fmt.Errorf("disk %s: %w", path, err)
+	}
+
+	part, err := change(f, t)
+	if err != nil {
+		return fmt.Errorf("disk %s: %w", path, err)
+	}
+
+	if err := f.AddPartition(part.Number, part.First*t.SectorSize, part.Sectors()*t.SectorSize); err != nil {
+		return err
+	}
+
+	return disk.Notify(p.Sys, filepath.Base(path))
+}
+
+// Signatures stand at the start, or (RAID, a backup partition table) at the end.
+const wipeSize = 1 << 20
+
+func wipe(f *disk.File, start, length uint64) error {
+	zeros := make([]byte, min(wipeSize, length))
+
+	for _, offset := range []uint64{start, start + length - uint64(len(zeros))} {
+		if _, err := f.WriteAt(zeros, int64(offset)); err != nil {
+			return fmt.Errorf("wipe: %w", err)
+		}
+	}
+
+	if err := f.Sync(); err != nil {
+		return fmt.Errorf("wipe: flush: %w", err)
+	}
+
+	return nil
+}
+
+// Format implements Provisioner. A device with anything on it that is not the rest of an interrupted mkfs is refused.
+func (p Partitioner) Format(ctx context.Context, path string, spec block.FilesystemSpec) error {
+	if spec.Type != block.FilesystemTypeXFS {
+		return fmt.Errorf("format %s: making %s is not supported", path, spec.Type)
+	}
+
+	done, err := formatted(path, spec)
+	if err != nil {
+		return fmt.Errorf("format %s: %w", path, err)
+	}
+
+	if !done {
+		// The defaults are those of the kernel of the same release. A partition was made on unused space, so nothing
+		// needs to be discarded; STATE is smaller than mkfs.xfs makes without being told so.
+		cmd := exec.CommandContext(ctx, "/usr/sbin/mkfs.xfs", "-q", "-f", "-K", "--unsupported", "-L", spec.Label, path)
+		if out, err := cmd.CombinedOutput(); err != nil {
+			return fmt.Errorf("format %s: mkfs.xfs: %w: %s", path, err, bytes.TrimSpace(out))
+		}
+	}
+
+	return disk.Notify(p.Sys, filepath.Base(path))
+}
+
+func formatted(path string, spec block.FilesystemSpec) (bool, error) {
+	f, err := disk.Open(path, false)
+	if err != nil {
+		return false, err
+	}
+	defer f.Close() //nolint:errcheck // read only
+
+	info, err := blkid.Probe(f, f.Size, f.SectorSize)
+	if err != nil {
+		return false, err
+	}
+
+	if info.Name != "" {
+		if info.Name == spec.Type.String() {
+			return true, nil
+		}
+
+		return false, fmt.Errorf("it holds %s", info.Name)
+	}
+
+	blank, err := blkid.Blank(f, f.Size)
+	if err == nil && !blank {
+		err = fmt.Errorf("it holds data of an unknown kind; wipe the partition to have it made anew")
+	}
+
+	return false, err
+}

@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package block
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/seed-59268b81/talos/resources/block"
+	"github.com/seed-59268b81/talos/sys/gpt"
+)
+
+// view is all that a plan depends on.
+type view struct {
+	configs map[string]block.VolumeConfigSpec
+	found   []block.DiscoveredVolumeSpec
+	// system is nil until the disk with META is found; systemErr says why it cannot be told.
+	system    *block.SystemDiskSpec
+	systemErr error
+	// inUse are the volumes that are mounted.
+	inUse map[string]bool
+	// closing is the end of all volumes: those not in use are closed.
+	closing bool
+}
+
+// step is a kind of work on a disk.
+type step uint8
+
+const (
+	stepCreate step = iota
+	stepGrow
+	stepFormat
+)
+
+// action is one piece of work for a volume.
+type action struct {
+	step   step
+	volume string
+	// disk is the path of the disk; device that of the partition, for stepFormat.
+	disk, device string
+	spec         block.ProvisioningSpec
+}
+
+// plan tells how far each volume is, and what to do next. There is one action at a time: the next plan sees what came
+// of it.
+func plan(v view) (map[string]block.VolumeStatusSpec, *action) {
+	var next *action
+
+	statuses := map[string]block.VolumeStatusSpec{}
+	table, tableErr := v.table()
+
+	// Partitions of a wave are made only when all of the waves before are there: they share the free space.
+	ids := slices.SortedFunc(maps.Keys(v.configs), func(a, b string) int {
+		return cmp.Or(cmp.Compare(v.configs[a].Provisioning.Wave, v.configs[b].Provisioning.Wave), cmp.Compare(a, b))
+	})
+
+	for _, id := range ids {
+		cfg := v.configs[id]
+		s := block.VolumeStatusSpec{Type: cfg.Type, ParentID: cfg.ParentID, MountSpec: cfg.Mount}
+
+		var todo *action
+
+		switch {
+		case v.closing && !v.inUse[id]:
+			s.Phase = block.VolumePhaseClosed
+		case v.systemErr != nil:
+			fail(&s, v.systemErr)
+		case v.system == nil:
+			s.Phase, s.ErrorMessage = block.VolumePhaseWaiting, "no disk with a META partition was found yet"
+		case tableErr != nil:
+			fail(&s, tableErr)
+		default:
+			todo = v.one(id, cfg, table, &s)
+		}
+
+		statuses[id] = s
+
+		if todo != nil {
+			todo.volume, todo.disk, todo.spec = id, v.system.DevPath, cfg.Provisioning
+			if next == nil && !v.closing {
+				next = todo
+			}
+		}
+	}
+
+	return statuses, next
+}
+
+func fail(s *block.VolumeStatusSpec, err error) {
+	s.PreFailPhase, s.Phase, s.ErrorMessage = s.Phase, block.VolumePhaseFailed, err.Error()
+}
+
+// table is the partitioning of the system disk, as it was found.
+func (v *view) table() (*gpt.Table, error) {
+	if v.system == nil {
+		return nil, nil //nolint:nilnil // no disk, no table
+	}
+
+	i := slices.IndexFunc(v.found, func(d block.DiscoveredVolumeSpec) bool { return d.DevPath == v.system.DevPath })
+	if i < 0 {
+		return nil, fmt.Errorf("the system disk %s is gone", v.system.DevPath)
+	}
+
+	d := v.found[i]
+
+	t, err := gpt.New(d.Size, d.SectorSize)
+	if err != nil {
+		return nil, fmt.Errorf("system disk %s: %w", v.system.DevPath, err)
+	}
+
+	for _, p := range v.found {
+		if p.Parent == v.system.DiskID && p.Offset > 0 && p.Size > 0 {
+			first := p.Offset / d.SectorSize
+			t.Partitions = append(t.Partitions, gpt.Partition{
+				Number: int(p.PartitionIndex), Label: p.PartitionLabel, Type: gpt.TypeLinuxData,
+				First: first, Last: first + p.Size/d.SectorSize - 1,
+			})
+		}
+	}
+
+	return t, nil
+}
+
+// one fills the status of a volume and returns what to do for it, if anything.
+func (v *view) one(id string, cfg block.VolumeConfigSpec, table *gpt.Table, s *block.VolumeStatusSpec) *action {
+	var at []block.DiscoveredVolumeSpec
+
+	for _, p := range v.found {
+		if p.Parent == v.system.DiskID && p.PartitionLabel == cfg.Locator.PartitionLabel &&
+			(cfg.Locator.Size == 0 || cfg.Locator.Size == p.Size) {
+			at = append(at, p)
+		}
+	}
+
+	switch {
+	case len(at) > 1:
+		fail(s, fmt.Errorf("partitions %s and %s both have the label %s", at[0].DevPath, at[1].DevPath, at[0].PartitionLabel))
+
+		return nil
+	case len(at) == 0 && cfg.Provisioning.PartitionSpec.Label == "":
+		s.Phase = block.VolumePhaseMissing
+
+		return nil
+	case len(at) == 0:
+		return v.create(id, cfg, table, s)
+	}
+
+	p := at[0]
+	s.Phase = block.VolumePhaseLocated
+	s.Location, s.MountLocation, s.ParentLocation = p.DevPath, p.DevPath, p.ParentDevPath
+	s.PartitionIndex, s.PartitionUUID, s.UUID = int(p.PartitionIndex), p.PartitionUUID, p.UUID
+	s.Size, s.PrettySize = p.Size, p.PrettySize
+
+	return v.prepare(id, cfg, table, p, s)
+}
+
+// create plans a partition that is not there.
+func (v *view) create(id string, cfg block.VolumeConfigSpec, table *gpt.Table, s *block.VolumeStatusSpec) *action {
+	s.Phase = block.VolumePhaseWaiting
+
+	for other, o := range v.configs {
+		if o.Provisioning.Wave < cfg.Provisioning.Wave && o.Provisioning.PartitionSpec.Label != "" {
+			if _, there := table.Find(o.Locator.PartitionLabel); !there {
+				s.ErrorMessage = fmt.Sprintf("waits for the partition of %s", other)
+
+				return nil
+			}
+		}
+	}
+
+	// On a copy, to know whether it fits: the real table is read when the partition is made.
+	trial := *table
+	if _, err := addPartition(&trial, cfg.Provisioning.PartitionSpec); err != nil {
+		fail(s, fmt.Errorf("disk %s: %w", v.system.DevPath, err))
+
+		return nil
+	}
+
+	return &action{step: stepCreate}
+}
+
+// addPartition adds a wanted partition to a table.
+func addPartition(t *gpt.Table, spec block.PartitionSpec) (gpt.Partition, error) {
+	typ, err := gpt.ParseGUID(spec.TypeUUID)
+	if err != nil {
+		return gpt.Partition{}, err
+	}
+
+	return t.Add(gpt.Partition{Label: spec.Label, Type: typ}, spec.MinSize, spec.MaxSize)
+}
+
+// prepare brings a partition that is there to a file system of the right kind and size.
+func (v *view) prepare(id string, cfg block.VolumeConfigSpec, table *gpt.Table, p block.DiscoveredVolumeSpec, s *block.VolumeStatusSpec) *action {
+	want := cfg.Provisioning.FilesystemSpec.Type
+	s.Filesystem = want
+
+	// In use it is what it is; it grows at the next boot.
+	if want == block.FilesystemTypeNone || v.inUse[id] {
+		s.Phase = block.VolumePhaseReady
+
+		return nil
+	}
+
+	if spec := cfg.Provisioning.PartitionSpec; spec.Grow {
+		trial := *table
+		if _, grown, err := trial.Grow(int(p.PartitionIndex), spec.MaxSize); err == nil && grown {
+			return &action{step: stepGrow}
+		}
+	}
+
+	switch {
+	case p.Name == want.String():
+		s.Phase = block.VolumePhaseReady
+
+		return nil
+	case p.Name != "":
+		fail(s, fmt.Errorf("%s holds %s where %s is expected: its contents are left alone", p.DevPath, p.Name, want))
+
+		return nil
+	case cfg.Provisioning.PartitionSpec.Label == "":
+		fail(s, fmt.Errorf("%s holds no known file system, %s is expected", p.DevPath, want))
+
+		return nil
+	}
+
+	s.Phase = block.VolumePhaseProvisioned
+
+	return &action{step: stepFormat, device: p.DevPath}
+}

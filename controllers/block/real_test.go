@@ -1,0 +1,328 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package block
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/seed-59268b81/talos/cosi/memory"
+	"github.com/seed-59268b81/talos/cosi/resource"
+	"github.com/seed-59268b81/talos/cosi/runtime"
+	"github.com/seed-59268b81/talos/cosi/state"
+	"github.com/seed-59268b81/talos/cosi/typed"
+	"github.com/seed-59268b81/talos/resources/block"
+	"github.com/seed-59268b81/talos/sys/disk"
+	"github.com/seed-59268b81/talos/sys/gpt"
+	"github.com/seed-59268b81/talos/sys/meta"
+	"github.com/seed-59268b81/talos/sys/mount"
+	"github.com/seed-59268b81/talos/sys/nstest"
+	"github.com/seed-59268b81/talos/sys/uevent"
+)
+
+// TestRealKernel takes a loop device with nothing but META through all of it: partitions, file systems, mounts, growth,
+// an interrupted mkfs, unmount.
+func TestRealKernel(t *testing.T) {
+	for _, tool := range []string{"/usr/sbin/mkfs.xfs", "/usr/sbin/xfs_growfs", "/usr/sbin/losetup"} {
+		if _, err := os.Stat(tool); err != nil {
+			t.Skipf("needs %s", tool)
+		}
+	}
+
+	if !nstest.Isolate(t) {
+		return
+	}
+
+	// The targets are in the root of the machine: STATE, IMAGECACHE and EPHEMERAL go below a folder here.
+	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
+		t.Skipf("cannot make mounts private: %v", err)
+	}
+
+	root := t.TempDir()
+	image := filepath.Join(root, "disk")
+	loop := newDisk(t, image, 3*gib)
+
+	m := boot(t, loop, root)
+	m.wait(block.VolumeState, block.VolumePhaseReady)
+	m.wait(block.VolumeEphemeral, block.VolumePhaseReady)
+	m.wait(block.VolumeMeta, block.VolumePhaseReady)
+	m.wait(block.VolumeImageCache, block.VolumePhaseMissing)
+
+	state := m.request("test", block.VolumeState)
+	ephemeral := m.request("test", block.VolumeEphemeral)
+
+	if err := os.WriteFile(state+"/config.yaml", []byte("x"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+
+	st, err := os.Stat(ephemeral + "/lib/etcd")
+	if err != nil || st.Mode().Perm() != 0o700 {
+		t.Errorf("etcd's folder: got %v, %v, want mode 0700", st, err)
+	}
+
+	// What stands on the volume goes first.
+	if err := unix.Mount("tmpfs", ephemeral+"/mnt", "tmpfs", 0, ""); err != nil {
+		t.Fatal(err)
+	}
+
+	m.stop()
+
+	if mounted := below(t, root); len(mounted) > 0 {
+		t.Errorf("after the stop: still mounted: %v", mounted)
+	}
+
+	// The disk grows, and the mkfs of STATE is as if it had been cut off.
+	if err := os.Truncate(image, 4*gib); err != nil {
+		t.Fatal(err)
+	}
+
+	run(t, "losetup", "-c", loop)
+	scribble(t, loop+"p2", []byte{1}, 126)
+
+	m = boot(t, loop, root)
+	ephemeral = m.request("test", block.VolumeEphemeral)
+	state = m.request("test", block.VolumeState)
+
+	if _, err := os.Stat(state + "/config.yaml"); !os.IsNotExist(err) {
+		t.Errorf("a file on a volume that was formatted again: got %v, want not found", err)
+	}
+
+	var fs unix.Statfs_t
+	if err := unix.Statfs(ephemeral, &fs); err != nil || fs.Blocks*uint64(fs.Bsize) < 3700*mib {
+		t.Errorf("grown: got %d MiB, %v, want nearly 3.9 GiB", fs.Blocks*uint64(fs.Bsize)/mib, err)
+	}
+
+	m.stop()
+
+	// Somebody's data is left alone.
+	scribble(t, loop+"p2", bytes.Repeat([]byte("data"), 1024), 0)
+
+	m = boot(t, loop, root)
+	if got := m.wait(block.VolumeState, block.VolumePhaseFailed); !strings.Contains(got.ErrorMessage, "data of an unknown kind") {
+		t.Errorf("got error %q, want one of unknown data", got.ErrorMessage)
+	}
+
+	m.wait(block.VolumeEphemeral, block.VolumePhaseReady)
+	m.stop()
+}
+
+// machine is the controllers on one loop device.
+type machine struct {
+	t    *testing.T
+	st   state.State
+	end  context.CancelFunc
+	done chan error
+	log  *bytes.Buffer
+}
+
+func boot(t *testing.T, loop, root string) *machine {
+	t.Helper()
+
+	ctx, cancel := context.WithCancel(t.Context())
+	m := &machine{t: t, st: memory.New(), end: cancel, done: make(chan error, 1), log: &bytes.Buffer{}}
+	rt := runtime.New(m.st, slog.New(slog.NewTextHandler(m.log, nil)))
+
+	// Nothing but the loop device: the disks of the machine are nobody's to look at.
+	sys := only(t, filepath.Base(loop))
+
+	for _, c := range Controllers() {
+		switch c.Name() {
+		case "block.DevicesController":
+			c = &DevicesController{Sys: sys, Listen: uevent.Listen}
+		case "block.VolumeConfigController":
+			continue
+		}
+
+		if err := rt.RegisterController(c); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	for id, v := range systemVolumes() {
+		if v.Mount.TargetPath != "" {
+			v.Mount.TargetPath = filepath.Join(root, "mnt", v.Mount.TargetPath)
+		}
+
+		m.ok(typed.Set(ctx, m.st, "", id, v))
+	}
+
+	m.ok(StartVolumes(ctx, m.st))
+
+	go func() { m.done <- rt.Run(ctx) }()
+
+	return m
+}
+
+func (m *machine) ok(err error) {
+	m.t.Helper()
+
+	if err != nil {
+		m.t.Fatalf("%v\n%s", err, m.log)
+	}
+}
+
+func (m *machine) wait(id string, phase block.VolumePhase) block.VolumeStatusSpec {
+	m.t.Helper()
+
+	ctx, cancel := context.WithTimeout(m.t.Context(), 20*time.Second)
+	defer cancel()
+
+	r, err := m.st.WatchFor(ctx, resource.PointerOf[block.VolumeStatusSpec]("", id), state.ResourceIs(func(r resource.Resource) bool {
+		return r.Spec().(*block.VolumeStatusSpec).Phase == phase //nolint:forcetypeassert // of that kind
+	}))
+	m.ok(err)
+
+	return *r.Spec().(*block.VolumeStatusSpec) //nolint:forcetypeassert // of that kind
+}
+
+func (m *machine) request(who, volume string) string {
+	m.t.Helper()
+
+	ctx, cancel := context.WithTimeout(m.t.Context(), 20*time.Second)
+	defer cancel()
+
+	id := who + "-" + volume
+	m.ok(typed.Set(ctx, m.st, "", id, block.VolumeMountRequestSpec{VolumeID: volume, Requester: who}))
+
+	r, err := m.st.WatchFor(ctx, resource.PointerOf[block.VolumeMountStatusSpec]("", id), state.PhaseIs(resource.PhaseRunning))
+	m.ok(err)
+
+	return r.Spec().(*block.VolumeMountStatusSpec).Target //nolint:forcetypeassert // of that kind
+}
+
+func (m *machine) stop() {
+	m.t.Helper()
+
+	ctx, cancel := context.WithTimeout(m.t.Context(), 20*time.Second)
+	defer cancel()
+
+	m.ok(StopVolumes(ctx, m.st))
+	m.end()
+	m.ok(<-m.done)
+	m.t.Logf("%s", m.log)
+}
+
+// newDisk makes a disk image that has META, on a loop device.
+func newDisk(t *testing.T, image string, size int64) string {
+	t.Helper()
+
+	f, err := os.Create(image)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+
+	if err := f.Truncate(size); err != nil {
+		t.Fatal(err)
+	}
+
+	table, err := gpt.New(uint64(size), 512)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	p := gpt.Partition{Label: block.VolumeMeta, Type: gpt.TypeLinuxData}
+	if _, err := table.Add(p, meta.PartitionSize, meta.PartitionSize); err != nil {
+		t.Fatal(err)
+	}
+
+	if err := table.Write(f); err != nil {
+		t.Fatal(err)
+	}
+
+	out, err := exec.CommandContext(t.Context(), "losetup", "-P", "-f", "--show", image).CombinedOutput()
+	if err != nil {
+		t.Skipf("no loop device can be had: %v: %s", err, out)
+	}
+
+	loop := strings.TrimSpace(string(out))
+
+	t.Cleanup(func() { run(t, "losetup", "-d", loop) })
+
+	if _, err := os.Stat(loop + "p1"); err != nil {
+		t.Skipf("no device of a partition appears (no devtmpfs): %v", err)
+	}
+
+	return loop
+}
+
+// only makes a sysfs with links to one disk and whatever partitions it has or gets.
+func only(t *testing.T, name string) string {
+	t.Helper()
+
+	sys := t.TempDir()
+	if err := os.MkdirAll(filepath.Join(sys, "class/block"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+
+	links := []string{name}
+	for n := range 9 {
+		links = append(links, name+"p"+string(rune('1'+n)))
+	}
+
+	for _, l := range links {
+		if err := os.Symlink(filepath.Join(disk.Sys, "class/block", l), filepath.Join(sys, "class/block", l)); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	return sys
+}
+
+func scribble(t *testing.T, path string, b []byte, offset int64) {
+	t.Helper()
+
+	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+
+	if _, err := f.WriteAt(b, offset); err != nil {
+		t.Fatal(err)
+	}
+
+	if err := f.Sync(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func below(t *testing.T, root string) []string {
+	t.Helper()
+
+	table, err := mount.Table()
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	var out []string
+
+	for _, e := range table {
+		if strings.HasPrefix(e.Target, root) {
+			out = append(out, e.Target)
+		}
+	}
+
+	slices.Sort(out)
+
+	return out
+}
+
+func run(t *testing.T, command ...string) {
+	t.Helper()
+
+	// Not the test's context: that is over when it cleans up.
+	if out, err := exec.Command(command[0], command[1:]...).CombinedOutput(); err != nil { //nolint:noctx // see above
+		t.Errorf("%v: %v\n%s", command, err, out)
+	}
+}

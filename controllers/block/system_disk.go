@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package block
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+
+	"github.com/seed-59268b81/talos/cosi/controller"
+	"github.com/seed-59268b81/talos/cosi/resource"
+	"github.com/seed-59268b81/talos/cosi/typed"
+	"github.com/seed-59268b81/talos/resources/block"
+	"github.com/seed-59268b81/talos/sys/meta"
+)
+
+// SystemDiskController names the disk that carries META.
+func SystemDiskController() controller.Controller {
+	return &controller.Reconciler{
+		ControllerName: "block.SystemDiskController",
+		Reads:          []controller.Input{controller.In[block.DiscoveredVolumeSpec](controller.Weak, "")},
+		Writes:         []controller.Output{controller.Out[block.SystemDiskSpec](controller.Exclusive)},
+		Cleanup:        []resource.Kind{resource.KindOf[block.SystemDiskSpec]("")},
+		Reconcile: func(ctx context.Context, rt controller.Runtime, log *slog.Logger) error {
+			found, err := typed.List[block.DiscoveredVolumeSpec](ctx, rt, "")
+			if err != nil {
+				return err
+			}
+
+			current, err := typed.Find[block.SystemDiskSpec](ctx, rt, "", block.SystemDiskID)
+			if err != nil {
+				return err
+			}
+
+			previous := ""
+			if current != nil {
+				previous = current.TypedSpec().DiskID
+			}
+
+			chosen, err := systemDisk(previous, specsOf(found))
+			if err != nil {
+				log.Error("no choice of a system disk", "error", err)
+			}
+
+			if chosen == nil {
+				return nil
+			}
+
+			return typed.Set(ctx, rt, "", block.SystemDiskID, *chosen)
+		},
+	}
+}
+
+func specsOf[S resource.Spec](resources []*resource.Typed[S]) []S {
+	out := make([]S, 0, len(resources))
+	for _, r := range resources {
+		out = append(out, *r.TypedSpec())
+	}
+
+	return out
+}
+
+// systemDisk finds the disk with META. The one in use stays, whatever else turns up; without one in use, two are an
+// error: which of them the machine was booted from is not known.
+func systemDisk(current string, found []block.DiscoveredVolumeSpec) (*block.SystemDiskSpec, error) {
+	var disks []string
+
+	for _, v := range found {
+		if v.PartitionLabel == block.VolumeMeta && v.Size == meta.PartitionSize && !slices.Contains(disks, v.Parent) {
+			disks = append(disks, v.Parent)
+		}
+	}
+
+	slices.Sort(disks)
+
+	switch {
+	case slices.Contains(disks, current):
+		disks = []string{current}
+	case len(disks) == 0:
+		return nil, nil //nolint:nilnil // no system disk is an answer
+	case len(disks) > 1:
+		return nil, fmt.Errorf("disks %s each have a META partition: remove or wipe all but one", strings.Join(disks, " and "))
+	}
+
+	return &block.SystemDiskSpec{DiskID: disks[0], DevPath: "/dev/" + disks[0]}, nil
+}

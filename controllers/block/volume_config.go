@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package block
+
+import (
+	"context"
+	"log/slog"
+	"strings"
+
+	"github.com/seed-59268b81/talos/cosi/controller"
+	"github.com/seed-59268b81/talos/cosi/resource"
+	"github.com/seed-59268b81/talos/cosi/typed"
+	"github.com/seed-59268b81/talos/resources/block"
+	"github.com/seed-59268b81/talos/sys/gpt"
+	"github.com/seed-59268b81/talos/sys/meta"
+)
+
+const (
+	mib = 1 << 20
+	gib = 1 << 30
+)
+
+// The waves in which partitions are made: each takes what the ones before it left of the disk.
+const (
+	waveSystem = iota
+	waveEphemeral
+)
+
+// systemVolumes are those every machine has; the id is the label of the partition.
+func systemVolumes() map[string]block.VolumeConfigSpec {
+	volumes := map[string]block.VolumeConfigSpec{
+		block.VolumeMeta: {Locator: block.LocatorSpec{Size: meta.PartitionSize}},
+		block.VolumeState: {
+			Provisioning: provisioned(block.VolumeState, waveSystem, block.PartitionSpec{MinSize: 100 * mib, MaxSize: 100 * mib}),
+			Mount:        block.MountSpec{TargetPath: "/system/state", FileMode: 0o700, Secure: true, NoExec: true},
+		},
+		block.VolumeEphemeral: {
+			Provisioning: provisioned(block.VolumeEphemeral, waveEphemeral, block.PartitionSpec{MinSize: 2 * gib, Grow: true}),
+			Mount:        block.MountSpec{TargetPath: "/var", FileMode: 0o755, Secure: true},
+		},
+		block.VolumeImageCache: {
+			Provisioning: block.ProvisioningSpec{FilesystemSpec: block.FilesystemSpec{Type: block.FilesystemTypeEXT4}},
+			Mount: block.MountSpec{
+				TargetPath: "/system/imagecache", FileMode: 0o755, Secure: true, NoExec: true,
+				Parameters: []block.ParameterSpec{{Type: block.FSParameterTypeBoolean, Name: "ro"}},
+			},
+		},
+	}
+
+	for id, v := range volumes {
+		v.Type = block.VolumeTypePartition
+		v.Locator.PartitionLabel = id
+		volumes[id] = v
+	}
+
+	return volumes
+}
+
+func provisioned(id string, wave int, p block.PartitionSpec) block.ProvisioningSpec {
+	p.Label, p.TypeUUID = id, strings.ToUpper(gpt.TypeLinuxData.String())
+
+	return block.ProvisioningSpec{
+		PartitionSpec: p, Wave: wave,
+		FilesystemSpec: block.FilesystemSpec{Type: block.FilesystemTypeXFS, Label: id},
+	}
+}
+
+// VolumeConfigController wants the system's own volumes. They need no machine configuration: that is kept on one.
+func VolumeConfigController() controller.Controller {
+	return &controller.Reconciler{
+		ControllerName: "block.VolumeConfigController",
+		Writes:         []controller.Output{controller.Out[block.VolumeConfigSpec](controller.Shared)},
+		Cleanup:        []resource.Kind{resource.KindOf[block.VolumeConfigSpec]("")},
+		Reconcile: func(ctx context.Context, rt controller.Runtime, _ *slog.Logger) error {
+			for id, spec := range systemVolumes() {
+				if err := typed.Set(ctx, rt, "", id, spec); err != nil {
+					return err
+				}
+			}
+
+			return nil
+		},
+	}
+}

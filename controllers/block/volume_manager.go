@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package block
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/seed-59268b81/talos/cosi/controller"
+	"github.com/seed-59268b81/talos/cosi/resource"
+	"github.com/seed-59268b81/talos/cosi/typed"
+	"github.com/seed-59268b81/talos/resources/block"
+)
+
+// Provisioner works on disks. Each method looks at the disk first, does nothing if the work is done, and makes the
+// kernel announce the result.
+type Provisioner interface {
+	CreatePartition(ctx context.Context, disk string, spec block.PartitionSpec) error
+	GrowPartition(ctx context.Context, disk string, spec block.PartitionSpec) error
+	Format(ctx context.Context, device string, spec block.FilesystemSpec) error
+}
+
+// VolumeManagerController finds the volumes that are wanted, and makes, formats and grows them.
+func VolumeManagerController(provisioner Provisioner) controller.Controller {
+	m := &volumes{provisioner: provisioner, failures: map[string]error{}}
+
+	return &controller.Reconciler{
+		ControllerName: "block.VolumeManagerController",
+		Reads: []controller.Input{
+			controller.In[block.VolumeConfigSpec](controller.Weak, ""),
+			controller.In[block.DiscoveredVolumeSpec](controller.Weak, ""),
+			controller.In[block.SystemDiskSpec](controller.Weak, "", block.SystemDiskID),
+			controller.In[block.VolumeLifecycleSpec](controller.Weak, "", block.VolumeLifecycleID),
+			controller.In[block.MountStatusSpec](controller.Weak, ""),
+		},
+		Writes:    []controller.Output{controller.Out[block.VolumeStatusSpec](controller.Exclusive)},
+		Reconcile: m.reconcile,
+	}
+}
+
+type volumes struct {
+	provisioner Provisioner
+	// failures of the last action of each volume.
+	failures map[string]error
+}
+
+func (m *volumes) reconcile(ctx context.Context, rt controller.Runtime, log *slog.Logger) error {
+	v, err := readView(ctx, rt)
+	if err != nil {
+		return err
+	}
+
+	statuses, next := plan(v)
+
+	if next != nil {
+		err = m.act(ctx, next, log)
+		m.failures[next.volume] = err
+	}
+
+	rt.StartTrackingOutputs()
+
+	for id, s := range statuses {
+		if failure := m.failures[id]; failure != nil && s.Phase < block.VolumePhaseReady {
+			fail(&s, failure)
+		}
+
+		if old, findErr := typed.Find[block.VolumeStatusSpec](ctx, rt, "", id); findErr != nil {
+			return findErr
+		} else if old == nil || old.TypedSpec().Phase != s.Phase || old.TypedSpec().ErrorMessage != s.ErrorMessage {
+			log.Info("volume", "id", id, "phase", s.Phase, "location", s.Location, "reason", s.ErrorMessage)
+		}
+
+		if setErr := typed.Set(ctx, rt, "", id, s); setErr != nil {
+			return setErr
+		}
+	}
+
+	if cleanErr := rt.CleanupOutputs(ctx, resource.KindOf[block.VolumeStatusSpec]("")); cleanErr != nil {
+		return cleanErr
+	}
+
+	return err
+}
+
+func readView(ctx context.Context, rt controller.Runtime) (view, error) {
+	v := view{configs: map[string]block.VolumeConfigSpec{}, inUse: map[string]bool{}}
+
+	configs, err := typed.List[block.VolumeConfigSpec](ctx, rt, "")
+	if err != nil {
+		return v, err
+	}
+
+	for _, c := range configs {
+		v.configs[c.Metadata().ID()] = *c.TypedSpec()
+	}
+
+	found, err := typed.List[block.DiscoveredVolumeSpec](ctx, rt, "")
+	if err != nil {
+		return v, err
+	}
+
+	v.found = specsOf(found)
+
+	system, err := typed.Find[block.SystemDiskSpec](ctx, rt, "", block.SystemDiskID)
+	if err != nil {
+		return v, err
+	}
+
+	if system != nil {
+		v.system = system.TypedSpec()
+	} else {
+		_, v.systemErr = systemDisk("", v.found)
+	}
+
+	lifecycle, err := typed.Find[block.VolumeLifecycleSpec](ctx, rt, "", block.VolumeLifecycleID)
+	if err != nil {
+		return v, err
+	}
+
+	v.closing = lifecycle != nil && lifecycle.Metadata().Phase() == resource.PhaseTearingDown
+
+	mounts, err := typed.List[block.MountStatusSpec](ctx, rt, "")
+	for _, mount := range mounts {
+		v.inUse[mount.Metadata().ID()] = true
+	}
+
+	return v, err
+}
+
+func (m *volumes) act(ctx context.Context, a *action, log *slog.Logger) error {
+	var (
+		start = time.Now()
+		err   error
+		what  string
+	)
+
+	switch a.step {
+	case stepCreate:
+		what, err = "partition made", m.provisioner.CreatePartition(ctx, a.disk, a.spec.PartitionSpec)
+	case stepGrow:
+		what, err = "partition grown", m.provisioner.GrowPartition(ctx, a.disk, a.spec.PartitionSpec)
+	case stepFormat:
+		what, err = "file system made", m.provisioner.Format(ctx, a.device, a.spec.FilesystemSpec)
+	}
+
+	if err == nil {
+		log.Info(what, "volume", a.volume, "disk", a.disk, "took", time.Since(start).Round(time.Millisecond))
+	}
+
+	return err
+}

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package etcd
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+
+	"go.etcd.io/etcd/api/v3/etcdserverpb"
+
+	"github.com/seed-59268b81/talos/controllers/etcd/etcdclient"
+	"github.com/seed-59268b81/talos/cosi/controller"
+	"github.com/seed-59268b81/talos/cosi/typed"
+	"github.com/seed-59268b81/talos/resources/etcd"
+	"github.com/seed-59268b81/talos/resources/secrets"
+	"github.com/seed-59268b81/talos/resources/v1alpha1"
+)
+
+// advertisedPeerController tells the cluster when this member's address has changed; etcd itself keeps the one that it
+// was added with.
+func advertisedPeerController() controller.Controller {
+	return &controller.Reconciler{
+		ControllerName: "etcd.AdvertisedPeerController",
+		Reads: []controller.Input{
+			controller.In[etcd.SpecSpec](controller.Weak, "", etcd.SpecID),
+			controller.In[v1alpha1.ServiceSpec](controller.Weak, "", ServiceID),
+			controller.In[secrets.EtcdRootSpec](controller.Weak, "", secrets.EtcdRootID),
+			controller.In[secrets.EtcdCertsSpec](controller.Weak, "", secrets.EtcdID),
+		},
+		Reconcile: func(ctx context.Context, rt controller.Runtime, log *slog.Logger) error {
+			service, err := typed.Find[v1alpha1.ServiceSpec](ctx, rt, "", ServiceID)
+			if err != nil || service == nil || !service.TypedSpec().Healthy {
+				return err
+			}
+
+			spec, err := typed.Find[etcd.SpecSpec](ctx, rt, "", etcd.SpecID)
+			if err != nil || spec == nil {
+				return err
+			}
+
+			root, err := typed.Find[secrets.EtcdRootSpec](ctx, rt, "", secrets.EtcdRootID)
+			if err != nil || root == nil {
+				return err
+			}
+
+			certs, err := typed.Find[secrets.EtcdCertsSpec](ctx, rt, "", secrets.EtcdID)
+			if err != nil || certs == nil {
+				return err
+			}
+
+			return updatePeer(ctx, *spec.TypedSpec(), *root.TypedSpec(), *certs.TypedSpec(), log)
+		},
+	}
+}
+
+func updatePeer(ctx context.Context, spec etcd.SpecSpec, root secrets.EtcdRootSpec, certs secrets.EtcdCertsSpec, log *slog.Logger) error {
+	ctx, cancel := context.WithTimeout(ctx, memberTimeout)
+	defer cancel()
+
+	client, err := etcdclient.New(ctx, root, certs, etcdclient.Local)
+	if err != nil {
+		return err
+	}
+	defer client.Close() //nolint:errcheck
+
+	members, err := client.MemberList(ctx)
+	if err != nil {
+		return fmt.Errorf("etcd: list members: %w", err)
+	}
+
+	wanted, change := peerChange(members.Members, members.Header.GetMemberId(), spec)
+	if !change {
+		return nil
+	}
+
+	log.InfoContext(ctx, "etcd: the address of this member has changed", "peerURLs", wanted)
+
+	if _, err := client.MemberUpdate(ctx, members.Header.GetMemberId(), wanted); err != nil {
+		return fmt.Errorf("etcd: update peer addresses of this member to %v: %w", wanted, err)
+	}
+
+	return nil
+}
+
+// peerChange returns the URLs that the member should be known by, and whether it is not.
+func peerChange(members []*etcdserverpb.Member, self uint64, spec etcd.SpecSpec) ([]string, bool) {
+	wanted := strings.Split(urls(spec.AdvertisedAddresses, peerPort), ",")
+
+	for _, m := range members {
+		if m.GetID() == self {
+			have := slices.Sorted(slices.Values(m.GetPeerURLs()))
+			want := slices.Sorted(slices.Values(wanted))
+
+			return wanted, !slices.Equal(have, want)
+		}
+	}
+
+	return nil, false
+}

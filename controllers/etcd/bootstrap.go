@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package etcd
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+
+	"github.com/seed-59268b81/talos/cosi/state"
+	"github.com/seed-59268b81/talos/cosi/typed"
+	"github.com/seed-59268b81/talos/resources/block"
+	"github.com/seed-59268b81/talos/resources/config"
+	"github.com/seed-59268b81/talos/resources/etcd"
+	"github.com/seed-59268b81/talos/resources/timeres"
+)
+
+// The reasons for which a bootstrap is refused; match them with errors.Is.
+var (
+	ErrNotConfigured   = errors.New("bootstrap: the machine has no configuration yet: apply one first (talosctl apply-config)")
+	ErrNotControlPlane = errors.New("bootstrap can only be performed on a control plane node")
+	ErrTimeNotSynced   = errors.New("bootstrap is not available yet: the time is not in sync; check the time servers (talosctl get timeservers)")
+	ErrDiskNotReady    = errors.New("bootstrap is not available yet: the volume EPHEMERAL is not mounted; check talosctl get volumestatus")
+	ErrHasData         = errors.New("bootstrap is not available: the etcd data directory is not empty, this node is a member of a cluster already")
+	ErrAlreadyAsked    = errors.New("bootstrap is already in progress")
+	ErrRecover         = errors.New("bootstrap from a snapshot is not part of this version")
+)
+
+// Facts are what decides whether a bootstrap may be done.
+type Facts struct {
+	Configured   bool
+	ControlPlane bool
+	TimeUsable   bool
+	DiskReady    bool
+	HasData      bool
+	Asked        bool
+}
+
+// CheckBootstrap returns nil if a new cluster may be started here, or the reason why not.
+func CheckBootstrap(f Facts, request etcd.BootstrapRequestSpec) error {
+	switch {
+	case !f.Configured:
+		return ErrNotConfigured
+	case !f.ControlPlane:
+		return ErrNotControlPlane
+	case request.Recover:
+		return ErrRecover
+	case !f.TimeUsable:
+		return ErrTimeNotSynced
+	case !f.DiskReady:
+		return ErrDiskNotReady
+	case f.HasData:
+		return ErrHasData
+	case f.Asked:
+		return ErrAlreadyAsked
+	default:
+		return nil
+	}
+}
+
+// RequestBootstrap checks the facts and leaves the wish for the service controller. root is "/" outside of tests.
+func RequestBootstrap(ctx context.Context, st state.State, root string, request etcd.BootstrapRequestSpec) error {
+	facts, err := gatherFacts(ctx, st, root)
+	if err != nil {
+		return err
+	}
+
+	if err := CheckBootstrap(facts, request); err != nil {
+		return err
+	}
+
+	err = typed.Set(ctx, st, "", etcd.BootstrapID, request)
+	if state.IsConflict(err) {
+		return ErrAlreadyAsked
+	}
+
+	return err
+}
+
+func gatherFacts(ctx context.Context, st state.State, root string) (Facts, error) {
+	var f Facts
+
+	machineConfig, err := typed.Find[config.MachineConfigSpec](ctx, st, "", config.ActiveID)
+	if err != nil {
+		return f, err
+	}
+
+	if machineConfig != nil {
+		if main := machineConfig.TypedSpec().Config().Main(); main != nil {
+			f.Configured, f.ControlPlane = true, main.Machine.Type.IsControlPlane()
+		}
+	}
+
+	clock, err := typed.Find[timeres.StatusSpec](ctx, st, "", timeres.StatusID)
+	if err != nil {
+		return f, err
+	}
+
+	f.TimeUsable = clock != nil && clock.TypedSpec().Usable()
+
+	disk, err := typed.Find[block.VolumeMountStatusSpec](ctx, st, "", mountID)
+	if err != nil {
+		return f, err
+	}
+
+	f.DiskReady = disk != nil
+
+	if f.HasData, err = hasData(filepath.Join(root, DataDir)); err != nil {
+		return f, err
+	}
+
+	asked, err := typed.Find[etcd.BootstrapRequestSpec](ctx, st, "", etcd.BootstrapID)
+	f.Asked = asked != nil
+
+	return f, err
+}

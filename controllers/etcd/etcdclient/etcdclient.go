@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package etcdclient connects to etcd with this system's own certificate.
+package etcdclient
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.uber.org/zap"
+
+	"github.com/seed-59268b81/talos/pki"
+	"github.com/seed-59268b81/talos/resources/secrets"
+)
+
+// Local is etcd on this node.
+const Local = "https://127.0.0.1:2379"
+
+// TLS is the client side of a connection to etcd.
+func TLS(root secrets.EtcdRootSpec, certs secrets.EtcdCertsSpec) (*tls.Config, error) {
+	pool, err := pki.Pool(root.EtcdCA.Crt)
+	if err != nil {
+		return nil, fmt.Errorf("etcd client: authority: %w", err)
+	}
+
+	pair, err := pki.Pair{Crt: certs.EtcdAdmin.Crt, Key: certs.EtcdAdmin.Key}.TLS()
+	if err != nil {
+		return nil, fmt.Errorf("etcd client: %w", err)
+	}
+
+	return &tls.Config{MinVersion: tls.VersionTLS13, RootCAs: pool, Certificates: []tls.Certificate{pair}}, nil
+}
+
+// New connects to the endpoints. The caller closes the client.
+func New(ctx context.Context, root secrets.EtcdRootSpec, certs secrets.EtcdCertsSpec, endpoints ...string) (*clientv3.Client, error) {
+	config, err := TLS(root, certs)
+	if err != nil {
+		return nil, err
+	}
+
+	client, err := clientv3.New(clientv3.Config{
+		Context:              ctx,
+		Endpoints:            endpoints,
+		DialTimeout:          5 * time.Second,
+		DialKeepAliveTime:    10 * time.Second,
+		DialKeepAliveTimeout: 10 * time.Second,
+		TLS:                  config,
+		// What fails is returned and reported with its cause; the client's own log repeats each retry.
+		Logger: zap.NewNop(),
+	})
+	if err != nil {
+		return nil, fmt.Errorf("etcd client: connect to %v: %w", endpoints, err)
+	}
+
+	return client, nil
+}

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package etcd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"strings"
+	"time"
+
+	specs "github.com/opencontainers/runtime-spec/specs-go"
+
+	"github.com/seed-59268b81/talos/controllers/volume"
+	"github.com/seed-59268b81/talos/cosi/controller"
+	"github.com/seed-59268b81/talos/cosi/resource"
+	"github.com/seed-59268b81/talos/cosi/typed"
+	"github.com/seed-59268b81/talos/resources/block"
+	"github.com/seed-59268b81/talos/resources/etcd"
+	"github.com/seed-59268b81/talos/resources/secrets"
+	"github.com/seed-59268b81/talos/resources/timeres"
+	"github.com/seed-59268b81/talos/sys/cgroup"
+	"github.com/seed-59268b81/talos/sys/container"
+	"github.com/seed-59268b81/talos/sys/supervisor"
+)
+
+// Supervisor is what of the supervisor is used; a test has its own.
+type Supervisor interface {
+	Apply(svc supervisor.Service) error
+	Remove(ctx context.Context, id string) error
+}
+
+// serviceController runs etcd when everything that it needs is there.
+type serviceController struct {
+	supervisor Supervisor
+	root       string
+	// taken is when the request for bootstrap that was followed had been made: should the data ever vanish, the same
+	// request must not start a second cluster.
+	taken time.Time
+	// prepared tells that the data directory was made ready, and may be in use since.
+	prepared bool
+}
+
+func (*serviceController) name() string { return "etcd.ServiceController" }
+
+func (c *serviceController) controller() controller.Controller {
+	return &controller.Reconciler{
+		ControllerName: c.name(),
+		Reads: append(volume.Inputs(),
+			controller.In[etcd.SpecSpec](controller.Weak, "", etcd.SpecID),
+			controller.In[etcd.PKIStatusSpec](controller.Weak, "", etcd.PKIID),
+			controller.In[etcd.BootstrapRequestSpec](controller.Weak, "", etcd.BootstrapID),
+			controller.In[secrets.EtcdRootSpec](controller.Weak, "", secrets.EtcdRootID),
+			controller.In[secrets.EtcdCertsSpec](controller.Weak, "", secrets.EtcdID),
+			controller.In[timeres.StatusSpec](controller.Weak, "", timeres.StatusID),
+		),
+		Writes:    []controller.Output{volume.Output()},
+		Reconcile: c.reconcile,
+	}
+}
+
+func (c *serviceController) stop(ctx context.Context) error {
+	if err := c.supervisor.Remove(ctx, ServiceID); err != nil {
+		return err
+	}
+
+	c.prepared = false
+
+	return nil
+}
+
+func (c *serviceController) reconcile(ctx context.Context, rt controller.Runtime, log *slog.Logger) error {
+	spec, err := typed.Find[etcd.SpecSpec](ctx, rt, "", etcd.SpecID)
+	if err != nil {
+		return err
+	}
+
+	root, err := typed.Find[secrets.EtcdRootSpec](ctx, rt, "", secrets.EtcdRootID)
+	if err != nil {
+		return err
+	}
+
+	if root == nil {
+		return c.stop(ctx) // no control plane, or no configuration any more
+	}
+
+	mounted, err := volume.Request(ctx, rt, c.name(), ServiceID, block.VolumeEphemeral, c.stop)
+	if err != nil || mounted == "" || spec == nil {
+		return err
+	}
+
+	pki, err := typed.Find[etcd.PKIStatusSpec](ctx, rt, "", etcd.PKIID)
+	if err != nil || pki == nil {
+		return err
+	}
+
+	certs, err := typed.Find[secrets.EtcdCertsSpec](ctx, rt, "", secrets.EtcdID)
+	if err != nil || certs == nil {
+		return err
+	}
+
+	clock, err := typed.Find[timeres.StatusSpec](ctx, rt, "", timeres.StatusID)
+	if err != nil || clock == nil || !clock.TypedSpec().Usable() {
+		return err
+	}
+
+	request, err := typed.Find[etcd.BootstrapRequestSpec](ctx, rt, "", etcd.BootstrapID)
+	if err != nil {
+		return err
+	}
+
+	return c.apply(*spec.TypedSpec(), *root.TypedSpec(), *certs.TypedSpec(), request, log)
+}
+
+func (c *serviceController) apply(
+	spec etcd.SpecSpec, root secrets.EtcdRootSpec, certs secrets.EtcdCertsSpec, request *resource.Typed[etcd.BootstrapRequestSpec], log *slog.Logger,
+) error {
+	dir := filepath.Join(c.root, DataDir)
+
+	data, err := hasData(dir)
+	if err != nil {
+		return err
+	}
+
+	wanted := request != nil && !request.Metadata().Created().Equal(c.taken)
+
+	start := decide(data, wanted)
+	if start == StartWait {
+		c.prepared = false
+
+		return applied(c.supervisor.Apply(waitingService(spec)))
+	}
+
+	if !c.prepared {
+		if err := prepareDataDir(dir, start); err != nil {
+			return err
+		}
+
+		c.prepared = true
+	}
+
+	if start == StartData && request != nil {
+		c.taken = request.Metadata().Created()
+	}
+
+	if start == StartNew {
+		log.Info("etcd starts a new cluster", "name", spec.Name, "addresses", spec.AdvertisedAddresses)
+	}
+
+	service, err := etcdService(spec, root, certs)
+	if err != nil {
+		return err
+	}
+
+	return applied(c.supervisor.Apply(service))
+}
+
+// applied ignores that the machine is going down: then no service starts any more.
+func applied(err error) error {
+	if errors.Is(err, supervisor.ErrClosed) {
+		return nil
+	}
+
+	return err
+}
+
+// waitingService is etcd before anyone asked to start a cluster: it tells so in the list of services.
+func waitingService(spec etcd.SpecSpec) supervisor.Service {
+	return supervisor.Service{
+		ID: ServiceID, Fingerprint: "waiting",
+		Runner: waiting(fmt.Sprintf("etcd is waiting to join the cluster, if this node is the first node of the cluster, please run `talosctl bootstrap` against one of the following IPs: %v",
+			spec.AdvertisedAddresses)),
+	}
+}
+
+// waiting is a runner that never starts.
+type waiting string
+
+// Run implements supervisor.Runner.
+func (w waiting) Run(ctx context.Context, run supervisor.Run) error {
+	run.Preparing(string(w))
+	<-ctx.Done()
+
+	return nil
+}
+
+// etcdService is etcd as a container. Its certificates are not part of the fingerprint: etcd reads them by itself.
+func etcdService(spec etcd.SpecSpec, root secrets.EtcdRootSpec, certs secrets.EtcdCertsSpec) (supervisor.Service, error) {
+	command, err := commandLine(spec, selfCluster(spec), false)
+	if err != nil {
+		return supervisor.Service{}, err
+	}
+
+	check, err := healthCheck(root, certs)
+	if err != nil {
+		return supervisor.Service{}, err
+	}
+
+	argv := append([]string{"/usr/local/bin/etcd"}, command...)
+
+	return supervisor.Service{
+		ID: ServiceID,
+		Runner: &container.Container{
+			ID: ServiceID, Image: spec.Image, Argv: argv, UID: UID, GID: UID,
+			Mounts: []specs.Mount{
+				{Type: "bind", Source: DataDir, Destination: DataDir, Options: []string{"rbind", "rw"}},
+				{Type: "bind", Source: PKIDir, Destination: PKIDir, Options: []string{"rbind", "ro"}},
+			},
+			Cgroup: cgroup.Etcd.Path, OOMScoreAdj: -998,
+		},
+		DependsOn:       []string{"cri"},
+		Fingerprint:     strings.Join(append(argv, spec.Image, string(root.EtcdCA.Crt)), "\x00"),
+		Health:          &supervisor.Health{Check: check, InitialDelay: 200 * time.Millisecond, Period: 20 * time.Second, Timeout: 15 * time.Second},
+		RestartInterval: 2 * time.Second,
+	}, nil
+}

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package k8s
+
+import (
+	"context"
+
+	"github.com/seed-59268b81/talos/cosi/controller"
+	"github.com/seed-59268b81/talos/cosi/state"
+	"github.com/seed-59268b81/talos/resources/v1alpha1"
+)
+
+// Services by the names that users know.
+const (
+	etcdService    = "etcd"
+	kubeletService = "kubelet"
+)
+
+func serviceInput(id string) controller.Input {
+	return controller.In[v1alpha1.ServiceSpec](controller.Weak, "", id)
+}
+
+// serviceHealthy tells whether a service with a health check runs and has passed it.
+func serviceHealthy(ctx context.Context, r state.Reader, id string) (bool, error) {
+	var service v1alpha1.ServiceSpec
+
+	f := read(ctx, r, id, &service)
+
+	return f.ok && service.Running && service.Healthy, f.err
+}

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package meta shows the values of the META partition as resources, and writes them.
+package meta
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"sync"
+
+	"github.com/seed-59268b81/talos/cosi/controller"
+	"github.com/seed-59268b81/talos/cosi/resource"
+	"github.com/seed-59268b81/talos/cosi/typed"
+	"github.com/seed-59268b81/talos/resources/block"
+	"github.com/seed-59268b81/talos/resources/runtime"
+	"github.com/seed-59268b81/talos/sys/meta"
+)
+
+// ErrNotLoaded is a write before META was found.
+var ErrNotLoaded = errors.New("META is not loaded: no disk with a META partition was found yet")
+
+// Values of the META partition of this machine. The zero Values has none until its controller has found the
+// partition. It is safe for concurrent use.
+type Values struct {
+	// Open opens the partition; nil is the real one.
+	Open func(path string) (meta.Device, error)
+
+	mu    sync.Mutex
+	store *meta.Store
+	wake  func()
+}
+
+// Set stores a value; it is on the disk when Set returns, and a MetaKey soon after.
+func (v *Values) Set(tag meta.Tag, value []byte) error {
+	return v.change(func(s *meta.Store) error { return s.Set(tag, value) })
+}
+
+// Delete removes a value; one that is not there is a success.
+func (v *Values) Delete(tag meta.Tag) error {
+	return v.change(func(s *meta.Store) error { return s.Delete(tag) })
+}
+
+func (v *Values) change(fn func(*meta.Store) error) error {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+
+	if v.store == nil {
+		return ErrNotLoaded
+	}
+
+	if err := fn(v.store); err != nil {
+		return err
+	}
+
+	v.wake()
+
+	return nil
+}
+
+// Controller returns the controller that reads the partition once it is located, and shows its values.
+func (v *Values) Controller() controller.Controller {
+	return &controller.Reconciler{
+		ControllerName: "runtime.MetaController",
+		Reads:          []controller.Input{controller.In[block.VolumeStatusSpec](controller.Weak, "", block.VolumeMeta)},
+		Writes: []controller.Output{
+			controller.Out[runtime.MetaKeySpec](controller.Exclusive),
+			controller.Out[runtime.MetaLoadedSpec](controller.Exclusive),
+		},
+		Cleanup:   []resource.Kind{resource.KindOf[runtime.MetaKeySpec]("")},
+		Reconcile: v.reconcile,
+	}
+}
+
+func (v *Values) reconcile(ctx context.Context, rt controller.Runtime, log *slog.Logger) error {
+	status, err := typed.Find[block.VolumeStatusSpec](ctx, rt, "", block.VolumeMeta)
+	if err != nil {
+		return err
+	}
+
+	store, err := v.load(status, rt.QueueReconcile, log)
+	if err != nil || store == nil {
+		return err
+	}
+
+	for tag, value := range store.Values() {
+		if err := typed.Set(ctx, rt, "", tag.String(), runtime.MetaKeySpec{Value: string(value)}); err != nil {
+			return err
+		}
+	}
+
+	return typed.Set(ctx, rt, "", runtime.MetaLoadedID, runtime.MetaLoadedSpec{Done: true})
+}
+
+// load opens the partition the first time it is ready.
+func (v *Values) load(status *resource.Typed[block.VolumeStatusSpec], wake func(), log *slog.Logger) (*meta.Store, error) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+
+	if v.store != nil {
+		return v.store, nil
+	}
+
+	if status == nil || status.TypedSpec().Phase != block.VolumePhaseReady {
+		return nil, nil
+	}
+
+	open := v.Open
+	if open == nil {
+		open = func(path string) (meta.Device, error) { return os.OpenFile(path, os.O_RDWR, 0) }
+	}
+
+	device, err := open(status.TypedSpec().Location)
+	if err != nil {
+		return nil, fmt.Errorf("open META: %w", err)
+	}
+
+	store, err := meta.Open(device)
+
+	switch {
+	case errors.Is(err, meta.ErrDamaged):
+		log.Error("META starts anew", "error", err)
+	case err != nil:
+		return nil, err
+	}
+
+	v.store, v.wake = store, wake
+
+	return store, nil
+}

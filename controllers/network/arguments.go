@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package network
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/seed-59268b81/talos/resources/network"
+	"github.com/seed-59268b81/talos/sys/cmdline"
+)
+
+// arguments are the kernel's arguments about the network: ip=, talos.hostname=, talos.network.interface.ignore=.
+type arguments struct {
+	hostname string
+	ips      []cmdline.IP
+	ignored  []string
+}
+
+// parseArguments returns what is sound, and an error for what is not.
+func parseArguments(c cmdline.Cmdline) (arguments, error) {
+	var (
+		a    arguments
+		errs []error
+	)
+
+	for _, value := range c.All("ip") {
+		ip, err := cmdline.ParseIP(value)
+		if err != nil {
+			errs = append(errs, err)
+
+			continue
+		}
+
+		a.ips = append(a.ips, ip)
+
+		if ip.Hostname != "" {
+			a.hostname = ip.Hostname
+		}
+	}
+
+	if name, ok := c.Get("talos.hostname"); ok && name != "" {
+		a.hostname = name
+	}
+
+	if a.hostname != "" {
+		var spec network.HostnameSpecSpec
+		if err := spec.ParseFQDN(a.hostname); err != nil {
+			errs = append(errs, fmt.Errorf("kernel argument: %w", err))
+			a.hostname = ""
+		}
+	}
+
+	a.ignored = c.All("talos.network.interface.ignore")
+
+	return a, errors.Join(errs...)
+}
+
+// device is the link that an ip= argument is for: the named one, or the first physical one; empty for none.
+func (f facts) device(ip cmdline.IP) string {
+	if ip.Device != "" {
+		return ip.Device
+	}
+
+	for i, l := range f.links {
+		if l.Physical() {
+			return f.names[i]
+		}
+	}
+
+	return ""
+}

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package network
+
+import (
+	"fmt"
+	"log/slog"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/seed-59268b81/talos/config/v1alpha1"
+	"github.com/seed-59268b81/talos/resources/network"
+)
+
+// device is an entry of machine.network.interfaces with the name of the link that it is about.
+type device struct {
+	v1alpha1.Device
+	name string
+}
+
+// devices resolves the entries of the configuration to links. One whose selector matches nothing yet waits for
+// its link; with several that match, the first by name is meant.
+func (f facts) devices(log *slog.Logger) []device {
+	machine := f.machine()
+	if machine == nil {
+		return nil
+	}
+
+	var out []device
+
+	for _, d := range machine.Network.Interfaces {
+		name := d.Interface
+
+		if name == "" && d.Selector != nil {
+			matches := f.selected(*d.Selector)
+			if len(matches) == 0 {
+				log.Warn("no link matches a deviceSelector of the configuration", "selector", describe(*d.Selector))
+
+				continue
+			}
+
+			if len(matches) > 1 {
+				log.Warn("several links match a deviceSelector of the configuration, taking the first", "selector", describe(*d.Selector), "links", matches)
+			}
+
+			name = matches[0]
+		}
+
+		if name != "" {
+			out = append(out, device{d, name})
+		}
+	}
+
+	return out
+}
+
+// selected returns the names of the links that match a selector, sorted.
+func (f facts) selected(s v1alpha1.DeviceSelector) []string {
+	var out []string
+
+	for i, l := range f.links {
+		if matches(s, l) {
+			out = append(out, f.names[i])
+		}
+	}
+
+	slices.Sort(out)
+
+	return out
+}
+
+// matches tells whether a link has all the properties that a selector names; one without any matches nothing.
+func matches(s v1alpha1.DeviceSelector, l network.LinkStatusSpec) bool {
+	any := false
+
+	for _, p := range []struct{ pattern, value string }{
+		{s.BusPath, l.BusPath},
+		{s.HardwareAddr, l.HardwareAddr.String()},
+		{s.PermanentAddr, l.Permanent().String()},
+		{s.PCIID, l.PCIID},
+		{s.Driver, l.Driver},
+	} {
+		if p.pattern == "" {
+			continue
+		}
+
+		any = true
+
+		if ok, err := path.Match(strings.ToLower(p.pattern), strings.ToLower(p.value)); err != nil || !ok {
+			return false
+		}
+	}
+
+	if s.Physical != nil {
+		return *s.Physical == l.Physical()
+	}
+
+	return any
+}
+
+func describe(s v1alpha1.DeviceSelector) string {
+	physical := ""
+	if s.Physical != nil {
+		physical = fmt.Sprint(*s.Physical)
+	}
+
+	var words []string
+
+	for _, p := range [][2]string{
+		{"busPath", s.BusPath},
+		{"hardwareAddr", s.HardwareAddr},
+		{"permanentAddr", s.PermanentAddr},
+		{"pciID", s.PCIID},
+		{"driver", s.Driver},
+		{"physical", physical},
+	} {
+		if p[1] != "" {
+			words = append(words, p[0]+"="+p[1])
+		}
+	}
+
+	return strings.Join(words, " ")
+}
+
+// ignored tells links that are to be left alone.
+func (f facts) ignored(devices []device, name string) bool {
+	return slices.Contains(f.cmdline.ignored, name) ||
+		slices.ContainsFunc(devices, func(d device) bool { return d.name == name && v1alpha1.IsTrue(d.Ignore) })
+}
+
+// configured are the links that the configuration or the kernel's arguments speak of, themselves or as parts
+// of others; no default applies to them.
+func (f facts) configured(devices []device) map[string]bool {
+	names := map[string]bool{}
+
+	for _, d := range devices {
+		names[d.name] = true
+
+		for _, slave := range f.slaves(d) {
+			names[slave] = true
+		}
+	}
+
+	for _, ip := range f.cmdline.ips {
+		names[f.device(ip)] = true
+	}
+
+	for _, name := range f.cmdline.ignored {
+		names[name] = true
+	}
+
+	return names
+}
+
+// slaves are the links that a bond or bridge is made of.
+func (f facts) slaves(d device) []string {
+	var out []string
+
+	if d.Bond != nil {
+		out = append(out, d.Bond.Interfaces...)
+
+		for _, s := range d.Bond.DeviceSelectors {
+			out = append(out, f.selected(s)...)
+		}
+	}
+
+	if d.Bridge != nil {
+		out = append(out, d.Bridge.Interfaces...)
+	}
+
+	slices.Sort(out)
+
+	return slices.Compact(out)
+}
+
+// vlanName is the name of a tagged link: eth0.25.
+func vlanName(parent string, id uint16) string { return fmt.Sprintf("%s.%d", parent, id) }

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package network holds the controllers of the machine's network.
+//
+// A setting flows so: a *ConfigController makes specs of one layer (default, cmdline, configuration) in
+// namespace network-config; an operator, such as the DHCP client, makes those of its layer; a
+// *MergeController writes the winner of each id to namespace network; a *SpecController compares it with the
+// kernel and changes only what differs; a *StatusController shows what the kernel has. What to do is computed
+// by pure functions from specs and the kernel's state; Deps are the thin shells that do it.
+//
+// Specs of addresses, routes and links carry the finalizer of their controller, so that what goes from the
+// configuration goes from the kernel too.
+package network
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/seed-59268b81/talos/cosi/controller"
+	"github.com/seed-59268b81/talos/sys/dhcp4"
+	"github.com/seed-59268b81/talos/sys/netlink"
+	"github.com/seed-59268b81/talos/sys/nic"
+)
+
+// Deps are what the controllers touch outside of the state.
+type Deps struct {
+	Kernel netlink.Kernel
+	// Probe tells what is known of a physical link.
+	Probe func(name string, index uint32) nic.Info
+	// SetHostname tells the kernel the machine's name.
+	SetHostname func(hostname, domainname string) error
+	// DHCP4 opens the DHCP conversation of a link; hostname is asked for the name to tell the server.
+	DHCP4 func(link string, hw net.HardwareAddr, settings DHCP4Settings) dhcp4.Exchange
+}
+
+// DHCP4Settings are what a DHCP client says of itself.
+type DHCP4Settings struct {
+	Hostname     func() string
+	SkipHostname bool
+	ClientID     []byte
+}
+
+// Open returns the machine's own network. Close ends it.
+func Open() (*Deps, func() error, error) {
+	kernel, err := netlink.Open()
+	if err != nil {
+		return nil, nil, err
+	}
+
+	prober := nic.NewProber("/sys")
+
+	return &Deps{
+		Kernel: kernel,
+		Probe:  prober.Probe,
+		SetHostname: func(hostname, domainname string) error {
+			if err := unix.Sethostname([]byte(hostname)); err != nil {
+				return fmt.Errorf("sethostname %q: %w", hostname, err)
+			}
+
+			if err := unix.Setdomainname([]byte(domainname)); err != nil {
+				return fmt.Errorf("setdomainname %q: %w", domainname, err)
+			}
+
+			return nil
+		},
+		DHCP4: func(link string, hw net.HardwareAddr, s DHCP4Settings) dhcp4.Exchange {
+			return &dhcp4.Link{Name: link, HardwareAddr: hw, Hostname: s.Hostname, SkipHostname: s.SkipHostname, ClientID: s.ClientID}
+		},
+	}, func() error { return errors.Join(kernel.Close(), prober.Close()) }, nil
+}
+
+// Controllers returns all controllers of the network.
+func Controllers(d *Deps) []controller.Controller {
+	return []controller.Controller{
+		// Layers.
+		AddressConfigController(), LinkConfigController(), RouteConfigController(), OperatorConfigController(),
+		HostnameConfigController(), ResolverConfigController(), TimeServerConfigController(),
+		OperatorSpecController(d),
+		// Winners.
+		AddressMergeController(), LinkMergeController(), RouteMergeController(), OperatorMergeController(),
+		HostnameMergeController(), ResolverMergeController(), TimeServerMergeController(),
+		// The kernel.
+		AddressSpecController(d), LinkSpecController(d), RouteSpecController(d), HostnameSpecController(d),
+		AddressStatusController(d), LinkStatusController(d), RouteStatusController(d),
+		// What follows.
+		ResolverSpecController(), TimeServerSpecController(), EtcFileController(), HardwareAddrController(),
+		NodeAddressController(), NodeAddressSortAlgorithmController(), AddressFilterController(), StatusController(),
+	}
+}
+
+// follow runs a controller that also watches something outside of the state: watch calls its argument after
+// each change until the context ends.
+func follow(ctx context.Context, rt controller.Runtime, watch func(context.Context, func()) error, reconcile func(context.Context) error) error {
+	ctx, cancel := context.WithCancel(ctx)
+	ended := make(chan error, 1)
+
+	go func() { ended <- watch(ctx, rt.QueueReconcile) }()
+
+	defer func() {
+		cancel()
+
+		if ended != nil {
+			<-ended
+		}
+	}()
+
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case err := <-ended:
+			ended = nil
+
+			return err
+		case <-rt.Events():
+		}
+
+		if err := reconcile(ctx); err != nil {
+			return err
+		}
+
+		rt.ResetRestartBackoff()
+	}
+}

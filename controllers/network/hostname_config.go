@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package network
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"log/slog"
+	"math/big"
+	"net/netip"
+	"strings"
+
+	"github.com/seed-59268b81/talos/config/v1alpha1"
+	"github.com/seed-59268b81/talos/cosi/controller"
+	"github.com/seed-59268b81/talos/cosi/typed"
+	"github.com/seed-59268b81/talos/resources/cluster"
+	"github.com/seed-59268b81/talos/resources/network"
+)
+
+// HostnameConfigController proposes hostnames: one made from the identity or the address, that of the kernel's
+// arguments, that of the configuration.
+func HostnameConfigController() controller.Controller {
+	return layerController("network.HostnameConfigController",
+		[]controller.Input{
+			controller.In[network.NodeAddressSpec](controller.Weak, "", network.NodeAddressDefaultID),
+			controller.In[cluster.IdentitySpec](controller.Weak, "", cluster.LocalIdentityID),
+		},
+		func(ctx context.Context, rt controller.Runtime, f facts, _ *slog.Logger) ([]network.HostnameSpecSpec, error) {
+			var (
+				nodeID  string
+				address netip.Addr
+			)
+
+			identity, err := typed.Find[cluster.IdentitySpec](ctx, rt, "", cluster.LocalIdentityID)
+			if err != nil {
+				return nil, err
+			}
+
+			if identity != nil {
+				nodeID = identity.TypedSpec().NodeID
+			}
+
+			addresses, err := typed.Find[network.NodeAddressSpec](ctx, rt, "", network.NodeAddressDefaultID)
+			if err != nil {
+				return nil, err
+			}
+
+			if addresses != nil && len(addresses.TypedSpec().Addresses) > 0 {
+				address = addresses.TypedSpec().Addresses[0].Addr()
+			}
+
+			return hostnameLayers(f, nodeID, address)
+		})
+}
+
+func hostnameLayers(f facts, nodeID string, address netip.Addr) ([]network.HostnameSpecSpec, error) {
+	var specs []network.HostnameSpecSpec
+
+	if name := automaticHostname(f, nodeID, address); name != "" {
+		specs = append(specs, network.HostnameSpecSpec{Hostname: name, Layer: network.LayerDefault})
+	}
+
+	if f.cmdline.hostname != "" {
+		spec := network.HostnameSpecSpec{Layer: network.LayerCmdline}
+		if err := spec.ParseFQDN(f.cmdline.hostname); err != nil {
+			return nil, err
+		}
+
+		specs = append(specs, spec)
+	}
+
+	name := ""
+
+	if machine := f.machine(); machine != nil {
+		name = machine.Network.Hostname
+	}
+
+	if doc := f.config.Hostname(); doc != nil && doc.Hostname != "" {
+		name = doc.Hostname
+	}
+
+	if name != "" {
+		spec := network.HostnameSpecSpec{Layer: network.LayerConfiguration}
+		if err := spec.ParseFQDN(name); err != nil {
+			return nil, fmt.Errorf("machine configuration: %w", err)
+		}
+
+		specs = append(specs, spec)
+	}
+
+	return specs, nil
+}
+
+// automaticHostname is the name that a machine gives to itself. A stable one waits for the identity, so that no
+// other name is seen before it; a machine without a configuration has no identity yet and uses its address.
+func automaticHostname(f facts, nodeID string, address netip.Addr) string {
+	stable := nodeID != ""
+
+	if doc := f.config.Hostname(); doc != nil {
+		if doc.Auto != v1alpha1.AutoStable {
+			return ""
+		}
+
+		stable = true
+	} else if machine := f.machine(); machine != nil {
+		stable = v1alpha1.IsTrue(machine.Features.StableHostname)
+	}
+
+	switch {
+	case stable && nodeID == "":
+		return ""
+	case stable:
+		return StableHostname(nodeID)
+	case address.IsValid():
+		return "talos-" + strings.Trim(strings.NewReplacer(".", "-", ":", "-").Replace(address.WithZone("").String()), "-")
+	default:
+		return ""
+	}
+}
+
+// StableHostname is the name that follows from a node's id: talos-xxx-xxx.
+func StableHostname(nodeID string) string {
+	sum := sha256.Sum256([]byte(nodeID))
+	text := new(big.Int).SetBytes(sum[:]).Text(36)
+	text = strings.Repeat("0", max(0, 6-len(text))) + text
+
+	return "talos-" + text[:3] + "-" + text[3:6]
+}

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package network
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+
+	"github.com/seed-59268b81/talos/config"
+	"github.com/seed-59268b81/talos/config/v1alpha1"
+	"github.com/seed-59268b81/talos/cosi/controller"
+	"github.com/seed-59268b81/talos/cosi/resource"
+	"github.com/seed-59268b81/talos/cosi/state"
+	"github.com/seed-59268b81/talos/cosi/typed"
+	configres "github.com/seed-59268b81/talos/resources/config"
+	"github.com/seed-59268b81/talos/resources/network"
+	"github.com/seed-59268b81/talos/resources/runtime"
+	"github.com/seed-59268b81/talos/sys/cmdline"
+)
+
+// set writes a spec. One that is on its way out is written when it is gone: the runtime wakes us then.
+func set[S resource.Spec](ctx context.Context, rt controller.Runtime, namespace, id string, spec S) error {
+	if err := typed.Set(ctx, rt, namespace, id, spec); err != nil && !state.IsPhaseConflict(err) {
+		return err
+	}
+
+	return nil
+}
+
+// propose writes specs to namespace network-config. The prefix tells those of several makers in a layer apart.
+func propose[S layered](ctx context.Context, rt controller.Runtime, prefix string, specs []S) error {
+	for _, spec := range specs {
+		id := network.LayeredID(spec.ConfigLayer(), prefix+spec.ID())
+		if err := set(ctx, rt, network.ConfigNamespaceName, id, spec); err != nil {
+			return err
+		}
+	}
+
+	return nil
+}
+
+// facts are what layers are made from.
+type facts struct {
+	// config is nil without a configuration.
+	config *config.Config
+	// cmdline are the kernel's arguments about the network.
+	cmdline arguments
+	links   []network.LinkStatusSpec
+	// names of links, in the order of links.
+	names []string
+}
+
+func (f facts) machine() *v1alpha1.MachineConfig { return f.config.Machine() }
+
+// layerController proposes specs of S made by a pure function of the facts.
+func layerController[S layered](name string, extra []controller.Input, propositions func(context.Context, controller.Runtime, facts, *slog.Logger) ([]S, error)) controller.Controller {
+	return &controller.Reconciler{
+		ControllerName: name,
+		Reads: append([]controller.Input{
+			controller.In[configres.MachineConfigSpec](controller.Weak, "", configres.ActiveID),
+			controller.In[runtime.KernelCmdlineSpec](controller.Weak, "", runtime.KernelCmdlineID),
+			controller.In[network.LinkStatusSpec](controller.Weak, ""),
+		}, extra...),
+		Writes:  []controller.Output{controller.Out[S](controller.Shared)},
+		Cleanup: []resource.Kind{resource.KindOf[S](network.ConfigNamespaceName)},
+		Reconcile: func(ctx context.Context, rt controller.Runtime, log *slog.Logger) error {
+			f, err := readFacts(ctx, rt, log)
+			if err != nil {
+				return err
+			}
+
+			specs, err := propositions(ctx, rt, f, log)
+			if err != nil {
+				return err
+			}
+
+			return propose(ctx, rt, "", specs)
+		},
+	}
+}
+
+func readFacts(ctx context.Context, rt state.Reader, log *slog.Logger) (facts, error) {
+	var f facts
+
+	cfg, err := typed.Find[configres.MachineConfigSpec](ctx, rt, "", configres.ActiveID)
+	if err != nil {
+		return f, err
+	}
+
+	if cfg != nil && cfg.Metadata().Phase() == resource.PhaseRunning {
+		f.config = cfg.TypedSpec().Config()
+	}
+
+	args, err := typed.Find[runtime.KernelCmdlineSpec](ctx, rt, "", runtime.KernelCmdlineID)
+	if err != nil {
+		return f, err
+	}
+
+	if args != nil {
+		// A mistake in one argument must not cost the machine its network: the rest counts.
+		if f.cmdline, err = parseArguments(cmdline.Parse(args.TypedSpec().Cmdline)); err != nil {
+			log.Error("a kernel argument is not used", "error", err)
+		}
+	}
+
+	links, err := typed.List[network.LinkStatusSpec](ctx, rt, "")
+	if err != nil {
+		return f, fmt.Errorf("list links: %w", err)
+	}
+
+	for _, l := range links {
+		f.links = append(f.links, *l.TypedSpec())
+		f.names = append(f.names, l.Metadata().ID())
+	}
+
+	return f, nil
+}

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package network
+
+import (
+	"cmp"
+	"context"
+	"log/slog"
+	"slices"
+
+	"github.com/seed-59268b81/talos/cosi/controller"
+	"github.com/seed-59268b81/talos/cosi/resource"
+	"github.com/seed-59268b81/talos/cosi/typed"
+	"github.com/seed-59268b81/talos/resources/network"
+)
+
+// layered is a spec that several layers may propose.
+type layered interface {
+	resource.Spec
+	ID() string
+	ConfigLayer() network.ConfigLayer
+}
+
+// proposal is a spec with the id that it has in namespace network-config.
+type proposal[S layered] struct {
+	id   string
+	spec S
+}
+
+// winners merges proposals: of each ID the highest layer wins, and within a layer the first id. With combine,
+// what the winner leaves open is filled from the losers, one after the other.
+func winners[S layered](proposals []proposal[S], combine func(winner, loser S) S) map[string]S {
+	slices.SortStableFunc(proposals, func(a, b proposal[S]) int {
+		return cmp.Or(b.spec.ConfigLayer().Compare(a.spec.ConfigLayer()), cmp.Compare(a.id, b.id))
+	})
+
+	out := map[string]S{}
+
+	for _, p := range proposals {
+		id := p.spec.ID()
+
+		winner, ok := out[id]
+
+		switch {
+		case !ok:
+			out[id] = p.spec
+		case combine != nil:
+			out[id] = combine(winner, p.spec)
+		}
+	}
+
+	return out
+}
+
+// mergeController writes the winners of S to namespace network.
+func mergeController[S layered](name string, combine func(winner, loser S) S) controller.Controller {
+	return &controller.Reconciler{
+		ControllerName: name,
+		Reads:          []controller.Input{controller.In[S](controller.Weak, network.ConfigNamespaceName)},
+		Writes:         []controller.Output{controller.Out[S](controller.Shared)},
+		Cleanup:        []resource.Kind{resource.KindOf[S](network.NamespaceName)},
+		Reconcile: func(ctx context.Context, rt controller.Runtime, _ *slog.Logger) error {
+			items, err := typed.List[S](ctx, rt, network.ConfigNamespaceName)
+			if err != nil {
+				return err
+			}
+
+			proposals := make([]proposal[S], 0, len(items))
+
+			for _, item := range items {
+				if item.Metadata().Phase() == resource.PhaseRunning {
+					proposals = append(proposals, proposal[S]{item.Metadata().ID(), *item.TypedSpec()})
+				}
+			}
+
+			for id, spec := range winners(proposals, combine) {
+				if err := set(ctx, rt, network.NamespaceName, id, spec); err != nil {
+					return err
+				}
+			}
+
+			return nil
+		},
+	}
+}
+
+// AddressMergeController merges AddressSpecs.
+func AddressMergeController() controller.Controller {
+	return mergeController[network.AddressSpecSpec]("network.AddressMergeController", nil)
+}
+
+// RouteMergeController merges RouteSpecs.
+func RouteMergeController() controller.Controller {
+	return mergeController[network.RouteSpecSpec]("network.RouteMergeController", nil)
+}
+
+// OperatorMergeController merges OperatorSpecs.
+func OperatorMergeController() controller.Controller {
+	return mergeController[network.OperatorSpecSpec]("network.OperatorMergeController", nil)
+}
+
+// HostnameMergeController merges HostnameSpecs.
+func HostnameMergeController() controller.Controller {
+	return mergeController[network.HostnameSpecSpec]("network.HostnameMergeController", nil)
+}
+
+// LinkMergeController merges LinkSpecs: a layer may set the MTU only.
+func LinkMergeController() controller.Controller {
+	return mergeController("network.LinkMergeController", combineLinks)
+}
+
+func combineLinks(winner, loser network.LinkSpecSpec) network.LinkSpecSpec {
+	if winner.Kind == "" && loser.Kind != "" { // a logical link stays what it is
+		merged := loser
+		merged.Layer, merged.Up = winner.Layer, winner.Up || loser.Up
+		merged.MTU = cmp.Or(winner.MTU, loser.MTU)
+
+		return merged
+	}
+
+	winner.Up = winner.Up || loser.Up
+	winner.MTU = cmp.Or(winner.MTU, loser.MTU)
+
+	if winner.MasterName() == "" {
+		winner.BondSlave, winner.BridgeSlave = loser.BondSlave, loser.BridgeSlave
+	}
+
+	return winner
+}
+
+// ResolverMergeController merges ResolverSpecs: servers and search domains win apart, and those of one layer
+// (two DHCP clients) are joined.
+func ResolverMergeController() controller.Controller {
+	return mergeController("network.ResolverMergeController", combineResolvers)
+}
+
+func combineResolvers(winner, loser network.ResolverSpecSpec) network.ResolverSpecSpec {
+	same := winner.Layer == loser.Layer
+
+	if len(winner.DNSServers) == 0 || same {
+		winner.DNSServers = union(winner.DNSServers, loser.DNSServers)
+	}
+
+	if !winner.SearchDomainsOverridden && (len(winner.SearchDomains) == 0 || same) {
+		winner.SearchDomains = union(winner.SearchDomains, loser.SearchDomains)
+		winner.SearchDomainsOverridden = loser.SearchDomainsOverridden
+	}
+
+	return winner
+}
+
+// TimeServerMergeController merges TimeServerSpecs; those of one layer are joined.
+func TimeServerMergeController() controller.Controller {
+	return mergeController("network.TimeServerMergeController", func(winner, loser network.TimeServerSpecSpec) network.TimeServerSpecSpec {
+		if winner.Layer == loser.Layer {
+			winner.NTPServers = union(winner.NTPServers, loser.NTPServers)
+		}
+
+		return winner
+	})
+}
+
+// union is a, then what of b is not in it; neither is changed.
+func union[T comparable](a, b []T) []T {
+	out := slices.Clone(a)
+
+	for _, v := range b {
+		if !slices.Contains(out, v) {
+			out = append(out, v)
+		}
+	}
+
+	return out
+}

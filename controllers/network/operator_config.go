@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package network
+
+import (
+	"context"
+	"log/slog"
+
+	"github.com/seed-59268b81/talos/config/v1alpha1"
+	"github.com/seed-59268b81/talos/cosi/controller"
+	"github.com/seed-59268b81/talos/resources/network"
+)
+
+// OperatorConfigController proposes operators: DHCP where the configuration or ip= asks for it, and on every
+// physical link that nothing else speaks of.
+func OperatorConfigController() controller.Controller {
+	return layerController("network.OperatorConfigController", nil,
+		func(_ context.Context, _ controller.Runtime, f facts, log *slog.Logger) ([]network.OperatorSpecSpec, error) {
+			return operatorLayers(f, log), nil
+		})
+}
+
+func operatorLayers(f facts, log *slog.Logger) []network.OperatorSpecSpec {
+	var specs []network.OperatorSpecSpec
+
+	devices := f.devices(log)
+	configured := f.configured(devices)
+
+	for i, l := range f.links {
+		if l.Physical() && !configured[f.names[i]] {
+			specs = append(specs, dhcp4Spec(f.names[i], nil, network.LayerDefault))
+		}
+	}
+
+	for _, ip := range f.cmdline.ips {
+		if name := f.device(ip); name != "" && ip.DHCP {
+			specs = append(specs, dhcp4Spec(name, nil, network.LayerCmdline))
+		}
+	}
+
+	add := func(link string, on *bool, options *v1alpha1.DHCPOptions) {
+		if v1alpha1.IsTrue(on) && (options == nil || v1alpha1.IsTrueOr(options.IPv4, true)) {
+			specs = append(specs, dhcp4Spec(link, options, network.LayerConfiguration))
+		}
+	}
+
+	for _, d := range devices {
+		if f.ignored(devices, d.name) {
+			continue
+		}
+
+		add(d.name, d.DHCP, d.DHCPOptions)
+
+		for _, vlan := range d.VLANs {
+			add(vlanName(d.name, vlan.ID), vlan.DHCP, vlan.DHCPOptions)
+		}
+	}
+
+	return specs
+}
+
+func dhcp4Spec(link string, options *v1alpha1.DHCPOptions, layer network.ConfigLayer) network.OperatorSpecSpec {
+	metric := uint32(network.DefaultRouteMetric)
+	if options != nil && options.RouteMetric != 0 {
+		metric = options.RouteMetric
+	}
+
+	return network.OperatorSpecSpec{
+		Operator: network.OperatorDHCP4, LinkName: link, RequireUp: true,
+		DHCP4: network.DHCP4OperatorSpec{RouteMetric: metric}, Layer: layer,
+	}
+}

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package network
+
+import (
+	"context"
+	"log/slog"
+	"net/netip"
+
+	"github.com/seed-59268b81/talos/config/v1alpha1"
+	"github.com/seed-59268b81/talos/cosi/controller"
+	"github.com/seed-59268b81/talos/cosi/typed"
+	"github.com/seed-59268b81/talos/resources/network"
+)
+
+// DefaultResolvers are asked where nobody names others.
+var DefaultResolvers = []netip.Addr{netip.MustParseAddr("1.1.1.1"), netip.MustParseAddr("8.8.8.8")}
+
+// ResolverConfigController proposes name servers and search domains.
+func ResolverConfigController() controller.Controller {
+	return layerController("network.ResolverConfigController",
+		[]controller.Input{controller.In[network.HostnameStatusSpec](controller.Weak, "", network.HostnameID)},
+		func(ctx context.Context, rt controller.Runtime, f facts, _ *slog.Logger) ([]network.ResolverSpecSpec, error) {
+			hostname, err := typed.Find[network.HostnameStatusSpec](ctx, rt, "", network.HostnameID)
+			if err != nil {
+				return nil, err
+			}
+
+			domain := ""
+			if hostname != nil {
+				domain = hostname.TypedSpec().Domainname
+			}
+
+			return resolverLayers(f, domain), nil
+		})
+}
+
+func resolverLayers(f facts, domain string) []network.ResolverSpecSpec {
+	def := network.ResolverSpecSpec{DNSServers: DefaultResolvers, Layer: network.LayerDefault}
+	if domain != "" {
+		def.SearchDomains = []string{domain}
+	}
+
+	specs := []network.ResolverSpecSpec{def}
+
+	var args network.ResolverSpecSpec
+
+	for _, ip := range f.cmdline.ips {
+		args.DNSServers = union(args.DNSServers, ip.DNS)
+	}
+
+	if len(args.DNSServers) > 0 {
+		args.Layer = network.LayerCmdline
+		specs = append(specs, args)
+	}
+
+	machine := f.machine()
+	if machine == nil {
+		return specs
+	}
+
+	cfg := network.ResolverSpecSpec{
+		DNSServers: machine.Network.NameServers, SearchDomains: machine.Network.SearchDomains, Layer: network.LayerConfiguration,
+		SearchDomainsOverridden: v1alpha1.IsTrue(machine.Network.DisableSearchDomain),
+	}
+
+	if len(cfg.DNSServers) > 0 || len(cfg.SearchDomains) > 0 || cfg.SearchDomainsOverridden {
+		specs = append(specs, cfg)
+	}
+
+	return specs
+}

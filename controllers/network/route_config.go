@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package network
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/netip"
+
+	"github.com/seed-59268b81/talos/config/v1alpha1"
+	"github.com/seed-59268b81/talos/cosi/controller"
+	"github.com/seed-59268b81/talos/resources/network"
+	"github.com/seed-59268b81/talos/resources/network/nethelpers"
+)
+
+// RouteConfigController proposes routes: the gateway of ip= and those of the configuration.
+func RouteConfigController() controller.Controller {
+	return layerController("network.RouteConfigController", nil,
+		func(_ context.Context, _ controller.Runtime, f facts, log *slog.Logger) ([]network.RouteSpecSpec, error) {
+			return routeLayers(f, log)
+		})
+}
+
+func routeLayers(f facts, log *slog.Logger) ([]network.RouteSpecSpec, error) {
+	var specs []network.RouteSpecSpec
+
+	for _, ip := range f.cmdline.ips {
+		if name := f.device(ip); name != "" && ip.Gateway.IsValid() && !ip.Gateway.IsUnspecified() {
+			specs = append(specs, routeSpec(name, netip.Prefix{}, ip.Gateway, network.DefaultRouteMetric, network.LayerCmdline))
+		}
+	}
+
+	devices := f.devices(log)
+
+	add := func(link string, routes []v1alpha1.Route) error {
+		for _, r := range routes {
+			if !r.Network.IsValid() && !r.Gateway.IsValid() {
+				return fmt.Errorf("machine.network.interfaces %s: a route needs a network or a gateway", link)
+			}
+
+			metric := r.Metric
+			if metric == 0 {
+				metric = network.DefaultRouteMetric
+			}
+
+			spec := routeSpec(link, r.Network, r.Gateway, metric, network.LayerConfiguration)
+			spec.Source, spec.MTU = r.Source, r.MTU
+			specs = append(specs, spec)
+		}
+
+		return nil
+	}
+
+	for _, d := range devices {
+		if f.ignored(devices, d.name) {
+			continue
+		}
+
+		if err := add(d.name, d.Routes); err != nil {
+			return nil, err
+		}
+
+		for _, vlan := range d.VLANs {
+			if err := add(vlanName(d.name, vlan.ID), vlan.Routes); err != nil {
+				return nil, err
+			}
+		}
+	}
+
+	return specs, nil
+}
+
+// routeSpec is a static route in the form that the kernel gives it back: host bits of the destination cleared,
+// the default route without a destination, a route without a gateway of link scope (IPv6 knows no scopes).
+func routeSpec(link string, destination netip.Prefix, gateway netip.Addr, metric uint32, layer network.ConfigLayer) network.RouteSpecSpec {
+	spec := network.RouteSpecSpec{
+		Destination: destination, Gateway: gateway, OutLinkName: link, Priority: metric, Layer: layer,
+		Table: nethelpers.TableMain, Type: nethelpers.TypeUnicast, Protocol: nethelpers.ProtocolStatic,
+	}
+
+	known := gateway
+	if destination.IsValid() {
+		known = destination.Addr()
+		spec.Destination = destination.Masked()
+	}
+
+	spec.Family = familyOf(known)
+
+	if spec.Destination.Bits() == 0 {
+		spec.Destination = netip.Prefix{}
+	}
+
+	if gateway.IsUnspecified() {
+		spec.Gateway, gateway = netip.Addr{}, netip.Addr{}
+	}
+
+	if !gateway.IsValid() && spec.Family == nethelpers.FamilyInet4 {
+		spec.Scope = nethelpers.ScopeLink
+	}
+
+	return spec
+}

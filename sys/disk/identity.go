@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package disk
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+)
+
+// Identity is what a disk says of itself; what a kind of disk does not say is empty.
+type Identity struct {
+	// Size in bytes; IOSize and SectorSize likewise.
+	Size, IOSize, SectorSize                uint64
+	ReadOnly, Rotational, CDROM             bool
+	Model, Serial, WWID, UUID, Firmware     string
+	Modalias, BusPath, SubSystem, Transport string
+}
+
+// sysfs counts in these, whatever the disk's sectors are.
+const sizeUnit = 512
+
+// Identify reads the identity of a disk.
+func Identify(sys, name string) (Identity, error) {
+	dir := filepath.Join(sys, "class/block", name)
+
+	size, err := readNumber(dir, "size")
+	if err != nil {
+		return Identity{}, fmt.Errorf("identify disk %s: %w", name, err)
+	}
+
+	real, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return Identity{}, fmt.Errorf("identify disk %s: %w", name, err)
+	}
+
+	id := Identity{
+		Size:       size * sizeUnit,
+		ReadOnly:   readText(dir, "ro") == "1",
+		Rotational: readText(dir, "queue/rotational") == "1",
+		CDROM:      strings.HasPrefix(name, "sr"),
+		Model:      readText(dir, "device/model"),
+		Serial:     first(readText(dir, "device/serial"), readText(dir, "serial")),
+		WWID:       first(readText(dir, "wwid"), readText(dir, "device/wwid")),
+		UUID:       readText(dir, "uuid"),
+		Firmware:   first(readText(dir, "device/firmware_rev"), readText(dir, "device/rev")),
+		Modalias:   readText(dir, "device/modalias"),
+	}
+
+	id.IOSize, _ = readNumber(dir, "queue/minimum_io_size")        //nolint:errcheck // not every disk says it
+	id.SectorSize, _ = readNumber(dir, "queue/logical_block_size") //nolint:errcheck // not every disk says it
+
+	if path, ok := strings.CutPrefix(real, filepath.Join(sys, "devices")); ok {
+		// The bus's device is above the folder block/NAME.
+		id.BusPath = filepath.Dir(filepath.Dir(path))
+	}
+
+	if target, err := filepath.EvalSymlinks(filepath.Join(dir, "subsystem")); err == nil {
+		id.SubSystem = target
+	}
+
+	id.Transport = transport(name, dir, real)
+
+	return id, nil
+}
+
+func transport(name, dir, real string) string {
+	bus := ""
+	if target, err := filepath.EvalSymlinks(filepath.Join(dir, "device/subsystem")); err == nil {
+		bus = filepath.Base(target)
+	}
+
+	switch {
+	case strings.HasPrefix(name, "nvme"):
+		return "nvme"
+	case strings.HasPrefix(name, "mmcblk"):
+		return "mmc"
+	case bus == "virtio":
+		return "virtio"
+	case bus != "scsi":
+		return ""
+	case strings.Contains(real, "/usb"):
+		return "usb"
+	case strings.Contains(real, "/ata"):
+		return "sata"
+	case strings.Contains(real, "/virtio"):
+		return "virtio"
+	default:
+		return "scsi"
+	}
+}
+
+func first(texts ...string) string {
+	for _, s := range texts {
+		if s != "" {
+			return s
+		}
+	}
+
+	return ""
+}

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package disk lists block devices as sysfs shows them, and tells the kernel of partitions that were made or grown. The
+// kernel reads a partition table again only while no partition of the disk is in use, which on the system's own disk
+// is never; so each changed partition is named to it (BLKPG).
+package disk
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// Sys is where sysfs is mounted.
+const Sys = "/sys"
+
+// Device is a block device.
+type Device struct {
+	// Name of the kernel: vda, vda1.
+	Name         string
+	Path         string
+	Major, Minor int
+	// Parent is the disk of a partition, empty for a disk.
+	Parent string
+	// Partition number from 1, 0 for a disk.
+	Partition int
+	// PartitionName is the label in the partition table, as far as the kernel has it.
+	PartitionName string
+	// Secondaries are the devices that a composed one is made of.
+	Secondaries []string
+}
+
+// Scan lists the block devices that have a size, sorted by name. RAM disks are left out.
+func Scan(sys string) ([]Device, error) {
+	dir := filepath.Join(sys, "class/block")
+
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, fmt.Errorf("list block devices: %w", err)
+	}
+
+	var out []Device
+
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), "ram") || strings.HasPrefix(e.Name(), "zram") {
+			continue
+		}
+
+		// It may go at any moment.
+		d, err := scanOne(dir, e.Name())
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+
+		if err != nil {
+			return nil, fmt.Errorf("list block devices: %s: %w", e.Name(), err)
+		}
+
+		if d != nil {
+			out = append(out, *d)
+		}
+	}
+
+	return out, nil
+}
+
+func scanOne(dir, name string) (*Device, error) {
+	dir = filepath.Join(dir, name)
+
+	size, err := readNumber(dir, "size")
+	if err != nil || size == 0 {
+		return nil, err
+	}
+
+	d := &Device{Name: name}
+
+	vars, err := os.ReadFile(filepath.Join(dir, "uevent"))
+	if err != nil {
+		return nil, err
+	}
+
+	for line := range strings.Lines(string(vars)) {
+		key, value, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "=")
+
+		switch key {
+		case "MAJOR":
+			d.Major, err = strconv.Atoi(value)
+		case "MINOR":
+			d.Minor, err = strconv.Atoi(value)
+		case "DEVNAME":
+			d.Path = "/dev/" + value
+		case "PARTN":
+			d.Partition, err = strconv.Atoi(value)
+		case "PARTNAME":
+			d.PartitionName = value
+		}
+
+		if err != nil {
+			return nil, fmt.Errorf("uevent: %s: %w", key, err)
+		}
+	}
+
+	if d.Partition > 0 {
+		// The entry is a link into the disk's folder.
+		real, err := filepath.EvalSymlinks(dir)
+		if err != nil {
+			return nil, err
+		}
+
+		d.Parent = filepath.Base(filepath.Dir(real))
+	}
+
+	slaves, err := os.ReadDir(filepath.Join(dir, "slaves"))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+
+	for _, s := range slaves {
+		d.Secondaries = append(d.Secondaries, s.Name())
+	}
+
+	return d, nil
+}
+
+func readText(dir, name string) string {
+	b, err := os.ReadFile(filepath.Join(dir, name))
+	if err != nil {
+		return ""
+	}
+
+	return strings.TrimSpace(strings.ToValidUTF8(string(b), "?"))
+}
+
+func readNumber(dir, name string) (uint64, error) {
+	b, err := os.ReadFile(filepath.Join(dir, name))
+	if err != nil {
+		return 0, err
+	}
+
+	return strconv.ParseUint(strings.TrimSpace(string(b)), 10, 64)
+}
+
+// Notify asks the kernel to tell every listener that a device has changed: what was written to it is worth a look.
+func Notify(sys, name string) error {
+	if err := os.WriteFile(filepath.Join(sys, "class/block", name, "uevent"), []byte("change"), 0o200); err != nil {
+		return fmt.Errorf("notify a change of %s: %w", name, err)
+	}
+
+	return nil
+}

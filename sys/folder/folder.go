@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package folder keeps a folder of small files exactly as wanted: keys, certificates, configuration files of a program
+// that runs as its own user. A file is replaced whole, by rename; what is not wanted is removed.
+package folder
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+)
+
+// Folder is a folder as it is wanted; files that are not listed are removed.
+type Folder struct {
+	Path string
+	UID  int
+	// Files by name.
+	Files map[string]File
+}
+
+// File is one file of a Folder.
+type File struct {
+	Contents []byte
+	Mode     fs.FileMode
+}
+
+// Private is a file that only its owner reads.
+func Private(contents []byte) File { return File{Contents: contents, Mode: 0o400} }
+
+// Public is a file that everybody who reaches the folder reads.
+func Public(contents []byte) File { return File{Contents: contents, Mode: 0o444} }
+
+// Digest is a short fingerprint of folders: the same contents give the same one, on every node and boot.
+func Digest(folders []Folder) string {
+	h := sha256.New()
+
+	for _, folder := range folders {
+		for _, name := range slices.Sorted(maps.Keys(folder.Files)) {
+			file := folder.Files[name]
+			fmt.Fprintf(h, "%s/%s %o %d %d\n", folder.Path, name, file.Mode, folder.UID, len(file.Contents))
+			h.Write(file.Contents)
+		}
+	}
+
+	return hex.EncodeToString(h.Sum(nil))[:16]
+}
+
+// Write brings a folder on disk in line: missing and differing files are replaced whole, others removed. Below root,
+// which is "/" outside of tests. Ownership is set only when running as root.
+func Write(root string, folder Folder) error {
+	dir := filepath.Join(root, folder.Path)
+
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return fmt.Errorf("folder %s: %w", folder.Path, err)
+	}
+
+	if err := errors.Join(os.Chmod(dir, 0o700), chown(dir, folder.UID)); err != nil {
+		return fmt.Errorf("folder %s: %w", folder.Path, err)
+	}
+
+	for _, name := range slices.Sorted(maps.Keys(folder.Files)) {
+		if err := writeFile(filepath.Join(dir, name), folder.Files[name], folder.UID); err != nil {
+			return fmt.Errorf("file %s/%s: %w", folder.Path, name, err)
+		}
+	}
+
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return fmt.Errorf("folder %s: %w", folder.Path, err)
+	}
+
+	for _, entry := range entries {
+		if _, wanted := folder.Files[entry.Name()]; wanted {
+			continue
+		}
+
+		if err := os.RemoveAll(filepath.Join(dir, entry.Name())); err != nil {
+			return fmt.Errorf("folder %s: remove %s: %w", folder.Path, entry.Name(), err)
+		}
+	}
+
+	return nil
+}
+
+// writeFile replaces the file by rename: a reader sees the old or the new one.
+func writeFile(path string, file File, uid int) error {
+	if present, err := os.ReadFile(path); err == nil && bytes.Equal(present, file.Contents) {
+		return errors.Join(os.Chmod(path, file.Mode), chown(path, uid))
+	}
+
+	temporary := path + ".new"
+
+	if err := os.Remove(temporary); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+
+	if err := os.WriteFile(temporary, file.Contents, file.Mode); err != nil {
+		return err
+	}
+
+	if err := errors.Join(os.Chmod(temporary, file.Mode), chown(temporary, uid)); err != nil {
+		return err
+	}
+
+	return os.Rename(temporary, path)
+}
+
+func chown(path string, uid int) error {
+	if os.Geteuid() != 0 {
+		return nil
+	}
+
+	return os.Chown(path, uid, uid)
+}

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package mount
+
+import (
+	"slices"
+	"strings"
+)
+
+// Standing returns the mounts that must go before the file system mounted at target is free, and that mount itself, in
+// the order in which to unmount them: those below it, other mounts of the same file system, and overlays with a layer
+// on it, each with what is below them in turn.
+func Standing(table []Entry, target string) []Entry {
+	var devices []string
+
+	for _, e := range table {
+		if e.Target == target {
+			devices = append(devices, e.Device)
+		}
+	}
+
+	needed := make([]bool, len(table))
+
+	// Parents and lower file systems are mounted first, so one pass in order finds all; an overlay may have been moved,
+	// so passes go on while something is found.
+	for again := true; again; {
+		again = false
+
+		for i, e := range table {
+			if !needed[i] && (slices.Contains(devices, e.Device) || stands(e, table, needed)) {
+				needed[i], again = true, true
+			}
+		}
+	}
+
+	var out []Entry
+
+	for i, e := range slices.Backward(table) {
+		if needed[i] {
+			out = append(out, e)
+		}
+	}
+
+	return out
+}
+
+// stands tells whether a mount is below, or an overlay of, one that is to go.
+func stands(e Entry, table []Entry, going []bool) bool {
+	for i, g := range table {
+		if !going[i] {
+			continue
+		}
+
+		if e.Parent == g.ID || e.FSType == "overlay" && strings.Contains(e.SuperOptions, g.Target+"/") {
+			return true
+		}
+	}
+
+	return false
+}
