@@ -115,6 +115,7 @@ const (
 	TargetImages    = "images"
 	TargetTalos     = "talos"
 	TargetInit      = "init"
+	TargetModprobe  = "modprobe"
 	TargetTalosctl  = "talosctl"
 	TargetKubectl   = "kubectl"
 )

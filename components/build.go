@@ -44,7 +44,7 @@ var aliases = map[string][]string{
 // complete fills in the defaults.
 func (o Options) complete() (Options, error) {
 	if o.Root == "" {
-		root, err := findRoot()
+		root, err := FindRoot()
 		if err != nil {
 			return o, err
 		}
@@ -68,8 +68,8 @@ func (o Options) complete() (Options, error) {
 	return o, err
 }
 
-// findRoot goes up from the working directory to the folder with our go.mod.
-func findRoot() (string, error) {
+// FindRoot goes up from the working directory to the folder with our go.mod.
+func FindRoot() (string, error) {
 	dir, err := os.Getwd()
 	if err != nil {
 		return "", err

@@ -14,6 +14,7 @@ import (
 var ownPrograms = map[string]string{
 	TargetTalos:    "the operating system's program",
 	TargetInit:     "process 1 of the initramfs",
+	TargetModprobe: "what the kernel calls for a module",
 	TargetTalosctl: "the client",
 }
 

@@ -3,6 +3,7 @@
 package imager
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"path/filepath"
@@ -30,8 +31,14 @@ type Options struct {
 	ExtraArgs []string
 }
 
+// tag is the version that the images have.
+func (o Options) tag() string { return cmp.Or(o.Version, version.Tag) }
+
 // Paths locates the images under the output folder of components.Paths.
-type Paths struct{ components.Paths }
+type Paths struct {
+	components.Paths
+	version string
+}
 
 func (p Paths) image(name string) string { return filepath.Join(p.Out, "images", name) }
 
@@ -45,7 +52,7 @@ func (p Paths) Initramfs() string { return p.image("initramfs.img") }
 func (p Paths) Kernel() string { return p.image("vmlinuz") }
 
 // UKI is the unified kernel image, which a UEFI firmware starts.
-func (p Paths) UKI() string { return p.image(ukiName(version.Tag)) }
+func (p Paths) UKI() string { return p.image(ukiName(cmp.Or(p.version, version.Tag))) }
 
 // Disk is the disk image.
 func (p Paths) Disk() string { return p.image("metal-amd64.raw") }
@@ -54,9 +61,7 @@ func ukiName(tag string) string { return fmt.Sprintf("Talos-%s.efi", tag) }
 
 // AddSteps adds the steps of the images to the graph of the components.
 func AddSteps(g *graph.Graph, o Options) {
-	if o.Version == "" {
-		o.Version = version.Tag
-	}
+	o.Version = o.tag()
 
 	for _, s := range []graph.Step{rootStep(o), initramfsStep(), ukiStep(o), cacheStep(), diskStep(o)} {
 		g.Add(s)
@@ -91,7 +96,7 @@ func Build(ctx context.Context, c components.Options, o Options, targets ...stri
 		return Paths{}, err
 	}
 
-	return Paths{Paths: components.Paths{Out: c.Out}}, nil
+	return Locate(c, o)
 }
 
 // recipe is part of the inputs of every step here: raise it when a step's code changes what it makes.

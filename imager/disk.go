@@ -34,10 +34,11 @@ func diskStep(o Options) graph.Step {
 		Inputs: inputs(o.Version),
 		Run: func(ctx context.Context, w *graph.Work) error {
 			return makeDisk(ctx, filepath.Join(w.Dir, name), diskParts{
-				loader: filepath.Join(w.Needs[components.TargetBoot].Dir, "systemd-bootx64.efi"),
-				uki:    filepath.Join(w.Needs[TargetUKI].Dir, ukiName(o.Version)),
-				cache:  filepath.Join(w.Needs[TargetCache].Dir, "imagecache.ext4"),
-				seed:   w.Needs[TargetUKI].Digest + w.Needs[TargetCache].Digest + w.Needs[components.TargetBoot].Digest,
+				loader:  filepath.Join(w.Needs[components.TargetBoot].Dir, "systemd-bootx64.efi"),
+				uki:     filepath.Join(w.Needs[TargetUKI].Dir, ukiName(o.Version)),
+				cache:   filepath.Join(w.Needs[TargetCache].Dir, "imagecache.ext4"),
+				espSize: espSize,
+				seed:    w.Needs[TargetUKI].Digest + w.Needs[TargetCache].Digest + w.Needs[components.TargetBoot].Digest,
 			})
 		},
 		Publish: map[string]string{name: "images/" + name},
@@ -48,6 +49,7 @@ func diskStep(o Options) graph.Step {
 type diskParts struct {
 	loader, uki, cache string
 	seed               string
+	espSize            int64
 }
 
 func makeDisk(ctx context.Context, path string, parts diskParts) error {
@@ -56,7 +58,7 @@ func makeDisk(ctx context.Context, path string, parts diskParts) error {
 		return fmt.Errorf("image cache: %w", err)
 	}
 
-	table, err := planDisk(info.Size(), parts.seed)
+	table, err := planDisk(parts.espSize, info.Size(), parts.seed)
 	if err != nil {
 		return err
 	}
@@ -102,11 +104,11 @@ func makeDisk(ctx context.Context, path string, parts diskParts) error {
 }
 
 // planDisk returns the table of a disk that is just large enough.
-func planDisk(cacheSize int64, seed string) (*gpt.Table, error) {
+func planDisk(efi, cacheSize int64, seed string) (*gpt.Table, error) {
 	cacheSize = (cacheSize + gpt.Alignment - 1) / gpt.Alignment * gpt.Alignment
 
 	// One megabyte before the first partition, one behind the last for the backup table.
-	table, err := gpt.New(uint64(espSize+metaSize+cacheSize+2*gpt.Alignment), sectorSize)
+	table, err := gpt.New(uint64(efi+metaSize+cacheSize+2*gpt.Alignment), sectorSize)
 	if err != nil {
 		return nil, err
 	}
@@ -118,7 +120,7 @@ func planDisk(cacheSize int64, seed string) (*gpt.Table, error) {
 		typ   gpt.GUID
 		size  uint64
 	}{
-		{"EFI", gpt.TypeESP, espSize},
+		{"EFI", gpt.TypeESP, uint64(efi)},
 		{"META", gpt.TypeLinuxData, metaSize},
 		{"IMAGECACHE", gpt.TypeLinuxData, uint64(cacheSize)},
 	} {

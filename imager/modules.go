@@ -31,8 +31,8 @@ var rootModules = []string{
 	"i6300esb", "iTCO_wdt", "softdog", "tpm_crb", "tpm_tis", "button", "efivarfs", "efi_pstore", "rtc_cmos",
 	// Storage and file systems.
 	"loop", "squashfs", "overlay", "xfs", "ext4", "vfat", "nls_cp437", "nls_ascii", "nls_iso8859-1", "isofs",
-	"fuse", "nfs", "nfsv4", "btrfs", "dm_mod", "dm_crypt", "dm_thin_pool", "dm_snapshot", "dm_mirror", "dm_raid",
-	"raid0", "raid1", "raid10", "raid456", "iscsi_tcp", "zram", "configfs", "target_core_mod",
+	"fuse", "nfs", "nfsv4", "dm_mod", "dm_crypt", "dm_thin_pool", "dm_snapshot", "dm_mirror", "dm_raid",
+	"raid0", "raid1", "raid10", "raid456", "iscsi_tcp", "zram", "configfs",
 	// Network devices that are made.
 	"bridge", "br_netfilter", "bonding", "8021q", "veth", "vxlan", "geneve", "dummy", "wireguard", "tun", "macvlan",
 	"ipvlan", "ifb", "vrf", "ip_gre", "ip6_gre", "ipip", "sit", "team",

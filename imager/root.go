@@ -15,7 +15,7 @@ import (
 
 // rootStep makes the root image.
 func rootStep(o Options) graph.Step {
-	needs := []string{components.TargetRootfs, components.TargetKernel, components.TargetTalos}
+	needs := []string{components.TargetRootfs, components.TargetKernel, components.TargetTalos, components.TargetModprobe}
 
 	return graph.Step{
 		Name:   TargetRoot,
@@ -37,8 +37,13 @@ func rootStep(o Options) graph.Step {
 
 			w.Progress("laying out")
 
-			talos := filepath.Join(w.Needs[components.TargetTalos].Dir, "talos")
-			if err := layOutRoot(tree, w.Needs[components.TargetRootfs].Dir, talos, kernel, o.Version); err != nil {
+			if err := layOutRoot(tree, rootParts{
+				rootfs: w.Needs[components.TargetRootfs].Dir, modules: kernel, version: o.Version,
+				programs: map[string]string{
+					osProgram:           filepath.Join(w.Needs[components.TargetTalos].Dir, "talos"),
+					"usr/sbin/modprobe": filepath.Join(w.Needs[components.TargetModprobe].Dir, "modprobe"),
+				},
+			}); err != nil {
 				return err
 			}
 
@@ -60,28 +65,37 @@ func modulesDir(kernel string) (string, error) {
 	return found[0], nil
 }
 
+// rootParts is what the root image is made of: third-party files, the kernel's modules, our own programs by
+// their place.
+type rootParts struct {
+	rootfs, modules, version string
+	programs                 map[string]string
+}
+
 // layOutRoot puts the tree of the root image together.
-func layOutRoot(tree, rootfs, talos, modules, tag string) error {
-	if err := linkTree(rootfs, tree); err != nil {
+func layOutRoot(tree string, parts rootParts) error {
+	if err := linkTree(parts.rootfs, tree); err != nil {
 		return fmt.Errorf("third-party files: %w", err)
 	}
 
-	for _, e := range skeleton(tag) {
+	for _, e := range skeleton(parts.version) {
 		if err := e.make(tree); err != nil {
 			return fmt.Errorf("root image: %s: %w", e.path, err)
 		}
 	}
 
-	if err := linkOrCopy(talos, filepath.Join(tree, osProgram)); err != nil {
-		return fmt.Errorf("the system's program: %w", err)
+	for place, program := range parts.programs {
+		if err := linkOrCopy(program, filepath.Join(tree, place)); err != nil {
+			return fmt.Errorf("root image: /%s: %w", place, err)
+		}
 	}
 
-	set, err := chooseModules(modules, rootModules)
+	set, err := chooseModules(parts.modules, rootModules)
 	if err != nil {
 		return err
 	}
 
-	return installModules(modules, filepath.Join(tree, "usr/lib/modules", filepath.Base(modules)), set)
+	return installModules(parts.modules, filepath.Join(tree, "usr/lib/modules", filepath.Base(parts.modules)), set)
 }
 
 // squash packs a tree. Bigger blocks pack better and are read whole when any byte of them is: 256 KiB is

@@ -43,7 +43,7 @@ func skeleton(tag string) []entry {
 		"usr/bin", "usr/sbin", "usr/lib", "usr/local/bin", "usr/libexec",
 		"etc/kubernetes", "etc/cni", "etc/cri", "etc/ssl/certs")
 
-	for _, name := range []string{"poweroff", "reboot", "shutdown", "modprobe"} {
+	for _, name := range []string{"poweroff", "reboot", "shutdown"} {
 		out = append(out, symlink("usr/sbin/"+name, "init"))
 	}
 

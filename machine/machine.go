@@ -29,15 +29,17 @@ import (
 	"github.com/seed-59268b81/talos/sys/logring"
 	"github.com/seed-59268b81/talos/sys/reaper"
 	"github.com/seed-59268b81/talos/sys/supervisor"
+	"github.com/seed-59268b81/talos/version"
 )
 
 // Main is process 1 after the switch into the root. It does not return.
 func Main() {
 	logs := logring.New(logring.DefaultBytes)
 
-	err := boot.Early()
 	log := newLog(logs, slog.LevelInfo)
+	log.Info("starting", "version", version.Tag)
 
+	err := boot.Early()
 	if err == nil {
 		err = run(context.Background(), log, logs)
 	}

@@ -3,7 +3,8 @@
 //go:build linux
 
 // Command talos is the operating system's one program. What it is depends on the name that it is started under:
-// machined (as /sbin/init, process 1), apid, or the stage that builds apid's sandbox.
+// machined (as /sbin/init, process 1), apid, the stage that builds apid's sandbox, or modprobe, which the kernel calls
+// when it wants a module itself.
 package main
 
 import (
@@ -13,6 +14,7 @@ import (
 
 	"github.com/seed-59268b81/talos/apid"
 	"github.com/seed-59268b81/talos/machine"
+	"github.com/seed-59268b81/talos/sys/module"
 	"github.com/seed-59268b81/talos/sys/sandbox"
 )
 
@@ -26,11 +28,22 @@ func main() {
 		machine.Main()
 	case "apid":
 		apid.Main()
+	case "modprobe":
+		modprobe()
 	case sandbox.Name:
 		fail("%v", sandbox.Main())
 	default:
-		fail("unknown name %q: expected init, machined, apid or %s", name, sandbox.Name)
+		fail("unknown name %q: expected init, machined, apid, modprobe or %s", name, sandbox.Name)
 	}
+}
+
+func modprobe() {
+	loader, err := module.NewLoader()
+	if err != nil {
+		fail("%v", err)
+	}
+
+	os.Exit(module.Modprobe(loader, os.Args[1:], os.Stderr))
 }
 
 func fail(format string, args ...any) {

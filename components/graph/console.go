@@ -193,31 +193,26 @@ func (c *Console) draw() {
 
 func (c *Console) summary() string { return strings.Join(c.lines(), "; ") }
 
-// lines describes what is going on: running steps first, those longest at work at the top.
+// lines describes what is going on: the running steps, those longest at work first, then the waiting ones by what they
+// wait for.
 func (c *Console) lines() []string {
 	names := slices.SortedFunc(maps.Keys(c.active), func(a, b string) int {
-		x, y := c.active[a], c.active[b]
-		rank := func(v *activity) int {
-			if v.queue || len(v.waits) > 0 {
-				return 1
-			}
-
-			return 0
-		}
-
-		return cmp.Or(rank(x)-rank(y), x.since.Compare(y.since), strings.Compare(a, b))
+		return cmp.Or(c.active[a].since.Compare(c.active[b].since), strings.Compare(a, b))
 	})
 
 	var lines []string
+
+	waiting := map[string][]string{}
 
 	for _, name := range names {
 		a := c.active[name]
 
 		switch {
 		case a.queue:
-			lines = append(lines, name+" waits for a free processor")
+			waiting["a free processor"] = append(waiting["a free processor"], name)
 		case len(a.waits) > 0:
-			lines = append(lines, name+" waits for "+strings.Join(a.waits, ", "))
+			on := strings.Join(a.waits, ", ")
+			waiting[on] = append(waiting[on], name)
 		default:
 			line := name + " " + seconds(time.Since(a.since).Truncate(time.Second))
 			if a.text != "" {
@@ -226,6 +221,17 @@ func (c *Console) lines() []string {
 
 			lines = append(lines, line)
 		}
+	}
+
+	for _, on := range slices.Sorted(maps.Keys(waiting)) {
+		who := waiting[on]
+		slices.Sort(who)
+
+		if more := len(who) - 2; more > 1 {
+			who = []string{who[0], who[1], fmt.Sprintf("%d more", more)}
+		}
+
+		lines = append(lines, fmt.Sprintf("waiting for %s: %s", on, strings.Join(who, ", ")))
 	}
 
 	return lines

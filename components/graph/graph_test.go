@@ -335,11 +335,15 @@ func TestConsolePlain(t *testing.T) {
 	c.Progress("compile", "12 packages")
 	c.Finished("old", true, 0)
 
+	for _, name := range []string{"d", "c", "b", "a"} {
+		c.Waiting(name, nil)
+	}
+
 	c.mu.Lock()
 	got := c.summary()
 	c.mu.Unlock()
 
-	if want := "compile 0.0s (12 packages); pack waits for compile"; got != want {
+	if want := "compile 0.0s (12 packages); waiting for a free processor: a, b, 2 more; waiting for compile: pack"; got != want {
 		t.Errorf("what goes on: got %q, want %q", got, want)
 	}
 

@@ -41,6 +41,8 @@ func InVain(cfg *config.Config) []string {
 		})
 	}
 
+	slices.Sort(out)
+
 	return out
 }
 
@@ -107,8 +109,16 @@ func visit(v reflect.Value, path string, found func(path string)) {
 			visit(v.FieldByIndex(field.Index), strict.Join(path, name), found)
 		}
 	case reflect.Map:
-		if v.Len() > 0 {
-			found(path)
+		if v.Type().Elem().Kind() != reflect.Struct {
+			if v.Len() > 0 {
+				found(path)
+			}
+
+			return
+		}
+
+		for it := v.MapRange(); it.Next(); {
+			visit(it.Value(), path, found)
 		}
 	default:
 		found(path)

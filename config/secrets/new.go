@@ -83,7 +83,7 @@ func set(field *string, make func() string) {
 // randomBase64 never fails: crypto/rand ends the program when the kernel has no randomness.
 func randomBase64(encoding *base64.Encoding, size int) string {
 	b := make([]byte, size)
-	rand.Read(b) //nolint:errcheck
+	rand.Read(b)
 
 	return encoding.EncodeToString(b)
 }
@@ -100,7 +100,7 @@ func randomWord(length int) string {
 	for len(word) < length {
 		var b [1]byte
 
-		rand.Read(b[:]) //nolint:errcheck
+		rand.Read(b[:])
 
 		// 252 is the last multiple of 36 in a byte: beyond it some letters would be likelier.
 		if b[0] < 252 {

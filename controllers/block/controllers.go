@@ -4,6 +4,7 @@ package block
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/seed-59268b81/talos/cosi/controller"
 	"github.com/seed-59268b81/talos/cosi/resource"
@@ -32,12 +33,23 @@ func StartVolumes(ctx context.Context, st state.State) error {
 	return typed.Set(ctx, st, "", block.VolumeLifecycleID, block.VolumeLifecycleSpec{})
 }
 
-// StopVolumes takes all mounts back and returns when every volume is unmounted.
+// StopVolumes takes all mounts back and returns when every volume is unmounted. The VolumeLifecycle stays, torn down:
+// nothing is mounted again.
 func StopVolumes(ctx context.Context, st state.State) error {
-	err := st.TeardownAndDestroy(ctx, resource.PointerOf[block.VolumeLifecycleSpec]("", block.VolumeLifecycleID))
-	if state.IsNotFound(err) {
+	ptr := resource.PointerOf[block.VolumeLifecycleSpec]("", block.VolumeLifecycleID)
+
+	ready, err := st.Teardown(ctx, ptr)
+	if ready || state.IsNotFound(err) {
 		return nil
 	}
 
-	return err
+	if err == nil {
+		_, err = st.WatchFor(ctx, ptr, state.FinalizersEmpty())
+	}
+
+	if err != nil {
+		return fmt.Errorf("stop volumes: %w", err)
+	}
+
+	return nil
 }

@@ -43,10 +43,10 @@ type action struct {
 	spec         block.ProvisioningSpec
 }
 
-// plan tells how far each volume is, and what to do next. There is one action at a time: the next plan sees what came
-// of it.
-func plan(v view) (map[string]block.VolumeStatusSpec, *action) {
-	var next *action
+// plan tells how far each volume is, and what to do next: at most one action a volume, none of which needs another to
+// succeed first. The next plan sees what came of them.
+func plan(v view) (map[string]block.VolumeStatusSpec, []action) {
+	var actions []action
 
 	statuses := map[string]block.VolumeStatusSpec{}
 	table, tableErr := v.table()
@@ -77,15 +77,13 @@ func plan(v view) (map[string]block.VolumeStatusSpec, *action) {
 
 		statuses[id] = s
 
-		if todo != nil {
+		if todo != nil && !v.closing {
 			todo.volume, todo.disk, todo.spec = id, v.system.DevPath, cfg.Provisioning
-			if next == nil && !v.closing {
-				next = todo
-			}
+			actions = append(actions, *todo)
 		}
 	}
 
-	return statuses, next
+	return statuses, actions
 }
 
 func fail(s *block.VolumeStatusSpec, err error) {

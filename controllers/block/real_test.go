@@ -249,6 +249,17 @@ func newDisk(t *testing.T, image string, size int64) string {
 
 	t.Cleanup(func() { run(t, "losetup", "-d", loop) })
 
+	// Not every kernel reads these tables by itself.
+	d, err := disk.Open(loop, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+
+	if err := d.AddPartition(1, mib, meta.PartitionSize); err != nil {
+		t.Skipf("the kernel takes no partitions: %v", err)
+	}
+
 	if _, err := os.Stat(loop + "p1"); err != nil {
 		t.Skipf("no device of a partition appears (no devtmpfs): %v", err)
 	}

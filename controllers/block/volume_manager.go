@@ -4,7 +4,10 @@ package block
 
 import (
 	"context"
+	"errors"
 	"log/slog"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/seed-59268b81/talos/cosi/controller"
@@ -41,7 +44,7 @@ func VolumeManagerController(provisioner Provisioner) controller.Controller {
 
 type volumes struct {
 	provisioner Provisioner
-	// failures of the last action of each volume.
+	// failures of the last actions, by volume.
 	failures map[string]error
 }
 
@@ -51,36 +54,39 @@ func (m *volumes) reconcile(ctx context.Context, rt controller.Runtime, log *slo
 		return err
 	}
 
-	statuses, next := plan(v)
+	statuses, actions := plan(v)
 
-	if next != nil {
-		err = m.act(ctx, next, log)
-		m.failures[next.volume] = err
+	clear(m.failures)
+
+	for _, a := range actions {
+		if err := m.act(ctx, a, log); err != nil {
+			m.failures[a.volume] = err
+		}
 	}
 
 	rt.StartTrackingOutputs()
 
 	for id, s := range statuses {
-		if failure := m.failures[id]; failure != nil && s.Phase < block.VolumePhaseReady {
+		if failure := m.failures[id]; failure != nil {
 			fail(&s, failure)
 		}
 
-		if old, findErr := typed.Find[block.VolumeStatusSpec](ctx, rt, "", id); findErr != nil {
-			return findErr
+		if old, err := typed.Find[block.VolumeStatusSpec](ctx, rt, "", id); err != nil {
+			return err
 		} else if old == nil || old.TypedSpec().Phase != s.Phase || old.TypedSpec().ErrorMessage != s.ErrorMessage {
 			log.Info("volume", "id", id, "phase", s.Phase, "location", s.Location, "reason", s.ErrorMessage)
 		}
 
-		if setErr := typed.Set(ctx, rt, "", id, s); setErr != nil {
-			return setErr
+		if err := typed.Set(ctx, rt, "", id, s); err != nil {
+			return err
 		}
 	}
 
-	if cleanErr := rt.CleanupOutputs(ctx, resource.KindOf[block.VolumeStatusSpec]("")); cleanErr != nil {
-		return cleanErr
+	if err := rt.CleanupOutputs(ctx, resource.KindOf[block.VolumeStatusSpec]("")); err != nil {
+		return err
 	}
 
-	return err
+	return errors.Join(slices.Collect(maps.Values(m.failures))...)
 }
 
 func readView(ctx context.Context, rt controller.Runtime) (view, error) {
@@ -128,7 +134,7 @@ func readView(ctx context.Context, rt controller.Runtime) (view, error) {
 	return v, err
 }
 
-func (m *volumes) act(ctx context.Context, a *action, log *slog.Logger) error {
+func (m *volumes) act(ctx context.Context, a action, log *slog.Logger) error {
 	var (
 		start = time.Now()
 		err   error

@@ -87,7 +87,7 @@ func (c *etcFiles) write(name string, spec *files.EtcFileSpecSpec) error {
 		return fmt.Errorf("write %s: %w", target, err)
 	}
 
-	if err := writeInPlace(source, spec.Contents, mode); err != nil {
+	if err := writeInPlace(source, []byte(spec.Contents), mode); err != nil {
 		return fmt.Errorf("write %s: %w", target, err)
 	}
 

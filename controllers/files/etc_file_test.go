@@ -25,7 +25,7 @@ func TestWrite(t *testing.T) {
 	var inode os.FileInfo
 
 	for i, content := range []string{"127.0.0.1 localhost\n", "short\n"} {
-		if err := c.write("hosts", &files.EtcFileSpecSpec{Contents: []byte(content), Mode: 0o600}); err != nil {
+		if err := c.write("hosts", &files.EtcFileSpecSpec{Contents: content, Mode: 0o600}); err != nil {
 			t.Fatal(err)
 		}
 

@@ -91,7 +91,9 @@ const decided = nethelpers.AddressNoPrefixRoute | nethelpers.AddressManagementTe
 // there waits for it.
 func planAddresses(wanted, leaving []network.AddressSpecSpec, links []netlink.Link, addresses []netlink.Address) (remove, add []netlink.Address) {
 	find := func(spec network.AddressSpecSpec) (netlink.Address, bool, bool) {
-		i := slices.IndexFunc(links, func(l netlink.Link) bool { return l.Name == spec.LinkName || slices.Contains(l.AltNames, spec.LinkName) })
+		i := slices.IndexFunc(links, func(l netlink.Link) bool {
+			return l.Name == spec.LinkName || slices.Contains(l.AltNames, spec.LinkName)
+		})
 		if i < 0 {
 			return netlink.Address{}, false, false
 		}

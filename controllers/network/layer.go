@@ -83,14 +83,12 @@ func layerController[S layered](name string, extra []controller.Input, propositi
 func readFacts(ctx context.Context, rt state.Reader, log *slog.Logger) (facts, error) {
 	var f facts
 
-	cfg, err := typed.Find[configres.MachineConfigSpec](ctx, rt, "", configres.ActiveID)
+	cfg, err := readConfig(ctx, rt)
 	if err != nil {
 		return f, err
 	}
 
-	if cfg != nil && cfg.Metadata().Phase() == resource.PhaseRunning {
-		f.config = cfg.TypedSpec().Config()
-	}
+	f.config = cfg
 
 	args, err := typed.Find[runtime.KernelCmdlineSpec](ctx, rt, "", runtime.KernelCmdlineID)
 	if err != nil {
@@ -115,4 +113,32 @@ func readFacts(ctx context.Context, rt state.Reader, log *slog.Logger) (facts, e
 	}
 
 	return f, nil
+}
+
+// readConfig returns the active configuration, nil without one.
+func readConfig(ctx context.Context, rt state.Reader) (*config.Config, error) {
+	cfg, err := typed.Find[configres.MachineConfigSpec](ctx, rt, "", configres.ActiveID)
+	if err != nil || cfg == nil || cfg.Metadata().Phase() != resource.PhaseRunning {
+		return nil, err
+	}
+
+	return cfg.TypedSpec().Config(), nil
+}
+
+// fromMachineConfig makes resources of S from the configuration alone.
+func fromMachineConfig[S resource.Spec](name string, reconcile func(context.Context, controller.Runtime, *config.Config) error) controller.Controller {
+	return &controller.Reconciler{
+		ControllerName: name,
+		Reads:          []controller.Input{controller.In[configres.MachineConfigSpec](controller.Weak, "", configres.ActiveID)},
+		Writes:         []controller.Output{controller.Out[S](controller.Exclusive)},
+		Cleanup:        []resource.Kind{resource.KindOf[S]("")},
+		Reconcile: func(ctx context.Context, rt controller.Runtime, _ *slog.Logger) error {
+			cfg, err := readConfig(ctx, rt)
+			if err != nil {
+				return err
+			}
+
+			return reconcile(ctx, rt, cfg)
+		},
+	}
 }

@@ -112,7 +112,9 @@ func planRoutes(wanted, leaving []network.RouteSpecSpec, links []netlink.Link, r
 			return r, true
 		}
 
-		i := slices.IndexFunc(links, func(l netlink.Link) bool { return l.Name == spec.OutLinkName || slices.Contains(l.AltNames, spec.OutLinkName) })
+		i := slices.IndexFunc(links, func(l netlink.Link) bool {
+			return l.Name == spec.OutLinkName || slices.Contains(l.AltNames, spec.OutLinkName)
+		})
 		if i < 0 || !links[i].Up() {
 			return r, false
 		}

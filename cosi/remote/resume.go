@@ -46,24 +46,21 @@ func (w *watch) keep(out []state.Event, ev state.Event) []state.Event {
 		return out
 	}
 
+	old, known := w.sent[id]
+
 	if w.again != nil {
 		w.again[id] = true
-		ev = difference(w.sent[id], ev)
-	}
 
-	if w.sent == nil {
-		w.sent = map[string]resource.Resource{}
+		if known {
+			ev = difference(old, ev)
+		}
 	}
 
 	switch ev.Type { //nolint:exhaustive // the rest is about no resource
 	case state.Created, state.Updated:
-		w.sent[id] = ev.Resource
+		w.remember(id, ev.Resource)
 	case state.Destroyed:
-		if w.again != nil && w.sent[id] == nil && len(w.sent) > 0 {
-			return out // known to be missing
-		}
-
-		w.sent[id] = nil
+		w.remember(id, nil)
 	case state.Noop:
 		return out // no difference
 	}
@@ -71,10 +68,24 @@ func (w *watch) keep(out []state.Event, ev state.Event) []state.Event {
 	return append(out, ev)
 }
 
-// difference turns the first event about a resource, in a watch begun again, into what it means to one who knows old.
+// remember notes what was sent about a resource; nil is that it is missing.
+func (w *watch) remember(id string, r resource.Resource) {
+	if w.sent == nil {
+		w.sent = map[string]resource.Resource{}
+	}
+
+	w.sent[id] = r
+}
+
+// difference turns the first event about a resource, in a watch begun again, into what it means to one who knows old;
+// a Noop is no difference.
 func difference(old resource.Resource, ev state.Event) state.Event {
 	switch {
-	case old == nil || ev.Type != state.Created:
+	case old == nil && ev.Type == state.Destroyed:
+		ev.Type = state.Noop
+	case old == nil:
+	case ev.Type == state.Destroyed:
+		ev.Resource = old
 	case resource.Equal(old, ev.Resource) && old.Metadata().Created().Equal(ev.Resource.Metadata().Created()):
 		ev.Type = state.Noop
 	default:

@@ -59,7 +59,7 @@ func (f *file) info(now time.Time) (info, error) {
 		return info{}, fmt.Errorf("%s: %w", path, err)
 	}
 
-	i := info{Context: f.context, Nodes: context.Nodes, Endpoints: context.Dial()}
+	i := info{Context: f.context, Nodes: append([]string{}, context.Nodes...), Endpoints: append([]string{}, context.Dial()...)}
 
 	if i.Context == "" {
 		i.Context = c.Context

@@ -31,6 +31,8 @@ const (
 	entrySize      = 40
 	// readOnlyData is IMAGE_SCN_CNT_INITIALIZED_DATA | IMAGE_SCN_MEM_READ.
 	readOnlyData = 0x40000040
+	// maxImage is the most that a firmware loads.
+	maxImage = 1 << 31
 	// pageSize is the alignment in memory: a kernel must begin on a page.
 	pageSize = 4096
 )
@@ -58,7 +60,15 @@ func Append(stub []byte, sections []Section) ([]byte, error) {
 
 	// What follows the last section in the file (a signature, debug data) would end up in the middle.
 	fileEnd, memoryEnd := sectionEnds(f)
-	out = out[:min(fileEnd, len(out))]
+	out = out[:max(min(fileEnd, len(out)), 0)]
+
+	if a := opt.FileAlignment; a < 512 || a > 64<<10 || a&(a-1) != 0 {
+		return nil, fmt.Errorf("EFI stub: file alignment %d is not a power of two from 512 to 65536", a)
+	}
+
+	if len(out) < fileEnd || len(out) < int(opt.SizeOfHeaders) || memoryEnd > maxImage {
+		return nil, errors.New("EFI stub: its headers speak of more than it has")
+	}
 
 	if room := (int(opt.SizeOfHeaders) - table) / entrySize; count+len(sections) > room {
 		return nil, fmt.Errorf("EFI stub: its headers have room for %d sections, %d are needed", room, count+len(sections))
@@ -85,7 +95,7 @@ func Append(stub []byte, sections []Section) ([]byte, error) {
 		memoryEnd = align(memoryEnd+len(s.Data), pageSize)
 		count++
 
-		if len(out) > 1<<31 {
+		if memoryEnd > maxImage {
 			return nil, errors.New("unified kernel image: larger than 2 GiB, which no firmware loads")
 		}
 	}

@@ -161,3 +161,18 @@ func (c *Config) ask(ctx context.Context, query *dns.Msg, overTCP bool) (*dns.Ms
 
 	return nil, errors.Join(errs...)
 }
+
+// HostResolvers returns the resolvers that this computer uses.
+func HostResolvers() []string {
+	config, err := dns.ClientConfigFromFile("/etc/resolv.conf")
+	if err != nil {
+		return nil // questions are then answered with a failure that says so
+	}
+
+	var resolvers []string
+	for _, server := range config.Servers {
+		resolvers = append(resolvers, net.JoinHostPort(server, config.Port))
+	}
+
+	return resolvers
+}

@@ -21,7 +21,20 @@ const dialTimeout = 10 * time.Second
 
 // Dial connects to a TCP port of a machine from the gateway's address.
 func (g *Gateway) Dial(ctx context.Context, to netip.AddrPort) (net.Conn, error) {
-	conn, err := gonet.DialContextTCP(ctx, g.stack, endpoint(to.Addr(), to.Port()), ipv4.ProtocolNumber)
+	var wq waiter.Queue
+
+	ep, stackErr := g.stack.NewEndpoint(tcp.ProtocolNumber, ipv4.ProtocolNumber, &wq)
+	if stackErr != nil {
+		return nil, stackError("open a TCP endpoint", stackErr)
+	}
+
+	if err := keepAlive(ep); err != nil {
+		ep.Close()
+
+		return nil, err
+	}
+
+	conn, err := connect(ctx, ep, &wq, to)
 	if err != nil {
 		return nil, fmt.Errorf("connect to %v in the lab: %w", to, err)
 	}

@@ -18,6 +18,9 @@ import (
 // takes 50 ms; a busy computer with many starting at once, some seconds.
 const answerTime = 30 * time.Second
 
+// sameReset is how soon after one reset another is taken for its echo.
+const sameReset = time.Second
+
 // Errors of the power button.
 var (
 	ErrOn  = errors.New("the machine is already on")
@@ -67,6 +70,8 @@ type run struct {
 	monitor *monitor
 	// last is what the guest or the button did last, to explain the end.
 	last string
+	// reset is when the latest reset was, for the monitor's goroutine alone.
+	reset time.Time
 	// gone is closed when the process has ended and the status says so.
 	gone chan struct{}
 }
@@ -220,6 +225,14 @@ const powerCut = "power cut"
 func (m *Machine) event(r *run, e qmpMessage) {
 	switch e.Event {
 	case "RESET":
+		// A BIOS that finds itself run before resets once more, and the kernel
+		// may pull the line several times: to a person that is one reset.
+		if again := time.Since(r.reset) < sameReset; again {
+			return
+		}
+
+		r.reset = time.Now()
+
 		why := "reset"
 		if e.Data.Guest {
 			why = "the guest rebooted"

@@ -58,7 +58,7 @@ func startProcess(binary string, args []string, logPath string) (*process, error
 	p.cmd = exec.Command(binary, args...)
 	p.cmd.ExtraFiles = theirs
 	p.cmd.Stdout, p.cmd.Stderr = logFile, logFile
-	p.cmd.SysProcAttr = endWithParent()
+	p.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
 
 	started := make(chan error)
 

@@ -5,3 +5,20 @@ package files
 
 // NamespaceName of the files' resources.
 const NamespaceName = "files"
+
+// The ids of the files that the network makes.
+const (
+	Hosts      = "hosts"
+	Hostname   = "hostname"
+	ResolvConf = "resolv.conf"
+	MachineID  = "machine-id"
+	// PodResolvConf is not in /etc: it is the resolv.conf that the kubelet gives to pods.
+	PodResolvConf = "pod-resolv.conf"
+)
+
+// PodResolvConfPath is where the kubelet finds PodResolvConf. Its folder may be mounted into containers, which
+// then see each change.
+const PodResolvConfPath = "/system/resolved/resolv.conf"
+
+// Placeholders are the files below /etc that the root image must hold, empty, for others to be mounted over.
+var Placeholders = []string{Hosts, Hostname, ResolvConf, MachineID}

@@ -16,7 +16,7 @@ var etcFileSpecDefinition = &resource.Definition{
 
 // EtcFileSpecSpec is a file wanted under /etc; its id is the path below it.
 type EtcFileSpecSpec struct {
-	Contents     []byte      `yaml:"contents" protobuf:"1"`
+	Contents     string      `yaml:"contents" protobuf:"1"`
 	Mode         fs.FileMode `yaml:"mode" protobuf:"2"`
 	SELinuxLabel string      `yaml:"selinux_label" protobuf:"3"`
 }

@@ -27,6 +27,10 @@ type Loader struct {
 	once  sync.Once
 	index *Index
 	err   error
+
+	// inserted has the modules that this loader has seen in the kernel: many need the same few, and each question to
+	// the kernel reads and verifies the whole file.
+	inserted sync.Map
 }
 
 // NewLoader returns a loader of the running kernel's modules, which are in /lib/modules/RELEASE.
@@ -47,7 +51,7 @@ func (l *Loader) Index() (*Index, error) {
 }
 
 // Load loads a module by name or alias, after what it depends on. A module that is loaded already or built
-// in is a success. Parameters, in the form name=value, go to the named module only.
+// in is a success; one that was removed after this loader saw it is not loaded again. Parameters, in the form name=value, go to the named module only.
 func (l *Loader) Load(name string, params ...string) error {
 	x, err := l.Index()
 	if err != nil {
@@ -79,6 +83,10 @@ func (l *Loader) load(x *Index, name string, params []string, seen map[string]bo
 
 	seen[name] = true
 
+	if _, there := l.inserted.Load(name); there && len(params) == 0 {
+		return nil
+	}
+
 	l.loadSoft(x, e.Pre, seen)
 
 	for i := len(e.Deps) - 1; i >= 0; i-- {
@@ -102,6 +110,7 @@ func (l *Loader) load(x *Index, name string, params []string, seen map[string]bo
 		return fmt.Errorf("insert %s: %w", e.Path, explain(err))
 	}
 
+	l.inserted.Store(name, true)
 	l.loadSoft(x, e.Post, seen)
 
 	return nil

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package kubeapi is a small client of the Kubernetes API: objects as maps, over HTTP. It does what the controllers of
+// a node need (get, list, watch, apply, patch) and no more.
+//
+// client-go's dynamic client was rejected for its weight: with discovery and the machinery of kubeconfigs it adds some
+// ten megabytes to a program whose whole budget is thirty, for a handful of requests.
+package kubeapi
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/seed-59268b81/talos/controllers/secrets/kubeconfig"
+	"github.com/seed-59268b81/talos/pki"
+)
+
+// Object is a Kubernetes object.
+type Object = map[string]any
+
+// requestTimeout bounds every request but a watch.
+const requestTimeout = 30 * time.Second
+
+// maxAnswer bounds what is read of one answer.
+const maxAnswer = 64 << 20
+
+// Client talks to one API server.
+type Client struct {
+	server string
+	token  string
+	http   *http.Client
+
+	mu        sync.Mutex
+	resources map[string]map[string]Resource // group version → kind → resource
+}
+
+// New connects by a kubeconfig.
+func New(config kubeconfig.Config) (*Client, error) {
+	pool, err := pki.Pool(config.CA)
+	if err != nil {
+		return nil, fmt.Errorf("Kubernetes client: authority: %w", err) //nolint:staticcheck // a name
+	}
+
+	tlsConfig := &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: pool, ServerName: config.TLSServerName}
+
+	if len(config.Crt) > 0 {
+		pair, err := (pki.Pair{Crt: config.Crt, Key: config.Key}).TLS()
+		if err != nil {
+			return nil, fmt.Errorf("Kubernetes client: %w", err) //nolint:staticcheck // a name
+		}
+
+		tlsConfig.Certificates = []tls.Certificate{pair}
+	}
+
+	return &Client{
+		server: strings.TrimSuffix(config.Server, "/"),
+		token:  config.Token,
+		http: &http.Client{Transport: &http.Transport{
+			TLSClientConfig: tlsConfig, TLSHandshakeTimeout: 10 * time.Second, ForceAttemptHTTP2: true,
+			MaxIdleConns: 2, IdleConnTimeout: 90 * time.Second,
+		}},
+		resources: map[string]map[string]Resource{},
+	}, nil
+}
+
+// NewFromText connects by the text of a kubeconfig.
+func NewFromText(text []byte) (*Client, error) {
+	config, err := kubeconfig.Parse(text)
+	if err != nil {
+		return nil, err
+	}
+
+	return New(config)
+}
+
+// Close drops idle connections.
+func (c *Client) Close() { c.http.CloseIdleConnections() }
+
+// StatusError is an answer that is not a success.
+type StatusError struct {
+	Method, Path string
+	Code         int
+	Reason       string
+	Message      string
+}
+
+// Error implements error.
+func (e *StatusError) Error() string {
+	return fmt.Sprintf("Kubernetes API: %s %s: %d %s: %s", e.Method, e.Path, e.Code, e.Reason, e.Message)
+}
+
+// IsNotFound tells that the object (or its type) does not exist.
+func IsNotFound(err error) bool { return code(err) == http.StatusNotFound }
+
+// IsConflict tells that the object has changed meanwhile, or exists already.
+func IsConflict(err error) bool { return code(err) == http.StatusConflict }
+
+func code(err error) int {
+	var status *StatusError
+	if errors.As(err, &status) {
+		return status.Code
+	}
+
+	return 0
+}
+
+// Get reads one object or a list.
+func (c *Client) Get(ctx context.Context, path string) (Object, error) {
+	return c.do(ctx, http.MethodGet, path, "", nil)
+}
+
+// Create posts an object to its collection.
+func (c *Client) Create(ctx context.Context, path string, object Object) (Object, error) {
+	return c.do(ctx, http.MethodPost, path, "application/json", object)
+}
+
+// Replace puts an object.
+func (c *Client) Replace(ctx context.Context, path string, object Object) (Object, error) {
+	return c.do(ctx, http.MethodPut, path, "application/json", object)
+}
+
+// Apply is a server-side apply in the name of a field manager.
+func (c *Client) Apply(ctx context.Context, path, manager string, object Object) (Object, error) {
+	return c.do(ctx, http.MethodPatch, path+"?force=true&fieldManager="+url.QueryEscape(manager), "application/apply-patch+yaml", object)
+}
+
+func (c *Client) do(ctx context.Context, method, path, contentType string, body Object) (Object, error) {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+
+	response, err := c.send(ctx, method, path, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	defer response.Body.Close() //nolint:errcheck
+
+	var out Object
+
+	if err := json.NewDecoder(io.LimitReader(response.Body, maxAnswer)).Decode(&out); err != nil {
+		return nil, fmt.Errorf("Kubernetes API: %s %s: answer: %w", method, path, err) //nolint:staticcheck // a name
+	}
+
+	return out, nil
+}
+
+// send returns a successful response, or an error.
+func (c *Client) send(ctx context.Context, method, path, contentType string, body Object) (*http.Response, error) {
+	var reader io.Reader
+
+	if body != nil {
+		text, err := json.Marshal(body)
+		if err != nil {
+			return nil, fmt.Errorf("Kubernetes API: %s %s: %w", method, path, err) //nolint:staticcheck // a name
+		}
+
+		reader = bytes.NewReader(text)
+	}
+
+	request, err := http.NewRequestWithContext(ctx, method, c.server+path, reader)
+	if err != nil {
+		return nil, fmt.Errorf("Kubernetes API: %s %s: %w", method, path, err) //nolint:staticcheck // a name
+	}
+
+	request.Header.Set("Accept", "application/json")
+	request.Header.Set("User-Agent", "talos")
+
+	if contentType != "" {
+		request.Header.Set("Content-Type", contentType)
+	}
+
+	if c.token != "" {
+		request.Header.Set("Authorization", "Bearer "+c.token)
+	}
+
+	response, err := c.http.Do(request)
+	if err != nil {
+		return nil, fmt.Errorf("Kubernetes API: %w", err) //nolint:staticcheck // a name
+	}
+
+	if response.StatusCode/100 == 2 {
+		return response, nil
+	}
+
+	defer response.Body.Close() //nolint:errcheck
+
+	var status struct{ Reason, Message string }
+
+	text, _ := io.ReadAll(io.LimitReader(response.Body, 1<<20)) //nolint:errcheck // the code says enough
+	if json.Unmarshal(text, &status) != nil {
+		status.Message = strings.TrimSpace(string(text))
+	}
+
+	return nil, &StatusError{Method: method, Path: path, Code: response.StatusCode, Reason: status.Reason, Message: status.Message}
+}

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package kubeapi
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+)
+
+// Resource is how the objects of a kind are addressed.
+type Resource struct {
+	Name       string
+	Namespaced bool
+}
+
+// ErrUnknownKind is the cause when the API server has no such kind (yet: a CustomResourceDefinition may bring it).
+var ErrUnknownKind = errors.New("the API server does not know the kind")
+
+// ResourceOf asks the API server how a kind is addressed; the answer is kept.
+func (c *Client) ResourceOf(ctx context.Context, apiVersion, kind string) (Resource, error) {
+	c.mu.Lock()
+	resource, ok := c.resources[apiVersion][kind]
+	c.mu.Unlock()
+
+	if ok {
+		return resource, nil
+	}
+
+	list, err := c.Get(ctx, groupPath(apiVersion))
+	if IsNotFound(err) {
+		return Resource{}, fmt.Errorf("%s %s: %w", apiVersion, kind, ErrUnknownKind)
+	}
+
+	if err != nil {
+		return Resource{}, err
+	}
+
+	kinds := map[string]Resource{}
+
+	items, _ := list["resources"].([]any)
+	for _, item := range items {
+		r, _ := item.(Object)
+		name, _ := r["name"].(string)
+		of, _ := r["kind"].(string)
+		namespaced, _ := r["namespaced"].(bool)
+
+		// Parts of objects (pods/status) are listed under the kind too, after the objects themselves.
+		if _, known := kinds[of]; !known {
+			kinds[of] = Resource{Name: name, Namespaced: namespaced}
+		}
+	}
+
+	c.mu.Lock()
+	c.resources[apiVersion] = kinds
+	c.mu.Unlock()
+
+	if resource, ok = kinds[kind]; !ok {
+		return Resource{}, fmt.Errorf("%s %s: %w", apiVersion, kind, ErrUnknownKind)
+	}
+
+	return resource, nil
+}
+
+// PathOf is the path of an object; its namespace defaults to default.
+func (c *Client) PathOf(ctx context.Context, object Object) (string, error) {
+	apiVersion, kind, namespace, name := Identity(object)
+	if apiVersion == "" || kind == "" || name == "" {
+		return "", fmt.Errorf("object %s %s %q: apiVersion, kind and metadata.name must be set", apiVersion, kind, name)
+	}
+
+	resource, err := c.ResourceOf(ctx, apiVersion, kind)
+	if err != nil {
+		return "", err
+	}
+
+	path := groupPath(apiVersion)
+
+	if resource.Namespaced {
+		if namespace == "" {
+			namespace = "default"
+		}
+
+		path += "/namespaces/" + url.PathEscape(namespace)
+	}
+
+	return path + "/" + resource.Name + "/" + url.PathEscape(name), nil
+}
+
+// Identity is what names an object.
+func Identity(object Object) (apiVersion, kind, namespace, name string) {
+	apiVersion, _ = object["apiVersion"].(string)
+	kind, _ = object["kind"].(string)
+	metadata, _ := object["metadata"].(Object)
+	namespace, _ = metadata["namespace"].(string)
+	name, _ = metadata["name"].(string)
+
+	return apiVersion, kind, namespace, name
+}
+
+func groupPath(apiVersion string) string {
+	if apiVersion == "v1" {
+		return "/api/v1"
+	}
+
+	return "/apis/" + apiVersion
+}

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package kubeapi
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"time"
+)
+
+// Event is a change of a watched object.
+type Event struct {
+	// Type is ADDED, MODIFIED or DELETED.
+	Type   string
+	Object Object
+}
+
+// watchFor is how long the server keeps one watch open; then it is begun anew, from the list.
+const watchFor = 10 * time.Minute
+
+// Watch lists a collection under a selector and follows its changes, until ctx is done or the server ends it; nil then.
+// fn is called for each object of the list (as ADDED), once with an empty Type when the list is through, and for each
+// change.
+func (c *Client) Watch(ctx context.Context, path, fieldSelector string, fn func(Event) error) error {
+	query := url.Values{"fieldSelector": {fieldSelector}}
+
+	list, err := c.Get(ctx, path+"?"+query.Encode())
+	if err != nil {
+		return err
+	}
+
+	items, _ := list["items"].([]any)
+	for _, item := range items {
+		object, _ := item.(Object)
+		if err := fn(Event{Type: "ADDED", Object: object}); err != nil {
+			return err
+		}
+	}
+
+	if err := fn(Event{}); err != nil {
+		return err
+	}
+
+	metadata, _ := list["metadata"].(Object)
+	version, _ := metadata["resourceVersion"].(string)
+
+	query.Set("watch", "true")
+	query.Set("resourceVersion", version)
+	query.Set("timeoutSeconds", fmt.Sprint(int(watchFor.Seconds())))
+
+	ctx, cancel := context.WithTimeout(ctx, watchFor+requestTimeout)
+	defer cancel()
+
+	response, err := c.send(ctx, http.MethodGet, path+"?"+query.Encode(), "", nil)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close() //nolint:errcheck
+
+	decoder := json.NewDecoder(response.Body)
+
+	for {
+		var event Event
+
+		if err := decoder.Decode(&event); err != nil {
+			if errors.Is(err, io.EOF) || ctx.Err() != nil {
+				return nil
+			}
+
+			return fmt.Errorf("Kubernetes API: watch %s: %w", path, err) //nolint:staticcheck // a name
+		}
+
+		if event.Type == "ERROR" {
+			return nil // the version is too old: begin anew
+		}
+
+		if err := fn(event); err != nil {
+			return err
+		}
+	}
+}

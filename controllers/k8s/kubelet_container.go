@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package k8s
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"time"
+
+	specs "github.com/opencontainers/runtime-spec/specs-go"
+
+	"github.com/seed-59268b81/talos/controllers/k8s/kubelet"
+	"github.com/seed-59268b81/talos/resources/k8s"
+	"github.com/seed-59268b81/talos/sys/cgroup"
+	"github.com/seed-59268b81/talos/sys/container"
+	"github.com/seed-59268b81/talos/sys/supervisor"
+)
+
+// kubeletContainer is the kubelet as a container with all rights: it mounts, and its mounts must be seen by pods.
+func kubeletContainer(spec k8s.KubeletSpecSpec, files map[string][]byte, exists func(string) bool) supervisor.Service {
+	mounts := kubeletMounts(spec.ExtraMounts, exists)
+	argv := append([]string{"/usr/local/bin/kubelet"}, spec.Args...)
+
+	return supervisor.Service{
+		ID: kubeletService,
+		Runner: &container.Container{
+			ID: kubeletService, Image: spec.Image, Argv: argv, Mounts: mounts,
+			Privileged: true, HostPID: true, RootPropagation: "shared",
+			Cgroup: cgroup.Kubelet.Path, OOMScoreAdj: -450,
+			StopTimeout: 40 * time.Second,
+		},
+		DependsOn:       []string{"cri"},
+		Fingerprint:     kubeletFingerprint(spec.Image, argv, mounts, files),
+		Health:          &supervisor.Health{Check: kubeletHealth, InitialDelay: 200 * time.Millisecond, Timeout: 5 * time.Second},
+		RestartInterval: 2 * time.Second,
+		Control:         supervisor.CanStart | supervisor.CanRestart,
+	}
+}
+
+// kubeletMounts are the parts of the node that the kubelet sees. /var/lib/kubelet is shared: a volume that the kubelet
+// mounts there must be seen by containerd, which starts the pods outside.
+func kubeletMounts(extra []k8s.Mount, exists func(string) bool) []specs.Mount {
+	var out []specs.Mount
+
+	for _, m := range []struct {
+		source, destination string
+		options             []string
+	}{
+		{"/dev", "/dev", []string{"rbind", "rshared", "rw"}},
+		{"/sys/fs/cgroup", "/sys/fs/cgroup", []string{"rbind", "rslave", "rw"}},
+		{"/lib/modules", "/lib/modules", []string{"rbind", "ro"}},
+		{"/etc/kubernetes", "/etc/kubernetes", []string{"rbind", "rshared", "rw"}},
+		{"/etc/cni", "/etc/cni", []string{"rbind", "rslave", "ro"}},
+		{"/etc/machine-id", "/etc/machine-id", []string{"bind", "ro"}},
+		{"/etc/os-release", "/etc/os-release", []string{"bind", "ro"}},
+		{"/etc/resolv.conf", "/etc/resolv.conf", []string{"bind", "ro"}},
+		{"/etc/hosts", "/etc/hosts", []string{"bind", "ro"}},
+		{"/etc/nfsmount.conf", "/etc/nfsmount.conf", []string{"bind", "ro"}},
+		{"/system/resolved", "/system/resolved", []string{"rbind", "ro"}},
+		{"/run", "/run", []string{"rbind", "rslave", "rw"}},
+		{"/run", "/var/run", []string{"rbind", "rslave", "rw"}},
+		{"/var/lib/containerd", "/var/lib/containerd", []string{"rbind", "rslave", "rw"}},
+		{kubelet.Dir, kubelet.Dir, []string{"rbind", "rshared", "rw"}},
+		{"/var/log/containers", "/var/log/containers", []string{"rbind", "rslave", "rw"}},
+		{"/var/log/pods", "/var/log/pods", []string{"rbind", "rslave", "rw"}},
+		{"/var/mnt", "/var/mnt", []string{"rbind", "rslave", "ro"}},
+	} {
+		if mandatory[m.source] || exists(m.source) {
+			out = append(out, specs.Mount{Type: "bind", Source: m.source, Destination: m.destination, Options: m.options})
+		}
+	}
+
+	for _, m := range extra {
+		out = append(out, specs.Mount{
+			Type: m.Type, Source: m.Source, Destination: m.Destination, Options: m.Options,
+			UIDMappings: mappings(m.UIDMappings), GIDMappings: mappings(m.GIDMappings),
+		})
+	}
+
+	return out
+}
+
+// mandatory mounts are made before the kubelet starts, or always there; the others may be missing on a node.
+var mandatory = map[string]bool{
+	"/dev": true, "/sys/fs/cgroup": true, "/etc/kubernetes": true, "/run": true,
+	"/var/lib/containerd": true, kubelet.Dir: true, "/var/log/containers": true, "/var/log/pods": true,
+}
+
+func mappings(in []k8s.IDMapping) []specs.LinuxIDMapping {
+	var out []specs.LinuxIDMapping
+	for _, m := range in {
+		out = append(out, specs.LinuxIDMapping{ContainerID: m.ContainerID, HostID: m.HostID, Size: m.Size})
+	}
+
+	return out
+}
+
+// kubeletFingerprint covers all that the kubelet reads only when it starts.
+func kubeletFingerprint(image string, argv []string, mounts []specs.Mount, files map[string][]byte) string {
+	h := sha256.New()
+	fmt.Fprintf(h, "%q %q %v\n", image, argv, mounts)
+
+	for _, path := range slices.Sorted(maps.Keys(files)) {
+		fmt.Fprintf(h, "%q %q\n", path, files[path])
+	}
+
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+var kubeletHealthURL = fmt.Sprintf("http://127.0.0.1:%d/healthz", kubelet.HealthzPort)
+
+func kubeletHealth(ctx context.Context) error {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, kubeletHealthURL, nil)
+	if err != nil {
+		return fmt.Errorf("kubelet health: %w", err)
+	}
+
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return fmt.Errorf("kubelet health: %w", err)
+	}
+
+	response.Body.Close() //nolint:errcheck,gosec // nothing of it is read
+
+	if response.StatusCode != http.StatusOK {
+		return fmt.Errorf("kubelet health: status %s", response.Status)
+	}
+
+	return nil
+}

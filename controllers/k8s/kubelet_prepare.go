@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package k8s
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/seed-59268b81/talos/controllers/k8s/kubelet"
+	"github.com/seed-59268b81/talos/resources/k8s"
+	"github.com/seed-59268b81/talos/resources/secrets"
+)
+
+// kubeletDirs must be there before the kubelet's container is made, which mounts them.
+var kubeletDirs = []struct {
+	path string
+	mode fs.FileMode
+}{
+	{kubelet.Dir, 0o700},
+	{kubelet.PKIDir, 0o700},
+	{kubelet.SeccompDir, 0o700},
+	{kubelet.ManifestsDir, 0o755},
+	{"/var/lib/containerd", 0o700},
+	{"/var/log/containers", 0o755},
+	{"/var/log/pods", 0o755},
+	{"/var/mnt", 0o755},
+}
+
+// prepareKubelet puts on disk what the kubelet needs, and takes away the identity of another node or cluster. It runs
+// only while the kubelet is down.
+func prepareKubelet(root string, spec k8s.KubeletSpecSpec, join secrets.KubeletSpec, files map[string][]byte, log *slog.Logger) error {
+	for _, dir := range kubeletDirs {
+		if err := os.MkdirAll(filepath.Join(root, dir.path), dir.mode); err != nil {
+			return fmt.Errorf("kubelet: %w", err)
+		}
+	}
+
+	for _, m := range spec.ExtraMounts {
+		if m.Type == "bind" && m.Source != "" && !exists(filepath.Join(root, m.Source)) {
+			if err := os.MkdirAll(filepath.Join(root, m.Source), 0o700); err != nil {
+				return fmt.Errorf("machine.kubelet.extraMounts: source of %s: %w", m.Destination, err)
+			}
+		}
+	}
+
+	pki := filepath.Join(root, kubelet.PKIDir)
+
+	if reason := kubelet.StaleIdentity(os.DirFS(pki), spec.ExpectedNodename, join); reason != "" && spec.ExpectedNodename != "" {
+		log.Info("the kubelet joins the cluster anew", "reason", reason)
+
+		if err := errors.Join(os.RemoveAll(pki), os.MkdirAll(pki, 0o700)); err != nil {
+			return fmt.Errorf("kubelet: remove its identity: %w", err)
+		}
+	}
+
+	// The kubelet writes its own kubeconfig at start from that of the first contact, so that a change of the endpoint
+	// reaches it.
+	if err := os.Remove(filepath.Join(root, kubelet.KubeconfigFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("kubelet: remove its kubeconfig: %w", err)
+	}
+
+	for _, path := range slices.Sorted(maps.Keys(files)) {
+		target := filepath.Join(root, path)
+
+		if err := os.MkdirAll(filepath.Dir(target), 0o755); err != nil {
+			return fmt.Errorf("kubelet: %w", err)
+		}
+
+		if err := os.WriteFile(target, files[path], 0o600); err != nil {
+			return fmt.Errorf("kubelet: %w", err)
+		}
+	}
+
+	return nil
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+
+	return err == nil
+}

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package k8s
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"path/filepath"
+
+	"github.com/seed-59268b81/talos/controllers/k8s/kubelet"
+	"github.com/seed-59268b81/talos/controllers/volume"
+	"github.com/seed-59268b81/talos/cosi/controller"
+	"github.com/seed-59268b81/talos/resources/block"
+	"github.com/seed-59268b81/talos/resources/k8s"
+	"github.com/seed-59268b81/talos/resources/secrets"
+	"github.com/seed-59268b81/talos/resources/timeres"
+	"github.com/seed-59268b81/talos/sys/supervisor"
+)
+
+// Supervisor is what of the supervisor is used; a test has its own.
+type Supervisor interface {
+	Apply(svc supervisor.Service) error
+	Remove(ctx context.Context, id string) error
+}
+
+// kubeletServiceController writes the kubelet's files and runs it when everything that it needs is there.
+type kubeletServiceController struct {
+	supervisor Supervisor
+	root       string
+	// running is the fingerprint of the service as applied last.
+	running string
+}
+
+func (*kubeletServiceController) name() string { return "k8s.KubeletServiceController" }
+
+func (c *kubeletServiceController) controller() controller.Controller {
+	return &controller.Reconciler{
+		ControllerName: c.name(),
+		Reads: append(volume.Inputs(),
+			controller.In[k8s.KubeletSpecSpec](controller.Weak, "", k8s.KubeletID),
+			controller.In[secrets.KubeletSpec](controller.Weak, "", secrets.KubeletID),
+			controller.In[timeres.StatusSpec](controller.Weak, "", timeres.StatusID),
+		),
+		Writes:    []controller.Output{volume.Output()},
+		Reconcile: c.reconcile,
+	}
+}
+
+func (c *kubeletServiceController) stop(ctx context.Context) error {
+	c.running = ""
+
+	return c.supervisor.Remove(ctx, kubeletService)
+}
+
+func (c *kubeletServiceController) reconcile(ctx context.Context, rt controller.Runtime, log *slog.Logger) error {
+	var (
+		spec  k8s.KubeletSpecSpec
+		join  secrets.KubeletSpec
+		clock timeres.StatusSpec
+	)
+
+	if f := read(ctx, rt, secrets.KubeletID, &join); f.err != nil || !f.ok {
+		if f.err == nil {
+			return c.stop(ctx) // no configuration any more
+		}
+
+		return f.err
+	}
+
+	mounted, err := volume.Request(ctx, rt, c.name(), kubeletService, block.VolumeEphemeral, c.stop)
+	if err != nil || mounted == "" {
+		return err
+	}
+
+	// The kubelet's certificates need a clock that is right; once it runs, it is not stopped for one that is not.
+	ok, err := all(read(ctx, rt, k8s.KubeletID, &spec), read(ctx, rt, timeres.StatusID, &clock))
+	if err != nil || !ok || !clock.Usable() && c.running == "" {
+		return err
+	}
+
+	return c.apply(ctx, spec, join, log)
+}
+
+func (c *kubeletServiceController) apply(ctx context.Context, spec k8s.KubeletSpecSpec, join secrets.KubeletSpec, log *slog.Logger) error {
+	files, err := kubelet.Files(spec, join)
+	if err != nil {
+		return err
+	}
+
+	service := kubeletContainer(spec, files, func(path string) bool { return exists(filepath.Join(c.root, path)) })
+	if service.Fingerprint == c.running {
+		return nil
+	}
+
+	// Its files change only while it is down.
+	if err := c.supervisor.Remove(ctx, kubeletService); err != nil {
+		return err
+	}
+
+	if err := prepareKubelet(c.root, spec, join, files, log); err != nil {
+		return err
+	}
+
+	if err := c.supervisor.Apply(service); err != nil {
+		if errors.Is(err, supervisor.ErrClosed) {
+			return nil
+		}
+
+		return err
+	}
+
+	c.running = service.Fingerprint
+
+	return nil
+}

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package network
+
+import (
+	"github.com/seed-59268b81/talos/cosi/controller"
+	"github.com/seed-59268b81/talos/resources/network"
+	"github.com/seed-59268b81/talos/resources/network/nethelpers"
+	"github.com/seed-59268b81/talos/sys/netlink"
+)
+
+// AddressStatusController shows the kernel's addresses.
+func AddressStatusController(d *Deps) controller.Controller {
+	return &observer[network.AddressStatusSpec]{
+		name: "network.AddressStatusController", kernel: d.Kernel, groups: netlink.WatchLinks | netlink.WatchAddresses, kind: controller.Shared,
+		observe: func() (map[string]network.AddressStatusSpec, error) {
+			names, err := linkNames(d.Kernel)
+			if err != nil {
+				return nil, err
+			}
+
+			addresses, err := d.Kernel.Addresses()
+			if err != nil {
+				return nil, err
+			}
+
+			out := make(map[string]network.AddressStatusSpec, len(addresses))
+
+			for _, a := range addresses {
+				name, ok := names[a.LinkIndex]
+				if !ok {
+					continue // the link went between the two questions
+				}
+
+				spec := network.AddressStatusSpec{
+					Address: a.Prefix, Local: a.Prefix.Addr(), Broadcast: a.Broadcast, Anycast: a.Anycast, Multicast: a.Multicast,
+					LinkIndex: a.LinkIndex, LinkName: name, Family: familyOf(a.Prefix.Addr()),
+					Scope: nethelpers.Scope(a.Scope), Flags: nethelpers.AddressFlags(a.Flags),
+				}
+				out[network.AddressID(name, a.Prefix)] = spec
+			}
+
+			return out, nil
+		},
+	}
+}

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package network
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/seed-59268b81/talos/config"
+	"github.com/seed-59268b81/talos/config/v1alpha1"
+	"github.com/seed-59268b81/talos/cosi/controller"
+	"github.com/seed-59268b81/talos/cosi/resource"
+	"github.com/seed-59268b81/talos/cosi/typed"
+	configres "github.com/seed-59268b81/talos/resources/config"
+	"github.com/seed-59268b81/talos/resources/files"
+	"github.com/seed-59268b81/talos/resources/network"
+)
+
+// EtcFileController makes the contents of /etc/hosts, /etc/hostname and /etc/resolv.conf, and of the
+// resolv.conf that pods get.
+func EtcFileController() controller.Controller {
+	return &controller.Reconciler{
+		ControllerName: "network.EtcFileController",
+		Reads: []controller.Input{
+			controller.In[configres.MachineConfigSpec](controller.Weak, "", configres.ActiveID),
+			controller.In[network.HostnameStatusSpec](controller.Weak, "", network.HostnameID),
+			controller.In[network.ResolverStatusSpec](controller.Weak, "", network.ResolverID),
+			controller.In[network.NodeAddressSpec](controller.Weak, "", network.NodeAddressDefaultID),
+		},
+		Writes:    []controller.Output{controller.Out[files.EtcFileSpecSpec](controller.Shared)},
+		Cleanup:   []resource.Kind{resource.KindOf[files.EtcFileSpecSpec]("")},
+		Reconcile: reconcileEtcFiles,
+	}
+}
+
+func reconcileEtcFiles(ctx context.Context, rt controller.Runtime, _ *slog.Logger) error {
+	cfg, err := readConfig(ctx, rt)
+	if err != nil {
+		return err
+	}
+
+	write := func(id, contents string) error {
+		return set(ctx, rt, "", id, files.EtcFileSpecSpec{Contents: contents, Mode: fs.FileMode(0o644)})
+	}
+
+	resolvers, err := typed.Find[network.ResolverStatusSpec](ctx, rt, "", network.ResolverID)
+	if err != nil {
+		return err
+	}
+
+	if resolvers != nil {
+		contents := renderResolvConf(*resolvers.TypedSpec())
+
+		for _, id := range []string{files.ResolvConf, files.PodResolvConf} {
+			if err := write(id, contents); err != nil {
+				return err
+			}
+		}
+	}
+
+	hostname, err := typed.Find[network.HostnameStatusSpec](ctx, rt, "", network.HostnameID)
+	if err != nil || hostname == nil {
+		return err
+	}
+
+	if err := write(files.Hostname, hostname.TypedSpec().Hostname+"\n"); err != nil {
+		return err
+	}
+
+	var address netip.Addr
+
+	addresses, err := typed.Find[network.NodeAddressSpec](ctx, rt, "", network.NodeAddressDefaultID)
+	if err != nil {
+		return err
+	}
+
+	if addresses != nil && len(addresses.TypedSpec().Addresses) > 0 {
+		address = addresses.TypedSpec().Addresses[0].Addr()
+	}
+
+	return write(files.Hosts, renderHosts(*hostname.TypedSpec(), address, extraHosts(cfg)))
+}
+
+func extraHosts(cfg *config.Config) []v1alpha1.ExtraHost {
+	machine := cfg.Machine()
+	if machine == nil {
+		return nil
+	}
+
+	return machine.Network.ExtraHostEntries
+}
+
+// renderHosts is /etc/hosts. The machine's own name is known before it has an address too.
+func renderHosts(hostname network.HostnameStatusSpec, address netip.Addr, extra []v1alpha1.ExtraHost) string {
+	if !address.IsValid() {
+		address = netip.MustParseAddr("127.0.1.1")
+	}
+
+	names := hostname.DNSNames()
+	slices.Reverse(names) // the canonical name comes first
+
+	var b strings.Builder
+
+	line := func(address netip.Addr, names ...string) {
+		fmt.Fprintf(&b, "%-15s %s\n", address, strings.Join(names, " "))
+	}
+
+	line(netip.MustParseAddr("127.0.0.1"), "localhost")
+	line(address, names...)
+	line(netip.IPv6Loopback(), "localhost", "ip6-localhost", "ip6-loopback")
+	line(netip.IPv6LinkLocalAllNodes(), "ip6-allnodes")
+	line(netip.IPv6LinkLocalAllRouters(), "ip6-allrouters")
+
+	for _, e := range extra {
+		if e.IP.IsValid() && len(e.Aliases) > 0 {
+			line(e.IP, e.Aliases...)
+		}
+	}
+
+	return b.String()
+}
+
+// The C library reads no more.
+const (
+	maxNameServers   = 3
+	maxSearchDomains = 256 // bytes, of glibc before 2.26
+)
+
+func renderResolvConf(r network.ResolverStatusSpec) string {
+	var b strings.Builder
+
+	for i, server := range r.DNSServers {
+		if i == maxNameServers {
+			break
+		}
+
+		fmt.Fprintf(&b, "nameserver %s\n", server)
+	}
+
+	search := strings.Join(r.SearchDomains, " ")
+	for len(search) > maxSearchDomains {
+		search = search[:strings.LastIndexByte(search, ' ')]
+	}
+
+	if search != "" {
+		fmt.Fprintf(&b, "search %s\n", search)
+	}
+
+	return b.String()
+}

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package network
+
+import (
+	"context"
+	"log/slog"
+	"net/netip"
+
+	"github.com/seed-59268b81/talos/cosi/controller"
+	"github.com/seed-59268b81/talos/cosi/resource"
+	"github.com/seed-59268b81/talos/cosi/typed"
+	"github.com/seed-59268b81/talos/resources/network"
+	"github.com/seed-59268b81/talos/resources/network/nethelpers"
+)
+
+// NodeAddressController makes the sets of node addresses.
+func NodeAddressController() controller.Controller {
+	return &controller.Reconciler{
+		ControllerName: "network.NodeAddressController",
+		Reads: []controller.Input{
+			controller.In[network.AddressStatusSpec](controller.Weak, ""),
+			controller.In[network.LinkStatusSpec](controller.Weak, ""),
+			controller.In[network.NodeAddressFilterSpec](controller.Weak, ""),
+			controller.In[network.NodeAddressSortAlgorithmSpec](controller.Weak, ""),
+		},
+		Writes:    []controller.Output{controller.Out[network.NodeAddressSpec](controller.Exclusive)},
+		Cleanup:   []resource.Kind{resource.KindOf[network.NodeAddressSpec]("")},
+		Reconcile: reconcileNodeAddresses,
+	}
+}
+
+func reconcileNodeAddresses(ctx context.Context, rt controller.Runtime, log *slog.Logger) error {
+	f := addressFacts{up: map[string]bool{}, filters: map[string]network.NodeAddressFilterSpec{}, before: map[string][]netip.Prefix{}}
+
+	addresses, err := typed.List[network.AddressStatusSpec](ctx, rt, "")
+	if err != nil {
+		return err
+	}
+
+	for _, a := range addresses {
+		f.addresses = append(f.addresses, *a.TypedSpec())
+	}
+
+	links, err := typed.List[network.LinkStatusSpec](ctx, rt, "")
+	if err != nil {
+		return err
+	}
+
+	for _, l := range links {
+		f.up[l.Metadata().ID()] = l.TypedSpec().Flags&nethelpers.LinkUp != 0
+	}
+
+	filters, err := typed.List[network.NodeAddressFilterSpec](ctx, rt, "")
+	if err != nil {
+		return err
+	}
+
+	for _, filter := range filters {
+		f.filters[filter.Metadata().ID()] = *filter.TypedSpec()
+	}
+
+	algorithm, err := typed.Find[network.NodeAddressSortAlgorithmSpec](ctx, rt, "", network.NodeAddressSortAlgorithmID)
+	if err != nil {
+		return err
+	}
+
+	if algorithm != nil {
+		f.algorithm = algorithm.TypedSpec().Algorithm
+	}
+
+	before, err := typed.List[network.NodeAddressSpec](ctx, rt, "")
+	if err != nil {
+		return err
+	}
+
+	for _, b := range before {
+		f.before[b.Metadata().ID()] = b.TypedSpec().Addresses
+	}
+
+	sets := nodeAddresses(f)
+
+	if def, ok := sets[network.NodeAddressDefaultID]; ok && len(f.before[network.NodeAddressDefaultID]) == 0 {
+		log.Info("this machine's default address", "address", def[0])
+	}
+
+	for id, addresses := range sets {
+		if err := set(ctx, rt, "", id, network.NodeAddressSpec{Addresses: addresses, SortAlgorithm: f.algorithm}); err != nil {
+			return err
+		}
+	}
+
+	return nil
+}

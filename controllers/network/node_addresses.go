@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package network
+
+import (
+	"cmp"
+	"net/netip"
+	"slices"
+
+	"github.com/seed-59268b81/talos/resources/network"
+	"github.com/seed-59268b81/talos/resources/network/nethelpers"
+)
+
+// addressFacts are what the sets of node addresses follow from.
+type addressFacts struct {
+	addresses []network.AddressStatusSpec
+	// up tells the links that are administratively up.
+	up        map[string]bool
+	filters   map[string]network.NodeAddressFilterSpec
+	algorithm nethelpers.AddressSortAlgorithm
+	// before are the sets as they were.
+	before map[string][]netip.Prefix
+}
+
+// nodeAddresses computes the sets of node addresses, by id.
+//
+// Current are the addresses of now that others may use: of global scope, on links that are up, neither
+// temporary nor in doubt. Routed are those of them that are not the loopback's. Default is one of current, kept
+// for as long as it is there, so that what was built on it stands. Accumulative are all since boot. Each but
+// default is also there after each filter.
+func nodeAddresses(f addressFacts) map[string][]netip.Prefix {
+	var current, routed []netip.Prefix
+
+	for _, a := range f.addresses {
+		const unfit = nethelpers.AddressTemporary | nethelpers.AddressTentative | nethelpers.AddressDADFailed | nethelpers.AddressDeprecated
+
+		if a.Scope >= nethelpers.ScopeLink || a.Flags&unfit != 0 || !f.up[a.LinkName] || a.Address.Addr().IsLoopback() || a.Address.Addr().IsMulticast() {
+			continue
+		}
+
+		if slices.Contains(current, a.Address) {
+			continue
+		}
+
+		current = append(current, a.Address)
+
+		if a.LinkName != "lo" {
+			routed = append(routed, a.Address)
+		}
+	}
+
+	sortAddresses(current, f.algorithm)
+	sortAddresses(routed, f.algorithm)
+
+	accumulative := union(f.before[network.NodeAddressAccumulativeID], current)
+	sortAddresses(accumulative, f.algorithm)
+
+	sets := map[string][]netip.Prefix{
+		network.NodeAddressCurrentID:      current,
+		network.NodeAddressRoutedID:       routed,
+		network.NodeAddressAccumulativeID: accumulative,
+	}
+
+	for id, filter := range f.filters {
+		for _, set := range []string{network.NodeAddressCurrentID, network.NodeAddressRoutedID, network.NodeAddressAccumulativeID} {
+			sets[network.FilteredNodeAddressID(set, id)] = filtered(sets[set], filter)
+		}
+	}
+
+	if def := defaultAddress(f.before[network.NodeAddressDefaultID], routed, current); def.IsValid() {
+		sets[network.NodeAddressDefaultID] = []netip.Prefix{def}
+	}
+
+	return sets
+}
+
+// defaultAddress keeps the present one while it is there, else takes the first that others can reach.
+func defaultAddress(before, routed, current []netip.Prefix) netip.Prefix {
+	if len(before) == 1 && slices.Contains(current, before[0]) {
+		return before[0]
+	}
+
+	for _, candidates := range [][]netip.Prefix{routed, current} {
+		if len(candidates) > 0 {
+			return candidates[0]
+		}
+	}
+
+	return netip.Prefix{}
+}
+
+func filtered(addresses []netip.Prefix, filter network.NodeAddressFilterSpec) []netip.Prefix {
+	var out []netip.Prefix
+
+	for _, p := range addresses {
+		if filter.Passes(p.Addr()) {
+			out = append(out, p)
+		}
+	}
+
+	return out
+}
+
+// sortAddresses orders addresses. v1 is by address, IPv4 before IPv6. v2 also puts addresses that stand alone
+// (/32, /128: virtual and service addresses, mostly) after those of a network, and within IPv6 unique local ones
+// after public ones.
+func sortAddresses(addresses []netip.Prefix, algorithm nethelpers.AddressSortAlgorithm) {
+	rank := func(p netip.Prefix) int {
+		if algorithm == nethelpers.AddressSortV1 {
+			return 0
+		}
+
+		r := 0
+		if p.Addr().Is6() && p.Addr().IsPrivate() {
+			r = 1
+		}
+
+		if p.IsSingleIP() {
+			r += 2
+		}
+
+		return r
+	}
+
+	slices.SortFunc(addresses, func(a, b netip.Prefix) int {
+		return cmp.Or(
+			cmp.Compare(a.Addr().BitLen(), b.Addr().BitLen()), cmp.Compare(rank(a), rank(b)),
+			a.Addr().Compare(b.Addr()), cmp.Compare(a.Bits(), b.Bits()),
+		)
+	})
+}

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package network
+
+import (
+	"github.com/seed-59268b81/talos/cosi/controller"
+	"github.com/seed-59268b81/talos/resources/network"
+	"github.com/seed-59268b81/talos/resources/network/nethelpers"
+	"github.com/seed-59268b81/talos/sys/netlink"
+)
+
+// RouteStatusController shows the kernel's routes.
+func RouteStatusController(d *Deps) controller.Controller {
+	return &observer[network.RouteStatusSpec]{
+		name: "network.RouteStatusController", kernel: d.Kernel, groups: netlink.WatchLinks | netlink.WatchRoutes,
+		observe: func() (map[string]network.RouteStatusSpec, error) {
+			names, err := linkNames(d.Kernel)
+			if err != nil {
+				return nil, err
+			}
+
+			routes, err := d.Kernel.Routes()
+			if err != nil {
+				return nil, err
+			}
+
+			out := make(map[string]network.RouteStatusSpec, len(routes))
+
+			for _, r := range routes {
+				spec := network.RouteStatusSpec{
+					Family: nethelpers.Family(r.Family), Destination: r.Destination, Source: r.Source, Gateway: r.Gateway,
+					OutLinkIndex: r.LinkIndex, OutLinkName: names[r.LinkIndex], Table: nethelpers.RoutingTable(r.Table), Priority: r.Priority,
+					Scope: nethelpers.Scope(r.Scope), Type: nethelpers.RouteType(r.Type), Flags: nethelpers.RouteFlags(r.Flags),
+					Protocol: nethelpers.RouteProtocol(r.Protocol), MTU: r.MTU,
+				}
+
+				for _, hop := range r.NextHops {
+					spec.NextHops = append(spec.NextHops, network.RouteNextHop{Gateway: hop.Gateway, OutLinkName: names[hop.LinkIndex], Weight: hop.Weight})
+				}
+
+				out[network.RouteID(spec.Table, spec.OutLinkName, spec.Family, spec.Gateway, spec.Destination, spec.Priority)] = spec
+			}
+
+			return out, nil
+		},
+	}
+}

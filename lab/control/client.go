@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package control
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+
+	"github.com/seed-59268b81/talos/lab/netswitch"
+)
+
+// Client tells a running lab what to do.
+type Client struct {
+	http *http.Client
+}
+
+// NewClient returns a client of the lab that listens on a socket.
+func NewClient(socket string) *Client {
+	return &Client{http: &http.Client{Transport: &http.Transport{
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			short, done, err := shortPath(socket)
+			if err != nil {
+				return nil, err
+			}
+			defer done()
+
+			return new(net.Dialer).DialContext(ctx, "unix", short)
+		},
+		// A connection kept open would hold up the supervisor's end.
+		DisableKeepAlives: true,
+	}}}
+}
+
+// Status returns how the lab is.
+func (c *Client) Status(ctx context.Context) (*Status, error) {
+	var s Status
+	if err := c.call(ctx, http.MethodGet, "/status", nil, &s); err != nil {
+		return nil, err
+	}
+
+	return &s, nil
+}
+
+// Power presses a node's power button.
+func (c *Client) Power(ctx context.Context, node string, action Action) error {
+	return c.call(ctx, http.MethodPost, "/nodes/"+url.PathEscape(node)+"/power", power{action}, nil)
+}
+
+// SetLink sets the faults of a node's link, or the gateway's.
+func (c *Client) SetLink(ctx context.Context, node string, link netswitch.Link) error {
+	return c.call(ctx, http.MethodPut, "/links/"+url.PathEscape(node), link, nil)
+}
+
+// SetPath sets the fault of a one-way path between two nodes.
+func (c *Client) SetPath(ctx context.Context, path netswitch.Path, i netswitch.Impairment) error {
+	return c.call(ctx, http.MethodPut, "/paths", PathFault{path, i}, nil)
+}
+
+// Heal takes all faults away.
+func (c *Client) Heal(ctx context.Context) error {
+	return c.call(ctx, http.MethodDelete, "/faults", nil, nil)
+}
+
+// Stop ends the lab's machines and its supervisor.
+func (c *Client) Stop(ctx context.Context) error {
+	return c.call(ctx, http.MethodPost, "/stop", nil, nil)
+}
+
+func (c *Client) call(ctx context.Context, method, path string, in, out any) error {
+	body, err := json.Marshal(in)
+	if err != nil {
+		return fmt.Errorf("tell the lab: %s %s: %w", method, path, err)
+	}
+
+	request, err := http.NewRequestWithContext(ctx, method, "http://lab"+path, bytes.NewReader(body))
+	if err != nil {
+		return fmt.Errorf("tell the lab: %s %s: %w", method, path, err)
+	}
+
+	response, err := c.http.Do(request)
+	if err != nil {
+		return fmt.Errorf("tell the lab: %w", err)
+	}
+	defer response.Body.Close()
+
+	answer, err := io.ReadAll(response.Body)
+	if err != nil {
+		return fmt.Errorf("tell the lab: %s %s: %w", method, path, err)
+	}
+
+	if response.StatusCode >= http.StatusBadRequest {
+		var f failure
+		if err := json.Unmarshal(answer, &f); err != nil || f.Error == "" {
+			return fmt.Errorf("tell the lab: %s %s: %s: %.200s", method, path, response.Status, answer)
+		}
+
+		return errors.New(f.Error)
+	}
+
+	if out == nil {
+		return nil
+	}
+
+	if err := json.Unmarshal(answer, out); err != nil {
+		return fmt.Errorf("tell the lab: %s %s: answer: %w", method, path, err)
+	}
+
+	return nil
+}

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package control
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+
+	"github.com/seed-59268b81/talos/lab/netswitch"
+)
+
+// requestLimit is the longest request taken.
+const requestLimit = 64 << 10
+
+type failure struct {
+	Error string `json:"error"`
+}
+
+type power struct {
+	Action Action `json:"action"`
+}
+
+// Handler serves a lab.
+func Handler(lab Lab) http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /status", func(w http.ResponseWriter, _ *http.Request) { reply(w, http.StatusOK, lab.Status()) })
+	mux.HandleFunc("POST /nodes/{node}/power", func(w http.ResponseWriter, r *http.Request) {
+		take(w, r, func(p power) error { return lab.Power(r.Context(), r.PathValue("node"), p.Action) })
+	})
+	mux.HandleFunc("PUT /links/{node}", func(w http.ResponseWriter, r *http.Request) {
+		take(w, r, func(l netswitch.Link) error { return lab.SetLink(r.PathValue("node"), l) })
+	})
+	mux.HandleFunc("PUT /paths", func(w http.ResponseWriter, r *http.Request) {
+		take(w, r, func(f PathFault) error { return lab.SetPath(f.Path, f.Impairment) })
+	})
+	mux.HandleFunc("DELETE /faults", func(w http.ResponseWriter, _ *http.Request) {
+		lab.Heal()
+		reply(w, http.StatusOK, struct{}{})
+	})
+	mux.HandleFunc("POST /stop", func(w http.ResponseWriter, _ *http.Request) {
+		reply(w, http.StatusOK, struct{}{})
+		lab.Stop()
+	})
+
+	return mux
+}
+
+// take decodes a request, has it done and answers.
+func take[T any](w http.ResponseWriter, r *http.Request, do func(T) error) {
+	var request T
+
+	decoder := json.NewDecoder(http.MaxBytesReader(w, r.Body, requestLimit))
+	decoder.DisallowUnknownFields()
+
+	if err := decoder.Decode(&request); err != nil {
+		reply(w, http.StatusBadRequest, failure{fmt.Sprintf("%s %s: %v", r.Method, r.URL.Path, err)})
+
+		return
+	}
+
+	if err := do(request); err != nil {
+		reply(w, http.StatusConflict, failure{err.Error()})
+
+		return
+	}
+
+	reply(w, http.StatusOK, struct{}{})
+}
+
+func reply(w http.ResponseWriter, code int, body any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(code)
+	_ = json.NewEncoder(w).Encode(body) // the client is gone, or nothing fails
+}

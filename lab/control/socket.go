@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package control
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+)
+
+// pathLimit is the longest path that fits the address of a Unix socket, which
+// holds 108 bytes with an end of its own.
+const pathLimit = 107
+
+// Listen opens the socket of a lab, in the place of one left by a crash.
+func Listen(socket string) (net.Listener, error) {
+	if err := os.Remove(socket); err != nil && !os.IsNotExist(err) {
+		return nil, fmt.Errorf("open the lab's control socket: %w", err)
+	}
+
+	short, done, err := shortPath(socket)
+	if err != nil {
+		return nil, fmt.Errorf("open the lab's control socket: %w", err)
+	}
+	defer done()
+
+	l, err := net.Listen("unix", short)
+	if err != nil {
+		return nil, fmt.Errorf("open the lab's control socket: %w", err)
+	}
+
+	// The short path means something else by the time of closing.
+	if u, ok := l.(*net.UnixListener); ok {
+		u.SetUnlinkOnClose(false)
+	}
+
+	if err := os.Chmod(socket, 0o600); err != nil {
+		_ = l.Close()
+
+		return nil, fmt.Errorf("open the lab's control socket: %w", err)
+	}
+
+	return l, nil
+}
+
+// shortPath returns a path of any length in a form that fits a socket's
+// address, valid until done is called.
+func shortPath(path string) (short string, done func(), err error) {
+	if len(path) <= pathLimit {
+		return path, func() {}, nil
+	}
+
+	dir, err := os.Open(filepath.Dir(path))
+	if err != nil {
+		return "", nil, err
+	}
+
+	return fmt.Sprintf("/proc/self/fd/%d/%s", dir.Fd(), filepath.Base(path)), func() { _ = dir.Close() }, nil
+}

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package lab
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"time"
+
+	"github.com/seed-59268b81/talos/lab/control"
+	"github.com/seed-59268b81/talos/lab/gateway"
+	"github.com/seed-59268b81/talos/lab/netswitch"
+	"github.com/seed-59268b81/talos/lab/state"
+)
+
+// stopTime is how long a supervisor may take to end.
+const stopTime = 15 * time.Second
+
+// Lab is a lab on this computer.
+type Lab struct {
+	state   *state.Lab
+	control *control.Client
+	nodes   []*Node
+	// local is set while the lab runs in this process.
+	local *local
+	// options for the next Start.
+	supervisor []string
+}
+
+// Open finds a lab by its directory, running or not. The supervisor command is
+// needed only for Start.
+func Open(dir string, supervisor ...string) (*Lab, error) {
+	s, err := state.Load(dir)
+	if err != nil {
+		return nil, err
+	}
+
+	return newLab(s, supervisor), nil
+}
+
+func newLab(s *state.Lab, supervisor []string) *Lab {
+	l := &Lab{state: s, control: control.NewClient(s.SocketPath()), supervisor: supervisor}
+	for i := range s.Nodes {
+		l.nodes = append(l.nodes, &Node{Node: s.Nodes[i], lab: l})
+	}
+
+	return l
+}
+
+// Name returns the lab's name.
+func (l *Lab) Name() string { return l.state.Name }
+
+// State describes the lab as it was when it was created, opened or started.
+func (l *Lab) State() *state.Lab { return l.state }
+
+// Nodes returns the lab's nodes, control planes first.
+func (l *Lab) Nodes() []*Node { return l.nodes }
+
+// Node returns a node by its place in Nodes.
+func (l *Lab) Node(i int) *Node { return l.nodes[i] }
+
+// NodeByName returns a node by its name or its address in the lab.
+func (l *Lab) NodeByName(name string) (*Node, error) {
+	for _, n := range l.nodes {
+		if n.Name == name || n.Addr.String() == name {
+			return n, nil
+		}
+	}
+
+	return nil, fmt.Errorf("lab %s has no node %q", l.Name(), name)
+}
+
+// running explains why orders cannot be given to a lab, if they cannot.
+func (l *Lab) running() error {
+	s, err := state.Load(l.state.Dir)
+	if err != nil {
+		return err
+	}
+
+	if s.Condition() != state.Running {
+		return errors.New(s.Explain())
+	}
+
+	return nil
+}
+
+// Status asks how the lab is.
+func (l *Lab) Status(ctx context.Context) (*control.Status, error) {
+	if err := l.running(); err != nil {
+		return nil, err
+	}
+
+	return l.control.Status(ctx)
+}
+
+// SetPath sets the fault of the one-way path from one node to another, by
+// their names; PortName of package gateway is the gateway's.
+func (l *Lab) SetPath(ctx context.Context, from, to string, i netswitch.Impairment) error {
+	if err := l.running(); err != nil {
+		return err
+	}
+
+	return l.control.SetPath(ctx, netswitch.Path{From: from, To: to}, i)
+}
+
+// Partition cuts, in both directions, the paths between the nodes of different
+// groups. Paths within a group and to the gateway, over which tests reach the
+// nodes, stay as they are.
+func (l *Lab) Partition(ctx context.Context, groups ...[]string) error {
+	cut := netswitch.Impairment{Cut: true}
+
+	for i, group := range groups {
+		for j, other := range groups {
+			if i == j {
+				continue
+			}
+
+			for _, from := range group {
+				for _, to := range other {
+					if err := l.SetPath(ctx, from, to, cut); err != nil {
+						return err
+					}
+				}
+			}
+		}
+	}
+
+	return nil
+}
+
+// SetGatewayLink sets the faults of the gateway's link: of all that reaches the
+// nodes from outside, their DNS, DHCP and time.
+func (l *Lab) SetGatewayLink(ctx context.Context, link netswitch.Link) error {
+	if err := l.running(); err != nil {
+		return err
+	}
+
+	return l.control.SetLink(ctx, gateway.PortName, link)
+}
+
+// Heal takes all faults away.
+func (l *Lab) Heal(ctx context.Context) error {
+	if err := l.running(); err != nil {
+		return err
+	}
+
+	return l.control.Heal(ctx)
+}
+
+// Stop cuts the power of all nodes and ends the supervisor. Start begins anew
+// from the disks.
+func (l *Lab) Stop(ctx context.Context) error {
+	s, err := state.Load(l.state.Dir)
+	if err != nil {
+		return err
+	}
+
+	if s.Condition() == state.Running {
+		err = l.control.Stop(ctx) // if it does not listen, it is killed below
+	}
+
+	if l.local != nil {
+		if err != nil {
+			l.local.stop()
+		}
+
+		err = <-l.local.ended
+		l.local = nil
+
+		return err
+	}
+
+	if s.Supervisor != nil && (err != nil || !s.Supervisor.WaitGone(stopTime)) {
+		if err := s.Supervisor.Kill(); err != nil {
+			return fmt.Errorf("end the supervisor of lab %s: %w", l.Name(), err)
+		}
+	}
+
+	// Machines end with their supervisor; those that do not are ended here.
+	for _, n := range s.Nodes {
+		if n.Process == nil {
+			continue
+		}
+
+		if err := n.Process.Kill(); err != nil {
+			return fmt.Errorf("end machine %s: %w", n.Name, err)
+		}
+	}
+
+	return nil
+}
+
+// Destroy stops a lab, whatever its condition, and removes its files.
+func (l *Lab) Destroy(ctx context.Context) error {
+	if err := l.Stop(ctx); err != nil {
+		return fmt.Errorf("destroy lab %s: %w", l.Name(), err)
+	}
+
+	return l.state.Remove()
+}
+
+func loopback(port uint16) string {
+	return netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), port).String()
+}

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package lab
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"slices"
+
+	"github.com/seed-59268b81/talos/lab/console"
+	"github.com/seed-59268b81/talos/lab/control"
+	"github.com/seed-59268b81/talos/lab/netswitch"
+	"github.com/seed-59268b81/talos/lab/state"
+)
+
+// Node is a machine of a lab.
+type Node struct {
+	// Node describes it: name, role, address in the lab, size.
+	state.Node
+	lab *Lab
+}
+
+// APIEndpoint is where on this computer its port 50000 is found.
+func (n *Node) APIEndpoint() string { return loopback(n.APIPort) }
+
+// KubernetesEndpoint is where on this computer its port 6443 is found.
+func (n *Node) KubernetesEndpoint() string { return loopback(n.KubernetesPort) }
+
+// ConsolePath is the log of the serial console since the latest boot. The one of
+// the boot before is at ConsolePath + ".1", and so on.
+func (n *Node) ConsolePath() string { return n.lab.state.ConsolePath(n.Name) }
+
+// Status asks how the machine is.
+func (n *Node) Status(ctx context.Context) (*control.NodeStatus, error) {
+	lab, err := n.lab.Status(ctx)
+	if err != nil {
+		return nil, err
+	}
+
+	i := slices.IndexFunc(lab.Nodes, func(s control.NodeStatus) bool { return s.Name == n.Name })
+	if i < 0 {
+		return nil, fmt.Errorf("the running lab %s has no node %s", lab.Name, n.Name)
+	}
+
+	return &lab.Nodes[i], nil
+}
+
+// PowerOn switches the machine on.
+func (n *Node) PowerOn(ctx context.Context) error { return n.power(ctx, control.On) }
+
+// PowerOff asks the guest to power off and waits until it has or ctx is done.
+func (n *Node) PowerOff(ctx context.Context) error { return n.power(ctx, control.Off) }
+
+// PowerCut takes the power away, without asking. What the guest had not flushed
+// to its disk is lost.
+func (n *Node) PowerCut(ctx context.Context) error { return n.power(ctx, control.Cut) }
+
+// Reset presses the reset button.
+func (n *Node) Reset(ctx context.Context) error { return n.power(ctx, control.Reset) }
+
+func (n *Node) power(ctx context.Context, action control.Action) error {
+	if err := n.lab.running(); err != nil {
+		return err
+	}
+
+	return n.lab.control.Power(ctx, n.Name, action)
+}
+
+// SetLink sets the faults of the machine's link. The zero Link heals it.
+func (n *Node) SetLink(ctx context.Context, link netswitch.Link) error {
+	if err := n.lab.running(); err != nil {
+		return err
+	}
+
+	return n.lab.control.SetLink(ctx, n.Name, link)
+}
+
+// Consoles are the paths of all console logs that are kept, the latest boot's
+// first.
+func (n *Node) Consoles() []string {
+	paths := []string{n.ConsolePath()}
+
+	for {
+		next := fmt.Sprintf("%s.%d", n.ConsolePath(), len(paths))
+		if _, err := os.Stat(next); err != nil {
+			return paths
+		}
+
+		paths = append(paths, next)
+	}
+}
+
+// Findings are the signs of faults on the consoles of all boots that are kept,
+// each with the file it stands in.
+func (n *Node) Findings() ([]string, error) {
+	var found []string
+
+	for _, path := range n.Consoles() {
+		file, err := os.Open(path)
+		if os.IsNotExist(err) {
+			continue // never switched on
+		}
+
+		if err != nil {
+			return nil, fmt.Errorf("console of %s: %w", n.Name, err)
+		}
+
+		signs, err := console.Scan(file)
+		_ = file.Close()
+
+		if err != nil {
+			return nil, fmt.Errorf("console of %s: %w", n.Name, err)
+		}
+
+		for _, s := range signs {
+			found = append(found, path+": "+s.String())
+		}
+	}
+
+	return found, nil
+}

@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package lab
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/netip"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/seed-59268b81/talos/lab/qemu"
+	"github.com/seed-59268b81/talos/lab/state"
+)
+
+// Options describe a lab to create. Zero values have defaults where one is
+// named.
+type Options struct {
+	// Name of the lab and first part of its nodes' names.
+	Name string
+	// StateDir is the lab's own directory.
+	StateDir string
+
+	// ControlPlanes and Workers are numbers of nodes; together at least one.
+	ControlPlanes, Workers int
+	// ControlPlane and Worker are the sizes of their machines, by default 2
+	// CPUs, 4096 and 2048 MiB of memory, and 10 GiB of disk.
+	ControlPlane, Worker Size
+
+	// Image is what the machines boot.
+	Image Image
+	// QEMU is the program, by default qemu-system-x86_64 on the path.
+	QEMU string
+
+	// Subnet is 10.5.0.0/24 by default. It exists only inside the lab.
+	Subnet netip.Prefix
+	// MTU is 1500 by default.
+	MTU uint16
+	// LeaseTime of DHCP is one hour by default.
+	LeaseTime time.Duration
+	// Offline leaves the lab no way out.
+	Offline bool
+	// Seed makes the loss of frames repeatable.
+	Seed uint64
+
+	// Supervisor is the command that runs the lab, to which its directory is
+	// added as the last argument. Without one, the lab runs in this process and
+	// ends with it.
+	Supervisor []string
+	// Log is for a lab in this process; by default it goes to the lab's log.
+	Log *slog.Logger
+}
+
+// Size is how big a machine is.
+type Size struct {
+	CPUs, MemoryMiB, DiskGiB int
+}
+
+func (s Size) withDefaults(d Size) Size {
+	if s.CPUs == 0 {
+		s.CPUs = d.CPUs
+	}
+
+	if s.MemoryMiB == 0 {
+		s.MemoryMiB = d.MemoryMiB
+	}
+
+	if s.DiskGiB == 0 {
+		s.DiskGiB = d.DiskGiB
+	}
+
+	return s
+}
+
+// Image is what machines boot: a disk image through UEFI, or a kernel directly,
+// with a disk image beside it or none.
+type Image struct {
+	// Disk is a raw image, copied once for the lab.
+	Disk string
+	// Firmware is UEFI for QEMU. It is needed to boot from a disk.
+	Firmware *qemu.Firmware
+
+	Kernel, Initrd, Cmdline string
+}
+
+var (
+	defaultSubnet       = netip.MustParsePrefix("10.5.0.0/24")
+	defaultControlPlane = Size{CPUs: 2, MemoryMiB: 4096, DiskGiB: 10}
+	defaultWorker       = Size{CPUs: 2, MemoryMiB: 2048, DiskGiB: 10}
+)
+
+// names are what can be part of a host name.
+var names = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,30}[a-z0-9])?$`)
+
+// plan checks options and returns the lab that they describe.
+func (o Options) plan() (*state.Lab, error) {
+	if !o.Subnet.IsValid() {
+		o.Subnet = defaultSubnet
+	}
+
+	if o.MTU == 0 {
+		o.MTU = 1500
+	}
+
+	if o.LeaseTime == 0 {
+		o.LeaseTime = time.Hour
+	}
+
+	if o.Seed == 0 {
+		var seed [8]byte
+		_, _ = rand.Read(seed[:]) // never fails
+
+		for _, b := range seed {
+			o.Seed = o.Seed<<8 | uint64(b)
+		}
+	}
+
+	o.Subnet = o.Subnet.Masked()
+	if err := o.check(); err != nil {
+		return nil, err
+	}
+
+	dir, err := filepath.Abs(o.StateDir)
+	if err != nil {
+		return nil, fmt.Errorf("lab's directory: %w", err)
+	}
+
+	lab := &state.Lab{
+		Dir: dir, Name: o.Name, Created: time.Now().UTC().Truncate(time.Second),
+		Network: state.Network{
+			Subnet: o.Subnet, Gateway: o.Subnet.Addr().Next(), MTU: o.MTU, Domain: o.Name + ".lab.internal",
+			Offline: o.Offline, LeaseTime: o.LeaseTime, Seed: o.Seed,
+		},
+		Machine: state.Machine{
+			QEMU: o.QEMU, Firmware: o.Image.Firmware, Kernel: o.Image.Kernel, Initrd: o.Image.Initrd, Cmdline: o.Image.Cmdline,
+		},
+	}
+
+	addr := lab.Network.Gateway
+	add := func(role state.Role, count int, size Size) {
+		for i := range count {
+			addr = addr.Next()
+			a := addr.As4()
+			lab.Nodes = append(lab.Nodes, state.Node{
+				Name: fmt.Sprintf("%s-%s-%d", o.Name, role, i+1), Role: role, Addr: addr,
+				// One address tells the other.
+				MAC:  fmt.Sprintf("52:54:%02x:%02x:%02x:%02x", a[0], a[1], a[2], a[3]),
+				UUID: uuid.NewString(),
+				CPUs: size.CPUs, MemoryMiB: size.MemoryMiB, DiskGiB: size.DiskGiB,
+			})
+		}
+	}
+	add(state.ControlPlane, o.ControlPlanes, o.ControlPlane.withDefaults(defaultControlPlane))
+	add(state.Worker, o.Workers, o.Worker.withDefaults(defaultWorker))
+
+	return lab, nil
+}
+
+func (o *Options) check() error {
+	var errs []error
+
+	if !names.MatchString(o.Name) {
+		errs = append(errs, fmt.Errorf("lab name %q: want up to 32 lower-case letters, digits and dashes, as it becomes part of host names", o.Name))
+	}
+
+	if o.StateDir == "" {
+		errs = append(errs, errors.New("the lab's directory is not named"))
+	}
+
+	if o.ControlPlanes < 0 || o.Workers < 0 || o.ControlPlanes+o.Workers == 0 {
+		errs = append(errs, fmt.Errorf("%d control planes and %d workers: want at least one node", o.ControlPlanes, o.Workers))
+	}
+
+	for _, s := range []Size{o.ControlPlane, o.Worker} {
+		if s.CPUs < 0 || s.MemoryMiB < 0 || s.DiskGiB < 0 {
+			errs = append(errs, fmt.Errorf("machine size %+v: nothing of it may be negative", s))
+		}
+	}
+
+	if !o.Subnet.Addr().Is4() {
+		errs = append(errs, fmt.Errorf("subnet %v: want IPv4", o.Subnet))
+	} else if free := freeAddresses(o.Subnet); free < o.ControlPlanes+o.Workers {
+		errs = append(errs, fmt.Errorf("subnet %v has addresses for %d nodes, want %d", o.Subnet, free, o.ControlPlanes+o.Workers))
+	}
+
+	if o.MTU < 576 {
+		errs = append(errs, fmt.Errorf("MTU %d: IPv4 wants at least 576", o.MTU))
+	}
+
+	return errors.Join(append(errs, o.checkFiles()...)...)
+}
+
+// freeAddresses counts those that nodes can have: all but the network's own, the
+// gateway's and the broadcast address.
+func freeAddresses(subnet netip.Prefix) int { return max(0, 1<<(32-subnet.Bits())-3) }
+
+func (o *Options) checkFiles() []error {
+	var errs []error
+
+	if o.QEMU == "" {
+		o.QEMU = "qemu-system-x86_64"
+	}
+
+	path, err := exec.LookPath(o.QEMU)
+	if err != nil {
+		errs = append(errs, fmt.Errorf("%w: install QEMU (Debian: qemu-system-x86 and qemu-utils)", err))
+	}
+
+	o.QEMU = path
+
+	if i := o.Image; i.Disk == "" && i.Kernel == "" {
+		errs = append(errs, errors.New("nothing to boot: neither a disk image nor a kernel is named"))
+	} else if i.Kernel == "" && i.Firmware == nil {
+		errs = append(errs, errors.New("a disk image boots through UEFI firmware, and none is named"))
+	}
+
+	files := []*string{&o.Image.Disk, &o.Image.Kernel, &o.Image.Initrd}
+
+	if f := o.Image.Firmware; f != nil {
+		f = &qemu.Firmware{Code: f.Code, Vars: f.Vars}
+		o.Image.Firmware = f
+		files = append(files, &f.Code, &f.Vars)
+	}
+
+	for _, file := range files {
+		if *file == "" {
+			continue
+		}
+
+		if _, err := os.Stat(*file); err != nil {
+			errs = append(errs, fmt.Errorf("%w: build it first (make build)", err))
+		}
+
+		// The supervisor may run elsewhere.
+		if *file, err = filepath.Abs(*file); err != nil {
+			errs = append(errs, err)
+		}
+	}
+
+	return errs
+}

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package lab
+
+import (
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"github.com/seed-59268b81/talos/lab/qemu"
+	"github.com/seed-59268b81/talos/lab/state"
+)
+
+func validOptions(t *testing.T) Options {
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o700); err != nil {
+		t.Fatal(err)
+	}
+
+	return Options{
+		Name: "demo", StateDir: t.TempDir(), ControlPlanes: 2, Workers: 1, QEMU: file,
+		Image: Image{Disk: file, Firmware: &qemu.Firmware{Code: file, Vars: file}},
+	}
+}
+
+func TestPlan(t *testing.T) {
+	o := validOptions(t)
+	o.Worker.CPUs = 8
+	o.Subnet = netip.MustParsePrefix("10.9.1.77/28")
+
+	lab, err := o.plan()
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	want := []state.Node{
+		{Name: "demo-controlplane-1", Role: "controlplane", Addr: netip.MustParseAddr("10.9.1.66"), MAC: "52:54:0a:09:01:42", CPUs: 2, MemoryMiB: 4096, DiskGiB: 10},
+		{Name: "demo-controlplane-2", Role: "controlplane", Addr: netip.MustParseAddr("10.9.1.67"), MAC: "52:54:0a:09:01:43", CPUs: 2, MemoryMiB: 4096, DiskGiB: 10},
+		{Name: "demo-worker-1", Role: "worker", Addr: netip.MustParseAddr("10.9.1.68"), MAC: "52:54:0a:09:01:44", CPUs: 8, MemoryMiB: 2048, DiskGiB: 10},
+	}
+	if d := cmp.Diff(want, lab.Nodes, cmpopts.IgnoreFields(state.Node{}, "UUID"), cmpopts.EquateComparable(netip.Addr{})); d != "" {
+		t.Errorf("nodes (-want +got):\n%s", d)
+	}
+
+	if got, want := lab.Network.Gateway, netip.MustParseAddr("10.9.1.65"); got != want {
+		t.Errorf("got gateway %v, want %v", got, want)
+	}
+}
+
+func TestPlanRefuses(t *testing.T) {
+	tests := []struct {
+		name string
+		edit func(*Options)
+		want string
+	}{
+		{"no nodes", func(o *Options) { o.ControlPlanes, o.Workers = 0, 0 }, "at least one node"},
+		{"fewer than none", func(o *Options) { o.Workers = -1 }, "at least one node"},
+		{"a name that is no host name", func(o *Options) { o.Name = "My_Lab" }, `"My_Lab"`},
+		{"no directory", func(o *Options) { o.StateDir = "" }, "directory"},
+		{"more nodes than addresses", func(o *Options) { o.Subnet, o.Workers = netip.MustParsePrefix("10.5.0.0/29"), 4 }, "addresses for 5 nodes, want 6"},
+		{"IPv6", func(o *Options) { o.Subnet = netip.MustParsePrefix("fd00::/64") }, "want IPv4"},
+		{"negative size", func(o *Options) { o.Worker.MemoryMiB = -1 }, "negative"},
+		{"tiny MTU", func(o *Options) { o.MTU = 100 }, "MTU 100"},
+		{"no QEMU", func(o *Options) { o.QEMU = "no-such-qemu" }, "install QEMU"},
+		{"nothing to boot", func(o *Options) { o.Image = Image{} }, "nothing to boot"},
+		{"a disk without firmware", func(o *Options) { o.Image.Firmware = nil }, "UEFI"},
+		{"no such image", func(o *Options) { o.Image.Disk = "/nonexistent/disk.raw" }, "make build"},
+	}
+
+	for _, tt := range tests {
+		o := validOptions(t)
+		tt.edit(&o)
+
+		if _, err := o.plan(); err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: got %v, want it to hold %q", tt.name, err, tt.want)
+		}
+	}
+}

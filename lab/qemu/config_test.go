@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package qemu
+
+import (
+	"net"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/seed-59268b81/talos/lab/qemu/accel"
+)
+
+func TestArgs(t *testing.T) {
+	base := Config{
+		Name: "demo-1", UUID: "u", Dir: "/lab/demo-1", CPUs: 2, MemoryMiB: 4096, MAC: net.HardwareAddr{0x52, 0x54, 0, 0, 0, 2},
+	}
+
+	tests := []struct {
+		name string
+		edit func(*Config)
+		want []string // in order, beside those that all have
+	}{
+		{"emulation", func(*Config) {}, []string{"-accel tcg,thread=multi", "-cpu max"}},
+		{"KVM", func(c *Config) { c.Accel = accel.Accel{KVM: true} }, []string{"-accel kvm", "-cpu host"}},
+		{
+			"UEFI and two disks",
+			func(c *Config) {
+				c.Firmware = &Firmware{Code: "/fw/code,x", Vars: "/fw/vars"}
+				c.Disks = []Disk{{"/lab/a", "qcow2"}, {"/lab/b", "raw"}}
+			},
+			[]string{
+				"-accel tcg,thread=multi", "-cpu max",
+				"-drive if=pflash,unit=0,format=raw,readonly=on,file=/fw/code,,x",
+				"-drive if=pflash,unit=1,format=raw,file=/lab/demo-1/efivars.fd",
+				"-drive if=none,id=disk0,format=qcow2,cache=unsafe,discard=unmap,file=/lab/a",
+				"-device virtio-blk-pci,drive=disk0,serial=disk0,bootindex=1",
+				"-drive if=none,id=disk1,format=raw,cache=unsafe,discard=unmap,file=/lab/b",
+				"-device virtio-blk-pci,drive=disk1,serial=disk1,bootindex=2",
+			},
+		},
+		{
+			"a kernel",
+			func(c *Config) { c.Kernel, c.Initrd, c.Cmdline = "/k", "/i", "console=ttyS0 x" },
+			[]string{"-accel tcg,thread=multi", "-cpu max", "-kernel /k", "-append console=ttyS0 x", "-initrd /i"},
+		},
+	}
+
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			cfg := base
+			tt.edit(&cfg)
+
+			args := pairs(cfg.args())
+
+			for _, want := range []string{
+				"-smp 2", "-m 4096", "-device virtio-net-pci,netdev=net0,romfile=,mac=52:54:00:00:00:02",
+				"-netdev stream,id=net0,server=off,addr.type=fd,addr.str=5",
+			} {
+				if !slices.Contains(args, want) {
+					t.Errorf("no %q in %q", want, args)
+				}
+			}
+
+			if strings.Contains(strings.Join(args, " "), "-no-reboot") {
+				t.Error("a guest that reboots would not come back")
+			}
+
+			from := slices.IndexFunc(args, func(a string) bool { return strings.HasPrefix(a, "-accel") })
+			if d := cmp.Diff(tt.want, args[from:]); d != "" {
+				t.Errorf("arguments (-want +got):\n%s", d)
+			}
+		})
+	}
+}
+
+// pairs joins each option with its value.
+func pairs(args []string) []string {
+	var out []string
+
+	for _, a := range args {
+		if strings.HasPrefix(a, "-") {
+			out = append(out, a)
+		} else {
+			out[len(out)-1] += " " + a
+		}
+	}
+
+	return out
+}

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package state
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// Process names a process for good: a PID alone is given to another one sooner
+// or later.
+type Process struct {
+	PID int `yaml:"pid"`
+	// Start is when it started, in clock ticks since this computer's boot.
+	Start uint64 `yaml:"start"`
+	// Boot is the identity of that boot.
+	Boot string `yaml:"boot"`
+}
+
+// Identify returns the name of the process that now has a PID.
+func Identify(pid int) (*Process, error) {
+	stat, err := readStat(pid)
+	if err != nil {
+		return nil, fmt.Errorf("identify process %d: %w", pid, err)
+	}
+
+	return &Process{PID: pid, Start: stat.start, Boot: bootID()}, nil
+}
+
+// Alive tells whether the process still runs.
+func (p *Process) Alive() bool {
+	if p.Boot != bootID() {
+		return false
+	}
+
+	stat, err := readStat(p.PID)
+
+	return err == nil && stat.start == p.Start && !stat.dead
+}
+
+// Kill ends the process, if it still runs, and waits for its end.
+func (p *Process) Kill() error {
+	// The handle is taken before the look at the start time, so that what is
+	// looked at is what is killed.
+	handle, err := os.FindProcess(p.PID)
+	if err != nil {
+		return fmt.Errorf("find process %d: %w", p.PID, err)
+	}
+	defer func() { _ = handle.Release() }()
+
+	if !p.Alive() {
+		return nil
+	}
+
+	if err := handle.Signal(syscall.SIGKILL); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		return fmt.Errorf("kill process %d: %w", p.PID, err)
+	}
+
+	if !p.WaitGone(5 * time.Second) {
+		return fmt.Errorf("process %d was killed and is still there", p.PID)
+	}
+
+	return nil
+}
+
+// WaitGone waits for the process's end, and reports whether it has come.
+func (p *Process) WaitGone(patience time.Duration) bool {
+	for deadline := time.Now().Add(patience); p.Alive(); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			return false
+		}
+	}
+
+	return true
+}
+
+// stat is what /proc/PID/stat tells of a process.
+type stat struct {
+	dead  bool
+	start uint64
+}
+
+func readStat(pid int) (stat, error) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return stat{}, err
+	}
+
+	return parseStat(text)
+}
+
+// parseStat reads fields 3 and 22 of proc_pid_stat(5). Field 2, the program's
+// name, may hold blanks and parentheses.
+func parseStat(text []byte) (stat, error) {
+	const state, start = 3, 22
+
+	fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
+	if len(fields) <= start-state {
+		return stat{}, fmt.Errorf("process status %.60q has too few fields", text)
+	}
+
+	ticks, err := strconv.ParseUint(fields[start-state], 10, 64)
+	if err != nil {
+		return stat{}, fmt.Errorf("process status %.60q: start time: %w", text, err)
+	}
+
+	return stat{dead: fields[0] == "Z" || fields[0] == "X", start: ticks}, nil
+}
+
+func bootID() string {
+	id, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	if err != nil {
+		return "unknown"
+	}
+
+	return strings.TrimSpace(string(id))
+}

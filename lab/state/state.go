@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package state is what a lab leaves on disk: a directory with a description of
+// its machines and network, their disks and consoles, and which processes run
+// them. It outlives the processes, so that a lab can be listed, explained,
+// started again and destroyed after a crash or a reboot of this computer.
+package state
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/seed-59268b81/talos/lab/qemu"
+	"go.yaml.in/yaml/v4"
+)
+
+// Lab describes a lab and where it lies.
+type Lab struct {
+	Dir string `yaml:"-"`
+
+	Name    string    `yaml:"name"`
+	Created time.Time `yaml:"created"`
+	Network Network   `yaml:"network"`
+	Machine Machine   `yaml:"machine"`
+	Nodes   []Node    `yaml:"nodes"`
+	// Supervisor runs the lab; nil while the lab is stopped.
+	Supervisor *Process `yaml:"supervisor,omitempty"`
+}
+
+// Network is the lab's own.
+type Network struct {
+	Subnet  netip.Prefix `yaml:"subnet"`
+	Gateway netip.Addr   `yaml:"gateway"`
+	MTU     uint16       `yaml:"mtu"`
+	Domain  string       `yaml:"domain"`
+	// Offline networks have no way out.
+	Offline   bool          `yaml:"offline"`
+	LeaseTime time.Duration `yaml:"leaseTime"`
+	// Seed makes the loss of frames repeatable.
+	Seed uint64 `yaml:"seed"`
+}
+
+// Machine is what the lab's machines have in common.
+type Machine struct {
+	QEMU     string         `yaml:"qemu"`
+	Firmware *qemu.Firmware `yaml:"firmware,omitempty"`
+	// Kernel, if set, is started without a boot loader.
+	Kernel  string `yaml:"kernel,omitempty"`
+	Initrd  string `yaml:"initrd,omitempty"`
+	Cmdline string `yaml:"cmdline,omitempty"`
+}
+
+// Role is what a node is in its cluster.
+type Role string
+
+// The roles.
+const (
+	ControlPlane Role = "controlplane"
+	Worker       Role = "worker"
+)
+
+// Node is one machine.
+type Node struct {
+	Name      string     `yaml:"name"`
+	Role      Role       `yaml:"role"`
+	Addr      netip.Addr `yaml:"address"`
+	MAC       string     `yaml:"mac"`
+	UUID      string     `yaml:"uuid"`
+	CPUs      int        `yaml:"cpus"`
+	MemoryMiB int        `yaml:"memoryMiB"`
+	DiskGiB   int        `yaml:"diskGiB"`
+	// APIPort and KubernetesPort are where its ports 50000 and 6443 are found on
+	// 127.0.0.1. Zero lets the supervisor choose.
+	APIPort        uint16 `yaml:"apiPort"`
+	KubernetesPort uint16 `yaml:"kubernetesPort"`
+	// Process is its QEMU while the power is on.
+	Process *Process `yaml:"process,omitempty"`
+}
+
+// The files of a lab.
+const (
+	stateFile   = "state.yaml"
+	logFile     = "lab.log"
+	socketFile  = "control.sock"
+	baseFile    = "base.raw"
+	nodesDir    = "nodes"
+	talosconfig = "talosconfig"
+	kubeconfig  = "kubeconfig"
+	configsDir  = "configs"
+)
+
+// LogPath is the supervisor's log.
+func (l *Lab) LogPath() string { return filepath.Join(l.Dir, logFile) }
+
+// SocketPath is where the supervisor listens.
+func (l *Lab) SocketPath() string { return filepath.Join(l.Dir, socketFile) }
+
+// BasePath is the lab's copy of the disk image.
+func (l *Lab) BasePath() string { return filepath.Join(l.Dir, baseFile) }
+
+// TalosconfigPath is the lab's client configuration.
+func (l *Lab) TalosconfigPath() string { return filepath.Join(l.Dir, talosconfig) }
+
+// KubeconfigPath is the lab's Kubernetes client configuration.
+func (l *Lab) KubeconfigPath() string { return filepath.Join(l.Dir, kubeconfig) }
+
+// ConfigsPath is the directory of the nodes' machine configurations.
+func (l *Lab) ConfigsPath() string { return filepath.Join(l.Dir, configsDir) }
+
+// NodeDir is the directory of a node's console, firmware variables and disk.
+func (l *Lab) NodeDir(name string) string { return filepath.Join(l.Dir, nodesDir, name) }
+
+// DiskPath is a node's disk.
+func (l *Lab) DiskPath(name string) string { return filepath.Join(l.NodeDir(name), "disk.qcow2") }
+
+// ConsolePath is the console of a node's latest boot.
+func (l *Lab) ConsolePath(name string) string { return filepath.Join(l.NodeDir(name), "console.log") }
+
+// ErrNone tells that a directory holds no lab.
+var ErrNone = errors.New("there is no lab")
+
+// Load reads the lab in a directory.
+func Load(dir string) (*Lab, error) {
+	path := filepath.Join(dir, stateFile)
+
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%w in %s: create it with talosctl cluster create, or name the right --name and --state", ErrNone, dir)
+	}
+
+	if err != nil {
+		return nil, fmt.Errorf("read the lab's state: %w", err)
+	}
+
+	lab := &Lab{Dir: dir}
+	if err := lab.decode(text); err != nil {
+		return nil, fmt.Errorf("read the lab's state: %s: %w", path, err)
+	}
+
+	return lab, nil
+}
+
+func (l *Lab) decode(text []byte) error {
+	decoder := yaml.NewDecoder(bytes.NewReader(text))
+	decoder.KnownFields(true)
+
+	if err := decoder.Decode(l); err != nil {
+		return err
+	}
+
+	if l.Name == "" || len(l.Nodes) == 0 || !l.Network.Subnet.IsValid() {
+		return errors.New("name, nodes or network are missing: the file is damaged; remove the directory")
+	}
+
+	return nil
+}
+
+// Create writes the state of a new lab, and fails if its directory has one.
+func (l *Lab) Create() error {
+	if err := os.MkdirAll(l.Dir, 0o755); err != nil {
+		return fmt.Errorf("create the lab's directory: %w", err)
+	}
+
+	file, err := os.OpenFile(filepath.Join(l.Dir, stateFile), os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return fmt.Errorf("create the lab's state: %w", err)
+	}
+
+	return errors.Join(file.Close(), l.Save())
+}
+
+// Save writes the state, whole or not at all.
+func (l *Lab) Save() error {
+	text, err := yaml.Marshal(l)
+	if err != nil {
+		return fmt.Errorf("write the lab's state: %w", err)
+	}
+
+	path := filepath.Join(l.Dir, stateFile)
+	if err := os.WriteFile(path+".new", text, 0o644); err != nil {
+		return fmt.Errorf("write the lab's state: %w", err)
+	}
+
+	if err := os.Rename(path+".new", path); err != nil {
+		return fmt.Errorf("write the lab's state: %w", err)
+	}
+
+	return nil
+}
+
+// Remove deletes what a lab made, and its directory if nothing else is in it.
+func (l *Lab) Remove() error {
+	var errs []error
+
+	// The state goes last: while it is there, another try finds the rest.
+	for _, name := range []string{nodesDir, configsDir, baseFile, socketFile, logFile, talosconfig, kubeconfig, stateFile + ".new", stateFile} {
+		errs = append(errs, os.RemoveAll(filepath.Join(l.Dir, name)))
+	}
+
+	if err := errors.Join(errs...); err != nil {
+		return fmt.Errorf("remove the lab: %w", err)
+	}
+
+	_ = os.Remove(l.Dir) // stays if it holds anything else
+
+	return nil
+}
+
+// Condition is how a lab's processes are.
+type Condition string
+
+// The conditions.
+const (
+	Running Condition = "running"
+	Stopped Condition = "stopped"
+	// Crashed labs have lost their supervisor, and with it their machines.
+	Crashed Condition = "crashed"
+)
+
+// Condition tells whether the lab runs.
+func (l *Lab) Condition() Condition {
+	switch {
+	case l.Supervisor == nil:
+		return Stopped
+	case l.Supervisor.Alive():
+		return Running
+	}
+
+	return Crashed
+}
+
+// Explain tells about a condition what happened and what to do.
+func (l *Lab) Explain() string {
+	switch l.Condition() {
+	case Running:
+		return fmt.Sprintf("lab %s is running", l.Name)
+	case Stopped:
+		return fmt.Sprintf("lab %s is stopped: talosctl cluster reboot starts it, talosctl cluster destroy removes it", l.Name)
+	}
+
+	why := "its supervisor (process " + fmt.Sprint(l.Supervisor.PID) + ") was killed or crashed, see " + l.LogPath()
+	if l.Supervisor.Boot != bootID() {
+		why = "this computer was rebooted since it was started"
+	}
+
+	return fmt.Sprintf("lab %s is not running: %s. Its disks are kept: talosctl cluster reboot starts it, talosctl cluster destroy removes it", l.Name, why)
+}

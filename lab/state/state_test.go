@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package state
+
+import (
+	"errors"
+	"net/netip"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"github.com/seed-59268b81/talos/lab/qemu"
+)
+
+func newLab(t *testing.T) *Lab {
+	return &Lab{
+		Dir: filepath.Join(t.TempDir(), "demo"), Name: "demo", Created: time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC),
+		Network: Network{
+			Subnet: netip.MustParsePrefix("10.5.0.0/24"), Gateway: netip.MustParseAddr("10.5.0.1"), MTU: 1500,
+			Domain: "demo.lab.internal", Offline: true, LeaseTime: time.Hour, Seed: 7,
+		},
+		Machine: Machine{QEMU: "/usr/bin/qemu", Firmware: &qemu.Firmware{Code: "c", Vars: "v"}},
+		Nodes: []Node{{
+			Name: "demo-controlplane-1", Role: ControlPlane, Addr: netip.MustParseAddr("10.5.0.2"), MAC: "52:54:00:00:00:02",
+			CPUs: 2, MemoryMiB: 4096, DiskGiB: 10, APIPort: 50000, KubernetesPort: 6443,
+		}},
+	}
+}
+
+func TestSaveAndLoad(t *testing.T) {
+	want := newLab(t)
+	if err := want.Create(); err != nil {
+		t.Fatal(err)
+	}
+
+	got, err := Load(want.Dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	if d := cmp.Diff(want, got, cmpopts.EquateComparable(netip.Addr{}, netip.Prefix{})); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+
+	if err := want.Create(); !errors.Is(err, os.ErrExist) {
+		t.Errorf("a second lab in the same place: got %v, want %v", err, os.ErrExist)
+	}
+}
+
+func TestLoadComplains(t *testing.T) {
+	dir := t.TempDir()
+	if _, err := Load(dir); !errors.Is(err, ErrNone) {
+		t.Errorf("empty directory: got %v, want %v", err, ErrNone)
+	}
+
+	for _, tt := range []struct{ text, want string }{
+		{"name: [", "state.yaml"},
+		{"nmae: x\n", "nmae"},
+		{"name: x\n", "damaged"},
+		{"network: {subnet: nonsense}\n", "nonsense"},
+		{"", "state.yaml"},
+	} {
+		if err := os.WriteFile(filepath.Join(dir, stateFile), []byte(tt.text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+
+		if _, err := Load(dir); err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%q: got %v, want it to name %q", tt.text, err, tt.want)
+		}
+	}
+}
+
+func FuzzDecode(f *testing.F) {
+	f.Add([]byte("name: demo\nnetwork: {subnet: 10.5.0.0/24}\nnodes: [{name: a, address: 10.5.0.2}]\n"))
+
+	f.Fuzz(func(t *testing.T, text []byte) {
+		var l Lab
+		if l.decode(text) == nil && l.Name == "" {
+			t.Fatal("a lab without a name was accepted")
+		}
+	})
+}
+
+func TestRemoveLeavesWhatIsNotTheLabs(t *testing.T) {
+	for _, foreign := range []bool{false, true} {
+		l := newLab(t)
+		if err := l.Create(); err != nil {
+			t.Fatal(err)
+		}
+
+		if err := os.MkdirAll(l.NodeDir("demo-controlplane-1"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+
+		if foreign {
+			if err := os.WriteFile(filepath.Join(l.Dir, "notes"), nil, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+
+		if err := l.Remove(); err != nil {
+			t.Fatal(err)
+		}
+
+		left, err := os.ReadDir(l.Dir)
+		if foreign && (err != nil || len(left) != 1) || !foreign && !os.IsNotExist(err) {
+			t.Errorf("with a foreign file %v: %v is left, %v", foreign, left, err)
+		}
+	}
+}
+
+func TestCondition(t *testing.T) {
+	self, err := Identify(os.Getpid())
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	tests := []struct {
+		name    string
+		process *Process
+		want    Condition
+		explain string
+	}{
+		{"alive", self, Running, "running"},
+		{"stopped", nil, Stopped, "cluster reboot"},
+		{"another process has the number", &Process{PID: self.PID, Start: self.Start + 1, Boot: self.Boot}, Crashed, "crashed, see"},
+		{"no such process", &Process{PID: 1 << 22, Start: 1, Boot: self.Boot}, Crashed, "crashed, see"},
+		{"before a reboot", &Process{PID: self.PID, Start: self.Start, Boot: "other"}, Crashed, "was rebooted"},
+	}
+
+	for _, tt := range tests {
+		l := newLab(t)
+		l.Supervisor = tt.process
+
+		if got := l.Condition(); got != tt.want {
+			t.Errorf("%s: got %s, want %s", tt.name, got, tt.want)
+		}
+
+		if got := l.Explain(); !strings.Contains(got, tt.explain) {
+			t.Errorf("%s: got %q, want it to hold %q", tt.name, got, tt.explain)
+		}
+	}
+}
+
+func TestKillOnlyTheProcessMeant(t *testing.T) {
+	cmd := exec.CommandContext(t.Context(), "sleep", "60")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+
+	p, err := Identify(cmd.Process.Pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	other := *p
+	other.Start++
+
+	if err := other.Kill(); err != nil || !p.Alive() {
+		t.Fatalf("another process of the same number: got %v, alive %v", err, p.Alive())
+	}
+
+	if err := p.Kill(); err != nil { // a zombie counts as gone
+		t.Fatal(err)
+	}
+
+	if err := cmd.Wait(); err == nil {
+		t.Error("the process ended by itself")
+	}
+
+	if err := p.Kill(); err != nil {
+		t.Errorf("the process is gone: got %v", err)
+	}
+}
+
+func FuzzParseStat(f *testing.F) {
+	f.Add([]byte("42 (a) b) S 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 777 20"))
+	f.Add([]byte("42 (a"))
+
+	f.Fuzz(func(t *testing.T, text []byte) { _, _ = parseStat(text) })
+}
+
+func TestParseStat(t *testing.T) {
+	got, err := parseStat([]byte("42 (a) b) Z 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 777 23"))
+	if want := (stat{dead: true, start: 777}); err != nil || got != want {
+		t.Errorf("got %+v, %v, want %+v", got, err, want)
+	}
+}

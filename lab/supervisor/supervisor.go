@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package supervisor runs a lab: the switch, the gateway and the machines are
+// its own, in one process that ends when it is told to. One process, because
+// the switch and the gateway are one fast path, and because a lab then lives
+// and dies as a whole.
+package supervisor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/seed-59268b81/talos/lab/control"
+	"github.com/seed-59268b81/talos/lab/gateway"
+	"github.com/seed-59268b81/talos/lab/netswitch"
+	"github.com/seed-59268b81/talos/lab/qemu"
+	"github.com/seed-59268b81/talos/lab/qemu/accel"
+	"github.com/seed-59268b81/talos/lab/state"
+)
+
+const (
+	apiPort        = 50000
+	kubernetesPort = 6443
+)
+
+// Supervisor is a running lab.
+type Supervisor struct {
+	log   *slog.Logger
+	accel accel.Accel
+	sw    *netswitch.Switch
+	gw    *gateway.Gateway
+	nodes map[string]*qemu.Machine
+	stop  context.CancelFunc
+
+	mu    sync.Mutex // guards lab and its file
+	lab   *state.Lab
+	plugs sync.WaitGroup // streams of the machines' cards
+}
+
+// Run runs the lab in a directory until ctx ends or the lab is told to stop.
+// Ready, if not nil, is called when all machines are switched on and the control
+// socket answers.
+func Run(ctx context.Context, dir string, log *slog.Logger, ready func()) (err error) {
+	lab, err := state.Load(dir)
+	if err != nil {
+		return err
+	}
+
+	if lab.Condition() == state.Running {
+		return fmt.Errorf("%s already, by process %d", lab.Explain(), lab.Supervisor.PID)
+	}
+
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+
+	s := &Supervisor{lab: lab, log: log, stop: stop, nodes: map[string]*qemu.Machine{}}
+	defer func() { err = errors.Join(err, s.end()) }()
+
+	if err := s.begin(ctx); err != nil {
+		return err
+	}
+
+	l, err := control.Listen(lab.SocketPath())
+	if err != nil {
+		return err
+	}
+
+	server := &http.Server{Handler: control.Handler(s), ReadHeaderTimeout: 10 * time.Second}
+	defer context.AfterFunc(ctx, func() {
+		// A moment for the answer to the one who said stop.
+		grace, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+
+		if server.Shutdown(grace) != nil {
+			_ = server.Close()
+		}
+	})()
+
+	log.Info("lab is up", "name", lab.Name, "accel", s.accel.Name(), "why", s.accel.Why)
+
+	if ready != nil {
+		ready()
+	}
+
+	if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("serve the lab's control socket: %w", err)
+	}
+
+	return nil
+}
+
+// begin brings up the network and switches all machines on.
+func (s *Supervisor) begin(ctx context.Context) error {
+	self, err := state.Identify(os.Getpid())
+	if err != nil {
+		return err
+	}
+
+	n := s.lab.Network
+	s.sw = netswitch.New(n.Seed)
+
+	cfg := gateway.Config{
+		Subnet: n.Subnet, Addr: n.Gateway, MTU: n.MTU, Domain: n.Domain, LeaseTime: n.LeaseTime,
+		Offline: n.Offline, Log: s.log,
+	}
+	if !n.Offline {
+		cfg.Resolvers = gateway.HostResolvers()
+	}
+
+	for i := range s.lab.Nodes {
+		node := &s.lab.Nodes[i]
+
+		mac, err := net.ParseMAC(node.MAC)
+		if err != nil {
+			return fmt.Errorf("node %s: %w", node.Name, err)
+		}
+
+		cfg.Hosts = append(cfg.Hosts, gateway.Host{Name: node.Name, MAC: mac, Addr: node.Addr})
+	}
+
+	if s.gw, err = gateway.New(s.sw, cfg); err != nil {
+		return err
+	}
+
+	for i := range s.lab.Nodes {
+		node := &s.lab.Nodes[i]
+		if err := errors.Join(
+			s.forward(node, &node.APIPort, apiPort),
+			s.forward(node, &node.KubernetesPort, kubernetesPort),
+		); err != nil {
+			return err
+		}
+	}
+
+	s.lab.Supervisor = self
+	if err := s.lab.Save(); err != nil {
+		return err
+	}
+
+	s.accel = accel.Choose(ctx, s.lab.Machine.QEMU)
+
+	return s.powerOn(ctx)
+}
+
+// forward opens a port of loopback for a node, the one it had before if any.
+func (s *Supervisor) forward(node *state.Node, port *uint16, to uint16) error {
+	l, err := net.Listen("tcp", netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), *port).String())
+	if err != nil {
+		return fmt.Errorf("forward a port of loopback to %s:%d: %w; if another program has it now, end that one", node.Name, to, err)
+	}
+
+	*port = netip.MustParseAddrPort(l.Addr().String()).Port()
+	s.gw.Forward(l, netip.AddrPortFrom(node.Addr, to))
+
+	return nil
+}
+
+func (s *Supervisor) powerOn(ctx context.Context) error {
+	machine := s.lab.Machine
+
+	for i := range s.lab.Nodes {
+		node := &s.lab.Nodes[i]
+		cfg := qemu.Config{
+			Name: node.Name, UUID: node.UUID, Dir: s.lab.NodeDir(node.Name), Binary: machine.QEMU, Accel: s.accel,
+			CPUs: node.CPUs, MemoryMiB: node.MemoryMiB, Firmware: machine.Firmware,
+			Kernel: machine.Kernel, Initrd: machine.Initrd, Cmdline: machine.Cmdline,
+		}
+		cfg.MAC, _ = net.ParseMAC(node.MAC) // has been parsed before
+
+		if _, err := os.Stat(s.lab.DiskPath(node.Name)); err == nil {
+			cfg.Disks = []qemu.Disk{{Path: s.lab.DiskPath(node.Name), Format: "qcow2"}}
+		}
+
+		s.nodes[node.Name] = qemu.New(cfg, s.plug(ctx, node.Name), s.record(node), s.log)
+	}
+
+	var (
+		all  sync.WaitGroup
+		mu   sync.Mutex
+		errs []error
+	)
+
+	for _, m := range s.nodes {
+		all.Go(func() {
+			if err := m.On(ctx); err != nil {
+				mu.Lock()
+				errs = append(errs, err)
+				mu.Unlock()
+			}
+		})
+	}
+
+	all.Wait()
+
+	return errors.Join(errs...)
+}
+
+// plug returns what connects a node's card with the switch.
+func (s *Supervisor) plug(ctx context.Context, name string) func(net.Conn) {
+	return func(conn net.Conn) {
+		s.plugs.Go(func() {
+			if err := s.sw.ServeStream(ctx, name, conn); err != nil {
+				s.log.Warn("link lost", "node", name, "error", err)
+			}
+		})
+	}
+}
+
+// record returns what keeps a node's process in the state file.
+func (s *Supervisor) record(node *state.Node) func(qemu.Status) {
+	return func(status qemu.Status) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+
+		node.Process = nil
+		if status.PID != 0 {
+			// A process gone meanwhile has no entry, and needs none.
+			node.Process, _ = state.Identify(status.PID)
+		}
+
+		if err := s.lab.Save(); err != nil {
+			s.log.Error("state not saved", "error", err)
+		}
+	}
+}
+
+// end cuts all power, takes the network down and says in the state that the lab
+// is stopped.
+func (s *Supervisor) end() error {
+	for _, m := range s.nodes {
+		m.Cut()
+	}
+
+	s.stop()
+	s.plugs.Wait()
+
+	if s.gw != nil {
+		s.gw.Close()
+	}
+
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	s.lab.Supervisor = nil
+	_ = os.Remove(s.lab.SocketPath())
+
+	return s.lab.Save()
+}
