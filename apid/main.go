@@ -100,18 +100,7 @@ func serve(ctx context.Context, router *Router, address string, failed chan<- er
 		return nil, fmt.Errorf("listen on %s: %w", address, err)
 	}
 
-	server := router.Server(
-		grpc.Creds(credentials.NewTLS(&tls.Config{
-			MinVersion:         tls.VersionTLS13,
-			NextProtos:         []string{"h2"},
-			GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) { return router.View().TLS() },
-		})),
-		// Whoever connects and says nothing is let go.
-		grpc.ConnectionTimeout(10*time.Second),
-		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 10 * time.Second, PermitWithoutStream: true}),
-		grpc.KeepaliveParams(keepalive.ServerParameters{Time: time.Minute, Timeout: 20 * time.Second}),
-		grpc.MaxConcurrentStreams(1000),
-	)
+	server := publicServer(router)
 
 	go func() {
 		if err := server.Serve(l); err != nil && !errors.Is(err, grpc.ErrServerStopped) {
@@ -123,4 +112,20 @@ func serve(ctx context.Context, router *Router, address string, failed chan<- er
 	}()
 
 	return server, nil
+}
+
+// publicServer is the server of the port that the world sees.
+func publicServer(router *Router) *grpc.Server {
+	return router.Server(
+		grpc.Creds(credentials.NewTLS(&tls.Config{
+			MinVersion:         tls.VersionTLS13,
+			NextProtos:         []string{"h2"},
+			GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) { return router.View().TLS() },
+		})),
+		// Whoever connects and says nothing is let go.
+		grpc.ConnectionTimeout(10*time.Second),
+		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 10 * time.Second, PermitWithoutStream: true}),
+		grpc.KeepaliveParams(keepalive.ServerParameters{Time: time.Minute, Timeout: 20 * time.Second}),
+		grpc.MaxConcurrentStreams(1000),
+	)
 }

@@ -317,3 +317,45 @@ func TestVersionsInsideTheKubernetesRelease(t *testing.T) {
 		}
 	}
 }
+
+func TestRecipesNameFilesThatAreThere(t *testing.T) {
+	for _, recipe := range [][]string{setRecipe, rootfsRecipe, imageRecipe} {
+		for _, file := range recipe {
+			if _, err := os.Stat(file); err != nil {
+				t.Errorf("a recipe names a source that is not there: %v", err)
+			}
+		}
+	}
+
+	// A changed recipe must change the hash, an unrelated file must not.
+	root := t.TempDir()
+	put := func(name, content string) string {
+		t.Helper()
+
+		path := filepath.Join(root, "components", name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+
+		if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
+			t.Fatal(err)
+		}
+
+		hash, err := recipeHash(root, imageRecipe)
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		return hash
+	}
+
+	first := put("images.go", "a")
+
+	if got := put("talos.go", "b"); got != first {
+		t.Error("a file of another recipe changed the hash")
+	}
+
+	if got := put("ociimage/layer.go", "c"); got == first {
+		t.Error("a file of the recipe did not change the hash")
+	}
+}

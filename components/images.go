@@ -113,7 +113,7 @@ func imageSteps(root string) ([]graph.Step, error) {
 		About: "all container images as one layout",
 		Needs: names,
 		Inputs: func(context.Context, graph.Results) ([]string, error) {
-			hash, err := recipeHash(root)
+			hash, err := recipeHash(root, imageRecipe)
 
 			return []string{hash}, err
 		},
@@ -161,7 +161,7 @@ func imageStep(root, name, reference string, r recipe) graph.Step {
 		Needs: needs,
 		Heavy: true, // compression
 		Inputs: func(context.Context, graph.Results) ([]string, error) {
-			hash, err := recipeHash(root)
+			hash, err := recipeHash(root, imageRecipe)
 			config, _ := json.Marshal(r.config)
 
 			return []string{reference, hash, string(config)}, err

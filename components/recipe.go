@@ -4,20 +4,21 @@ package components
 
 import (
 	"path/filepath"
+	"slices"
 	"strings"
-	"sync"
 )
 
-var recipes sync.Map // root → func() (string, error)
+// The sources, below components/, that make a kind of result. They are inputs of the steps whose work is our own code,
+// and not a compiler's: a change of them makes these steps anew.
+var (
+	setRecipe    = []string{"sets.go", "debian/debian.go", "debian/selection.go"}
+	rootfsRecipe = []string{"rootfs.go", "debian/selection.go", "graph/tree.go"}
+	imageRecipe  = []string{"images.go", "imagetrees.go", "ociimage/layer.go", "ociimage/layout.go", "debian/selection.go"}
+)
 
-// recipeHash hashes the sources of this package and those below it. It is an input of the steps whose work is our own
-// code, and not a compiler's.
-func recipeHash(root string) (string, error) {
-	once, _ := recipes.LoadOrStore(root, sync.OnceValues(func() (string, error) {
-		return hashFiles(filepath.Join(root, "components"), func(rel string) bool {
-			return strings.HasSuffix(rel, ".go") && !strings.HasSuffix(rel, "_test.go")
-		})
-	}))
-
-	return once.(func() (string, error))()
+// recipeHash hashes sources of ours.
+func recipeHash(root string, sources []string) (string, error) {
+	return hashFiles(filepath.Join(root, "components"), func(rel string) bool {
+		return strings.HasSuffix(rel, ".go") && slices.Contains(sources, rel)
+	})
 }

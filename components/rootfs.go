@@ -18,7 +18,7 @@ func rootfsStep(root string) graph.Step {
 		About: "third-party files of the root image",
 		Needs: []string{"containerd", "runc", "cni", "flannel-cni", "host-files", "certificates"},
 		Inputs: func(context.Context, graph.Results) ([]string, error) {
-			recipe, err := recipeHash(root)
+			recipe, err := recipeHash(root, rootfsRecipe)
 
 			return []string{recipe}, err
 		},

@@ -118,7 +118,7 @@ func (s set) step(root, cache string, refresh bool) graph.Step {
 				return nil, err
 			}
 
-			recipe, err := recipeHash(root)
+			recipe, err := recipeHash(root, setRecipe)
 
 			return append(packageNames(packages), recipe, strings.Join(s.files, " ")), err
 		},

@@ -98,11 +98,3 @@ func Build(ctx context.Context, c components.Options, o Options, targets ...stri
 
 	return Locate(c, o)
 }
-
-// recipe is part of the inputs of every step here: raise it when a step's code changes what it makes.
-const recipe = "imager 1"
-
-// inputs of a step that come from the options alone.
-func inputs(values ...string) func(context.Context, graph.Results) ([]string, error) {
-	return func(context.Context, graph.Results) ([]string, error) { return append(values, recipe), nil }
-}

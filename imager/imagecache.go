@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 
 	"github.com/seed-59268b81/talos/components"
 	"github.com/seed-59268b81/talos/components/graph"
@@ -46,7 +47,10 @@ const blockSize = 4096
 // makeExt4 makes a file system image with the contents of a tree. It has no journal, being never written
 // to, and no room to spare beyond what the estimate needs.
 func makeExt4(ctx context.Context, tree, image, id string) error {
-	var blocks, files int64
+	var (
+		blocks, files int64
+		fixes         strings.Builder
+	)
 
 	err := filepath.WalkDir(tree, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
@@ -61,7 +65,9 @@ func makeExt4(ctx context.Context, tree, image, id string) error {
 		files++
 		blocks += (info.Size() + blockSize - 1) / blockSize
 
-		return os.Chtimes(path, epoch, epoch)
+		fixInode(&fixes, strings.TrimPrefix(path, tree))
+
+		return nil
 	})
 	if err != nil {
 		return fmt.Errorf("image cache: %w", err)
@@ -70,10 +76,34 @@ func makeExt4(ctx context.Context, tree, image, id string) error {
 	// Extent blocks, inode table, group descriptors and bitmaps: one part in sixty-four and 8 MiB are plenty.
 	blocks += blocks/64 + 8<<20/blockSize
 	inodes := files + files/8 + 64
+	env := []string{"E2FSPROGS_FAKE_TIME=" + strconv.FormatInt(epoch.Unix(), 10)}
 
-	return run(ctx, []string{"E2FSPROGS_FAKE_TIME=" + strconv.FormatInt(epoch.Unix(), 10)},
-		"mke2fs", "-q", "-F", "-t", "ext4", "-d", tree, "-L", "IMAGECACHE", "-U", id, "-m", "0",
+	if err := run(ctx, env, "mke2fs", "-q", "-F", "-t", "ext4", "-d", tree, "-L", "IMAGECACHE", "-U", id, "-m", "0",
 		"-b", strconv.Itoa(blockSize), "-N", strconv.FormatInt(inodes, 10),
 		"-O", "^has_journal,^resize_inode", "-E", "hash_seed="+id+",root_owner=0:0,lazy_itable_init=0",
-		image, strconv.FormatInt(blocks, 10))
+		image, strconv.FormatInt(blocks, 10)); err != nil {
+		return fmt.Errorf("image cache: %w", err)
+	}
+
+	script := image + ".fixes"
+	defer os.Remove(script) //nolint:errcheck // a leftover does no harm
+
+	if err := os.WriteFile(script, []byte(fixes.String()), 0o600); err != nil {
+		return fmt.Errorf("image cache: %w", err)
+	}
+
+	return run(ctx, env, "debugfs", "-w", "-f", script, image)
+}
+
+// fixInode gives a file to root and its times the fixed one: mke2fs takes them over from the building machine.
+func fixInode(script *strings.Builder, path string) {
+	if path == "" {
+		path = "/"
+	}
+
+	stamp := " @" + strconv.FormatInt(epoch.Unix(), 10)
+
+	for _, field := range []string{"atime" + stamp, "mtime" + stamp, "ctime" + stamp, "uid 0", "gid 0"} {
+		fmt.Fprintf(script, "set_inode_field %q %s\n", path, field)
+	}
 }

@@ -25,7 +25,7 @@ func initramfsStep() graph.Step {
 		Name:   TargetInitramfs,
 		About:  "the initramfs",
 		Needs:  []string{TargetRoot, components.TargetKernel, components.TargetInit},
-		Inputs: inputs(initramfsModules...),
+		Inputs: inputs(),
 		Run: func(_ context.Context, w *graph.Work) error {
 			kernel := w.Needs[components.TargetKernel].Dir
 

@@ -22,7 +22,7 @@ func rootStep(o Options) graph.Step {
 		About:  "the root image",
 		Needs:  needs,
 		Heavy:  true,
-		Inputs: inputs(append([]string{o.Version, fmt.Sprint(skeleton(o.Version))}, rootModules...)...),
+		Inputs: inputs(o.Version),
 		Run: func(ctx context.Context, w *graph.Work) error {
 			tree, remove, err := scratch(w.Dir)
 			if err != nil {

@@ -138,7 +138,12 @@ func ask[T any](ctx context.Context, n *lab.Node, method, path string) (T, error
 		return answer, err
 	}
 
-	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 30 * time.Second}
+	timeout := 30 * time.Second
+	if method == http.MethodPost { // the guest goes down over it, without an answer
+		timeout = 2 * time.Second
+	}
+
+	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: timeout}
 
 	response, err := client.Do(request)
 	if err != nil {

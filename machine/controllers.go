@@ -20,6 +20,7 @@ import (
 	"github.com/seed-59268b81/talos/controllers/etcd"
 	"github.com/seed-59268b81/talos/controllers/files"
 	"github.com/seed-59268b81/talos/controllers/kernel"
+	"github.com/seed-59268b81/talos/controllers/network"
 	"github.com/seed-59268b81/talos/controllers/runtime"
 	"github.com/seed-59268b81/talos/controllers/secrets"
 	timectl "github.com/seed-59268b81/talos/controllers/time"
@@ -51,6 +52,11 @@ func (m *Machine) controllers() ([]controller.Controller, error) {
 		return nil, err
 	}
 
+	links, _, err := network.Open() // for as long as the machine runs
+	if err != nil {
+		return nil, err
+	}
+
 	publish := func(msg proto.Message) { m.Events.Publish(msg, "") }
 	m.server.Config = config.New(os.DirFS("/"), args, func(err error) {
 		publish(&apimachine.ConfigLoadErrorEvent{Error: err.Error()})
@@ -76,6 +82,7 @@ func (m *Machine) controllers() ([]controller.Controller, error) {
 	}
 
 	all = append(all, kernel.Controllers(modules)...)
+	all = append(all, network.Controllers(links)...)
 	all = append(all, secrets.Controllers()...)
 	all = append(all, etcd.Controllers(etcd.Deps{Supervisor: m.Supervisor})...)
 	all = append(all, blockctl.Controllers()...)

@@ -35,6 +35,7 @@ var Tools = []Tool{
 	{"depmod", "kmod", "the kernel modules"},
 	{"mksquashfs", "squashfs-tools", "the root image"},
 	{"mke2fs", "e2fsprogs", "the image cache's partition"},
+	{"debugfs", "e2fsprogs", "the image cache's partition"},
 	{"mkfs.vfat", "dosfstools", "the boot partition"},
 	{"mcopy", "mtools", "the boot partition"},
 	{"zstd", "zstd", "the initramfs"},

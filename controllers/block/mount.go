@@ -43,7 +43,7 @@ const (
 // MountController mounts a volume while somebody requests it, grants each request by a VolumeMountStatus, and
 // unmounts when the last grant is gone. The teardown of the VolumeLifecycle takes back all grants.
 func MountController(mounter Mounter) controller.Controller {
-	m := &mounts{mounter: mounter}
+	m := &mounts{mounter: mounter, busy: map[string]string{}}
 
 	return &controller.Reconciler{
 		ControllerName: mountName,
@@ -64,6 +64,8 @@ type mounts struct {
 	mounter Mounter
 	// closing is since when the lifecycle is torn down.
 	closing time.Time
+	// busy is why a volume could not be unmounted at the last attempt.
+	busy map[string]string
 }
 
 func (m *mounts) reconcile(ctx context.Context, rt controller.Runtime, log *slog.Logger) error {
@@ -284,7 +286,11 @@ func (m *mounts) unmountAll(ctx context.Context, rt controller.Runtime, wanted m
 		}
 
 		if err := m.unmount(id, s.TypedSpec().Target, log); err != nil {
-			log.Warn("volume stays mounted for now", "volume", id, "error", err)
+			if m.busy[id] != err.Error() {
+				m.busy[id] = err.Error()
+				log.Warn("volume stays mounted for now", "volume", id, "error", err)
+			}
+
 			time.AfterFunc(busyRetry, rt.QueueReconcile)
 
 			left++
@@ -319,6 +325,7 @@ func truth(b bool) int {
 func (m *mounts) unmount(id, target string, log *slog.Logger) error {
 	err := m.mounter.Unmount(target)
 	if err == nil {
+		delete(m.busy, id)
 		log.Info("volume unmounted", "volume", id, "target", target)
 
 		return nil

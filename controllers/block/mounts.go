@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -27,7 +28,7 @@ type Mounts struct{}
 func (Mounts) Mount(ctx context.Context, volume string, s block.VolumeStatusSpec, readOnly bool) error {
 	spec := s.MountSpec
 
-	mounted, err := mountedAt(spec.TargetPath)
+	mounted, err := mountedAt(s.MountLocation, spec.TargetPath)
 	if err != nil {
 		return err
 	}
@@ -61,15 +62,12 @@ func (Mounts) Mount(ctx context.Context, volume string, s block.VolumeStatusSpec
 	return makeFolders(spec.TargetPath, append([]folder{{".", os.FileMode(spec.FileMode), spec.UID}}, foldersOf[volume]...))
 }
 
-func mountedAt(target string) (bool, error) {
+// mountedAt tells what an attempt that failed later has mounted already. What else is mounted there is hidden by the
+// volume: an early boot puts a small tmpfs on /var.
+func mountedAt(source, target string) (bool, error) {
 	table, err := mount.Table()
-	for _, e := range table {
-		if e.Target == target {
-			return true, nil
-		}
-	}
 
-	return false, err
+	return slices.ContainsFunc(table, func(e mount.Entry) bool { return e.Target == target && e.Source == source }), err
 }
 
 // grow brings an XFS to the size of its partition, which may have grown before this mount or the last.
@@ -159,7 +157,11 @@ type folder struct {
 	uid  int
 }
 
-const etcdUID = 60
+// The users that write to folders of their own.
+const (
+	etcdUID      = 60
+	apiServerUID = 65534
+)
 
 var foldersOf = map[string][]folder{
 	block.VolumeEphemeral: {
@@ -169,8 +171,8 @@ var foldersOf = map[string][]folder{
 		{"lib/etcd", 0o700, etcdUID},
 		{"lib/kubelet", 0o700, 0},
 		{"log", 0o755, 0},
-		{"log/audit", 0o700, 0},
-		{"log/audit/kube", 0o700, 0},
+		{"log/audit", 0o755, 0},
+		{"log/audit/kube", 0o700, apiServerUID},
 		{"log/containers", 0o755, 0},
 		{"log/pods", 0o755, 0},
 		{"mnt", 0o755, 0},

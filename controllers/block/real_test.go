@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -52,6 +53,17 @@ func TestRealKernel(t *testing.T) {
 	image := filepath.Join(root, "disk")
 	loop := newDisk(t, image, 3*gib)
 
+	// An early boot has something there already; the volume hides it.
+	if err := (mount.Point{Source: "tmpfs", Target: root + "/mnt/var", FSType: "tmpfs"}).Mount(); err != nil {
+		t.Fatal(err)
+	}
+
+	t.Cleanup(func() {
+		if err := mount.Unmount(root + "/mnt/var"); err != nil {
+			t.Error(err)
+		}
+	})
+
 	m := boot(t, loop, root)
 	m.wait(block.VolumeState, block.VolumePhaseReady)
 	m.wait(block.VolumeEphemeral, block.VolumePhaseReady)
@@ -77,8 +89,12 @@ func TestRealKernel(t *testing.T) {
 
 	m.stop()
 
-	if mounted := below(t, root); len(mounted) > 0 {
-		t.Errorf("after the stop: still mounted: %v", mounted)
+	if got, want := below(t, root), []string{root + "/mnt/var"}; !slices.Equal(got, want) {
+		t.Errorf("after the stop: mounted are %v, want %v", got, want)
+	}
+
+	if _, err := os.Stat(root + "/mnt/var/lib"); !os.IsNotExist(err) {
+		t.Errorf("a folder of the volume in what it hid: got %v, want not found", err)
 	}
 
 	// The disk grows, and the mkfs of STATE is as if it had been cut off.
@@ -122,14 +138,34 @@ type machine struct {
 	st   state.State
 	end  context.CancelFunc
 	done chan error
-	log  *bytes.Buffer
+	log  *logText
+}
+
+// logText collects what controllers log while the test reads it.
+type logText struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (l *logText) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+
+	return l.text.Write(b)
+}
+
+func (l *logText) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+
+	return l.text.String()
 }
 
 func boot(t *testing.T, loop, root string) *machine {
 	t.Helper()
 
 	ctx, cancel := context.WithCancel(t.Context())
-	m := &machine{t: t, st: memory.New(), end: cancel, done: make(chan error, 1), log: &bytes.Buffer{}}
+	m := &machine{t: t, st: memory.New(), end: cancel, done: make(chan error, 1), log: &logText{}}
 	rt := runtime.New(m.st, slog.New(slog.NewTextHandler(m.log, nil)))
 
 	// Nothing but the loop device: the disks of the machine are nobody's to look at.

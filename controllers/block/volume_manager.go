@@ -124,7 +124,8 @@ func readView(ctx context.Context, rt controller.Runtime) (view, error) {
 		return v, err
 	}
 
-	v.closing = lifecycle != nil && lifecycle.Metadata().Phase() == resource.PhaseTearingDown
+	// Without a lifecycle there are no volumes yet, or no more.
+	v.closing = lifecycle == nil || lifecycle.Metadata().Phase() == resource.PhaseTearingDown
 
 	mounts, err := typed.List[block.MountStatusSpec](ctx, rt, "")
 	for _, mount := range mounts {

@@ -66,11 +66,11 @@ func layerController[S layered](name string, extra []controller.Input, propositi
 		Cleanup: []resource.Kind{resource.KindOf[S](network.ConfigNamespaceName)},
 		Reconcile: func(ctx context.Context, rt controller.Runtime, log *slog.Logger) error {
 			f, err := readFacts(ctx, rt, log)
-			if err != nil {
+			if err != nil || f == nil {
 				return err
 			}
 
-			specs, err := propositions(ctx, rt, f, log)
+			specs, err := propositions(ctx, rt, *f, log)
 			if err != nil {
 				return err
 			}
@@ -80,31 +80,27 @@ func layerController[S layered](name string, extra []controller.Input, propositi
 	}
 }
 
-func readFacts(ctx context.Context, rt state.Reader, log *slog.Logger) (facts, error) {
+// readFacts returns nil until the kernel's arguments are known: a default must not act against them.
+func readFacts(ctx context.Context, rt state.Reader, log *slog.Logger) (*facts, error) {
+	args, err := typed.Find[runtime.KernelCmdlineSpec](ctx, rt, "", runtime.KernelCmdlineID)
+	if err != nil || args == nil {
+		return nil, err
+	}
+
 	var f facts
 
-	cfg, err := readConfig(ctx, rt)
-	if err != nil {
-		return f, err
+	// A mistake in one argument must not cost the machine its network: the rest counts.
+	if f.cmdline, err = parseArguments(cmdline.Parse(args.TypedSpec().Cmdline)); err != nil {
+		log.Error("a kernel argument is not used", "error", err)
 	}
 
-	f.config = cfg
-
-	args, err := typed.Find[runtime.KernelCmdlineSpec](ctx, rt, "", runtime.KernelCmdlineID)
-	if err != nil {
-		return f, err
-	}
-
-	if args != nil {
-		// A mistake in one argument must not cost the machine its network: the rest counts.
-		if f.cmdline, err = parseArguments(cmdline.Parse(args.TypedSpec().Cmdline)); err != nil {
-			log.Error("a kernel argument is not used", "error", err)
-		}
+	if f.config, err = readConfig(ctx, rt); err != nil {
+		return nil, err
 	}
 
 	links, err := typed.List[network.LinkStatusSpec](ctx, rt, "")
 	if err != nil {
-		return f, fmt.Errorf("list links: %w", err)
+		return nil, fmt.Errorf("list links: %w", err)
 	}
 
 	for _, l := range links {
@@ -112,7 +108,7 @@ func readFacts(ctx context.Context, rt state.Reader, log *slog.Logger) (facts, e
 		f.names = append(f.names, l.Metadata().ID())
 	}
 
-	return f, nil
+	return &f, nil
 }
 
 // readConfig returns the active configuration, nil without one.

@@ -52,22 +52,29 @@ var regular = []struct{ plural, singular string }{
 // singular returns the singular of a CamelCase name, and whether the name was plural. It goes by endings, which
 // is enough for names that programmers give to types and takes no table of the English language.
 func singular(name string) (string, bool) {
-	lower := strings.ToLower(name)
-
 	for _, e := range irregular {
-		if strings.HasSuffix(lower, e.plural) {
-			// Keep the case of the first letter, which both have.
-			at := len(name) - len(e.plural)
-
-			return name[:at+1] + e.singular[1:], true
+		if hasEnding(name, e.plural) {
+			return replaceEnding(name, e.plural, e.singular), true
 		}
 	}
 
 	for _, e := range regular {
-		if strings.HasSuffix(lower, e.plural) {
-			return name[:len(name)-len(e.plural)] + e.singular, e.plural != e.singular && len(name) > len(e.plural)
+		if hasEnding(name, e.plural) {
+			return replaceEnding(name, e.plural, e.singular), e.plural != e.singular && len(name) > 1
 		}
 	}
 
 	return name, false
+}
+
+func hasEnding(name, ending string) bool { return strings.HasSuffix(strings.ToLower(name), ending) }
+
+// replaceEnding keeps the letters that both endings begin with as they are, and so their case.
+func replaceEnding(name, from, to string) string {
+	same := 0
+	for same < len(from) && same < len(to) && from[same] == to[same] {
+		same++
+	}
+
+	return name[:len(name)-len(from)+same] + to[same:]
 }

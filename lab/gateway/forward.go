@@ -4,43 +4,16 @@ package gateway
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"net"
 	"net/netip"
 	"sync"
 	"time"
-
-	"gvisor.dev/gvisor/pkg/tcpip/adapters/gonet"
-	"gvisor.dev/gvisor/pkg/tcpip/network/ipv4"
 )
 
 // dialTimeout is how long a connection to a machine may take: a few of TCP's
 // own tries, so that a lossy link is not taken for a dead one.
 const dialTimeout = 10 * time.Second
-
-// Dial connects to a TCP port of a machine from the gateway's address.
-func (g *Gateway) Dial(ctx context.Context, to netip.AddrPort) (net.Conn, error) {
-	var wq waiter.Queue
-
-	ep, stackErr := g.stack.NewEndpoint(tcp.ProtocolNumber, ipv4.ProtocolNumber, &wq)
-	if stackErr != nil {
-		return nil, stackError("open a TCP endpoint", stackErr)
-	}
-
-	if err := keepAlive(ep); err != nil {
-		ep.Close()
-
-		return nil, err
-	}
-
-	conn, err := connect(ctx, ep, &wq, to)
-	if err != nil {
-		return nil, fmt.Errorf("connect to %v in the lab: %w", to, err)
-	}
-
-	return conn, nil
-}
 
 // Forward sends each connection made to l on to a TCP port of a machine, until
 // l or the gateway is closed. While the machine does not answer, connections

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"time"
 
 	"github.com/seed-59268b81/talos/lab/netswitch"
 
@@ -28,6 +29,10 @@ const (
 	nic tcpip.NICID = 1
 	// sendQueue is how many packets wait for the switch.
 	sendQueue = 1024
+	// arpEvery is how often, and arpPatience how long, a machine is asked for
+	// that does not answer.
+	arpEvery    = 200 * time.Millisecond
+	arpPatience = 3 * time.Second
 )
 
 // netStack is a TCP/IP stack with one Ethernet card.
@@ -55,6 +60,15 @@ func newStack(mtu uint16, mac net.HardwareAddr, addr netip.Prefix) (*netStack, e
 
 	if err := s.CreateNIC(nic, ethernet.New(s.card)); err != nil {
 		return nil, stackError("create the network card", err)
+	}
+
+	// A machine that comes up is found soon after.
+	nud := stack.DefaultNUDConfigurations()
+	nud.RetransmitTimer = arpEvery
+	nud.MaxMulticastProbes = uint32(arpPatience / arpEvery)
+
+	if err := s.SetNUDConfigurations(nic, ipv4.ProtocolNumber, nud); err != nil {
+		return nil, stackError("set up ARP", err)
 	}
 
 	if err := s.AddProtocolAddress(nic, tcpip.ProtocolAddress{

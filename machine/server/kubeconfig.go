@@ -24,9 +24,6 @@ import (
 	"github.com/seed-59268b81/talos/resources/secrets"
 )
 
-// defaultAdminLifetime is that of cluster.adminKubeconfig.certLifetime.
-const defaultAdminLifetime = 365 * 24 * time.Hour
-
 // Kubeconfig implements machine.MachineService: a tar.gz of one file.
 func (s *Server) Kubeconfig(_ *emptypb.Empty, stream grpc.ServerStreamingServer[common.Data]) error {
 	ctx := stream.Context()
@@ -42,18 +39,13 @@ func (s *Server) Kubeconfig(_ *emptypb.Empty, stream grpc.ServerStreamingServer[
 	}
 
 	switch {
-	case cfg == nil:
+	case cfg == nil || cfg.TypedSpec().Config().Cluster() == nil:
 		return status.Error(codes.FailedPrecondition, "kubeconfig: the machine has no configuration yet; apply one first (talosctl apply-config)")
 	case root == nil:
 		return status.Error(codes.FailedPrecondition, "kubeconfig: only a control plane node can issue it; ask one of those")
 	}
 
-	lifetime := defaultAdminLifetime
-	if cluster := cfg.TypedSpec().Config().Cluster(); cluster != nil && cluster.AdminKubeconfig.CertLifetime > 0 {
-		lifetime = time.Duration(cluster.AdminKubeconfig.CertLifetime)
-	}
-
-	text, err := kubeconfig.Admin(*root.TypedSpec(), lifetime)
+	text, err := kubeconfig.Admin(*root.TypedSpec(), cfg.TypedSpec().Config().Cluster().AdminCertLifetime())
 	if err != nil {
 		return status.Errorf(codes.Internal, "kubeconfig: %v", err)
 	}

@@ -19,6 +19,3 @@ const (
 // PodResolvConfPath is where the kubelet finds PodResolvConf. Its folder may be mounted into containers, which
 // then see each change.
 const PodResolvConfPath = "/system/resolved/resolv.conf"
-
-// Placeholders are the files below /etc that the root image must hold, empty, for others to be mounted over.
-var Placeholders = []string{Hosts, Hostname, ResolvConf, MachineID}

@@ -9,13 +9,13 @@ import (
 
 // Standing returns the mounts that must go before the file system mounted at target is free, and that mount itself, in
 // the order in which to unmount them: those below it, other mounts of the same file system, and overlays with a layer
-// on it, each with what is below them in turn.
+// on it, each with what is below them in turn. Of several mounts at the target, the last is meant.
 func Standing(table []Entry, target string) []Entry {
-	var devices []string
+	device := ""
 
 	for _, e := range table {
 		if e.Target == target {
-			devices = append(devices, e.Device)
+			device = e.Device
 		}
 	}
 
@@ -27,7 +27,7 @@ func Standing(table []Entry, target string) []Entry {
 		again = false
 
 		for i, e := range table {
-			if !needed[i] && (slices.Contains(devices, e.Device) || stands(e, table, needed)) {
+			if !needed[i] && (e.Device == device || stands(e, table, needed)) {
 				needed[i], again = true, true
 			}
 		}

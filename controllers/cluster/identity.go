@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package cluster holds the controllers of the machine's place among others.
+package cluster
+
+import (
+	"context"
+	"log/slog"
+
+	"github.com/seed-59268b81/talos/controllers/volume"
+	"github.com/seed-59268b81/talos/cosi/controller"
+	"github.com/seed-59268b81/talos/cosi/resource"
+	"github.com/seed-59268b81/talos/cosi/typed"
+	"github.com/seed-59268b81/talos/resources/block"
+	"github.com/seed-59268b81/talos/resources/cluster"
+	"github.com/seed-59268b81/talos/resources/files"
+)
+
+// Controllers of the domain.
+func Controllers() []controller.Controller {
+	return []controller.Controller{NodeIdentityController()}
+}
+
+const identityControllerName = "cluster.NodeIdentityController"
+
+// NodeIdentityController finds the machine's identity on the STATE volume, or makes it there once and for all,
+// and derives /etc/machine-id from it.
+func NodeIdentityController() controller.Controller {
+	var known string // once read it does not change, and STATE need not be mounted for it
+
+	return &controller.Reconciler{
+		ControllerName: identityControllerName,
+		Reads:          volume.Inputs(),
+		Writes: []controller.Output{
+			volume.Output(),
+			controller.Out[cluster.IdentitySpec](controller.Exclusive),
+			controller.Out[files.EtcFileSpecSpec](controller.Shared),
+		},
+		// Once the identity is known the request is not made any more, and so withdrawn.
+		Cleanup: []resource.Kind{resource.KindOf[block.VolumeMountRequestSpec]("")},
+		Reconcile: func(ctx context.Context, rt controller.Runtime, log *slog.Logger) error {
+			released := func(context.Context) error { return nil }
+
+			if known == "" {
+				target, err := volume.Request(ctx, rt, identityControllerName, "node-identity", block.VolumeState, released)
+				if err != nil || target == "" {
+					return err
+				}
+
+				if known, err = loadIdentity(target); err != nil {
+					return err
+				}
+
+				log.Info("node identity", "id", known)
+
+				defer rt.QueueReconcile() // to let go of the volume
+			} else if err := release(ctx, rt); err != nil {
+				return err
+			}
+
+			if err := typed.Set(ctx, rt, "", cluster.LocalIdentityID, cluster.IdentitySpec{NodeID: known}); err != nil {
+				return err
+			}
+
+			return typed.Set(ctx, rt, "", files.MachineID, files.EtcFileSpecSpec{Contents: machineID(known) + "\n", Mode: 0o444})
+		},
+	}
+}
+
+// release lets go of every volume that is held.
+func release(ctx context.Context, rt controller.Runtime) error {
+	grants, err := typed.List[block.VolumeMountStatusSpec](ctx, rt, "")
+	if err != nil {
+		return err
+	}
+
+	for _, g := range grants {
+		if g.Metadata().HasFinalizer(identityControllerName) {
+			if err := rt.RemoveFinalizer(ctx, g.Metadata().Pointer(), identityControllerName); err != nil {
+				return err
+			}
+		}
+	}
+
+	return nil
+}

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package k8s
+
+import (
+	"net"
+	"strconv"
+	"strings"
+
+	"github.com/seed-59268b81/talos/config/images"
+	"github.com/seed-59268b81/talos/config/v1alpha1"
+	"github.com/seed-59268b81/talos/controllers/k8s/args"
+	"github.com/seed-59268b81/talos/resources/k8s"
+)
+
+// vxlanPort is the IANA's; the kernel's own default is an older one.
+const vxlanPort = 4789
+
+var proxyPolicy = args.Policy{
+	"kubeconfig":        args.Denied,
+	"hostname-override": args.Denied,
+	"feature-gates":     args.Additive,
+}
+
+// bootstrapManifestsConfig is what the built-in manifests are rendered from.
+func bootstrapManifestsConfig(cfg *v1alpha1.Config) (*k8s.BootstrapManifestsConfigSpec, error) {
+	cluster := &cfg.Cluster
+	host, port := nodeEndpoint(cfg)
+
+	proxyArgs, err := args.Merge("kube-proxy", args.Set{
+		"cluster-cidr":      {strings.Join(prefixes(cluster.PodSubnets()), ",")},
+		"hostname-override": {"$(NODE_NAME)"},
+		"kubeconfig":        {"/etc/kubernetes/kubeconfig"},
+		"proxy-mode":        {orDefault(cluster.Proxy.Mode, v1alpha1.DefaultProxyMode)},
+	}, proxyExtraArgs(cluster.Proxy.ExtraArgs), proxyPolicy)
+	if err != nil {
+		return nil, err
+	}
+
+	spec := &k8s.BootstrapManifestsConfigSpec{
+		Server:                 "https://" + net.JoinHostPort(host, port),
+		ClusterDomain:          cluster.DNSDomain(),
+		PodCIDRs:               prefixes(cluster.PodSubnets()),
+		ProxyEnabled:           !v1alpha1.IsTrue(cluster.Proxy.Disabled),
+		ProxyImage:             orDefault(cluster.Proxy.Image, images.DefaultKubeProxy),
+		ProxyArgs:              proxyArgs,
+		CoreDNSEnabled:         !v1alpha1.IsTrue(cluster.CoreDNS.Disabled),
+		CoreDNSImage:           orDefault(cluster.CoreDNS.Image, images.DefaultCoreDNS),
+		CNIName:                cluster.CNI(),
+		FlannelEnabled:         cluster.CNI() == v1alpha1.DefaultCNI,
+		FlannelImage:           images.DefaultFlannel,
+		FlannelExtraArgs:       cluster.Network.CNI.Flannel.ExtraArgs,
+		FlannelKubeServiceHost: host,
+		FlannelKubeServicePort: port,
+		FlannelBackendType:     "vxlan",
+		FlannelBackendPort:     vxlanPort,
+	}
+
+	for _, ip := range dnsServiceIPs(cfg) {
+		if ip.Is4() {
+			spec.DNSServiceIP = ip.String()
+		} else {
+			spec.DNSServiceIPv6 = ip.String()
+		}
+	}
+
+	return spec, nil
+}
+
+// nodeEndpoint is where programs of every node reach the API servers without the cluster's own network: KubePrism if it
+// is on, the cluster's endpoint otherwise.
+func nodeEndpoint(cfg *v1alpha1.Config) (host, port string) {
+	if port, on := cfg.Machine.KubePrismPort(); on {
+		return "127.0.0.1", strconv.Itoa(port)
+	}
+
+	endpoint := &cfg.Cluster.ControlPlane.Endpoint
+
+	return endpoint.Hostname(), orDefault(endpoint.Port(), "443")
+}
+
+func proxyExtraArgs(in v1alpha1.ExtraArgs) args.Set {
+	out := make(args.Set, len(in))
+	for name, values := range in {
+		out[name] = values
+	}
+
+	return out
+}

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package k8s
+
+import (
+	"context"
+	"net/netip"
+	"path/filepath"
+	"slices"
+
+	"github.com/seed-59268b81/talos/config/v1alpha1"
+	"github.com/seed-59268b81/talos/controllers/k8s/kubeapi"
+	"github.com/seed-59268b81/talos/controllers/k8s/kubelet"
+	"github.com/seed-59268b81/talos/controllers/secrets/kubeconfig"
+	"github.com/seed-59268b81/talos/cosi/controller"
+	"github.com/seed-59268b81/talos/cosi/resource"
+	"github.com/seed-59268b81/talos/cosi/typed"
+	"github.com/seed-59268b81/talos/resources/config"
+	"github.com/seed-59268b81/talos/resources/k8s"
+	"github.com/seed-59268b81/talos/resources/secrets"
+)
+
+// staticEndpoint is the control plane as the configuration names it.
+func staticEndpoint(cfg *v1alpha1.Config) (*k8s.EndpointSpec, error) {
+	host := cfg.Cluster.ControlPlane.Endpoint.Hostname()
+	if host == "" {
+		return nil, nil //nolint:nilnil // absence is an answer
+	}
+
+	spec := &k8s.EndpointSpec{}
+
+	if addr, err := netip.ParseAddr(host); err == nil {
+		spec.Addresses = []netip.Addr{addr}
+	} else {
+		spec.Hosts = []string{host}
+	}
+
+	return spec, nil
+}
+
+// endpointController follows where the API servers of the cluster are, as they publish it themselves: on a control
+// plane as its own administrator, on a worker as the kubelet.
+func endpointController(root string) controller.Controller {
+	return &follower{
+		name: "k8s.EndpointController",
+		inputs: []controller.Input{
+			controller.In[config.MachineTypeSpec](controller.Weak, "", config.MachineTypeID),
+			controller.In[secrets.KubernetesCertsSpec](controller.Weak, "", secrets.KubernetesID),
+			controller.In[k8s.KubeletKubeconfigSpec](controller.Weak, "", k8s.KubeletID),
+		},
+		outputs: []controller.Output{controller.Out[k8s.EndpointSpec](controller.Shared)},
+		connect: func(ctx context.Context, rt controller.Runtime) (*target, error) {
+			access, key, err := nodeAccess(ctx, rt, root)
+			if err != nil || access == nil {
+				return nil, err
+			}
+
+			return &target{
+				key: key, config: *access,
+				path: "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices", selector: "metadata.name=kubernetes",
+			}, nil
+		},
+		apply: func(ctx context.Context, rt controller.Runtime, objects []kubeapi.Object) error {
+			rt.StartTrackingOutputs()
+
+			if spec := endpointsOf(objects); len(spec.Addresses) > 0 {
+				if err := typed.Set(ctx, rt, "", k8s.EndpointAPIServerID, spec); err != nil {
+					return err
+				}
+			}
+
+			return rt.CleanupOutputs(ctx, resource.KindOf[k8s.EndpointSpec](""))
+		},
+	}
+}
+
+// nodeAccess is how this node speaks to the API server, and a key that changes with it; nil until it can.
+func nodeAccess(ctx context.Context, rt controller.Runtime, root string) (*kubeconfig.Config, string, error) {
+	var machineType config.MachineTypeSpec
+
+	if f := read(ctx, rt, config.MachineTypeID, &machineType); f.err != nil || !f.ok {
+		return nil, "", f.err
+	}
+
+	if machineType.MachineType.IsControlPlane() {
+		var own secrets.KubernetesCertsSpec
+
+		if f := read(ctx, rt, secrets.KubernetesID, &own); f.err != nil || !f.ok {
+			return nil, "", f.err
+		}
+
+		access, err := kubeconfig.Parse([]byte(own.LocalhostAdminKubeconfig))
+
+		return &access, own.LocalhostAdminKubeconfig, err
+	}
+
+	var identity k8s.KubeletKubeconfigSpec
+
+	if f := read(ctx, rt, k8s.KubeletID, &identity); f.err != nil || !f.ok {
+		return nil, "", f.err
+	}
+
+	access, err := kubeletIdentity(filepath.Join(root, kubelet.KubeconfigFile))
+
+	return &access, identity.Hash, err
+}
+
+// endpointsOf collects the addresses of endpoint slices.
+func endpointsOf(objects []kubeapi.Object) k8s.EndpointSpec {
+	var spec k8s.EndpointSpec
+
+	for _, slice := range objects {
+		endpoints, _ := slice["endpoints"].([]any)
+
+		for _, item := range endpoints {
+			endpoint, _ := item.(kubeapi.Object)
+			addresses, _ := endpoint["addresses"].([]any)
+
+			for _, address := range addresses {
+				text, _ := address.(string)
+				if addr, err := netip.ParseAddr(text); err == nil && !slices.Contains(spec.Addresses, addr) {
+					spec.Addresses = append(spec.Addresses, addr)
+				}
+			}
+		}
+	}
+
+	slices.SortFunc(spec.Addresses, netip.Addr.Compare)
+
+	return spec
+}

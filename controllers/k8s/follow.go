@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package k8s
+
+import (
+	"context"
+	"log/slog"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/seed-59268b81/talos/controllers/k8s/kubeapi"
+	"github.com/seed-59268b81/talos/controllers/secrets/kubeconfig"
+	"github.com/seed-59268b81/talos/cosi/controller"
+)
+
+// target is what of the API server is followed, and as whom.
+type target struct {
+	// key changes when the connection must be made anew.
+	key    string
+	config kubeconfig.Config
+	path   string
+	// selector of fields.
+	selector string
+}
+
+// follower is a controller that keeps resources in line with a collection of the API server. The contents are a current
+// value: a slow reader gets the latest.
+type follower struct {
+	name    string
+	inputs  []controller.Input
+	outputs []controller.Output
+	// connect chooses what is followed; nil until its inputs exist.
+	connect func(ctx context.Context, rt controller.Runtime) (*target, error)
+	// apply gets the whole contents after each change. It is called with nil when there is nothing to follow any more.
+	apply func(ctx context.Context, rt controller.Runtime, objects []kubeapi.Object) error
+}
+
+// Name implements controller.Controller.
+func (f *follower) Name() string { return f.name }
+
+// Inputs implements controller.Controller.
+func (f *follower) Inputs() []controller.Input { return f.inputs }
+
+// Outputs implements controller.Controller.
+func (f *follower) Outputs() []controller.Output { return f.outputs }
+
+// Run implements controller.Controller.
+func (f *follower) Run(ctx context.Context, rt controller.Runtime, log *slog.Logger) error {
+	var (
+		key    string
+		latest = make(chan []kubeapi.Object, 1)
+		stop   = func() {}
+	)
+
+	defer func() { stop() }()
+
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case objects := <-latest:
+			if err := f.apply(ctx, rt, objects); err != nil {
+				return err
+			}
+		case <-rt.Events():
+			to, err := f.connect(ctx, rt)
+			if err != nil {
+				return err
+			}
+
+			if to == nil {
+				stop()
+
+				key = ""
+
+				if err := f.apply(ctx, rt, nil); err != nil {
+					return err
+				}
+			} else if to.key != key {
+				stop()
+
+				key = to.key
+				latest = make(chan []kubeapi.Object, 1)
+				stop = follow(ctx, *to, latest, log)
+			}
+		}
+
+		rt.ResetRestartBackoff()
+	}
+}
+
+// follow watches until it is stopped; stop returns when the watch has ended.
+func follow(ctx context.Context, to target, latest chan []kubeapi.Object, log *slog.Logger) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+
+	go func() {
+		defer close(done)
+
+		const longest = 15 * time.Second
+
+		for delay := time.Second; ctx.Err() == nil; {
+			err := watchOnce(ctx, to, latest)
+			if err == nil {
+				delay = time.Second
+
+				continue
+			}
+
+			log.DebugContext(ctx, "the watch of the API server ended, it begins anew", "error", err, "after", delay)
+
+			select {
+			case <-ctx.Done():
+			case <-time.After(delay):
+				delay = min(2*delay, longest)
+			}
+		}
+	}()
+
+	return func() { cancel(); <-done }
+}
+
+func watchOnce(ctx context.Context, to target, latest chan []kubeapi.Object) error {
+	client, err := kubeapi.New(to.config)
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+
+	contents, listed := map[string]kubeapi.Object{}, false
+
+	return client.Watch(ctx, to.path, to.selector, func(event kubeapi.Event) error {
+		_, _, namespace, name := kubeapi.Identity(event.Object)
+
+		switch event.Type {
+		case "":
+			listed = true
+		case "DELETED":
+			delete(contents, namespace+"/"+name)
+		default:
+			contents[namespace+"/"+name] = event.Object
+		}
+
+		if !listed {
+			return nil
+		}
+
+		objects := make([]kubeapi.Object, 0, len(contents))
+		for _, id := range slices.Sorted(maps.Keys(contents)) {
+			objects = append(objects, contents[id])
+		}
+
+		select {
+		case <-latest: // what nobody has read yet is old
+		default:
+		}
+
+		latest <- objects
+
+		return nil
+	})
+}

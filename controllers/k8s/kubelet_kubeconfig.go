@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package k8s
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/seed-59268b81/talos/controllers/k8s/kubelet"
+	"github.com/seed-59268b81/talos/controllers/secrets/kubeconfig"
+	"github.com/seed-59268b81/talos/cosi/controller"
+	"github.com/seed-59268b81/talos/cosi/resource"
+	"github.com/seed-59268b81/talos/cosi/typed"
+	"github.com/seed-59268b81/talos/resources/k8s"
+)
+
+// How often it is looked whether the kubelet has got, or renewed, its certificate. The kubelet writes through a chain of
+// symbolic links in another folder than its kubeconfig's, which makes notifications of the kernel a poor fit.
+const (
+	identityPollNew  = time.Second
+	identityPollHeld = 30 * time.Second
+)
+
+// kubeletKubeconfigController tells that the kubelet can speak for itself: its kubeconfig is there, and the certificate
+// that it names.
+func kubeletKubeconfigController(root string) controller.Controller {
+	var poll *time.Timer
+
+	path := filepath.Join(root, kubelet.KubeconfigFile)
+
+	return &controller.Reconciler{
+		ControllerName: "k8s.KubeletKubeconfigController",
+		Reads:          []controller.Input{serviceInput(kubeletService)},
+		Writes:         []controller.Output{controller.Out[k8s.KubeletKubeconfigSpec](controller.Exclusive)},
+		Cleanup:        []resource.Kind{resource.KindOf[k8s.KubeletKubeconfigSpec]("")},
+		Reconcile: func(ctx context.Context, rt controller.Runtime, _ *slog.Logger) error {
+			if poll != nil {
+				poll.Stop()
+			}
+
+			config, err := kubeletIdentity(path)
+			if errors.Is(err, fs.ErrNotExist) {
+				poll = time.AfterFunc(identityPollNew, rt.QueueReconcile)
+
+				return nil
+			}
+
+			if err != nil {
+				return err
+			}
+
+			poll = time.AfterFunc(identityPollHeld, rt.QueueReconcile)
+			sum := sha256.Sum256(append([]byte(config.Server), config.Crt...))
+
+			return typed.Set(ctx, rt, "", k8s.KubeletID, k8s.KubeletKubeconfigSpec{Hash: hex.EncodeToString(sum[:])})
+		},
+	}
+}
+
+// kubeletIdentity is the kubelet's kubeconfig with its certificate.
+func kubeletIdentity(path string) (kubeconfig.Config, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return kubeconfig.Config{}, err
+	}
+
+	return kubeconfig.Parse(text)
+}

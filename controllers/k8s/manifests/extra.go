@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package manifests
+
+import (
+	"fmt"
+
+	"github.com/seed-59268b81/talos/controllers/k8s/render"
+	"github.com/seed-59268b81/talos/resources/k8s"
+)
+
+// Extra makes a manifest of one that the machine configuration brings, with its text.
+func Extra(extra k8s.ExtraManifest, text []byte) (Manifest, error) {
+	objects, err := render.Parse(text)
+	if err != nil {
+		return Manifest{}, fmt.Errorf("manifest %s: %w", extra.Name, err)
+	}
+
+	return Manifest{Name: extra.Priority + "-" + extra.Name, Objects: flatten(objects)}, nil
+}
+
+// flatten replaces lists by their items.
+func flatten(objects []render.Object) []render.Object {
+	var out []render.Object
+
+	for _, object := range objects {
+		items, isList := object["items"].([]any)
+		if kind, _ := object["kind"].(string); !isList || len(kind) < 4 || kind[len(kind)-4:] != "List" {
+			out = append(out, object)
+
+			continue
+		}
+
+		for _, item := range items {
+			if o, ok := item.(render.Object); ok {
+				out = append(out, o)
+			}
+		}
+	}
+
+	return out
+}
+
+// Ordered returns the objects of all manifests in the order of application: namespaces and definitions of resources
+// first, since others need them, and otherwise as they come.
+func Ordered(all []Manifest) []render.Object {
+	var first, rest []render.Object
+
+	for _, m := range all {
+		for _, object := range m.Objects {
+			switch object["kind"] {
+			case "Namespace", "CustomResourceDefinition":
+				first = append(first, object)
+			default:
+				rest = append(rest, object)
+			}
+		}
+	}
+
+	return append(first, rest...)
+}

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package k8s
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/url"
+
+	"github.com/seed-59268b81/talos/controllers/k8s/kubeapi"
+	"github.com/seed-59268b81/talos/controllers/k8s/nodeowner"
+	"github.com/seed-59268b81/talos/cosi/controller"
+	"github.com/seed-59268b81/talos/cosi/resource"
+	"github.com/seed-59268b81/talos/cosi/typed"
+	"github.com/seed-59268b81/talos/resources/config"
+	"github.com/seed-59268b81/talos/resources/k8s"
+	"github.com/seed-59268b81/talos/resources/secrets"
+)
+
+// nodeApplyController brings the own Node's labels, annotations, taints and schedulability in line.
+func nodeApplyController(root string) controller.Controller {
+	return &controller.Reconciler{
+		ControllerName: "k8s.NodeApplyController",
+		Reads: []controller.Input{
+			controller.In[k8s.NodeLabelSpecSpec](controller.Weak, ""),
+			controller.In[k8s.NodeAnnotationSpecSpec](controller.Weak, ""),
+			controller.In[k8s.NodeTaintSpecSpec](controller.Weak, ""),
+			controller.In[k8s.NodeCordonedSpecSpec](controller.Weak, ""),
+			controller.In[k8s.NodeStatusSpec](controller.Weak, ""),
+			controller.In[k8s.NodenameSpec](controller.Weak, "", k8s.NodenameID),
+			controller.In[k8s.KubeletKubeconfigSpec](controller.Weak, "", k8s.KubeletID),
+			controller.In[secrets.KubernetesCertsSpec](controller.Weak, "", secrets.KubernetesID),
+			controller.In[config.MachineTypeSpec](controller.Weak, "", config.MachineTypeID),
+		},
+		Reconcile: func(ctx context.Context, rt controller.Runtime, log *slog.Logger) error {
+			var (
+				nodename k8s.NodenameSpec
+				status   k8s.NodeStatusSpec
+			)
+
+			if f := read(ctx, rt, k8s.NodenameID, &nodename); f.err != nil || !f.ok || nodename.SkipNodeRegistration {
+				return f.err
+			}
+
+			// Before the kubelet has registered the Node there is nothing to change.
+			if f := read(ctx, rt, nodename.Nodename, &status); f.err != nil || !f.ok {
+				return f.err
+			}
+
+			wanted, err := wantedOfNode(ctx, rt)
+			if err != nil {
+				return err
+			}
+
+			access, _, err := nodeAccess(ctx, rt, root)
+			if err != nil || access == nil {
+				return err
+			}
+
+			client, err := kubeapi.New(*access)
+			if err != nil {
+				return err
+			}
+			defer client.Close()
+
+			changed, err := applyNode(ctx, client, nodename.Nodename, wanted)
+			if changed {
+				log.InfoContext(ctx, "the Node was changed", "node", nodename.Nodename)
+			}
+
+			return err
+		},
+	}
+}
+
+func wantedOfNode(ctx context.Context, rt controller.Runtime) (nodeowner.Wanted, error) {
+	wanted := nodeowner.Wanted{Labels: map[string]string{}, Annotations: map[string]string{}, Taints: map[string]nodeowner.Taint{}}
+
+	labels, err := typed.List[k8s.NodeLabelSpecSpec](ctx, rt, "")
+	if err != nil {
+		return wanted, err
+	}
+
+	for _, label := range running(labels) {
+		wanted.Labels[label.Key] = label.Value
+	}
+
+	annotations, err := typed.List[k8s.NodeAnnotationSpecSpec](ctx, rt, "")
+	if err != nil {
+		return wanted, err
+	}
+
+	for _, annotation := range running(annotations) {
+		wanted.Annotations[annotation.Key] = annotation.Value
+	}
+
+	taints, err := typed.List[k8s.NodeTaintSpecSpec](ctx, rt, "")
+	if err != nil {
+		return wanted, err
+	}
+
+	for _, taint := range running(taints) {
+		wanted.Taints[taint.Key] = nodeowner.Taint{Value: taint.Value, Effect: taint.Effect}
+	}
+
+	cordoned, err := typed.List[k8s.NodeCordonedSpecSpec](ctx, rt, "")
+	wanted.Cordoned = len(running(cordoned)) > 0
+
+	return wanted, err
+}
+
+// running drops what is being torn down.
+func running[S resource.Spec](items []*resource.Typed[S]) []S {
+	out := make([]S, 0, len(items))
+
+	for _, item := range items {
+		if item.Metadata().Phase() == resource.PhaseRunning {
+			out = append(out, *item.TypedSpec())
+		}
+	}
+
+	return out
+}
+
+// applyNode reads, changes and replaces the Node; somebody else's change in between means once more.
+func applyNode(ctx context.Context, client *kubeapi.Client, name string, wanted nodeowner.Wanted) (changed bool, err error) {
+	path := "/api/v1/nodes/" + url.PathEscape(name)
+
+	for range 5 {
+		var node kubeapi.Object
+
+		if node, err = client.Get(ctx, path); err != nil {
+			return false, err
+		}
+
+		if !nodeowner.Apply(node, wanted) {
+			return false, nil
+		}
+
+		if _, err = client.Replace(ctx, path, node); !kubeapi.IsConflict(err) {
+			return err == nil, err
+		}
+	}
+
+	return false, fmt.Errorf("node %s keeps changing: %w", name, err)
+}

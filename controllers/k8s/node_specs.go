@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package k8s
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"maps"
+	"strings"
+
+	"github.com/seed-59268b81/talos/config/v1alpha1"
+	"github.com/seed-59268b81/talos/controllers/fromconfig"
+	"github.com/seed-59268b81/talos/cosi/controller"
+	"github.com/seed-59268b81/talos/cosi/resource"
+	"github.com/seed-59268b81/talos/cosi/typed"
+	"github.com/seed-59268b81/talos/resources/k8s"
+)
+
+// nodeSpecControllers turn the labels, annotations and taints of the machine configuration into wishes, one by one.
+func nodeSpecControllers() []controller.Controller {
+	return []controller.Controller{
+		nodeSpecController("k8s.NodeLabelSpecController", func(cfg *v1alpha1.Config) (map[string]k8s.NodeLabelSpecSpec, error) {
+			out := map[string]k8s.NodeLabelSpecSpec{}
+			for key, value := range nodeLabels(cfg) {
+				out[key] = k8s.NodeLabelSpecSpec{Key: key, Value: value}
+			}
+
+			return out, nil
+		}),
+		nodeSpecController("k8s.NodeAnnotationSpecController", func(cfg *v1alpha1.Config) (map[string]k8s.NodeAnnotationSpecSpec, error) {
+			out := map[string]k8s.NodeAnnotationSpecSpec{}
+			for key, value := range cfg.Machine.Annotations {
+				out[key] = k8s.NodeAnnotationSpecSpec{Key: key, Value: value}
+			}
+
+			return out, nil
+		}),
+		nodeSpecController("k8s.NodeTaintSpecController", func(cfg *v1alpha1.Config) (map[string]k8s.NodeTaintSpecSpec, error) {
+			out := map[string]k8s.NodeTaintSpecSpec{}
+
+			for key, taint := range nodeTaints(cfg) {
+				value, effect, ok := strings.Cut(taint, ":")
+				if !ok {
+					value, effect = "", taint
+				}
+
+				switch effect {
+				case "NoSchedule", "PreferNoSchedule", "NoExecute":
+				default:
+					return nil, fmt.Errorf("machine.nodeTaints: %s: effect %q is none of NoSchedule, PreferNoSchedule, NoExecute", key, effect)
+				}
+
+				out[key] = k8s.NodeTaintSpecSpec{Key: key, Value: value, Effect: effect}
+			}
+
+			return out, nil
+		}),
+	}
+}
+
+// nodeLabels are those of the configuration, and on a control plane that of its role.
+func nodeLabels(cfg *v1alpha1.Config) map[string]string {
+	out := maps.Clone(cfg.Machine.NodeLabels)
+
+	if cfg.Machine.Type.IsControlPlane() {
+		if out == nil {
+			out = map[string]string{}
+		}
+
+		out[controlPlaneLabel] = ""
+	}
+
+	return out
+}
+
+// nodeSpecController keeps one resource for each entry of the configuration.
+func nodeSpecController[S resource.Spec](name string, build func(*v1alpha1.Config) (map[string]S, error)) controller.Controller {
+	return &controller.Reconciler{
+		ControllerName: name,
+		Reads:          []controller.Input{fromconfig.Input()},
+		Writes:         []controller.Output{controller.Out[S](controller.Exclusive)},
+		Cleanup:        []resource.Kind{resource.KindOf[S]("")},
+		Reconcile: func(ctx context.Context, rt controller.Runtime, _ *slog.Logger) error {
+			cfg, err := fromconfig.Main(ctx, rt)
+			if err != nil || cfg == nil {
+				return err
+			}
+
+			specs, err := build(cfg)
+			if err != nil {
+				return err
+			}
+
+			for id, spec := range specs {
+				if err := typed.Set(ctx, rt, "", id, spec); err != nil {
+					return err
+				}
+			}
+
+			return nil
+		},
+	}
+}

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package nodeowner decides what of a Node this system changes. It owns the labels, annotations and taints that it has
+// set, and no others; which they are is written in annotations of the Node, so that one which is no longer wanted is
+// removed also after a reboot. It is pure.
+package nodeowner
+
+import (
+	"encoding/json"
+	"maps"
+	"reflect"
+	"slices"
+)
+
+// Annotations in which the owned keys are kept, as JSON lists.
+const (
+	ownedLabels      = "talos.dev/owned-labels"
+	ownedAnnotations = "talos.dev/owned-annotations"
+	ownedTaints      = "talos.dev/owned-taints"
+	// cordonedBy marks a Node that this system made unschedulable; one that a person cordoned is left alone.
+	cordonedBy = "talos.dev/cordoned"
+)
+
+// Object is a Kubernetes object.
+type Object = map[string]any
+
+// Taint of a Node.
+type Taint struct{ Value, Effect string }
+
+// Wanted is what the Node should have.
+type Wanted struct {
+	Labels      map[string]string
+	Annotations map[string]string
+	Taints      map[string]Taint
+	Cordoned    bool
+}
+
+// Apply changes a Node as read from the API server, in place, and tells whether there was anything to change.
+func Apply(node Object, wanted Wanted) (changed bool) {
+	metadata := child(node, "metadata")
+	spec := child(node, "spec")
+	annotations := child(metadata, "annotations")
+	labels := child(metadata, "labels")
+
+	before := maps.Clone(annotations)
+
+	changed = own(labels, annotations, ownedLabels, wanted.Labels)
+	changed = ownTaints(spec, annotations, wanted.Taints) || changed
+	changed = cordon(spec, annotations, wanted.Cordoned) || changed
+	changed = own(annotations, annotations, ownedAnnotations, wanted.Annotations) || changed
+
+	return changed || !reflect.DeepEqual(before, annotations)
+}
+
+// own brings the owned keys of a map in line.
+func own(in, annotations Object, list string, wanted map[string]string) (changed bool) {
+	for _, key := range owned(annotations, list) {
+		if _, keep := wanted[key]; keep {
+			continue
+		}
+
+		if _, there := in[key]; there {
+			delete(in, key)
+
+			changed = true
+		}
+	}
+
+	for key, value := range wanted {
+		if in[key] != value {
+			in[key] = value
+			changed = true
+		}
+	}
+
+	setOwned(annotations, list, slices.Sorted(maps.Keys(wanted)))
+
+	return changed
+}
+
+func ownTaints(spec, annotations Object, wanted map[string]Taint) (changed bool) {
+	present, _ := spec["taints"].([]any)
+	mine := owned(annotations, ownedTaints)
+	out := make([]any, 0, len(present)+len(wanted))
+	met := map[string]bool{}
+
+	for _, item := range present {
+		taint, _ := item.(Object)
+		key, _ := taint["key"].(string)
+		want, ok := wanted[key]
+
+		switch {
+		case ok && same(taint, want):
+			met[key] = true
+
+			out = append(out, taint)
+		case ok || slices.Contains(mine, key):
+			changed = true
+		default:
+			out = append(out, taint)
+		}
+	}
+
+	for _, key := range slices.Sorted(maps.Keys(wanted)) {
+		if met[key] {
+			continue
+		}
+
+		taint := Object{"key": key, "effect": wanted[key].Effect}
+		if wanted[key].Value != "" {
+			taint["value"] = wanted[key].Value
+		}
+
+		out, changed = append(out, taint), true
+	}
+
+	if changed {
+		spec["taints"] = out
+	}
+
+	setOwned(annotations, ownedTaints, slices.Sorted(maps.Keys(wanted)))
+
+	return changed
+}
+
+func same(taint Object, want Taint) bool {
+	value, _ := taint["value"].(string)
+
+	return value == want.Value && taint["effect"] == want.Effect
+}
+
+func cordon(spec, annotations Object, wanted bool) (changed bool) {
+	unschedulable, _ := spec["unschedulable"].(bool)
+	_, mine := annotations[cordonedBy]
+
+	switch {
+	case wanted && !unschedulable:
+		spec["unschedulable"], annotations[cordonedBy] = true, ""
+	case !wanted && mine:
+		delete(spec, "unschedulable")
+		delete(annotations, cordonedBy)
+	default:
+		return false
+	}
+
+	return true
+}
+
+// owned reads a list of keys; one that somebody broke is taken for empty.
+func owned(annotations Object, list string) []string {
+	var keys []string
+
+	text, _ := annotations[list].(string)
+	if json.Unmarshal([]byte(text), &keys) != nil {
+		return nil
+	}
+
+	return keys
+}
+
+func setOwned(annotations Object, list string, keys []string) {
+	if len(keys) == 0 {
+		delete(annotations, list)
+
+		return
+	}
+
+	text, err := json.Marshal(keys)
+	if err != nil {
+		panic(err) // strings always have a form in JSON
+	}
+
+	annotations[list] = string(text)
+}
+
+func child(object Object, key string) Object {
+	if c, ok := object[key].(Object); ok {
+		return c
+	}
+
+	c := Object{}
+	object[key] = c
+
+	return c
+}

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package network
+
+import (
+	"context"
+	"log/slog"
+	"net"
+	"net/netip"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/seed-59268b81/talos/config"
+	"github.com/seed-59268b81/talos/cosi/controller"
+	"github.com/seed-59268b81/talos/cosi/memory"
+	"github.com/seed-59268b81/talos/cosi/resource"
+	cosiruntime "github.com/seed-59268b81/talos/cosi/runtime"
+	"github.com/seed-59268b81/talos/cosi/state"
+	"github.com/seed-59268b81/talos/cosi/typed"
+	configres "github.com/seed-59268b81/talos/resources/config"
+	"github.com/seed-59268b81/talos/resources/runtime"
+	"github.com/seed-59268b81/talos/sys/dhcp4"
+	"github.com/seed-59268b81/talos/sys/netlink"
+	"github.com/seed-59268b81/talos/sys/netlink/netlinktest"
+)
+
+// machine runs all controllers of the network on a state and a kernel in memory.
+type machine struct {
+	t      *testing.T
+	state  state.State
+	kernel *netlinktest.Kernel
+
+	mu       sync.Mutex
+	hostname string
+	lease    *dhcp4.Lease // what the DHCP server grants; nil is silence
+	told     []string
+	asked    int
+}
+
+// newMachine starts the controllers; the links are plugged in before.
+func newMachine(t *testing.T, links ...netlink.Link) *machine {
+	t.Helper()
+
+	m := &machine{t: t, state: memory.New(), kernel: &netlinktest.Kernel{}}
+
+	for _, l := range append([]netlink.Link{{Name: "lo", Type: 772, Flags: 0x8, MTU: 65536}}, links...) {
+		m.kernel.Plug(l)
+	}
+
+	run(t, m.state, Controllers(&Deps{
+		Kernel:      m.kernel,
+		SetHostname: m.setHostname,
+		DHCP4: func(_ string, _ net.HardwareAddr, s DHCP4Settings) dhcp4.Exchange {
+			return &server{machine: m, settings: s}
+		},
+	}))
+
+	return m
+}
+
+func ethernet(name string, last byte) netlink.Link {
+	return netlink.Link{Name: name, Type: 1, MTU: 1500, Address: []byte{0x52, 0x54, 0, 0, 0, last}, OperState: 2}
+}
+
+// run starts controllers and stops them with the test.
+func run(t *testing.T, st state.State, controllers []controller.Controller) {
+	t.Helper()
+
+	rt := cosiruntime.New(st, slog.New(slog.DiscardHandler))
+
+	for _, c := range controllers {
+		if err := rt.RegisterController(c); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+
+	go func() { done <- rt.Run(ctx) }()
+
+	t.Cleanup(func() {
+		cancel()
+
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func (m *machine) setHostname(hostname, domainname string) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+
+	m.hostname = hostname
+	if domainname != "" {
+		m.hostname += "." + domainname
+	}
+
+	return nil
+}
+
+func (m *machine) grant(l *dhcp4.Lease) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+
+	m.lease = l
+}
+
+// configure applies a configuration.
+func (m *machine) configure(text string) {
+	m.t.Helper()
+
+	cfg, err := config.Decode([]byte(text))
+	if err != nil {
+		m.t.Fatal(err)
+	}
+
+	if err := typed.Set(m.t.Context(), m.state, "", configres.ActiveID, configres.NewMachineConfigSpec(cfg)); err != nil {
+		m.t.Fatal(err)
+	}
+}
+
+func (m *machine) boot(cmdline string) {
+	m.t.Helper()
+
+	if err := typed.Set(m.t.Context(), m.state, "", runtime.KernelCmdlineID, runtime.KernelCmdlineSpec{Cmdline: cmdline}); err != nil {
+		m.t.Fatal(err)
+	}
+}
+
+// server answers as the machine's fields say.
+type server struct {
+	machine  *machine
+	settings DHCP4Settings
+}
+
+func (s *server) answer(ctx context.Context, timeout time.Duration) (*dhcp4.Lease, error) {
+	m := s.machine
+
+	name := s.settings.Hostname()
+
+	m.mu.Lock()
+	lease := m.lease
+	m.told = append(m.told, name)
+	m.asked++
+	m.mu.Unlock()
+
+	if lease != nil {
+		return lease, nil
+	}
+
+	select {
+	case <-ctx.Done():
+	case <-time.After(timeout):
+	}
+
+	return nil, context.DeadlineExceeded
+}
+
+func (s *server) Acquire(ctx context.Context, d time.Duration) (*dhcp4.Lease, error) {
+	return s.answer(ctx, d)
+}
+
+func (s *server) Renew(ctx context.Context, _ *dhcp4.Lease, d time.Duration) (*dhcp4.Lease, error) {
+	return s.answer(ctx, d)
+}
+
+func (s *server) Rebind(ctx context.Context, _ *dhcp4.Lease, d time.Duration) (*dhcp4.Lease, error) {
+	return s.answer(ctx, d)
+}
+
+func (s *server) Verify(ctx context.Context, _ *dhcp4.Lease, d time.Duration) (*dhcp4.Lease, error) {
+	return s.answer(ctx, d)
+}
+
+// await waits until a resource is there and as the condition says.
+func await[S resource.Spec](m *machine, namespace, id string, holds func(S) bool) S {
+	m.t.Helper()
+
+	ctx, cancel := context.WithTimeout(m.t.Context(), 10*time.Second)
+	defer cancel()
+
+	r, err := m.state.WatchFor(ctx, resource.PointerOf[S](namespace, id), state.ResourceIs(func(r resource.Resource) bool {
+		return holds == nil || holds(*r.Spec().(*S)) //nolint:forcetypeassert // of the pointer's type
+	}))
+	if err != nil {
+		now, _ := typed.Find[S](m.t.Context(), m.state, namespace, id)
+		m.t.Fatalf("%s %s/%s did not become what was expected: %v; it is %+v", resource.DefinitionOf[S]().Type, namespace, id, err, now)
+	}
+
+	return *r.Spec().(*S) //nolint:forcetypeassert // of the pointer's type
+}
+
+// awaitGone waits until a resource is gone.
+func awaitGone[S resource.Spec](m *machine, namespace, id string) {
+	m.t.Helper()
+
+	ctx, cancel := context.WithTimeout(m.t.Context(), 10*time.Second)
+	defer cancel()
+
+	if _, err := m.state.WatchFor(ctx, resource.PointerOf[S](namespace, id), state.EventTypeIs(state.Destroyed)); err != nil {
+		m.t.Fatalf("%s %s/%s is still there: %v", resource.DefinitionOf[S]().Type, namespace, id, err)
+	}
+}
+
+func prefix(s string) netip.Prefix { return netip.MustParsePrefix(s) }
+func addr(s string) netip.Addr     { return netip.MustParseAddr(s) }

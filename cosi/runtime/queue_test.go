@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package runtime
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func readyLen(q *queue[string, int]) int {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+
+	return q.ready.len()
+}
+
+func takeAll(t *testing.T, q *queue[string, int]) []string {
+	t.Helper()
+
+	var got []string
+
+	for readyLen(q) > 0 {
+		k, v, _ := q.take(t.Context())
+		got = append(got, fmt.Sprint(k, v))
+		q.release(k, -1)
+	}
+
+	return got
+}
+
+func TestQueueOrder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := newQueue[string, int]()
+
+		for i, k := range []string{"c", "a", "b", "a"} {
+			q.put(k, i)
+		}
+
+		if diff := cmp.Diff([]string{"c0", "a3", "b2"}, takeAll(t, q)); diff != "" {
+			t.Errorf("first in, first out, each once (-want +got):\n%s", diff)
+		}
+
+		// Held: what is put meanwhile comes once, after the release, even where a delay was asked for.
+		q.put("x", 1)
+		q.take(t.Context())
+		q.put("x", 2)
+		q.put("x", 3)
+
+		if got := q.len(); got != 1 || readyLen(q) != 0 {
+			t.Errorf("len: got %d, of which %d are ready, want 1 and 0", got, readyLen(q))
+		}
+
+		q.release("x", time.Hour)
+
+		if diff := cmp.Diff([]string{"x3"}, takeAll(t, q)); diff != "" {
+			t.Errorf("held (-want +got):\n%s", diff)
+		}
+
+		// Delayed ones come by time; a put makes one due now.
+		for i, k := range []string{"3", "1", "2", "4"} {
+			q.put(k, i)
+		}
+
+		for range 4 {
+			k, _, _ := q.take(t.Context())
+			q.release(k, time.Duration(k[0]-'0')*time.Second)
+		}
+
+		q.put("4", 9)
+
+		if diff := cmp.Diff([]string{"49"}, takeAll(t, q)); diff != "" {
+			t.Errorf("put while delayed (-want +got):\n%s", diff)
+		}
+
+		time.Sleep(1500 * time.Millisecond)
+		synctest.Wait()
+
+		if diff := cmp.Diff([]string{"11"}, takeAll(t, q)); diff != "" {
+			t.Errorf("after 1.5 s (-want +got):\n%s", diff)
+		}
+
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+
+		if diff := cmp.Diff([]string{"22", "30"}, takeAll(t, q)); diff != "" {
+			t.Errorf("after 3.5 s (-want +got):\n%s", diff)
+		}
+
+		if len(q.items) != 0 {
+			t.Errorf("left: %v", q.items)
+		}
+	})
+}
+
+// TestQueueAtOnce: no key is in work twice, none is lost.
+func TestQueueAtOnce(t *testing.T) {
+	const keys, puts, workers = 20, 2000, 8
+
+	q := newQueue[int, int]()
+	ctx, cancel := context.WithCancel(t.Context())
+	context.AfterFunc(ctx, q.close)
+
+	var (
+		working [keys]atomic.Bool
+		newest  [keys]atomic.Int64
+		wg      sync.WaitGroup
+	)
+
+	for range workers {
+		wg.Go(func() {
+			for {
+				k, v, ok := q.take(ctx)
+				if !ok {
+					return
+				}
+
+				if working[k].Swap(true) {
+					t.Errorf("%d is in work twice", k)
+				}
+
+				newest[k].Store(int64(v))
+				working[k].Store(false)
+
+				delay := time.Duration(-1)
+				if rand.IntN(3) == 0 {
+					delay = time.Microsecond
+				}
+
+				q.release(k, delay)
+			}
+		})
+	}
+
+	last := map[int]int{}
+
+	for i := range puts {
+		k := rand.IntN(keys)
+		last[k] = i
+		q.put(k, i)
+	}
+
+	deadline := time.Now().Add(20 * time.Second)
+
+	for k, want := range last {
+		for newest[k].Load() != int64(want) {
+			if time.Now().After(deadline) {
+				t.Fatalf("%d: the last value in work was %d, want %d", k, newest[k].Load(), want)
+			}
+
+			time.Sleep(time.Millisecond)
+		}
+	}
+
+	cancel()
+	wg.Wait()
+}
+
+func BenchmarkQueue(b *testing.B) {
+	q := newQueue[int, int]()
+	ctx := context.Background()
+
+	b.ReportAllocs()
+
+	i := 0
+	for b.Loop() {
+		q.put(i, i)
+		k, _, _ := q.take(ctx)
+		q.release(k, -1)
+
+		i++
+	}
+}

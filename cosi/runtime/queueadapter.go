@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package runtime
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/seed-59268b81/talos/cosi/controller"
+	"github.com/seed-59268b81/talos/cosi/resource"
+	"github.com/seed-59268b81/talos/cosi/state"
+)
+
+// queueAdapter runs one queue controller.
+type queueAdapter struct {
+	*access
+
+	rt       *Runtime
+	c        controller.QueueController
+	settings controller.QueueSettings
+	log      *slog.Logger
+	queue    *queue[job, controller.Changed]
+
+	mu       sync.Mutex
+	backoffs map[job]*backoff // of what failed last
+}
+
+// job is what the queue holds: a resource to reconcile, or to map.
+type job struct {
+	resource.Pointer
+
+	mapped bool
+}
+
+// RegisterQueueController adds a queue controller, and starts it if the runtime runs.
+func (rt *Runtime) RegisterQueueController(c controller.QueueController) error {
+	rt.mu.Lock()
+	defer rt.mu.Unlock()
+
+	a, err := newQueueAdapter(rt, c)
+	if err != nil {
+		return fmt.Errorf("register controller %q: %w", c.Name(), err)
+	}
+
+	return rt.register(a, a.settings.Outputs)
+}
+
+func newQueueAdapter(rt *Runtime, c controller.QueueController) (*queueAdapter, error) {
+	settings := c.Settings()
+	settings.Concurrency = max(settings.Concurrency, 1)
+
+	primary := false
+
+	for _, in := range settings.Inputs {
+		if in.Kind < controller.Primary || in.Kind > controller.MappedDestroyReady {
+			return nil, fmt.Errorf("input %s is of a kind for controllers without a queue", kindOf(in))
+		}
+
+		primary = primary || in.Kind == controller.Primary
+	}
+
+	if !primary {
+		return nil, errors.New("none of the inputs is primary")
+	}
+
+	access, err := newAccess(rt.state, c.Name(), settings.Inputs, settings.Outputs)
+	if err != nil {
+		return nil, err
+	}
+
+	return &queueAdapter{
+		access: access, rt: rt, c: c, settings: settings,
+		log:      rt.log.With("controller", c.Name()),
+		queue:    newQueue[job, controller.Changed](),
+		backoffs: map[job]*backoff{},
+	}, nil
+}
+
+func (a *queueAdapter) name() string { return a.who }
+
+func (a *queueAdapter) metrics() Metrics {
+	m := a.access.metrics()
+	m.QueueLength = a.queue.len()
+
+	return m
+}
+
+// start subscribes to the inputs. What there is already, fill puts into the queue.
+func (a *queueAdapter) start(ctx context.Context) error {
+	wanted := map[resource.Kind][]route{}
+
+	for _, in := range a.settings.Inputs {
+		kind := kindOf(in)
+		mapped := in.Kind != controller.Primary
+
+		wanted[kind] = append(wanted[kind], route{
+			owner: a, id: in.ID, destroyReady: in.Kind == controller.MappedDestroyReady,
+			deliver: func(ev *state.Event) {
+				if ev == nil {
+					a.rt.finished.Go(func() { a.fill(ctx, in) })
+
+					return
+				}
+
+				md := ev.Resource.Metadata()
+				a.counts.wakeups.Add(1)
+				a.queue.put(job{Pointer: md.Pointer(), mapped: mapped}, controller.ChangedOf(md))
+			},
+		})
+	}
+
+	return a.rt.routes.replace(a, wanted)
+}
+
+// fill puts everything that an input has into the queue.
+func (a *queueAdapter) fill(ctx context.Context, in controller.Input) {
+	for retry := newBackoff(); ; {
+		items, err := a.state.List(ctx, kindOf(in))
+		if err == nil {
+			for _, r := range items {
+				if md := r.Metadata(); in.ID == "" || in.ID == md.ID() {
+					a.queue.put(job{Pointer: md.Pointer(), mapped: in.Kind != controller.Primary}, controller.ChangedOf(md))
+				}
+			}
+
+			return
+		}
+
+		a.log.Error("listing an input failed", "kind", kindOf(in).String(), "error", err)
+
+		if !sleep(ctx, retry.next()) {
+			return
+		}
+	}
+}
+
+// run works until the context ends.
+func (a *queueAdapter) run(ctx context.Context) {
+	var wg sync.WaitGroup
+
+	stop := context.AfterFunc(ctx, a.queue.close)
+	defer stop()
+
+	for _, in := range a.settings.Inputs {
+		if in.Kind == controller.Primary {
+			wg.Go(func() { a.fill(ctx, in) })
+		}
+	}
+
+	if a.settings.RunHook != nil {
+		wg.Go(func() { a.runHook(ctx) })
+	}
+
+	for range a.settings.Concurrency {
+		wg.Go(func() { a.work(ctx) })
+	}
+
+	wg.Wait()
+	<-ctx.Done()
+
+	if a.settings.ShutdownHook != nil {
+		if err := a.protect(func() error { return a.settings.ShutdownHook(context.WithoutCancel(ctx), a.access, a.log) }); err != nil {
+			a.log.Error("shutdown hook failed", "error", err)
+		}
+	}
+}
+
+func (a *queueAdapter) runHook(ctx context.Context) {
+	for retry := newBackoff(); ; {
+		err := a.protect(func() error { return a.settings.RunHook(ctx, a.access, a.log) })
+		if err == nil || ctx.Err() != nil {
+			return
+		}
+
+		a.counts.crashes.Add(1)
+
+		delay := retry.next()
+		a.log.Error("run hook failed, restarting", "error", err, "after", delay)
+
+		if !sleep(ctx, delay) {
+			return
+		}
+	}
+}
+
+func (a *queueAdapter) work(ctx context.Context) {
+	for {
+		j, changed, ok := a.queue.take(ctx)
+		if !ok {
+			return
+		}
+
+		a.queue.release(j, a.do(ctx, j, changed))
+	}
+}
+
+// do works on one job and returns when to do so again: below zero for not before the next change.
+func (a *queueAdapter) do(ctx context.Context, j job, changed controller.Changed) time.Duration {
+	err := a.protect(func() error {
+		if j.mapped {
+			return a.mapInput(ctx, changed)
+		}
+
+		return a.c.Reconcile(ctx, a.access, a.log.With("resource", j.Pointer.String()), j.Pointer)
+	})
+
+	a.counts.processed.Add(1)
+
+	const never = -1
+
+	var requeue *controller.RequeueError
+
+	switch {
+	case err == nil || ctx.Err() != nil:
+		a.healthy(j)
+
+		return never
+	case errors.As(err, &requeue) && requeue.Err == nil:
+		a.counts.requeues.Add(1)
+		a.healthy(j)
+
+		return requeue.After
+	case errors.Is(err, controller.ErrSkip):
+		a.counts.skips.Add(1)
+		a.healthy(j)
+		a.log.Info("skipped", "resource", j.Pointer.String(), "reason", err)
+
+		return never
+	}
+
+	a.counts.crashes.Add(1)
+
+	delay := a.failing(j).next()
+	if requeue != nil && requeue.After > 0 {
+		delay = requeue.After
+	}
+
+	a.log.Error("reconcile failed", "resource", j.Pointer.String(), "error", err, "after", delay)
+
+	return delay
+}
+
+func (a *queueAdapter) mapInput(ctx context.Context, changed controller.Changed) error {
+	a.counts.mapping.Add(1)
+
+	concerned, err := a.c.MapInput(ctx, a.access, a.log, changed)
+	if err != nil {
+		return err
+	}
+
+	for _, ptr := range concerned {
+		if !a.isPrimary(ptr.Kind()) {
+			return fmt.Errorf("%s was mapped to %s, which is no primary input", changed.Pointer, ptr)
+		}
+
+		a.queue.put(job{Pointer: ptr}, controller.Changed{Pointer: ptr})
+	}
+
+	return nil
+}
+
+func (a *queueAdapter) isPrimary(kind resource.Kind) bool {
+	return slices.ContainsFunc(a.settings.Inputs, func(in controller.Input) bool {
+		return in.Kind == controller.Primary && kindOf(in) == kind
+	})
+}
+
+func (a *queueAdapter) failing(j job) *backoff {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+
+	if a.backoffs[j] == nil {
+		a.backoffs[j] = newBackoff()
+	}
+
+	return a.backoffs[j]
+}
+
+func (a *queueAdapter) healthy(j job) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+
+	delete(a.backoffs, j)
+}
+
+// protect turns a panic into an error.
+func (a *queueAdapter) protect(fn func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+		}
+	}()
+
+	return fn()
+}
+
+func sleep(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return true
+	}
+}

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package transform
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+
+	"github.com/seed-59268b81/talos/cosi/controller"
+	"github.com/seed-59268b81/talos/cosi/resource"
+	"github.com/seed-59268b81/talos/cosi/state"
+	"github.com/seed-59268b81/talos/cosi/typed"
+)
+
+// Queue is Map as a queue controller: it works on single inputs, several at a time, and holds a finalizer on each
+// input until its output is gone. ID and Input are each other's inverse.
+type Queue[In, Out resource.Spec] struct {
+	Name string
+	// InNamespace and OutNamespace are those of the definitions when empty.
+	InNamespace, OutNamespace string
+	// ID of the output of an input; the same when nil.
+	ID func(inputID string) string
+	// Input is the id of the input of an output; the same when nil.
+	Input func(outputID string) string
+	// Extra inputs, of the kind Mapped or MappedDestroyReady, each with the inputs that it concerns.
+	Extra []Mapped
+	// Writes says whether others write outputs of the type.
+	Writes      controller.OutputKind
+	Concurrency int
+	// KeepUntil delays the teardown of the output, while the input is tearing down, as long as the input has
+	// finalizers besides our own and these; nil does not wait for any.
+	KeepUntil []string
+	// KeepWhile delays it as long as the input has any of these finalizers.
+	KeepWhile []string
+	// Transform fills out from in; see Map. It may return controller.Requeue.
+	Transform func(ctx context.Context, r state.Reader, log *slog.Logger, in *resource.Typed[In], out *Out) error
+	// Release is called before the finalizer of an input whose output is gone is removed. An error keeps it.
+	Release func(ctx context.Context, r state.Reader, log *slog.Logger, in *resource.Typed[In]) error
+}
+
+// Mapped is an extra input and the ids of the inputs that a change of it concerns.
+type Mapped struct {
+	Input controller.Input
+	To    func(ctx context.Context, r state.Reader, changed controller.Changed) ([]string, error)
+}
+
+// Controller returns the controller.
+func (q Queue[In, Out]) Controller() controller.QueueController {
+	same := func(id string) string { return id }
+
+	if q.ID == nil {
+		q.ID = same
+	}
+
+	if q.Input == nil {
+		q.Input = same
+	}
+
+	return &queueController[In, Out]{q}
+}
+
+type queueController[In, Out resource.Spec] struct{ q Queue[In, Out] }
+
+func (c *queueController[In, Out]) Name() string { return c.q.Name }
+
+func (c *queueController[In, Out]) Settings() controller.QueueSettings {
+	inputs := []controller.Input{
+		controller.In[In](controller.Primary, c.q.InNamespace),
+		controller.In[Out](controller.MappedDestroyReady, c.q.OutNamespace),
+	}
+
+	for _, m := range c.q.Extra {
+		inputs = append(inputs, m.Input)
+	}
+
+	return controller.QueueSettings{
+		Inputs: inputs, Outputs: []controller.Output{controller.Out[Out](c.q.Writes)}, Concurrency: c.q.Concurrency,
+	}
+}
+
+func (c *queueController[In, Out]) MapInput(ctx context.Context, rt controller.Access, _ *slog.Logger, changed controller.Changed) ([]resource.Pointer, error) {
+	if changed.Kind() == resource.KindOf[Out](c.q.OutNamespace) {
+		return []resource.Pointer{resource.PointerOf[In](c.q.InNamespace, c.q.Input(changed.ID))}, nil
+	}
+
+	var out []resource.Pointer
+
+	for _, m := range c.q.Extra {
+		if m.Input.Namespace != changed.Namespace || m.Input.Type != changed.Type {
+			continue
+		}
+
+		ids, err := m.To(ctx, rt, changed)
+		if err != nil {
+			return nil, err
+		}
+
+		for _, id := range ids {
+			out = append(out, resource.PointerOf[In](c.q.InNamespace, id))
+		}
+	}
+
+	return out, nil
+}
+
+func (c *queueController[In, Out]) Reconcile(ctx context.Context, rt controller.Access, log *slog.Logger, ptr resource.Pointer) error {
+	in, err := typed.Find[In](ctx, rt, ptr.Namespace, ptr.ID)
+	if in == nil || err != nil {
+		return err
+	}
+
+	if in.Metadata().Phase() == resource.PhaseTearingDown && !c.keeps(in.Metadata()) {
+		return c.leave(ctx, rt, log, in)
+	}
+
+	return c.follow(ctx, rt, log, in)
+}
+
+// keeps tells whether the output of an input that is tearing down stays for now.
+func (c *queueController[In, Out]) keeps(md *resource.Metadata) bool {
+	return slices.ContainsFunc(md.Finalizers(), func(f string) bool {
+		return slices.Contains(c.q.KeepWhile, f) ||
+			c.q.KeepUntil != nil && f != c.q.Name && !slices.Contains(c.q.KeepUntil, f)
+	})
+}
+
+// follow brings the output in line.
+func (c *queueController[In, Out]) follow(ctx context.Context, rt controller.Access, log *slog.Logger, in *resource.Typed[In]) error {
+	md := in.Metadata()
+
+	if md.Phase() == resource.PhaseRunning && !md.HasFinalizer(c.q.Name) {
+		if err := rt.AddFinalizer(ctx, md.Pointer(), c.q.Name); err != nil {
+			return err
+		}
+	}
+
+	var (
+		out     Out
+		requeue *controller.RequeueError
+	)
+
+	again := c.q.Transform(ctx, rt, log, in, &out)
+
+	switch {
+	case errors.Is(again, ErrSkip):
+		_, err := c.discard(ctx, rt, md.ID())
+
+		return err
+	case errors.Is(again, ErrKeep):
+		return nil
+	case errors.As(again, &requeue) && requeue.Err == nil: // the output is good, but not for long
+	case again != nil:
+		return again
+	}
+
+	_, err := rt.Modify(ctx, resource.New[Out](c.q.OutNamespace, c.q.ID(md.ID())), func(r resource.Resource) error {
+		t, err := typed.As[Out](r)
+		if err != nil {
+			return err
+		}
+
+		*t.TypedSpec() = out
+
+		return nil
+	})
+
+	// An output that others still hold while it is torn down comes back, as an input, when they let go.
+	if err != nil && !state.IsPhaseConflict(err) {
+		return err
+	}
+
+	return again
+}
+
+// leave lets an input go when its output is gone.
+func (c *queueController[In, Out]) leave(ctx context.Context, rt controller.Access, log *slog.Logger, in *resource.Typed[In]) error {
+	if !in.Metadata().HasFinalizer(c.q.Name) {
+		return nil
+	}
+
+	gone, err := c.discard(ctx, rt, in.Metadata().ID())
+	if err != nil || !gone {
+		return err
+	}
+
+	if c.q.Release != nil {
+		if err := c.q.Release(ctx, rt, log, in); err != nil {
+			return err
+		}
+	}
+
+	return rt.RemoveFinalizer(ctx, in.Metadata().Pointer(), c.q.Name)
+}
+
+// discard destroys the output of an input if nobody holds it.
+func (c *queueController[In, Out]) discard(ctx context.Context, rt controller.Access, inputID string) (gone bool, err error) {
+	out, err := typed.Find[Out](ctx, rt, c.q.OutNamespace, c.q.ID(inputID))
+	if err != nil || out == nil || out.Metadata().Owner() != c.q.Name {
+		return err == nil, err
+	}
+
+	ready, err := rt.Teardown(ctx, out.Metadata().Pointer())
+	if err != nil || !ready {
+		return state.IsNotFound(err), ignoreNotFound(err)
+	}
+
+	return true, ignoreNotFound(rt.Destroy(ctx, out.Metadata().Pointer()))
+}
+
+func ignoreNotFound(err error) error {
+	if state.IsNotFound(err) {
+		return nil
+	}
+
+	return err
+}

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/seed-59268b81/talos/lab"
+)
+
+// Where a build leaves what machines boot, under its output folder, and where a
+// distribution has the same firmware.
+const (
+	builtDisk = "images/metal-amd64.raw"
+	builtCode = "components/firmware/OVMF_CODE.fd"
+	builtVars = "components/firmware/OVMF_VARS.fd"
+)
+
+var distributionFirmware = [][2]string{
+	{"/usr/share/OVMF/OVMF_CODE_4M.fd", "/usr/share/OVMF/OVMF_VARS_4M.fd"},
+	{"/usr/share/OVMF/OVMF_CODE.fd", "/usr/share/OVMF/OVMF_VARS.fd"},
+	{"/usr/share/edk2/x64/OVMF_CODE.4m.fd", "/usr/share/edk2/x64/OVMF_VARS.4m.fd"},
+	{"/usr/share/edk2/ovmf/OVMF_CODE.fd", "/usr/share/edk2/ovmf/OVMF_VARS.fd"},
+}
+
+// outputs are the folders that a build may have written to: the one that this
+// program lies in, and the one in the current directory.
+func outputs() []string {
+	folders := []string{"out"}
+
+	if self, err := os.Executable(); err == nil {
+		folders = append([]string{filepath.Join(filepath.Dir(self), "..")}, folders...)
+	}
+
+	return folders
+}
+
+// image is what machines boot: what the flags name, else what was built.
+func (f *createFlags) image() (lab.Image, error) {
+	image := lab.Image{Disk: f.disk}
+
+	if image.Disk == "" {
+		if image.Disk = find(builtDisk); image.Disk == "" {
+			return image, fmt.Errorf("no disk image in %s: run make build, or name one with --disk-image-path",
+				strings.Join(outputs(), " or "))
+		}
+	}
+
+	if (f.firmware.Code == "") != (f.firmware.Vars == "") {
+		return image, fmt.Errorf("--firmware-code-path and --firmware-vars-path go together")
+	}
+
+	firmware := f.firmware
+	if firmware.Code == "" {
+		firmware.Code, firmware.Vars = find(builtCode), find(builtVars)
+	}
+
+	for _, pair := range distributionFirmware {
+		if firmware.Code == "" && exists(pair[0]) && exists(pair[1]) {
+			firmware.Code, firmware.Vars = pair[0], pair[1]
+		}
+	}
+
+	if firmware.Code == "" {
+		return image, fmt.Errorf("no UEFI firmware for QEMU: run make build, install it (Debian: ovmf), or name it with --firmware-code-path")
+	}
+
+	image.Firmware = &firmware
+
+	return image, nil
+}
+
+func find(name string) string {
+	for _, folder := range outputs() {
+		if path := filepath.Join(folder, name); exists(path) {
+			return path
+		}
+	}
+
+	return ""
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+
+	return err == nil
+}

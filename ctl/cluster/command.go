@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	"github.com/spf13/cobra"
+)
+
+// Command returns the command "cluster" with its subcommands.
+func Command() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "cluster",
+		Short: "Run clusters of virtual machines on this computer",
+		Long: `Run clusters of virtual machines on this computer.
+
+No root is needed: the machines' network exists only inside of one process of your own. Ports of 127.0.0.1 lead to the
+machines' API and to Kubernetes.`,
+	}
+
+	var p place
+
+	p.flags(cmd)
+	cmd.AddCommand(
+		newCreateCommand(&p),
+		newDestroyCommand(&p),
+		newShowCommand(&p),
+		newLogsCommand(&p),
+		newRebootCommand(&p),
+		newRunLabCommand(),
+	)
+
+	return cmd
+}

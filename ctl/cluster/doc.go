@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package cluster has talosctl's commands for clusters of virtual machines on
+// this computer: create, destroy, show, logs, reboot.
+//
+// Machines and their network are package lab's; here they become a cluster: a
+// configuration for each machine, applied through its API, one bootstrap, and
+// the wait for Kubernetes.
+//
+// A cluster has a directory, named after it, in the one that --state names.
+// When that is given, in the flag or the environment, the cluster is a matter of
+// that directory alone and its talosconfig and kubeconfig are only there;
+// otherwise they are also merged into the user's own, as users expect.
+package cluster

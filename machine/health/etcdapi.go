@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package health
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/seed-59268b81/talos/controllers/etcd/etcdclient"
+	"github.com/seed-59268b81/talos/cosi/typed"
+	"github.com/seed-59268b81/talos/resources/secrets"
+)
+
+// EtcdAPI asks real members of etcd, with this system's own certificate.
+type EtcdAPI struct{ State Reader }
+
+// Members implements Etcd.
+func (e EtcdAPI) Members(ctx context.Context, endpoint string) ([]Member, error) {
+	if endpoint == "" {
+		endpoint = etcdclient.Local
+	}
+
+	root, err := typed.Find[secrets.EtcdRootSpec](ctx, e.State, "", secrets.EtcdRootID)
+	if err != nil {
+		return nil, err
+	}
+
+	certs, err := typed.Find[secrets.EtcdCertsSpec](ctx, e.State, "", secrets.EtcdID)
+	if err != nil {
+		return nil, err
+	}
+
+	if root == nil || certs == nil {
+		return nil, errors.New("the certificates for etcd are not made yet")
+	}
+
+	client, err := etcdclient.New(ctx, *root.TypedSpec(), *certs.TypedSpec(), endpoint)
+	if err != nil {
+		return nil, err
+	}
+	defer client.Close() //nolint:errcheck
+
+	response, err := client.MemberList(ctx, clientv3.WithSerializable())
+	if err != nil {
+		return nil, fmt.Errorf("etcd: list the members at %s: %w", endpoint, err)
+	}
+
+	var members []Member
+	for _, m := range response.Members {
+		members = append(members, Member{
+			ID: m.ID, Name: m.Name, PeerURLs: m.PeerURLs, ClientURLs: m.ClientURLs, Learner: m.IsLearner,
+		})
+	}
+
+	return members, nil
+}

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package server
+
+import (
+	"context"
+	"errors"
+	"os"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	clusterapi "github.com/seed-59268b81/talos/api/cluster"
+	"github.com/seed-59268b81/talos/config/v1alpha1"
+	"github.com/seed-59268b81/talos/cosi/typed"
+	"github.com/seed-59268b81/talos/machine/health"
+	configres "github.com/seed-59268b81/talos/resources/config"
+)
+
+// defaultHealthWait is what clients ask for when their users say nothing.
+const defaultHealthWait = 20 * time.Minute
+
+// HealthCheck implements cluster.ClusterService.
+func (s *Server) HealthCheck(req *clusterapi.HealthCheckRequest, stream grpc.ServerStreamingServer[clusterapi.HealthCheckProgress]) error {
+	timeout := defaultHealthWait
+	if t := req.GetWaitTimeout(); t != nil {
+		timeout = t.AsDuration()
+	}
+
+	if timeout <= 0 {
+		return status.Errorf(codes.InvalidArgument, "health: a wait timeout of %s is not positive", timeout)
+	}
+
+	ctx, cancel := context.WithTimeout(stream.Context(), timeout)
+	defer cancel()
+
+	kube := &health.KubernetesAPI{State: s.State, Endpoint: req.GetClusterInfo().GetForceEndpoint()}
+	defer kube.Close()
+
+	source, err := s.healthSource(ctx, req.GetClusterInfo(), kube)
+	if err != nil {
+		return err
+	}
+
+	node, err := os.Hostname()
+	if err != nil {
+		return err
+	}
+
+	err = health.Wait(ctx, node, source.Checks(), func(line string) error {
+		return stream.Send(&clusterapi.HealthCheckProgress{Message: line})
+	})
+
+	var failure *health.Failure
+
+	switch {
+	case err == nil:
+		return nil
+	case stream.Context().Err() != nil:
+		return status.FromContextError(stream.Context().Err()).Err()
+	case errors.As(err, &failure):
+		return status.Error(codes.DeadlineExceeded, err.Error())
+	default:
+		return err
+	}
+}
+
+// healthSource says what the checks look at. Only a control plane node has the keys for it.
+func (s *Server) healthSource(ctx context.Context, info *clusterapi.ClusterInfo, kube health.Kubernetes) (*health.Source, error) {
+	cfg, err := typed.Find[configres.MachineConfigSpec](ctx, s.State, "", configres.ActiveID)
+	if err != nil {
+		return nil, err
+	}
+
+	if cfg == nil || cfg.TypedSpec().Config().Main() == nil {
+		return nil, status.Error(codes.FailedPrecondition, "health: the machine has no configuration yet; apply one first (talosctl apply-config)")
+	}
+
+	main := cfg.TypedSpec().Config().Main()
+	if !configres.MachineTypeOf(main.Machine.Type).IsControlPlane() {
+		return nil, status.Error(codes.FailedPrecondition, "health: a worker has no access to etcd and Kubernetes as a whole; ask a control plane node (talosctl health --nodes)")
+	}
+
+	return &health.Source{
+		State:             s.State,
+		Etcd:              health.EtcdAPI{State: s.State},
+		Kubernetes:        kube,
+		Memory:            totalMemory,
+		ControlPlaneNodes: info.GetControlPlaneNodes(),
+		WorkerNodes:       info.GetWorkerNodes(),
+		ProxyDisabled:     v1alpha1.IsTrue(main.Cluster.Proxy.Disabled),
+		DNSDisabled:       v1alpha1.IsTrue(main.Cluster.CoreDNS.Disabled),
+	}, nil
+}
+
+func totalMemory() (uint64, error) {
+	raw, err := os.ReadFile("/proc/meminfo")
+	if err != nil {
+		return 0, err
+	}
+
+	return parseMeminfo(raw).GetMemtotal() << 10, nil
+}
