@@ -3,6 +3,8 @@
 GO      ?= go
 WORKERS ?= 0
 NAME    ?= default
+# The images hold all that a cluster needs, so it gets no way out of its network. LABFLAGS= opens one.
+LABFLAGS ?= --offline
 BUILD    = $(GO) run ./components/cmd/build
 
 .DEFAULT_GOAL := help
@@ -15,10 +17,10 @@ build: ## build all programs, container images and the disk image
 	@$(BUILD)
 
 up: build ## build, then start the cluster NAME (default: default), with WORKERS=n workers
-	@out/bin/talosctl cluster create --name $(NAME) --workers $(WORKERS)
+	@out/bin/talosctl cluster create --state out/lab --name $(NAME) --workers $(WORKERS) $(LABFLAGS)
 
 down: ## stop the cluster and remove its machines
-	@out/bin/talosctl cluster destroy --name $(NAME)
+	@out/bin/talosctl cluster destroy --state out/lab --name $(NAME)
 
 test: ## unit tests, network tests in namespaces, one machine end to end
 	@$(GO) vet ./... && $(GO) test ./...

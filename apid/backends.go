@@ -28,11 +28,12 @@ type backends struct {
 	mu      sync.Mutex
 	machine *grpc.ClientConn
 	nodes   map[string]*grpc.ClientConn
+	retired map[*grpc.ClientConn]*time.Timer
 	view    *View
 }
 
 func newBackends(socket string) *backends {
-	return &backends{socket: socket, nodes: map[string]*grpc.ClientConn{}}
+	return &backends{socket: socket, nodes: map[string]*grpc.ClientConn{}, retired: map[*grpc.ClientConn]*time.Timer{}}
 }
 
 // use drops the connections that were made with other certificates.
@@ -51,8 +52,16 @@ func (b *backends) use(v *View) {
 		delete(b.nodes, target)
 
 		// Calls that run on it go on; it closes when they have had their time.
-		time.AfterFunc(idle, func() { conn.Close() }) //nolint:errcheck
+		b.retired[conn] = time.AfterFunc(idle, func() { b.drop(conn) })
 	}
+}
+
+func (b *backends) drop(conn *grpc.ClientConn) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+
+	delete(b.retired, conn)
+	conn.Close() //nolint:errcheck
 }
 
 func (b *backends) close() {
@@ -64,6 +73,11 @@ func (b *backends) close() {
 	}
 
 	for _, conn := range b.nodes {
+		conn.Close() //nolint:errcheck
+	}
+
+	for conn, timer := range b.retired {
+		timer.Stop()
 		conn.Close() //nolint:errcheck
 	}
 }

@@ -39,6 +39,10 @@ func Main() {
 }
 
 func run(ctx context.Context, log *slog.Logger) error {
+	if err := registerTypes(); err != nil {
+		return err
+	}
+
 	conn, err := grpc.NewClient("unix:"+RuntimeSocket, grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {
 		return fmt.Errorf("connect to %s: %w", RuntimeSocket, err)

@@ -6,6 +6,7 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
 	"fmt"
 
 	"github.com/seed-59268b81/talos/cosi/resource"
@@ -24,6 +25,11 @@ func Kinds() []resource.Kind {
 		resource.KindOf[network.NodeAddressSpec](""),
 		resource.KindOf[network.HostnameStatusSpec](""),
 	}
+}
+
+// registerTypes makes the types known to this process, so that they are decoded.
+func registerTypes() error {
+	return errors.Join(secrets.Register(), runtime.Register(), network.Register())
 }
 
 // watchViews sends a view at each change, once there is something to serve with.

@@ -15,21 +15,22 @@ import (
 	apidproc "github.com/seed-59268b81/talos/apid"
 	"github.com/seed-59268b81/talos/controllers/apid"
 	blockctl "github.com/seed-59268b81/talos/controllers/block"
+	"github.com/seed-59268b81/talos/controllers/cluster"
 	"github.com/seed-59268b81/talos/controllers/config"
 	"github.com/seed-59268b81/talos/controllers/cri"
 	"github.com/seed-59268b81/talos/controllers/etcd"
 	"github.com/seed-59268b81/talos/controllers/files"
+	"github.com/seed-59268b81/talos/controllers/k8s"
 	"github.com/seed-59268b81/talos/controllers/kernel"
+	metactl "github.com/seed-59268b81/talos/controllers/meta"
 	"github.com/seed-59268b81/talos/controllers/network"
 	"github.com/seed-59268b81/talos/controllers/runtime"
 	"github.com/seed-59268b81/talos/controllers/secrets"
 	timectl "github.com/seed-59268b81/talos/controllers/time"
 	"github.com/seed-59268b81/talos/controllers/v1alpha1"
 	"github.com/seed-59268b81/talos/cosi/controller"
-	"github.com/seed-59268b81/talos/cosi/resource"
-	"github.com/seed-59268b81/talos/cosi/state"
+	"github.com/seed-59268b81/talos/machine/boot"
 	"github.com/seed-59268b81/talos/machine/server"
-	"github.com/seed-59268b81/talos/resources/block"
 	runtimeres "github.com/seed-59268b81/talos/resources/runtime"
 	"github.com/seed-59268b81/talos/sys/cmdline"
 	"github.com/seed-59268b81/talos/sys/module"
@@ -52,6 +53,12 @@ func (m *Machine) controllers() ([]controller.Controller, error) {
 		return nil, err
 	}
 
+	go func() {
+		if err := boot.Preload(modules); err != nil {
+			m.Log.Warn("not every kernel module could be loaded ahead", "error", err)
+		}
+	}()
+
 	links, _, err := network.Open() // for as long as the machine runs
 	if err != nil {
 		return nil, err
@@ -62,7 +69,10 @@ func (m *Machine) controllers() ([]controller.Controller, error) {
 		publish(&apimachine.ConfigLoadErrorEvent{Error: err.Error()})
 	})
 
+	values := &metactl.Values{}
+
 	all := []controller.Controller{
+		values.Controller(),
 		m.server.Config,
 		config.MachineTypeController(),
 		&v1alpha1.ServiceController{Supervisor: m.Supervisor},
@@ -83,8 +93,10 @@ func (m *Machine) controllers() ([]controller.Controller, error) {
 
 	all = append(all, kernel.Controllers(modules)...)
 	all = append(all, network.Controllers(links)...)
+	all = append(all, cluster.Controllers()...)
 	all = append(all, secrets.Controllers()...)
 	all = append(all, etcd.Controllers(etcd.Deps{Supervisor: m.Supervisor})...)
+	all = append(all, k8s.Controllers(k8s.Deps{Supervisor: m.Supervisor})...)
 	all = append(all, blockctl.Controllers()...)
 
 	return all, nil
@@ -105,12 +117,7 @@ func (m *Machine) powerSteps() []runtime.PowerStep {
 
 // unmountVolumes tears the volumes' lifecycle down and waits until nobody holds it.
 func (m *Machine) unmountVolumes(ctx context.Context, _ runtimeres.PowerRequestSpec) error {
-	err := m.State.TeardownAndDestroy(ctx, resource.PointerOf[block.VolumeLifecycleSpec]("", block.VolumeLifecycleID))
-	if state.IsNotFound(err) {
-		return nil
-	}
-
-	return err
+	return blockctl.StopVolumes(ctx, m.State)
 }
 
 func endMachine(action runtimeres.PowerAction) error {

@@ -10,6 +10,7 @@ import (
 	"syscall"
 
 	"github.com/seed-59268b81/talos/ctl"
+	"github.com/seed-59268b81/talos/ctl/cluster"
 )
 
 func main() {
@@ -17,5 +18,8 @@ func main() {
 	// The first signal ends the command in order, the second one at once.
 	context.AfterFunc(ctx, stop)
 
-	os.Exit(ctl.Run(ctx, ctl.New(), os.Stderr))
+	root := ctl.New()
+	root.AddCommand(cluster.Command())
+
+	os.Exit(ctl.Run(ctx, root, os.Stderr))
 }

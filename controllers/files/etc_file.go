@@ -20,9 +20,6 @@ import (
 	"github.com/seed-59268b81/talos/resources/files"
 )
 
-// Writable are the files of /etc that may be written: the root image has them, empty, as places to bind over.
-var Writable = []string{"hosts", "hostname", "resolv.conf", "machine-id", "localtime"}
-
 // Binder shows a file at another place; package mount has the real one.
 type Binder func(source, target string) error
 
@@ -65,6 +62,9 @@ func EtcFileController(etc, shadow string, bind Binder) controller.Controller {
 	}
 }
 
+// elsewhere are the files whose place is not in /etc: they are written there, and nothing is bound.
+var elsewhere = map[string]string{files.PodResolvConf: files.PodResolvConfPath}
+
 type etcFiles struct {
 	etc, shadow string
 	bind        Binder
@@ -77,6 +77,11 @@ func (c *etcFiles) write(name string, spec *files.EtcFileSpecSpec) error {
 	}
 
 	source, target := filepath.Join(c.shadow, name), filepath.Join(c.etc, name)
+
+	path, isElsewhere := elsewhere[name]
+	if isElsewhere {
+		source, target = path, path
+	}
 
 	mode := spec.Mode.Perm()
 	if mode == 0 {
@@ -91,7 +96,7 @@ func (c *etcFiles) write(name string, spec *files.EtcFileSpecSpec) error {
 		return fmt.Errorf("write %s: %w", target, err)
 	}
 
-	if c.bound[name] {
+	if isElsewhere || c.bound[name] {
 		return nil
 	}
 

@@ -220,7 +220,7 @@ func TestLinkFlap(t *testing.T) {
 func TestHostnameOverDHCP(t *testing.T) {
 	m := newMachine(t, ethernet("eth0", 1))
 	l := lease()
-	l.Hostname = "talos-172-20-0-2" // as a server echoes the name that it was told
+	l.Hostname = echo
 	m.grant(l)
 	m.boot("")
 
@@ -252,6 +252,31 @@ func TestHostnameOverDHCP(t *testing.T) {
 	})
 
 	await(m, "", network.HostnameID, func(s network.HostnameStatusSpec) bool { return s.FQDN() == "rack-4.lab.test" })
+
+	// And stays: it is not told to the server as if it were the machine's own.
+	hostname, err := typed.Get[network.HostnameStatusSpec](t.Context(), m.state, "", network.HostnameID)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	m.flapUntil(func() bool {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+
+		return m.asked > 10
+	})
+
+	again, err := typed.Get[network.HostnameStatusSpec](t.Context(), m.state, "", network.HostnameID)
+	if err != nil || again.Metadata().Version() != hostname.Metadata().Version() {
+		t.Errorf("the hostname went to and fro: got version %s, %v, want %s", again.Metadata().VersionString(), err, hostname.Metadata().VersionString())
+	}
+
+	m.mu.Lock()
+	defer m.mu.Unlock()
+
+	if slices.Contains(m.told, "rack-4") {
+		t.Errorf("the server was told its own name: %v", m.told)
+	}
 }
 
 // Everything by the kernel's command line.

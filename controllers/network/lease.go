@@ -4,6 +4,7 @@ package network
 
 import (
 	"net/netip"
+	"strings"
 
 	"github.com/seed-59268b81/talos/resources/network"
 	"github.com/seed-59268b81/talos/resources/network/nethelpers"
@@ -20,8 +21,8 @@ type leaseSpecs struct {
 	timeServers []network.TimeServerSpecSpec
 }
 
-// fromLease turns a lease into specs. Told is the name that the server was told: hearing it back says nothing.
-func fromLease(op network.OperatorSpecSpec, lease *dhcp4.Lease, told string) leaseSpecs {
+// fromLease turns a lease into specs. Echo is a name that the server only repeats, which says nothing.
+func fromLease(op network.OperatorSpecSpec, lease *dhcp4.Lease, echo string) leaseSpecs {
 	link := op.LinkName
 	specs := leaseSpecs{addresses: []network.AddressSpecSpec{addressSpec(link, lease.Address, network.LayerOperator)}}
 
@@ -33,7 +34,7 @@ func fromLease(op network.OperatorSpecSpec, lease *dhcp4.Lease, told string) lea
 		specs.routes = leaseRoutes(op, lease)
 	}
 
-	if lease.Hostname != "" && lease.Hostname != told && !op.DHCP4.SkipHostnameRequest {
+	if lease.Hostname != "" && !strings.EqualFold(lease.Hostname, echo) && !op.DHCP4.SkipHostnameRequest {
 		spec := network.HostnameSpecSpec{Layer: network.LayerOperator}
 		if err := spec.ParseFQDN(lease.Hostname); err == nil {
 			if spec.Domainname == "" {

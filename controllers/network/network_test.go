@@ -130,6 +130,9 @@ func (m *machine) boot(cmdline string) {
 	}
 }
 
+// echo as the hostname of a lease makes the server repeat the name that it was told, as some do.
+const echo = "ECHO"
+
 // server answers as the machine's fields say.
 type server struct {
 	machine  *machine
@@ -146,6 +149,13 @@ func (s *server) answer(ctx context.Context, timeout time.Duration) (*dhcp4.Leas
 	m.told = append(m.told, name)
 	m.asked++
 	m.mu.Unlock()
+
+	if lease != nil && lease.Hostname == echo {
+		repeated := *lease
+		repeated.Hostname = name
+
+		return &repeated, nil
+	}
 
 	if lease != nil {
 		return lease, nil

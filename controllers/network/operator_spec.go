@@ -52,7 +52,7 @@ func (*operatorSpecController) Inputs() []controller.Input {
 	return []controller.Input{
 		controller.In[network.OperatorSpecSpec](controller.Weak, ""),
 		controller.In[network.LinkStatusSpec](controller.Weak, ""),
-		controller.In[network.HostnameStatusSpec](controller.Weak, "", network.HostnameID),
+		controller.In[network.HostnameSpecSpec](controller.Weak, network.NamespaceName, network.HostnameID),
 	}
 }
 
@@ -107,14 +107,14 @@ func (c *operatorSpecController) reconcile(ctx context.Context, rt controller.Ru
 
 	for id, op := range c.running {
 		op.mu.Lock()
-		lease, told := op.lease, op.told
+		lease, echo := op.lease, op.told
 		op.mu.Unlock()
 
 		if lease == nil {
 			continue
 		}
 
-		if err := proposeLease(ctx, rt, id+"/", fromLease(op.spec, lease, told)); err != nil {
+		if err := proposeLease(ctx, rt, id+"/", fromLease(op.spec, lease, echo)); err != nil {
 			return err
 		}
 	}
@@ -132,25 +132,21 @@ func proposeLease(ctx context.Context, rt controller.Runtime, prefix string, spe
 	)
 }
 
-// readHostname tells running clients to ask again when the machine has got another name.
+// readHostname tells running clients to ask again when the machine has got another name. A name that came from a
+// server is not told to servers: what they were told before, which made them give it, stays.
 func (c *operatorSpecController) readHostname(ctx context.Context, rt controller.Runtime) error {
-	status, err := typed.Find[network.HostnameStatusSpec](ctx, rt, "", network.HostnameID)
-	if err != nil {
+	spec, err := typed.Find[network.HostnameSpecSpec](ctx, rt, network.NamespaceName, network.HostnameID)
+	if err != nil || spec == nil || spec.TypedSpec().Layer == network.LayerOperator {
 		return err
 	}
 
-	name := ""
-	if status != nil {
-		name = status.TypedSpec().Hostname
+	name := spec.TypedSpec().Hostname
+	if before, _ := c.hostname.Swap(name).(string); name == before {
+		return nil
 	}
 
-	before, _ := c.hostname.Load().(string)
-	c.hostname.Store(name)
-
-	if name != before {
-		for _, op := range c.running {
-			op.ask()
-		}
+	for _, op := range c.running {
+		op.ask()
 	}
 
 	return nil

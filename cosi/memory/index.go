@@ -31,17 +31,26 @@ func (c *cell) id() string { return c.load().Metadata().ID() }
 // holds the grave until the index is made anew.
 type index struct {
 	slots []atomic.Pointer[cell]
-	used  int // slots that are not empty, graves included
-	live  int
+	// tags are the hashes, so that a probe looks only at cells that match, and a new index at none. A tag is written
+	// once, before its slot is.
+	tags []uint32
+	used int // slots that are not empty, graves included
+	live int
 }
 
 var (
 	seed       = maphash.MakeSeed()
 	grave      = &cell{}
-	emptyIndex = &index{slots: make([]atomic.Pointer[cell], 1)}
+	emptyIndex = &index{slots: make([]atomic.Pointer[cell], 1), tags: make([]uint32, 1)}
 )
 
 const minIndex = 8
+
+// place is where a probe ended: in the slot of the id, or in the free one where it belongs.
+type place struct {
+	slot int
+	tag  uint32
+}
 
 func (x *index) find(id string) *cell {
 	c, _ := x.probe(id)
@@ -49,43 +58,58 @@ func (x *index) find(id string) *cell {
 	return c
 }
 
-// probe returns the cell of the id and its slot; a nil cell and the free slot if there is none.
-func (x *index) probe(id string) (*cell, int) {
+func (x *index) probe(id string) (*cell, place) {
 	mask := len(x.slots) - 1
+	tag := uint32(maphash.String(seed, id))
 
-	for i := int(maphash.String(seed, id)) & mask; ; i = (i + 1) & mask {
+	for i := int(tag) & mask; ; i = (i + 1) & mask {
 		c := x.slots[i].Load()
 		if c == nil {
-			return nil, i
+			return nil, place{i, tag}
 		}
 
-		if c != grave && c.id() == id {
-			return c, i
+		if x.tags[i] == tag && c != grave && c.id() == id {
+			return c, place{i, tag}
 		}
 	}
 }
 
-// add puts in a cell whose id is not there. It returns the index to use from now on.
-func (x *index) add(id string, c *cell) *index {
-	// At least a quarter of the slots stay empty, which also ends every probe.
-	if 4*(x.used+1) > 3*len(x.slots) {
-		x = x.remade()
+// free returns the place where an id with the tag belongs that is not there yet.
+func (x *index) free(tag uint32) place {
+	mask := len(x.slots) - 1
+
+	i := int(tag) & mask
+	for x.slots[i].Load() != nil {
+		i = (i + 1) & mask
 	}
 
-	_, i := x.probe(id)
-	x.slots[i].Store(c)
+	return place{i, tag}
+}
+
+func (x *index) put(at place, c *cell) {
+	x.tags[at.slot] = at.tag
+	x.slots[at.slot].Store(c)
 
 	x.used++
 	x.live++
+}
+
+// add puts in a cell whose id is not there, where the probe for it ended. It returns the index to use from now on.
+func (x *index) add(at place, c *cell) *index {
+	// At least a quarter of the slots stay empty, which also ends every probe.
+	if 4*(x.used+1) > 3*len(x.slots) {
+		x = x.remade()
+		at = x.free(at.tag)
+	}
+
+	x.put(at, c)
 
 	return x
 }
 
-func (x *index) remove(id string) {
-	if c, i := x.probe(id); c != nil {
-		x.slots[i].Store(grave)
-		x.live--
-	}
+func (x *index) remove(at place) {
+	x.slots[at.slot].Store(grave)
+	x.live--
 }
 
 // remade returns a copy without graves and with room.
@@ -95,17 +119,13 @@ func (x *index) remade() *index {
 		size *= 2
 	}
 
-	out := &index{slots: make([]atomic.Pointer[cell], size)}
+	out := &index{slots: make([]atomic.Pointer[cell], size), tags: make([]uint32, size)}
 
 	for i := range x.slots {
 		if c := x.slots[i].Load(); c != nil && c != grave {
-			_, free := out.probe(c.id())
-			out.slots[free].Store(c)
-			out.used++
+			out.put(out.free(x.tags[i]), c)
 		}
 	}
-
-	out.live = out.used
 
 	return out
 }

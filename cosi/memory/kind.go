@@ -28,7 +28,7 @@ type kind struct {
 	lastListed atomic.Uint64
 
 	mu      sync.Mutex
-	dropped bool
+	dropped atomic.Bool // written with the lock
 	history history
 	fresh   []*cell // created since order was made
 	stale   int     // destroyed since order was made
@@ -36,6 +36,7 @@ type kind struct {
 	subs     []*subscription            // of the whole kind
 	byID     map[string][]*subscription // of one resource
 	hooks    []*hook
+	pending  map[string]*pendingWrite // by id, until the journal has them
 	lagging  []*subscription // those with a pump whose place is still in the history
 	lost     []*subscription // those whose place is not
 	retained []retained      // what the lost ones need of what the history has thrown out
@@ -48,8 +49,9 @@ func newKind(s *State, name resource.Kind) *kind {
 	return k
 }
 
-// publish makes a change visible and tells everybody. The lock is held. A nil cell is that of a new resource.
-func (k *kind) publish(typ state.EventType, c *cell, old, now resource.Resource) {
+// publish makes a change visible and tells everybody. The lock is held. The cell and its place are what a probe for
+// the id returned: for a new resource a nil cell.
+func (k *kind) publish(typ state.EventType, c *cell, at place, old, now resource.Resource) {
 	e := entry{typ: typ, now: now, old: old}
 	id := now.Metadata().ID()
 	seq := k.seq.Load() + 1
@@ -65,13 +67,13 @@ func (k *kind) publish(typ state.EventType, c *cell, old, now resource.Resource)
 		c = &cell{mod: seq}
 		c.version.Store(now)
 		k.noteCreated(c)
-		k.index.Store(k.index.Load().add(id, c))
+		k.index.Store(k.index.Load().add(at, c))
 	case state.Updated:
 		e.oldMod, c.mod = c.mod, seq
-		k.replace(c, id, now)
+		k.replace(c, at, now)
 	case state.Destroyed:
 		e.oldMod, c.mod = c.mod, 0
-		k.index.Load().remove(id)
+		k.index.Load().remove(at)
 		k.noteDestroyed()
 	}
 
@@ -81,7 +83,7 @@ func (k *kind) publish(typ state.EventType, c *cell, old, now resource.Resource)
 
 // replace stores the next version. An atomic.Value holds one Go type for life; when another one comes (a client
 // knows a type that the server does not), the resource moves to a new cell.
-func (k *kind) replace(c *cell, id string, now resource.Resource) {
+func (k *kind) replace(c *cell, at place, now resource.Resource) {
 	if sameType(c.load(), now) {
 		c.version.Store(now)
 
@@ -94,9 +96,7 @@ func (k *kind) replace(c *cell, id string, now resource.Resource) {
 
 	c.mod = 0
 
-	x := k.index.Load()
-	_, i := x.probe(id)
-	x.slots[i].Store(moved)
+	k.index.Load().slots[at.slot].Store(moved)
 }
 
 func sameType(a, b resource.Resource) bool { return reflect.TypeOf(a) == reflect.TypeOf(b) }

@@ -37,8 +37,8 @@ func (s *State) Modify(ctx context.Context, empty resource.Resource, fn func(res
 			return nil, err
 		}
 
-		if owner := next.Metadata().Owner(); owner != "" && owner != o.Owner {
-			return nil, state.NewError(state.InvalidArgument, "modify", ptr, "owner is already set to %q, not %q", owner, o.Owner)
+		if err := checkNewOwner("modify", next.Metadata(), o.Owner); err != nil {
+			return nil, err
 		}
 
 		// Lost to another creation, it becomes an update of that one.

@@ -34,9 +34,11 @@ const DefaultHistory = 1024
 type State struct {
 	epoch   [epochSize]byte
 	history int
+	journal *journal // nil: nothing is kept
 
-	kinds atomic.Pointer[map[resource.Kind]*kind] // replaced, never changed
-	mu    sync.Mutex                              // of replacing kinds
+	kinds  atomic.Pointer[map[resource.Kind]*kind] // replaced, never changed
+	mu     sync.Mutex                              // of replacing kinds
+	recent [64]atomic.Pointer[kind]                // see lookup
 }
 
 var (
@@ -66,7 +68,34 @@ func New(opts ...Option) *State {
 }
 
 // lookup returns the kind, nil if nothing was ever stored in it or watches it.
-func (s *State) lookup(k resource.Kind) *kind { return (*s.kinds.Load())[k] }
+// Before the map it tries a kind that was found with a like name: comparing the names
+// is several times cheaper than hashing them, and it was half of a Get.
+func (s *State) lookup(k resource.Kind) *kind {
+	slot := &s.recent[slotOf(k)]
+
+	seen := slot.Load()
+	if seen != nil && seen.name == k && !seen.dropped.Load() {
+		return seen
+	}
+
+	found := (*s.kinds.Load())[k]
+
+	// Not in turns with another one: processors would fight over the slot.
+	if found != nil && (seen == nil || seen.dropped.Load()) {
+		slot.Store(found)
+	}
+
+	return found
+}
+
+func slotOf(k resource.Kind) uint8 {
+	n := len(k.Type)
+	if n == 0 {
+		return 0
+	}
+
+	return (uint8(n) + k.Type[0]*3 + k.Type[n/3]*5 + uint8(len(k.Namespace))*7) % 64
+}
 
 // lockKind returns the kind locked, made if need be.
 func (s *State) lockKind(k resource.Kind) *kind {
@@ -78,7 +107,7 @@ func (s *State) lockKind(k resource.Kind) *kind {
 
 		found.mu.Lock()
 
-		if !found.dropped {
+		if !found.dropped.Load() {
 			return found
 		}
 
@@ -104,11 +133,11 @@ func (s *State) addKind(k resource.Kind) *kind {
 
 // dropIfUnused forgets a kind that was only ever watched. Its lock is held.
 func (s *State) dropIfUnused(k *kind) {
-	if k.seq.Load() > 0 || len(k.subs)+len(k.byID)+len(k.hooks) > 0 {
+	if k.seq.Load() > 0 || len(k.subs)+len(k.byID)+len(k.hooks)+len(k.pending) > 0 {
 		return
 	}
 
-	k.dropped = true
+	k.dropped.Store(true)
 
 	s.mu.Lock()
 	defer s.mu.Unlock()

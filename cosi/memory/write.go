@@ -16,8 +16,8 @@ func (s *State) Create(_ context.Context, r resource.Resource, opts ...state.Wri
 	md := r.Metadata()
 	ptr := md.Pointer()
 
-	if owner := md.Owner(); owner != "" && owner != o.Owner {
-		return state.NewError(state.InvalidArgument, "create", ptr, "owner is already set to %q, not %q", owner, o.Owner)
+	if err := checkNewOwner("create", md, o.Owner); err != nil {
+		return err
 	}
 
 	next := r.DeepCopy()
@@ -43,16 +43,15 @@ func (s *State) create(next resource.Resource, ptr resource.Pointer, owner strin
 
 	md.Seal()
 
-	k := s.lockKind(ptr.Kind())
-	defer k.mu.Unlock()
+	_, err := s.lockKind(ptr.Kind()).write(ptr.ID, func(cur resource.Resource) (state.EventType, resource.Resource, error) {
+		if cur != nil {
+			return 0, nil, state.NewError(state.AlreadyExists, "create", ptr, "already exists")
+		}
 
-	if k.index.Load().find(ptr.ID) != nil {
-		return state.NewError(state.AlreadyExists, "create", ptr, "already exists")
-	}
+		return state.Created, next, nil
+	})
 
-	k.publish(state.Created, nil, nil, next)
-
-	return nil
+	return err
 }
 
 // Update implements state.State.
@@ -92,25 +91,20 @@ func (s *State) Destroy(_ context.Context, ptr resource.Pointer, opts ...state.W
 	}
 
 	k.mu.Lock()
-	defer k.mu.Unlock()
 
-	c := k.index.Load().find(ptr.ID)
-	if c == nil {
-		return notFound("destroy", ptr)
-	}
+	_, err := k.write(ptr.ID, func(cur resource.Resource) (state.EventType, resource.Resource, error) {
+		if cur == nil {
+			return 0, nil, notFound("destroy", ptr)
+		}
 
-	cur := c.load()
-	if err := checkOwner("destroy", cur, o.Owner); err != nil {
-		return err
-	}
+		if f := cur.Metadata().Finalizers(); len(f) > 0 && cur.Metadata().Owner() == o.Owner {
+			return 0, nil, state.NewError(state.PendingFinalizers, "destroy", ptr, "has finalizers %q", f)
+		}
 
-	if f := cur.Metadata().Finalizers(); len(f) > 0 {
-		return state.NewError(state.PendingFinalizers, "destroy", ptr, "has finalizers %q", f)
-	}
+		return state.Destroyed, cur, checkOwner("destroy", cur, o.Owner)
+	})
 
-	k.publish(state.Destroyed, c, cur, cur)
-
-	return nil
+	return err
 }
 
 // change replaces the version of an existing resource by what fn makes of it, under the lock. fn returns an unsealed
@@ -122,39 +116,77 @@ func (s *State) change(op string, ptr resource.Pointer, fn func(cur resource.Res
 	}
 
 	k.mu.Lock()
-	defer k.mu.Unlock()
 
-	c := k.index.Load().find(ptr.ID)
-	if c == nil {
-		return nil, notFound(op, ptr)
+	return k.write(ptr.ID, func(cur resource.Resource) (state.EventType, resource.Resource, error) {
+		if cur == nil {
+			return 0, nil, notFound(op, ptr)
+		}
+
+		next, err := fn(cur)
+		if err != nil || next == cur {
+			return state.Noop, cur, err
+		}
+
+		was, md := cur.Metadata(), next.Metadata()
+		md.SetVersion(was.Version() + 1)
+		md.SetOwner(was.Owner())
+		md.SetCreated(was.Created())
+		md.SetUpdated(time.Now())
+		md.Seal()
+
+		return state.Updated, next, nil
+	})
+}
+
+// write makes one change of one resource. decide is shown the current version, nil for none, and returns what shall
+// happen: Created, Updated or Destroyed, or Noop for nothing, and the version that is current then. The lock is held
+// when write is called, and not when it returns.
+func (k *kind) write(id string, decide func(cur resource.Resource) (state.EventType, resource.Resource, error)) (resource.Resource, error) {
+	k.waitFor(id)
+
+	var cur resource.Resource
+
+	c, at := k.index.Load().probe(id)
+	if c != nil {
+		cur = c.load()
 	}
 
-	cur := c.load()
+	typ, next, err := decide(cur)
 
-	next, err := fn(cur)
-	if err != nil {
+	switch {
+	case err != nil:
+		k.mu.Unlock()
+
 		return nil, err
-	}
+	case typ == state.Noop:
+		k.mu.Unlock()
 
-	if next == cur {
 		return cur, nil
+	case k.store.journal != nil:
+		w := k.begin(typ, id, cur, next)
+		k.mu.Unlock()
+
+		return next, k.store.commit(w)
+	default:
+		k.publish(typ, c, at, cur, next)
+		k.mu.Unlock()
+
+		return next, nil
 	}
-
-	was, md := cur.Metadata(), next.Metadata()
-	md.SetVersion(was.Version() + 1)
-	md.SetOwner(was.Owner())
-	md.SetCreated(was.Created())
-	md.SetUpdated(time.Now())
-	md.Seal()
-
-	k.publish(state.Updated, c, cur, next)
-
-	return next, nil
 }
 
 func checkOwner(op string, cur resource.Resource, owner string) error {
 	if have := cur.Metadata().Owner(); have != owner {
 		return state.NewError(state.OwnerConflict, op, cur.Metadata().Pointer(), "owner is %q, not %q", have, owner)
+	}
+
+	return nil
+}
+
+// checkNewOwner refuses to change an owner that is already set.
+func checkNewOwner(op string, md *resource.Metadata, owner string) error {
+	if have := md.Owner(); have != "" && have != owner {
+		return state.NewError(state.InvalidArgument, op, md.Pointer(), "owner is already set to %q, not %q", have, owner)
 	}
 
 	return nil

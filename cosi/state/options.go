@@ -52,9 +52,14 @@ func WithExpectedPhase(p resource.Phase) WriteOption {
 // WithAnyPhase accepts any phase of the stored resource.
 func WithAnyPhase() WriteOption { return func(o *WriteOptions) { o.ExpectedPhase = nil } }
 
+var running = resource.PhaseRunning
+
 // NewWriteOptions applies options to the defaults.
 func NewWriteOptions(opts ...WriteOption) WriteOptions {
-	running := resource.PhaseRunning
+	if len(opts) == 0 { // nothing that escapes
+		return WriteOptions{ExpectedPhase: &running}
+	}
+
 	o := WriteOptions{ExpectedPhase: &running}
 
 	for _, opt := range opts {

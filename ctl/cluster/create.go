@@ -52,11 +52,20 @@ var oldNames = map[string]string{
 	"subnet":                     "cidr",
 }
 
+// newCreateCommand returns create, and under it, for who knows it by its
+// provider, create qemu, which is the same.
 func newCreateCommand(p *place) *cobra.Command {
+	create := newCreation("create", p)
+	create.AddCommand(newCreation("qemu", p))
+
+	return create
+}
+
+func newCreation(name string, p *place) *cobra.Command {
 	var f createFlags
 
 	cmd := &cobra.Command{
-		Use:   "create",
+		Use:   name,
 		Short: "Create a cluster of virtual machines",
 		Long: `Create a cluster of virtual machines, configure them through their API, bootstrap, and wait for Kubernetes.
 
@@ -180,12 +189,12 @@ func (f *createFlags) creation(p *place) (*creation, error) {
 }
 
 func (s sizeFlags) size(suffix, disk string) (lab.Size, error) {
-	memory, err := bytes("--memory"+suffix, s.memory, 256<<20)
+	memory, err := bytesOf("--memory"+suffix, s.memory, 256<<20)
 	if err != nil {
 		return lab.Size{}, err
 	}
 
-	space, err := bytes("--disk", disk, 1<<30)
+	space, err := bytesOf("--disk", disk, 1<<30)
 	if err != nil {
 		return lab.Size{}, err
 	}
@@ -197,8 +206,8 @@ func (s sizeFlags) size(suffix, disk string) (lab.Size, error) {
 	return lab.Size{CPUs: s.cpus, MemoryMiB: int(memory >> 20), DiskGiB: int(space >> 30)}, nil
 }
 
-// bytes reads an amount such as 4GiB; a number alone counts MiB.
-func bytes(flag, text string, least uint64) (uint64, error) {
+// bytesOf reads an amount such as 4GiB; a number alone counts MiB.
+func bytesOf(flag, text string, least uint64) (uint64, error) {
 	written := text
 
 	if digits(text) {

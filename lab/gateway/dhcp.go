@@ -62,7 +62,7 @@ func (g *Gateway) listenBroadcast(port uint16) (net.PacketConn, error) {
 func (g *Gateway) handleDHCP(conn net.PacketConn, peer net.Addr, request *dhcpv4.DHCPv4) {
 	reply, err := g.cfg.answerDHCP(request)
 	if err != nil {
-		g.cfg.Log.Warn("DHCP request not answered", "client", request.ClientHWAddr, "error", err)
+		g.cfg.Log.Warn("DHCP request not answered", "client", request.ClientHWAddr.String(), "error", err)
 
 		return
 	}
@@ -71,11 +71,11 @@ func (g *Gateway) handleDHCP(conn net.PacketConn, peer net.Addr, request *dhcpv4
 		return
 	}
 
-	g.cfg.Log.Info("DHCP", "client", request.ClientHWAddr, "request", request.MessageType(), "reply", reply.MessageType(),
+	g.cfg.Log.Info("DHCP", "client", request.ClientHWAddr.String(), "request", request.MessageType(), "reply", reply.MessageType(),
 		"address", reply.YourIPAddr, "hostname", reply.HostName())
 
 	if _, err := conn.WriteTo(reply.ToBytes(), peer); err != nil {
-		g.cfg.Log.Warn("DHCP reply not sent", "client", request.ClientHWAddr, "to", peer, "error", err)
+		g.cfg.Log.Warn("DHCP reply not sent", "client", request.ClientHWAddr.String(), "to", peer, "error", err)
 	}
 }
 

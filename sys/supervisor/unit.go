@@ -219,7 +219,15 @@ func (u *unit) waitForDependencies(ctx context.Context, svc Service) bool {
 
 func (u *unit) run(ctx context.Context, svc Service) (err error) {
 	log := &lineWriter{sink: u.sup.logs, id: svc.ID}
-	defer log.Flush()
+
+	defer func() {
+		log.Flush()
+
+		// The log of a service may be out of reach just when it is needed most.
+		if last := log.Last(); err != nil && last != "" {
+			err = fmt.Errorf("%w; its log ends: %s", err, last)
+		}
+	}()
 
 	healthCtx, stopHealth := context.WithCancel(ctx)
 
@@ -348,7 +356,25 @@ type lineWriter struct {
 	id   string
 	mu   sync.Mutex
 	buf  []byte
+	last string
 }
+
+// Last is the last line that was written.
+func (w *lineWriter) Last() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+
+	return w.last
+}
+
+// append logs a line; the lock is held.
+func (w *lineWriter) append(line []byte) {
+	w.sink.Append(w.id, line)
+	w.last = string(line[:min(len(line), maxLast)])
+}
+
+// maxLast is how much of the last line is told with a failure.
+const maxLast = 400
 
 // maxLine is where a line without an end is cut.
 const maxLine = 64 * 1024
@@ -366,13 +392,13 @@ func (w *lineWriter) Write(p []byte) (int, error) {
 		}
 
 		if i < 0 {
-			w.sink.Append(w.id, w.buf)
+			w.append(w.buf)
 			w.buf = w.buf[:0]
 
 			return len(p), nil
 		}
 
-		w.sink.Append(w.id, bytes.TrimSuffix(w.buf[:i], []byte("\r")))
+		w.append(bytes.TrimSuffix(w.buf[:i], []byte("\r")))
 		w.buf = w.buf[i+1:]
 	}
 }
@@ -383,7 +409,7 @@ func (w *lineWriter) Flush() {
 	defer w.mu.Unlock()
 
 	if len(w.buf) > 0 {
-		w.sink.Append(w.id, w.buf)
+		w.append(w.buf)
 		w.buf = nil
 	}
 }

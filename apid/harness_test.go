@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package apid
+
+import (
+	"context"
+	"crypto/tls"
+	"flag"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"runtime"
+	"runtime/pprof"
+	"sync"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/emptypb"
+
+	"github.com/seed-59268b81/talos/api/common"
+	"github.com/seed-59268b81/talos/api/machine"
+	"github.com/seed-59268b81/talos/pki"
+)
+
+// TestMain fails when a goroutine outlives the tests.
+func TestMain(m *testing.M) {
+	before := runtime.NumGoroutine()
+	code := m.Run()
+
+	// The fuzzing engine leaves some of its own.
+	if flag.Lookup("test.fuzz").Value.String() != "" {
+		os.Exit(code)
+	}
+
+	for deadline := time.Now().Add(5 * time.Second); code == 0 && runtime.NumGoroutine() > before; {
+		if time.Now().After(deadline) {
+			fmt.Fprintf(os.Stderr, "%d goroutines are left, want %d:\n", runtime.NumGoroutine(), before)
+			_ = pprof.Lookup("goroutine").WriteTo(os.Stderr, 1)
+			code = 1
+		}
+
+		time.Sleep(10 * time.Millisecond)
+	}
+
+	os.Exit(code)
+}
+
+// backend stands for machined: it tells who it is and what came with a call.
+type backend struct {
+	machine.UnimplementedMachineServiceServer
+
+	name string
+
+	mu    sync.Mutex
+	calls int
+	last  metadata.MD
+}
+
+func (b *backend) note(ctx context.Context) {
+	md, _ := metadata.FromIncomingContext(ctx)
+
+	b.mu.Lock()
+	defer b.mu.Unlock()
+
+	b.calls++
+	b.last = md
+}
+
+func (b *backend) seen() (int, metadata.MD) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+
+	return b.calls, b.last
+}
+
+func (b *backend) Version(ctx context.Context, _ *emptypb.Empty) (*machine.VersionResponse, error) {
+	b.note(ctx)
+
+	_ = grpc.SetHeader(ctx, metadata.Pairs("backend-header", b.name))
+	_ = grpc.SetTrailer(ctx, metadata.Pairs("backend-trailer", b.name))
+
+	return &machine.VersionResponse{Messages: []*machine.Version{{Version: &machine.VersionInfo{Tag: b.name}}}}, nil
+}
+
+func (b *backend) ApplyConfiguration(ctx context.Context, req *machine.ApplyConfigurationRequest) (*machine.ApplyConfigurationResponse, error) {
+	b.note(ctx)
+
+	return &machine.ApplyConfigurationResponse{Messages: []*machine.ApplyConfiguration{{ModeDetails: fmt.Sprint(len(req.GetData()))}}}, nil
+}
+
+func (b *backend) Reboot(ctx context.Context, _ *machine.RebootRequest) (*machine.RebootResponse, error) {
+	b.note(ctx)
+
+	return nil, status.Error(codes.FailedPrecondition, "no")
+}
+
+// Logs sends as many chunks as lines are asked for, and with follow one more for as long as the caller stays.
+func (b *backend) Logs(req *machine.LogsRequest, stream grpc.ServerStreamingServer[common.Data]) error {
+	b.note(stream.Context())
+
+	for i := range req.GetTailLines() {
+		if err := stream.Send(&common.Data{Bytes: fmt.Appendf(nil, "%s %d", b.name, i)}); err != nil {
+			return err
+		}
+	}
+
+	if !req.GetFollow() {
+		return nil
+	}
+
+	<-stream.Context().Done()
+
+	return stream.Context().Err()
+}
+
+// node is a machine: a backend on its socket and a router before it.
+type node struct {
+	*backend
+
+	addr   string
+	socket string
+	router *Router
+}
+
+// newCA returns an authority as a machine's configuration has it.
+func newCA(t testing.TB) *pki.CA {
+	t.Helper()
+
+	ca, err := pki.NewCA(pki.CAOptions{Kind: pki.Ed25519, Organization: []string{"talos"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	return ca
+}
+
+func pair(t testing.TB, ca *pki.CA, opts pki.LeafOptions) *tls.Certificate {
+	t.Helper()
+
+	if opts.TTL == 0 {
+		opts.TTL = time.Hour
+	}
+
+	p, err := ca.Sign(opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	cert, err := p.TLS()
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	return &cert
+}
+
+func clientCert(t testing.TB, ca *pki.CA, roles ...string) *tls.Certificate {
+	t.Helper()
+
+	return pair(t, ca, pki.LeafOptions{Organization: roles, Client: true})
+}
+
+// view of a control plane node.
+func view(t testing.TB, ca *pki.CA) *View {
+	t.Helper()
+
+	pool, err := pki.Pool(ca.PEM.Crt)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	return &View{
+		Server: pair(t, ca, pki.LeafOptions{CommonName: "node", IPs: []netip.Addr{netip.MustParseAddr("127.0.0.1")}, Server: true}),
+		Client: clientCert(t, ca, roleImpersonator),
+		CAs:    pool,
+	}
+}
+
+// startNode starts a machine whose router shows v.
+func startNode(t testing.TB, name string, v *View) *node {
+	t.Helper()
+
+	n := &node{backend: &backend{name: name}, socket: filepath.Join(t.TempDir(), "machine.sock")}
+
+	serveBackend(t, n)
+
+	n.router = NewRouter(slog.New(slog.DiscardHandler), n.socket)
+	if v != nil {
+		n.router.SetView(v)
+	}
+
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	n.addr = l.Addr().String()
+	server := publicServer(n.router)
+	done := make(chan error, 1)
+
+	go func() { done <- server.Serve(l) }()
+
+	t.Cleanup(func() {
+		server.Stop()
+		n.router.Close()
+
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+
+	return n
+}
+
+func serveBackend(t testing.TB, n *node) {
+	t.Helper()
+
+	l, err := net.Listen("unix", n.socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	g := grpc.NewServer(grpc.MaxRecvMsgSize(maxMessage))
+	machine.RegisterMachineServiceServer(g, n.backend)
+
+	done := make(chan error, 1)
+
+	go func() { done <- g.Serve(l) }()
+
+	t.Cleanup(func() {
+		g.Stop()
+
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// dial connects to a node with a client certificate (none if nil), trusting the authority.
+func dial(t testing.TB, n *node, ca *pki.CA, cert *tls.Certificate) machine.MachineServiceClient {
+	t.Helper()
+
+	pool, err := pki.Pool(ca.PEM.Crt)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	config := &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}
+	if cert != nil {
+		config.Certificates = []tls.Certificate{*cert}
+	}
+
+	conn, err := grpc.NewClient("passthrough:///"+n.addr, grpc.WithTransportCredentials(credentials.NewTLS(config)),
+		grpc.WithDefaultCallOptions(grpc.MaxCallSendMsgSize(maxMessage)))
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	t.Cleanup(func() { conn.Close() }) //nolint:errcheck // the end
+
+	return machine.NewMachineServiceClient(conn)
+}
+
+// with adds metadata to a call.
+func with(ctx context.Context, keysAndValues ...string) context.Context {
+	return metadata.AppendToOutgoingContext(ctx, keysAndValues...)
+}
+
+// tag is the answer of the backend that served a call, or its code.
+func tag(r *machine.VersionResponse, err error) string {
+	if err != nil {
+		return status.Code(err).String()
+	}
+
+	return r.GetMessages()[0].GetVersion().GetTag()
+}

@@ -1,0 +1,327 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package apid
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/netip"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/emptypb"
+
+	"github.com/seed-59268b81/talos/api/machine"
+)
+
+func TestRouting(t *testing.T) {
+	ca := newCA(t)
+
+	own := view(t, ca)
+	own.Addresses = []netip.Addr{netip.MustParseAddr("10.5.0.2"), netip.MustParseAddr("fd00::2")}
+	own.Hostnames = []string{"cp-1", "cp-1.example.org"}
+	a, b := startNode(t, "a", own), startNode(t, "b", view(t, ca))
+
+	worker := *own
+	worker.Client = nil
+	w := startNode(t, "w", &worker)
+
+	maintenance := *own
+	maintenance.Client, maintenance.CAs, maintenance.Open, maintenance.NoRouting = nil, nil, true, true
+	m := startNode(t, "m", &maintenance)
+
+	for _, tt := range []struct {
+		name string
+		node *node
+		md   []string
+		want string // the backend that answers, or a code
+	}{
+		{"nobody named", a, nil, "a"},
+		{"own address", a, []string{"node", "10.5.0.2"}, "a"},
+		{"own address, IPv6", a, []string{"node", "fd00::2"}, "a"},
+		{"own address, in brackets", a, []string{"node", "[fd00::2]"}, "a"},
+		{"own address, mapped", a, []string{"node", "::ffff:10.5.0.2"}, "a"},
+		{"loopback", a, []string{"node", "127.0.0.1"}, "a"},
+		{"own name", a, []string{"node", "cp-1"}, "a"},
+		{"own name, other case", a, []string{"node", "CP-1.example.org"}, "a"},
+		{"old clients' key", a, []string{"nodes", "cp-1"}, "a"},
+		{"another node", a, []string{"node", b.addr}, "b"},
+		{"another node by the old key", a, []string{"nodes", b.addr}, "b"},
+		{"two nodes", a, []string{"node", "cp-1", "node", b.addr}, "InvalidArgument"},
+		{"both keys", a, []string{"node", "cp-1", "nodes", b.addr}, "InvalidArgument"},
+		{"several by the old key", a, []string{"nodes", "cp-1", "nodes", b.addr}, "Unimplemented"},
+		{"a node out of reach", a, []string{"node", "127.0.0.1:1"}, "Unavailable"},
+		{"forwarded already", a, []string{"node", b.addr, "proxyfrom", "x"}, "a"},
+
+		{"worker itself", w, []string{"node", "10.5.0.2"}, "w"},
+		{"worker to another", w, []string{"node", b.addr}, "PermissionDenied"},
+		{"maintenance itself", m, nil, "m"},
+		{"maintenance by its address", m, []string{"node", "10.5.0.2"}, "m"},
+		{"maintenance to another", m, []string{"node", b.addr}, "FailedPrecondition"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			client := dial(t, tt.node, ca, clientCert(t, ca, "os:admin"))
+
+			r, err := client.Version(with(t.Context(), tt.md...), &emptypb.Empty{})
+			if got := tag(r, err); got != tt.want {
+				t.Errorf("got %s (%v), want %s", got, err, tt.want)
+			}
+		})
+	}
+}
+
+// TestForwarded looks at what the second node gets of a call: the roles of the first one's caller, where it came from,
+// and nothing that would send it on.
+func TestForwarded(t *testing.T) {
+	ca := newCA(t)
+	a, b := startNode(t, "a", view(t, ca)), startNode(t, "b", view(t, ca))
+	client := dial(t, a, ca, clientCert(t, ca, "os:reader"))
+
+	var header, trailer metadata.MD
+
+	ctx := with(t.Context(), "node", b.addr, keyRole, "os:admin", "custom", "kept")
+	if got := tag(client.Version(ctx, &emptypb.Empty{}, grpc.Header(&header), grpc.Trailer(&trailer))); got != "b" {
+		t.Fatalf("got %s, want b", got)
+	}
+
+	_, md := b.seen()
+	for key, want := range map[string][]string{
+		keyRole: {"os:reader"}, keyProxyFrom: {a.addr}, keyNode: nil, keyNodes: nil, "custom": {"kept"},
+	} {
+		if got := md.Get(key); !slices.Equal(got, want) {
+			t.Errorf("metadata %s at the second node: got %q, want %q", key, got, want)
+		}
+	}
+
+	if header.Get("backend-header")[0] != "b" || trailer.Get("backend-trailer")[0] != "b" {
+		t.Errorf("got header %v and trailer %v, want those of the backend", header, trailer)
+	}
+
+	_, err := client.Reboot(with(t.Context(), "node", b.addr), &machine.RebootRequest{})
+	if s := status.Convert(err); s.Code() != codes.FailedPrecondition || s.Message() != "no" {
+		t.Errorf("the backend's refusal: got %v, want it unchanged", err)
+	}
+
+	if _, err := client.Hostname(t.Context(), &emptypb.Empty{}); status.Code(err) != codes.Unimplemented {
+		t.Errorf("a call that the backend does not have: got %v, want Unimplemented", err)
+	}
+}
+
+func TestBigMessages(t *testing.T) {
+	ca := newCA(t)
+	a, b := startNode(t, "a", view(t, ca)), startNode(t, "b", view(t, ca))
+	client := dial(t, a, ca, clientCert(t, ca, "os:admin"))
+	ctx := with(t.Context(), "node", b.addr)
+
+	r, err := client.ApplyConfiguration(ctx, &machine.ApplyConfigurationRequest{Data: make([]byte, maxMessage-64)})
+	if err != nil || r.GetMessages()[0].GetModeDetails() != "33554368" {
+		t.Errorf("the largest message: got %v, %v, want it to arrive", r, err)
+	}
+
+	big := &machine.ApplyConfigurationRequest{Data: make([]byte, maxMessage)}
+	if _, err := client.ApplyConfiguration(ctx, big, grpc.MaxCallSendMsgSize(2*maxMessage)); status.Code(err) != codes.ResourceExhausted {
+		t.Errorf("a larger one: got %v, want ResourceExhausted", status.Code(err))
+	}
+}
+
+func TestStreams(t *testing.T) {
+	ca := newCA(t)
+	a, b := startNode(t, "a", view(t, ca)), startNode(t, "b", view(t, ca))
+	client := dial(t, a, ca, clientCert(t, ca, "os:admin"))
+
+	for _, tt := range []struct{ node, want string }{{"127.0.0.1", "a"}, {b.addr, "b"}} {
+		ctx, cancel := context.WithCancel(with(t.Context(), "node", tt.node))
+
+		stream, err := client.Logs(ctx, &machine.LogsRequest{TailLines: 1000})
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		for i := 0; ; i++ {
+			data, err := stream.Recv()
+			if errors.Is(err, io.EOF) {
+				if i != 1000 {
+					t.Errorf("got %d chunks, want 1000", i)
+				}
+
+				break
+			}
+
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			if !strings.HasPrefix(string(data.GetBytes()), tt.want+" ") {
+				t.Fatalf("got chunk %q, want one of %s", data.GetBytes(), tt.want)
+			}
+		}
+
+		// A caller that leaves ends the call at the backend too: TestMain sees if it did not.
+		follow, err := client.Logs(ctx, &machine.LogsRequest{TailLines: 1, Follow: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		if _, err := follow.Recv(); err != nil {
+			t.Fatal(err)
+		}
+
+		cancel()
+
+		if _, err := follow.Recv(); status.Code(err) != codes.Canceled {
+			t.Errorf("after the caller left: got %v, want Canceled", err)
+		}
+	}
+}
+
+// TestCertificatesChangeLive replaces all certificates while a stream runs: it goes on, and who connects from then on
+// sees the new.
+func TestCertificatesChangeLive(t *testing.T) {
+	ca, next := newCA(t), newCA(t)
+	a, b := startNode(t, "a", view(t, ca)), startNode(t, "b", view(t, ca))
+
+	old := dial(t, a, ca, clientCert(t, ca, "os:admin"))
+
+	stream, err := old.Logs(with(t.Context(), "node", b.addr), &machine.LogsRequest{TailLines: 1, Follow: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	if _, err := stream.Recv(); err != nil {
+		t.Fatal(err)
+	}
+
+	a.router.SetView(view(t, next))
+	b.router.SetView(view(t, next))
+
+	// Calls on the connection that is there.
+	if got := tag(old.Version(t.Context(), &emptypb.Empty{})); got != "a" {
+		t.Errorf("on the old connection: got %s, want an answer", got)
+	}
+
+	if got := tag(dial(t, a, next, clientCert(t, next, "os:admin")).Version(with(t.Context(), "node", b.addr), &emptypb.Empty{})); got != "b" {
+		t.Errorf("a new client, with the new certificates through to the other node: got %s, want b", got)
+	}
+
+	if got := tag(dial(t, a, next, clientCert(t, ca, "os:admin")).Version(t.Context(), &emptypb.Empty{})); got != "Unavailable" {
+		t.Errorf("a new connection with the old certificate: got %s, want it refused", got)
+	}
+
+	ended := make(chan error, 1)
+
+	go func() {
+		_, err := stream.Recv()
+		ended <- err
+	}()
+
+	select {
+	case err := <-ended:
+		t.Errorf("the stream ended with the old certificates: %v", err)
+	case <-time.After(200 * time.Millisecond):
+	}
+}
+
+// TestMachinedRestarts has the backend go away and come back.
+func TestMachinedRestarts(t *testing.T) {
+	ca := newCA(t)
+	n := &node{backend: &backend{name: "a"}, socket: t.TempDir() + "/machine.sock"}
+	front := startNode(t, "front", view(t, ca))
+	front.router.backends.socket = n.socket
+	client := dial(t, front, ca, clientCert(t, ca, "os:admin"))
+
+	if got := tag(client.Version(t.Context(), &emptypb.Empty{})); got != "Unavailable" {
+		t.Errorf("without machined: got %s, want Unavailable", got)
+	}
+
+	serveBackend(t, n)
+
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+
+	if got := tag(client.Version(ctx, &emptypb.Empty{}, grpc.WaitForReady(true))); got != "a" {
+		for got != "a" && ctx.Err() == nil {
+			time.Sleep(50 * time.Millisecond)
+
+			got = tag(client.Version(ctx, &emptypb.Empty{}))
+		}
+
+		if got != "a" {
+			t.Errorf("with machined: got %s, want a", got)
+		}
+	}
+}
+
+// FuzzTarget has routing metadata of any shape: a call is for at most one node, named in the metadata.
+func FuzzTarget(f *testing.F) {
+	f.Add("10.5.0.2", "", true, false)
+	f.Add("[fd00::2%eth0]:50000", "a,b", true, true)
+	f.Add("", "\x00", false, true)
+
+	v := &View{Addresses: []netip.Addr{netip.MustParseAddr("10.5.0.2")}, Hostnames: []string{"cp-1"}}
+
+	f.Fuzz(func(t *testing.T, node, nodes string, hasNode, hasNodes bool) {
+		md := metadata.MD{}
+		if hasNode {
+			md.Set(keyNode, node)
+		}
+
+		if hasNodes {
+			md.Set(keyNodes, nodes)
+		}
+
+		target, err := targetOf(md)
+
+		switch {
+		case hasNode && hasNodes:
+			if err == nil {
+				t.Errorf("got %q, want a refusal", target)
+			}
+		case err != nil:
+			t.Error(err)
+		case hasNode && target != node, hasNodes && target != nodes, !hasNode && !hasNodes && target != "":
+			t.Errorf("got %q", target)
+		}
+
+		if v.Local(node) && !strings.EqualFold(node, "cp-1") {
+			addr, err := netip.ParseAddr(strings.Trim(node, "[]"))
+			if err != nil || addr.Unmap() != v.Addresses[0] && !addr.IsLoopback() {
+				t.Errorf("%q is taken for this node", node)
+			}
+		}
+	})
+}
+
+// BenchmarkVersion is a unary call through apid, and the same to the backend itself.
+func BenchmarkVersion(b *testing.B) {
+	ca := newCA(b)
+	n := startNode(b, "a", view(b, ca))
+
+	conn, err := grpc.NewClient("unix:"+n.socket, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		b.Fatal(err)
+	}
+
+	b.Cleanup(func() { conn.Close() }) //nolint:errcheck // the end
+
+	for name, client := range map[string]machine.MachineServiceClient{
+		"through apid": dial(b, n, ca, clientCert(b, ca, "os:admin")), "direct": machine.NewMachineServiceClient(conn),
+	} {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+
+			for b.Loop() {
+				if _, err := client.Version(b.Context(), &emptypb.Empty{}); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	"context"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/seed-59268b81/talos/cosi/memory"
+	"github.com/seed-59268b81/talos/cosi/resource"
+	cosiruntime "github.com/seed-59268b81/talos/cosi/runtime"
+	"github.com/seed-59268b81/talos/cosi/state"
+	"github.com/seed-59268b81/talos/cosi/typed"
+	"github.com/seed-59268b81/talos/resources/block"
+	"github.com/seed-59268b81/talos/resources/cluster"
+	"github.com/seed-59268b81/talos/resources/files"
+)
+
+// boot runs the controller on a state where the test plays the volume controllers, and returns the identity.
+func boot(t *testing.T, dir string) string {
+	t.Helper()
+
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+
+	st := memory.New()
+	rt := cosiruntime.New(st, slog.New(slog.DiscardHandler))
+
+	if err := rt.RegisterController(NodeIdentityController()); err != nil {
+		t.Fatal(err)
+	}
+
+	runCtx, stop := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+
+	go func() { ended <- rt.Run(runCtx) }()
+
+	defer func() {
+		stop()
+
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	}()
+
+	request := resource.PointerOf[block.VolumeMountRequestSpec]("", "node-identity-STATE")
+	if _, err := st.WatchFor(ctx, request, state.EventTypeIs(state.Created)); err != nil {
+		t.Fatalf("no request for STATE: %v", err)
+	}
+
+	if _, err := st.Get(ctx, resource.PointerOf[cluster.IdentitySpec]("", cluster.LocalIdentityID)); !state.IsNotFound(err) {
+		t.Errorf("an identity before STATE is mounted: %v", err)
+	}
+
+	if err := typed.Set(ctx, st, "", "node-identity-STATE", block.VolumeMountStatusSpec{VolumeID: block.VolumeState, Target: dir}); err != nil {
+		t.Fatal(err)
+	}
+
+	identity, err := st.WatchFor(ctx, resource.PointerOf[cluster.IdentitySpec]("", cluster.LocalIdentityID), state.EventTypeIs(state.Created, state.Updated))
+	if err != nil {
+		t.Fatalf("no identity: %v", err)
+	}
+
+	// The volume is let go of, so that it can be unmounted.
+	if _, err := st.WatchFor(ctx, request, state.EventTypeIs(state.Destroyed)); err != nil {
+		t.Errorf("the request for STATE stays: %v", err)
+	}
+
+	grant := resource.PointerOf[block.VolumeMountStatusSpec]("", "node-identity-STATE")
+	if _, err := st.WatchFor(ctx, grant, state.FinalizersEmpty()); err != nil {
+		t.Errorf("STATE is still held: %v", err)
+	}
+
+	machine, err := typed.Get[files.EtcFileSpecSpec](ctx, st, "", files.MachineID)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	if !regexp.MustCompile("^[0-9a-f]{32}\n$").MatchString(machine.TypedSpec().Contents) {
+		t.Errorf("/etc/machine-id: got %q", machine.TypedSpec().Contents)
+	}
+
+	return identity.Spec().(*cluster.IdentitySpec).NodeID //nolint:forcetypeassert // of the pointer's type
+}
+
+func TestIdentityIsMadeOnceAndKept(t *testing.T) {
+	dir := t.TempDir()
+
+	first := boot(t, dir)
+	if !regexp.MustCompile("^[0-9A-Za-z]{38,43}$").MatchString(first) {
+		t.Errorf("got %q, want 32 bytes in base 62", first)
+	}
+
+	if again := boot(t, dir); again != first {
+		t.Errorf("after a reboot: got %q, want %q", again, first)
+	}
+
+	if other := boot(t, t.TempDir()); other == first {
+		t.Error("two machines have one identity")
+	}
+
+	left, err := filepath.Glob(filepath.Join(dir, "*"))
+	if err != nil || len(left) != 1 {
+		t.Errorf("on STATE: got %v, want one file", left)
+	}
+}
+
+func TestLoadIdentity(t *testing.T) {
+	for _, tt := range []struct{ name, text, want, wantErr string }{
+		{"as users have it", "nodeId: pVjQMpvJ8qZ7\n", "pVjQMpvJ8qZ7", ""},
+		{"not YAML", ":\t{", "", "remove the file to get a new identity"},
+		{"empty", "", "", "nodeId is missing"},
+	} {
+		dir := t.TempDir()
+		if err := os.WriteFile(filepath.Join(dir, identityFile), []byte(tt.text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+
+		got, err := loadIdentity(dir)
+		if got != tt.want || (err != nil) != (tt.wantErr != "") || err != nil && !strings.Contains(err.Error(), tt.wantErr) {
+			t.Errorf("%s: got %q, %v, want %q, %q", tt.name, got, err, tt.want, tt.wantErr)
+		}
+	}
+
+	// A file of a write that was cut off is replaced.
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, identityFile+".new"), []byte("nodeId: ha"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+
+	if got, err := loadIdentity(dir); err != nil || got == "ha" || got == "" {
+		t.Errorf("after a cut: got %q, %v", got, err)
+	}
+}

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package controllertest runs controllers on a state in memory, as they run on a machine, and plays the parts of the
+// machine that they depend on: the configuration, the network, the clock, the volumes and the supervisor.
+package controllertest
+
+import (
+	"context"
+	"log/slog"
+	"net/netip"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/seed-59268b81/talos/config"
+	"github.com/seed-59268b81/talos/config/generate"
+	"github.com/seed-59268b81/talos/cosi/controller"
+	"github.com/seed-59268b81/talos/cosi/memory"
+	"github.com/seed-59268b81/talos/cosi/resource"
+	"github.com/seed-59268b81/talos/cosi/runtime"
+	"github.com/seed-59268b81/talos/cosi/state"
+	"github.com/seed-59268b81/talos/cosi/typed"
+	configres "github.com/seed-59268b81/talos/resources/config"
+	"github.com/seed-59268b81/talos/resources/network"
+	"github.com/seed-59268b81/talos/resources/timeres"
+	"github.com/seed-59268b81/talos/resources/v1alpha1"
+	"github.com/seed-59268b81/talos/sys/supervisor"
+)
+
+// patience of a wait for a resource.
+const patience = 20 * time.Second
+
+// Node is a state with controllers that run on it.
+type Node struct {
+	*memory.State
+
+	t testing.TB
+}
+
+// Start runs the controllers until the test ends.
+func Start(t testing.TB, controllers ...controller.Controller) *Node {
+	t.Helper()
+
+	n := &Node{State: memory.New(), t: t}
+	rt := runtime.New(n.State, slog.New(slog.NewTextHandler(t.Output(), nil)))
+
+	for _, c := range controllers {
+		if err := rt.RegisterController(c); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+
+	go func() { done <- rt.Run(ctx) }()
+
+	t.Cleanup(func() {
+		cancel()
+
+		if err := <-done; err != nil {
+			t.Errorf("controller runtime: %v", err)
+		}
+	})
+
+	return n
+}
+
+// Set writes a resource that no controller owns.
+func Set[S resource.Spec](n *Node, id string, spec S) {
+	n.t.Helper()
+
+	if err := typed.Set(context.Background(), n.State, "", id, spec); err != nil {
+		n.t.Fatal(err)
+	}
+}
+
+// Wait returns the spec of a resource once it is there and satisfies the condition; nil means at once.
+func Wait[S resource.Spec](n *Node, id string, condition func(S) bool) S {
+	n.t.Helper()
+
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+
+	r, err := n.WatchFor(ctx, resource.PointerOf[S]("", id), state.ResourceIs(func(r resource.Resource) bool {
+		spec, ok := r.Spec().(*S)
+
+		return ok && (condition == nil || condition(*spec))
+	}))
+	if err != nil {
+		n.t.Fatalf("waiting for %s: %v", resource.PointerOf[S]("", id), err)
+	}
+
+	return *r.Spec().(*S) //nolint:forcetypeassert // the condition saw it
+}
+
+// Version is the present version of a resource.
+func Version[S resource.Spec](n *Node, id string) uint64 {
+	n.t.Helper()
+
+	r, err := n.Get(context.Background(), resource.PointerOf[S]("", id))
+	if err != nil {
+		n.t.Fatal(err)
+	}
+
+	return r.Metadata().Version()
+}
+
+// Address of the node that Ready describes.
+var Address = netip.MustParsePrefix("172.20.0.2/24")
+
+// Ready sets what a control plane finds after its boot: a generated configuration, network, time. Patches change the
+// configuration.
+func (n *Node) Ready(opts generate.Options) *config.Config {
+	n.t.Helper()
+
+	out, err := generate.New("test", "https://172.20.0.2:6443", "", opts)
+	if err != nil {
+		n.t.Fatal(err)
+	}
+
+	cfg := n.Configure(out.ControlPlane)
+
+	Set(n, configres.MachineTypeID, configres.MachineTypeSpec{MachineType: configres.TypeControlPlane})
+	n.Hostname("cp1")
+
+	for _, id := range []string{
+		network.NodeAddressDefaultID, network.NodeAddressCurrentID, network.NodeAddressRoutedID, network.NodeAddressAccumulativeID,
+	} {
+		Set(n, id, network.NodeAddressSpec{Addresses: []netip.Prefix{Address}})
+		Set(n, network.FilteredNodeAddressID(id, network.NodeAddressFilterNoK8s), network.NodeAddressSpec{Addresses: []netip.Prefix{Address}})
+	}
+
+	Set(n, network.StatusID, network.StatusSpec{AddressReady: true, ConnectivityReady: true, HostnameReady: true, EtcFilesReady: true})
+	Set(n, timeres.StatusID, timeres.StatusSpec{Synced: true})
+
+	return cfg
+}
+
+// Configure makes a configuration the active one.
+func (n *Node) Configure(text []byte) *config.Config {
+	n.t.Helper()
+
+	cfg, err := config.Decode(text)
+	if err != nil {
+		n.t.Fatal(err)
+	}
+
+	Set(n, configres.ActiveID, configres.NewMachineConfigSpec(cfg))
+
+	return cfg
+}
+
+// Hostname sets the host's name.
+func (n *Node) Hostname(name string) {
+	n.t.Helper()
+	Set(n, network.HostnameID, network.HostnameStatusSpec{Hostname: name})
+}
+
+// Service sets what the supervisor publishes of a service.
+func (n *Node) Service(id string, healthy bool) {
+	n.t.Helper()
+	Set(n, id, v1alpha1.ServiceSpec{Running: true, Healthy: healthy})
+}
+
+// Supervisor records what is to run.
+type Supervisor struct {
+	mu       sync.Mutex
+	services map[string]supervisor.Service
+	applied  map[string]int
+}
+
+// Apply implements the part of the supervisor that controllers use.
+func (s *Supervisor) Apply(svc supervisor.Service) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	if s.services == nil {
+		s.services, s.applied = map[string]supervisor.Service{}, map[string]int{}
+	}
+
+	if held, ok := s.services[svc.ID]; !ok || held.Fingerprint != svc.Fingerprint {
+		s.services[svc.ID] = svc
+		s.applied[svc.ID]++
+	}
+
+	return nil
+}
+
+// Remove implements the part of the supervisor that controllers use.
+func (s *Supervisor) Remove(_ context.Context, id string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	delete(s.services, id)
+
+	return nil
+}
+
+// Service returns what runs under an id, and how often it was started or changed.
+func (s *Supervisor) Service(id string) (svc supervisor.Service, times int, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	svc, ok = s.services[id]
+
+	return svc, s.applied[id], ok
+}

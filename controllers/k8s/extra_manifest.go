@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package k8s
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/seed-59268b81/talos/controllers/k8s/manifests"
+	"github.com/seed-59268b81/talos/cosi/controller"
+	"github.com/seed-59268b81/talos/cosi/resource"
+	"github.com/seed-59268b81/talos/resources/k8s"
+	"github.com/seed-59268b81/talos/resources/network"
+)
+
+// Limits of one download.
+const (
+	downloadTimeout = time.Minute
+	downloadMax     = 16 << 20
+)
+
+// extraManifestController makes manifests of those that the machine configuration carries or names. One that fails does
+// not keep the others back; it is tried again.
+func extraManifestController() controller.Controller {
+	return &controller.Reconciler{
+		ControllerName: "k8s.ExtraManifestController",
+		Reads: []controller.Input{
+			controller.In[k8s.ExtraManifestsConfigSpec](controller.Weak, "", k8s.ExtraManifestsID),
+			controller.In[network.StatusSpec](controller.Weak, "", network.StatusID),
+		},
+		Writes: []controller.Output{controller.Out[k8s.ManifestSpec](controller.Shared)},
+		Reconcile: func(ctx context.Context, rt controller.Runtime, _ *slog.Logger) error {
+			var (
+				settings k8s.ExtraManifestsConfigSpec
+				net      network.StatusSpec
+			)
+
+			ok, err := all(read(ctx, rt, k8s.ExtraManifestsID, &settings), read(ctx, rt, network.StatusID, &net))
+			if err != nil || !ok || !net.AddressReady {
+				return err
+			}
+
+			rt.StartTrackingOutputs()
+
+			var errs []error
+
+			for _, extra := range settings.ExtraManifests {
+				if err := renderExtra(ctx, rt, extra); err != nil {
+					errs = append(errs, err)
+				}
+			}
+
+			if len(errs) == 0 {
+				errs = append(errs, rt.CleanupOutputs(ctx, resource.KindOf[k8s.ManifestSpec]("")))
+			}
+
+			return errors.Join(errs...)
+		},
+	}
+}
+
+func renderExtra(ctx context.Context, rt controller.Runtime, extra k8s.ExtraManifest) error {
+	text := []byte(extra.InlineManifest)
+
+	if extra.URL != "" {
+		var err error
+
+		if text, err = download(ctx, extra.URL, extra.ExtraHeaders); err != nil {
+			return fmt.Errorf("manifest %s: %w", extra.Name, err)
+		}
+	}
+
+	manifest, err := manifests.Extra(extra, text)
+	if err != nil {
+		return err
+	}
+
+	return setManifest(ctx, rt, manifest)
+}
+
+func download(ctx context.Context, url string, headers map[string]string) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, downloadTimeout)
+	defer cancel()
+
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return nil, fmt.Errorf("download: %w", err)
+	}
+
+	for name, value := range headers {
+		request.Header.Set(name, value)
+	}
+
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return nil, fmt.Errorf("download: %w", err)
+	}
+	defer response.Body.Close() //nolint:errcheck
+
+	if response.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("download: status %s", response.Status)
+	}
+
+	text, err := io.ReadAll(io.LimitReader(response.Body, downloadMax+1))
+	if err != nil {
+		return nil, fmt.Errorf("download: %w", err)
+	}
+
+	if len(text) > downloadMax {
+		return nil, fmt.Errorf("download: more than %d MiB", downloadMax>>20)
+	}
+
+	return text, nil
+}

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package kubeprism is a TCP load balancer to the cluster's API servers on every node's loopback, so that nothing on a
+// node depends on a load balancer outside.
+//
+// Upstreams are tried in the order given, healthy ones first: on a control plane the API server beside it comes first,
+// so that a node keeps working by itself. A connection that cannot be made goes on to the next upstream, and what has
+// failed comes last until a check finds it well again.
+package kubeprism
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"slices"
+	"sync"
+	"time"
+)
+
+// How upstreams are checked.
+const (
+	checkInterval = 20 * time.Second
+	dialTimeout   = 5 * time.Second
+)
+
+// Balancer forwards connections. The zero value has no upstreams.
+type Balancer struct {
+	mu        sync.Mutex
+	upstreams []string
+	broken    map[string]bool
+}
+
+// SetUpstreams replaces the upstreams (host:port), the preferred one first. Connections that are open stay.
+func (b *Balancer) SetUpstreams(upstreams []string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+
+	b.upstreams = slices.Clone(upstreams)
+
+	for address := range b.broken {
+		if !slices.Contains(upstreams, address) {
+			delete(b.broken, address)
+		}
+	}
+}
+
+// Healthy tells whether some upstream takes connections.
+func (b *Balancer) Healthy() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+
+	return slices.ContainsFunc(b.upstreams, func(address string) bool { return !b.broken[address] })
+}
+
+// candidates are all upstreams, those that failed last.
+func (b *Balancer) candidates() []string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+
+	out := slices.Clone(b.upstreams)
+	slices.SortStableFunc(out, func(x, y string) int {
+		switch {
+		case b.broken[x] == b.broken[y]:
+			return 0
+		case b.broken[y]:
+			return -1
+		default:
+			return 1
+		}
+	})
+
+	return out
+}
+
+func (b *Balancer) note(address string, ok bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+
+	if b.broken == nil {
+		b.broken = map[string]bool{}
+	}
+
+	b.broken[address] = !ok
+}
+
+// dial connects to the best upstream that answers.
+func (b *Balancer) dial(ctx context.Context) (net.Conn, error) {
+	var errs []error
+
+	for _, address := range b.candidates() {
+		conn, err := (&net.Dialer{Timeout: dialTimeout}).DialContext(ctx, "tcp", address)
+		b.note(address, err == nil)
+
+		if err == nil {
+			return conn, nil
+		}
+
+		errs = append(errs, err)
+	}
+
+	if len(errs) == 0 {
+		return nil, errors.New("no upstream is known")
+	}
+
+	return nil, errors.Join(errs...)
+}
+
+// Serve forwards every connection of the listener until ctx is done; then it closes all and returns.
+func (b *Balancer) Serve(ctx context.Context, listener net.Listener, log *slog.Logger) error {
+	var open sync.WaitGroup
+	defer open.Wait()
+
+	stop := context.AfterFunc(ctx, func() { listener.Close() }) //nolint:errcheck,gosec // it is being given up
+	defer stop()
+
+	for {
+		conn, err := listener.Accept()
+		if err != nil {
+			if ctx.Err() != nil {
+				return nil
+			}
+
+			return fmt.Errorf("KubePrism: %w", err) //nolint:staticcheck // a name
+		}
+
+		open.Go(func() {
+			upstream, err := b.dial(ctx)
+			if err != nil {
+				log.DebugContext(ctx, "KubePrism: no API server takes the connection", "error", err)
+				conn.Close() //nolint:errcheck,gosec // nothing was sent
+
+				return
+			}
+
+			forward(ctx, conn, upstream)
+		})
+	}
+}
+
+// forward copies both ways until either side is done or ctx is.
+func forward(ctx context.Context, a, b net.Conn) {
+	stop := context.AfterFunc(ctx, func() { a.Close(); b.Close() }) //nolint:errcheck,gosec // the end of both
+	defer stop()
+
+	var both sync.WaitGroup
+
+	for _, way := range [][2]net.Conn{{a, b}, {b, a}} {
+		both.Go(func() {
+			_, _ = io.Copy(way[0], way[1]) //nolint:errcheck // either end may go at any time
+
+			if half, ok := way[0].(interface{ CloseWrite() error }); ok {
+				_ = half.CloseWrite() //nolint:errcheck // it may be gone
+			}
+		})
+	}
+
+	both.Wait()
+	a.Close() //nolint:errcheck,gosec // done
+	b.Close() //nolint:errcheck,gosec // done
+}
+
+// Check looks at every upstream from time to time until ctx is done. changed is called after each round in which the
+// health of the whole is another than before.
+func (b *Balancer) Check(ctx context.Context, changed func()) {
+	before := false
+
+	for {
+		for _, address := range b.candidates() {
+			conn, err := (&net.Dialer{Timeout: dialTimeout}).DialContext(ctx, "tcp", address)
+			if ctx.Err() != nil {
+				return
+			}
+
+			b.note(address, err == nil)
+
+			if err == nil {
+				conn.Close() //nolint:errcheck,gosec // it was only a test
+			}
+		}
+
+		now := b.Healthy()
+		if now != before {
+			changed()
+		}
+
+		before = now
+		wait := checkInterval
+
+		if !now {
+			wait = time.Second
+		}
+
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(wait):
+		}
+	}
+}

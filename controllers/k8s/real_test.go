@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package k8s_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/seed-59268b81/talos/config/generate"
+	"github.com/seed-59268b81/talos/controllers/controllertest"
+	"github.com/seed-59268b81/talos/controllers/etcd"
+	"github.com/seed-59268b81/talos/controllers/k8s/kubeapi"
+	"github.com/seed-59268b81/talos/cosi/typed"
+	etcdres "github.com/seed-59268b81/talos/resources/etcd"
+	k8sres "github.com/seed-59268b81/talos/resources/k8s"
+	secretsres "github.com/seed-59268b81/talos/resources/secrets"
+	"github.com/seed-59268b81/talos/sys/container"
+)
+
+// insideVariable marks the copy of the test that runs in a network namespace of its own.
+const insideVariable = "TALOS_TEST_REAL_CONTROL_PLANE"
+
+const realPatience = 5 * time.Minute
+
+// TestRealControlPlane starts the real etcd, API server, controller manager and scheduler with the command lines and
+// files that the controllers make, each as its own user with the node's root as its own, and waits until the bootstrap
+// manifests are applied: nothing else shows that a flag, a file or a certificate is what these programs want.
+func TestRealControlPlane(t *testing.T) {
+	binaries, err := filepath.Abs("../../out/components/bin")
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	for _, name := range []string{"etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler"} {
+		if _, err := os.Stat(filepath.Join(binaries, name)); err != nil {
+			t.Skipf("the programs are not built (make components): %v", err)
+		}
+	}
+
+	switch {
+	case os.Getenv(insideVariable) != "":
+		realControlPlane(t, binaries)
+	case testing.Short():
+		t.Skip("starts a control plane, which takes a minute")
+	case os.Geteuid() != 0:
+		t.Skip("needs root for a network namespace and users")
+	default:
+		cmd := exec.Command(os.Args[0], "-test.run=^TestRealControlPlane$", "-test.v", "-test.timeout=10m")
+		cmd.Env = append(os.Environ(), insideVariable+"=1")
+		cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET}
+
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+	}
+}
+
+func realControlPlane(t *testing.T, binaries string) {
+	setUpLoopback(t)
+
+	c := controlPlane(t, generate.Options{Secrets: generateSecrets(t), AllowSchedulingOnControlPlanes: true})
+	programs := &programs{t: t, root: c.root, binaries: binaries}
+	ctx := context.Background()
+
+	if err := etcd.RequestBootstrap(ctx, c.State, c.root, etcdres.BootstrapRequestSpec{}); err != nil {
+		t.Fatal(err)
+	}
+
+	waitService(t, c, "etcd", "/usr/local/bin/etcd")
+
+	service, _, _ := c.supervisor.Service("etcd")
+
+	programs.start("etcd", service.Runner.(*container.Container).Argv, etcd.UID)
+	eventually(t, "etcd is healthy", func() error { return service.Health.Check(ctx) })
+
+	c.Service("etcd", true)
+
+	if err := etcd.RequestBootstrap(ctx, c.State, c.root, etcdres.BootstrapRequestSpec{}); err != etcd.ErrHasData {
+		t.Errorf("second bootstrap: got %v, want %v", err, etcd.ErrHasData)
+	}
+
+	for _, id := range []string{"kube-apiserver", "kube-controller-manager", "kube-scheduler"} {
+		pod := controllertest.Wait[k8sres.StaticPodSpec](c.Node, id, nil).Pod
+		uid := pod["spec"].(kubeapi.Object)["securityContext"].(kubeapi.Object)["runAsUser"].(int)
+
+		programs.start(id, args(t, pod), uid)
+	}
+
+	kubeconfigs := controllertest.Wait[secretsres.KubernetesCertsSpec](c.Node, secretsres.KubernetesID, nil)
+
+	client, err := kubeapi.NewFromText([]byte(kubeconfigs.LocalhostAdminKubeconfig))
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	eventually(t, "the API server is ready", func() error {
+		_, err := client.Get(ctx, "/api/v1/namespaces/kube-system")
+
+		return err
+	})
+
+	eventually(t, "the bootstrap manifests are applied", func() error {
+		status, err := typed.Get[k8sres.ManifestStatusSpec](ctx, c.State, "", k8sres.ManifestStatusID)
+		if err == nil && len(status.TypedSpec().ManifestsApplied) != 10 {
+			return fmt.Errorf("got only %q", status.TypedSpec().ManifestsApplied)
+		}
+
+		return err
+	})
+	eventually(t, "the controller manager works", func() error {
+		_, err := client.Get(ctx, "/api/v1/namespaces/default/serviceaccounts/default")
+
+		return err
+	})
+	eventually(t, "the deployment of DNS has its pods", func() error {
+		list, err := client.Get(ctx, "/api/v1/namespaces/kube-system/pods?labelSelector=k8s-app%3Dkube-dns")
+		if items, _ := list["items"].([]any); err == nil && len(items) != 2 {
+			return fmt.Errorf("got %d pods, want 2", len(items))
+		}
+
+		return err
+	})
+}
+
+// setUpLoopback gives the namespace the node's address.
+func setUpLoopback(t *testing.T) {
+	t.Helper()
+
+	for _, do := range [][]string{{"link", "set", "lo", "up"}, {"address", "add", controllertest.Address.String(), "dev", "lo"}} {
+		if out, err := exec.Command("ip", do...).CombinedOutput(); err != nil {
+			t.Skipf("ip %s: %v: %s", strings.Join(do, " "), err, out)
+		}
+	}
+}
+
+// programs runs the node's programs.
+type programs struct {
+	t              *testing.T
+	root, binaries string
+}
+
+// start runs a program with the node's root as its own, until the test ends. What it says is shown when the test fails.
+func (p *programs) start(id string, argv []string, uid int) {
+	p.t.Helper()
+
+	target := filepath.Join(p.root, argv[0])
+	if err := os.MkdirAll(filepath.Dir(target), 0o755); err != nil {
+		p.t.Fatal(err)
+	}
+
+	copyFile(p.t, filepath.Join(p.binaries, filepath.Base(argv[0])), target)
+
+	for _, dir := range []string{p.root, filepath.Join(p.root, "system"), filepath.Join(p.root, "var"), filepath.Join(p.root, "tmp")} {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			p.t.Fatal(err)
+		}
+
+		_ = os.Chmod(dir, 0o755)
+	}
+
+	_ = os.Chmod(filepath.Join(p.root, "tmp"), 0o777)
+
+	for i := range argv {
+		argv[i] = strings.ReplaceAll(argv[i], "$(POD_IP)", controllertest.Address.Addr().String())
+	}
+
+	log, err := os.Create(filepath.Join(p.t.TempDir(), id+".log"))
+	if err != nil {
+		p.t.Fatal(err)
+	}
+
+	cmd := &exec.Cmd{
+		Path: argv[0], Args: argv, Dir: "/", Stdout: log, Stderr: log, Env: []string{"HOME=/tmp"},
+		SysProcAttr: &syscall.SysProcAttr{
+			Chroot: p.root, Credential: &syscall.Credential{Uid: uint32(uid), Gid: uint32(uid)}, Pdeathsig: syscall.SIGKILL,
+		},
+	}
+
+	if err := cmd.Start(); err != nil {
+		p.t.Fatal(err)
+	}
+
+	p.t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+
+		if text, err := os.ReadFile(log.Name()); err == nil && p.t.Failed() {
+			p.t.Logf("%s:\n%s", id, text[max(0, len(text)-6000):])
+		}
+	})
+}
+
+func copyFile(t *testing.T, from, to string) {
+	t.Helper()
+
+	in, err := os.Open(from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+
+	out, err := os.OpenFile(to, os.O_CREATE|os.O_WRONLY, 0o755)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	if _, err := io.Copy(out, in); err != nil {
+		t.Fatal(err)
+	}
+
+	if err := out.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func eventually(t *testing.T, what string, check func() error) {
+	t.Helper()
+
+	for deadline := time.Now().Add(realPatience); ; time.Sleep(200 * time.Millisecond) {
+		err := check()
+		if err == nil {
+			t.Logf("%s", what)
+
+			return
+		}
+
+		if time.Now().After(deadline) {
+			t.Fatalf("%s: not after %s: %v", what, realPatience, err)
+		}
+	}
+}

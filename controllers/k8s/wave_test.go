@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package k8s_test
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/seed-59268b81/talos/config/generate"
+	"github.com/seed-59268b81/talos/config/patch"
+	"github.com/seed-59268b81/talos/controllers/controllertest"
+	"github.com/seed-59268b81/talos/controllers/etcd"
+	"github.com/seed-59268b81/talos/controllers/k8s"
+	"github.com/seed-59268b81/talos/controllers/k8s/kubeapi"
+	"github.com/seed-59268b81/talos/controllers/secrets"
+	"github.com/seed-59268b81/talos/pki"
+	"github.com/seed-59268b81/talos/resources/block"
+	k8sres "github.com/seed-59268b81/talos/resources/k8s"
+	secretsres "github.com/seed-59268b81/talos/resources/secrets"
+)
+
+type cluster struct {
+	*controllertest.Node
+
+	supervisor *controllertest.Supervisor
+	root       string
+	opts       generate.Options
+}
+
+// controlPlane is a node with all controllers of Kubernetes, up to a healthy etcd.
+func controlPlane(t *testing.T, opts generate.Options) *cluster {
+	t.Helper()
+
+	c := &cluster{supervisor: &controllertest.Supervisor{}, root: t.TempDir(), opts: opts}
+
+	c.Node = controllertest.Start(t, slices.Concat(
+		secrets.Controllers(),
+		etcd.Controllers(etcd.Deps{Supervisor: c.supervisor, Root: c.root}),
+		k8s.Controllers(k8s.Deps{Supervisor: c.supervisor, Root: c.root}),
+	)...)
+
+	c.Ready(opts)
+
+	for _, id := range []string{"etcd-EPHEMERAL", "kubelet-EPHEMERAL"} {
+		controllertest.Set(c.Node, id, block.VolumeMountStatusSpec{VolumeID: block.VolumeEphemeral, Target: "/var"})
+	}
+
+	return c
+}
+
+func args(t *testing.T, pod kubeapi.Object) []string {
+	t.Helper()
+
+	spec := pod["spec"].(kubeapi.Object)
+	container := spec["containers"].([]any)[0].(kubeapi.Object)
+
+	var out []string
+	for _, arg := range container["command"].([]any) {
+		out = append(out, arg.(string))
+	}
+
+	return out
+}
+
+// TestWave holds the way from a configuration to running pods, and back when the configuration is edited back.
+func TestWave(t *testing.T) {
+	bundle := generateSecrets(t)
+	c := controlPlane(t, generate.Options{Secrets: bundle})
+
+	controllertest.Wait[k8sres.SecretsStatusSpec](c.Node, k8sres.StaticPodsID, nil)
+	controllertest.Wait[k8sres.ConfigStatusSpec](c.Node, k8sres.StaticPodsID, nil)
+
+	waitService(t, c, "etcd", "waiting")
+
+	// No pods before etcd serves.
+	if _, err := os.Stat(filepath.Join(c.root, "/system/secrets/kubernetes/kube-apiserver/apiserver.key")); err != nil {
+		t.Errorf("keys: got %v, want them on disk", err)
+	}
+
+	c.Service("etcd", true)
+
+	first := controllertest.Wait[k8sres.StaticPodSpec](c.Node, "kube-apiserver", nil)
+	controllertest.Wait[k8sres.StaticPodSpec](c.Node, "kube-controller-manager", nil)
+	controllertest.Wait[k8sres.StaticPodSpec](c.Node, "kube-scheduler", nil)
+
+	waitService(t, c, "kubelet", "")
+
+	// An argument more rolls the pod; edited back, the first comes back.
+	text := func(patches ...string) []byte {
+		opts := c.opts
+
+		loaded, err := patch.Load(patches)
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		opts.Patches = loaded
+
+		out, err := generate.New("test", "https://172.20.0.2:6443", "", opts)
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		return out.ControlPlane
+	}
+
+	c.Configure(text("cluster: {apiServer: {extraArgs: {v: \"4\"}}}"))
+
+	second := controllertest.Wait(c.Node, "kube-apiserver", func(s k8sres.StaticPodSpec) bool {
+		return slices.Contains(args(t, s.Pod), "--v=4")
+	})
+
+	c.Configure(text())
+
+	third := controllertest.Wait(c.Node, "kube-apiserver", func(s k8sres.StaticPodSpec) bool {
+		return !slices.Contains(args(t, s.Pod), "--v=4")
+	})
+
+	if got, want := args(t, third.Pod), args(t, first.Pod); !slices.Equal(got, want) {
+		t.Errorf("edited back: got %q, want %q", got, want)
+	}
+
+	if len(args(t, second.Pod)) != len(args(t, first.Pod))+1 {
+		t.Errorf("an argument more: got %q", args(t, second.Pod))
+	}
+
+	// A denied argument leaves the running pod alone.
+	version := controllertest.Version[k8sres.StaticPodSpec](c.Node, "kube-apiserver")
+
+	c.Configure(text("cluster: {apiServer: {extraArgs: {etcd-servers: \"https://elsewhere\"}}}"))
+	controllertest.Wait(c.Node, k8sres.APIServerID, func(s k8sres.APIServerConfigSpec) bool { return len(s.ExtraArgs) == 1 })
+	time.Sleep(100 * time.Millisecond)
+
+	if got := controllertest.Version[k8sres.StaticPodSpec](c.Node, "kube-apiserver"); got != version {
+		t.Errorf("denied argument: got pod version %d, want %d", got, version)
+	}
+}
+
+// TestHostname holds that a new name reaches certificates and Nodename, and changes nothing else.
+func TestHostname(t *testing.T) {
+	c := controlPlane(t, generate.Options{Secrets: generateSecrets(t)})
+
+	controllertest.Wait(c.Node, secretsres.KubernetesDynamicID, named(t, "cp1"))
+
+	controllertest.Wait[secretsres.KubernetesCertsSpec](c.Node, secretsres.KubernetesID, nil)
+
+	kubeconfigs := controllertest.Version[secretsres.KubernetesCertsSpec](c.Node, secretsres.KubernetesID)
+
+	c.Hostname("other")
+
+	controllertest.Wait(c.Node, secretsres.KubernetesDynamicID, named(t, "other"))
+	controllertest.Wait(c.Node, k8sres.NodenameID, func(s k8sres.NodenameSpec) bool { return s.Nodename == "other" })
+	controllertest.Wait(c.Node, k8sres.KubeletID, func(s k8sres.KubeletSpecSpec) bool {
+		return slices.Contains(s.Args, "--hostname-override=other")
+	})
+	controllertest.Wait(c.Node, secretsres.APIID, func(s secretsres.APICertsSpec) bool {
+		cert, err := pki.ParseCertificate(s.Server.Crt)
+
+		return err == nil && slices.Contains(cert.DNSNames, "other")
+	})
+
+	if got := controllertest.Version[secretsres.KubernetesCertsSpec](c.Node, secretsres.KubernetesID); got != kubeconfigs {
+		t.Errorf("kubeconfigs, which have no hostname in them: got version %d, want %d", got, kubeconfigs)
+	}
+
+	// The same again stops at once.
+	dynamic := controllertest.Version[secretsres.KubernetesDynamicCertsSpec](c.Node, secretsres.KubernetesDynamicID)
+
+	c.Hostname("other")
+	time.Sleep(100 * time.Millisecond)
+
+	if got := controllertest.Version[secretsres.KubernetesDynamicCertsSpec](c.Node, secretsres.KubernetesDynamicID); got != dynamic {
+		t.Errorf("the same name again: got version %d, want %d", got, dynamic)
+	}
+}
+
+func named(t *testing.T, name string) func(secretsres.KubernetesDynamicCertsSpec) bool {
+	t.Helper()
+
+	return func(s secretsres.KubernetesDynamicCertsSpec) bool {
+		cert, err := pki.ParseCertificate(s.APIServer.Crt)
+
+		return err == nil && slices.Contains(cert.DNSNames, name)
+	}
+}
+
+// waitService waits until the supervisor has a service, with a fingerprint if one is given.
+func waitService(t *testing.T, c *cluster, id, fingerprint string) {
+	t.Helper()
+
+	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+		svc, _, ok := c.supervisor.Service(id)
+		if ok && (fingerprint == "" || strings.HasPrefix(svc.Fingerprint, fingerprint)) {
+			return
+		}
+
+		if time.Now().After(deadline) {
+			t.Fatalf("service %s: got %q, %v; want fingerprint %q", id, svc.Fingerprint, ok, fingerprint)
+		}
+	}
+}

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package memory_test
+
+import (
+	"testing"
+
+	"github.com/seed-59268b81/talos/cosi/memory"
+	"github.com/seed-59268b81/talos/cosi/state"
+)
+
+// FuzzBookmark resumes at whatever bytes: an error of the right class, or the events after a place in the history.
+func FuzzBookmark(f *testing.F) {
+	st := memory.New(memory.WithHistory(4))
+	ch := make(chan state.Event, 10)
+
+	if err := st.WatchKind(f.Context(), benchPtr("").Kind(), ch); err != nil {
+		f.Fatal(err)
+	}
+
+	for i := range 8 {
+		touch(f, st, benchPtr("a"), "v", string(rune('0'+i)))
+		f.Add([]byte((<-ch).Bookmark))
+	}
+
+	f.Add([]byte{})
+
+	f.Fuzz(func(t *testing.T, b []byte) {
+		one, kind := make(chan state.Event, 10), make(chan state.Event, 10)
+
+		for _, err := range []error{
+			st.Watch(t.Context(), benchPtr("a"), one, state.WithStartFromBookmark(b)),
+			st.WatchKind(t.Context(), benchPtr("").Kind(), kind, state.WithKindStartFromBookmark(b)),
+		} {
+			if b != nil && err != nil && !state.IsInvalidBookmark(err) {
+				t.Errorf("got %v", err)
+			}
+		}
+	})
+}

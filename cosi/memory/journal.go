@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package memory
+
+import (
+	"errors"
+	"sync"
+
+	"github.com/seed-59268b81/talos/cosi/resource"
+	"github.com/seed-59268b81/talos/cosi/state"
+)
+
+// Journal makes changes durable. A change is visible only after that.
+type Journal interface {
+	// Commit makes the changes durable, all or none. There is one call at a time, and its changes are what many
+	// writers want meanwhile: one disk write serves them all.
+	Commit(changes []Change) error
+}
+
+// Change is one change for a journal.
+type Change struct {
+	Kind resource.Kind
+	ID   string
+	Type state.EventType
+	// Now is the version that is current then, and Old the one that was: nil for Created; both the last one for
+	// Destroyed.
+	Now, Old resource.Resource
+	// NowWire and OldWire are their stored forms (resource.MarshalWire); OldWire is nil for Created.
+	NowWire, OldWire []byte
+	// Seq numbers the changes of the kind from 1; OldSeq is that of the change that made Old.
+	Seq, OldSeq uint64
+}
+
+// pendingWrite is a change on its way into the journal. The next writer of the resource waits for it; readers do not.
+type pendingWrite struct {
+	Change
+
+	kind *kind
+	done chan struct{}
+	err  error
+}
+
+// journal gathers the writes that come while the last ones are made durable.
+type journal struct {
+	backing Journal
+
+	mu      sync.Mutex
+	waiting []*pendingWrite
+	running bool
+	closed  bool
+	idle    sync.Cond
+}
+
+// ErrClosed is the error of a write after Close.
+var ErrClosed = errors.New("the store is closed")
+
+// waitFor waits until no write of the resource is under way. The lock is held before and after.
+func (k *kind) waitFor(id string) {
+	for {
+		w := k.pending[id]
+		if w == nil {
+			return
+		}
+
+		k.mu.Unlock()
+		<-w.done
+		k.mu.Lock()
+	}
+}
+
+// begin reserves the resource for one change. The lock is held.
+func (k *kind) begin(typ state.EventType, id string, old, now resource.Resource) *pendingWrite {
+	w := &pendingWrite{
+		Change: Change{Kind: k.name, ID: id, Type: typ, Now: now, Old: old},
+		kind:   k, done: make(chan struct{}),
+	}
+
+	if k.pending == nil {
+		k.pending = map[string]*pendingWrite{}
+	}
+
+	k.pending[id] = w
+
+	return w
+}
+
+// commit waits until the write is durable and visible.
+func (s *State) commit(w *pendingWrite) error {
+	if err := w.marshal(); err != nil {
+		w.finish(err)
+
+		return err
+	}
+
+	j := s.journal
+
+	j.mu.Lock()
+
+	if j.closed {
+		j.mu.Unlock()
+		w.finish(ErrClosed)
+
+		return ErrClosed
+	}
+
+	j.waiting = append(j.waiting, w)
+
+	// The first of a batch does the work for those that come meanwhile.
+	leader := !j.running
+	j.running = true
+	j.mu.Unlock()
+
+	if leader {
+		j.run()
+	}
+
+	<-w.done
+
+	return w.err
+}
+
+func (w *pendingWrite) marshal() (err error) {
+	if w.NowWire, err = resource.MarshalWire(w.Now); err == nil && w.Old != nil {
+		w.OldWire, err = resource.MarshalWire(w.Old)
+	}
+
+	return err
+}
+
+// run commits until nothing waits.
+func (j *journal) run() {
+	for {
+		j.mu.Lock()
+		batch := j.waiting
+		j.waiting = nil
+
+		if len(batch) == 0 {
+			j.running = false
+			j.idle.Broadcast()
+			j.mu.Unlock()
+
+			return
+		}
+
+		j.mu.Unlock()
+
+		number(batch)
+
+		changes := make([]Change, len(batch))
+		for i, w := range batch {
+			changes[i] = w.Change
+		}
+
+		err := j.backing.Commit(changes)
+
+		for _, w := range batch {
+			w.finish(err)
+		}
+	}
+}
+
+// number gives the writes their places in the histories of their kinds. Nobody else publishes meanwhile.
+func number(batch []*pendingWrite) {
+	last := map[*kind]uint64{}
+
+	for _, w := range batch {
+		if last[w.kind] == 0 {
+			last[w.kind] = w.kind.seq.Load()
+		}
+
+		last[w.kind]++
+		w.Seq = last[w.kind]
+
+		if w.Old != nil {
+			w.kind.mu.Lock()
+			w.OldSeq = w.kind.index.Load().find(w.ID).mod
+			w.kind.mu.Unlock()
+		}
+	}
+}
+
+// finish publishes the write, or drops it if it failed, and lets the next writer of the resource go on.
+func (w *pendingWrite) finish(err error) {
+	k := w.kind
+
+	k.mu.Lock()
+	defer k.mu.Unlock()
+
+	if err == nil {
+		c, at := k.index.Load().probe(w.ID)
+		k.publish(w.Type, c, at, w.Old, w.Now)
+	}
+
+	delete(k.pending, w.ID)
+
+	w.err = err
+	close(w.done)
+}
+
+// Close waits for the writes under way and refuses further ones. A state without a journal need not be closed.
+func (s *State) Close() {
+	j := s.journal
+	if j == nil {
+		return
+	}
+
+	j.mu.Lock()
+	defer j.mu.Unlock()
+
+	j.closed = true
+
+	for j.running {
+		j.idle.Wait()
+	}
+}

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package memory
+
+import (
+	"github.com/seed-59268b81/talos/cosi/resource"
+	"github.com/seed-59268b81/talos/cosi/state"
+)
+
+// EpochSize is the size of what tells the bookmarks of one store from those of another.
+const EpochSize = epochSize
+
+// Contents is what a journal kept of a state.
+type Contents struct {
+	Epoch [EpochSize]byte
+	Kinds map[resource.Kind]*KindContents
+}
+
+// KindContents is what a journal kept of a kind.
+type KindContents struct {
+	// Items are the current versions by id, each with the number of the change that made it.
+	Items map[string]Item
+	// History is the last changes in order, without gaps; Now of each but Destroyed may be left out.
+	History []Change
+}
+
+// Item is a version and the number of the change that made it.
+type Item struct {
+	Resource resource.Resource
+	Seq      uint64
+}
+
+// Restore returns a state with the contents, whose changes go into the journal.
+func Restore(j Journal, contents Contents, opts ...Option) *State {
+	s := New(opts...)
+	s.epoch = contents.Epoch
+	s.journal = &journal{backing: j}
+	s.journal.idle.L = &s.journal.mu
+
+	for name, c := range contents.Kinds {
+		k := s.lockKind(name)
+		k.restore(c)
+		k.mu.Unlock()
+	}
+
+	return s
+}
+
+// restore fills an empty kind. The lock is held.
+func (k *kind) restore(contents *KindContents) {
+	x := k.index.Load()
+
+	for id, item := range contents.Items {
+		item.Resource.Metadata().Seal()
+
+		c := &cell{mod: item.Seq}
+		c.version.Store(item.Resource)
+		_, at := x.probe(id)
+		x = x.add(at, c)
+		k.fresh = append(k.fresh, c)
+	}
+
+	k.index.Store(x)
+
+	// What a change led to is what the next one of the resource found.
+	now := map[string]resource.Resource{}
+	for id, item := range contents.Items {
+		now[id] = item.Resource
+	}
+
+	for i := len(contents.History) - 1; i >= 0; i-- {
+		c := &contents.History[i]
+
+		if c.Old != nil {
+			c.Old.Metadata().Seal()
+		}
+
+		if c.Type == state.Destroyed {
+			c.Now = c.Old
+		} else {
+			c.Now = now[c.ID]
+		}
+
+		now[c.ID] = c.Old
+	}
+
+	if n := len(contents.History); n > 0 {
+		k.history.last = contents.History[0].Seq - 1
+		for _, c := range contents.History {
+			k.history.add(entry{typ: c.Type, now: c.Now, old: c.Old, oldMod: c.OldSeq})
+		}
+	}
+
+	k.begun.Store(k.history.last)
+	k.seq.Store(k.history.last)
+	k.generation.Add(1)
+}

@@ -1,0 +1,404 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/seed-59268b81/talos/lab"
+	"github.com/seed-59268b81/talos/lab/control"
+	"github.com/seed-59268b81/talos/lab/netswitch"
+	"github.com/seed-59268b81/talos/lab/qemu"
+	"github.com/seed-59268b81/talos/lab/state"
+)
+
+// run runs the command and returns what it printed.
+func run(t *testing.T, args ...string) (string, error) {
+	t.Helper()
+
+	var out bytes.Buffer
+
+	cmd := Command()
+	cmd.SilenceErrors, cmd.SilenceUsage = true, true
+	cmd.SetOut(&out)
+	cmd.SetErr(io.Discard)
+	cmd.SetArgs(args)
+
+	err := cmd.ExecuteContext(t.Context())
+
+	return out.String(), err
+}
+
+func TestCreateRefuses(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+
+	good := []string{
+		"create", "--state", t.TempDir(), "--name", "demo", "--qemu", "no-such-qemu",
+		"--disk-image-path", file, "--firmware-code-path", file, "--firmware-vars-path", file,
+	}
+
+	tests := []struct {
+		name string
+		args []string
+		want string
+	}{
+		{"all is well but QEMU", nil, "install QEMU"},
+		{"no control plane", []string{"--controlplanes", "0"}, "--controlplanes 0"},
+		{"memory that is no amount", []string{"--memory", "lots"}, `--memory "lots"`},
+		{"too little memory", []string{"--memory-workers", "12MiB"}, "at least 256 MiB"},
+		{"memory under its other name", []string{"--memory-controlplanes", "lots"}, `--memory "lots"`},
+		{"no CPU", []string{"--cpus-workers", "0"}, "--cpus-workers 0"},
+		{"disk that is no amount", []string{"--disk", "-1"}, `--disk "-1"`},
+		{"network that is none", []string{"--cidr", "10.5.0.0"}, "--cidr"},
+		{"patch that is none", []string{"--config-patch", "machine: {nonsense: 1}"}, "nonsense"},
+		{"patch that is not there", []string{"--config-patch-workers", "@/nonexistent"}, "--config-patch-worker"},
+		{"Kubernetes version that is none", []string{"--kubernetes-version", "latest"}, `"vlatest"`},
+		{"image that is not there", []string{"--disk-image-path", "/nonexistent"}, "/nonexistent"},
+		{"half a firmware", []string{"--firmware-vars-path", ""}, "go together"},
+		{"name that is none", []string{"--name", "My Lab"}, `"My Lab"`},
+		{"an argument too many", []string{"qemu2"}, "qemu2"},
+	}
+
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			_, err := run(t, append(good[:len(good):len(good)], tt.args...)...)
+			if err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("got %v, want it to hold %q", err, tt.want)
+			}
+		})
+	}
+}
+
+func TestBytes(t *testing.T) {
+	for text, want := range map[string]uint64{
+		"4GiB": 4 << 30, "2.5GiB": 5 << 29, "2048": 2 << 30, "512MiB": 512 << 20, "1GB": 1e9,
+	} {
+		if got, err := bytesOf("--memory", text, 1); err != nil || got != want {
+			t.Errorf("%s: got %d, %v, want %d", text, got, err, want)
+		}
+	}
+}
+
+func TestPlace(t *testing.T) {
+	t.Setenv(EnvState, "")
+	t.Setenv("TALOS_HOME", "/home/me/.talos")
+
+	tests := []struct {
+		name string
+		env  string
+		args []string
+		dir  string
+		own  bool
+	}{
+		{"the user's own", "", nil, "/home/me/.talos/clusters/talos-default", false},
+		{"named", "", []string{"--name", "a"}, "/home/me/.talos/clusters/a", false},
+		{"in the flag's place", "", []string{"--state", "/labs", "--name", "a"}, "/labs/a", true},
+		{"in the environment's place", "/env", nil, "/env/talos-default", true},
+		{"the flag wins", "/env", []string{"--state", "/labs"}, "/labs/talos-default", true},
+	}
+
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Setenv(EnvState, tt.env)
+
+			var p place
+
+			cmd := newShowCommand(&p)
+			p.flags(cmd)
+
+			if err := cmd.ParseFlags(tt.args); err != nil {
+				t.Fatal(err)
+			}
+
+			if dir, err := p.dir(); err != nil || dir != tt.dir || p.own() != tt.own {
+				t.Errorf("got %s, %v, own %v, want %s, own %v", dir, err, p.own(), tt.dir, tt.own)
+			}
+		})
+	}
+}
+
+func TestNoCluster(t *testing.T) {
+	dir := t.TempDir()
+
+	for _, command := range []string{"show", "logs", "reboot"} {
+		if _, err := run(t, command, "--state", dir); !errors.Is(err, state.ErrNone) {
+			t.Errorf("%s: got %v, want %v", command, err, state.ErrNone)
+		}
+	}
+
+	if out, err := run(t, "destroy", "--state", dir); err != nil || !strings.Contains(out, "there is no lab") {
+		t.Errorf("destroy: got %q, %v, want no error", out, err)
+	}
+}
+
+// stopped returns a lab that does not run.
+func stopped(t *testing.T) *lab.Lab {
+	s := &state.Lab{
+		Dir: filepath.Join(t.TempDir(), "demo"), Name: "demo", Created: time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC),
+		Network: state.Network{
+			Subnet: netip.MustParsePrefix("10.5.0.0/24"), Gateway: netip.MustParseAddr("10.5.0.1"), MTU: 1500, Offline: true,
+		},
+	}
+	for i, role := range []state.Role{state.ControlPlane, state.Worker} {
+		s.Nodes = append(s.Nodes, state.Node{
+			Name: fmt.Sprintf("demo-%s-1", role), Role: role, Addr: netip.AddrFrom4([4]byte{10, 5, 0, byte(2 + i)}),
+			CPUs: 2, MemoryMiB: 4096, DiskGiB: 10, APIPort: 40001 + uint16(i), KubernetesPort: 40011 + uint16(i),
+		})
+	}
+
+	if err := s.Create(); err != nil {
+		t.Fatal(err)
+	}
+
+	l, err := lab.Open(s.Dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	return l
+}
+
+func TestShow(t *testing.T) {
+	l := stopped(t)
+
+	var out strings.Builder
+
+	err := show(&out, l, &control.Status{
+		Accel: "tcg", AccelWhy: "no hardware virtualization",
+		Nodes: []control.NodeStatus{
+			{Name: "demo-controlplane-1", Machine: qemu.Status{Power: qemu.On, Why: "switched on", Boots: 2}},
+			{
+				Name: "demo-worker-1", Machine: qemu.Status{Power: qemu.Off, Why: "power cut", Boots: 1},
+				Link: netswitch.Link{In: netswitch.Impairment{Delay: time.Second, Loss: 0.125}, Out: netswitch.Impairment{Cut: true}},
+			},
+		},
+		Paths: []control.PathFault{{Path: netswitch.Path{From: "a", To: "b"}, Impairment: netswitch.Impairment{Cut: true}}},
+	}, l.State().Created.Add(3*time.Hour))
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	want := `CLUSTER     demo
+CONDITION   lab demo is stopped: talosctl cluster reboot starts it, talosctl cluster destroy removes it
+CREATED     3 hours ago
+NETWORK     10.5.0.0/24, gateway 10.5.0.1, MTU 1500, offline
+RUNS WITH   tcg: no hardware virtualization
+DIRECTORY   ` + l.State().Dir + `
+
+NAME                  ROLE           ADDRESS    CPUS   MEMORY    DISK     POWER   BOOTS   WHY           API               KUBERNETES        LINK
+demo-controlplane-1   controlplane   10.5.0.2   2      4.0 GiB   10 GiB   on      2       switched on   127.0.0.1:40001   127.0.0.1:40011   good
+demo-worker-1         worker         10.5.0.3   2      4.0 GiB   10 GiB   off     1       power cut     127.0.0.1:40002   -                 in: delay 1s±0s loss 12.5%, out: cut
+
+PATH   a -> b: cut
+`
+	if d := cmp.Diff(want, out.String()); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+}
+
+func TestLogs(t *testing.T) {
+	l := stopped(t)
+	at := []string{"--state", filepath.Dir(l.State().Dir), "--name", "demo"}
+	write := func(path, text string) {
+		t.Helper()
+
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	write(l.Node(0).ConsolePath(), "one\ntwo\nthree\n")
+	write(l.Node(0).ConsolePath()+".1", "before\n")
+	write(l.Node(1).ConsolePath(), "worker\n")
+	write(l.State().LogPath(), "lab is up\n")
+
+	tests := []struct {
+		args []string
+		want string
+		err  string
+	}{
+		{nil, "one\ntwo\nthree\n", ""},
+		{[]string{"--tail", "2"}, "two\nthree\n", ""},
+		{[]string{"--tail", "0"}, "", ""},
+		{[]string{"--tail", "9"}, "one\ntwo\nthree\n", ""},
+		{[]string{"--boot", "1"}, "before\n", ""},
+		{[]string{"--boot", "2"}, "", "--boot 2"},
+		{[]string{"demo-worker-1"}, "worker\n", ""},
+		{[]string{"10.5.0.3"}, "worker\n", ""},
+		{[]string{"nobody"}, "", `no node "nobody"`},
+		{[]string{"--lab"}, "lab is up\n", ""},
+	}
+
+	for _, tt := range tests {
+		got, err := run(t, append(append([]string{"logs"}, at...), tt.args...)...)
+		if got != tt.want || (err == nil) != (tt.err == "") || err != nil && !strings.Contains(err.Error(), tt.err) {
+			t.Errorf("%q: got %q, %v, want %q, %q", tt.args, got, err, tt.want, tt.err)
+		}
+	}
+}
+
+func TestFollowLogGoesOnWithTheNextBoot(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "console.log")
+	if err := os.WriteFile(path, []byte("old\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+
+	ctx, cancel := context.WithCancel(t.Context())
+	r, w := io.Pipe()
+	done := make(chan error, 1)
+
+	go func() { done <- printLog(ctx, w, path, -1, true); _ = w.Close() }()
+
+	lines := make(chan string)
+
+	go func() {
+		buf := make([]byte, 100)
+
+		for {
+			n, err := r.Read(buf)
+			if err != nil {
+				return
+			}
+
+			lines <- string(buf[:n])
+		}
+	}()
+
+	file, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+
+	if got := <-lines; got != "old\n" {
+		t.Errorf("got %q, want the old line", got)
+	}
+
+	if _, err := file.WriteString("new\n"); err != nil {
+		t.Fatal(err)
+	}
+
+	if got := <-lines; got != "new\n" {
+		t.Errorf("got %q, want the new line", got)
+	}
+
+	if err := os.Rename(path, path+".1"); err != nil {
+		t.Fatal(err)
+	}
+
+	if err := os.WriteFile(path, []byte("next boot\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+
+	if got := <-lines; got != "next boot\n" {
+		t.Errorf("got %q, want the next boot", got)
+	}
+
+	cancel()
+
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+}
+
+func TestUntil(t *testing.T) {
+	unavailable := status.Error(codes.Unavailable, "not yet")
+	invalid := fmt.Errorf("apply: %w", status.Error(codes.InvalidArgument, "bad field"))
+
+	tests := []struct {
+		name    string
+		results []error // the last one again and again
+		want    string
+		err     string
+	}{
+		{"at once", []error{nil}, "", ""},
+		{"soon", []error{unavailable, unavailable, nil}, "", ""},
+		{"refused", []error{unavailable, invalid}, "", "wait until done: apply: rpc error: code = InvalidArgument desc = bad field"},
+		{"final", []error{finalError{errors.New("the machine is off")}}, "", "wait until done: the machine is off"},
+		{
+			"never", []error{unavailable}, "    5.2s    … waiting until done: not yet\n",
+			"wait until done: too late; last: not yet",
+		},
+	}
+
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var out strings.Builder
+
+				ctx, cancel := context.WithTimeoutCause(t.Context(), time.Minute, errors.New("too late"))
+				defer cancel()
+
+				tries := 0
+				err := newSteps(&out).until(ctx, "done", func(context.Context) error {
+					tries++
+
+					return tt.results[min(tries, len(tt.results))-1]
+				})
+
+				if got := fmt.Sprint(err); got != tt.err && !(err == nil && tt.err == "") {
+					t.Errorf("got error %q, want %q", got, tt.err)
+				}
+
+				if d := cmp.Diff(tt.want, out.String()); d != "" {
+					t.Errorf("said (-want +got):\n%s", d)
+				}
+			})
+		})
+	}
+}
+
+func TestNodesReady(t *testing.T) {
+	const list = `{"items": [
+		{"metadata": {"name": "a"}, "status": {
+			"addresses": [{"type": "InternalIP", "address": "10.5.0.2"}],
+			"conditions": [{"type": "MemoryPressure", "status": "False"}, {"type": "Ready", "status": "True"}]}},
+		{"metadata": {"name": "b"}, "status": {
+			"addresses": [{"type": "Hostname", "address": "10.5.0.9"}, {"type": "InternalIP", "address": "10.5.0.3"}],
+			"conditions": [{"type": "Ready", "status": "False", "message": "no network"}]}},
+		{"metadata": {"name": "c"}, "status": {"addresses": [{"type": "InternalIP", "address": "10.5.0.4"}]}}
+	]}`
+
+	var nodes nodeList
+	if err := json.Unmarshal([]byte(list), &nodes); err != nil {
+		t.Fatal(err)
+	}
+
+	tests := []struct {
+		wanted []string
+		want   string
+	}{
+		{[]string{"10.5.0.2"}, "<nil>"},
+		{[]string{"10.5.0.2", "10.5.0.3"}, "node b is not ready: no network"},
+		{[]string{"10.5.0.4", "10.5.0.9"}, "node c has not said that it is ready; node 10.5.0.9 is not registered"},
+	}
+
+	for _, tt := range tests {
+		if got := fmt.Sprint(nodes.ready(tt.wanted)); got != tt.want {
+			t.Errorf("%v: got %s, want %s", tt.wanted, got, tt.want)
+		}
+	}
+}

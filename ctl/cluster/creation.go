@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/seed-59268b81/talos/config/generate"
+	"github.com/seed-59268b81/talos/config/talosconfig"
+	"github.com/seed-59268b81/talos/lab"
+	"github.com/seed-59268b81/talos/lab/qemu"
+	"github.com/seed-59268b81/talos/lab/state"
+)
+
+// creation is a cluster in the making.
+type creation struct {
+	*createFlags
+	place  *place
+	lab    lab.Options
+	config generate.Options
+
+	steps    *steps
+	machines *lab.Lab
+	context  *talosconfig.Context
+	// at is the machine that is being dealt with, whose console tells more if
+	// that fails.
+	at *lab.Node
+}
+
+// run makes the cluster.
+func (c *creation) run(ctx context.Context, out io.Writer) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, c.waitTimeout, fmt.Errorf("it has not come in %v (--wait-timeout)", c.waitTimeout))
+	defer cancel()
+
+	c.steps = newSteps(out)
+	c.steps.say("creating cluster %s: %s, %s%s", c.place.name,
+		count(c.controlPlanes, "control plane"), count(c.workers, "worker"), map[bool]string{true: ", offline"}[c.offline])
+
+	machines, err := lab.Create(ctx, c.lab)
+	if err != nil {
+		return err
+	}
+
+	c.machines = machines
+	c.at = machines.Node(0)
+
+	// From here on there is something to look at, so it stays.
+	if err := c.make(ctx); err != nil {
+		return &creationError{err: err, c: c}
+	}
+
+	c.next(out)
+
+	return nil
+}
+
+// make turns running machines into a cluster.
+func (c *creation) make(ctx context.Context) error {
+	status, err := c.machines.Status(ctx)
+	if err != nil {
+		return err
+	}
+
+	c.steps.say("machines are on, with %s (%s)", status.Accel, status.AccelWhy)
+
+	if err := c.maintenance(ctx); err != nil || c.skipConfig {
+		return err
+	}
+
+	if err := c.configure(ctx); err != nil {
+		return err
+	}
+
+	if err := c.bootstrap(ctx); err != nil || !c.wait {
+		return err
+	}
+
+	return c.kubernetes(ctx)
+}
+
+// alive fails for good when a machine is off: waiting for it has no end.
+func (c *creation) alive(ctx context.Context, n *lab.Node) error {
+	status, err := n.Status(ctx)
+	if err != nil {
+		return finalError{err}
+	}
+
+	if status.Machine.Power != qemu.On {
+		return finalError{fmt.Errorf("the machine is off: %s", status.Machine.Why)}
+	}
+
+	return nil
+}
+
+// generated writes the machines' configurations and the client's into the
+// cluster's directory, and returns the configurations by role.
+func (c *creation) generated() (map[state.Role][]byte, error) {
+	s := c.machines.State()
+	first := c.machines.Node(0)
+	options := c.config
+
+	for _, n := range c.machines.Nodes() {
+		if n.Role != state.ControlPlane {
+			continue
+		}
+
+		options.AdditionalSANs = append(options.AdditionalSANs, n.Addr.String())
+		options.Endpoints = append(options.Endpoints, n.APIEndpoint())
+	}
+
+	options.Nodes = []string{first.Addr.String()}
+
+	made, err := generate.New(c.place.name, "https://"+first.Addr.String()+":6443", c.kubernetesVersion, options)
+	if err != nil {
+		return nil, err
+	}
+
+	if err := os.MkdirAll(s.ConfigsPath(), 0o700); err != nil {
+		return nil, fmt.Errorf("write the machine configurations: %w", err)
+	}
+
+	for path, content := range map[string][]byte{
+		filepath.Join(s.ConfigsPath(), "controlplane.yaml"): made.ControlPlane,
+		filepath.Join(s.ConfigsPath(), "worker.yaml"):       made.Worker,
+		s.TalosconfigPath(): made.Talosconfig,
+	} {
+		if err := os.WriteFile(path, content, 0o600); err != nil {
+			return nil, fmt.Errorf("write the configurations: %w", err)
+		}
+	}
+
+	config, err := talosconfig.Decode(made.Talosconfig)
+	if err != nil {
+		return nil, err
+	}
+
+	if c.context, err = config.Find(""); err != nil {
+		return nil, err
+	}
+
+	if err := c.mergeTalosconfig(config); err != nil {
+		return nil, err
+	}
+
+	return map[state.Role][]byte{state.ControlPlane: made.ControlPlane, state.Worker: made.Worker}, nil
+}
+
+// mergeTalosconfig puts the client configuration where its user wants it.
+func (c *creation) mergeTalosconfig(config *talosconfig.Config) error {
+	path := c.talosconfig
+
+	if path == "" {
+		if c.place.own() {
+			return nil
+		}
+
+		var err error
+		if path, err = talosconfig.Path(""); err != nil {
+			return err
+		}
+	}
+
+	into, err := talosconfig.LoadOrNew(path)
+	if err != nil {
+		return err
+	}
+
+	for _, renamed := range into.Merge(config) {
+		c.steps.say("%s", renamed)
+	}
+
+	if err := into.Save(path); err != nil {
+		return err
+	}
+
+	c.steps.say("talosconfig merged into %s", path)
+
+	return nil
+}
+
+func count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+
+	return fmt.Sprintf("%d %ss", n, what)
+}

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// consoleLines is how much of a console a failure shows.
+const consoleLines = 15
+
+// creationError is a failure with what helps to understand it.
+type creationError struct {
+	err error
+	c   *creation
+}
+
+func (e *creationError) Unwrap() error { return e.err }
+
+func (e *creationError) Error() string {
+	var b strings.Builder
+
+	n, p := e.c.at, e.c.place
+
+	fmt.Fprintf(&b, "create cluster %s: %s\n", p.name, oneLine(e.err))
+
+	if found, err := n.Findings(); err == nil && len(found) > 0 {
+		fmt.Fprintf(&b, "The console of %s shows a fault: %s\n", n.Name, found[0])
+	}
+
+	fmt.Fprintf(&b, "The console of %s ends with:\n", n.Name)
+
+	for _, line := range tail(n.ConsolePath(), consoleLines) {
+		fmt.Fprintf(&b, "    %s\n", line)
+	}
+
+	fmt.Fprintf(&b, "The machines are left as they are. Look further, then remove them:\n    %s\n    %s\n    %s",
+		p.again("logs "+n.Name), p.again("show"), p.again("destroy"))
+
+	return b.String()
+}
+
+// tail returns the last lines of a file, none if it cannot be read.
+func tail(path string, count int) []string {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil
+	}
+
+	lines := strings.Split(strings.TrimRight(string(text), "\n"), "\n")
+
+	return lines[max(0, len(lines)-count):]
+}
+
+// next prints the commands to try.
+func (c *creation) next(out io.Writer) {
+	s, first := c.machines.State(), c.machines.Node(0)
+
+	if c.skipConfig {
+		c.steps.say("machines of cluster %s wait for their configuration", c.place.name)
+		fmt.Fprintf(out, "\nNext:\n\n    talosctl apply-config --insecure --endpoints %s --file controlplane.yaml\n\n", first.APIEndpoint())
+
+		return
+	}
+
+	c.steps.say("cluster %s is %s", c.place.name, map[bool]string{true: "ready", false: "bootstrapped"}[c.wait])
+	fmt.Fprint(out, "\nNext:\n\n")
+
+	if c.place.own() {
+		fmt.Fprintf(out, "    export TALOSCONFIG=%s\n", s.TalosconfigPath())
+
+		if c.wait {
+			fmt.Fprintf(out, "    export KUBECONFIG=%s\n", s.KubeconfigPath())
+		}
+	}
+
+	fmt.Fprint(out, "    talosctl get addresses\n    talosctl service\n")
+
+	if c.wait {
+		kubectl := "kubectl"
+		if built := find("bin/kubectl"); built != "" {
+			if short, err := filepath.Rel(".", built); err == nil {
+				kubectl = short
+			}
+		}
+
+		fmt.Fprintf(out, "    %s get pods -A\n", kubectl)
+	}
+
+	fmt.Fprintf(out, "    %s\n    %s\n\n", c.place.again("show"), c.place.again("destroy"))
+}

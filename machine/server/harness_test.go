@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package server
+
+import (
+	"context"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/metadata"
+
+	clusterapi "github.com/seed-59268b81/talos/api/cluster"
+	cosi "github.com/seed-59268b81/talos/api/cosi/v1alpha1"
+	"github.com/seed-59268b81/talos/api/machine"
+	"github.com/seed-59268b81/talos/controllers/config"
+	"github.com/seed-59268b81/talos/cosi/memory"
+	"github.com/seed-59268b81/talos/cosi/meta"
+	"github.com/seed-59268b81/talos/cosi/resource"
+	"github.com/seed-59268b81/talos/cosi/runtime"
+	cosiserver "github.com/seed-59268b81/talos/cosi/server"
+	"github.com/seed-59268b81/talos/cosi/typed"
+	"github.com/seed-59268b81/talos/machine/events"
+	"github.com/seed-59268b81/talos/resources/block"
+	configres "github.com/seed-59268b81/talos/resources/config"
+	"github.com/seed-59268b81/talos/resources/network"
+	"github.com/seed-59268b81/talos/resources/secrets"
+	"github.com/seed-59268b81/talos/sys/cmdline"
+	"github.com/seed-59268b81/talos/sys/logring"
+	"github.com/seed-59268b81/talos/sys/supervisor"
+)
+
+// bench is machined's API on a real socket, with the state and services that it shows.
+type bench struct {
+	*Server
+
+	machine machine.MachineServiceClient
+	cluster clusterapi.ClusterServiceClient
+	states  cosi.StateClient
+	grpc    *grpc.Server
+	// disk stands for the STATE partition.
+	disk string
+}
+
+func newBench(t *testing.T) *bench {
+	t.Helper()
+
+	log := slog.New(slog.DiscardHandler)
+	logs := logring.New(logring.DefaultBytes)
+	ctx, cancel := context.WithCancel(context.Background())
+	st := memory.New()
+
+	b := &bench{disk: t.TempDir(), Server: &Server{
+		State: st, Outputs: logs, Ring: &events.Ring{}, Log: log,
+		Supervisor: supervisor.New(ctx, log, logs, nil),
+		Config:     config.New(fstest.MapFS{}, cmdline.Parse(""), func(error) {}),
+	}}
+
+	b.grpc = New(log, Authorized()...)
+	b.Register(b.grpc)
+	cosi.RegisterStateServer(b.grpc, cosiserver.New(ReadOnly(st, ByRole(st))))
+
+	socket := filepath.Join(t.TempDir(), "run", "machine.sock")
+
+	l, err := Listen(socket, 0o660, os.Getuid(), os.Getgid())
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	conn, err := grpc.NewClient("unix:"+socket, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	served := make(chan error, 1)
+
+	go func() { served <- b.grpc.Serve(l) }()
+
+	t.Cleanup(func() {
+		conn.Close() //nolint:errcheck // the end
+		b.grpc.Stop()
+		cancel()
+
+		if err := b.Supervisor.Shutdown(context.Background()); err != nil {
+			t.Error(err)
+		}
+
+		if err := <-served; err != nil {
+			t.Error(err)
+		}
+	})
+
+	b.machine, b.cluster, b.states = machine.NewMachineServiceClient(conn), clusterapi.NewClusterServiceClient(conn), cosi.NewStateClient(conn)
+
+	b.define(t)
+
+	return b
+}
+
+// define registers some types of the machine, so that they can be read over the API.
+func (b *bench) define(t *testing.T) {
+	t.Helper()
+
+	for _, register := range []func() error{meta.RegisterTypes, configres.Register, network.Register, secrets.Register, block.Register} {
+		if err := register(); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	if err := meta.Register(t.Context(), b.State); err != nil {
+		t.Fatal(err)
+	}
+
+	for _, def := range []*resource.Definition{
+		configres.MachineConfigSpec{}.Definition(), network.HostnameStatusSpec{}.Definition(), secrets.OSRootSpec{}.Definition(),
+	} {
+		if err := meta.RegisterDefinition(t.Context(), b.State, def); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// runConfig runs the controller that takes configurations, on a disk of its own.
+func (b *bench) runConfig(t *testing.T) {
+	t.Helper()
+
+	rt := runtime.New(b.State, b.Log)
+	if err := rt.RegisterController(b.Config); err != nil {
+		t.Fatal(err)
+	}
+
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+
+	go func() { done <- rt.Run(ctx) }()
+
+	t.Cleanup(func() {
+		cancel()
+
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+
+	mounted := resource.New[block.VolumeMountStatusSpec]("", "config-STATE")
+	mounted.TypedSpec().Target = b.disk
+
+	if err := b.State.Create(t.Context(), mounted); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// service has the supervisor run fn.
+func (b *bench) service(t *testing.T, s supervisor.Service, fn func(context.Context, supervisor.Run) error) {
+	t.Helper()
+
+	s.Runner = supervisor.Func(fn)
+	if err := b.Supervisor.Apply(s); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// set writes a resource.
+func set[S resource.Spec](t *testing.T, b *bench, id string, spec S) {
+	t.Helper()
+
+	if err := typed.Set(t.Context(), b.State, "", id, spec); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// as makes calls in the name of someone with the roles, as apid does.
+func as(ctx context.Context, roles ...string) context.Context {
+	md := metadata.MD{}
+	md.Set(metadataRoleKey, roles...)
+
+	return metadata.NewOutgoingContext(ctx, md)
+}
+
+// eventually waits for what a call shows only after a while.
+func eventually(t *testing.T, what string, done func() bool) {
+	t.Helper()
+
+	for deadline := time.Now().Add(10 * time.Second); !done(); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("still waiting for %s", what)
+		}
+	}
+}

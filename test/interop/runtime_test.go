@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package interop_test
+
+import (
+	"testing"
+
+	"github.com/cosi-project/runtime/api/v1alpha1"
+	"github.com/cosi-project/runtime/pkg/controller/conformance"
+	"github.com/cosi-project/runtime/pkg/controller/runtime"
+	"github.com/cosi-project/runtime/pkg/resource/protobuf"
+	"github.com/cosi-project/runtime/pkg/state"
+	"github.com/cosi-project/runtime/pkg/state/protobuf/client"
+	"github.com/stretchr/testify/suite"
+	"go.uber.org/zap/zaptest"
+)
+
+// TestRuntime runs the other implementation's controller runtime over our server, through its own suite. Each test of
+// the suite gets a server of its own.
+func TestRuntime(t *testing.T) {
+	for _, register := range []func() error{
+		func() error { return protobuf.RegisterResource(conformance.IntResourceType, &conformance.IntResource{}) },
+		func() error { return protobuf.RegisterResource(conformance.StrResourceType, &conformance.StrResource{}) },
+		func() error {
+			return protobuf.RegisterResource(conformance.SentenceResourceType, &conformance.SentenceResource{})
+		},
+	} {
+		if err := register(); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	for name, args := range stores(t) {
+		t.Run(name, func(t *testing.T) {
+			suite.Run(t, &conformance.RuntimeSuite{
+				SetupRuntime: func(s *conformance.RuntimeSuite) {
+					s.State = state.WrapCore(client.NewAdapter(v1alpha1.NewStateClient(start(s.T(), args...))))
+
+					var err error
+
+					s.Runtime, err = runtime.NewRuntime(s.State, zaptest.NewLogger(s.T()))
+					s.Require().NoError(err)
+				},
+				TearDownRuntime: func(*conformance.RuntimeSuite) {},
+			})
+		})
+	}
+}
