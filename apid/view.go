@@ -7,6 +7,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"net"
 	"net/netip"
 	"slices"
 	"strings"
@@ -37,6 +38,10 @@ var errNotReady = errors.New("apid has no certificate yet")
 
 // Local tells whether a target is this node.
 func (v *View) Local(target string) bool {
+	if host, _, err := net.SplitHostPort(target); err == nil {
+		target = host
+	}
+
 	if addr, err := netip.ParseAddr(strings.Trim(target, "[]")); err == nil {
 		return addr.IsLoopback() || slices.Contains(v.Addresses, addr.Unmap())
 	}

@@ -86,13 +86,13 @@ func (m *Machine) controllers() ([]controller.Controller, error) {
 		files.EtcFileController("/etc", "/system/etc", func(source, target string) error {
 			return mount.Bind(source, target, mount.NoSuid|mount.NoDev|mount.NoExec)
 		}),
-		&timectl.SyncController{Clock: timectl.System},
 		cri.ContainerdController(m.Supervisor),
 		cri.ImageCacheController(m.Supervisor),
 	}
 
 	all = append(all, kernel.Controllers(modules)...)
 	all = append(all, network.Controllers(links)...)
+	all = append(all, timectl.Controllers()...)
 	all = append(all, cluster.Controllers()...)
 	all = append(all, secrets.Controllers()...)
 	all = append(all, etcd.Controllers(etcd.Deps{Supervisor: m.Supervisor})...)

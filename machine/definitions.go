@@ -38,8 +38,8 @@ var namespaces = map[string]string{
 	"secrets":        "Resources with secret material",
 }
 
-// registerTypes makes every resource type known to this process.
-func registerTypes() error {
+// RegisterTypes makes every resource type of the machine known to this process.
+func RegisterTypes() error {
 	return errors.Join(
 		meta.RegisterTypes(),
 		block.Register(), cluster.Register(), config.Register(), etcd.Register(), files.Register(), k8s.Register(),
@@ -49,7 +49,7 @@ func registerTypes() error {
 
 // registerDefinitions describes namespaces and types in the state, for clients to find.
 func registerDefinitions(ctx context.Context, st state.State) error {
-	if err := registerTypes(); err != nil {
+	if err := RegisterTypes(); err != nil {
 		return err
 	}
 

@@ -141,14 +141,14 @@ func (c *serviceController) apply(
 		}
 
 		c.prepared = true
+
+		if start == StartNew {
+			log.Info("etcd starts a new cluster", "name", spec.Name, "addresses", spec.AdvertisedAddresses)
+		}
 	}
 
 	if start == StartData && request != nil {
 		c.taken = request.Metadata().Created()
-	}
-
-	if start == StartNew {
-		log.Info("etcd starts a new cluster", "name", spec.Name, "addresses", spec.AdvertisedAddresses)
 	}
 
 	service, err := etcdService(spec, root, certs)

@@ -53,7 +53,7 @@ func prepareDataDir(dir string, start Start) error {
 		}
 	}
 
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if err := os.MkdirAll(dir, 0o755); err != nil { // the folders above are everybody's
 		return fmt.Errorf("etcd data directory: %w", err)
 	}
 

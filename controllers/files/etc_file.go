@@ -109,12 +109,18 @@ func (c *etcFiles) write(name string, spec *files.EtcFileSpecSpec) error {
 	return nil
 }
 
+// writeInPlace changes a file's content by one write, so that nobody reads it empty, and then its length.
 func writeInPlace(path string, content []byte, mode fs.FileMode) error {
-	if old, err := os.ReadFile(path); err != nil || !bytes.Equal(old, content) {
-		if err := os.WriteFile(path, content, mode); err != nil {
-			return err
-		}
+	if old, err := os.ReadFile(path); err == nil && bytes.Equal(old, content) {
+		return os.Chmod(path, mode)
 	}
 
-	return os.Chmod(path, mode)
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE, mode)
+	if err != nil {
+		return err
+	}
+
+	_, err = f.WriteAt(content, 0)
+
+	return errors.Join(err, f.Truncate(int64(len(content))), f.Chmod(mode), f.Close())
 }

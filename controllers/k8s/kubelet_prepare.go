@@ -36,7 +36,9 @@ var kubeletDirs = []struct {
 // only while the kubelet is down.
 func prepareKubelet(root string, spec k8s.KubeletSpecSpec, join secrets.KubeletSpec, files map[string][]byte, log *slog.Logger) error {
 	for _, dir := range kubeletDirs {
-		if err := os.MkdirAll(filepath.Join(root, dir.path), dir.mode); err != nil {
+		path := filepath.Join(root, dir.path)
+
+		if err := errors.Join(os.MkdirAll(path, 0o755), os.Chmod(path, dir.mode)); err != nil {
 			return fmt.Errorf("kubelet: %w", err)
 		}
 	}

@@ -82,7 +82,8 @@ func manifestApplyController() controller.Controller {
 			}
 			defer client.Close()
 
-			if _, err := client.Get(ctx, "/api/v1"); err != nil {
+			// The API server makes this namespace itself, a moment after it has begun to answer.
+			if _, err := client.Get(ctx, "/api/v1/namespaces/kube-system"); err != nil {
 				log.DebugContext(ctx, "the bootstrap manifests wait for the API server", "error", err)
 
 				retry = time.AfterFunc(applyRetry, rt.QueueReconcile)

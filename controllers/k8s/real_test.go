@@ -30,7 +30,7 @@ import (
 // insideVariable marks the copy of the test that runs in a network namespace of its own.
 const insideVariable = "TALOS_TEST_REAL_CONTROL_PLANE"
 
-const realPatience = 5 * time.Minute
+const realPatience = 2 * time.Minute
 
 // TestRealControlPlane starts the real etcd, API server, controller manager and scheduler with the command lines and
 // files that the controllers make, each as its own user with the node's root as its own, and waits until the bootstrap
@@ -180,20 +180,28 @@ func (p *programs) start(id string, argv []string, uid int) {
 		p.t.Fatal(err)
 	}
 
-	cmd := &exec.Cmd{
-		Path: argv[0], Args: argv, Dir: "/", Stdout: log, Stderr: log, Env: []string{"HOME=/tmp"},
-		SysProcAttr: &syscall.SysProcAttr{
-			Chroot: p.root, Credential: &syscall.Credential{Uid: uint32(uid), Gid: uint32(uid)}, Pdeathsig: syscall.SIGKILL,
-		},
-	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
+	cmd.Dir, cmd.Stdout, cmd.Stderr, cmd.Env = "/", log, log, []string{"HOME=/tmp"}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Chroot: p.root, Credential: &syscall.Credential{Uid: uint32(uid), Gid: uint32(uid)}}
 
 	if err := cmd.Start(); err != nil {
 		p.t.Fatal(err)
 	}
 
+	done := make(chan struct{})
+
+	go func() {
+		defer close(done)
+
+		if err := cmd.Wait(); ctx.Err() == nil {
+			p.t.Errorf("%s ended by itself: %v", id, err)
+		}
+	}()
+
 	p.t.Cleanup(func() {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
+		cancel()
+		<-done
 
 		if text, err := os.ReadFile(log.Name()); err == nil && p.t.Failed() {
 			p.t.Logf("%s:\n%s", id, text[max(0, len(text)-6000):])

@@ -9,7 +9,9 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"time"
 
+	"github.com/seed-59268b81/talos/controllers/k8s/kubeapi"
 	"github.com/seed-59268b81/talos/controllers/k8s/pods"
 	"github.com/seed-59268b81/talos/controllers/k8s/render"
 	"github.com/seed-59268b81/talos/cosi/controller"
@@ -17,11 +19,18 @@ import (
 	"github.com/seed-59268b81/talos/cosi/state"
 	"github.com/seed-59268b81/talos/cosi/typed"
 	"github.com/seed-59268b81/talos/resources/k8s"
+	"github.com/seed-59268b81/talos/resources/secrets"
 )
 
-// staticPodController renders the control plane's pods once etcd serves and their files are on disk. From then on they
-// stay: an API server rides out etcd's restart better than its own.
+// readyPoll is how often the API server is asked whether it is ready, when it starts for the first time.
+const readyPoll = 500 * time.Millisecond
+
+// staticPodController renders the control plane's pods once etcd serves and their files are on disk; the controller
+// manager and the scheduler once the API server was ready, since they give up when it takes its time, and the kubelet
+// makes them wait after that. Once rendered, pods stay: an API server rides out etcd's restart better than its own.
 func staticPodController(root string) controller.Controller {
+	var poll *time.Timer
+
 	return &controller.Reconciler{
 		ControllerName: "k8s.ControlPlaneStaticPodController",
 		Reads: []controller.Input{
@@ -30,17 +39,24 @@ func staticPodController(root string) controller.Controller {
 			controller.In[k8s.SchedulerConfigSpec](controller.Weak, "", k8s.FinalPrefix+k8s.SchedulerID),
 			controller.In[k8s.SecretsStatusSpec](controller.Weak, "", k8s.StaticPodsID),
 			controller.In[k8s.ConfigStatusSpec](controller.Weak, "", k8s.StaticPodsID),
+			controller.In[secrets.KubernetesCertsSpec](controller.Weak, "", secrets.KubernetesID),
 			serviceInput(etcdService),
 		},
 		Writes:  []controller.Output{controller.Out[k8s.StaticPodSpec](controller.Shared)},
 		Cleanup: []resource.Kind{resource.KindOf[k8s.StaticPodSpec]("")},
 		Reconcile: func(ctx context.Context, rt controller.Runtime, _ *slog.Logger) error {
 			var (
-				keys  k8s.SecretsStatusSpec
-				files k8s.ConfigStatusSpec
+				keys   k8s.SecretsStatusSpec
+				files  k8s.ConfigStatusSpec
+				access secrets.KubernetesCertsSpec
 			)
 
-			if ok, err := all(read(ctx, rt, k8s.StaticPodsID, &keys), read(ctx, rt, k8s.StaticPodsID, &files)); err != nil || !ok {
+			if poll != nil {
+				poll.Stop()
+			}
+
+			ok, err := all(read(ctx, rt, k8s.StaticPodsID, &keys), read(ctx, rt, k8s.StaticPodsID, &files), read(ctx, rt, secrets.KubernetesID, &access))
+			if err != nil || !ok {
 				return err
 			}
 
@@ -54,10 +70,25 @@ func staticPodController(root string) controller.Controller {
 
 			versions := pods.Versions{Secrets: keys.Version, ConfigFiles: files.Version}
 
+			err = setPod(ctx, rt, k8s.APIServerID, versions, func(spec k8s.APIServerConfigSpec, v pods.Versions) render.Object {
+				return pods.APIServerPod(spec, v)
+			})
+			if err != nil {
+				return err
+			}
+
+			ready, err := apiServerWasReady(ctx, rt, access)
+			if err != nil {
+				return err
+			}
+
+			if !ready {
+				poll = time.AfterFunc(readyPoll, rt.QueueReconcile)
+
+				return nil
+			}
+
 			return errors.Join(
-				setPod(ctx, rt, k8s.APIServerID, versions, func(spec k8s.APIServerConfigSpec, v pods.Versions) render.Object {
-					return pods.APIServerPod(spec, v)
-				}),
 				setPod(ctx, rt, k8s.ControllerManagerID, versions, func(spec k8s.ControllerManagerConfigSpec, v pods.Versions) render.Object {
 					if !spec.Enabled {
 						return nil
@@ -75,6 +106,24 @@ func staticPodController(root string) controller.Controller {
 			)
 		},
 	}
+}
+
+// apiServerWasReady tells whether the API server is ready, or was when the pods that wait for it were rendered first.
+func apiServerWasReady(ctx context.Context, rt controller.Runtime, access secrets.KubernetesCertsSpec) (bool, error) {
+	for _, id := range []string{k8s.ControllerManagerID, k8s.SchedulerID} {
+		pod, err := typed.Find[k8s.StaticPodSpec](ctx, rt, "", id)
+		if err != nil || pod != nil {
+			return pod != nil, err
+		}
+	}
+
+	client, err := kubeapi.NewFromText([]byte(access.LocalhostAdminKubeconfig))
+	if err != nil {
+		return false, err
+	}
+	defer client.Close()
+
+	return client.Ready(ctx) == nil, nil
 }
 
 // setPod renders one pod from the final settings of its component, if they are there and want one.
@@ -108,7 +157,7 @@ func etcdServed(ctx context.Context, r state.Reader) (bool, error) {
 func makeAuditDir(root string) error {
 	dir := filepath.Join(root, pods.AuditDir)
 
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if err := errors.Join(os.MkdirAll(dir, 0o755), os.Chmod(dir, 0o700)); err != nil {
 		return fmt.Errorf("audit log: %w", err)
 	}
 

@@ -86,9 +86,6 @@ func TestWave(t *testing.T) {
 	c.Service("etcd", true)
 
 	first := controllertest.Wait[k8sres.StaticPodSpec](c.Node, "kube-apiserver", nil)
-	controllertest.Wait[k8sres.StaticPodSpec](c.Node, "kube-controller-manager", nil)
-	controllertest.Wait[k8sres.StaticPodSpec](c.Node, "kube-scheduler", nil)
-
 	waitService(t, c, "kubelet", "")
 
 	// An argument more rolls the pod; edited back, the first comes back.

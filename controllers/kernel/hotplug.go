@@ -6,10 +6,14 @@ package kernel
 
 import (
 	"context"
+	"errors"
+	"io/fs"
 	"log/slog"
 	"os"
+	"sync"
 
 	"github.com/seed-59268b81/talos/cosi/controller"
+	"github.com/seed-59268b81/talos/cosi/resource"
 	"github.com/seed-59268b81/talos/cosi/typed"
 	"github.com/seed-59268b81/talos/resources/runtime"
 	"github.com/seed-59268b81/talos/sys/module"
@@ -30,25 +34,33 @@ func (*HotplugController) Inputs() []controller.Input {
 
 // Outputs implements controller.Controller.
 func (*HotplugController) Outputs() []controller.Output {
-	return []controller.Output{controller.Out[runtime.LoadedKernelModuleSpec](controller.Exclusive)}
+	return []controller.Output{
+		controller.Out[runtime.LoadedKernelModuleSpec](controller.Exclusive),
+		controller.Out[runtime.KernelModuleStatusSpec](controller.Exclusive),
+	}
 }
 
 // Run implements controller.Controller.
 func (c *HotplugController) Run(ctx context.Context, rt controller.Runtime, log *slog.Logger) error {
-	events := make(chan uevent.Event, 256)
-	failed := make(chan error, 1)
+	ctx, cancel := context.WithCancel(ctx)
+	events, failed := make(chan uevent.Event, 256), make(chan error, 1)
 
 	// What comes between the look at what is there and the first event must not be missed: listen first.
 	started := make(chan struct{})
 
-	go func() {
+	var listening sync.WaitGroup
+
+	defer listening.Wait()
+	defer cancel()
+
+	listening.Go(func() {
 		failed <- uevent.Listen(ctx, func() { close(started) }, func(e uevent.Event) {
 			select {
 			case events <- e:
 			case <-ctx.Done():
 			}
 		})
-	}()
+	})
 
 	select {
 	case <-started:
@@ -56,9 +68,7 @@ func (c *HotplugController) Run(ctx context.Context, rt controller.Runtime, log 
 		return err
 	}
 
-	if err := c.Loader.Coldplug("/sys"); err != nil {
-		log.WarnContext(ctx, "not every driver could be loaded", "error", err)
-	}
+	c.coldplug(ctx, log)
 
 	for {
 		if err := c.show(ctx, rt); err != nil {
@@ -74,35 +84,43 @@ func (c *HotplugController) Run(ctx context.Context, rt controller.Runtime, log 
 			return err
 		case <-rt.Events():
 		case e := <-events:
-			if !c.handle(ctx, e, log) {
-				continue
+			c.handle(ctx, e, log)
+
+			for len(events) > 0 { // a module brings many events: one look at the modules is enough for all
+				c.handle(ctx, <-events, log)
 			}
 		}
 	}
 }
 
-// handle tells whether the modules may have changed.
-func (c *HotplugController) handle(ctx context.Context, e uevent.Event, log *slog.Logger) bool {
-	if e.Vars["SUBSYSTEM"] == "module" {
-		return true
+func (c *HotplugController) coldplug(ctx context.Context, log *slog.Logger) {
+	if err := c.Loader.Coldplug("/sys"); err != nil {
+		log.WarnContext(ctx, "not every driver could be loaded", "error", err)
+	}
+}
+
+// handle loads the driver of a new device.
+func (c *HotplugController) handle(ctx context.Context, e uevent.Event, log *slog.Logger) {
+	if e.Action == uevent.Overrun {
+		c.coldplug(ctx, log)
+
+		return
 	}
 
 	alias := e.Vars["MODALIAS"]
 	if e.Action != uevent.Add || alias == "" {
-		return false
+		return
 	}
 
 	if err := c.Loader.Hotplug(alias); err != nil {
 		log.WarnContext(ctx, "the driver of a device could not be loaded", "device", e.Devpath, "alias", alias, "error", err)
 	}
-
-	return true
 }
 
-// show keeps one resource for each module.
+// show keeps the resources of each module: those that are loaded, and those that are built in.
 func (c *HotplugController) show(ctx context.Context, rt controller.Runtime) error {
 	text, err := os.ReadFile("/proc/modules")
-	if err != nil {
+	if err != nil && !errors.Is(err, fs.ErrNotExist) { // a kernel without modules has no such file
 		return err
 	}
 
@@ -111,13 +129,47 @@ func (c *HotplugController) show(ctx context.Context, rt controller.Runtime) err
 		return err
 	}
 
-	for _, m := range loaded {
-		// The reference count changes all the time and says nothing; only coming and going is shown.
-		spec := runtime.LoadedKernelModuleSpec{Size: int(m.Size), Dependencies: m.Dependencies, State: m.State, Address: m.Address}
-		if err := typed.Set(ctx, rt, "", m.Name, spec); err != nil {
+	index, err := c.Loader.Index()
+	if err != nil {
+		return err
+	}
+
+	rt.StartTrackingOutputs()
+
+	for _, name := range index.Builtin() {
+		spec := runtime.KernelModuleStatusSpec{Type: runtime.KernelModuleTypeBuiltin, State: runtime.KernelModuleBuiltin}
+		if err := typed.Set(ctx, rt, "", name, spec); err != nil {
 			return err
 		}
 	}
 
-	return nil
+	for _, m := range loaded {
+		old, status := loadedModule(m)
+
+		if err := errors.Join(typed.Set(ctx, rt, "", m.Name, old), typed.Set(ctx, rt, "", m.Name, status)); err != nil {
+			return err
+		}
+	}
+
+	return rt.CleanupOutputs(ctx, resource.KindOf[runtime.LoadedKernelModuleSpec](""), resource.KindOf[runtime.KernelModuleStatusSpec](""))
+}
+
+// loadedModule leaves the reference count out: it changes all the time and says nothing; only coming and going is
+// shown.
+func loadedModule(m module.Loaded) (runtime.LoadedKernelModuleSpec, runtime.KernelModuleStatusSpec) {
+	old := runtime.LoadedKernelModuleSpec{Size: int(m.Size), Dependencies: m.Dependencies, State: m.State, Address: m.Address}
+	status := runtime.KernelModuleStatusSpec{
+		Type: runtime.KernelModuleTypeDynamic, Size: int(m.Size), Dependencies: m.Dependencies, Address: m.Address,
+	}
+
+	switch m.State {
+	case "Loading":
+		status.State = runtime.KernelModuleLoading
+	case "Unloading":
+		status.State = runtime.KernelModuleUnloading
+	default:
+		status.State = runtime.KernelModuleLive
+	}
+
+	return old, status
 }

@@ -38,7 +38,12 @@ func ModuleConfigController() controller.Controller {
 				return err
 			}
 
-			for _, m := range cfg.TypedSpec().Config().Machine().Kernel.Modules {
+			machine := cfg.TypedSpec().Config().Machine()
+			if machine == nil { // other documents only
+				return nil
+			}
+
+			for _, m := range machine.Kernel.Modules {
 				spec := runtime.KernelModuleSpecSpec{Name: m.Name, Parameters: m.Parameters}
 				if err := typed.Set(ctx, rt, "", m.Name, spec); err != nil {
 					return err

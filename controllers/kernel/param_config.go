@@ -37,6 +37,9 @@ func ParamConfigController() controller.Controller {
 			}
 
 			machine := cfg.TypedSpec().Config().Machine()
+			if machine == nil { // other documents only
+				return nil
+			}
 
 			for prefix, params := range map[string]map[string]string{sysctlPrefix: machine.Sysctls, sysfsPrefix: machine.Sysfs} {
 				for name, value := range params {

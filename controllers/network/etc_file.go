@@ -142,9 +142,14 @@ func renderResolvConf(r network.ResolverStatusSpec) string {
 		fmt.Fprintf(&b, "nameserver %s\n", server)
 	}
 
-	search := strings.Join(r.SearchDomains, " ")
-	for len(search) > maxSearchDomains {
-		search = search[:strings.LastIndexByte(search, ' ')]
+	search := ""
+
+	for _, domain := range r.SearchDomains {
+		if len(search)+1+len(domain) > maxSearchDomains {
+			break
+		}
+
+		search = strings.TrimPrefix(search+" "+domain, " ")
 	}
 
 	if search != "" {

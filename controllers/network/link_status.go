@@ -16,7 +16,6 @@ import (
 func LinkStatusController(d *Deps) controller.Controller {
 	return &observer[network.LinkStatusSpec]{
 		name: "network.LinkStatusController", kernel: d.Kernel, groups: netlink.WatchLinks,
-		inputs: []controller.Input{controller.In[network.LinkRefreshSpec](controller.Weak, "")},
 		observe: func() (map[string]network.LinkStatusSpec, error) {
 			links, err := d.Kernel.Links()
 			if err != nil {

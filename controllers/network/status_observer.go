@@ -17,7 +17,6 @@ type observer[S resource.Spec] struct {
 	name    string
 	kernel  netlink.Kernel
 	groups  netlink.Groups
-	inputs  []controller.Input
 	kind    controller.OutputKind
 	observe func() (map[string]S, error)
 }
@@ -26,7 +25,7 @@ type observer[S resource.Spec] struct {
 func (o *observer[S]) Name() string { return o.name }
 
 // Inputs implements controller.Controller.
-func (o *observer[S]) Inputs() []controller.Input { return o.inputs }
+func (*observer[S]) Inputs() []controller.Input { return nil }
 
 // Outputs implements controller.Controller.
 func (o *observer[S]) Outputs() []controller.Output {

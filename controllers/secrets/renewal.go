@@ -4,9 +4,9 @@ package secrets
 
 import "time"
 
-// recheck bounds how long a certificate is trusted to be fresh without looking at the clock: timers count
-// elapsed time, and the clock may be set meanwhile.
-const recheck = time.Hour
+// recheck bounds how long a certificate is trusted to be fresh without looking at the clock: timers count elapsed time,
+// and the clock may drift away from it. A step of the clock wakes the controllers by itself.
+const recheck = 6 * time.Hour
 
 // renewal wakes a controller when a certificate is due. A timer that outlives its controller's run only causes
 // one reconcile more.

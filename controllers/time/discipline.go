@@ -14,8 +14,11 @@ const (
 	epochThreshold = 15 * time.Minute
 	minPoll        = 32 * time.Second
 	maxPoll        = 1024 * time.Second
-	// retry is the pause while no server answers.
-	retry = 5 * time.Second
+	// firstRetry is the pause while no server has answered yet: a machine that boots waits for the time. After
+	// patience failures it is retry.
+	firstRetry = time.Second
+	retry      = 15 * time.Second
+	patience   = 20
 	// spikes is how many outliers in a row are believed after all.
 	spikes = 3
 	// samples that the expected spread is judged by.

@@ -79,11 +79,14 @@ func (*SyncController) Outputs() []controller.Output {
 	}
 }
 
-// Run implements controller.Controller.
+// Run implements controller.Controller. A question is asked beside the loop: better servers, which DHCP may bring any
+// moment, do not wait until those before them are found dead.
 func (c *SyncController) Run(ctx context.Context, rt controller.Runtime, log *slog.Logger) error {
 	l := &loop{SyncController: c, rt: rt, log: log, started: time.Now()}
+	defer func() { l.abandon() }()
 
-	var next <-chan time.Time
+	timer := time.NewTimer(0)
+	defer timer.Stop()
 
 	for {
 		select {
@@ -95,21 +98,33 @@ func (c *SyncController) Run(ctx context.Context, rt controller.Runtime, log *sl
 				return err
 			}
 
-			if !changed && next != nil {
-				continue
+			if changed {
+				l.abandon()
+				timer.Reset(0)
 			}
-		case <-next:
+		case <-timer.C:
+			if err := l.begin(ctx, timer); err != nil {
+				return err
+			}
+		case a := <-l.answer:
+			l.abandon()
+
+			pause, err := l.judge(ctx, a)
+			if err != nil {
+				return err
+			}
+
+			rt.ResetRestartBackoff()
+			timer.Reset(pause)
 		}
-
-		pause, err := l.round(ctx)
-		if err != nil {
-			return err
-		}
-
-		rt.ResetRestartBackoff()
-
-		next = time.After(pause)
 	}
+}
+
+// answer to a question.
+type answer struct {
+	server            int // index
+	offset, roundTrip time.Duration
+	err               error
 }
 
 type loop struct {
@@ -125,7 +140,10 @@ type loop struct {
 	preferred   int // index of the server that answered last
 	discipline  discipline
 	status      timeres.StatusSpec
-	warned      bool
+	failures    int // in a row
+
+	answer chan answer // of the question that is being asked, nil for none
+	cancel context.CancelFunc
 }
 
 // configure reads the inputs and tells whether they say something else than before.
@@ -148,51 +166,85 @@ func (l *loop) configure(ctx context.Context) (bool, error) {
 	}
 
 	if cfg != nil {
-		t := cfg.TypedSpec().Config().Machine().Time
-		l.disabled = t.Disabled != nil && *t.Disabled
-		l.bootTimeout = t.BootTimeout
+		if machine := cfg.TypedSpec().Config().Machine(); machine != nil {
+			l.disabled = machine.Time.Disabled != nil && *machine.Time.Disabled
+			l.bootTimeout = machine.Time.BootTimeout
+		}
 	}
 
-	return before != fmt.Sprint(l.servers, l.disabled, l.bootTimeout), nil
+	changed := before != fmt.Sprint(l.servers, l.disabled, l.bootTimeout)
+	if changed {
+		l.preferred, l.failures = 0, 0
+	}
+
+	return changed, nil
 }
 
-// round asks once, acts, and returns the pause until the next.
-func (l *loop) round(ctx context.Context) (time.Duration, error) {
+// begin asks, unless nobody shall.
+func (l *loop) begin(ctx context.Context, timer *time.Timer) error {
+	l.abandon()
+
 	l.status.SyncDisabled = l.disabled
 	if l.disabled {
 		l.status.Synced = false
 
-		return maxPoll, l.publish(ctx)
+		timer.Reset(maxPoll)
+
+		return l.publish(ctx)
 	}
 
-	offset, roundTrip, err := l.ask(ctx)
-	if err != nil {
+	ctx, l.cancel = context.WithCancel(ctx)
+	l.answer = make(chan answer, 1)
+
+	go func(answers chan<- answer, servers []string, preferred int) {
+		answers <- l.ask(ctx, servers, preferred)
+	}(l.answer, l.servers, l.preferred)
+
+	return nil
+}
+
+// abandon forgets the question that is being asked.
+func (l *loop) abandon() {
+	if l.cancel != nil {
+		l.cancel()
+	}
+
+	l.answer, l.cancel = nil, nil
+}
+
+// judge acts on an answer, and returns the pause until the next question.
+func (l *loop) judge(ctx context.Context, a answer) (time.Duration, error) {
+	if a.err != nil {
 		if l.bootTimeout > 0 && !l.status.Synced && time.Since(l.started) > l.bootTimeout {
 			l.status.Synced = true
 
 			l.log.WarnContext(ctx, "no time server answered within machine.time.bootTimeout, going on with the clock as it is", "timeout", l.bootTimeout)
-		} else if !l.warned {
-			l.warned = true
+		}
 
-			l.log.WarnContext(ctx, "the time is not known", "error", err)
+		if l.failures++; l.failures == patience {
+			l.log.WarnContext(ctx, "the time is not known", "error", a.err)
+		}
+
+		if l.failures < patience {
+			return firstRetry, l.publish(ctx)
 		}
 
 		return retry, l.publish(ctx)
 	}
 
-	l.warned = false
-	act := l.discipline.sample(offset, roundTrip)
+	l.failures, l.preferred = 0, a.server
+	act := l.discipline.sample(a.offset, a.roundTrip)
 
 	switch {
 	case act.spike:
 	case act.step:
-		l.log.InfoContext(ctx, "setting the clock", "offset", offset, "server", l.servers[l.preferred])
+		l.log.InfoContext(ctx, "setting the clock", "offset", a.offset, "server", l.servers[a.server])
 
-		if err := l.Clock.Step(offset); err != nil {
+		if err := l.Clock.Step(a.offset); err != nil {
 			return 0, err
 		}
 	default:
-		if err := l.Clock.Slew(offset, constant(act.poll)); err != nil {
+		if err := l.Clock.Slew(a.offset, constant(act.poll)); err != nil {
 			return 0, err
 		}
 	}
@@ -207,27 +259,24 @@ func (l *loop) round(ctx context.Context) (time.Duration, error) {
 }
 
 // ask tries the servers, from the one that answered last.
-func (l *loop) ask(ctx context.Context) (offset, roundTrip time.Duration, err error) {
-	if len(l.servers) == 0 {
-		return 0, 0, errors.New("there is no time server (talosctl get timeservers)")
+func (l *loop) ask(ctx context.Context, servers []string, preferred int) answer {
+	if len(servers) == 0 {
+		return answer{err: errors.New("there is no time server (talosctl get timeservers)")}
 	}
 
 	var errs []error
 
-	for i := range l.servers {
-		index := (l.preferred + i) % len(l.servers)
+	for i := range servers {
+		a := answer{server: (preferred + i) % len(servers)}
 
-		offset, roundTrip, err = l.Clock.Query(ctx, l.servers[index])
-		if err == nil {
-			l.preferred = index
-
-			return offset, roundTrip, nil
+		if a.offset, a.roundTrip, a.err = l.Clock.Query(ctx, servers[a.server]); a.err == nil || ctx.Err() != nil {
+			return a
 		}
 
-		errs = append(errs, err)
+		errs = append(errs, a.err)
 	}
 
-	return 0, 0, errors.Join(errs...)
+	return answer{err: errors.Join(errs...)}
 }
 
 func (l *loop) publish(ctx context.Context) error {

@@ -6,24 +6,32 @@ package time
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"io"
 	"log/slog"
+	"net"
 	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/seed-59268b81/talos/config"
 	"github.com/seed-59268b81/talos/cosi/memory"
 	cosiruntime "github.com/seed-59268b81/talos/cosi/runtime"
 	"github.com/seed-59268b81/talos/cosi/state"
 	"github.com/seed-59268b81/talos/cosi/typed"
+	configres "github.com/seed-59268b81/talos/resources/config"
 	"github.com/seed-59268b81/talos/resources/network"
 	"github.com/seed-59268b81/talos/resources/timeres"
+	"github.com/seed-59268b81/talos/sys/clock"
 )
 
 // world is a clock that is wrong by some offset, and its time servers.
 type world struct {
+	mu      sync.Mutex
+	hung    map[string]bool // ask as long as they are let
 	offset  time.Duration
 	dead    map[string]bool
 	asked   []string
@@ -33,17 +41,60 @@ type world struct {
 
 func (w *world) clock() Clock {
 	return Clock{
-		Query: func(_ context.Context, server string) (time.Duration, time.Duration, error) {
+		Query: func(ctx context.Context, server string) (time.Duration, time.Duration, error) {
+			w.mu.Lock()
 			w.asked = append(w.asked, server)
-			if w.dead[server] {
-				return 0, 0, errors.New("no answer")
-			}
+			hung, dead, offset := w.hung[server], w.dead[server], w.offset
+			w.mu.Unlock()
 
-			return w.offset, time.Millisecond, nil
+			switch {
+			case hung:
+				<-ctx.Done()
+
+				return 0, 0, ctx.Err()
+			case dead:
+				return 0, 0, errors.New("no answer")
+			default:
+				return offset, time.Millisecond, nil
+			}
 		},
-		Step: func(d time.Duration) error { w.stepped = append(w.stepped, d); w.offset -= d; return nil },
-		Slew: func(d time.Duration, _ int) error { w.slewed = append(w.slewed, d); w.offset -= d; return nil },
+		Step: func(d time.Duration) error {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+
+			w.stepped = append(w.stepped, d)
+			w.offset -= d
+
+			return nil
+		},
+		Slew: func(d time.Duration, _ int) error {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+
+			w.slewed = append(w.slewed, d)
+			w.offset -= d
+
+			return nil
+		},
 	}
+}
+
+// questions are the servers that were asked since the last call.
+func (w *world) questions() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+
+	asked := w.asked
+	w.asked = nil
+
+	return asked
+}
+
+func (w *world) kill(dead map[string]bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+
+	w.dead = dead
 }
 
 func run(t *testing.T, w *world, fn func(ctx context.Context, st state.State)) {
@@ -116,7 +167,7 @@ func TestServersAreTriedInTurn(t *testing.T) {
 			t.Errorf("no server answers: got %+v", got)
 		}
 
-		w.dead = map[string]bool{"a": true}
+		w.kill(map[string]bool{"a": true})
 
 		time.Sleep(retry + time.Second)
 
@@ -124,14 +175,181 @@ func TestServersAreTriedInTurn(t *testing.T) {
 			t.Errorf("one server answers: got %+v", got)
 		}
 
-		w.asked = nil
-
+		w.questions()
 		time.Sleep(2 * minPoll)
 
-		if !slices.Equal(w.asked[:1], []string{"b"}) {
-			t.Errorf("the server that answered is asked first: got %v", w.asked)
+		if got := w.questions(); !slices.Equal(got[:1], []string{"b"}) {
+			t.Errorf("the server that answered is asked first: got %v", got)
 		}
 	})
+}
+
+// DHCP brings a server while the default one is asked in vain.
+func TestBetterServersDoNotWait(t *testing.T) {
+	w := &world{hung: map[string]bool{"a": true, "b": true}}
+	run(t, w, func(ctx context.Context, st state.State) {
+		if got := status0(ctx, st); got != nil && got.Synced {
+			t.Errorf("before any answer: got %+v", got)
+		}
+
+		if err := typed.Set(ctx, st, "", network.TimeServerID, network.TimeServerStatusSpec{NTPServers: []string{"c"}}); err != nil {
+			t.Fatal(err)
+		}
+
+		if got := status(ctx, t, st); !got.Synced {
+			t.Errorf("got %+v, want synced at once; asked %v", got, w.questions())
+		}
+	})
+}
+
+func TestBootTimeoutAndDisabled(t *testing.T) {
+	w := &world{dead: map[string]bool{"a": true, "b": true}}
+	run(t, w, func(ctx context.Context, st state.State) {
+		configure := func(text string) {
+			t.Helper()
+
+			cfg, err := config.Decode([]byte(text))
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			if err := typed.Set(ctx, st, "", configres.ActiveID, configres.NewMachineConfigSpec(cfg)); err != nil {
+				t.Fatal(err)
+			}
+		}
+
+		// A configuration without a main document says nothing of time.
+		configure("apiVersion: v1alpha1\nkind: HostnameConfig\nauto: stable\n")
+		configure("version: v1alpha1\nmachine:\n  type: worker\n  time:\n    bootTimeout: 1m\n")
+		time.Sleep(30 * time.Second)
+
+		if got := status(ctx, t, st); got.Synced {
+			t.Errorf("before the boot timeout: got %+v", got)
+		}
+
+		time.Sleep(time.Minute)
+
+		if got := status(ctx, t, st); !got.Synced || got.SyncDisabled {
+			t.Errorf("after the boot timeout: got %+v", got)
+		}
+
+		configure("version: v1alpha1\nmachine:\n  type: worker\n  time:\n    disabled: true\n")
+		time.Sleep(time.Second)
+
+		w.questions()
+
+		if got := status(ctx, t, st); !got.SyncDisabled || !got.Usable() {
+			t.Errorf("disabled: got %+v", got)
+		}
+
+		time.Sleep(time.Hour)
+
+		if asked := w.questions(); len(asked) > 0 {
+			t.Errorf("disabled, but asked %v", asked)
+		}
+
+		w.kill(nil)
+
+		configure("version: v1alpha1\nmachine:\n  type: worker\n")
+
+		if got := status(ctx, t, st); !got.Synced || got.SyncDisabled {
+			t.Errorf("enabled again: got %+v", got)
+		}
+	})
+}
+
+func TestAdjtimeStatus(t *testing.T) {
+	got := adjtimeStatus(clock.State{Offset: time.Millisecond, FrequencyPPM: -50, Synchronised: true, Status: "STA_PLL", Leap: "TIME_OK"})
+	want := timeres.AdjtimeStatusSpec{Offset: time.Millisecond, FrequencyAdjustmentRatio: 0.99995, SyncStatus: true, Status: "STA_PLL", State: "TIME_OK"}
+
+	if got != want {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+}
+
+// A real exchange with a time server on the loopback.
+func TestQueryNTP(t *testing.T) {
+	for _, tt := range []struct {
+		name    string
+		ahead   time.Duration
+		stratum byte
+		wantErr bool
+	}{
+		{"in step", 0, 2, false},
+		{"the server is ahead", time.Hour, 2, false},
+		{"the server is behind", -10 * time.Second, 3, false},
+		{"the server does not know the time", 0, 16, true},
+		{"kiss of death", 0, 0, true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			offset, roundTrip, err := queryNTP(t.Context(), ntpServer(t, tt.ahead, tt.stratum))
+			if (err != nil) != tt.wantErr {
+				t.Fatalf("got error %v, want one: %v", err, tt.wantErr)
+			}
+
+			if err == nil && ((offset-tt.ahead).Abs() > 500*time.Millisecond || roundTrip > time.Second) {
+				t.Errorf("got offset %s, round trip %s, want %s", offset, roundTrip, tt.ahead)
+			}
+		})
+	}
+}
+
+// ntpServer answers on the loopback with a clock that is ahead.
+func ntpServer(t *testing.T, ahead time.Duration, stratum byte) string {
+	t.Helper()
+
+	conn, err := net.ListenPacket("udp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	t.Cleanup(func() { _ = conn.Close() })
+
+	stamp := func(b []byte, at time.Time) {
+		at = at.Add(ahead)
+		binary.BigEndian.PutUint32(b, uint32(at.Unix()+2208988800)) // from 1900
+		binary.BigEndian.PutUint32(b[4:], uint32(uint64(at.Nanosecond())<<32/1e9))
+	}
+
+	go func() {
+		buf := make([]byte, 512)
+
+		for {
+			n, peer, err := conn.ReadFrom(buf)
+			if err != nil {
+				return
+			}
+
+			if n < 48 {
+				continue
+			}
+
+			reply := make([]byte, 48)
+			reply[0] = 4<<3 | 4 // version 4, server
+			reply[1] = stratum
+			copy(reply[12:16], "LOCL")
+			stamp(reply[16:], time.Now().Add(-time.Second))
+			copy(reply[24:32], buf[40:48])
+			stamp(reply[32:], time.Now())
+			stamp(reply[40:], time.Now())
+
+			if _, err := conn.WriteTo(reply, peer); err != nil {
+				return
+			}
+		}
+	}()
+
+	return conn.LocalAddr().String()
+}
+
+// status0 is the status if there is one.
+func status0(ctx context.Context, st state.State) *timeres.StatusSpec {
+	r, err := typed.Find[timeres.StatusSpec](ctx, st, "", timeres.StatusID)
+	if err != nil || r == nil {
+		return nil
+	}
+
+	return r.TypedSpec()
 }
 
 func TestDisciplineIgnoresSpikes(t *testing.T) {

@@ -12,7 +12,7 @@ import (
 )
 
 // A bookmark is the epoch of the store (random, kept as long as its history is), the hash of the kind and the
-// number of an event. So one of another store, another life of this store or another kind is refused.
+// number of an event (its mark). So one of another store, another life of this store or another kind is refused.
 const (
 	epochSize    = 8
 	bookmarkSize = epochSize + 16
@@ -32,10 +32,10 @@ func (k *kind) bookmark(seq uint64) state.Bookmark {
 	b = append(b, k.store.epoch[:]...)
 	b = binary.BigEndian.AppendUint64(b, k.hash)
 
-	return binary.BigEndian.AppendUint64(b, seq)
+	return binary.BigEndian.AppendUint64(b, k.history.markOf(seq))
 }
 
-// resume returns the number of the event that the bookmark stands on. The lock is held.
+// resume returns the number of the last event up to the bookmark. The lock is held.
 func (k *kind) resume(b state.Bookmark, ptr resource.Pointer) (uint64, error) {
 	invalid := func(format string, args ...any) (uint64, error) {
 		return 0, state.NewError(state.InvalidBookmark, "watch", ptr, "invalid bookmark: "+format, args...)
@@ -53,15 +53,19 @@ func (k *kind) resume(b state.Bookmark, ptr resource.Pointer) (uint64, error) {
 		return invalid("it is of another kind")
 	}
 
-	seq := binary.BigEndian.Uint64(b[epochSize+8:])
+	mark := binary.BigEndian.Uint64(b[epochSize+8:])
 
-	if seq > k.history.last {
-		return invalid("event %d has not happened", seq)
+	ceiling := k.history.markOf(k.history.last)
+	if f := k.store.feed; f != nil {
+		ceiling = max(ceiling, f.applied.Load())
 	}
 
-	if seq+1 < k.history.first() {
-		return invalid("event %d is no longer in the history, which begins at %d", seq+1, k.history.first())
+	switch {
+	case mark > ceiling:
+		return invalid("event %d has not happened", mark)
+	case mark < k.history.floor:
+		return invalid("what came after event %d is no longer in the history, which begins after %d", mark, k.history.floor)
+	default:
+		return k.history.seqOf(mark), nil
 	}
-
-	return seq, nil
 }

@@ -3,6 +3,8 @@
 package memory
 
 import (
+	"sort"
+
 	"github.com/seed-59268b81/talos/cosi/resource"
 	"github.com/seed-59268b81/talos/cosi/state"
 )
@@ -12,6 +14,7 @@ type entry struct {
 	now    resource.Resource // for Destroyed, the last version
 	old    resource.Resource // nil for Created
 	oldMod uint64            // the change that made old
+	mark   uint64            // the place of the change outside, which bookmarks carry; its number where there is no outside
 	typ    state.EventType
 }
 
@@ -30,6 +33,7 @@ type history struct {
 	limit int
 	last  uint64 // number of the newest entry, 0 when there is none yet
 	count int
+	floor uint64 // mark of the last entry thrown out, or where the history began
 }
 
 const minHistory = 8
@@ -55,12 +59,40 @@ func (h *history) add(e entry) uint64 {
 
 	if h.count < h.limit {
 		h.count++
+	} else {
+		h.floor = h.at(h.first()).mark
 	}
 
 	h.last++
 	*h.at(h.last) = e
 
 	return h.last
+}
+
+// markOf returns the mark of the entry, or that of the floor for the one before the first. One further back has a mark
+// that is no good for resuming.
+func (h *history) markOf(seq uint64) uint64 {
+	switch {
+	case seq >= h.first() && seq <= h.last:
+		return h.at(seq).mark
+	case seq+1 == h.first():
+		return h.floor
+	default:
+		return h.floor - 1
+	}
+}
+
+// seqOf returns the number of the last entry whose mark is not above the given one, which is not below the floor.
+func (h *history) seqOf(mark uint64) uint64 {
+	n := sort.Search(h.count, func(i int) bool { return h.at(h.first()+uint64(i)).mark > mark })
+
+	return h.first() - 1 + uint64(n)
+}
+
+// forget throws all entries out: what comes next follows the mark.
+func (h *history) forget(mark uint64) {
+	clear(h.ring)
+	h.count, h.floor = 0, mark
 }
 
 func (h *history) grow() {

@@ -105,15 +105,13 @@ func (s *State) commit(w *pendingWrite) error {
 
 	j.waiting = append(j.waiting, w)
 
-	// The first of a batch does the work for those that come meanwhile.
-	leader := !j.running
-	j.running = true
-	j.mu.Unlock()
+	if !j.running {
+		j.running = true
 
-	if leader {
-		j.run()
+		go j.run()
 	}
 
+	j.mu.Unlock()
 	<-w.done
 
 	return w.err

@@ -37,14 +37,18 @@ type kind struct {
 	byID     map[string][]*subscription // of one resource
 	hooks    []*hook
 	pending  map[string]*pendingWrite // by id, until the journal has them
-	lagging  []*subscription // those with a pump whose place is still in the history
-	lost     []*subscription // those whose place is not
-	retained []retained      // what the lost ones need of what the history has thrown out
+	lagging  []*subscription          // those with a pump whose place is still in the history
+	lost     []*subscription          // those whose place is not
+	retained []retained               // what the lost ones need of what the history has thrown out
 }
 
 func newKind(s *State, name resource.Kind) *kind {
 	k := &kind{store: s, name: name, hash: kindHash(name), history: history{limit: s.history}}
 	k.index.Store(emptyIndex)
+
+	if s.feed != nil {
+		k.history.floor = s.feed.base.Load()
+	}
 
 	return k
 }
@@ -52,7 +56,11 @@ func newKind(s *State, name resource.Kind) *kind {
 // publish makes a change visible and tells everybody. The lock is held. The cell and its place are what a probe for
 // the id returned: for a new resource a nil cell.
 func (k *kind) publish(typ state.EventType, c *cell, at place, old, now resource.Resource) {
-	e := entry{typ: typ, now: now, old: old}
+	k.publishMarked(typ, c, at, old, now, k.seq.Load()+1)
+}
+
+func (k *kind) publishMarked(typ state.EventType, c *cell, at place, old, now resource.Resource, mark uint64) {
+	e := entry{typ: typ, now: now, old: old, mark: mark}
 	id := now.Metadata().ID()
 	seq := k.seq.Load() + 1
 

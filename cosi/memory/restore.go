@@ -3,6 +3,8 @@
 package memory
 
 import (
+	"fmt"
+
 	"github.com/seed-59268b81/talos/cosi/resource"
 	"github.com/seed-59268b81/talos/cosi/state"
 )
@@ -30,8 +32,9 @@ type Item struct {
 	Seq      uint64
 }
 
-// Restore returns a state with the contents, whose changes go into the journal.
-func Restore(j Journal, contents Contents, opts ...Option) *State {
+// Restore returns a state with the contents, whose changes go into the journal. Contents that contradict themselves
+// are an error.
+func Restore(j Journal, contents Contents, opts ...Option) (*State, error) {
 	s := New(opts...)
 	s.epoch = contents.Epoch
 	s.journal = &journal{backing: j}
@@ -39,15 +42,19 @@ func Restore(j Journal, contents Contents, opts ...Option) *State {
 
 	for name, c := range contents.Kinds {
 		k := s.lockKind(name)
-		k.restore(c)
+		err := k.restore(c)
 		k.mu.Unlock()
+
+		if err != nil {
+			return nil, fmt.Errorf("restore %s: %w", name, err)
+		}
 	}
 
-	return s
+	return s, nil
 }
 
 // restore fills an empty kind. The lock is held.
-func (k *kind) restore(contents *KindContents) {
+func (k *kind) restore(contents *KindContents) error {
 	x := k.index.Load()
 
 	for id, item := range contents.Items {
@@ -81,17 +88,28 @@ func (k *kind) restore(contents *KindContents) {
 			c.Now = now[c.ID]
 		}
 
+		if c.Now == nil {
+			return fmt.Errorf("change %d of %q led to nothing", c.Seq, c.ID)
+		}
+
+		if i > 0 && contents.History[i-1].Seq != c.Seq-1 {
+			return fmt.Errorf("between changes %d and %d there is a gap", contents.History[i-1].Seq, c.Seq)
+		}
+
 		now[c.ID] = c.Old
 	}
 
 	if n := len(contents.History); n > 0 {
 		k.history.last = contents.History[0].Seq - 1
+		k.history.floor = k.history.last
 		for _, c := range contents.History {
-			k.history.add(entry{typ: c.Type, now: c.Now, old: c.Old, oldMod: c.OldSeq})
+			k.history.add(entry{typ: c.Type, now: c.Now, old: c.Old, oldMod: c.OldSeq, mark: c.Seq})
 		}
 	}
 
 	k.begun.Store(k.history.last)
 	k.seq.Store(k.history.last)
 	k.generation.Add(1)
+
+	return nil
 }

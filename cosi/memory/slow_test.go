@@ -326,7 +326,7 @@ func TestNotify(t *testing.T) {
 
 	touch(t, st, benchPtr("a"), "v", "3")
 
-	want := "[0 1 false true 1 2 true true 2 2 false true]"
+	want := "[created 1 false true updated 2 true true destroyed 2 false true]"
 	if fmt.Sprint(got) != want {
 		t.Errorf("got %v, want %s", got, want)
 	}

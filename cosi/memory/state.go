@@ -35,6 +35,7 @@ type State struct {
 	epoch   [epochSize]byte
 	history int
 	journal *journal // nil: nothing is kept
+	feed    *Feed    // nil: it does not follow another store
 
 	kinds  atomic.Pointer[map[resource.Kind]*kind] // replaced, never changed
 	mu     sync.Mutex                              // of replacing kinds

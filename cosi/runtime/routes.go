@@ -99,7 +99,9 @@ func (r *routes) replace(owner any, wanted map[resource.Kind][]route) error {
 
 func (r *routes) subscribe(k *kindRoutes) error {
 	if n, ok := r.state.(state.Notifier); ok {
-		return n.Notify(r.ctx, k.kind, k.deliver)
+		if err := n.Notify(r.ctx, k.kind, k.deliver); state.ClassOf(err) != state.Unsupported {
+			return err
+		}
 	}
 
 	ch := make(chan []state.Event, 1)

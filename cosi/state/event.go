@@ -30,3 +30,13 @@ type Event struct {
 
 // Bookmark is an opaque position in the history of a kind.
 type Bookmark []byte
+
+// String returns the type in lower case.
+func (t EventType) String() string {
+	names := [...]string{"created", "updated", "destroyed", "bootstrapped", "errored", "noop"}
+	if int(t) >= len(names) {
+		return "unknown"
+	}
+
+	return names[t]
+}

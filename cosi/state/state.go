@@ -68,7 +68,8 @@ type State interface {
 
 // Notifier is what a state in the same process may offer besides watches: fn is called on every change of the
 // kind, in order, by the writer itself, when the change can already be read. It must return at once, must not
-// call the state, and must not keep the event. It carries no bookmark. Calls end when the context does.
+// call the state, and must not keep the event. It carries no bookmark. Calls end when the context does. An error of
+// the class Unsupported says that this kind must be watched instead.
 type Notifier interface {
 	Notify(ctx context.Context, kind resource.Kind, fn func(*Event)) error
 }

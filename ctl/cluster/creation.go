@@ -23,6 +23,9 @@ type creation struct {
 	lab    lab.Options
 	config generate.Options
 
+	// alive fails for good when a machine is off.
+	alive func(context.Context, *lab.Node) error
+
 	steps    *steps
 	machines *lab.Lab
 	context  *talosconfig.Context
@@ -45,8 +48,14 @@ func (c *creation) run(ctx context.Context, out io.Writer) error {
 		return err
 	}
 
-	c.machines = machines
-	c.at = machines.Node(0)
+	c.begin(machines, alive)
+
+	status, err := machines.Status(ctx)
+	if err != nil {
+		return err
+	}
+
+	c.steps.say("machines are on, with %s (%s)", status.Accel, status.AccelWhy)
 
 	// From here on there is something to look at, so it stays.
 	if err := c.make(ctx); err != nil {
@@ -58,15 +67,13 @@ func (c *creation) run(ctx context.Context, out io.Writer) error {
 	return nil
 }
 
+// begin takes up running machines.
+func (c *creation) begin(machines *lab.Lab, alive func(context.Context, *lab.Node) error) {
+	c.machines, c.at, c.alive = machines, machines.Node(0), alive
+}
+
 // make turns running machines into a cluster.
 func (c *creation) make(ctx context.Context) error {
-	status, err := c.machines.Status(ctx)
-	if err != nil {
-		return err
-	}
-
-	c.steps.say("machines are on, with %s (%s)", status.Accel, status.AccelWhy)
-
 	if err := c.maintenance(ctx); err != nil || c.skipConfig {
 		return err
 	}
@@ -83,7 +90,7 @@ func (c *creation) make(ctx context.Context) error {
 }
 
 // alive fails for good when a machine is off: waiting for it has no end.
-func (c *creation) alive(ctx context.Context, n *lab.Node) error {
+func alive(ctx context.Context, n *lab.Node) error {
 	status, err := n.Status(ctx)
 	if err != nil {
 		return finalError{err}

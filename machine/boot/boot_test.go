@@ -138,3 +138,18 @@ func TestLoadModulesErrors(t *testing.T) {
 		t.Errorf("got %v, want an error that names the module", err)
 	}
 }
+
+func TestPrefetch(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "program")
+	if err := os.WriteFile(path, make([]byte, 3*prefetchPart+1), 0o755); err != nil {
+		t.Fatal(err)
+	}
+
+	if err := Prefetch(path); err != nil {
+		t.Error(err)
+	}
+
+	if err := Prefetch(path + ".absent"); err == nil {
+		t.Error("a missing program was fetched")
+	}
+}

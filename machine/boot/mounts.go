@@ -46,7 +46,7 @@ type dir struct {
 // systemDirs are made anew each boot, on tmpfs.
 var systemDirs = []dir{
 	{"/system/run", 0o755, 0},
-	{"/system/run/machined", 0o750, 0},
+	{"/system/run/machined", 0o755, 0},
 	{"/system/run/apid", 0o750, 50},
 	{"/system/run/trustd", 0o750, 51},
 	{"/system/var", 0o755, 0},

@@ -75,6 +75,9 @@ func switchRoot(root, init string) error {
 		return fmt.Errorf("the root image has no %s: %w", init, err)
 	}
 
+	// Without it the program starts all the same, only later.
+	_ = Prefetch(filepath.Join(root, init)) //nolint:errcheck // see above
+
 	if err := removeTree("/"); err != nil {
 		return fmt.Errorf("free the initramfs: %w", err)
 	}

@@ -81,7 +81,7 @@ func (s *Server) healthSource(ctx context.Context, info *clusterapi.ClusterInfo,
 	}
 
 	main := cfg.TypedSpec().Config().Main()
-	if !configres.MachineTypeOf(main.Machine.Type).IsControlPlane() {
+	if !main.Machine.Type.IsControlPlane() {
 		return nil, status.Error(codes.FailedPrecondition, "health: a worker has no access to etcd and Kubernetes as a whole; ask a control plane node (talosctl health --nodes)")
 	}
 

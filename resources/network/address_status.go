@@ -22,10 +22,10 @@ var addressStatusDefinition = &resource.Definition{
 // AddressStatusSpec is an address as the kernel has it.
 type AddressStatusSpec struct {
 	Address   netip.Prefix            `yaml:"address" protobuf:"1"`
-	Local     netip.Addr              `yaml:"local,omitempty" protobuf:"2"`
-	Broadcast netip.Addr              `yaml:"broadcast,omitempty" protobuf:"3"`
-	Anycast   netip.Addr              `yaml:"anycast,omitempty" protobuf:"4"`
-	Multicast netip.Addr              `yaml:"multicast,omitempty" protobuf:"5"`
+	Local     netip.Addr              `yaml:"local" protobuf:"2"`
+	Broadcast netip.Addr              `yaml:"broadcast" protobuf:"3"`
+	Anycast   netip.Addr              `yaml:"anycast" protobuf:"4"`
+	Multicast netip.Addr              `yaml:"multicast" protobuf:"5"`
 	LinkIndex uint32                  `yaml:"linkIndex" protobuf:"6"`
 	LinkName  string                  `yaml:"linkName" protobuf:"7"`
 	Family    nethelpers.Family       `yaml:"family" protobuf:"8"`

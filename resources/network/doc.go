@@ -26,7 +26,6 @@ const (
 	StatusID                   = "status"
 	FirstHardwareAddr          = "first"
 	NodeAddressSortAlgorithmID = "default"
-	LinkRefreshID              = "links"
 )
 
 // Sets of node addresses: the ids of NodeAddresses.

@@ -7,6 +7,7 @@ package clock
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -47,6 +48,35 @@ type State struct {
 	FrequencyPPM float64
 	Constant     int
 	Synchronised bool
+	// Status are the set bits, STA_PLL | STA_NANO, and Leap the return of adjtimex(2), TIME_OK: the kernel's words.
+	Status, Leap string
+}
+
+var statusBits = []string{
+	"STA_PLL", "STA_PPSFREQ", "STA_PPSTIME", "STA_FLL", "STA_INS", "STA_DEL", "STA_UNSYNC", "STA_FREQHOLD", "STA_PPSSIGNAL",
+	"STA_PPSJITTER", "STA_PPSWANDER", "STA_PPSERROR", "STA_CLOCKERR", "STA_NANO", "STA_MODE", "STA_CLK",
+}
+
+var leapStates = []string{"TIME_OK", "TIME_INS", "TIME_DEL", "TIME_OOP", "TIME_WAIT", "TIME_ERROR"}
+
+func statusText(status int32) string {
+	var words []string
+
+	for i, word := range statusBits {
+		if status&(1<<i) != 0 {
+			words = append(words, word)
+		}
+	}
+
+	return strings.Join(words, " | ")
+}
+
+func leapText(state int) string {
+	if state >= 0 && state < len(leapStates) {
+		return leapStates[state]
+	}
+
+	return fmt.Sprint(state)
 }
 
 // Read returns the kernel's view.
@@ -69,5 +99,6 @@ func Read() (State, error) {
 		FrequencyPPM: float64(t.Freq) / 65536, // a 16-bit fraction
 		Constant:     int(t.Constant),
 		Synchronised: state != unix.TIME_ERROR,
+		Status:       statusText(t.Status), Leap: leapText(state),
 	}, nil
 }

@@ -6,10 +6,8 @@
 package cmdline
 
 import (
-	"errors"
 	"fmt"
 	"os"
-	"slices"
 	"strings"
 )
 
@@ -62,7 +60,7 @@ func Parse(line string) Cmdline {
 	return c
 }
 
-const space = " \t\n\v\f\r\x00"
+const space = " \t\n\v\f\r"
 
 // parseWord takes the quotes off, around the value or around the whole: name="a b" and "name=a b" are equal.
 func parseWord(word string) Argument {
@@ -77,9 +75,6 @@ func parseWord(word string) Argument {
 
 	return Argument{Name: name, Value: value, HasValue: ok}
 }
-
-// Arguments returns all arguments in order; read-only.
-func (c Cmdline) Arguments() []Argument { return c.args }
 
 // All returns the values of every argument of the name, in order; one without a value gives "".
 func (c Cmdline) All(name string) []string {
@@ -104,54 +99,6 @@ func (c Cmdline) Get(name string) (string, bool) {
 	return all[len(all)-1], true
 }
 
-// Has tells whether the argument is there, with that very value.
-func (c Cmdline) Has(name, value string) bool { return slices.Contains(c.All(name), value) }
-
-// String prints the arguments so that Parse reads them back.
-func (c Cmdline) String() string {
-	words := make([]string, 0, len(c.args))
-
-	for _, a := range c.args {
-		word := a.Name
-		if a.HasValue {
-			word += "=" + a.Value
-		}
-
-		if strings.ContainsAny(word, space) {
-			word = `"` + word + `"`
-		}
-
-		words = append(words, word)
-	}
-
-	return strings.Join(words, " ")
-}
-
 func sameName(a, b string) bool {
 	return strings.ReplaceAll(a, "-", "_") == strings.ReplaceAll(b, "-", "_")
-}
-
-// Hardened are the arguments of the Kernel Self-Protection Project without which the system does not start.
-// The empty slab_nomerge is written `slab_nomerge=` or `slab_nomerge`.
-var Hardened = []Argument{
-	{Name: "slab_nomerge"},
-	{Name: "pti", Value: "on", HasValue: true},
-}
-
-// CheckHardened names every hardening argument that is missing or has another value.
-func (c Cmdline) CheckHardened() error {
-	var errs []error
-
-	for _, want := range Hardened {
-		got, ok := c.Get(want.Name)
-
-		switch {
-		case !ok:
-			errs = append(errs, fmt.Errorf("kernel argument %s=%s is missing: add it to the boot loader's entry", want.Name, want.Value))
-		case got != want.Value:
-			errs = append(errs, fmt.Errorf("kernel argument %s is %q, must be %q: correct the boot loader's entry", want.Name, got, want.Value))
-		}
-	}
-
-	return errors.Join(errs...)
 }

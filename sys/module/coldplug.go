@@ -3,6 +3,7 @@
 package module
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -14,7 +15,9 @@ import (
 
 // Coldplug loads the modules of every device that the kernel already knows: it reads each modalias below
 // the devices folder of sysfs. A device without a module is no error. Loading a bus driver brings up more
-// devices, so it goes round until nothing new appears.
+// devices, so it looks again until nothing new appears.
+//
+// Cards come first, as somebody waits for the disk and the network; what the CPU can do besides comes last.
 func (l *Loader) Coldplug(sysfs string) error {
 	x, err := l.Index()
 	if err != nil {
@@ -32,26 +35,40 @@ func (l *Loader) Coldplug(sysfs string) error {
 			return fmt.Errorf("coldplug: %w", err)
 		}
 
-		aliases = slices.DeleteFunc(aliases, func(a string) bool { return seen[a] })
+		aliases = slices.DeleteFunc(aliases, func(a string) bool { return seen[a] || len(x.Resolve(a)) == 0 })
 		if len(aliases) == 0 {
 			return errors.Join(errs...)
 		}
 
-		// Modules of a processor are ciphers, which take longer over their self-tests than all disks and cards over
-		// their start. They come when nothing else does any more.
-		if others := slices.DeleteFunc(slices.Clone(aliases), ofProcessor); len(others) > 0 {
-			aliases = others
-		}
+		slices.SortStableFunc(aliases, func(a, b string) int { return cmp.Compare(urgency(a), urgency(b)) })
 
 		for _, a := range aliases {
+			if urgency(a) != urgency(aliases[0]) {
+				break // something more urgent may have come
+			}
+
 			seen[a] = true
 
-			for _, name := range x.Resolve(a) {
-				if err := l.load(x, name, nil, map[string]bool{}); err != nil && !errors.Is(err, fs.ErrNotExist) && !noDevice(err) {
-					errs = append(errs, fmt.Errorf("coldplug %s: %w", a, err))
-				}
+			if err := l.Hotplug(a); err != nil {
+				errs = append(errs, err)
 			}
 		}
+	}
+}
+
+// urgency orders buses, the lowest first.
+func urgency(modalias string) int {
+	bus, _, _ := strings.Cut(modalias, ":")
+
+	switch bus {
+	case "virtio":
+		return 0
+	case "pci":
+		return 1
+	case "cpu":
+		return 3
+	default:
+		return 2
 	}
 }
 

@@ -82,13 +82,6 @@ func (x *Index) Modules() []string { return slices.Sorted(maps.Keys(x.modules)) 
 // Builtin returns the names of the modules that are part of the kernel, sorted.
 func (x *Index) Builtin() []string { return slices.Sorted(maps.Keys(x.builtin)) }
 
-// Entry returns what is known of a loadable module.
-func (x *Index) Entry(name string) (Entry, bool) {
-	e, ok := x.modules[canonical(name)]
-
-	return e, ok
-}
-
 // Resolve returns the modules that a name or alias stands for: the module of that name, else those with a
 // matching alias. Built-in ones are among them. Empty means nobody knows the name.
 func (x *Index) Resolve(nameOrAlias string) []string {

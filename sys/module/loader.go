@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -23,14 +24,12 @@ type Loader struct {
 	Root string
 	// Insert gives one module file to the kernel. Nil means the system call; tests set it.
 	Insert func(file, params string) error
+	// Sysfs tells which modules are loaded; empty means /sys, and with Insert set that nobody knows.
+	Sysfs string
 
 	once  sync.Once
 	index *Index
 	err   error
-
-	// inserted has the modules that this loader has seen in the kernel: many need the same few, and each question to
-	// the kernel reads and verifies the whole file.
-	inserted sync.Map
 }
 
 // NewLoader returns a loader of the running kernel's modules, which are in /lib/modules/RELEASE.
@@ -51,7 +50,7 @@ func (l *Loader) Index() (*Index, error) {
 }
 
 // Load loads a module by name or alias, after what it depends on. A module that is loaded already or built
-// in is a success; one that was removed after this loader saw it is not loaded again. Parameters, in the form name=value, go to the named module only.
+// in is a success. Parameters, in the form name=value, go to the named module only.
 func (l *Loader) Load(name string, params ...string) error {
 	x, err := l.Index()
 	if err != nil {
@@ -83,7 +82,7 @@ func (l *Loader) load(x *Index, name string, params []string, seen map[string]bo
 
 	seen[name] = true
 
-	if _, there := l.inserted.Load(name); there && len(params) == 0 {
+	if l.live(name) {
 		return nil
 	}
 
@@ -110,10 +109,27 @@ func (l *Loader) load(x *Index, name string, params []string, seen map[string]bo
 		return fmt.Errorf("insert %s: %w", e.Path, explain(err))
 	}
 
-	l.inserted.Store(name, true)
 	l.loadSoft(x, e.Post, seen)
 
 	return nil
+}
+
+// live tells whether a module is loaded, and so all that it needs. To try once more would be right too, but the
+// kernel checks the signature of the file before it looks whether it has the module.
+func (l *Loader) live(name string) bool {
+	sysfs := l.Sysfs
+
+	switch {
+	case sysfs != "":
+	case l.Insert != nil:
+		return false
+	default:
+		sysfs = "/sys"
+	}
+
+	state, err := os.ReadFile(filepath.Join(sysfs, "module", name, "initstate"))
+
+	return err == nil && strings.TrimSpace(string(state)) == "live"
 }
 
 // loadSoft loads what a module would like to have; its absence or failure is not that module's failure.

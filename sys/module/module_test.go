@@ -177,16 +177,14 @@ func TestColdplugFollowsNewDevices(t *testing.T) {
 		got = append(got, filepath.Base(file))
 
 		switch filepath.Base(file) {
-		case "cpu.ko":
-			return unix.ENODEV // a driver without hardware is no failure
 		case "bus.ko": // the bus driver brings up a device
 			if err := os.MkdirAll(filepath.Join(sysfs, "devices/pci0/0/virtio0"), 0o755); err != nil {
 				return err
 			}
 
-			if err := os.WriteFile(filepath.Join(sysfs, "devices/pci0/0/virtio0/modalias"), []byte("virtio:d1v1\n"), 0o644); err != nil {
-				return err
-			}
+			return os.WriteFile(filepath.Join(sysfs, "devices/pci0/0/virtio0/modalias"), []byte("virtio:d1v1\n"), 0o644)
+		case "cpu.ko":
+			return unix.ENODEV // a driver without hardware is no failure
 		}
 
 		return nil
@@ -197,6 +195,26 @@ func TestColdplugFollowsNewDevices(t *testing.T) {
 	}
 
 	if diff := cmp.Diff([]string{"bus.ko", "card.ko", "cpu.ko"}, got); diff != "" {
+		t.Errorf("inserted (-want +got):\n%s", diff)
+	}
+}
+
+// What is loaded is not given to the kernel again, nor what it needs.
+func TestLoadedIsLeftAlone(t *testing.T) {
+	var got []string
+
+	sysfs := tree(t, map[string]string{"module/libcrc32c/initstate": "live\n", "module/xfs/initstate": "coming\n"})
+	l := Loader{Root: tree(t, index), Sysfs: sysfs, Insert: func(file, _ string) error {
+		got = append(got, filepath.Base(file))
+
+		return nil
+	}}
+
+	if err := l.Load("xfs"); err != nil {
+		t.Fatal(err)
+	}
+
+	if diff := cmp.Diff([]string{"base.ko", "xfs.ko"}, got); diff != "" {
 		t.Errorf("inserted (-want +got):\n%s", diff)
 	}
 }

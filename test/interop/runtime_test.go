@@ -30,11 +30,11 @@ func TestRuntime(t *testing.T) {
 		}
 	}
 
-	for name, args := range stores(t) {
+	for name, args := range stores {
 		t.Run(name, func(t *testing.T) {
 			suite.Run(t, &conformance.RuntimeSuite{
 				SetupRuntime: func(s *conformance.RuntimeSuite) {
-					s.State = state.WrapCore(client.NewAdapter(v1alpha1.NewStateClient(start(s.T(), args...))))
+					s.State = state.WrapCore(client.NewAdapter(v1alpha1.NewStateClient(start(s.T(), args(s.T())...))))
 
 					var err error
 

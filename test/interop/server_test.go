@@ -90,11 +90,12 @@ func start(t testing.TB, args ...string) *grpc.ClientConn {
 	return conn
 }
 
-// stores are the command lines of the server, by store.
-func stores(t *testing.T) map[string][]string {
-	t.Helper()
+// stores are the command lines of servers over empty stores, by store.
+var stores = map[string]func(t testing.TB) []string{
+	"memory": func(testing.TB) []string { return nil },
+	"bolt": func(t testing.TB) []string {
+		t.Helper()
 
-	return map[string][]string{
-		"memory": nil,
-	}
+		return []string{"--bolt", filepath.Join(t.TempDir(), "db")}
+	},
 }

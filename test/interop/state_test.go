@@ -20,10 +20,10 @@ func TestState(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	for name, args := range stores(t) {
+	for name, args := range stores {
 		t.Run(name, func(t *testing.T) {
 			suite.Run(t, &conformance.StateSuite{
-				State:      state.WrapCore(client.NewAdapter(v1alpha1.NewStateClient(start(t, args...)))),
+				State:      state.WrapCore(client.NewAdapter(v1alpha1.NewStateClient(start(t, args(t)...)))),
 				Namespaces: []resource.Namespace{"default", "controller", "system", "runtime"},
 			})
 		})

@@ -134,6 +134,19 @@ func (c *Client) Apply(ctx context.Context, path, manager string, object Object)
 	return c.do(ctx, http.MethodPatch, path+"?force=true&fieldManager="+url.QueryEscape(manager), "application/apply-patch+yaml", object)
 }
 
+// Ready returns nil when the API server says that it is ready: its roles and namespaces are there.
+func (c *Client) Ready(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+
+	response, err := c.send(ctx, http.MethodGet, "/readyz", "", nil)
+	if err != nil {
+		return err
+	}
+
+	return response.Body.Close()
+}
+
 func (c *Client) do(ctx context.Context, method, path, contentType string, body Object) (Object, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()

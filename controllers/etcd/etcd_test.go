@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package etcd
+
+import (
+	"errors"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"go.etcd.io/etcd/api/v3/etcdserverpb"
+
+	"github.com/seed-59268b81/talos/config/images"
+	"github.com/seed-59268b81/talos/resources/etcd"
+)
+
+func addresses(texts ...string) []netip.Addr {
+	var out []netip.Addr
+	for _, text := range texts {
+		out = append(out, netip.MustParseAddr(text))
+	}
+
+	return out
+}
+
+func TestSpec(t *testing.T) {
+	for name, test := range map[string]struct {
+		config              etcd.ConfigSpec
+		addresses           []netip.Addr
+		advertised, listens []string
+		client              []string
+		err                 string
+	}{
+		"one address": {
+			addresses: addresses("172.20.0.2"), advertised: []string{"172.20.0.2"}, listens: []string{"0.0.0.0"}, client: []string{"0.0.0.0"},
+		},
+		"IPv4 before IPv6, one only": {
+			addresses: addresses("fd00::2", "172.20.0.2"), advertised: []string{"172.20.0.2"}, listens: []string{"::"}, client: []string{"::"},
+		},
+		"never a pod's": {
+			config:    etcd.ConfigSpec{AdvertiseExcludeSubnets: []string{"10.244.0.0/16"}},
+			addresses: addresses("10.244.0.1", "172.20.0.2"), advertised: []string{"172.20.0.2"}, listens: []string{"0.0.0.0"}, client: []string{"0.0.0.0"},
+		},
+		"all of the named subnets": {
+			config:    etcd.ConfigSpec{AdvertiseValidSubnets: []string{"192.168.0.0/16", "fd00::/64"}},
+			addresses: addresses("172.20.0.2", "fd00::2", "192.168.1.2"), advertised: []string{"192.168.1.2", "fd00::2"}, listens: []string{"::"}, client: []string{"::"},
+		},
+		"listens on named subnets, and for clients on loopback": {
+			config:    etcd.ConfigSpec{ListenValidSubnets: []string{"172.20.0.0/16"}},
+			addresses: addresses("172.20.0.2", "192.168.1.2"), advertised: []string{"172.20.0.2"},
+			listens: []string{"172.20.0.2"}, client: []string{"127.0.0.1", "172.20.0.2"},
+		},
+		"no match": {
+			config:    etcd.ConfigSpec{AdvertiseValidSubnets: []string{"192.168.0.0/16"}},
+			addresses: addresses("172.20.0.2"), listens: []string{"0.0.0.0"}, client: []string{"0.0.0.0"},
+		},
+		"not a subnet": {
+			config: etcd.ConfigSpec{AdvertiseValidSubnets: []string{"x"}}, addresses: addresses("172.20.0.2"), err: "cluster.etcd.advertisedSubnets",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := etcdSpec(test.config, "cp1", test.addresses)
+			if test.err != "" {
+				if err == nil || !strings.Contains(err.Error(), test.err) {
+					t.Fatalf("got error %v, want %q", err, test.err)
+				}
+
+				return
+			}
+
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			for what, pair := range map[string][2]any{
+				"advertised": {addresses(test.advertised...), got.AdvertisedAddresses},
+				"listens":    {addresses(test.listens...), got.ListenPeerAddresses},
+				"client":     {addresses(test.client...), got.ListenClientAddresses},
+			} {
+				if diff := cmp.Diff(pair[0], pair[1], cmp.Comparer(func(a, b netip.Addr) bool { return a == b })); diff != "" {
+					t.Errorf("%s (-want +got):\n%s", what, diff)
+				}
+			}
+		})
+	}
+}
+
+func TestCommandLine(t *testing.T) {
+	spec := etcd.SpecSpec{
+		Name: "cp1", AdvertisedAddresses: addresses("172.20.0.2"), Image: images.DefaultEtcd,
+		ListenPeerAddresses: addresses("0.0.0.0"), ListenClientAddresses: addresses("0.0.0.0"),
+	}
+
+	got, err := commandLine(spec, selfCluster(spec), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	for _, want := range []string{
+		"--initial-cluster=cp1=https://172.20.0.2:2380", "--initial-cluster-state=new", "--data-dir=/var/lib/etcd",
+		"--client-cert-auth=true", "--peer-client-cert-auth=true", "--tls-min-version=TLS1.3", "--auto-tls=false",
+		"--listen-client-urls=https://0.0.0.0:2379", "--listen-client-http-urls=https://0.0.0.0:2383",
+		"--feature-gates=InitialCorruptCheck=true,CompactHashCheck=true", "--watch-progress-notify-interval=5s",
+	} {
+		if !slices.Contains(got, want) {
+			t.Errorf("got %q, want %s", got, want)
+		}
+	}
+
+	spec.ExtraArgs = map[string]etcd.ArgValues{"election-timeout": {Values: []string{"5000"}}, "initial-cluster": {Values: []string{"a=b"}}}
+	if got, err = commandLine(spec, selfCluster(spec), false); err != nil || !slices.Contains(got, "--election-timeout=5000") || !slices.Contains(got, "--initial-cluster=a=b") {
+		t.Errorf("extra arguments: got %q, %v", got, err)
+	}
+
+	spec.ExtraArgs = map[string]etcd.ArgValues{"data-dir": {Values: []string{"/x"}}}
+	if _, err = commandLine(spec, selfCluster(spec), false); err == nil || !strings.Contains(err.Error(), "data-dir") {
+		t.Errorf("denied argument: got error %v, want one that names it", err)
+	}
+
+	if !slices.Contains(images.Cache(), spec.Image) {
+		t.Errorf("image %s is not in the image cache", spec.Image)
+	}
+}
+
+// TestCheckBootstrap holds the reasons for which a bootstrap is refused, and their order: what is told first is what
+// has to be cured first.
+func TestCheckBootstrap(t *testing.T) {
+	good := Facts{Configured: true, ControlPlane: true, TimeUsable: true, DiskReady: true}
+
+	for name, test := range map[string]struct {
+		change  func(*Facts)
+		request etcd.BootstrapRequestSpec
+		want    error
+	}{
+		"may be done":          {},
+		"no configuration":     {change: func(f *Facts) { *f = Facts{} }, want: ErrNotConfigured},
+		"a worker":             {change: func(f *Facts) { f.ControlPlane = false }, want: ErrNotControlPlane},
+		"a worker, no time":    {change: func(f *Facts) { f.ControlPlane, f.TimeUsable = false, false }, want: ErrNotControlPlane},
+		"the clock is not set": {change: func(f *Facts) { f.TimeUsable = false }, want: ErrTimeNotSynced},
+		"no disk yet":          {change: func(f *Facts) { f.DiskReady = false }, want: ErrDiskNotReady},
+		"a member already":     {change: func(f *Facts) { f.HasData = true }, want: ErrHasData},
+		"asked already":        {change: func(f *Facts) { f.Asked = true }, want: ErrAlreadyAsked},
+		"asked and done":       {change: func(f *Facts) { f.Asked, f.HasData = true, true }, want: ErrHasData},
+		"from a snapshot":      {request: etcd.BootstrapRequestSpec{Recover: true}, want: ErrRecover},
+	} {
+		t.Run(name, func(t *testing.T) {
+			facts := good
+			if test.change != nil {
+				test.change(&facts)
+			}
+
+			if got := CheckBootstrap(facts, test.request); !errors.Is(got, test.want) {
+				t.Errorf("got %v, want %v", got, test.want)
+			}
+		})
+	}
+}
+
+func TestDecide(t *testing.T) {
+	for _, test := range []struct {
+		data, wanted bool
+		want         Start
+	}{
+		{false, false, StartWait}, {false, true, StartNew}, {true, false, StartData}, {true, true, StartData},
+	} {
+		if got := decide(test.data, test.wanted); got != test.want {
+			t.Errorf("data %v, wanted %v: got %d, want %d", test.data, test.wanted, got, test.want)
+		}
+	}
+}
+
+// TestInterruptedStart holds that a directory which a power cut left without a log is as good as empty, and one with a
+// log is never touched.
+func TestInterruptedStart(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "etcd")
+	leftover := filepath.Join(dir, "member", "snap", "db")
+	log := filepath.Join(dir, "member", "wal", "0000000000000000-0000000000000000.wal")
+
+	write := func(path string) {
+		t.Helper()
+
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+
+		if err := os.WriteFile(path, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	check := func(want bool) {
+		t.Helper()
+
+		if got, err := hasData(dir); err != nil || got != want {
+			t.Errorf("data: got %v, %v; want %v", got, err, want)
+		}
+	}
+
+	check(false)
+	write(leftover)
+	write(filepath.Join(dir, "member", "wal.tmp", "x.wal"))
+	check(false)
+
+	if err := prepareDataDir(dir, StartNew); err != nil {
+		t.Fatal(err)
+	}
+
+	if _, err := os.Stat(leftover); !os.IsNotExist(err) {
+		t.Errorf("what an interrupted start left: got %v, want it gone", err)
+	}
+
+	write(log)
+	check(true)
+
+	if err := prepareDataDir(dir, StartData); err != nil {
+		t.Fatal(err)
+	}
+
+	check(true)
+}
+
+func TestPeerChange(t *testing.T) {
+	members := []*etcdserverpb.Member{{ID: 1, PeerURLs: []string{"https://172.20.0.2:2380"}}, {ID: 2}}
+
+	for name, test := range map[string]struct {
+		self uint64
+		at   string
+		want bool
+	}{
+		"the same":         {1, "172.20.0.2", false},
+		"moved":            {1, "172.20.0.3", true},
+		"not a member yet": {3, "172.20.0.3", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			urls, got := peerChange(members, test.self, etcd.SpecSpec{AdvertisedAddresses: addresses(test.at)})
+			if got != test.want || got && urls[0] != "https://"+test.at+":2380" {
+				t.Errorf("got %v, %q; want %v", got, urls, test.want)
+			}
+		})
+	}
+}

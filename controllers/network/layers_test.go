@@ -1,0 +1,365 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package network
+
+import (
+	"fmt"
+	"log/slog"
+	"net/netip"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/seed-59268b81/talos/config"
+	"github.com/seed-59268b81/talos/resources/network"
+	"github.com/seed-59268b81/talos/resources/network/nethelpers"
+	"github.com/seed-59268b81/talos/sys/cmdline"
+)
+
+// given makes facts of a machine with the cards eth0, eth1 (of another driver) and a loopback.
+func given(t *testing.T, args, interfaces string) facts {
+	t.Helper()
+
+	f := facts{
+		links: []network.LinkStatusSpec{
+			{Index: 2, Type: nethelpers.LinkTypeEther, HardwareAddr: []byte{0x52, 0x54, 0, 0, 0, 1}, Driver: "virtio_net", BusPath: "0000:00:03.0", PCIID: "1AF4:1000"},
+			{Index: 3, Type: nethelpers.LinkTypeEther, HardwareAddr: []byte{2, 0, 0, 0, 0, 9}, PermanentAddr: []byte{0x52, 0x54, 0, 0, 0, 2}, Driver: "e1000"},
+			{Index: 1, Type: nethelpers.LinkTypeLoopback},
+			{Index: 4, Type: nethelpers.LinkTypeEther, Kind: "veth"},
+		},
+		names: []string{"eth0", "eth1", "lo", "veth1"},
+	}
+
+	var err error
+	if f.cmdline, err = parseArguments(cmdline.Parse(args)); err != nil {
+		t.Fatal(err)
+	}
+
+	if interfaces == "" {
+		return f
+	}
+
+	text := "version: v1alpha1\nmachine:\n  type: worker\n  network:\n    interfaces:\n"
+	for line := range strings.Lines(strings.TrimPrefix(interfaces, "\n")) {
+		text += "      " + line
+	}
+
+	if f.config, err = config.Decode([]byte(text)); err != nil {
+		t.Fatal(err)
+	}
+
+	return f
+}
+
+// show prints a layer's specs, a line each, as far as they differ from a plain one.
+func show(t *testing.T, f facts) string {
+	t.Helper()
+
+	var (
+		b   strings.Builder
+		log = slog.New(slog.DiscardHandler)
+	)
+
+	links, err := linkLayers(f, log)
+	if err != nil {
+		return "error: " + err.Error()
+	}
+
+	for _, s := range links {
+		fmt.Fprintf(&b, "%s link %s", s.Layer, s.Name)
+
+		for _, p := range []struct {
+			when bool
+			text string
+		}{
+			{!s.Up, "down"},
+			{s.Logical, s.Kind},
+			{s.MTU > 0, fmt.Sprintf("mtu %d", s.MTU)},
+			{s.VLAN.VID > 0, fmt.Sprintf("vlan %d of %s", s.VLAN.VID, s.ParentName)},
+			{s.MasterName() != "", "in " + s.MasterName()},
+			{s.Kind == "bond", s.BondMaster.Mode.String()},
+			{s.BridgeMaster.STP.Enabled, "stp"},
+		} {
+			if p.when {
+				b.WriteString(" " + p.text)
+			}
+		}
+
+		b.WriteByte('\n')
+	}
+
+	addresses, err := addressLayers(f, log)
+	if err != nil {
+		return "error: " + err.Error()
+	}
+
+	for _, s := range addresses {
+		if s.LinkName != "lo" {
+			fmt.Fprintf(&b, "%s address %s\n", s.Layer, s.ID())
+		}
+	}
+
+	routes, err := routeLayers(f, log)
+	if err != nil {
+		return "error: " + err.Error()
+	}
+
+	for _, s := range routes {
+		fmt.Fprintf(&b, "%s route %s dev %s scope %s\n", s.Layer, s.ID(), s.OutLinkName, s.Scope)
+	}
+
+	for _, s := range operatorLayers(f, log) {
+		fmt.Fprintf(&b, "%s operator %s metric %d\n", s.Layer, s.ID(), s.DHCP4.RouteMetric)
+	}
+
+	return b.String()
+}
+
+func TestLayers(t *testing.T) {
+	for _, tt := range []struct{ name, args, interfaces, want string }{
+		{
+			name: "nothing said",
+			want: `
+default link lo
+default link eth0
+default link eth1
+default operator dhcp4/eth0 metric 1024
+default operator dhcp4/eth1 metric 1024
+`,
+		},
+		{
+			name: "static, the other by default",
+			interfaces: `
+- interface: eth0
+  mtu: 9000
+  addresses: [192.0.2.7/24, "2001:db8::7"]
+  routes:
+    - gateway: 192.0.2.1
+    - {network: 198.51.100.9/24, metric: 5}
+    - {network: "::/0", gateway: "fe80::1"}
+`,
+			want: `
+default link lo
+default link eth1
+configuration link eth0 mtu 9000
+configuration address eth0/192.0.2.7/24
+configuration address eth0/2001:db8::7/128
+configuration route inet4/192.0.2.1//1024 dev eth0 scope global
+configuration route inet4//198.51.100.0/24/5 dev eth0 scope link
+configuration route eth0/inet6/fe80::1//1024 dev eth0 scope global
+default operator dhcp4/eth1 metric 1024
+`,
+		},
+		{
+			name: "DHCP as it is asked for",
+			interfaces: `
+- {interface: eth0, dhcp: true, dhcpOptions: {routeMetric: 50}}
+- {interface: eth1, dhcp: true, dhcpOptions: {ipv4: false}}
+`,
+			want: `
+default link lo
+configuration link eth0
+configuration link eth1
+configuration operator dhcp4/eth0 metric 50
+`,
+		},
+		{
+			name: "ignored by configuration and by argument",
+			args: "talos.network.interface.ignore=eth1",
+			interfaces: `
+- {interface: eth0, ignore: true, addresses: [192.0.2.7/24], dhcp: true}
+`,
+			want: `
+default link lo
+`,
+		},
+		{
+			name: "selectors",
+			interfaces: `
+- {deviceSelector: {permanentAddr: "52:54:*:02"}, addresses: [192.0.2.2/24]}
+- {deviceSelector: {driver: virtio*, pciID: "1af4:*", busPath: "0000:*"}, addresses: [192.0.2.1/24]}
+- {deviceSelector: {driver: absent}, addresses: [192.0.2.3/24]}
+- {deviceSelector: {physical: true, driver: e1000}, addresses: [192.0.2.4/24]}
+`,
+			want: `
+default link lo
+configuration link eth0
+configuration link eth1
+configuration address eth1/192.0.2.2/24
+configuration address eth0/192.0.2.1/24
+configuration address eth1/192.0.2.4/24
+`,
+		},
+		{
+			name: "bond with VLAN, bridge, dummy",
+			interfaces: `
+- interface: bond0
+  bond: {mode: 802.3ad, deviceSelectors: [{physical: true}]}
+  vlans:
+    - {vlanId: 25, addresses: [192.0.2.25/24], mtu: 1400, dhcp: true}
+- {interface: br0, bridge: {interfaces: [bond0.25], stp: {enabled: true}}}
+- {interface: dummy1, dummy: true}
+- {interface: eth1, mtu: 9000}
+`,
+			want: `
+default link lo
+configuration link bond0 bond 802.3ad
+configuration link bond0.25 vlan mtu 1400 vlan 25 of bond0 in br0
+configuration link br0 bridge stp
+configuration link dummy1 dummy
+configuration link eth0 in bond0
+configuration link eth1 mtu 9000 in bond0
+configuration address bond0.25/192.0.2.25/24
+configuration operator dhcp4/bond0.25 metric 1024
+`,
+		},
+		{
+			name: "ip= for the first card, DHCP for a named one",
+			args: "ip=192.0.2.5::192.0.2.1:24 ip=eth1:dhcp",
+			want: `
+default link lo
+cmdline link eth0
+cmdline link eth1
+cmdline address eth0/192.0.2.5/24
+cmdline route inet4/192.0.2.1//1024 dev eth0 scope global
+cmdline operator dhcp4/eth1 metric 1024
+`,
+		},
+		{name: "bad address", interfaces: "- {interface: eth0, addresses: [192.0.2.300/24]}\n", want: "error: machine.network.interfaces eth0"},
+		{name: "route to nowhere", interfaces: "- {interface: eth0, routes: [{metric: 1}]}\n", want: "error: machine.network.interfaces eth0: a route needs a network or a gateway"},
+		{name: "bad bond", interfaces: "- {interface: bond0, bond: {mode: fastest}}\n", want: `error: machine.network.interfaces bond0: bond.mode: unknown bond mode "fastest": want one of 802.3ad, active-backup`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			got, want := show(t, given(t, tt.args, tt.interfaces)), strings.TrimPrefix(tt.want, "\n")
+
+			if strings.HasPrefix(want, "error") {
+				if !strings.HasPrefix(got, want) {
+					t.Errorf("got %q, want %q", got, want)
+				}
+
+				return
+			}
+
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestHostnameLayers(t *testing.T) {
+	stable, off := "---\napiVersion: v1alpha1\nkind: HostnameConfig\nauto: stable\n", "---\napiVersion: v1alpha1\nkind: HostnameConfig\nauto: \"off\"\n"
+	named := "---\napiVersion: v1alpha1\nkind: HostnameConfig\nhostname: doc.example\n"
+	worker := "version: v1alpha1\nmachine:\n  type: worker\n"
+
+	for _, tt := range []struct {
+		name, config, args, nodeID, address string
+		want                                []string
+	}{
+		{name: "nothing known", want: nil},
+		{name: "maintenance", address: "172.20.0.2", want: []string{"default talos-172-20-0-2"}},
+		{name: "maintenance, IPv6", address: "2001:db8::2", want: []string{"default talos-2001-db8--2"}},
+		{name: "an identity", nodeID: "n1", address: "172.20.0.2", want: []string{"default " + StableHostname("n1")}},
+		{name: "stable waits for the identity", config: worker + stable, address: "172.20.0.2", want: nil},
+		{name: "stable", config: worker + stable, nodeID: "n1", want: []string{"default " + StableHostname("n1")}},
+		{name: "stable by the older way", config: worker + "  features: {stableHostname: true}\n", nodeID: "n1", want: []string{"default " + StableHostname("n1")}},
+		{name: "neither: the address", config: worker, nodeID: "n1", address: "172.20.0.2", want: []string{"default talos-172-20-0-2"}},
+		{name: "off", config: worker + off, nodeID: "n1", address: "172.20.0.2", want: nil},
+		{name: "named", config: worker + named, nodeID: "n1", want: []string{"configuration doc.example"}},
+		{name: "named by the older way, and an argument", config: worker + "  network: {hostname: old}\n", args: "talos.hostname=arg.example", want: []string{"cmdline arg.example", "configuration old"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			f := given(t, tt.args, "")
+
+			if tt.config != "" {
+				cfg, err := config.Decode([]byte(tt.config))
+				if err != nil {
+					t.Fatal(err)
+				}
+
+				f.config = cfg
+			}
+
+			address, _ := netip.ParseAddr(tt.address)
+
+			specs, err := hostnameLayers(f, tt.nodeID, address)
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			var got []string
+
+			for _, s := range specs {
+				status := network.HostnameStatusSpec{Hostname: s.Hostname, Domainname: s.Domainname}
+				got = append(got, s.Layer.String()+" "+status.FQDN())
+			}
+
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+
+	if a, b := StableHostname("n1"), StableHostname("n2"); a == b || len(a) != len("talos-xxx-xxx") {
+		t.Errorf("got %q and %q", a, b)
+	}
+}
+
+func TestMerge(t *testing.T) {
+	resolvers := func(layer network.ConfigLayer, servers, search string) proposal[network.ResolverSpecSpec] {
+		s := network.ResolverSpecSpec{Layer: layer}
+
+		for _, a := range strings.Fields(servers) {
+			s.DNSServers = append(s.DNSServers, addr(a))
+		}
+
+		s.SearchDomains = strings.Fields(search)
+
+		return proposal[network.ResolverSpecSpec]{fmt.Sprint(layer, "/", servers), s}
+	}
+	def := resolvers(network.LayerDefault, "1.1.1.1 8.8.8.8", "lab.test")
+	dhcp := resolvers(network.LayerOperator, "10.0.0.1", "")
+	dhcp2 := resolvers(network.LayerOperator, "10.0.0.2", "two.test")
+	search := resolvers(network.LayerConfiguration, "", "cfg.test")
+	none := resolvers(network.LayerConfiguration, "", "")
+	none.spec.SearchDomainsOverridden = true
+
+	for _, tt := range []struct {
+		name      string
+		proposals []proposal[network.ResolverSpecSpec]
+		want      string
+	}{
+		{"default only", []proposal[network.ResolverSpecSpec]{def}, "[1.1.1.1 8.8.8.8] [lab.test]"},
+		{"DHCP before default", []proposal[network.ResolverSpecSpec]{def, dhcp}, "[10.0.0.1] [lab.test]"},
+		{"two DHCP clients are joined", []proposal[network.ResolverSpecSpec]{dhcp2, def, dhcp}, "[10.0.0.1 10.0.0.2] [two.test]"},
+		{"only search domains configured", []proposal[network.ResolverSpecSpec]{def, dhcp, search}, "[10.0.0.1] [cfg.test]"},
+		{"no search domain", []proposal[network.ResolverSpecSpec]{none, def, dhcp2}, "[10.0.0.2] []"},
+	} {
+		got := winners(tt.proposals, combineResolvers)[network.ResolverID]
+		if text := fmt.Sprint(got.DNSServers, " ", got.SearchDomains); text != tt.want {
+			t.Errorf("%s: got %s, want %s", tt.name, text, tt.want)
+		}
+	}
+
+	// A link keeps what a higher layer leaves open, and no proposal changes another.
+	links := []proposal[network.LinkSpecSpec]{
+		{"default/eth0", network.LinkSpecSpec{Name: "eth0", Up: true}},
+		{"operator/eth0", network.LinkSpecSpec{Name: "eth0", MTU: 1400, Up: true, Layer: network.LayerOperator}},
+		{"configuration/eth0", network.LinkSpecSpec{Name: "eth0", Up: true, BondSlave: network.BondSlave{MasterName: "bond0"}, Layer: network.LayerConfiguration}},
+	}
+	want := network.LinkSpecSpec{Name: "eth0", Up: true, MTU: 1400, BondSlave: network.BondSlave{MasterName: "bond0"}, Layer: network.LayerConfiguration}
+
+	if diff := cmp.Diff(want, winners(links, combineLinks)["eth0"]); diff != "" {
+		t.Errorf("link (-want +got):\n%s", diff)
+	}
+
+	addresses := winners([]proposal[network.AddressSpecSpec]{
+		{"a", network.AddressSpecSpec{Address: prefix("10.0.0.1/24"), LinkName: "eth0", Layer: network.LayerConfiguration}},
+		{"b", network.AddressSpecSpec{Address: prefix("10.0.0.1/24"), LinkName: "eth0", Layer: network.LayerOperator}},
+		{"c", network.AddressSpecSpec{Address: prefix("10.0.0.2/24"), LinkName: "eth0", Layer: network.LayerOperator}},
+	}, nil)
+	if len(addresses) != 2 || addresses["eth0/10.0.0.1/24"].Layer != network.LayerConfiguration {
+		t.Errorf("addresses: got %v", addresses)
+	}
+}

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package secrets
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/seed-59268b81/talos/config"
+	"github.com/seed-59268b81/talos/config/generate"
+	"github.com/seed-59268b81/talos/config/v1alpha1"
+)
+
+func generated(t *testing.T) (controlPlane, worker *v1alpha1.Config) {
+	t.Helper()
+
+	out, err := generate.New("demo", "https://lb.example.org:6443", "", generate.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	decode := func(text []byte) *v1alpha1.Config {
+		cfg, err := config.Decode(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		return cfg.Main()
+	}
+
+	return decode(out.ControlPlane), decode(out.Worker)
+}
+
+func TestKubernetesRoot(t *testing.T) {
+	cfg, _ := generated(t)
+
+	got, err := kubernetesRoot(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	id, secret, _ := strings.Cut(cfg.Cluster.Token, ".")
+
+	want := []any{"demo", "https://lb.example.org:6443", "https://127.0.0.1:6443", "cluster.local", id, secret, "10.96.0.1", 1}
+	if diff := cmp.Diff(want, []any{
+		got.Name, got.Endpoint.FullPath, got.LocalEndpoint.FullPath, got.DNSDomain, got.BootstrapTokenID, got.BootstrapTokenSecret,
+		got.APIServerIPs[0].String(), len(got.AcceptedCAs),
+	}); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+
+	// An authority that is accepted besides is trusted after the issuing one; the same one twice is one.
+	_, other := generated(t)
+
+	cfg.Cluster.AcceptedCAs = []v1alpha1.Cert{{Crt: cfg.Cluster.CA.Crt}, {Crt: other.Cluster.CA.Crt}}
+
+	if got, err = kubernetesRoot(cfg); err != nil || len(got.AcceptedCAs) != 2 {
+		t.Errorf("accepted authorities: got %d, %v; want 2", len(got.AcceptedCAs), err)
+	}
+
+	cfg.Cluster.Token = "no-dot"
+	if _, err := kubernetesRoot(cfg); err == nil || !strings.Contains(err.Error(), "cluster.token") {
+		t.Errorf("token without a dot: got error %v, want one that names cluster.token", err)
+	}
+}
+
+func TestKubeletEndpoint(t *testing.T) {
+	controlPlane, worker := generated(t)
+
+	for name, test := range map[string]struct {
+		cfg       *v1alpha1.Config
+		kubePrism bool
+		want      string
+	}{
+		"control plane":            {controlPlane, true, "https://127.0.0.1:6443"},
+		"worker":                   {worker, true, "https://127.0.0.1:7445"},
+		"worker, KubePrism is off": {worker, false, "https://lb.example.org:6443"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			test.cfg.Machine.Features.KubePrism.Enabled = &test.kubePrism
+
+			got, err := kubeletSecrets(test.cfg)
+			if err != nil || got.Endpoint.FullPath != test.want {
+				t.Errorf("got %s, %v; want %s", got.Endpoint, err, test.want)
+			}
+		})
+	}
+}
+
+func TestWorkerHasNoKeys(t *testing.T) {
+	_, worker := generated(t)
+
+	if root := osRoot(worker); len(root.IssuingCA.Key) != 0 || len(root.AcceptedCAs) != 1 {
+		t.Errorf("worker: got a key of %d bytes and %d authorities, want none and 1", len(root.IssuingCA.Key), len(root.AcceptedCAs))
+	}
+}

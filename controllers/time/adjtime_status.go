@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package time
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/seed-59268b81/talos/cosi/controller"
+	"github.com/seed-59268b81/talos/cosi/typed"
+	"github.com/seed-59268b81/talos/resources/timeres"
+	"github.com/seed-59268b81/talos/sys/clock"
+)
+
+// adjtimeInterval is how often the kernel is asked: it announces nothing.
+const adjtimeInterval = 30 * time.Second
+
+// AdjtimeStatusController shows the kernel's view of its clock.
+type AdjtimeStatusController struct {
+	// Read is clock.Read but in tests.
+	Read func() (clock.State, error)
+}
+
+// Name implements controller.Controller.
+func (*AdjtimeStatusController) Name() string { return "time.AdjtimeStatusController" }
+
+// Inputs implements controller.Controller.
+func (*AdjtimeStatusController) Inputs() []controller.Input { return nil }
+
+// Outputs implements controller.Controller.
+func (*AdjtimeStatusController) Outputs() []controller.Output {
+	return []controller.Output{controller.Out[timeres.AdjtimeStatusSpec](controller.Exclusive)}
+}
+
+// Run implements controller.Controller.
+func (c *AdjtimeStatusController) Run(ctx context.Context, rt controller.Runtime, _ *slog.Logger) error {
+	ticker := time.NewTicker(adjtimeInterval)
+	defer ticker.Stop()
+
+	for {
+		state, err := c.Read()
+		if err != nil {
+			return err
+		}
+
+		if err := typed.Set(ctx, rt, "", timeres.StatusID, adjtimeStatus(state)); err != nil {
+			return err
+		}
+
+		rt.ResetRestartBackoff()
+
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-rt.Events():
+		case <-ticker.C:
+		}
+	}
+}
+
+func adjtimeStatus(s clock.State) timeres.AdjtimeStatusSpec {
+	return timeres.AdjtimeStatusSpec{
+		Offset: s.Offset, FrequencyAdjustmentRatio: 1 + s.FrequencyPPM/1e6, MaxError: s.MaxError, EstError: s.EstError,
+		Constant: s.Constant, SyncStatus: s.Synchronised, Status: s.Status, State: s.Leap,
+	}
+}
+
+// Controllers of the domain.
+func Controllers() []controller.Controller {
+	return []controller.Controller{&SyncController{Clock: System}, &AdjtimeStatusController{Read: clock.Read}}
+}

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package bench
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"github.com/seed-59268b81/talos/cosi/bolt"
+)
+
+// BenchmarkDurable64 is a write to a file by one of 64 writers, each of its own resource.
+func BenchmarkDurable64(b *testing.B) {
+	const writers = 64
+
+	st, err := bolt.Open(filepath.Join(b.TempDir(), "db"))
+	ok(b, err)
+
+	defer st.Close() //nolint:errcheck // the end
+
+	work := make(chan struct{}, writers)
+
+	var wg sync.WaitGroup
+
+	for w := range writers {
+		r := newPath(fmt.Sprint(w))
+		ok(b, st.Create(context.Background(), r))
+
+		wg.Go(func() {
+			for range work {
+				if err := st.Update(context.Background(), r); err != nil {
+					b.Error(err)
+				}
+			}
+		})
+	}
+
+	for b.Loop() {
+		work <- struct{}{}
+	}
+
+	close(work)
+	wg.Wait()
+}

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package bolt
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"go.etcd.io/bbolt"
+
+	"github.com/seed-59268b81/talos/cosi/memory"
+	"github.com/seed-59268b81/talos/cosi/resource"
+	"github.com/seed-59268b81/talos/cosi/state"
+)
+
+// The file:
+//
+//	meta/epoch                     sealed random bytes, which bookmarks carry
+//	kinds/<kind>/items/<id>        sealed: number of the change, then the resource
+//	kinds/<kind>/history/<number>  sealed: the change, with the version that it replaced
+//
+// where <kind> is the length of the namespace, the namespace and the type, and <id> has a byte before it because
+// bolt has no empty keys. What a change led to is not stored again: it is what the next change of the resource
+// replaced, or the item.
+var (
+	bucketMeta    = []byte("meta")
+	bucketKinds   = []byte("kinds")
+	bucketItems   = []byte("items")
+	bucketHistory = []byte("history")
+	keyEpoch      = []byte("epoch")
+)
+
+// file is the journal of a state.
+type file struct {
+	db      *bbolt.DB
+	seal    *sealer
+	history uint64
+}
+
+func kindKey(k resource.Kind) []byte {
+	b := binary.AppendUvarint(nil, uint64(len(k.Namespace)))
+
+	return append(append(b, k.Namespace...), k.Type...)
+}
+
+func kindOfKey(b []byte) (resource.Kind, error) {
+	n, size := binary.Uvarint(b)
+	if size <= 0 || n > uint64(len(b)-size) {
+		return resource.Kind{}, fmt.Errorf("kind %q is malformed", b)
+	}
+
+	rest := b[size:]
+
+	return resource.Kind{Namespace: string(rest[:n]), Type: string(rest[n:])}, nil
+}
+
+func idKey(id string) []byte { return append([]byte{'/'}, id...) }
+
+func seqKey(seq uint64) []byte { return binary.BigEndian.AppendUint64(nil, seq) }
+
+// place binds a sealed value to where it is stored.
+func place(parts ...[]byte) string {
+	var b []byte
+
+	for _, p := range parts {
+		b = append(binary.AppendUvarint(b, uint64(len(p))), p...)
+	}
+
+	return string(b)
+}
+
+// Commit implements memory.Journal: one transaction for all changes.
+func (f *file) Commit(changes []memory.Change) error {
+	err := f.db.Update(func(tx *bbolt.Tx) error {
+		for i := range changes {
+			if err := f.put(tx, &changes[i]); err != nil {
+				return fmt.Errorf("%s of %s/%s: %w", verbs[changes[i].Type], changes[i].Kind, changes[i].ID, err)
+			}
+		}
+
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("store %s: %w", f.db.Path(), err)
+	}
+
+	return nil
+}
+
+var verbs = map[state.EventType]string{state.Created: "create", state.Updated: "update", state.Destroyed: "destroy"}
+
+func (f *file) put(tx *bbolt.Tx, c *memory.Change) error {
+	name, id, number := kindKey(c.Kind), idKey(c.ID), seqKey(c.Seq)
+
+	kind, err := tx.Bucket(bucketKinds).CreateBucketIfNotExists(name)
+	if err != nil {
+		return err
+	}
+
+	items, err := kind.CreateBucketIfNotExists(bucketItems)
+	if err != nil {
+		return err
+	}
+
+	history, err := kind.CreateBucketIfNotExists(bucketHistory)
+	if err != nil {
+		return err
+	}
+
+	// Numbers only grow: pages are filled to the brim.
+	history.FillPercent = 1
+
+	if c.Type == state.Destroyed {
+		err = items.Delete(id)
+	} else {
+		err = items.Put(id, f.seal.seal(append(seqKey(c.Seq), c.NowWire...), place(name, bucketItems, id)))
+	}
+
+	if err != nil {
+		return err
+	}
+
+	if err := history.Put(number, f.seal.seal(encodeChange(c), place(name, bucketHistory, number))); err != nil {
+		return err
+	}
+
+	return f.trim(history, c.Seq)
+}
+
+// trim forgets the changes that are too far behind.
+func (f *file) trim(history *bbolt.Bucket, last uint64) error {
+	if last <= f.history {
+		return nil
+	}
+
+	for c := history.Cursor(); ; {
+		k, _ := c.First()
+		if k == nil || binary.BigEndian.Uint64(k) > last-f.history {
+			return nil
+		}
+
+		if err := c.Delete(); err != nil {
+			return err
+		}
+	}
+}
+
+// encodeChange is type, number of the replaced version, length of the id, id, replaced version.
+func encodeChange(c *memory.Change) []byte {
+	b := append([]byte{byte(c.Type)}, seqKey(c.OldSeq)...)
+	b = append(binary.AppendUvarint(b, uint64(len(c.ID))), c.ID...)
+
+	return append(b, c.OldWire...)
+}

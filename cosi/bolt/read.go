@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package bolt
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"go.etcd.io/bbolt"
+
+	"github.com/seed-59268b81/talos/cosi/memory"
+	"github.com/seed-59268b81/talos/cosi/resource"
+	"github.com/seed-59268b81/talos/cosi/state"
+)
+
+// read returns what the file holds; a new file gets the epoch.
+func (f *file) read(fresh [memory.EpochSize]byte) (memory.Contents, error) {
+	contents := memory.Contents{Epoch: fresh, Kinds: map[resource.Kind]*memory.KindContents{}}
+
+	err := f.db.Update(func(tx *bbolt.Tx) error {
+		meta, err := tx.CreateBucketIfNotExists(bucketMeta)
+		if err != nil {
+			return err
+		}
+
+		if err := f.readEpoch(meta, &contents.Epoch); err != nil {
+			return err
+		}
+
+		kinds, err := tx.CreateBucketIfNotExists(bucketKinds)
+		if err != nil {
+			return err
+		}
+
+		return kinds.ForEachBucket(func(name []byte) error {
+			kind, err := kindOfKey(name)
+			if err != nil {
+				return err
+			}
+
+			found, err := f.readKind(kinds.Bucket(name), name)
+			if err != nil {
+				return fmt.Errorf("%s: %w", kind, err)
+			}
+
+			contents.Kinds[kind] = found
+
+			return nil
+		})
+	})
+
+	return contents, err
+}
+
+// readEpoch also tells whether the key is right.
+func (f *file) readEpoch(meta *bbolt.Bucket, epoch *[memory.EpochSize]byte) error {
+	where := place(bucketMeta, keyEpoch)
+
+	stored := meta.Get(keyEpoch)
+	if stored == nil {
+		return meta.Put(keyEpoch, f.seal.seal(epoch[:], where))
+	}
+
+	value, err := f.seal.open(stored, where)
+	if err != nil {
+		return err
+	}
+
+	if len(value) != len(epoch) {
+		return fmt.Errorf("its epoch has %d bytes, expected %d", len(value), len(epoch))
+	}
+
+	copy(epoch[:], value)
+
+	return nil
+}
+
+func (f *file) readKind(b *bbolt.Bucket, name []byte) (*memory.KindContents, error) {
+	out := &memory.KindContents{Items: map[string]memory.Item{}}
+
+	items, history := b.Bucket(bucketItems), b.Bucket(bucketHistory)
+	if items == nil || history == nil {
+		return nil, errors.New("items or history are missing")
+	}
+
+	err := items.ForEach(func(key, stored []byte) error {
+		item, err := f.readItem(key, stored, name)
+		if err != nil {
+			return fmt.Errorf("item %q: %w", key, err)
+		}
+
+		md := item.Resource.Metadata()
+		if string(kindKey(md.Kind())) != string(name) || string(idKey(md.ID())) != string(key) {
+			return fmt.Errorf("item %q: it is of %s", key, md.Pointer())
+		}
+
+		out.Items[md.ID()] = item
+
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+
+	return out, history.ForEach(func(key, stored []byte) error {
+		change, err := f.readChange(key, stored, name)
+		if err != nil {
+			return fmt.Errorf("change %x: %w", key, err)
+		}
+
+		out.History = append(out.History, change)
+
+		return nil
+	})
+}
+
+const seqSize = 8
+
+func (f *file) readItem(key, stored, name []byte) (memory.Item, error) {
+	value, err := f.seal.open(stored, place(name, bucketItems, key))
+	if err != nil {
+		return memory.Item{}, err
+	}
+
+	if len(value) < seqSize {
+		return memory.Item{}, errTruncated
+	}
+
+	r, err := resource.UnmarshalWire(value[seqSize:], false)
+
+	return memory.Item{Resource: r, Seq: binary.BigEndian.Uint64(value)}, err
+}
+
+var errTruncated = errors.New("it is truncated")
+
+func (f *file) readChange(key, stored, name []byte) (memory.Change, error) {
+	if len(key) != seqSize {
+		return memory.Change{}, errTruncated
+	}
+
+	value, err := f.seal.open(stored, place(name, bucketHistory, key))
+	if err != nil {
+		return memory.Change{}, err
+	}
+
+	c, err := decodeChange(value)
+	c.Seq = binary.BigEndian.Uint64(key)
+
+	return c, err
+}
+
+func decodeChange(b []byte) (c memory.Change, err error) {
+	if len(b) < 1+seqSize {
+		return c, errTruncated
+	}
+
+	c.Type, c.OldSeq = state.EventType(b[0]), binary.BigEndian.Uint64(b[1:])
+	b = b[1+seqSize:]
+
+	if c.Type > state.Destroyed {
+		return c, fmt.Errorf("it is of the unknown type %d", c.Type)
+	}
+
+	n, size := binary.Uvarint(b)
+	if size <= 0 || n > uint64(len(b)-size) {
+		return c, errTruncated
+	}
+
+	c.ID, b = string(b[size:size+int(n)]), b[size+int(n):]
+
+	if (len(b) == 0) != (c.Type == state.Created) {
+		return c, errTruncated
+	}
+
+	if len(b) > 0 {
+		c.Old, err = resource.UnmarshalWire(b, false)
+	}
+
+	return c, err
+}

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package bolt
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/seed-59268b81/talos/cosi/conformance"
+	"github.com/seed-59268b81/talos/cosi/memory"
+	"github.com/seed-59268b81/talos/cosi/resource"
+	"github.com/seed-59268b81/talos/cosi/state"
+)
+
+// FuzzRecord reads whatever bytes as stored values.
+func FuzzRecord(f *testing.F) {
+	if err := resource.Register[conformance.ItemSpec](); err != nil {
+		f.Fatal(err)
+	}
+
+	wire, err := resource.MarshalWire(conformance.NewItem("n", "a", "v"))
+	if err != nil {
+		f.Fatal(err)
+	}
+
+	f.Add(encodeChange(&memory.Change{ID: "a", Type: state.Updated, OldSeq: 3, OldWire: wire}))
+	f.Add(append(seqKey(7), wire...))
+	f.Add([]byte{})
+
+	seal, err := newSealer(bytes.Repeat([]byte{1}, keySize))
+	if err != nil {
+		f.Fatal(err)
+	}
+
+	f.Fuzz(func(t *testing.T, b []byte) {
+		plain := &file{seal: &sealer{}}
+
+		if item, err := plain.readItem([]byte("/a"), b, nil); err == nil && item.Resource == nil {
+			t.Error("an item without a resource")
+		}
+
+		if c, err := decodeChange(b); err == nil {
+			if c.Old != nil {
+				if c.OldWire, err = resource.MarshalWire(c.Old); err != nil {
+					t.Fatal(err)
+				}
+			}
+
+			if again, err := decodeChange(encodeChange(&c)); err != nil || again.ID != c.ID || again.OldSeq != c.OldSeq {
+				t.Errorf("got %+v (%v), want %+v", again, err, c)
+			}
+		}
+
+		if k, err := kindOfKey(b); err == nil {
+			if back, err := kindOfKey(kindKey(k)); err != nil || back != k {
+				t.Errorf("got %v (%v), want %v", back, err, k)
+			}
+		}
+
+		if v, err := seal.open(seal.seal(b, "here"), "here"); err != nil || !bytes.Equal(v, b) {
+			t.Errorf("got %x (%v), want %x", v, err, b)
+		}
+
+		if _, err := seal.open(seal.seal(b, "here"), "there"); err == nil {
+			t.Error("a value was opened at another place")
+		}
+	})
+}

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package bolt
+
+import (
+	"crypto/aes"
+	"crypto/cipher"
+	"errors"
+	"fmt"
+)
+
+// sealer encrypts values with AES-256-GCM. The place of a value is authenticated with it, so that values can not be
+// exchanged; the first byte of a stored value tells whether it is encrypted.
+type sealer struct{ aead cipher.AEAD } // nil without a key
+
+const (
+	plain  = 0
+	sealed = 1
+
+	keySize = 32
+)
+
+func newSealer(key []byte) (*sealer, error) {
+	if key == nil {
+		return &sealer{}, nil
+	}
+
+	if len(key) != keySize {
+		return nil, fmt.Errorf("the key has %d bytes, expected %d", len(key), keySize)
+	}
+
+	block, err := aes.NewCipher(key)
+	if err != nil {
+		return nil, err
+	}
+
+	aead, err := cipher.NewGCMWithRandomNonce(block)
+
+	return &sealer{aead}, err
+}
+
+func (s *sealer) seal(value []byte, place string) []byte {
+	if s.aead == nil {
+		return append([]byte{plain}, value...)
+	}
+
+	return s.aead.Seal([]byte{sealed}, nil, value, []byte(place))
+}
+
+var (
+	errNoKey     = errors.New("it is encrypted: a key is needed")
+	errNeedless  = errors.New("it is not encrypted, but a key was given")
+	errDamaged   = errors.New("it is damaged, or the key is not the one that it was made with")
+	errEmptyItem = errors.New("it is empty")
+)
+
+func (s *sealer) open(stored []byte, place string) ([]byte, error) {
+	switch {
+	case len(stored) == 0:
+		return nil, errEmptyItem
+	case stored[0] == plain && s.aead != nil:
+		return nil, errNeedless
+	case stored[0] == plain:
+		return stored[1:], nil
+	case stored[0] != sealed:
+		return nil, fmt.Errorf("it is of the unknown form %d", stored[0])
+	case s.aead == nil:
+		return nil, errNoKey
+	}
+
+	value, err := s.aead.Open(nil, nil, stored[1:], []byte(place))
+	if err != nil {
+		return nil, errDamaged
+	}
+
+	return value, nil
+}

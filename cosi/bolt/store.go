@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package bolt is a state in memory that is also in a file: reads and watches are those of package memory, a write is
+// durable before anyone sees it.
+//
+//	st, err := bolt.Open("resources.db")
+//	defer st.Close()
+//
+// Writes that come at once share one disk write. Histories are kept too, so a bookmark is good across a restart. With
+// a key, all specs and metadata but the address are encrypted, each bound to its place.
+package bolt
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"time"
+
+	"go.etcd.io/bbolt"
+
+	"github.com/seed-59268b81/talos/cosi/memory"
+)
+
+// Store is a state in a file.
+type Store struct {
+	*memory.State
+
+	db *bbolt.DB
+}
+
+// Option of Open.
+type Option func(*options)
+
+type options struct {
+	key     []byte
+	history int
+}
+
+// WithKey encrypts what is stored with a key of 32 bytes. A file is opened with the key that it was made with.
+func WithKey(key []byte) Option { return func(o *options) { o.key = key } }
+
+// WithHistory sets how many changes of a kind are kept at most.
+func WithHistory(events int) Option { return func(o *options) { o.history = max(events, 1) } }
+
+// Open opens the store in a file, made if there is none. A file serves one process at a time.
+func Open(path string, opts ...Option) (*Store, error) {
+	o := options{history: memory.DefaultHistory}
+	for _, opt := range opts {
+		opt(&o)
+	}
+
+	seal, err := newSealer(o.key)
+	if err != nil {
+		return nil, fmt.Errorf("open store %s: %w", path, err)
+	}
+
+	db, err := bbolt.Open(path, 0o600, &bbolt.Options{Timeout: time.Second, NoFreelistSync: true, FreelistType: bbolt.FreelistMapType})
+	if err != nil {
+		if errors.Is(err, bbolt.ErrTimeout) {
+			err = errors.New("another process has it open")
+		}
+
+		return nil, fmt.Errorf("open store %s: %w", path, err)
+	}
+
+	st, err := load(&file{db: db, seal: seal, history: uint64(o.history)}, o)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("open store %s: %w", path, err), db.Close())
+	}
+
+	return &Store{State: st, db: db}, nil
+}
+
+func load(f *file, o options) (*memory.State, error) {
+	var fresh [memory.EpochSize]byte
+
+	rand.Read(fresh[:]) //nolint:errcheck // it does not fail
+
+	contents, err := f.read(fresh)
+	if err != nil {
+		return nil, err
+	}
+
+	return memory.Restore(f, contents, memory.WithHistory(o.history))
+}
+
+// Close waits for the writes under way and closes the file.
+func (s *Store) Close() error {
+	s.State.Close()
+
+	return s.db.Close()
+}

@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"sync"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/emptypb"
+
+	"github.com/seed-59268b81/talos/api/cluster"
+	"github.com/seed-59268b81/talos/api/common"
+	"github.com/seed-59268b81/talos/api/machine"
+	"github.com/seed-59268b81/talos/config"
+	"github.com/seed-59268b81/talos/config/secrets"
+	"github.com/seed-59268b81/talos/pki"
+)
+
+// fakeMachine serves the API of a machine and of the Kubernetes that it becomes:
+// in maintenance to anyone, then with its cluster's certificates only.
+type fakeMachine struct {
+	machine.UnimplementedMachineServiceServer
+	cluster.UnimplementedClusterServiceServer
+
+	t          *testing.T
+	addr       string // in the lab
+	api        net.Listener
+	kubernetes *httptest.Server
+
+	mu        sync.Mutex
+	tls       *tls.Config
+	calls     []string
+	config    []byte
+	bootstrap int // tries
+	lists     int
+}
+
+func newFakeMachine(t *testing.T, addr string) *fakeMachine {
+	f := &fakeMachine{t: t, addr: addr}
+
+	ca, err := pki.NewCA(pki.CAOptions{Kind: pki.Ed25519, CommonName: "maintenance", TTL: time.Hour})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	f.tls = f.serverTLS(ca, tls.NoClientCert)
+
+	if f.api, err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
+		t.Fatal(err)
+	}
+
+	server := grpc.NewServer(grpc.Creds(credentials.NewTLS(&tls.Config{
+		MinVersion: tls.VersionTLS13,
+		GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) {
+			f.mu.Lock()
+			defer f.mu.Unlock()
+
+			return f.tls, nil
+		},
+	})))
+	machine.RegisterMachineServiceServer(server, f)
+	cluster.RegisterClusterServiceServer(server, f)
+
+	go func() { _ = server.Serve(f.api) }()
+	t.Cleanup(server.Stop)
+
+	f.kubernetes = httptest.NewTLSServer(http.HandlerFunc(f.nodes))
+	t.Cleanup(f.kubernetes.Close)
+
+	return f
+}
+
+// serverTLS is for 127.0.0.1 alone, as which the lab's machines are reached.
+func (f *fakeMachine) serverTLS(ca *pki.CA, auth tls.ClientAuthType) *tls.Config {
+	pair, err := ca.Sign(pki.LeafOptions{CommonName: "machine", Server: true, TTL: time.Hour, IPs: []netip.Addr{netip.MustParseAddr("127.0.0.1")}})
+	if err != nil {
+		f.t.Error(err)
+
+		return nil
+	}
+
+	certificate, err := tls.X509KeyPair(pair.Crt, pair.Key)
+	if err != nil {
+		f.t.Error(err)
+	}
+
+	pool := x509.NewCertPool()
+	pool.AddCert(ca.Certificate)
+
+	return &tls.Config{
+		Certificates: []tls.Certificate{certificate}, ClientAuth: auth, ClientCAs: pool,
+		MinVersion: tls.VersionTLS13, NextProtos: []string{"h2"},
+	}
+}
+
+func (f *fakeMachine) called(call string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+
+	f.calls = append(f.calls, call)
+}
+
+func (f *fakeMachine) Version(context.Context, *emptypb.Empty) (*machine.VersionResponse, error) {
+	f.called("version")
+
+	return &machine.VersionResponse{Messages: []*machine.Version{{}}}, nil
+}
+
+func (f *fakeMachine) ApplyConfiguration(_ context.Context, r *machine.ApplyConfigurationRequest) (*machine.ApplyConfigurationResponse, error) {
+	f.called("apply")
+
+	decoded, err := config.Decode(r.GetData())
+	if err != nil {
+		return nil, status.Error(codes.InvalidArgument, err.Error())
+	}
+
+	f.mu.Lock()
+	f.config = r.GetData()
+	f.mu.Unlock()
+
+	bundle, err := secrets.FromConfig(decoded)
+	if err != nil { // a worker's
+		return &machine.ApplyConfigurationResponse{Messages: []*machine.ApplyConfiguration{{}}}, nil
+	}
+
+	ca, err := pki.ParseCA(bundle.Certs.OS.Crt, bundle.Certs.OS.Key)
+	if err != nil {
+		return nil, err
+	}
+
+	authenticated := f.serverTLS(ca, tls.RequireAndVerifyClientCert)
+
+	f.mu.Lock()
+	f.tls = authenticated
+	f.mu.Unlock()
+
+	return &machine.ApplyConfigurationResponse{Messages: []*machine.ApplyConfiguration{{Warnings: []string{"a warning"}}}}, nil
+}
+
+func (f *fakeMachine) Bootstrap(context.Context, *machine.BootstrapRequest) (*machine.BootstrapResponse, error) {
+	f.called("bootstrap")
+	f.bootstrap++
+
+	switch f.bootstrap {
+	case 1:
+		return nil, status.Error(codes.FailedPrecondition, "etcd is not ready yet")
+	case 2:
+		return nil, status.Error(codes.AlreadyExists, "etcd runs")
+	}
+
+	f.t.Error("bootstrap was called again after it had been done")
+
+	return nil, status.Error(codes.Internal, "again")
+}
+
+func (f *fakeMachine) Kubeconfig(_ *emptypb.Empty, stream grpc.ServerStreamingServer[common.Data]) error {
+	f.called("kubeconfig")
+
+	text := fmt.Sprintf(`{"apiVersion": "v1", "kind": "Config", "current-context": "admin@demo",
+		"clusters": [{"name": "demo", "cluster": {"server": "https://%s:6443", "insecure-skip-tls-verify": true}}],
+		"contexts": [{"name": "admin@demo", "context": {"cluster": "demo", "user": "admin@demo"}}],
+		"users": [{"name": "admin@demo", "user": {"token": "secret"}}]}`, f.addr)
+
+	var packed bytes.Buffer
+
+	zipped := gzip.NewWriter(&packed)
+	archive := tar.NewWriter(zipped)
+
+	if err := archive.WriteHeader(&tar.Header{Name: "kubeconfig", Typeflag: tar.TypeReg, Size: int64(len(text)), Mode: 0o600}); err != nil {
+		return err
+	}
+
+	if _, err := archive.Write([]byte(text)); err != nil {
+		return err
+	}
+
+	if err := archive.Close(); err != nil {
+		return err
+	}
+
+	if err := zipped.Close(); err != nil {
+		return err
+	}
+
+	return stream.Send(&common.Data{Bytes: packed.Bytes()})
+}
+
+func (f *fakeMachine) HealthCheck(_ *cluster.HealthCheckRequest, stream grpc.ServerStreamingServer[cluster.HealthCheckProgress]) error {
+	f.called("health")
+
+	for _, message := range []string{"etcd is healthy: OK", "etcd is healthy: OK", "all is well: OK"} {
+		if err := stream.Send(&cluster.HealthCheckProgress{Message: message}); err != nil {
+			return err
+		}
+	}
+
+	return nil
+}
+
+// nodes is Kubernetes, with a node that is ready at the second look.
+func (f *fakeMachine) nodes(w http.ResponseWriter, r *http.Request) {
+	if r.URL.Path != "/api/v1/nodes" || r.Header.Get("Authorization") != "Bearer secret" {
+		http.Error(w, "who are you", http.StatusUnauthorized)
+
+		return
+	}
+
+	f.lists++
+	fmt.Fprintf(w, `{"items": [{"metadata": {"name": "a"}, "status": {
+		"addresses": [{"type": "InternalIP", "address": %q}],
+		"conditions": [{"type": "Ready", "status": %q}]}}]}`, f.addr, map[bool]string{true: "True", false: "False"}[f.lists > 1])
+}

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package server
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/durationpb"
+	"google.golang.org/protobuf/types/known/emptypb"
+
+	"github.com/seed-59268b81/talos/api/machine"
+	"github.com/seed-59268b81/talos/config/configtest"
+	"github.com/seed-59268b81/talos/controllers/secrets/kubeconfig"
+	"github.com/seed-59268b81/talos/cosi/typed"
+	"github.com/seed-59268b81/talos/pki"
+	configres "github.com/seed-59268b81/talos/resources/config"
+	"github.com/seed-59268b81/talos/resources/secrets"
+)
+
+const (
+	auto   = machine.ApplyConfigurationRequest_AUTO
+	reboot = machine.ApplyConfigurationRequest_REBOOT
+	staged = machine.ApplyConfigurationRequest_STAGED
+	try    = machine.ApplyConfigurationRequest_TRY
+)
+
+// TestApplyConfiguration walks one machine through its configurations; each refusal leaves it as it was.
+func TestApplyConfiguration(t *testing.T) {
+	b := newBench(t)
+	b.runConfig(t)
+
+	first := string(configtest.ControlPlane(t))
+	second := strings.Replace(first, "clusterName: ", "clusterName: other-", 1)
+	wrongType := strings.Replace(first, "type: controlplane", "type: [controlplane]", 1)
+	unknownKey := strings.Replace(first, "\nmachine:\n", "\nmachine:\n    colour: red\n", 1)
+	noCA := regexp.MustCompile(`(?m)^    ca:\n        crt: .*\n        key: .*\n`).ReplaceAllString(first, "")
+
+	for _, text := range []string{second, wrongType, unknownKey, noCA} {
+		if text == first {
+			t.Fatal("the example has changed: there is nothing to edit in it")
+		}
+	}
+
+	active := func() string {
+		cfg, err := typed.Find[configres.MachineConfigSpec](t.Context(), b.State, "", configres.ActiveID)
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		if cfg == nil {
+			return ""
+		}
+
+		return string(cfg.TypedSpec().Bytes())
+	}
+
+	stored := func() string {
+		text, err := os.ReadFile(filepath.Join(b.disk, "config.yaml"))
+		if err != nil && !os.IsNotExist(err) {
+			t.Fatal(err)
+		}
+
+		return string(text)
+	}
+
+	current, onDisk := "", ""
+
+	for _, tt := range []struct {
+		name    string
+		role    string
+		request *machine.ApplyConfigurationRequest
+		code    codes.Code
+		text    string // part of the error or of the details
+		active  bool   // becomes the active one, or is stored
+		stored  bool
+	}{
+		{"empty", RoleAdmin, &machine.ApplyConfigurationRequest{Mode: auto}, codes.InvalidArgument, "empty", false, false},
+		{"blank", RoleReader, &machine.ApplyConfigurationRequest{Mode: auto, Data: []byte("\n \n")}, codes.InvalidArgument, "empty", false, false},
+		{"no YAML", RoleAdmin, &machine.ApplyConfigurationRequest{Mode: auto, Data: []byte("\x00{[")}, codes.InvalidArgument, "", false, false},
+		{"unknown key", RoleAdmin, &machine.ApplyConfigurationRequest{Mode: auto, Data: []byte(unknownKey)}, codes.InvalidArgument, "colour", false, false},
+		{"wrong type", RoleAdmin, &machine.ApplyConfigurationRequest{Mode: auto, Data: []byte(wrongType)}, codes.InvalidArgument, "machine.type", false, false},
+		{"no authority", RoleAdmin, &machine.ApplyConfigurationRequest{Mode: auto, Data: []byte(noCA)}, codes.InvalidArgument, "machine.ca", false, false},
+		{"another's mode", RoleAdmin, &machine.ApplyConfigurationRequest{Mode: 77, Data: []byte(first)}, codes.InvalidArgument, "mode 77", false, false},
+		{"dry run in maintenance", RoleReader, &machine.ApplyConfigurationRequest{Mode: auto, Data: []byte(first), DryRun: true}, codes.OK, "Dry run", false, false},
+		{"an old client in maintenance", RoleReader, &machine.ApplyConfigurationRequest{Mode: reboot, Data: []byte(first)}, codes.OK, "without a reboot", true, true},
+		{"anybody, afterwards", RoleReader, &machine.ApplyConfigurationRequest{Mode: auto, Data: []byte(second)}, codes.PermissionDenied, "client certificate", false, false},
+		{"with a reboot", RoleAdmin, &machine.ApplyConfigurationRequest{Mode: reboot, Data: []byte(second)}, codes.Unimplemented, "reboot", false, false},
+		{"another type of machine", RoleAdmin, &machine.ApplyConfigurationRequest{Mode: auto, Data: configtest.Worker(t)}, codes.InvalidArgument, "type", false, false},
+		{"dry run", RoleAdmin, &machine.ApplyConfigurationRequest{Mode: auto, Data: []byte(second), DryRun: true}, codes.OK, "clusterName: other-", false, false},
+		{"staged", RoleAdmin, &machine.ApplyConfigurationRequest{Mode: staged, Data: []byte(second)}, codes.OK, "after the next reboot", false, true},
+		{"now", RoleAdmin, &machine.ApplyConfigurationRequest{Mode: auto, Data: []byte(second)}, codes.OK, "without a reboot", true, true},
+		{"on trial", RoleAdmin, &machine.ApplyConfigurationRequest{Mode: try, Data: []byte(first), TryModeTimeout: durationpb.New(time.Hour)}, codes.OK, "1h0m0s", true, false},
+	} {
+		r, err := b.machine.ApplyConfiguration(as(t.Context(), tt.role), tt.request)
+
+		got := r.GetMessages()
+		if status.Code(err) != tt.code {
+			t.Errorf("%s: got %v, want %v", tt.name, err, tt.code)
+
+			continue
+		}
+
+		text := status.Convert(err).Message()
+		if err == nil {
+			text = got[0].GetModeDetails()
+		}
+
+		if !strings.Contains(text, tt.text) {
+			t.Errorf("%s: got %q, want it to contain %q", tt.name, text, tt.text)
+		}
+
+		if tt.active {
+			current = string(tt.request.GetData())
+		}
+
+		if tt.stored {
+			onDisk = string(tt.request.GetData())
+		}
+
+		if active() != current {
+			t.Errorf("%s: the active configuration is another than before", tt.name)
+		}
+
+		if stored() != onDisk {
+			t.Errorf("%s: the stored configuration is another than before", tt.name)
+		}
+	}
+}
+
+func TestKubeconfig(t *testing.T) {
+	b := newBench(t)
+	b.runConfig(t)
+
+	ctx := as(t.Context(), RoleAdmin)
+
+	refused := func(want string) {
+		t.Helper()
+
+		stream, err := b.machine.Kubeconfig(ctx, &emptypb.Empty{})
+		if _, err = text(t, stream, err); status.Code(err) != codes.FailedPrecondition || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want FailedPrecondition with %q", err, want)
+		}
+	}
+
+	refused("no configuration yet")
+
+	if _, err := b.machine.ApplyConfiguration(ctx, &machine.ApplyConfigurationRequest{Mode: auto, Data: configtest.ControlPlane(t)}); err != nil {
+		t.Fatal(err)
+	}
+
+	refused("only a control plane node")
+
+	ca, err := pki.NewCA(pki.CAOptions{Kind: pki.Ed25519})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	root := secrets.KubernetesRootSpec{
+		Name: "c", Endpoint: secrets.URL{FullPath: "https://10.5.0.2:6443"}, IssuingCA: secrets.CertAndKey{Crt: ca.PEM.Crt, Key: ca.PEM.Key}, AcceptedCAs: []secrets.Cert{{Crt: ca.PEM.Crt}},
+	}
+	set(t, b, secrets.KubernetesRootID, root)
+
+	stream, err := b.machine.Kubeconfig(ctx, &emptypb.Empty{})
+
+	archive, err := text(t, stream, err)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	zr, err := gzip.NewReader(strings.NewReader(archive))
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	files := tar.NewReader(zr)
+
+	header, err := files.Next()
+	if err != nil || header.Name != "kubeconfig" || header.Mode != 0o600 {
+		t.Fatalf("first file: got %+v, %v", header, err)
+	}
+
+	content, err := io.ReadAll(files)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	if _, err := files.Next(); err != io.EOF { //nolint:errorlint // as it is
+		t.Errorf("a second file: %v", err)
+	}
+
+	config, err := kubeconfig.Parse(content)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	leaf, err := pki.ParseCertificate(config.Crt)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	if config.Server != "https://10.5.0.2:6443" || !bytes.Equal(config.CA, ca.PEM.Crt) {
+		t.Errorf("got server %s and another CA", config.Server)
+	}
+
+	if got := leaf.Subject.String(); got != "CN=admin,O=system:masters" || leaf.CheckSignatureFrom(ca.Certificate) != nil {
+		t.Errorf("got the certificate of %s, or not of the authority", got)
+	}
+}

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package cluster is a cluster of one control plane node in a virtual machine, for tests that want the whole system:
+// what was built, booted, configured over its API, with a kubectl to look at it as a user does.
+//
+//	c := cluster.Start(t)            // powers the machine on; it is gone with the test
+//	c.Maintenance()                  // its API answers
+//	c.Configure(c.Config())
+//	c.Bootstrap()
+//	c.Ready("")                      // Kubernetes says so
+//
+// There is no way out of its network. Every wait has an end, says what it waited for, and what fails shows the end of
+// the console, the services and the conditions that are not met. At the end of the test the consoles of all boots are
+// looked through for panics and the like.
+package cluster
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/seed-59268b81/talos/config/generate"
+	"github.com/seed-59268b81/talos/config/talosconfig"
+	"github.com/seed-59268b81/talos/lab"
+)
+
+// Cluster is one node and what belongs to it.
+type Cluster struct {
+	t *testing.T
+
+	Lab  *lab.Lab
+	Node *lab.Node
+	// Generated are the configurations that the cluster starts from.
+	Generated *generate.Output
+	// Context is the administrator's.
+	Context *talosconfig.Context
+
+	built      artifacts
+	dir        string
+	kubeconfig string
+	start      time.Time
+	stages     []Stage
+}
+
+// Stage is a step of the test with the time that it took.
+type Stage struct {
+	Name string
+	Took time.Duration
+}
+
+// Size of the machine is what the budgets are for.
+var size = lab.Size{CPUs: 2, MemoryMiB: 4096, DiskGiB: 10}
+
+// Start powers a machine on. It skips the test when nothing is built, see Require.
+func Start(t *testing.T) *Cluster {
+	t.Helper()
+
+	built, err := find()
+	if err != nil {
+		if os.Getenv(Require) != "" {
+			t.Fatal(err)
+		}
+
+		t.Skipf("needs a built system: %v", err)
+	}
+
+	c := &Cluster{t: t, built: built, dir: filepath.Join(built.out, "e2e", t.Name()), start: time.Now()}
+	c.kubeconfig = filepath.Join(c.dir, "kubeconfig")
+
+	// The rest of a run that was killed.
+	if old, err := lab.Open(c.dir); err == nil {
+		if err := old.Destroy(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	if err := os.MkdirAll(filepath.Dir(c.dir), 0o755); err != nil {
+		t.Fatal(err)
+	}
+
+	c.Lab, err = lab.Create(t.Context(), lab.Options{
+		Name: "e2e", StateDir: c.dir, ControlPlanes: 1, ControlPlane: size, Image: built.image(), Offline: true,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	c.Node = c.Lab.Node(0)
+
+	t.Cleanup(c.end)
+
+	c.generate()
+
+	status, err := c.Lab.Status(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	t.Logf("machine %s is on, with %s (%s); its console: %s", c.Node.Name, status.Accel, status.AccelWhy, c.Node.ConsolePath())
+
+	return c
+}
+
+// generate makes the configurations as talosctl cluster create does.
+func (c *Cluster) generate() {
+	c.t.Helper()
+
+	made, err := generate.New("e2e", "https://"+c.Node.Addr.String()+":6443", "", generate.Options{
+		InstallDisk: "/dev/vda", AdditionalSANs: []string{"127.0.0.1", c.Node.Addr.String()}, NoClusterDiscovery: true,
+		AllowSchedulingOnControlPlanes: true,
+		Endpoints:                      []string{c.Node.APIEndpoint()}, Nodes: []string{c.Node.Addr.String()},
+	})
+	if err != nil {
+		c.t.Fatal(err)
+	}
+
+	config, err := talosconfig.Decode(made.Talosconfig)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+
+	if c.Context, err = config.Find(""); err != nil {
+		c.t.Fatal(err)
+	}
+
+	c.Generated = made
+}
+
+// end tells what was found, keeps the consoles of a failure, and removes the machine.
+func (c *Cluster) end() {
+	findings, err := c.Node.Findings()
+	if err != nil {
+		c.t.Errorf("look through the consoles: %v", err)
+	}
+
+	for _, f := range findings {
+		c.t.Errorf("the console shows a fault: %s", f)
+	}
+
+	for _, s := range c.stages {
+		c.t.Logf("%8.1fs  %s", s.Took.Seconds(), s.Name)
+	}
+
+	if c.t.Failed() {
+		c.keepConsoles()
+	}
+
+	if err := c.Lab.Destroy(context.Background()); err != nil {
+		c.t.Error(err)
+	}
+}
+
+// keepConsoles copies the consoles of all boots to where they outlive the machine.
+func (c *Cluster) keepConsoles() {
+	kept := c.dir + "-failed"
+
+	if err := os.RemoveAll(kept); err != nil {
+		c.t.Log(err)
+	}
+
+	if err := os.MkdirAll(kept, 0o755); err != nil {
+		c.t.Log(err)
+	}
+
+	for _, path := range c.Node.Consoles() {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			continue // never booted
+		}
+
+		if err := os.WriteFile(filepath.Join(kept, filepath.Base(path)), text, 0o644); err != nil {
+			c.t.Log(err)
+		}
+	}
+
+	c.t.Logf("the consoles of all boots are kept in %s", kept)
+}
+
+// Run is a step on which the later ones stand: when it fails, so does the whole test.
+func (c *Cluster) Run(name string, step func(t *testing.T)) {
+	c.t.Helper()
+
+	outer := c.t
+	start := time.Now()
+
+	ok := outer.Run(name, func(t *testing.T) {
+		c.t = t
+		defer func() { c.t = outer }()
+
+		step(t)
+	})
+
+	c.t = outer
+	c.Measured(name, time.Since(start))
+
+	if !ok {
+		outer.FailNow()
+	}
+}
+
+// Measured notes how long something took, for the table at the end.
+func (c *Cluster) Measured(name string, took time.Duration) {
+	c.stages = append(c.stages, Stage{Name: name, Took: took})
+	c.t.Logf("%s: %.1fs", name, took.Seconds())
+}

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/seed-59268b81/talos/client"
+)
+
+const consoleTail = 40
+
+// diagnosis collects what a person would look at first. What does not answer is said, and is no error here.
+func (c *Cluster) diagnosis() string {
+	var b strings.Builder
+
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+
+	fmt.Fprintf(&b, "--- the console's end\n%s\n", c.consoleTail())
+
+	err := c.API(ctx, func(ctx context.Context, api *client.Client) error {
+		services, err := api.Services(ctx)
+		if err != nil {
+			return err
+		}
+
+		b.WriteString("--- services\n")
+
+		for _, s := range services {
+			fmt.Fprintf(&b, "%-18s %-10s healthy=%t unknown=%t %s\n", s.GetId(), s.GetState(),
+				s.GetHealth().GetHealthy(), s.GetHealth().GetUnknown(), s.GetHealth().GetLastMessage())
+		}
+
+		for _, r := range []struct{ kind, id string }{
+			{"MachineStatuses.runtime.talos.dev", "machine"},
+		} {
+			spec, err := resourceSpec(ctx, api, "runtime", r.kind, r.id)
+			if err != nil {
+				return err
+			}
+
+			fmt.Fprintf(&b, "--- %s\n%s\n", r.kind, spec)
+		}
+
+		return nil
+	})
+	if err != nil {
+		fmt.Fprintf(&b, "--- the API: %v\n", err)
+	}
+
+	if _, err := os.Stat(c.kubeconfig); err == nil {
+		for _, args := range [][]string{{"get", "nodes,pods", "-A", "-o", "wide"}, {"get", "events", "-A", "--sort-by=.lastTimestamp"}} {
+			out, err := c.kubectl(ctx, "", args...)
+			if err != nil {
+				out = err.Error()
+			}
+
+			fmt.Fprintf(&b, "--- kubectl %s\n%s\n", strings.Join(args, " "), lastLines(out, consoleTail))
+		}
+	}
+
+	return b.String()
+}
+
+func (c *Cluster) consoleTail() string {
+	text, err := os.ReadFile(c.Node.ConsolePath())
+	if err != nil {
+		return err.Error()
+	}
+
+	return lastLines(string(text), consoleTail)
+}
+
+func lastLines(text string, count int) string {
+	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
+
+	return strings.Join(lines[max(0, len(lines)-count):], "\n")
+}

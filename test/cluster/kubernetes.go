@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os/exec"
+	"strings"
+	"time"
+)
+
+// Kubectl runs kubectl as the administrator; input is what it reads. It must succeed.
+func (c *Cluster) Kubectl(input string, args ...string) string {
+	c.t.Helper()
+
+	ctx, cancel := context.WithTimeout(c.t.Context(), 2*time.Minute)
+	defer cancel()
+
+	out, err := c.kubectl(ctx, input, args...)
+	if err != nil {
+		c.Fail("%v", err)
+	}
+
+	return out
+}
+
+// TryKubectl is Kubectl for tries within Until.
+func (c *Cluster) TryKubectl(ctx context.Context, args ...string) (string, error) {
+	return c.kubectl(ctx, "", args...)
+}
+
+func (c *Cluster) kubectl(ctx context.Context, input string, args ...string) (string, error) {
+	var stdout, stderr bytes.Buffer
+
+	cmd := exec.CommandContext(ctx, c.built.kubectl, append([]string{"--kubeconfig", c.kubeconfig}, args...)...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(input), &stdout, &stderr
+	// A cache of its own: the user's may be of another cluster at the same port.
+	cmd.Env = append(cmd.Environ(), "KUBECACHEDIR="+c.dir+"/kubecache")
+
+	if err := cmd.Run(); err != nil {
+		return stdout.String(), fmt.Errorf("kubectl %s: %w: %s", strings.Join(args, " "), err, strings.TrimSpace(stderr.String()))
+	}
+
+	return stdout.String(), nil
+}
+
+// KubernetesNode is what is looked at of a node.
+type KubernetesNode struct {
+	Metadata struct{ Name string }
+	Status   struct {
+		NodeInfo   struct{ BootID, KubeletVersion string }
+		Conditions []struct{ Type, Status, Message string }
+	}
+}
+
+// Nodes are those of Kubernetes.
+func (c *Cluster) Nodes(ctx context.Context) ([]KubernetesNode, error) {
+	text, err := c.kubectl(ctx, "", "get", "nodes", "-o", "json")
+	if err != nil {
+		return nil, err
+	}
+
+	var list struct{ Items []KubernetesNode }
+	if err := json.Unmarshal([]byte(text), &list); err != nil {
+		return nil, fmt.Errorf("kubectl get nodes: %w", err)
+	}
+
+	return list.Items, nil
+}
+
+// Ready waits until the node is Ready in a boot other than the one named: what Kubernetes remembers from before says
+// nothing. It returns the boot's id.
+func (c *Cluster) Ready(notBoot string) (boot string, took time.Duration) {
+	c.t.Helper()
+
+	took = c.Until("the Kubernetes node is Ready", readyTime, func(ctx context.Context) error {
+		nodes, err := c.Nodes(ctx)
+		if err != nil {
+			return err
+		}
+
+		if len(nodes) == 0 {
+			return errors.New("Kubernetes has no node")
+		}
+
+		for _, n := range nodes {
+			if boot, err = n.ready(notBoot); err != nil {
+				return err
+			}
+		}
+
+		return nil
+	})
+
+	return boot, took
+}
+
+func (n KubernetesNode) ready(notBoot string) (string, error) {
+	if n.Status.NodeInfo.BootID == notBoot {
+		return "", fmt.Errorf("node %s has not reported since the machine booted", n.Metadata.Name)
+	}
+
+	for _, condition := range n.Status.Conditions {
+		if condition.Type == "Ready" {
+			if condition.Status == "True" {
+				return n.Status.NodeInfo.BootID, nil
+			}
+
+			return "", fmt.Errorf("node %s is not ready: %s", n.Metadata.Name, condition.Message)
+		}
+	}
+
+	return "", fmt.Errorf("node %s has not said that it is ready", n.Metadata.Name)
+}
+
+// Pod is what is looked at of a pod.
+type Pod struct {
+	Metadata struct {
+		Name, Namespace, UID string
+		Annotations          map[string]string
+	}
+	Spec struct {
+		Containers []struct {
+			Image   string
+			Command []string
+		}
+	}
+	Status struct {
+		Phase             string
+		PodIP             string
+		Conditions        []struct{ Type, Status string }
+		ContainerStatuses []struct {
+			RestartCount int
+			ContainerID  string
+			State        map[string]struct{ Reason, Message string }
+		}
+	}
+}
+
+// Pods of a namespace that a label selects ("" for all).
+func (c *Cluster) Pods(ctx context.Context, namespace, selector string) ([]Pod, error) {
+	text, err := c.kubectl(ctx, "", "get", "pods", "-n", namespace, "-l", selector, "-o", "json")
+	if err != nil {
+		return nil, err
+	}
+
+	var list struct{ Items []Pod }
+	if err := json.Unmarshal([]byte(text), &list); err != nil {
+		return nil, fmt.Errorf("kubectl get pods: %w", err)
+	}
+
+	return list.Items, nil
+}
+
+// Ready tells why a pod is not, nil if it is.
+func (p Pod) Ready() error {
+	for _, condition := range p.Status.Conditions {
+		if condition.Type == "Ready" && condition.Status == "True" {
+			return nil
+		}
+	}
+
+	for _, s := range p.Status.ContainerStatuses {
+		for state, why := range s.State {
+			if state != "running" {
+				return fmt.Errorf("pod %s/%s is %s: %s %s", p.Metadata.Namespace, p.Metadata.Name, state, why.Reason, why.Message)
+			}
+		}
+	}
+
+	return fmt.Errorf("pod %s/%s is %s and not ready", p.Metadata.Namespace, p.Metadata.Name, p.Status.Phase)
+}
+
+// PodsReady waits until all pods of a namespace are, and that there are at least so many.
+func (c *Cluster) PodsReady(namespace, selector string, least int) time.Duration {
+	c.t.Helper()
+
+	return c.Until(fmt.Sprintf("all pods of %s are ready", namespace), readyTime, func(ctx context.Context) error {
+		pods, err := c.Pods(ctx, namespace, selector)
+		if err != nil {
+			return err
+		}
+
+		if len(pods) < least {
+			return fmt.Errorf("there are %d pods, want at least %d", len(pods), least)
+		}
+
+		for _, p := range pods {
+			if err := p.Ready(); err != nil {
+				return err
+			}
+		}
+
+		return nil
+	})
+}

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/protobuf/types/known/emptypb"
+
+	"github.com/seed-59268b81/talos/client"
+	"github.com/seed-59268b81/talos/config/patch"
+	"github.com/seed-59268b81/talos/pki"
+	"github.com/seed-59268b81/talos/test/cluster"
+)
+
+// patched is the machine's configuration with a change.
+func patched(t *testing.T, c *cluster.Cluster, change string) []byte {
+	t.Helper()
+
+	p, err := patch.Parse([]byte(change))
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	text, err := patch.Apply(c.Generated.ControlPlane, p)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	return text
+}
+
+// apiserver is the static pod as Kubernetes shows it, with whether it is ready.
+func component(ctx context.Context, c *cluster.Cluster, name string) (cluster.Pod, error) {
+	pods, err := c.Pods(ctx, "kube-system", "k8s-app="+name)
+	if err != nil {
+		return cluster.Pod{}, err
+	}
+
+	if len(pods) != 1 {
+		return cluster.Pod{}, fmt.Errorf("there are %d pods of %s, want 1", len(pods), name)
+	}
+
+	return pods[0], nil
+}
+
+// staticPodsRoll changes the configuration of two components and takes the change back.
+func staticPodsRoll(t *testing.T, c *cluster.Cluster) {
+	const flag = "--max-mutating-requests-inflight=250"
+
+	has := func(want bool) func(context.Context) error {
+		return func(ctx context.Context) error {
+			pod, err := component(ctx, c, "kube-apiserver")
+			if err != nil {
+				return err
+			}
+
+			if got := slices.Contains(pod.Spec.Containers[0].Command, flag); got != want {
+				return fmt.Errorf("the API server has the argument %s: %t", flag, got)
+			}
+
+			return pod.Ready()
+		}
+	}
+
+	c.Apply(patched(t, c, "cluster: {apiServer: {extraArgs: {max-mutating-requests-inflight: \"250\"}}}"))
+	c.Measured("  the API server has another argument", c.Until("the API server has the argument", 5*time.Minute, has(true)))
+	c.Apply(c.Generated.ControlPlane)
+	c.Until("the API server is as before", 5*time.Minute, has(false))
+
+	// Another patch version: its image is not in the cache of a lab without a way out, so the pod is rendered and cannot
+	// start, and the way back must work all the same.
+	const other = "registry.k8s.io/kube-scheduler:v1.36.2"
+
+	image := func(want string, ready bool) func(context.Context) error {
+		return func(ctx context.Context) error {
+			pod, err := component(ctx, c, "kube-scheduler")
+			if err != nil {
+				return err
+			}
+
+			if got := pod.Spec.Containers[0].Image; !strings.HasPrefix(got, want) {
+				return fmt.Errorf("the scheduler has the image %s, want %s", got, want)
+			}
+
+			if ready {
+				return pod.Ready()
+			}
+
+			return nil
+		}
+	}
+
+	c.Apply(patched(t, c, "cluster: {scheduler: {image: "+other+"}}"))
+	c.Until("the scheduler is rendered with another version", 5*time.Minute, image(other, false))
+	c.Apply(c.Generated.ControlPlane)
+	c.Until("the scheduler is back", 5*time.Minute, image("registry.k8s.io/kube-scheduler:v1.36.3", true))
+}
+
+// renamed changes the hostname and looks where it has to arrive, and where nothing may change.
+func renamed(t *testing.T, c *cluster.Cluster) {
+	const name = "renamed"
+
+	scheduler := func() string {
+		version, err := c.Resource(t.Context(), "k8s", "StaticPods.kubernetes.talos.dev", "kube-scheduler", nil)
+		if err != nil {
+			c.Fail("%v", err)
+		}
+
+		return version
+	}
+
+	before := scheduler()
+
+	c.Apply(patched(t, c, "apiVersion: v1alpha1\nkind: HostnameConfig\nauto: \"off\"\nhostname: "+name+"\n"))
+
+	c.Until("the kernel has the name", time.Minute, func(ctx context.Context) error {
+		return c.API(ctx, func(ctx context.Context, api *client.Client) error {
+			answer, err := api.Machine.Hostname(ctx, &emptypb.Empty{})
+			if err != nil {
+				return err
+			}
+
+			if got := answer.GetMessages()[0].GetHostname(); got != name {
+				return fmt.Errorf("its name is %q", got)
+			}
+
+			return nil
+		})
+	})
+
+	c.Until("the API's certificate has the name", time.Minute, func(ctx context.Context) error {
+		names, err := certificateNames(ctx, c)
+		if err != nil {
+			return err
+		}
+
+		if !slices.Contains(names, name) {
+			return fmt.Errorf("the certificate is for %q", names)
+		}
+
+		return nil
+	})
+
+	c.Until("the node has the name in Kubernetes", 5*time.Minute, func(ctx context.Context) error {
+		nodes, err := c.Nodes(ctx)
+		if err != nil {
+			return err
+		}
+
+		for _, n := range nodes {
+			if n.Metadata.Name != name {
+				continue
+			}
+
+			for _, condition := range n.Status.Conditions {
+				if condition.Type == "Ready" && condition.Status == "True" {
+					return nil
+				}
+			}
+
+			return fmt.Errorf("node %s is not ready: %+v", name, n.Status.Conditions)
+		}
+
+		return fmt.Errorf("there is no node %s among %d", name, len(nodes))
+	})
+
+	if after := scheduler(); after != before {
+		t.Errorf("the static pod of the scheduler went from version %s to %s: nothing of it has changed", before, after)
+	}
+}
+
+func certificateNames(ctx context.Context, c *cluster.Cluster) ([]string, error) {
+	pool, err := pki.Pool(c.Context.CA)
+	if err != nil {
+		return nil, err
+	}
+
+	cert, err := pki.Pair{Crt: c.Context.Crt, Key: c.Context.Key}.TLS()
+	if err != nil {
+		return nil, err
+	}
+
+	dialer := tls.Dialer{Config: &tls.Config{MinVersion: tls.VersionTLS13, RootCAs: pool, Certificates: []tls.Certificate{cert}}}
+
+	conn, err := dialer.DialContext(ctx, "tcp", c.Node.APIEndpoint())
+	if err != nil {
+		return nil, err
+	}
+	defer conn.Close() //nolint:errcheck
+
+	return conn.(*tls.Conn).ConnectionState().PeerCertificates[0].DNSNames, nil //nolint:forcetypeassert // a TLS dialer's
+}

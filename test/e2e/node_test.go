@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/seed-59268b81/talos/api/machine"
+	"github.com/seed-59268b81/talos/client"
+	"github.com/seed-59268b81/talos/lab/qemu"
+	"github.com/seed-59268b81/talos/test/cluster"
+)
+
+// TestNode is the life of one node, in steps that each stand on the one before.
+func TestNode(t *testing.T) {
+	c := cluster.Start(t)
+	boot := ""
+
+	c.Run("boots to maintenance", func(*testing.T) { c.Maintenance() })
+	c.Run("refuses bad input in maintenance", func(t *testing.T) { badInputInMaintenance(t, c) })
+	c.Run("takes its configuration", func(t *testing.T) { takesConfiguration(t, c) })
+	c.Run("refuses foreign clients", func(t *testing.T) { foreignClients(t, c) })
+	c.Run("is bootstrapped", func(*testing.T) { c.Bootstrap(); c.Kubeconfig() })
+	c.Run("is Ready", func(*testing.T) { boot, _ = c.Ready("") })
+	c.Run("has all pods of kube-system", func(t *testing.T) { systemPods(t, c) })
+	c.Run("is healthy", func(*testing.T) { c.Healthy() })
+	c.Run("refuses bad input", func(t *testing.T) { badInput(t, c) })
+	c.Run("keeps within its memory", func(t *testing.T) { memory(t, c) })
+	c.Run("serves a Deployment by its DNS name", func(t *testing.T) {
+		c.Kubectl(workload, "apply", "-f", "-")
+		served(t, c)
+	})
+	c.Run("lets a pod write under /var", func(t *testing.T) {
+		c.Kubectl("", "-n", namespace, "exec", "host", "--", "sh", "-c", "echo "+content+" > /data/file && sync")
+	})
+	c.Run("brings killed services back", func(t *testing.T) { killed(t, c) })
+	c.Run("prints resources as users know them", func(t *testing.T) { printed(t, c) })
+
+	c.Run("reboots", func(t *testing.T) {
+		boots := machineStatus(t, c).Boots
+
+		c.Do("reboot", func(ctx context.Context, api *client.Client) error {
+			_, err := api.Reboot(ctx, machine.RebootRequest_DEFAULT)
+
+			return err
+		})
+
+		c.Until("the machine has rebooted", 3*time.Minute, func(ctx context.Context) error {
+			if s := machineStatus(t, c); s.Boots == boots {
+				return fmt.Errorf("it has not yet: %+v", s)
+			}
+
+			return nil
+		})
+	})
+	c.Run("is itself after a reboot", func(t *testing.T) { boot = itself(t, c, boot) })
+
+	c.Run("survives a power cut at work", func(t *testing.T) {
+		powerCycle(t, c)
+		boot = itself(t, c, boot)
+	})
+	c.Run("survives a power cut while it boots", func(t *testing.T) {
+		powerCycle(t, c)
+		c.Until("the boot is half way", 3*time.Minute, func(context.Context) error {
+			if !strings.Contains(c.Console(), "volume=EPHEMERAL") {
+				return errors.New("EPHEMERAL is not mounted yet")
+			}
+
+			return nil
+		})
+		powerCycle(t, c)
+		boot = itself(t, c, boot)
+	})
+
+	c.Run("rolls static pods by configuration", func(t *testing.T) { staticPodsRoll(t, c) })
+	c.Run("changes its name without a reboot", func(t *testing.T) { renamed(t, c) })
+	c.Run("shuts down", func(t *testing.T) {
+		c.Do("shutdown", func(ctx context.Context, api *client.Client) error {
+			_, err := api.Shutdown(ctx, false)
+
+			return err
+		})
+		c.Until("the machine is off", 3*time.Minute, func(context.Context) error {
+			if s := machineStatus(t, c); s.Power != qemu.Off {
+				return fmt.Errorf("it is %s", s.Power)
+			}
+
+			return nil
+		})
+	})
+}
+
+func takesConfiguration(t *testing.T, c *cluster.Cluster) {
+	if err := c.ApplyInsecure(t.Context(), c.Generated.ControlPlane); err != nil {
+		c.Fail("%v", err)
+	}
+
+	c.Answers()
+
+	// What anybody could do before, nobody can now.
+	if err := c.ApplyInsecure(t.Context(), c.Generated.ControlPlane); err == nil {
+		t.Error("a client without a certificate applied a second configuration")
+	}
+}
+
+// itself is a node after a boot: Ready, its Deployment served, and the file there.
+func itself(t *testing.T, c *cluster.Cluster, before string) string {
+	boot, took := c.Ready(before)
+	c.Measured("  Ready after "+t.Name()[strings.LastIndexByte(t.Name(), '/')+1:], took)
+	served(t, c)
+
+	c.Until("the file that a pod wrote is there", 2*time.Minute, func(ctx context.Context) error {
+		got, err := c.TryKubectl(ctx, "-n", namespace, "exec", "host", "--", "cat", "/data/file")
+		if err != nil {
+			return err
+		}
+
+		if got != content+"\n" {
+			return fmt.Errorf("the file holds %q, want %q", got, content)
+		}
+
+		return nil
+	})
+
+	return boot
+}
+
+func powerCycle(t *testing.T, c *cluster.Cluster) {
+	if err := c.Node.PowerCut(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+
+	if err := c.Node.PowerOn(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func machineStatus(t *testing.T, c *cluster.Cluster) qemu.Status {
+	s, err := c.Node.Status(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	return s.Machine
+}

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/seed-59268b81/talos/config/images"
+	"github.com/seed-59268b81/talos/test/cluster"
+)
+
+const (
+	namespace = "e2e"
+	// content of the file that outlives boots.
+	content = "written-by-a-pod"
+)
+
+// workload is a Deployment of two with its Service, a pod to ask it from, and one that sees the host.
+const workload = `
+apiVersion: v1
+kind: Namespace
+metadata:
+  name: ` + namespace + `
+  labels: {pod-security.kubernetes.io/enforce: privileged}
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web, namespace: ` + namespace + `}
+spec:
+  replicas: 2
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      terminationGracePeriodSeconds: 1
+      containers:
+        - name: web
+          image: ` + images.DefaultAgnhost + `
+          args: [netexec, --http-port=8080]
+          readinessProbe: {httpGet: {path: /healthz, port: 8080}, periodSeconds: 2}
+---
+apiVersion: v1
+kind: Service
+metadata: {name: web, namespace: ` + namespace + `}
+spec:
+  selector: {app: web}
+  ports: [{port: 80, targetPort: 8080}]
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: client, namespace: ` + namespace + `, labels: {app: client}}
+spec:
+  terminationGracePeriodSeconds: 1
+  containers:
+    - {name: client, image: ` + images.DefaultAgnhost + `, args: [pause]}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: host, namespace: ` + namespace + `, labels: {app: host}}
+spec:
+  hostPID: true
+  terminationGracePeriodSeconds: 1
+  containers:
+    - name: host
+      image: ` + images.DefaultAgnhost + `
+      args: [pause]
+      securityContext: {privileged: true}
+      volumeMounts: [{name: data, mountPath: /data}]
+  volumes:
+    - {name: data, hostPath: {path: /var/lib/e2e, type: DirectoryOrCreate}}
+`
+
+// served asks the Service by its name from another pod until both replicas have answered.
+func served(t *testing.T, c *cluster.Cluster) {
+	seen := map[string]bool{}
+
+	c.Until("both replicas answer through the Service", 10*time.Minute, func(ctx context.Context) error {
+		answer, err := c.TryKubectl(ctx, "-n", namespace, "exec", "client", "--",
+			"wget", "-q", "-T", "5", "-O", "-", "http://web."+namespace+".svc.cluster.local/hostname")
+		if err != nil {
+			return err
+		}
+
+		pods, err := c.Pods(ctx, namespace, "app=web")
+		if err != nil {
+			return err
+		}
+
+		var names []string
+		for _, p := range pods {
+			names = append(names, p.Metadata.Name)
+		}
+
+		if !slices.Contains(names, answer) {
+			return fmt.Errorf("%q answered, the pods are %q", answer, names)
+		}
+
+		if seen[answer] = true; len(seen) < 2 {
+			return fmt.Errorf("only %q has answered", slices.Collect(maps.Keys(seen)))
+		}
+
+		return nil
+	})
+}
+
+// systemPods wants the real components, each by its label, and nothing that does not run.
+func systemPods(t *testing.T, c *cluster.Cluster) {
+	c.PodsReady("kube-system", "", 8)
+
+	pods, err := c.Pods(t.Context(), "kube-system", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	for name, count := range map[string]int{
+		"kube-apiserver": 1, "kube-controller-manager": 1, "kube-scheduler": 1, "kube-proxy": 1, "kube-flannel": 1, "coredns": 2,
+	} {
+		got := 0
+
+		for _, p := range pods {
+			if strings.HasPrefix(p.Metadata.Name, name+"-") {
+				got++
+			}
+		}
+
+		if got != count {
+			t.Errorf("pods of %s: got %d, want %d", name, got, count)
+		}
+	}
+
+	for _, p := range pods {
+		for _, container := range p.Spec.Containers {
+			if !slices.Contains(images.Node(), container.Image) {
+				t.Errorf("pod %s runs the image %s, which is not one of the list", p.Metadata.Name, container.Image)
+			}
+		}
+	}
+}

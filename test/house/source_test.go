@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package house
+
+import (
+	"bytes"
+	"go/parser"
+	"go/token"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// maxLines of a file that people write: over 400 it usually holds two things, over 500 it is split.
+const maxLines = 500
+
+var generated = regexp.MustCompile(`(?m)^// Code generated .* DO NOT EDIT\.$`)
+
+// root is the top of the source tree.
+var root = filepath.Join("..", "..")
+
+// files are all that are committed or could be, by path from the root.
+var files = sync.OnceValues(func() ([]string, error) {
+	list := exec.Command("git", "ls-files", "-z", "--cached", "--others", "--exclude-standard")
+	list.Dir = root
+
+	out, err := list.Output()
+	if err != nil {
+		return nil, err
+	}
+
+	var paths []string
+
+	for p := range strings.SplitSeq(strings.TrimSuffix(string(out), "\x00"), "\x00") {
+		// What is deleted but not yet committed is still listed.
+		if _, err := os.Lstat(filepath.Join(root, p)); err == nil {
+			paths = append(paths, p)
+		}
+	}
+
+	return paths, nil
+})
+
+// each calls fn for every file that ends so.
+func each(t *testing.T, suffix string, fn func(path string, text []byte)) {
+	t.Helper()
+
+	all, err := files()
+	if err != nil {
+		t.Skipf("the tree is no git work tree, so it is not known what belongs to it: %v", err)
+	}
+
+	count := 0
+
+	for _, p := range all {
+		info, err := os.Lstat(filepath.Join(root, p))
+		if err != nil || !info.Mode().IsRegular() || !strings.HasSuffix(p, suffix) {
+			continue
+		}
+
+		text, err := os.ReadFile(filepath.Join(root, p))
+		if err != nil {
+			t.Error(err)
+		}
+
+		fn(p, text)
+
+		count++
+	}
+
+	if count < 10 {
+		t.Errorf("only %d files were looked at", count)
+	}
+}
+
+func TestGoFilesBeginWithTheirLicence(t *testing.T) {
+	each(t, ".go", func(p string, text []byte) {
+		if !bytes.HasPrefix(text, []byte("// SPDX-License-Identifier: Apache-2.0\n")) && !generated.Match(text) {
+			t.Errorf("%s: the first line is not the SPDX line", p)
+		}
+	})
+}
+
+func TestFilesAreShort(t *testing.T) {
+	each(t, ".go", func(p string, text []byte) {
+		if n := bytes.Count(text, []byte("\n")); n > maxLines && !generated.Match(text) {
+			t.Errorf("%s: got %d lines, want at most %d: it holds more than one thing", p, n, maxLines)
+		}
+	})
+}
+
+// TestPackagesSayWhatTheyAre wants a comment before the package clause of one file of each package.
+func TestPackagesSayWhatTheyAre(t *testing.T) {
+	documented := map[string]bool{}
+
+	each(t, ".go", func(p string, text []byte) {
+		if strings.HasSuffix(p, "_test.go") {
+			return
+		}
+
+		file, err := parser.ParseFile(token.NewFileSet(), p, text, parser.PackageClauseOnly|parser.ParseComments)
+		if err != nil {
+			t.Error(err)
+
+			return
+		}
+
+		dir := path.Dir(p)
+		documented[dir] = documented[dir] || generated.Match(text) ||
+			file.Doc != nil && len(strings.TrimSpace(file.Doc.Text())) > 0 && !strings.HasPrefix(file.Doc.Text(), "SPDX")
+	})
+
+	for dir, ok := range documented {
+		if !ok {
+			t.Errorf("package %s has no comment", dir)
+		}
+	}
+}
+
+// TestNothingIsLeftForLater finds marks of work that was not done.
+func TestNothingIsLeftForLater(t *testing.T) {
+	marks := regexp.MustCompile(`\b(` + "TO" + `DO|` + "FIX" + `ME|` + "XX" + `X)\b`)
+
+	each(t, ".go", func(p string, text []byte) {
+		if generated.Match(text) {
+			return
+		}
+
+		for i, line := range bytes.Split(text, []byte("\n")) {
+			if marks.Match(line) {
+				t.Errorf("%s:%d: %s", p, i+1, bytes.TrimSpace(line))
+			}
+		}
+	})
+}
+
+// TestNamesSayWhat refuses type names that end in a word which says nothing. Words of the field that end so stay.
+func TestNamesSayWhat(t *testing.T) {
+	empty := regexp.MustCompile(`(?m)^(?:type |\t)(\w*(?:Manager|Helper|Helpers|Util|Utils|Impl)) (?:struct|interface|func)`)
+	field := regexp.MustCompile(`^(?:kube)?[cC]ontrollerManager$`)
+
+	each(t, ".go", func(p string, text []byte) {
+		for _, m := range empty.FindAllSubmatch(text, -1) {
+			if !field.Match(m[1]) && !generated.Match(text) {
+				t.Errorf("%s: type %s", p, m[1])
+			}
+		}
+	})
+}
+
+// TestNothingOfThisMachine looks for where the tree lies and for whom its Go asks for modules: neither is anybody else's
+// business.
+func TestNothingOfThisMachine(t *testing.T) {
+	top, err := filepath.Abs(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	var private []string
+
+	// In the root or directly below it, a name is too common to be looked for.
+	if strings.Count(top, "/") > 1 {
+		private = append(private, top+"/")
+	}
+
+	if home, err := os.UserHomeDir(); err == nil && strings.Count(home, "/") > 1 {
+		private = append(private, home+"/")
+	}
+
+	proxies, err := exec.Command("go", "env", "GOPROXY").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	for _, proxy := range strings.FieldsFunc(strings.TrimSpace(string(proxies)), func(r rune) bool { return r == ',' || r == '|' }) {
+		_, host, ok := strings.Cut(proxy, "://")
+		host, _, _ = strings.Cut(host, "/")
+		_, host, _ = cutUser(host)
+
+		if ok && host != "proxy.golang.org" {
+			private = append(private, host)
+		}
+	}
+
+	each(t, "", func(p string, text []byte) {
+		for _, s := range private {
+			if bytes.Contains(text, []byte(s)) {
+				t.Errorf("%s contains %q, which is this machine's", p, s)
+			}
+		}
+	})
+}
+
+// cutUser splits USER@HOST; without a user, the host is all.
+func cutUser(s string) (user, host string, ok bool) {
+	if i := strings.LastIndexByte(s, '@'); i >= 0 {
+		return s[:i], s[i+1:], true
+	}
+
+	return "", s, false
+}

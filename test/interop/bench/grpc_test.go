@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package bench
+
+import (
+	"context"
+	"net"
+	"path/filepath"
+	"testing"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/cosi-project/runtime/api/v1alpha1"
+	"github.com/cosi-project/runtime/pkg/resource"
+	"github.com/cosi-project/runtime/pkg/resource/meta"
+	"github.com/cosi-project/runtime/pkg/state"
+	"github.com/cosi-project/runtime/pkg/state/protobuf/server"
+)
+
+// raw is a codec whose messages are bytes: what a client does with them is not measured.
+type raw struct{}
+
+func (raw) Name() string { return "proto" }
+
+func (raw) Marshal(v any) ([]byte, error) { return *v.(*[]byte), nil } //nolint:forcetypeassert // the benchmark's own
+
+func (raw) Unmarshal(b []byte, v any) error {
+	*v.(*[]byte) = b //nolint:forcetypeassert // the benchmark's own
+
+	return nil
+}
+
+// BenchmarkFanout100 is an update of a resource, and its arrival at 100 clients that watch its kind over gRPC.
+func BenchmarkFanout100(b *testing.B) {
+	const clients = 100
+
+	st := newState()
+
+	r, err := meta.NewResourceDefinition(meta.ResourceDefinitionSpec{
+		Type: "Links.network.dev", DefaultNamespace: "network", Aliases: []resource.Type{"l"},
+	})
+	ok(b, err)
+	ok(b, st.Create(context.Background(), r))
+
+	address := serve(b, st)
+	got := make(chan struct{}, clients)
+
+	watchAll(b, address, clients, r.Metadata().Namespace(), r.Metadata().Type(), got)
+
+	for b.Loop() {
+		ok(b, st.Update(context.Background(), r))
+
+		for range clients {
+			<-got
+		}
+	}
+}
+
+func serve(b *testing.B, st state.State) string {
+	b.Helper()
+
+	path := filepath.Join(b.TempDir(), "s")
+	listener, err := net.Listen("unix", path)
+	ok(b, err)
+
+	g := grpc.NewServer()
+	v1alpha1.RegisterStateServer(g, server.NewState(st))
+
+	go g.Serve(listener) //nolint:errcheck // it ends with Stop
+
+	b.Cleanup(g.Stop)
+
+	return "unix://" + path
+}
+
+func watchAll(b *testing.B, address string, clients int, namespace, typ string, got chan<- struct{}) {
+	b.Helper()
+
+	req, err := proto.Marshal(&v1alpha1.WatchRequest{Namespace: namespace, Type: typ, ApiVersion: 1, Options: &v1alpha1.WatchOptions{}})
+	ok(b, err)
+
+	ctx, cancel := context.WithCancel(context.Background())
+	b.Cleanup(cancel)
+
+	for range clients {
+		conn, err := grpc.NewClient(address, grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithDefaultCallOptions(grpc.ForceCodec(raw{})))
+		ok(b, err)
+		b.Cleanup(func() { conn.Close() }) //nolint:errcheck // the end
+
+		stream, err := conn.NewStream(ctx, &grpc.StreamDesc{ServerStreams: true}, "/cosi.resource.State/Watch")
+		ok(b, err)
+		ok(b, stream.SendMsg(&req))
+		ok(b, stream.CloseSend())
+
+		var msg []byte
+
+		ok(b, stream.RecvMsg(&msg))
+
+		go func() {
+			for {
+				var msg []byte
+				if stream.RecvMsg(&msg) != nil {
+					return
+				}
+
+				got <- struct{}{}
+			}
+		}()
+	}
+}

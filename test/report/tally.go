@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+)
+
+// event of go test -json; see go doc test2json.
+type event struct {
+	Action, Package, Test, Output, ImportPath string
+	Elapsed                                   float64
+	FailedBuild                               string
+}
+
+// result of one package.
+type result struct {
+	passed, failed, skipped int
+	output                  map[string][]string // by test, "" for the package's own
+	failures                []string            // tests, in the order in which they ended
+}
+
+// tally counts.
+type tally struct {
+	out    io.Writer
+	stream string
+	since  func() time.Duration
+
+	packages                map[string]*result
+	passed, failed, skipped int
+	noTests                 int
+	reasons                 map[string]int // why tests were skipped
+}
+
+func newTally(out io.Writer, stream string) *tally {
+	start := time.Now()
+
+	return &tally{
+		out: out, stream: stream, since: func() time.Duration { return time.Since(start) },
+		packages: map[string]*result{}, reasons: map[string]int{},
+	}
+}
+
+func (t *tally) say(format string, args ...any) {
+	elapsed := t.since()
+	fmt.Fprintf(t.out, "%3d:%02d  %s\n", int(elapsed.Minutes()), int(elapsed.Seconds())%60, fmt.Sprintf(format, args...))
+}
+
+func (t *tally) event(e event) {
+	if e.Package == "" {
+		// Builds have the import path of what is built.
+		if e.Action == "build-output" {
+			fmt.Fprint(t.out, e.Output)
+		}
+
+		return
+	}
+
+	r := t.packages[e.Package]
+	if r == nil {
+		r = &result{output: map[string][]string{}}
+		t.packages[e.Package] = r
+	}
+
+	switch e.Action {
+	case "output":
+		t.output(r, e)
+	case "pass", "fail", "skip":
+		if e.Test == "" {
+			t.packageEnds(r, e)
+			delete(t.packages, e.Package)
+		} else {
+			t.testEnds(r, e)
+		}
+	}
+}
+
+func (t *tally) output(r *result, e event) {
+	r.output[e.Test] = append(r.output[e.Test], e.Output)
+
+	if t.stream != "" && strings.Contains(e.Package, t.stream) {
+		t.say("%s", strings.TrimRight(e.Output, "\n"))
+	}
+}
+
+func (t *tally) testEnds(r *result, e event) {
+	switch e.Action {
+	case "pass":
+		r.passed++
+	case "fail":
+		r.failed++
+		r.failures = append(r.failures, e.Test)
+
+		return // its output is shown with the package's
+	case "skip":
+		r.skipped++
+		t.reasons[reason(r.output[e.Test])]++
+	}
+
+	delete(r.output, e.Test)
+}
+
+// reason is what a skipped test said.
+func reason(output []string) string {
+	text := "no reason given"
+
+	for _, line := range output {
+		trimmed := strings.TrimSpace(line)
+		if trimmed == "" || strings.HasPrefix(trimmed, "===") || strings.HasPrefix(trimmed, "---") {
+			continue
+		}
+
+		if _, said, ok := strings.Cut(trimmed, ".go:"); ok {
+			_, trimmed, _ = strings.Cut(said, ": ")
+		}
+
+		text = trimmed
+	}
+
+	return text
+}
+
+func (t *tally) packageEnds(r *result, e event) {
+	took := time.Duration(e.Elapsed * float64(time.Second)).Round(10 * time.Millisecond)
+
+	// It did not build, or ended outside of its tests.
+	if e.Action == "fail" && r.failed == 0 {
+		r.failed++
+		r.failures = append(r.failures, "")
+	}
+
+	t.passed += r.passed
+	t.failed += r.failed
+	t.skipped += r.skipped
+
+	if r.passed+r.failed+r.skipped == 0 {
+		t.noTests++
+
+		return
+	}
+
+	counts := fmt.Sprintf("%d passed", r.passed)
+	if r.failed > 0 {
+		counts += fmt.Sprintf(", %d failed", r.failed)
+	}
+
+	if r.skipped > 0 {
+		counts += fmt.Sprintf(", %d skipped", r.skipped)
+	}
+
+	word := "ok  "
+	if r.failed > 0 {
+		word = "FAIL"
+	}
+
+	t.say("%s  %-40s %8s  %s", word, short(e.Package), took, counts)
+
+	for _, test := range r.failures {
+		// A test whose subtest failed has failed too: what the subtest said is enough, unless it said something itself.
+		for _, line := range r.output[test] {
+			fmt.Fprint(t.out, "        ", line)
+		}
+	}
+
+	if r.failed > 0 && !slices.Contains(r.failures, "") {
+		for _, line := range r.output[""] {
+			fmt.Fprint(t.out, "        ", line)
+		}
+	}
+}
+
+// finish says what it all comes to. Packages that never ended count as failed when go test itself has.
+func (t *tally) finish(failed bool) {
+	for _, pkg := range slices.Sorted(maps.Keys(t.packages)) {
+		t.failed++
+		t.say("FAIL  %s did not end", short(pkg))
+
+		for _, lines := range t.packages[pkg].output {
+			for _, line := range lines {
+				fmt.Fprint(t.out, "        ", line)
+			}
+		}
+	}
+
+	if failed && t.failed == 0 {
+		t.failed++
+		t.say("FAIL  go test failed without naming a test; what it said stands above")
+	}
+
+	for _, why := range slices.Sorted(maps.Keys(t.reasons)) {
+		t.say("skipped %d: %s", t.reasons[why], why)
+	}
+
+	t.say("packages without tests: %d", t.noTests)
+	fmt.Fprintf(t.out, "%d passed, %d failed, %d skipped\n", t.passed, t.failed, t.skipped)
+}
