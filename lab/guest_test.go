@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -22,17 +23,27 @@ import (
 	"github.com/seed-59268b81/talos/lab"
 )
 
-// guestImage returns a kernel with the guest of testdata as its user space.
-func guestImage(t *testing.T) lab.Image {
+// kernel returns the paths of the system's own kernel.
+var kernel = sync.OnceValues(func() (components.Paths, error) {
+	return components.Build(context.Background(), components.Options{}, components.TargetKernel)
+})
+
+func kernelPaths(t *testing.T) components.Paths {
 	if _, err := exec.LookPath("qemu-system-x86_64"); err != nil {
 		t.Skip("qemu-system-x86_64 is not installed")
 	}
 
-	paths, err := components.Build(t.Context(), components.Options{}, components.TargetKernel)
+	paths, err := kernel()
 	if err != nil {
 		t.Fatalf("get the kernel: %v", err)
 	}
 
+	return paths
+}
+
+// guestImage returns a kernel with the guest of testdata as its user space.
+func guestImage(t *testing.T) lab.Image {
+	paths := kernelPaths(t)
 	dir := t.TempDir()
 	program := filepath.Join(dir, "guest")
 

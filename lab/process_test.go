@@ -32,9 +32,9 @@ func runSupervisor(dir string) {
 }
 
 // bootless returns options for a lab of machines that have nothing to do: a
-// kernel that is no kernel.
+// kernel without a root.
 func bootless(t *testing.T) lab.Options {
-	image := lab.Image{Kernel: guestImage(t).Kernel, Cmdline: "console=ttyS0 panic=-1"}
+	image := lab.Image{Kernel: kernelPaths(t).Vmlinuz(), Cmdline: "console=ttyS0 panic=-1"}
 
 	t.Setenv(supervisorEnv, "yes")
 

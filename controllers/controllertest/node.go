@@ -21,6 +21,7 @@ import (
 	"github.com/seed-59268b81/talos/cosi/state"
 	"github.com/seed-59268b81/talos/cosi/typed"
 	configres "github.com/seed-59268b81/talos/resources/config"
+	"github.com/seed-59268b81/talos/resources/files"
 	"github.com/seed-59268b81/talos/resources/network"
 	"github.com/seed-59268b81/talos/resources/timeres"
 	"github.com/seed-59268b81/talos/resources/v1alpha1"
@@ -133,6 +134,7 @@ func (n *Node) Ready(opts generate.Options) *config.Config {
 
 	Set(n, network.StatusID, network.StatusSpec{AddressReady: true, ConnectivityReady: true, HostnameReady: true, EtcFilesReady: true})
 	Set(n, timeres.StatusID, timeres.StatusSpec{Synced: true})
+	Set(n, files.PodResolvConf, files.EtcFileStatusSpec{})
 
 	return cfg
 }

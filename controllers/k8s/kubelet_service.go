@@ -14,6 +14,7 @@ import (
 	"github.com/seed-59268b81/talos/controllers/volume"
 	"github.com/seed-59268b81/talos/cosi/controller"
 	"github.com/seed-59268b81/talos/resources/block"
+	"github.com/seed-59268b81/talos/resources/files"
 	"github.com/seed-59268b81/talos/resources/k8s"
 	"github.com/seed-59268b81/talos/resources/secrets"
 	"github.com/seed-59268b81/talos/resources/timeres"
@@ -43,6 +44,7 @@ func (c *kubeletServiceController) controller() controller.Controller {
 			controller.In[k8s.KubeletSpecSpec](controller.Weak, "", k8s.KubeletID),
 			controller.In[secrets.KubeletSpec](controller.Weak, "", secrets.KubeletID),
 			controller.In[timeres.StatusSpec](controller.Weak, "", timeres.StatusID),
+			controller.In[files.EtcFileStatusSpec](controller.Weak, "", files.PodResolvConf),
 		),
 		Writes:    []controller.Output{volume.Output()},
 		Reconcile: c.reconcile,
@@ -57,9 +59,10 @@ func (c *kubeletServiceController) stop(ctx context.Context) error {
 
 func (c *kubeletServiceController) reconcile(ctx context.Context, rt controller.Runtime, log *slog.Logger) error {
 	var (
-		spec  k8s.KubeletSpecSpec
-		join  secrets.KubeletSpec
-		clock timeres.StatusSpec
+		spec       k8s.KubeletSpecSpec
+		join       secrets.KubeletSpec
+		clock      timeres.StatusSpec
+		resolvConf files.EtcFileStatusSpec
 	)
 
 	if f := read(ctx, rt, secrets.KubeletID, &join); f.err != nil || !f.ok {
@@ -76,7 +79,9 @@ func (c *kubeletServiceController) reconcile(ctx context.Context, rt controller.
 	}
 
 	// The kubelet's certificates need a clock that is right; once it runs, it is not stopped for one that is not.
-	ok, err := all(read(ctx, rt, k8s.KubeletID, &spec), read(ctx, rt, timeres.StatusID, &clock))
+	ok, err := all(
+		read(ctx, rt, k8s.KubeletID, &spec), read(ctx, rt, timeres.StatusID, &clock), read(ctx, rt, files.PodResolvConf, &resolvConf),
+	)
 	if err != nil || !ok || !clock.Usable() && c.running == "" {
 		return err
 	}
@@ -85,12 +90,12 @@ func (c *kubeletServiceController) reconcile(ctx context.Context, rt controller.
 }
 
 func (c *kubeletServiceController) apply(ctx context.Context, spec k8s.KubeletSpecSpec, join secrets.KubeletSpec, log *slog.Logger) error {
-	files, err := kubelet.Files(spec, join)
+	contents, err := kubelet.Files(spec, join)
 	if err != nil {
 		return err
 	}
 
-	service := kubeletContainer(spec, files, func(path string) bool { return exists(filepath.Join(c.root, path)) })
+	service := kubeletContainer(spec, contents, func(path string) bool { return exists(filepath.Join(c.root, path)) })
 	if service.Fingerprint == c.running {
 		return nil
 	}
@@ -100,7 +105,7 @@ func (c *kubeletServiceController) apply(ctx context.Context, spec k8s.KubeletSp
 		return err
 	}
 
-	if err := prepareKubelet(c.root, spec, join, files, log); err != nil {
+	if err := prepareKubelet(c.root, spec, join, contents, log); err != nil {
 		return err
 	}
 

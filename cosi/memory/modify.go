@@ -37,7 +37,7 @@ func (s *State) Modify(ctx context.Context, empty resource.Resource, fn func(res
 			return nil, err
 		}
 
-		if err := checkNewOwner("modify", next.Metadata(), o.Owner); err != nil {
+		if err := state.CheckNewOwner("modify", next.Metadata(), o.Owner); err != nil {
 			return nil, err
 		}
 
@@ -72,11 +72,11 @@ func (s *State) modify(ptr resource.Pointer, fn func(resource.Resource) error, o
 		}
 
 		seen := c.load()
-		if err := checkOwner("modify", seen, o.Owner); err != nil {
+		if err := state.CheckOwner("modify", seen, o.Owner); err != nil {
 			return nil, err
 		}
 
-		if err := checkPhase("modify", seen, o.ExpectedPhase); err != nil {
+		if err := state.CheckPhase("modify", seen, o.ExpectedPhase); err != nil {
 			return nil, err
 		}
 
@@ -164,7 +164,7 @@ func (s *State) Teardown(_ context.Context, ptr resource.Pointer, opts ...state.
 	o := state.NewWriteOptions(opts...)
 
 	r, err := s.change("teardown", ptr, func(cur resource.Resource) (resource.Resource, error) {
-		if err := checkOwner("teardown", cur, o.Owner); err != nil {
+		if err := state.CheckOwner("teardown", cur, o.Owner); err != nil {
 			return nil, err
 		}
 

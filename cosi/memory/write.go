@@ -16,7 +16,7 @@ func (s *State) Create(_ context.Context, r resource.Resource, opts ...state.Wri
 	md := r.Metadata()
 	ptr := md.Pointer()
 
-	if err := checkNewOwner("create", md, o.Owner); err != nil {
+	if err := state.CheckNewOwner("create", md, o.Owner); err != nil {
 		return err
 	}
 
@@ -25,7 +25,7 @@ func (s *State) Create(_ context.Context, r resource.Resource, opts ...state.Wri
 		return err
 	}
 
-	writeBack(md, next.Metadata())
+	state.WriteBack(md, next.Metadata())
 
 	return nil
 }
@@ -61,22 +61,21 @@ func (s *State) Update(_ context.Context, r resource.Resource, opts ...state.Wri
 	next := r.DeepCopy()
 
 	_, err := s.change("update", ptr, func(cur resource.Resource) (resource.Resource, error) {
-		if err := checkOwner("update", cur, o.Owner); err != nil {
+		if err := state.CheckOwner("update", cur, o.Owner); err != nil {
 			return nil, err
 		}
 
-		if have, got := cur.Metadata().Version(), next.Metadata().Version(); have != got {
-			return nil, state.NewError(state.VersionConflict, "update", ptr, "version is %s, the update is of %s",
-				cur.Metadata().VersionString(), next.Metadata().VersionString())
+		if err := state.CheckVersion("update", cur, next); err != nil {
+			return nil, err
 		}
 
-		return next, checkPhase("update", cur, o.ExpectedPhase)
+		return next, state.CheckPhase("update", cur, o.ExpectedPhase)
 	})
 	if err != nil {
 		return err
 	}
 
-	writeBack(r.Metadata(), next.Metadata())
+	state.WriteBack(r.Metadata(), next.Metadata())
 
 	return nil
 }
@@ -101,7 +100,7 @@ func (s *State) Destroy(_ context.Context, ptr resource.Pointer, opts ...state.W
 			return 0, nil, state.NewError(state.PendingFinalizers, "destroy", ptr, "has finalizers %q", f)
 		}
 
-		return state.Destroyed, cur, checkOwner("destroy", cur, o.Owner)
+		return state.Destroyed, cur, state.CheckOwner("destroy", cur, o.Owner)
 	})
 
 	return err
@@ -173,41 +172,4 @@ func (k *kind) write(id string, decide func(cur resource.Resource) (state.EventT
 
 		return next, nil
 	}
-}
-
-func checkOwner(op string, cur resource.Resource, owner string) error {
-	if have := cur.Metadata().Owner(); have != owner {
-		return state.NewError(state.OwnerConflict, op, cur.Metadata().Pointer(), "owner is %q, not %q", have, owner)
-	}
-
-	return nil
-}
-
-// checkNewOwner refuses to change an owner that is already set.
-func checkNewOwner(op string, md *resource.Metadata, owner string) error {
-	if have := md.Owner(); have != "" && have != owner {
-		return state.NewError(state.InvalidArgument, op, md.Pointer(), "owner is already set to %q, not %q", have, owner)
-	}
-
-	return nil
-}
-
-func checkPhase(op string, cur resource.Resource, expected *resource.Phase) error {
-	if have := cur.Metadata().Phase(); expected != nil && have != *expected {
-		return state.NewError(state.PhaseConflict, op, cur.Metadata().Pointer(), "phase is %s, expected %s", have, *expected)
-	}
-
-	return nil
-}
-
-// writeBack tells the caller what became of its resource.
-func writeBack(caller, stored *resource.Metadata) {
-	if caller.Sealed() {
-		return
-	}
-
-	caller.SetVersion(stored.Version())
-	caller.SetOwner(stored.Owner())
-	caller.SetCreated(stored.Created())
-	caller.SetUpdated(stored.Updated())
 }

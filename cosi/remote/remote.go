@@ -188,10 +188,7 @@ func writeBack(r resource.Resource, stored *v1alpha1.Resource) error {
 		return err
 	}
 
-	md.SetVersion(got.Version())
-	md.SetOwner(got.Owner())
-	md.SetCreated(got.Created())
-	md.SetUpdated(got.Updated())
+	state.WriteBack(md, &got)
 
 	return nil
 }

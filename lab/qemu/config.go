@@ -86,7 +86,7 @@ func (c *Config) args() []string {
 		"-netdev", fmt.Sprintf("stream,id=net0,server=off,addr.type=fd,addr.str=%d", fdNet),
 		"-device", "virtio-net-pci,netdev=net0,romfile=,mac=" + c.MAC.String(),
 	}
-	args = append(args, c.Accel.Args()...)
+	args = append(args, c.Accel.Args(c.CPUs)...)
 
 	if c.Firmware != nil {
 		args = append(args,

@@ -3,6 +3,7 @@
 package qemu
 
 import (
+	"fmt"
 	"net"
 	"slices"
 	"strings"
@@ -23,6 +24,7 @@ func TestArgs(t *testing.T) {
 		want []string // in order, beside those that all have
 	}{
 		{"emulation", func(*Config) {}, []string{"-accel tcg,thread=multi", "-cpu max"}},
+		{"emulation of one CPU", func(c *Config) { c.CPUs = 1 }, []string{"-accel tcg,thread=multi", "-cpu max,-tsc"}},
 		{"KVM", func(c *Config) { c.Accel = accel.Accel{KVM: true} }, []string{"-accel kvm", "-cpu host"}},
 		{
 			"UEFI and two disks",
@@ -55,7 +57,7 @@ func TestArgs(t *testing.T) {
 			args := pairs(cfg.args())
 
 			for _, want := range []string{
-				"-smp 2", "-m 4096", "-device virtio-net-pci,netdev=net0,romfile=,mac=52:54:00:00:00:02",
+				fmt.Sprintf("-smp %d", cfg.CPUs), "-m 4096", "-device virtio-net-pci,netdev=net0,romfile=,mac=52:54:00:00:00:02",
 				"-netdev stream,id=net0,server=off,addr.type=fd,addr.str=5",
 			} {
 				if !slices.Contains(args, want) {

@@ -6,9 +6,10 @@
 //	1234 passed, 0 failed, 5 skipped
 //
 // Tests and their subtests count alike; a package that does not build, or that ends outside of a test, is a failure of
-// its own. Packages named by -stream are shown line by line as they run, for those that take minutes.
+// its own. Packages named by -alone run after all others, one by one, and are shown line by line: those that take
+// minutes and all of the machine.
 //
-//	go run ./test/report -stream test/e2e -- -count=1 ./...
+//	go run ./test/report -alone test/e2e -timeout 40m ./...
 package main
 
 import (
@@ -21,32 +22,99 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
 )
 
 func main() {
-	stream := flag.String("stream", "", "show packages whose path contains this line by line")
+	alone := flag.String("alone", "", "run packages whose path contains this after the others, and show them line by line")
+	timeout := flag.Duration("timeout", 10*time.Minute, "how long one package may take")
+	race := flag.Bool("race", false, "look for data races")
 	flag.Parse()
 
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
 
-	ok, err := run(ctx, *stream, flag.Args(), os.Stdout)
+	r := &runner{tally: newTally(os.Stdout), alone: *alone, flags: []string{"-timeout=" + timeout.String()}}
+	if *race {
+		r.flags = append(r.flags, "-race")
+	}
+
+	err := r.run(ctx, flag.Args())
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "report:", err)
 	}
 
-	if !ok || err != nil {
+	if err != nil || r.failed > 0 {
 		stop()
 		os.Exit(1)
 	}
 }
 
-// run returns whether all is well. What go test itself says, such as bad flags, goes to stderr.
-func run(ctx context.Context, stream string, args []string, out io.Writer) (bool, error) {
-	cmd := exec.CommandContext(ctx, "go", append([]string{"test", "-json"}, args...)...)
+// runner runs go test, and tallies.
+type runner struct {
+	*tally
+
+	alone string
+	flags []string
+}
+
+func (r *runner) run(ctx context.Context, patterns []string) error {
+	defer r.finish()
+
+	together, alone, err := packages(ctx, r.alone, patterns)
+	if err != nil {
+		return err
+	}
+
+	if err := r.test(ctx, together); err != nil {
+		return err
+	}
+
+	for _, pkg := range alone {
+		r.live = pkg
+
+		// What takes the whole machine is not taken from a cache: it depends on more than its sources.
+		if err := r.test(ctx, []string{"-count=1", pkg}); err != nil {
+			return err
+		}
+	}
+
+	return nil
+}
+
+// packages lists those of the patterns that belong to the house, in two parts.
+func packages(ctx context.Context, alone string, patterns []string) (together, single []string, err error) {
+	list := exec.CommandContext(ctx, "go", append([]string{"list"}, patterns...)...)
+	list.Stderr = os.Stderr
+
+	out, err := list.Output()
+	if err != nil {
+		return nil, nil, fmt.Errorf("list the packages: %w", err)
+	}
+
+	for _, pkg := range strings.Fields(string(out)) {
+		switch {
+		case strings.HasPrefix(short(pkg), "out/"): // what was built
+		case alone != "" && strings.Contains(pkg, alone):
+			single = append(single, pkg)
+		default:
+			together = append(together, pkg)
+		}
+	}
+
+	return together, single, nil
+}
+
+// test runs go test once. What go test itself says, such as bad flags, goes to stderr.
+func (r *runner) test(ctx context.Context, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+
+	cmd := exec.CommandContext(ctx, "go", slices.Concat([]string{"test", "-json"}, r.flags, args)...)
 	cmd.Stderr = os.Stderr
 	// Tests clean up after themselves when they are interrupted, not when they are killed.
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGINT) }
@@ -54,24 +122,24 @@ func run(ctx context.Context, stream string, args []string, out io.Writer) (bool
 
 	pipe, err := cmd.StdoutPipe()
 	if err != nil {
-		return false, err
+		return err
 	}
 
 	if err := cmd.Start(); err != nil {
-		return false, fmt.Errorf("start go test: %w", err)
+		return fmt.Errorf("start go test: %w", err)
 	}
 
-	t := newTally(out, stream)
-	scanErr := t.read(pipe)
+	before := r.failed
+	readErr := r.read(pipe)
 	testErr := cmd.Wait()
 
-	t.finish(testErr != nil)
+	r.ends(testErr != nil, before)
 
 	if ctx.Err() != nil {
-		return false, ctx.Err()
+		return ctx.Err()
 	}
 
-	return t.failed == 0 && testErr == nil, scanErr
+	return readErr
 }
 
 // read takes the events of go test -json.

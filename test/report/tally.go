@@ -27,9 +27,9 @@ type result struct {
 
 // tally counts.
 type tally struct {
-	out    io.Writer
-	stream string
-	since  func() time.Duration
+	out   io.Writer
+	since func() time.Duration
+	live  string // the package that is shown line by line
 
 	packages                map[string]*result
 	passed, failed, skipped int
@@ -37,11 +37,11 @@ type tally struct {
 	reasons                 map[string]int // why tests were skipped
 }
 
-func newTally(out io.Writer, stream string) *tally {
+func newTally(out io.Writer) *tally {
 	start := time.Now()
 
 	return &tally{
-		out: out, stream: stream, since: func() time.Duration { return time.Since(start) },
+		out: out, since: func() time.Duration { return time.Since(start) },
 		packages: map[string]*result{}, reasons: map[string]int{},
 	}
 }
@@ -83,7 +83,7 @@ func (t *tally) event(e event) {
 func (t *tally) output(r *result, e event) {
 	r.output[e.Test] = append(r.output[e.Test], e.Output)
 
-	if t.stream != "" && strings.Contains(e.Package, t.stream) {
+	if e.Package == t.live {
 		t.say("%s", strings.TrimRight(e.Output, "\n"))
 	}
 }
@@ -174,8 +174,9 @@ func (t *tally) packageEnds(r *result, e event) {
 	}
 }
 
-// finish says what it all comes to. Packages that never ended count as failed when go test itself has.
-func (t *tally) finish(failed bool) {
+// ends is the end of one go test. Packages that never ended count as failed, and so does a go test that has failed and
+// did not say at what.
+func (t *tally) ends(failed bool, before int) {
 	for _, pkg := range slices.Sorted(maps.Keys(t.packages)) {
 		t.failed++
 		t.say("FAIL  %s did not end", short(pkg))
@@ -187,11 +188,16 @@ func (t *tally) finish(failed bool) {
 		}
 	}
 
-	if failed && t.failed == 0 {
+	clear(t.packages)
+
+	if failed && t.failed == before {
 		t.failed++
 		t.say("FAIL  go test failed without naming a test; what it said stands above")
 	}
+}
 
+// finish says what it all comes to.
+func (t *tally) finish() {
 	for _, why := range slices.Sorted(maps.Keys(t.reasons)) {
 		t.say("skipped %d: %s", t.reasons[why], why)
 	}

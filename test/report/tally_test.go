@@ -90,14 +90,16 @@ this is no event
 		t.Run(tt.name, func(t *testing.T) {
 			var out bytes.Buffer
 
-			tally := newTally(&out, "e2e")
+			tally := newTally(&out)
+			tally.live = "x/e2e"
 			tally.since = func() time.Duration { return 0 }
 
 			if err := tally.read(strings.NewReader(strings.TrimPrefix(tt.events, "\n"))); err != nil {
 				t.Fatal(err)
 			}
 
-			tally.finish(tt.failed)
+			tally.ends(tt.failed, 0)
+			tally.finish()
 
 			if d := cmp.Diff(strings.TrimPrefix(tt.want, "\n"), out.String()); d != "" {
 				t.Errorf("(-want +got):\n%s", d)

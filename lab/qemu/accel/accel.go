@@ -53,13 +53,21 @@ func (a Accel) Name() string {
 	return "tcg"
 }
 
-// Args are QEMU's arguments for it.
-func (a Accel) Args() []string {
+// Args are QEMU's arguments for a machine of so many CPUs.
+func (a Accel) Args(cpus int) []string {
 	if a.KVM {
 		return []string{"-accel", "kvm", "-cpu", "host"}
 	}
 
-	return []string{"-accel", "tcg,thread=multi", "-cpu", "max"}
+	cpu := "max"
+	if cpus == 1 {
+		// Linux takes a lone emulated CPU's TSC for its clock, at the rate that it
+		// measures while it boots; on a busy computer that is wrong several fold.
+		// With more CPUs it finds them out of step and takes the HPET.
+		cpu += ",-tsc"
+	}
+
+	return []string{"-accel", "tcg,thread=multi", "-cpu", cpu}
 }
 
 var virtualizationFlag = regexp.MustCompile(`(?m)^flags\s*:.*\b(vmx|svm)\b`)
@@ -87,7 +95,7 @@ func Choose(ctx context.Context, qemu string) Accel {
 		return fromCache(string(why))
 	}
 
-	a := Probe(ctx, qemu, Accel{KVM: true}.Args())
+	a := Probe(ctx, qemu, Accel{KVM: true}.Args(1))
 	if ctx.Err() == nil {
 		_ = os.WriteFile(path, []byte(toCache(a)), 0o600) // only costs the next one a probe
 	}

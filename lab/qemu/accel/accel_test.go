@@ -27,7 +27,7 @@ func qemu(t *testing.T) string {
 // TestProbeGuestRuns runs the guest under emulation, where it must reach its
 // end: the probe's no would mean nothing without that.
 func TestProbeGuestRuns(t *testing.T) {
-	if got := Probe(t.Context(), qemu(t), Accel{}.Args()); !got.KVM {
+	if got := Probe(t.Context(), qemu(t), Accel{}.Args(1)); !got.KVM {
 		t.Errorf("the guest did not run under emulation: %s", got.Why)
 	}
 }
@@ -36,7 +36,7 @@ func TestProbeSaysNo(t *testing.T) {
 	t.Run("guest hangs", func(t *testing.T) {
 		start := time.Now()
 
-		got := Probe(t.Context(), qemu(t), append(Accel{}.Args(), "-S")) // the CPU never starts
+		got := Probe(t.Context(), qemu(t), append(Accel{}.Args(1), "-S")) // the CPU never starts
 		if got.KVM || !strings.Contains(got.Why, "did not end in 2s") {
 			t.Errorf("got %+v", got)
 		}

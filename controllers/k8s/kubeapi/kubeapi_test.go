@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package kubeapi_test
+
+import (
+	"context"
+	"encoding/json"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/seed-59268b81/talos/controllers/k8s/kubeapi"
+	"github.com/seed-59268b81/talos/controllers/secrets/kubeconfig"
+)
+
+// serve starts an API server of which handler is the whole.
+func serve(t *testing.T, handler http.HandlerFunc) *kubeapi.Client {
+	t.Helper()
+
+	server := httptest.NewTLSServer(handler)
+	t.Cleanup(server.Close)
+
+	client, err := kubeapi.New(kubeconfig.Config{
+		Server: server.URL + "/", TLSServerName: "example.com", Token: "abc",
+		CA: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	t.Cleanup(client.Close)
+
+	return client
+}
+
+func TestErrors(t *testing.T) {
+	client := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/missing":
+			w.WriteHeader(http.StatusNotFound)
+			fmt.Fprint(w, `{"kind":"Status","reason":"NotFound","message":"pods \"x\" not found"}`)
+		case "/conflict":
+			w.WriteHeader(http.StatusConflict)
+			fmt.Fprint(w, `{"reason":"Conflict","message":"the object has been modified"}`)
+		case "/broken":
+			w.WriteHeader(http.StatusBadGateway)
+			fmt.Fprint(w, "upstream is gone\n")
+		case "/garbage":
+			fmt.Fprint(w, "<html>")
+		default:
+			if r.Header.Get("Authorization") != "Bearer abc" {
+				t.Errorf("authorization: got %q", r.Header.Get("Authorization"))
+			}
+
+			fmt.Fprint(w, `{"kind":"Pod"}`)
+		}
+	})
+
+	for path, test := range map[string]struct {
+		text     string
+		notFound bool
+		conflict bool
+	}{
+		"/missing":  {text: `404 NotFound: pods "x" not found`, notFound: true},
+		"/conflict": {text: "409 Conflict: the object has been modified", conflict: true},
+		"/broken":   {text: "502 : upstream is gone"},
+		"/garbage":  {text: "GET /garbage: answer"},
+		"/fine":     {},
+	} {
+		t.Run(path, func(t *testing.T) {
+			_, err := client.Get(t.Context(), path)
+			if (err == nil) != (test.text == "") || err != nil && !strings.Contains(err.Error(), test.text) {
+				t.Errorf("got error %v, want %q", err, test.text)
+			}
+
+			if kubeapi.IsNotFound(err) != test.notFound || kubeapi.IsConflict(err) != test.conflict {
+				t.Errorf("got not found %v, conflict %v", kubeapi.IsNotFound(err), kubeapi.IsConflict(err))
+			}
+		})
+	}
+}
+
+func TestPathOf(t *testing.T) {
+	asked := 0
+	client := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		asked++
+
+		switch r.URL.Path {
+		case "/api/v1":
+			fmt.Fprint(w, `{"resources":[{"name":"pods","kind":"Pod","namespaced":true},{"name":"pods/status","kind":"Pod","namespaced":true},{"name":"namespaces","kind":"Namespace"}]}`)
+		case "/apis/apps/v1":
+			fmt.Fprint(w, `{"resources":[{"name":"deployments","kind":"Deployment","namespaced":true}]}`)
+		default:
+			w.WriteHeader(http.StatusNotFound)
+			fmt.Fprint(w, "404 page not found")
+		}
+	})
+
+	for name, test := range map[string]struct {
+		object  kubeapi.Object
+		want    string
+		unknown bool
+	}{
+		"in a namespace":         {object: object("v1", "Pod", "kube-system", "x"), want: "/api/v1/namespaces/kube-system/pods/x"},
+		"in the default one":     {object: object("apps/v1", "Deployment", "", "x"), want: "/apis/apps/v1/namespaces/default/deployments/x"},
+		"of the cluster":         {object: object("v1", "Namespace", "ignored", "x"), want: "/api/v1/namespaces/x"},
+		"a name that needs care": {object: object("v1", "Namespace", "", "a/../b"), want: "/api/v1/namespaces/a%2F..%2Fb"},
+		"an unknown kind":        {object: object("v1", "Thing", "", "x"), unknown: true},
+		"an unknown group":       {object: object("example.org/v1", "Thing", "", "x"), unknown: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := client.PathOf(t.Context(), test.object)
+			if got != test.want || errors.Is(err, kubeapi.ErrUnknownKind) != test.unknown || !test.unknown && err != nil {
+				t.Errorf("got %q, %v; want %q", got, err, test.want)
+			}
+		})
+	}
+
+	before := asked
+
+	if _, err := client.PathOf(t.Context(), object("v1", "Pod", "", "y")); err != nil || asked != before {
+		t.Errorf("a kind that is known: asked %d times more (%v), want none", asked-before, err)
+	}
+
+	if _, err := client.PathOf(t.Context(), object("v1", "Pod", "", "")); err == nil || !strings.Contains(err.Error(), "metadata.name") {
+		t.Errorf("no name: got error %v", err)
+	}
+}
+
+func object(apiVersion, kind, namespace, name string) kubeapi.Object {
+	return kubeapi.Object{"apiVersion": apiVersion, "kind": kind, "metadata": kubeapi.Object{"namespace": namespace, "name": name}}
+}
+
+func TestWatch(t *testing.T) {
+	client := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		query := r.URL.Query()
+		if got := query.Get("fieldSelector"); got != "metadata.name=cp1" {
+			t.Errorf("selector: got %q", got)
+		}
+
+		if query.Get("watch") == "" {
+			fmt.Fprint(w, `{"metadata":{"resourceVersion":"7"},"items":[{"metadata":{"name":"cp1"}}]}`)
+
+			return
+		}
+
+		if got := query.Get("resourceVersion"); got != "7" {
+			t.Errorf("the watch starts from %q, want the list's version", got)
+		}
+
+		encoder := json.NewEncoder(w)
+		for _, typ := range []string{"MODIFIED", "DELETED"} {
+			_ = encoder.Encode(kubeapi.Event{Type: typ, Object: kubeapi.Object{"metadata": kubeapi.Object{"name": "cp1"}}})
+		}
+	})
+
+	var got []string
+
+	err := client.Watch(context.Background(), "/api/v1/nodes", "metadata.name=cp1", func(e kubeapi.Event) error {
+		got = append(got, e.Type)
+
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	if diff := cmp.Diff([]string{"ADDED", "", "MODIFIED", "DELETED"}, got); diff != "" {
+		t.Errorf("events (-want +got):\n%s", diff)
+	}
+}

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package etcd is a state in etcd, shared by all who open it with the same prefix:
+//
+//	client, err := clientv3.New(clientv3.Config{Endpoints: []string{"127.0.0.1:2379"}})
+//	st, err := etcd.Open(ctx, client, etcd.WithPrefix("/cosi"))
+//
+// Each process follows the prefix with one watch and keeps a copy in memory, from which it reads and watches, at the
+// speed of package memory; the copy may be some milliseconds behind what another process has written, and never behind
+// what this one has. A write is one transaction of etcd that holds only if the resource is as it was decided on, so
+// that writes of all processes to a resource follow one another: one that was decided on an old copy is decided again.
+//
+// Bookmarks are revisions of etcd. They are good for every process, and across restarts, as far back as etcd's history
+// and WithHistory reach.
+package etcd
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/seed-59268b81/talos/cosi/memory"
+	"github.com/seed-59268b81/talos/cosi/resource"
+	"github.com/seed-59268b81/talos/cosi/state"
+)
+
+// Store is a state in etcd.
+type Store struct {
+	copy *memory.State // follows
+	feed *memory.Feed
+
+	client *clientv3.Client
+	log    *slog.Logger
+	o      options
+
+	mu      sync.Mutex
+	known   map[string]version // by key: what the copy has
+	applied int64              // revision that the copy has reached
+	moved   chan struct{}      // closed when applied grows
+
+	stop context.CancelFunc
+	done chan struct{}
+}
+
+// version is a resource and the revision of etcd that made it.
+type version struct {
+	resource.Resource
+
+	revision int64 // 0 for none
+}
+
+var (
+	_ state.State    = (*Store)(nil)
+	_ state.Notifier = (*Store)(nil)
+)
+
+// Option of Open.
+type Option func(*options)
+
+type options struct {
+	prefix  string
+	history int
+	log     *slog.Logger
+}
+
+// WithPrefix sets what all keys begin with; the default is /cosi.
+func WithPrefix(prefix string) Option {
+	return func(o *options) { o.prefix = strings.TrimSuffix(prefix, "/") }
+}
+
+// WithHistory sets how many changes of a kind are kept in memory at most, and how many revisions back they are read
+// when the store is opened.
+func WithHistory(events int) Option { return func(o *options) { o.history = max(events, 1) } }
+
+// WithLog sets where lost watches and values that can not be read are reported; the default is slog's.
+func WithLog(log *slog.Logger) Option { return func(o *options) { o.log = log } }
+
+// Open reads the store and begins to follow it. The context is for opening only.
+func Open(ctx context.Context, client *clientv3.Client, opts ...Option) (*Store, error) {
+	o := options{prefix: "/cosi", history: memory.DefaultHistory, log: slog.Default()}
+	for _, opt := range opts {
+		opt(&o)
+	}
+
+	s := &Store{
+		client: client, o: o, log: o.log.With("store", "etcd", "prefix", o.prefix),
+		known: map[string]version{}, moved: make(chan struct{}), done: make(chan struct{}),
+	}
+
+	if err := s.open(ctx); err != nil {
+		return nil, fmt.Errorf("open store %s in etcd at %s: %w", o.prefix, strings.Join(client.Endpoints(), ","), err)
+	}
+
+	return s, nil
+}
+
+// Close stops following. The client stays open.
+func (s *Store) Close() {
+	s.stop()
+	<-s.done
+}
+
+// Get implements state.State.
+func (s *Store) Get(ctx context.Context, ptr resource.Pointer, opts ...state.GetOption) (resource.Resource, error) {
+	return s.copy.Get(ctx, ptr, opts...)
+}
+
+// List implements state.State.
+func (s *Store) List(ctx context.Context, kind resource.Kind, opts ...state.ListOption) ([]resource.Resource, error) {
+	return s.copy.List(ctx, kind, opts...)
+}
+
+// Watch implements state.State.
+func (s *Store) Watch(ctx context.Context, ptr resource.Pointer, ch chan<- state.Event, opts ...state.WatchOption) error {
+	return s.copy.Watch(ctx, ptr, ch, opts...)
+}
+
+// WatchKind implements state.State.
+func (s *Store) WatchKind(ctx context.Context, kind resource.Kind, ch chan<- state.Event, opts ...state.WatchKindOption) error {
+	return s.copy.WatchKind(ctx, kind, ch, opts...)
+}
+
+// WatchKindAggregated implements state.State.
+func (s *Store) WatchKindAggregated(ctx context.Context, kind resource.Kind, ch chan<- []state.Event, opts ...state.WatchKindOption) error {
+	return s.copy.WatchKindAggregated(ctx, kind, ch, opts...)
+}
+
+// WatchFor implements state.State.
+func (s *Store) WatchFor(ctx context.Context, ptr resource.Pointer, conditions ...state.Condition) (resource.Resource, error) {
+	return s.copy.WatchFor(ctx, ptr, conditions...)
+}
+
+// Notify implements state.Notifier.
+func (s *Store) Notify(ctx context.Context, kind resource.Kind, fn func(*state.Event)) error {
+	return s.copy.Notify(ctx, kind, fn)
+}

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package state
+
+import "github.com/seed-59268b81/talos/cosi/resource"
+
+// The rules of writes, for drivers.
+
+// CheckOwner refuses a write to a resource by anyone but its owner.
+func CheckOwner(op string, cur resource.Resource, owner string) error {
+	if have := cur.Metadata().Owner(); have != owner {
+		return NewError(OwnerConflict, op, cur.Metadata().Pointer(), "owner is %q, not %q", have, owner)
+	}
+
+	return nil
+}
+
+// CheckNewOwner refuses to create a resource for another owner than the one that it already names.
+func CheckNewOwner(op string, md *resource.Metadata, owner string) error {
+	if have := md.Owner(); have != "" && have != owner {
+		return NewError(InvalidArgument, op, md.Pointer(), "owner is already set to %q, not %q", have, owner)
+	}
+
+	return nil
+}
+
+// CheckPhase refuses a write to a resource in another phase than the expected; nil expects any.
+func CheckPhase(op string, cur resource.Resource, expected *resource.Phase) error {
+	if have := cur.Metadata().Phase(); expected != nil && have != *expected {
+		return NewError(PhaseConflict, op, cur.Metadata().Pointer(), "phase is %s, expected %s", have, *expected)
+	}
+
+	return nil
+}
+
+// CheckVersion refuses an update that was not made from the current version.
+func CheckVersion(op string, cur, next resource.Resource) error {
+	if have, got := cur.Metadata(), next.Metadata(); have.Version() != got.Version() {
+		return NewError(VersionConflict, op, cur.Metadata().Pointer(), "version is %s, the update is of %s", have.VersionString(), got.VersionString())
+	}
+
+	return nil
+}
+
+// WriteBack tells the caller of a write, whose resource is its own, what became of it.
+func WriteBack(caller, stored *resource.Metadata) {
+	if caller.Sealed() {
+		return
+	}
+
+	caller.SetVersion(stored.Version())
+	caller.SetOwner(stored.Owner())
+	caller.SetCreated(stored.Created())
+	caller.SetUpdated(stored.Updated())
+}
