@@ -22,11 +22,12 @@ up: build ## build, then start the cluster NAME (default: default), with WORKERS
 down: ## stop the cluster and remove its machines
 	@out/bin/talosctl cluster destroy --state out/lab --name $(NAME)
 
-test: ## unit tests, network tests in namespaces, one machine end to end
-	@$(GO) vet ./... && $(GO) test ./...
+test: build ## unit tests, network tests in namespaces, one machine end to end
+	@$(GO) vet $$($(GO) list ./... | grep -v /talos/out/)
+	@TALOS_E2E=1 $(GO) run ./test/report -alone test/e2e -timeout 40m ./...
 
-e2e: ## all end-to-end tests
-	@$(GO) test -count=1 -timeout 60m -tags e2e ./test/e2e/...
+e2e: build ## all end-to-end tests
+	@TALOS_E2E=1 $(GO) run ./test/report -alone test/e2e -timeout 60m ./test/e2e/...
 
 chaos: ## sabotage: power cuts, full disks, broken slots
 	@$(GO) test -count=1 -timeout 120m -tags chaos ./test/chaos/...
@@ -34,8 +35,9 @@ chaos: ## sabotage: power cuts, full disks, broken slots
 bench: ## benchmarks, with allocations
 	@$(GO) test -run '^$$' -bench . -benchmem ./...
 
-budgets: ## sizes, times and memory against their budgets
-	@$(GO) test -count=1 -v -run Budget ./...
+budgets: build ## sizes, times and memory against their budgets
+	@$(GO) run ./cmd/imager sizes
+	@TALOS_E2E=1 TALOS_BUDGETS=1 $(GO) test -count=1 -v -timeout 30m ./test/budgets
 
 generate: ## regenerate checked-in generated code
 	@$(GO) generate ./...

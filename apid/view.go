@@ -11,6 +11,8 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+
+	"github.com/seed-59268b81/talos/resources/secrets"
 )
 
 // View is what apid knows at one moment; a value that is replaced as a whole.
@@ -30,7 +32,7 @@ type View struct {
 	Addresses []netip.Addr
 	Hostnames []string
 
-	version uint64 // of the certificates
+	certs secrets.APICertsSpec // that the above were made from
 }
 
 // errNotReady is the state before the first certificate.

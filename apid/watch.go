@@ -8,6 +8,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"reflect"
 
 	"github.com/seed-59268b81/talos/cosi/resource"
 	"github.com/seed-59268b81/talos/cosi/state"
@@ -75,32 +76,42 @@ func watchViews(ctx context.Context, st state.State, views chan<- *View) error {
 	}
 }
 
-// readView puts a view together; nil while a part is missing. Certificates that did not change keep their identity, so
+// shut is the view between two: nobody is let in, so that a machine that leaves maintenance is never open longer than
+// it should be. There is none before the first.
+func (v *View) shut() *View {
+	if v == nil {
+		return nil
+	}
+
+	return &View{Listen: v.Listen, NoRouting: true}
+}
+
+// readView puts a view together; nil before there is a first. Certificates that did not change keep their identity, so
 // that connections made with them are kept.
 func readView(ctx context.Context, st state.Reader, last *View) (*View, error) {
 	certs, err := typed.Find[secrets.APICertsSpec](ctx, st, "", secrets.APIID)
-	if err != nil || certs == nil {
+	if err != nil {
 		return nil, err
 	}
 
 	config, err := typed.Find[runtime.APIServiceConfigSpec](ctx, st, "", runtime.APIServiceConfigID)
-	if err != nil || config == nil {
+	if err != nil {
 		return nil, err
+	}
+
+	if certs == nil || config == nil || certs.TypedSpec().SkipVerifyingClientCert != config.TypedSpec().SkipVerifyingClientCert {
+		return last.shut(), nil
 	}
 
 	view := &View{
 		Listen:    config.TypedSpec().ListenAddress,
 		Open:      config.TypedSpec().SkipVerifyingClientCert,
 		NoRouting: config.TypedSpec().NodeRoutingDisabled,
-		version:   certs.Metadata().Version(),
+		certs:     *certs.TypedSpec(),
 	}
 
-	// A configuration that is not open must never be served with certificates that are.
-	if !view.Open && certs.TypedSpec().SkipVerifyingClientCert {
-		return nil, nil //nolint:nilnil // the certificates are about to change
-	}
-
-	if last != nil && last.version == view.version {
+	// By content: a resource that was destroyed and made anew starts at the same version again.
+	if last != nil && reflect.DeepEqual(last.certs, view.certs) {
 		view.Server, view.Client, view.CAs = last.Server, last.Client, last.CAs
 	} else if err := view.load(certs.TypedSpec()); err != nil {
 		return nil, err

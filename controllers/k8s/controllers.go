@@ -43,6 +43,7 @@ func Controllers(deps Deps) []controller.Controller {
 		service.controller(),
 		kubeletKubeconfigController(root),
 		nodeStatusController(root),
+		nodeCordonedController(),
 		nodeApplyController(root),
 		staticPodStatusController(root),
 		fromconfig.Controller("k8s.StaticEndpointController", k8s.EndpointControlPlane, controller.Shared, staticEndpoint),

@@ -27,6 +27,9 @@ const (
 	manifestsLockTTL = 15 // seconds
 	// applyTimeout of all manifests, waiting for the lock included.
 	applyTimeout = 5 * time.Minute
+	// A namespace that is not there yet is waited for this often, and this long each time.
+	namespaceAttempts = 10
+	namespaceWait     = 500 * time.Millisecond
 	// applyRetry is short: on the way to a first Ready node nothing else is waited for.
 	applyRetry = time.Second
 )
@@ -231,11 +234,28 @@ func createMissing(ctx context.Context, client *kubeapi.Client, object kubeapi.O
 		return false, err
 	}
 
-	if _, err := client.Apply(ctx, path, fieldManager, object); err != nil {
+	if err := createObject(ctx, client, path, object); err != nil {
 		return false, fmt.Errorf("bootstrap manifests: create %s: %w", identity(object), err)
 	}
 
 	return true, nil
+}
+
+// createObject waits a little for the object's namespace: an API server that has just started makes it before all of
+// its parts know it.
+func createObject(ctx context.Context, client *kubeapi.Client, path string, object kubeapi.Object) error {
+	for attempt := 0; ; attempt++ {
+		_, err := client.Apply(ctx, path, fieldManager, object)
+		if !kubeapi.IsNotFound(err) || attempt == namespaceAttempts {
+			return err
+		}
+
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(namespaceWait):
+		}
+	}
 }
 
 func identity(object kubeapi.Object) string {

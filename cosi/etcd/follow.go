@@ -64,13 +64,32 @@ func (s *Store) open(ctx context.Context) error {
 
 	go s.follow(follow, base+1)
 
-	if err := s.waitFor(ctx, now.Header.Revision); err != nil {
+	if err := s.catchUp(ctx, now.Header.Revision); err != nil {
 		s.Close()
 
 		return fmt.Errorf("catching up: %w", err)
 	}
 
 	return nil
+}
+
+// catchUp waits until the copy has the revision, of which there may be no event. Etcd tells how far a watch is when it
+// is asked, but not while the watch is behind.
+func (s *Store) catchUp(ctx context.Context, revision int64) error {
+	for wait := 10 * time.Millisecond; ; wait *= 2 {
+		short, cancel := context.WithTimeout(ctx, wait)
+		err := s.waitFor(short, revision)
+
+		cancel()
+
+		if err == nil || ctx.Err() != nil {
+			return err
+		}
+
+		if err := s.client.RequestProgress(clientv3.WithRequireLeader(ctx)); err != nil {
+			return err
+		}
+	}
 }
 
 func (s *Store) list(ctx context.Context, revision int64) (*clientv3.GetResponse, error) {
@@ -127,20 +146,11 @@ func (s *Store) watch(ctx context.Context, from int64) error {
 	ctx, cancel := context.WithCancel(clientv3.WithRequireLeader(ctx))
 	defer cancel()
 
-	watch := s.client.Watch(ctx, s.o.prefix+"/", clientv3.WithPrefix(), clientv3.WithRev(from), clientv3.WithCreatedNotify(), clientv3.WithProgressNotify())
+	watch := s.client.Watch(ctx, s.o.prefix+"/", clientv3.WithPrefix(), clientv3.WithRev(from), clientv3.WithProgressNotify())
 
 	for res := range watch {
 		if err := res.Err(); err != nil {
 			return err
-		}
-
-		// How far etcd is, tells whether the copy has it all.
-		if res.Created {
-			if err := s.client.RequestProgress(ctx); err != nil {
-				return err
-			}
-
-			continue
 		}
 
 		for _, ev := range res.Events {

@@ -27,12 +27,26 @@ func kindHash(k resource.Kind) uint64 {
 	return h.Sum64()
 }
 
-func (k *kind) bookmark(seq uint64) state.Bookmark {
+// bookmark of an event.
+func (k *kind) bookmark(seq uint64) state.Bookmark { return k.bookmarkAt(k.history.markOf(seq)) }
+
+// bookmarkNow is after all that has happened. In a follower that is more than what happened to the kind, and so it is
+// good for longer.
+func (k *kind) bookmarkNow() state.Bookmark {
+	mark := k.history.markOf(k.history.last)
+	if f := k.store.feed; f != nil {
+		mark = max(mark, f.applied.Load())
+	}
+
+	return k.bookmarkAt(mark)
+}
+
+func (k *kind) bookmarkAt(mark uint64) state.Bookmark {
 	b := make([]byte, 0, bookmarkSize)
 	b = append(b, k.store.epoch[:]...)
 	b = binary.BigEndian.AppendUint64(b, k.hash)
 
-	return binary.BigEndian.AppendUint64(b, k.history.markOf(seq))
+	return binary.BigEndian.AppendUint64(b, mark)
 }
 
 // resume returns the number of the last event up to the bookmark. The lock is held.

@@ -32,6 +32,7 @@ type kind struct {
 	history history
 	fresh   []*cell // created since order was made
 	stale   int     // destroyed since order was made
+	labels  labelIndex
 
 	subs     []*subscription            // of the whole kind
 	byID     map[string][]*subscription // of one resource
@@ -70,6 +71,8 @@ func (k *kind) publishMarked(typ state.EventType, c *cell, at place, old, now re
 
 	k.begun.Store(seq)
 
+	was := c
+
 	switch typ { //nolint:exhaustive // a change is one of three
 	case state.Created:
 		c = &cell{mod: seq}
@@ -78,11 +81,19 @@ func (k *kind) publishMarked(typ state.EventType, c *cell, at place, old, now re
 		k.index.Store(k.index.Load().add(at, c))
 	case state.Updated:
 		e.oldMod, c.mod = c.mod, seq
-		k.replace(c, at, now)
+		c = k.replace(c, at, now)
 	case state.Destroyed:
 		e.oldMod, c.mod = c.mod, 0
 		k.index.Load().remove(at)
 		k.noteDestroyed()
+	}
+
+	if len(k.labels) > 0 {
+		if typ == state.Destroyed {
+			k.labels.changed(was, old, nil, nil)
+		} else {
+			k.labels.changed(was, old, c, now)
+		}
 	}
 
 	k.seq.Store(k.history.add(e))
@@ -90,12 +101,12 @@ func (k *kind) publishMarked(typ state.EventType, c *cell, at place, old, now re
 }
 
 // replace stores the next version. An atomic.Value holds one Go type for life; when another one comes (a client
-// knows a type that the server does not), the resource moves to a new cell.
-func (k *kind) replace(c *cell, at place, now resource.Resource) {
+// knows a type that the server does not), the resource moves to a new cell. It returns the cell.
+func (k *kind) replace(c *cell, at place, now resource.Resource) *cell {
 	if sameType(c.load(), now) {
 		c.version.Store(now)
 
-		return
+		return c
 	}
 
 	moved := &cell{mod: c.mod}
@@ -105,6 +116,8 @@ func (k *kind) replace(c *cell, at place, now resource.Resource) {
 	c.mod = 0
 
 	k.index.Load().slots[at.slot].Store(moved)
+
+	return moved
 }
 
 func sameType(a, b resource.Resource) bool { return reflect.TypeOf(a) == reflect.TypeOf(b) }

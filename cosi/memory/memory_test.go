@@ -3,6 +3,9 @@
 package memory_test
 
 import (
+	"math/rand/v2"
+	"os"
+	"strconv"
 	"testing"
 
 	"github.com/seed-59268b81/talos/cosi/conformance"
@@ -16,4 +19,13 @@ func TestConformance(t *testing.T) {
 
 func TestConformanceOfShortHistory(t *testing.T) {
 	conformance.Run(t, func(*testing.T) state.State { return memory.New(memory.WithHistory(256)) })
+}
+
+// TestLongHistory is a long random history against a model. COSI_TEST_STEPS sets how long, such as 1000000.
+func TestLongHistory(t *testing.T) {
+	steps, _ := strconv.Atoi(os.Getenv("COSI_TEST_STEPS")) //nolint:errcheck // none is 0
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+
+	conformance.RandomHistory(t, memory.New(), seed, max(steps, 20_000))
 }

@@ -43,6 +43,10 @@ func (k *kind) list() []resource.Resource {
 }
 
 func (k *kind) listMatching(f filter) []resource.Resource {
+	if items, answered := k.listByLabel(f); answered {
+		return items
+	}
+
 	var out []resource.Resource
 
 	if v := k.view.Load(); v != nil && v.seq == k.begun.Load() {

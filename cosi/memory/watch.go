@@ -148,7 +148,7 @@ func (k *kind) marker(typ state.EventType) state.Event {
 	return state.Event{
 		Type:     typ,
 		Resource: resource.NewTombstone(resource.Pointer{Namespace: k.name.Namespace, Type: k.name.Type}),
-		Bookmark: k.bookmark(k.history.last),
+		Bookmark: k.bookmarkNow(),
 	}
 }
 

@@ -159,7 +159,11 @@ func (m *Metadata) Copy() Metadata {
 }
 
 // Seal forbids further change. States seal what they store.
-func (m *Metadata) Seal() { m.bits |= bitSealed }
+func (m *Metadata) Seal() {
+	if !m.Sealed() { // who shares it already does not see a write
+		m.bits |= bitSealed
+	}
+}
 
 // Sealed tells whether the metadata is immutable.
 func (m *Metadata) Sealed() bool { return m.bits&bitSealed != 0 }

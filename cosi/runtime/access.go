@@ -4,101 +4,49 @@ package runtime
 
 import (
 	"context"
-	"fmt"
 	"slices"
-	"sync/atomic"
 
+	"github.com/seed-59268b81/talos/cosi/access"
 	"github.com/seed-59268b81/talos/cosi/controller"
 	"github.com/seed-59268b81/talos/cosi/resource"
 	"github.com/seed-59268b81/talos/cosi/state"
 )
 
-// access is the state as one controller may use it.
-type access struct {
+// declared is the state as one controller may use it.
+type declared struct {
+	*access.Declaration
+
 	state  state.State
-	who    string
-	writes []controller.Output
-	inputs atomic.Pointer[[]controller.Input]
 	owner  state.WriteOption
 	counts counts
 }
 
-func newAccess(st state.State, name string, inputs []controller.Input, outputs []controller.Output) (*access, error) {
-	a := &access{state: st, who: name, writes: slices.Clone(outputs), owner: state.WithOwner(name)}
+func newDeclared(st state.State, name string, inputs []controller.Input, outputs []controller.Output) (*declared, error) {
+	d, err := access.Declare(name, inputs, outputs)
 
-	return a, a.setInputs(inputs)
+	return &declared{Declaration: d, state: st, owner: state.WithOwner(name)}, err
 }
 
-func (a *access) setInputs(inputs []controller.Input) error {
-	type place struct{ namespace, typ, id string }
-
-	seen := map[place]bool{}
-
-	for _, in := range inputs {
-		p := place{in.Namespace, in.Type, in.ID}
-		if seen[p] {
-			return fmt.Errorf("input %s %q is declared twice", kindOf(in), in.ID)
-		}
-
-		seen[p] = true
-	}
-
-	inputs = slices.Clone(inputs)
-	a.inputs.Store(&inputs)
-
-	return nil
-}
-
-func (a *access) denied(op string, ptr resource.Pointer, why string) error {
-	return state.NewError(state.AccessDenied, op, ptr, "controller %q %s", a.who, why)
-}
-
-// mayRead checks a read of one resource, or of the kind if the id is empty and whole is set.
-func (a *access) mayRead(op string, ptr resource.Pointer, whole bool) error {
+func (a *declared) mayRead(op string, ptr resource.Pointer, kind bool) error {
 	a.counts.reads.Add(1)
 
-	if a.isOutput(ptr.Type) {
-		return nil
-	}
-
-	for _, in := range *a.inputs.Load() {
-		if in.Type == ptr.Type && in.Namespace == ptr.Namespace && (in.ID == "" || !whole && in.ID == ptr.ID) {
-			return nil
-		}
-	}
-
-	return a.denied(op, ptr, "has not declared it as an input")
+	return a.MayRead(op, ptr, kind)
 }
 
-func (a *access) isOutput(typ string) bool {
-	return slices.ContainsFunc(a.writes, func(o controller.Output) bool { return o.Type == typ })
-}
-
-func (a *access) mayWrite(op string, ptr resource.Pointer) error {
+func (a *declared) mayWrite(op string, ptr resource.Pointer) error {
 	a.counts.writes.Add(1)
 
-	if a.isOutput(ptr.Type) {
-		return nil
-	}
-
-	return a.denied(op, ptr, "has not declared it as an output")
+	return a.MayWrite(op, ptr)
 }
 
-func (a *access) mayHold(op string, ptr resource.Pointer) error {
+func (a *declared) mayHold(op string, ptr resource.Pointer) error {
 	a.counts.writes.Add(1)
 
-	for _, in := range *a.inputs.Load() {
-		holds := in.Kind == controller.Strong || in.Kind == controller.Primary || in.Kind == controller.Mapped
-		if holds && in.Type == ptr.Type && in.Namespace == ptr.Namespace && (in.ID == "" || in.ID == ptr.ID) {
-			return nil
-		}
-	}
-
-	return a.denied(op, ptr, "has not declared it as a strong input")
+	return a.MayHold(op, ptr)
 }
 
 // Get implements state.Reader.
-func (a *access) Get(ctx context.Context, ptr resource.Pointer, opts ...state.GetOption) (resource.Resource, error) {
+func (a *declared) Get(ctx context.Context, ptr resource.Pointer, opts ...state.GetOption) (resource.Resource, error) {
 	if err := a.mayRead("get", ptr, false); err != nil {
 		return nil, err
 	}
@@ -107,7 +55,7 @@ func (a *access) Get(ctx context.Context, ptr resource.Pointer, opts ...state.Ge
 }
 
 // List implements state.Reader.
-func (a *access) List(ctx context.Context, kind resource.Kind, opts ...state.ListOption) ([]resource.Resource, error) {
+func (a *declared) List(ctx context.Context, kind resource.Kind, opts ...state.ListOption) ([]resource.Resource, error) {
 	if err := a.mayRead("list", resource.Pointer{Namespace: kind.Namespace, Type: kind.Type}, true); err != nil {
 		return nil, err
 	}
@@ -116,7 +64,7 @@ func (a *access) List(ctx context.Context, kind resource.Kind, opts ...state.Lis
 }
 
 // Create implements controller.Access.
-func (a *access) Create(ctx context.Context, r resource.Resource) error {
+func (a *declared) Create(ctx context.Context, r resource.Resource) error {
 	if err := a.mayWrite("create", r.Metadata().Pointer()); err != nil {
 		return err
 	}
@@ -125,7 +73,7 @@ func (a *access) Create(ctx context.Context, r resource.Resource) error {
 }
 
 // Update implements controller.Access.
-func (a *access) Update(ctx context.Context, r resource.Resource) error {
+func (a *declared) Update(ctx context.Context, r resource.Resource) error {
 	if err := a.mayWrite("update", r.Metadata().Pointer()); err != nil {
 		return err
 	}
@@ -134,7 +82,7 @@ func (a *access) Update(ctx context.Context, r resource.Resource) error {
 }
 
 // Modify implements controller.Access.
-func (a *access) Modify(ctx context.Context, empty resource.Resource, fn func(resource.Resource) error, opts ...state.WriteOption) (resource.Resource, error) {
+func (a *declared) Modify(ctx context.Context, empty resource.Resource, fn func(resource.Resource) error, opts ...state.WriteOption) (resource.Resource, error) {
 	ptr := empty.Metadata().Pointer()
 
 	if err := a.mayWrite("modify", ptr); err != nil {
@@ -161,7 +109,7 @@ func (a *access) Modify(ctx context.Context, empty resource.Resource, fn func(re
 }
 
 // Teardown implements controller.Access.
-func (a *access) Teardown(ctx context.Context, ptr resource.Pointer) (bool, error) {
+func (a *declared) Teardown(ctx context.Context, ptr resource.Pointer) (bool, error) {
 	if err := a.mayWrite("teardown", ptr); err != nil {
 		return false, err
 	}
@@ -170,7 +118,7 @@ func (a *access) Teardown(ctx context.Context, ptr resource.Pointer) (bool, erro
 }
 
 // Destroy implements controller.Access.
-func (a *access) Destroy(ctx context.Context, ptr resource.Pointer) error {
+func (a *declared) Destroy(ctx context.Context, ptr resource.Pointer) error {
 	if err := a.mayWrite("destroy", ptr); err != nil {
 		return err
 	}
@@ -179,7 +127,7 @@ func (a *access) Destroy(ctx context.Context, ptr resource.Pointer) error {
 }
 
 // AddFinalizer implements controller.Access.
-func (a *access) AddFinalizer(ctx context.Context, ptr resource.Pointer, finalizers ...string) error {
+func (a *declared) AddFinalizer(ctx context.Context, ptr resource.Pointer, finalizers ...string) error {
 	if err := a.mayHold("add finalizer", ptr); err != nil {
 		return err
 	}
@@ -188,7 +136,7 @@ func (a *access) AddFinalizer(ctx context.Context, ptr resource.Pointer, finaliz
 }
 
 // RemoveFinalizer implements controller.Access.
-func (a *access) RemoveFinalizer(ctx context.Context, ptr resource.Pointer, finalizers ...string) error {
+func (a *declared) RemoveFinalizer(ctx context.Context, ptr resource.Pointer, finalizers ...string) error {
 	if err := a.mayHold("remove finalizer", ptr); err != nil {
 		return err
 	}

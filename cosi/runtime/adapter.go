@@ -17,7 +17,7 @@ import (
 
 // adapter runs one controller, and is the controller.Runtime that it sees.
 type adapter struct {
-	*access
+	*declared
 
 	rt      *Runtime
 	c       controller.Controller
@@ -40,13 +40,13 @@ func newAdapter(rt *Runtime, c controller.Controller) (*adapter, error) {
 		}
 	}
 
-	access, err := newAccess(rt.state, c.Name(), inputs, c.Outputs())
+	declared, err := newDeclared(rt.state, c.Name(), inputs, c.Outputs())
 	if err != nil {
 		return nil, err
 	}
 
 	return &adapter{
-		access: access, rt: rt, c: c,
+		declared: declared, rt: rt, c: c,
 		log:     rt.log.With("controller", c.Name()),
 		wakeups: make(chan struct{}, 1),
 		backoff: newBackoff(),
@@ -54,7 +54,7 @@ func newAdapter(rt *Runtime, c controller.Controller) (*adapter, error) {
 	}, nil
 }
 
-func (a *adapter) name() string { return a.c.Name() }
+func (a *adapter) name() string { return a.Name() }
 
 func (a *adapter) start(context.Context) error {
 	a.QueueReconcile()
@@ -70,14 +70,14 @@ func (a *adapter) reroute() error {
 	wake := func(*state.Event) { a.QueueReconcile() }
 	wanted := map[resource.Kind][]route{}
 
-	for _, in := range *a.inputs.Load() {
+	for _, in := range a.Inputs() {
 		wanted[kindOf(in)] = append(wanted[kindOf(in)],
 			route{owner: a, id: in.ID, destroyReady: in.Kind == controller.DestroyReady, deliver: wake})
 	}
 
 	for kind := range a.freeing {
 		wanted[kind] = append(wanted[kind], route{owner: a, destroyReady: true, deliver: func(ev *state.Event) {
-			if ev == nil || ev.Resource.Metadata().Owner() == a.c.Name() {
+			if ev == nil || ev.Resource.Metadata().Owner() == a.Name() {
 				a.QueueReconcile()
 			}
 		}})
@@ -115,7 +115,7 @@ func (a *adapter) QueueReconcile() {
 
 // UpdateInputs implements controller.Runtime.
 func (a *adapter) UpdateInputs(inputs []controller.Input) error {
-	if err := a.setInputs(inputs); err != nil {
+	if err := a.SetInputs(inputs); err != nil {
 		return err
 	}
 

@@ -47,20 +47,20 @@ var inputEdges = [...]EdgeKind{
 	controller.MappedDestroyReady: InputMappedDestroyReady,
 }
 
-func (a *access) edges() []Edge {
+func (a *declared) edges() []Edge {
 	var out []Edge
 
-	for _, o := range a.writes {
+	for _, o := range a.Outputs() {
 		kind := OutputExclusive
 		if o.Kind == controller.Shared {
 			kind = OutputShared
 		}
 
-		out = append(out, Edge{Controller: a.who, Type: o.Type, Kind: kind})
+		out = append(out, Edge{Controller: a.Name(), Type: o.Type, Kind: kind})
 	}
 
-	for _, in := range *a.inputs.Load() {
-		out = append(out, Edge{Controller: a.who, Namespace: in.Namespace, Type: in.Type, ID: in.ID, Kind: inputEdges[in.Kind]})
+	for _, in := range a.Inputs() {
+		out = append(out, Edge{Controller: a.Name(), Namespace: in.Namespace, Type: in.Type, ID: in.ID, Kind: inputEdges[in.Kind]})
 	}
 
 	return out

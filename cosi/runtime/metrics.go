@@ -43,11 +43,11 @@ func (rt *Runtime) Metrics() []Metrics {
 	return out
 }
 
-func (a *access) metrics() Metrics {
+func (a *declared) metrics() Metrics {
 	c := &a.counts
 
 	return Metrics{
-		Controller: a.who,
+		Controller: a.Name(),
 		Wakeups:    c.wakeups.Load(), Crashes: c.crashes.Load(), Reads: c.reads.Load(), Writes: c.writes.Load(),
 		Processed: c.processed.Load(), Requeues: c.requeues.Load(), Skips: c.skips.Load(), Mapped: c.mapping.Load(),
 	}

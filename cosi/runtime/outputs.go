@@ -52,14 +52,14 @@ func (a *adapter) StartTrackingOutputs() { a.outputs.start() }
 func (a *adapter) Create(ctx context.Context, r resource.Resource) error {
 	a.outputs.note(r.Metadata().Pointer())
 
-	return a.access.Create(ctx, r)
+	return a.declared.Create(ctx, r)
 }
 
 // Update implements controller.Runtime.
 func (a *adapter) Update(ctx context.Context, r resource.Resource) error {
 	a.outputs.note(r.Metadata().Pointer())
 
-	return a.access.Update(ctx, r)
+	return a.declared.Update(ctx, r)
 }
 
 // Modify implements controller.Runtime.
@@ -68,7 +68,7 @@ func (a *adapter) Modify(ctx context.Context, empty resource.Resource, fn func(r
 	a.outputs.note(ptr)
 
 	for {
-		r, err := a.access.Modify(ctx, empty, fn, opts...)
+		r, err := a.declared.Modify(ctx, empty, fn, opts...)
 		if !state.IsPhaseConflict(err) {
 			return r, err
 		}
@@ -96,7 +96,7 @@ func (a *adapter) CleanupOutputs(ctx context.Context, kinds ...resource.Kind) er
 
 		for _, r := range items {
 			ptr := r.Metadata().Pointer()
-			if _, wanted := touched[ptr]; wanted || r.Metadata().Owner() != a.who {
+			if _, wanted := touched[ptr]; wanted || r.Metadata().Owner() != a.Name() {
 				continue
 			}
 

@@ -19,7 +19,7 @@ import (
 
 // queueAdapter runs one queue controller.
 type queueAdapter struct {
-	*access
+	*declared
 
 	rt       *Runtime
 	c        controller.QueueController
@@ -69,23 +69,23 @@ func newQueueAdapter(rt *Runtime, c controller.QueueController) (*queueAdapter, 
 		return nil, errors.New("none of the inputs is primary")
 	}
 
-	access, err := newAccess(rt.state, c.Name(), settings.Inputs, settings.Outputs)
+	declared, err := newDeclared(rt.state, c.Name(), settings.Inputs, settings.Outputs)
 	if err != nil {
 		return nil, err
 	}
 
 	return &queueAdapter{
-		access: access, rt: rt, c: c, settings: settings,
+		declared: declared, rt: rt, c: c, settings: settings,
 		log:      rt.log.With("controller", c.Name()),
 		queue:    newQueue[job, controller.Changed](),
 		backoffs: map[job]*backoff{},
 	}, nil
 }
 
-func (a *queueAdapter) name() string { return a.who }
+func (a *queueAdapter) name() string { return a.Name() }
 
 func (a *queueAdapter) metrics() Metrics {
-	m := a.access.metrics()
+	m := a.declared.metrics()
 	m.QueueLength = a.queue.len()
 
 	return m
@@ -165,7 +165,7 @@ func (a *queueAdapter) run(ctx context.Context) {
 	<-ctx.Done()
 
 	if a.settings.ShutdownHook != nil {
-		if err := a.protect(func() error { return a.settings.ShutdownHook(context.WithoutCancel(ctx), a.access, a.log) }); err != nil {
+		if err := a.protect(func() error { return a.settings.ShutdownHook(context.WithoutCancel(ctx), a.declared, a.log) }); err != nil {
 			a.log.Error("shutdown hook failed", "error", err)
 		}
 	}
@@ -173,7 +173,7 @@ func (a *queueAdapter) run(ctx context.Context) {
 
 func (a *queueAdapter) runHook(ctx context.Context) {
 	for retry := newBackoff(); ; {
-		err := a.protect(func() error { return a.settings.RunHook(ctx, a.access, a.log) })
+		err := a.protect(func() error { return a.settings.RunHook(ctx, a.declared, a.log) })
 		if err == nil || ctx.Err() != nil {
 			return
 		}
@@ -207,7 +207,7 @@ func (a *queueAdapter) do(ctx context.Context, j job, changed controller.Changed
 			return a.mapInput(ctx, changed)
 		}
 
-		return a.c.Reconcile(ctx, a.access, a.log.With("resource", j.Pointer.String()), j.Pointer)
+		return a.c.Reconcile(ctx, a.declared, a.log.With("resource", j.Pointer.String()), j.Pointer)
 	})
 
 	a.counts.processed.Add(1)
@@ -249,7 +249,7 @@ func (a *queueAdapter) do(ctx context.Context, j job, changed controller.Changed
 func (a *queueAdapter) mapInput(ctx context.Context, changed controller.Changed) error {
 	a.counts.mapping.Add(1)
 
-	concerned, err := a.c.MapInput(ctx, a.access, a.log, changed)
+	concerned, err := a.c.MapInput(ctx, a.declared, a.log, changed)
 	if err != nil {
 		return err
 	}

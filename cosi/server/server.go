@@ -27,11 +27,17 @@ import (
 type Server struct {
 	v1alpha1.UnimplementedStateServer
 
-	state state.State
+	pick func(ctx context.Context) (state.State, error)
 }
 
 // New returns a server of the state.
-func New(st state.State) *Server { return &Server{state: st} }
+func New(st state.State) *Server {
+	return NewFor(func(context.Context) (state.State, error) { return st, nil })
+}
+
+// NewFor returns a server that asks for each call which state it is on, so that each client, known by the context of
+// its connection, gets what it may use: see access.AsController. An error is a refusal, and best a gRPC status.
+func NewFor(pick func(ctx context.Context) (state.State, error)) *Server { return &Server{pick: pick} }
 
 var _ v1alpha1.StateServer = (*Server)(nil)
 
@@ -48,7 +54,12 @@ func pointerOf(r addressed) resource.Pointer {
 
 // Get implements v1alpha1.StateServer.
 func (s *Server) Get(ctx context.Context, req *v1alpha1.GetRequest) (*v1alpha1.GetResponse, error) {
-	r, err := s.state.Get(ctx, pointerOf(req))
+	st, err := s.pick(ctx)
+	if err != nil {
+		return nil, readError(err)
+	}
+
+	r, err := st.Get(ctx, pointerOf(req))
 	if err != nil {
 		return nil, readError(err)
 	}
@@ -60,6 +71,11 @@ func (s *Server) Get(ctx context.Context, req *v1alpha1.GetRequest) (*v1alpha1.G
 
 // List implements v1alpha1.StateServer.
 func (s *Server) List(req *v1alpha1.ListRequest, stream grpc.ServerStreamingServer[v1alpha1.ListResponse]) error {
+	st, err := s.pick(stream.Context())
+	if err != nil {
+		return readError(err)
+	}
+
 	labels, id, err := queriesOf(req.GetOptions())
 	if err != nil {
 		return err
@@ -75,7 +91,7 @@ func (s *Server) List(req *v1alpha1.ListRequest, stream grpc.ServerStreamingServ
 		opts = append(opts, state.WithIDQuery(id))
 	}
 
-	items, err := s.state.List(stream.Context(), resource.Kind{Namespace: req.GetNamespace(), Type: req.GetType()}, opts...)
+	items, err := st.List(stream.Context(), resource.Kind{Namespace: req.GetNamespace(), Type: req.GetType()}, opts...)
 	if err != nil {
 		return readError(err)
 	}
@@ -96,12 +112,17 @@ func (s *Server) List(req *v1alpha1.ListRequest, stream grpc.ServerStreamingServ
 
 // Create implements v1alpha1.StateServer.
 func (s *Server) Create(ctx context.Context, req *v1alpha1.CreateRequest) (*v1alpha1.CreateResponse, error) {
+	st, err := s.pick(ctx)
+	if err != nil {
+		return nil, readError(err)
+	}
+
 	r, err := resourceOf(req.GetResource())
 	if err != nil {
 		return nil, malformed(err)
 	}
 
-	if err := s.state.Create(ctx, r, state.WithOwner(req.GetOptions().GetOwner())); err != nil {
+	if err := st.Create(ctx, r, state.WithOwner(req.GetOptions().GetOwner())); err != nil {
 		return nil, createError(err)
 	}
 
@@ -112,6 +133,11 @@ func (s *Server) Create(ctx context.Context, req *v1alpha1.CreateRequest) (*v1al
 
 // Update implements v1alpha1.StateServer.
 func (s *Server) Update(ctx context.Context, req *v1alpha1.UpdateRequest) (*v1alpha1.UpdateResponse, error) {
+	st, err := s.pick(ctx)
+	if err != nil {
+		return nil, readError(err)
+	}
+
 	r, err := resourceOf(req.GetNewResource())
 	if err != nil {
 		return nil, malformedUpdate(err)
@@ -128,7 +154,7 @@ func (s *Server) Update(ctx context.Context, req *v1alpha1.UpdateRequest) (*v1al
 		opts = append(opts, state.WithExpectedPhase(phase))
 	}
 
-	if err := s.state.Update(ctx, r, opts...); err != nil {
+	if err := st.Update(ctx, r, opts...); err != nil {
 		return nil, updateError(err)
 	}
 
@@ -139,7 +165,12 @@ func (s *Server) Update(ctx context.Context, req *v1alpha1.UpdateRequest) (*v1al
 
 // Destroy implements v1alpha1.StateServer.
 func (s *Server) Destroy(ctx context.Context, req *v1alpha1.DestroyRequest) (*v1alpha1.DestroyResponse, error) {
-	if err := s.state.Destroy(ctx, pointerOf(req), state.WithOwner(req.GetOptions().GetOwner())); err != nil {
+	st, err := s.pick(ctx)
+	if err != nil {
+		return nil, readError(err)
+	}
+
+	if err := st.Destroy(ctx, pointerOf(req), state.WithOwner(req.GetOptions().GetOwner())); err != nil {
 		return nil, writeError(err)
 	}
 
@@ -148,7 +179,12 @@ func (s *Server) Destroy(ctx context.Context, req *v1alpha1.DestroyRequest) (*v1
 
 // Teardown implements v1alpha1.StateServer.
 func (s *Server) Teardown(ctx context.Context, req *v1alpha1.TeardownRequest) (*v1alpha1.TeardownResponse, error) {
-	ready, err := s.state.Teardown(ctx, pointerOf(req), state.WithOwner(req.GetOptions().GetOwner()))
+	st, err := s.pick(ctx)
+	if err != nil {
+		return nil, readError(err)
+	}
+
+	ready, err := st.Teardown(ctx, pointerOf(req), state.WithOwner(req.GetOptions().GetOwner()))
 	if err != nil {
 		return nil, writeError(err)
 	}
@@ -158,7 +194,12 @@ func (s *Server) Teardown(ctx context.Context, req *v1alpha1.TeardownRequest) (*
 
 // TeardownAndDestroy implements v1alpha1.StateServer.
 func (s *Server) TeardownAndDestroy(ctx context.Context, req *v1alpha1.TeardownAndDestroyRequest) (*v1alpha1.TeardownAndDestroyResponse, error) {
-	if err := s.state.TeardownAndDestroy(ctx, pointerOf(req), state.WithOwner(req.GetOptions().GetOwner())); err != nil {
+	st, err := s.pick(ctx)
+	if err != nil {
+		return nil, readError(err)
+	}
+
+	if err := st.TeardownAndDestroy(ctx, pointerOf(req), state.WithOwner(req.GetOptions().GetOwner())); err != nil {
 		return nil, writeError(err)
 	}
 

@@ -57,6 +57,11 @@ func (s *Server) Watch(req *v1alpha1.WatchRequest, stream watchStream) error {
 
 // subscribe starts the watch and returns how to wait for its next events.
 func (s *Server) subscribe(ctx context.Context, req *v1alpha1.WatchRequest) (func() ([]state.Event, error), error) {
+	st, err := s.pick(ctx)
+	if err != nil {
+		return nil, readError(err)
+	}
+
 	o := req.GetOptions()
 
 	labels, id, err := queriesOf(o)
@@ -71,7 +76,7 @@ func (s *Server) subscribe(ctx context.Context, req *v1alpha1.WatchRequest) (fun
 	kind := resource.Kind{Namespace: req.GetNamespace(), Type: req.GetType()}
 
 	if req.Id != nil {
-		return s.subscribeOne(ctx, kind, req)
+		return subscribeOne(ctx, st, kind, req)
 	}
 
 	opts := []state.WatchKindOption{state.WithKindTailEvents(int(o.GetTailEvents()))}
@@ -97,14 +102,14 @@ func (s *Server) subscribe(ctx context.Context, req *v1alpha1.WatchRequest) (fun
 	}
 
 	ch := make(chan []state.Event)
-	if err := s.state.WatchKindAggregated(ctx, kind, ch, opts...); err != nil {
+	if err := st.WatchKindAggregated(ctx, kind, ch, opts...); err != nil {
 		return nil, readError(err)
 	}
 
 	return func() ([]state.Event, error) { return receive(ctx, ch) }, nil
 }
 
-func (s *Server) subscribeOne(ctx context.Context, kind resource.Kind, req *v1alpha1.WatchRequest) (func() ([]state.Event, error), error) {
+func subscribeOne(ctx context.Context, st state.State, kind resource.Kind, req *v1alpha1.WatchRequest) (func() ([]state.Event, error), error) {
 	o := req.GetOptions()
 
 	if o.GetBootstrapContents() || len(o.GetLabelQuery()) > 0 {
@@ -118,7 +123,7 @@ func (s *Server) subscribeOne(ctx context.Context, kind resource.Kind, req *v1al
 	}
 
 	ch := make(chan state.Event)
-	if err := s.state.Watch(ctx, resource.Pointer{Namespace: kind.Namespace, Type: kind.Type, ID: req.GetId()}, ch, opts...); err != nil {
+	if err := st.Watch(ctx, resource.Pointer{Namespace: kind.Namespace, Type: kind.Type, ID: req.GetId()}, ch, opts...); err != nil {
 		return nil, readError(err)
 	}
 

@@ -141,9 +141,14 @@ type Pod struct {
 	}
 }
 
-// Pods of a namespace that a label selects ("" for all).
+// Pods of a namespace that a label selects; "" is all of either.
 func (c *Cluster) Pods(ctx context.Context, namespace, selector string) ([]Pod, error) {
-	text, err := c.kubectl(ctx, "", "get", "pods", "-n", namespace, "-l", selector, "-o", "json")
+	where := []string{"-n", namespace}
+	if namespace == "" {
+		where = []string{"-A"}
+	}
+
+	text, err := c.kubectl(ctx, "", append(where, "get", "pods", "-l", selector, "-o", "json")...)
 	if err != nil {
 		return nil, err
 	}

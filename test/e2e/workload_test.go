@@ -16,19 +16,13 @@ import (
 )
 
 const (
-	namespace = "e2e"
+	namespace = cluster.Namespace
 	// content of the file that outlives boots.
 	content = "written-by-a-pod"
 )
 
-// workload is a Deployment of two with its Service, a pod to ask it from, and one that sees the host.
+// workload is a Deployment of two with its Service, and a pod to ask it from.
 const workload = `
-apiVersion: v1
-kind: Namespace
-metadata:
-  name: ` + namespace + `
-  labels: {pod-security.kubernetes.io/enforce: privileged}
----
 apiVersion: apps/v1
 kind: Deployment
 metadata: {name: web, namespace: ` + namespace + `}
@@ -59,21 +53,6 @@ spec:
   terminationGracePeriodSeconds: 1
   containers:
     - {name: client, image: ` + images.DefaultAgnhost + `, args: [pause]}
----
-apiVersion: v1
-kind: Pod
-metadata: {name: host, namespace: ` + namespace + `, labels: {app: host}}
-spec:
-  hostPID: true
-  terminationGracePeriodSeconds: 1
-  containers:
-    - name: host
-      image: ` + images.DefaultAgnhost + `
-      args: [pause]
-      securityContext: {privileged: true}
-      volumeMounts: [{name: data, mountPath: /data}]
-  volumes:
-    - {name: data, hostPath: {path: /var/lib/e2e, type: DirectoryOrCreate}}
 `
 
 // served asks the Service by its name from another pod until both replicas have answered.

@@ -19,8 +19,12 @@ import (
 // the suite gets a server of its own.
 func TestRuntime(t *testing.T) {
 	for _, register := range []func() error{
-		func() error { return protobuf.RegisterResource(conformance.IntResourceType, &conformance.IntResource{}) },
-		func() error { return protobuf.RegisterResource(conformance.StrResourceType, &conformance.StrResource{}) },
+		func() error {
+			return protobuf.RegisterResource(conformance.IntResourceType, &conformance.IntResource{})
+		},
+		func() error {
+			return protobuf.RegisterResource(conformance.StrResourceType, &conformance.StrResource{})
+		},
 		func() error {
 			return protobuf.RegisterResource(conformance.SentenceResourceType, &conformance.SentenceResource{})
 		},

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -40,6 +41,15 @@ func testMain(m *testing.M) int {
 
 		return 1
 	}
+
+	stop, err := startEtcd(dir)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "starting etcd:", err)
+
+		return 1
+	}
+
+	defer stop()
 
 	return m.Run()
 }
@@ -98,4 +108,62 @@ var stores = map[string]func(t testing.TB) []string{
 
 		return []string{"--bolt", filepath.Join(t.TempDir(), "db")}
 	},
+	"etcd": func(t testing.TB) []string {
+		t.Helper()
+
+		if etcdEndpoint == "" {
+			t.Skip("there is no etcd: build the components, or set ETCD to one")
+		}
+
+		return []string{"--etcd", etcdEndpoint, "--etcd-prefix", fmt.Sprint("/test", prefixes.Add(1))}
+	},
+}
+
+// etcdEndpoint is the etcd server of the tests, empty if there is none.
+var (
+	etcdEndpoint string
+	prefixes     atomic.Int32
+)
+
+func startEtcd(dir string) (stop func(), err error) {
+	var binary string
+
+	for _, path := range []string{os.Getenv("ETCD"), "../../out/components/bin/etcd", "etcd"} {
+		if found, err := exec.LookPath(path); path != "" && err == nil {
+			binary = found
+
+			break
+		}
+	}
+
+	if binary == "" {
+		return func() {}, nil
+	}
+
+	client, peer := freeAddress(), freeAddress()
+	cmd := exec.Command(binary, "--data-dir", filepath.Join(dir, "etcd"), "--unsafe-no-fsync", "--log-level", "error",
+		"--listen-client-urls", "http://"+client, "--advertise-client-urls", "http://"+client, "--listen-peer-urls", "http://"+peer,
+		"--initial-advertise-peer-urls", "http://"+peer, "--initial-cluster", "default=http://"+peer)
+
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+
+	etcdEndpoint = client
+
+	return func() {
+		cmd.Process.Kill() //nolint:errcheck // the end
+		cmd.Wait()         //nolint:errcheck // it was killed
+	}, nil
+}
+
+func freeAddress() string {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		panic(err)
+	}
+
+	defer l.Close() //nolint:errcheck // the port is what was wanted
+
+	return l.Addr().String()
 }

@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package k8s
+
+import (
+	"net/netip"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/seed-59268b81/talos/config"
+	"github.com/seed-59268b81/talos/config/generate"
+	"github.com/seed-59268b81/talos/config/images"
+	"github.com/seed-59268b81/talos/config/patch"
+	"github.com/seed-59268b81/talos/config/v1alpha1"
+	"github.com/seed-59268b81/talos/controllers/k8s/kubeapi"
+	"github.com/seed-59268b81/talos/controllers/k8s/manifests"
+	"github.com/seed-59268b81/talos/resources/k8s"
+	"github.com/seed-59268b81/talos/resources/network"
+	"github.com/seed-59268b81/talos/resources/secrets"
+)
+
+// controlPlane is a generated configuration with patches.
+func controlPlane(t *testing.T, patches ...string) *v1alpha1.Config {
+	t.Helper()
+
+	loaded, err := patch.Load(patches)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	out, err := generate.New("demo", "https://lb.example.org:6443", "", generate.Options{Patches: loaded})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	cfg, err := config.Decode(out.ControlPlane)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	return cfg.Main()
+}
+
+// TestImages holds that what a generated configuration runs is in the image cache.
+func TestImages(t *testing.T) {
+	cfg := controlPlane(t)
+
+	var got []string
+
+	api, err := apiServerConfig(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	manager, err := controllerManagerConfig(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	scheduler, err := schedulerConfig(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	boot, err := bootstrapManifestsConfig(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	got = append(got, api.Image, manager.Image, scheduler.Image, boot.FlannelImage, boot.ProxyImage, boot.CoreDNSImage, kubeletConfig(cfg, "").Image)
+	cached := strings.Join(images.Cache(), "\n")
+
+	for _, image := range got {
+		if !strings.Contains(cached, image) {
+			t.Errorf("image %s is not in the image cache", image)
+		}
+	}
+}
+
+func TestKubeletConfig(t *testing.T) {
+	for name, test := range map[string]struct {
+		patch string
+		check func(k8s.KubeletConfigSpec) any
+		want  any
+	}{
+		"DNS is the tenth service address": {
+			check: func(s k8s.KubeletConfigSpec) any { return s.ClusterDNS }, want: []string{"10.96.0.10"},
+		},
+		"or what is configured": {
+			patch: "machine: {kubelet: {clusterDNS: [10.5.5.5]}}",
+			check: func(s k8s.KubeletConfigSpec) any { return s.ClusterDNS }, want: []string{"10.5.5.5"},
+		},
+		"a control plane keeps pods off": {
+			check: func(s k8s.KubeletConfigSpec) any { return s.RegisterWithTaints }, want: map[string]string{controlPlaneTaint: ":NoSchedule"},
+		},
+		"unless it is told not to": {
+			patch: "cluster: {allowSchedulingOnControlPlanes: true}",
+			check: func(s k8s.KubeletConfigSpec) any { return len(s.RegisterWithTaints) }, want: 0,
+		},
+		"taints of one's own": {
+			patch: "{cluster: {allowSchedulingOnControlPlanes: true}, machine: {nodeTaints: {a: \"b:NoExecute\"}}}",
+			check: func(s k8s.KubeletConfigSpec) any { return s.RegisterWithTaints }, want: map[string]string{"a": "b:NoExecute"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var patches []string
+			if test.patch != "" {
+				patches = []string{test.patch}
+			}
+
+			if diff := cmp.Diff(test.want, test.check(kubeletConfig(controlPlane(t, patches...), "http://x"))); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestNodeEndpoint holds how pods of the host's network reach the API servers.
+func TestNodeEndpoint(t *testing.T) {
+	cfg := controlPlane(t)
+	on, off := true, false
+
+	cfg.Machine.Features.KubePrism.Enabled = &on
+	if host, port := nodeEndpoint(cfg); host != "127.0.0.1" || port != "7445" {
+		t.Errorf("KubePrism: got %s:%s", host, port)
+	}
+
+	cfg.Machine.Features.KubePrism.Enabled = &off
+	if host, port := nodeEndpoint(cfg); host != "lb.example.org" || port != "6443" {
+		t.Errorf("no KubePrism: got %s:%s", host, port)
+	}
+
+	published := k8s.EndpointSpec{Addresses: []netip.Addr{netip.MustParseAddr("10.5.0.2"), netip.MustParseAddr("10.5.0.3")}}
+	want := []k8s.KubePrismEndpoint{{Host: "127.0.0.1", Port: 6443}, {Host: "lb.example.org", Port: 6443}, {Host: "10.5.0.2", Port: 6443}, {Host: "10.5.0.3", Port: 6443}}
+
+	if diff := cmp.Diff(want, kubePrismEndpoints(cfg, published).Endpoints); diff != "" {
+		t.Errorf("KubePrism's upstreams (-want +got):\n%s", diff)
+	}
+}
+
+func TestNodename(t *testing.T) {
+	for name, test := range map[string]struct {
+		hostname network.HostnameStatusSpec
+		domain   bool
+		want     string
+	}{
+		"plain":               {hostname: network.HostnameStatusSpec{Hostname: "cp1", Domainname: "x.org"}, want: "cp1"},
+		"with its domain":     {hostname: network.HostnameStatusSpec{Hostname: "cp1", Domainname: "x.org"}, domain: true, want: "cp1.x.org"},
+		"lower case only":     {hostname: network.HostnameStatusSpec{Hostname: "CP_1-"}, want: "cp-1"},
+		"nothing that may be": {hostname: network.HostnameStatusSpec{Hostname: "___"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := nodename(test.hostname, test.domain)
+			if got != test.want || (err != nil) != (test.want == "") {
+				t.Errorf("got %q, %v; want %q", got, err, test.want)
+			}
+		})
+	}
+}
+
+func TestNodeIPs(t *testing.T) {
+	addrs := func(texts ...string) (out []netip.Addr) {
+		for _, text := range texts {
+			out = append(out, netip.MustParseAddr(text))
+		}
+
+		return out
+	}
+
+	for name, test := range map[string]struct {
+		rules     k8s.NodeIPConfigSpec
+		addresses []netip.Addr
+		want      []netip.Addr
+	}{
+		"one of each family": {addresses: addrs("10.5.0.2", "10.5.0.3", "fd00::2"), want: addrs("10.5.0.2", "fd00::2")},
+		"of valid subnets":   {rules: k8s.NodeIPConfigSpec{ValidSubnets: []string{"192.168.0.0/16"}}, addresses: addrs("10.5.0.2", "192.168.1.2"), want: addrs("192.168.1.2")},
+		"of none excluded":   {rules: k8s.NodeIPConfigSpec{ExcludeSubnets: []string{"10.244.0.0/16"}}, addresses: addrs("10.244.0.1", "10.5.0.2"), want: addrs("10.5.0.2")},
+		"none":               {rules: k8s.NodeIPConfigSpec{ValidSubnets: []string{"192.168.0.0/16"}}, addresses: addrs("10.5.0.2")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := nodeIPs(test.rules, test.addresses)
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			if diff := cmp.Diff(test.want, got, cmp.Comparer(func(a, b netip.Addr) bool { return a == b })); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestEtcdEncryption(t *testing.T) {
+	const key = "EqHC/jjfVjRDhjIXG06dyx6BMLzKbyKbgSM4RVIVSv0="
+
+	for name, test := range map[string]struct {
+		root secrets.KubernetesRootSpec
+		has  []string
+		err  string
+	}{
+		"secretbox first, what is not encrypted is read": {
+			root: secrets.KubernetesRootSpec{SecretboxEncryptionSecret: key, AESCBCEncryptionSecret: key},
+			has:  []string{"secretbox:", "key2", "aescbc:", "key1", "identity: {}"},
+		},
+		"no key":    {has: []string{"identity: {}"}},
+		"a bad key": {root: secrets.KubernetesRootSpec{SecretboxEncryptionSecret: "x"}, err: "cluster.secretboxEncryptionSecret"},
+		"one's own": {root: secrets.KubernetesRootSpec{EtcdEncryptionConfig: map[string]any{"kind": "X"}}, has: []string{"kind: X"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := etcdEncryption(test.root)
+			if test.err != "" {
+				if err == nil || !strings.Contains(err.Error(), test.err) {
+					t.Errorf("got error %v, want %q", err, test.err)
+				}
+
+				return
+			}
+
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			at := 0
+
+			for _, want := range test.has {
+				next := strings.Index(got[at:], want)
+				if next < 0 {
+					t.Errorf("got\n%s\nwant %q after what comes before it", got, want)
+
+					break
+				}
+
+				at += next
+			}
+		})
+	}
+}
+
+func TestInventory(t *testing.T) {
+	all := []manifests.Manifest{{Name: "x", Objects: []kubeapi.Object{
+		{"apiVersion": "v1", "kind": "ConfigMap", "metadata": kubeapi.Object{"namespace": "kube-system", "name": "a"}},
+		{"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": kubeapi.Object{"name": "system:b"}},
+	}}}
+
+	got, changed := inventory(kubeapi.Object{"data": kubeapi.Object{"kube-system_old__ConfigMap": ""}}, all)
+	want := kubeapi.Object{"kube-system_old__ConfigMap": "", "kube-system_a__ConfigMap": "", "_system__b_rbac.authorization.k8s.io_ClusterRole": ""}
+
+	if diff := cmp.Diff(want, got); diff != "" || !changed {
+		t.Errorf("changed %v (-want +got):\n%s", changed, diff)
+	}
+
+	if _, changed := inventory(kubeapi.Object{"data": got}, all); changed {
+		t.Error("nothing new: got a change, want none")
+	}
+}
+
+func TestNodeStatus(t *testing.T) {
+	got := nodeStatus(kubeapi.Object{
+		"metadata": kubeapi.Object{"name": "cp1", "labels": kubeapi.Object{"a": "b"}},
+		"spec":     kubeapi.Object{"podCIDRs": []any{"10.244.0.0/24", "garbage"}, "unschedulable": true},
+		"status":   kubeapi.Object{"conditions": []any{kubeapi.Object{"type": "Ready", "status": "True"}, "garbage"}},
+	})
+
+	want := k8s.NodeStatusSpec{
+		Nodename: "cp1", NodeReady: true, Unschedulable: true, Labels: map[string]string{"a": "b"},
+		PodCIDRs: []netip.Prefix{netip.MustParsePrefix("10.244.0.0/24")},
+	}
+	if diff := cmp.Diff(want, got, cmp.Comparer(func(a, b netip.Prefix) bool { return a == b })); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestStaticPodID(t *testing.T) {
+	for name, test := range map[string]struct {
+		pod  v1alpha1.Object
+		want string
+		err  string
+	}{
+		"in a namespace": {pod: v1alpha1.Object{"kind": "Pod", "metadata": map[string]any{"name": "x", "namespace": "n"}}, want: "n-x"},
+		"by default":     {pod: v1alpha1.Object{"kind": "Pod", "metadata": map[string]any{"name": "x"}}, want: "default-x"},
+		"another kind":   {pod: v1alpha1.Object{"kind": "Job"}, err: "kind is Job, want Pod"},
+		"no name":        {pod: v1alpha1.Object{"kind": "Pod"}, err: "metadata.name is missing"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := staticPodID(test.pod)
+			if got != test.want || test.err != "" && (err == nil || err.Error() != test.err) {
+				t.Errorf("got %q, %v; want %q, %q", got, err, test.want, test.err)
+			}
+		})
+	}
+}

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package budgets
+
+import (
+	"os"
+	"testing"
+	"time"
+
+	"github.com/seed-59268b81/talos/test/cluster"
+)
+
+// Measure is the variable that asks for the measurements which take a machine and minutes.
+const Measure = "TALOS_BUDGETS"
+
+// Times from power-on, of a machine that is emulated on two cores which it has for itself.
+const (
+	apiLimit   = 12 * time.Second
+	readyLimit = 90 * time.Second
+)
+
+// TestNode measures a control plane node: memory when it is idle, and a boot from power-on to Ready.
+func TestNode(t *testing.T) {
+	if os.Getenv(Measure) == "" {
+		t.Skip("measures boot times, which takes minutes and the whole computer: run make budgets")
+	}
+
+	c := cluster.Start(t)
+	c.Maintenance()
+	report("\nfirst boot, from power-on\n")
+	moments(c.Timeline())
+
+	first := c.SincePowerOn()
+	moment("the API answers, in maintenance", first)
+
+	if err := c.ApplyInsecure(t.Context(), c.Generated.ControlPlane); err != nil {
+		t.Fatal(err)
+	}
+
+	c.Answers()
+	c.Bootstrap()
+	c.Kubeconfig()
+	boot, took := c.Ready("")
+	report("\n%7.1fs  from the kubeconfig to the first Ready", took.Seconds())
+
+	c.Kubectl(cluster.HostPod, "apply", "-f", "-")
+	c.PodsReady("", "", 9)
+
+	report("\nmemory of an idle control plane node\n")
+
+	for _, m := range c.MemoryOf("init", "apid", "containerd", "etcd", "kubelet", "kube-apiserver", "kube-controller-manager", "kube-scheduler") {
+		limit := ""
+
+		if most := cluster.MemoryBudgets[m.Program]; most > 0 {
+			limit = "(budget: " + mib(most) + " anonymous)"
+
+			if m.Anonymous > most {
+				t.Errorf("anonymous memory of %s: got %s, want at most %s", m.Program, mib(m.Anonymous), mib(most))
+			}
+		}
+
+		report("%8s anonymous %8s resident  %s %s", mib(m.Anonymous), mib(m.Resident), m.Program, limit)
+	}
+
+	if err := c.Node.PowerCut(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+
+	if err := c.Node.PowerOn(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+
+	c.Answers()
+
+	api := c.SincePowerOn()
+
+	c.Ready(boot)
+
+	ready := c.SincePowerOn()
+
+	report("\nboot of a bootstrapped node, from power-on\n")
+	moments(c.Timeline())
+	moment("the API answers", api)
+	moment("the node is Ready", ready)
+
+	if api > apiLimit {
+		t.Errorf("power-on to API: got %.1fs, want at most %s", api.Seconds(), apiLimit)
+	}
+
+	if ready > readyLimit {
+		t.Errorf("power-on to Ready: got %.1fs, want at most %s", ready.Seconds(), readyLimit)
+	}
+}
+
+func moments(all []cluster.Moment) {
+	for _, m := range all {
+		moment(m.Name, m.At)
+	}
+}
+
+func moment(name string, at time.Duration) { report("%7.1fs  %s", at.Seconds(), name) }

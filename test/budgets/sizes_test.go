@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package budgets
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/seed-59268b81/talos/test/cluster"
+)
+
+// size is a sum of files and what it may be at most, in bytes.
+type size struct {
+	name        string
+	files       []string
+	limit, goal int64
+}
+
+var sizes = []size{
+	// The initramfs holds the root image.
+	{"kernel, initramfs and root image", []string{"images/vmlinuz", "images/initramfs.img"}, 80e6, 45e6},
+	{"the program of the system", []string{"bin/talos"}, 60e6, 30e6},
+}
+
+func TestSizes(t *testing.T) {
+	out, err := cluster.Out()
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	for _, s := range sizes {
+		var total int64
+
+		for _, file := range s.files {
+			info, err := os.Stat(filepath.Join(out, file))
+			if os.IsNotExist(err) && os.Getenv(cluster.Require) == "" {
+				t.Skipf("needs a built system: %v: run make build", err)
+			}
+
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			total += info.Size()
+		}
+
+		report("%8.1f MB  of %2.0f MB, aim %2.0f MB  %s", float64(total)/1e6, float64(s.limit)/1e6, float64(s.goal)/1e6, s.name)
+
+		if total > s.limit {
+			t.Errorf("%s: got %d bytes, want at most %d", s.name, total, s.limit)
+		}
+	}
+}
+
+// report prints a line of a table that people read.
+func report(format string, args ...any) { fmt.Printf(format+"\n", args...) }
+
+func mib(n int) string { return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20)) }

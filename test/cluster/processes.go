@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/seed-59268b81/talos/config/images"
+)
+
+// Namespace of what tests put into the cluster; pods in it may do anything.
+const Namespace = "e2e"
+
+// HostPod is a pod that sees the processes of the machine, and a folder under its /var as /data.
+const HostPod = `
+apiVersion: v1
+kind: Namespace
+metadata:
+  name: ` + Namespace + `
+  labels: {pod-security.kubernetes.io/enforce: privileged}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: host, namespace: ` + Namespace + `, labels: {app: host}}
+spec:
+  hostPID: true
+  terminationGracePeriodSeconds: 1
+  containers:
+    - name: host
+      image: ` + images.DefaultAgnhost + `
+      args: [pause]
+      securityContext: {privileged: true}
+      volumeMounts: [{name: data, mountPath: /data}]
+  volumes:
+    - {name: data, hostPath: {path: /var/lib/e2e, type: DirectoryOrCreate}}
+`
+
+// Shell runs a line of shell in the pod that sees the processes of the machine.
+func (c *Cluster) Shell(ctx context.Context, line string) (string, error) {
+	return c.TryKubectl(ctx, "-n", Namespace, "exec", "host", "--", "sh", "-c", line)
+}
+
+// Processes are the ids of those whose program has the name; there is at least one.
+func (c *Cluster) Processes(ctx context.Context, name string) ([]string, error) {
+	out, err := c.Shell(ctx, `for p in /proc/[0-9]*; do a=$(tr '\0' '\n' < $p/cmdline 2>/dev/null | head -n 1); `+
+		`[ "${a##*/}" = `+name+` ] && echo ${p##*/}; done; true`)
+	if err != nil {
+		return nil, err
+	}
+
+	found := strings.Fields(out)
+	if len(found) == 0 {
+		return nil, fmt.Errorf("%s does not run", name)
+	}
+
+	return found, nil
+}
+
+// Memory of a process, in bytes.
+type Memory struct {
+	// Program by its name; init is machined.
+	Program string
+	// Anonymous is what only this process holds; Resident has its share of the program file too.
+	Anonymous, Resident int
+}
+
+// MemoryOf reads what processes hold; of several with one name, the first.
+func (c *Cluster) MemoryOf(programs ...string) []Memory {
+	c.t.Helper()
+
+	var all []Memory
+
+	for _, name := range programs {
+		found, err := c.Processes(c.t.Context(), name)
+		if err != nil {
+			c.Fail("%v", err)
+		}
+
+		status, err := c.Shell(c.t.Context(), "cat /proc/"+found[0]+"/status")
+		if err != nil {
+			c.Fail("%v", err)
+		}
+
+		anonymous, err := statusKiB(status, "RssAnon")
+		if err != nil {
+			c.t.Fatal(err)
+		}
+
+		resident, err := statusKiB(status, "VmRSS")
+		if err != nil {
+			c.t.Fatal(err)
+		}
+
+		all = append(all, Memory{Program: name, Anonymous: anonymous << 10, Resident: resident << 10})
+	}
+
+	return all
+}
+
+// statusKiB is a number of /proc/PID/status.
+func statusKiB(status, name string) (int, error) {
+	for line := range strings.Lines(status) {
+		key, value, _ := strings.Cut(line, ":")
+		if words := strings.Fields(value); key == name && len(words) > 0 {
+			return strconv.Atoi(words[0])
+		}
+	}
+
+	return 0, errors.New("the status of a process has no " + name)
+}
+
+// MemoryBudgets of anonymous memory in bytes, by program, on an idle control plane.
+var MemoryBudgets = map[string]int{"init": 60 << 20, "apid": 30 << 20}
