@@ -19,7 +19,7 @@ import (
 func issue(t *testing.T) (secrets.CertAndKey, []byte) {
 	t.Helper()
 
-	ca, err := pki.NewCA(pki.CAOptions{Organization: []string{"talos"}, TTL: time.Hour})
+	ca, err := pki.NewCA(pki.CAOptions{Kind: pki.Ed25519, Organization: []string{"talos"}, TTL: time.Hour})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -29,7 +29,7 @@ func issue(t *testing.T) (secrets.CertAndKey, []byte) {
 		t.Fatal(err)
 	}
 
-	return secrets.CertAndKey{Crt: leaf.Crt, Key: leaf.Key}, ca.Crt
+	return secrets.CertAndKey{Crt: leaf.Crt, Key: leaf.Key}, ca.PEM.Crt
 }
 
 // The certificates are made anew when a machine leaves maintenance: the resource is another one, at the same version.

@@ -44,8 +44,7 @@ func apiController() controller.Controller {
 			controller.In[secrets.CertSANSpec](controller.Weak, ""),
 			controller.In[timeres.StatusSpec](controller.Weak, "", timeres.StatusID),
 		},
-		Writes:  []controller.Output{controller.Out[secrets.APICertsSpec](controller.Exclusive)},
-		Cleanup: []resource.Kind{resource.KindOf[secrets.APICertsSpec]("")},
+		Writes: []controller.Output{controller.Out[secrets.APICertsSpec](controller.Exclusive)},
 		Reconcile: func(ctx context.Context, rt controller.Runtime, log *slog.Logger) error {
 			root, err := typed.Find[secrets.OSRootSpec](ctx, rt, "", secrets.OSRootID)
 			if err != nil {
@@ -68,9 +67,12 @@ func apiController() controller.Controller {
 			if len(root.TypedSpec().IssuingCA.Key) == 0 {
 				log.WarnContext(ctx, "no API certificate: machine.ca has no key, and trustd, which signs for workers, is not part of this version")
 
-				return nil
+				rt.StartTrackingOutputs()
+
+				return rt.CleanupOutputs(ctx, resource.KindOf[secrets.APICertsSpec](""))
 			}
 
+			// Until there are names for the new authority, the API is served under the old one: it has no gap.
 			sans, err := typed.Find[secrets.CertSANSpec](ctx, rt, "", sansID)
 			if err != nil || sans == nil {
 				return err

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/url"
 	"os/exec"
 	"strings"
 	"time"
@@ -59,17 +60,23 @@ type KubernetesNode struct {
 
 // Nodes are those of Kubernetes.
 func (c *Cluster) Nodes(ctx context.Context) ([]KubernetesNode, error) {
-	text, err := c.kubectl(ctx, "", "get", "nodes", "-o", "json")
-	if err != nil {
-		return nil, err
-	}
-
 	var list struct{ Items []KubernetesNode }
-	if err := json.Unmarshal([]byte(text), &list); err != nil {
-		return nil, fmt.Errorf("kubectl get nodes: %w", err)
+
+	return list.Items, c.read(ctx, "/api/v1/nodes", &list)
+}
+
+// read asks the API server once: kubectl's own commands look around first, and try for long what does not answer.
+func (c *Cluster) read(ctx context.Context, path string, into any) error {
+	text, err := c.kubectl(ctx, "", "get", "--raw", path, "--request-timeout=10s")
+	if err != nil {
+		return err
 	}
 
-	return list.Items, nil
+	if err := json.Unmarshal([]byte(text), into); err != nil {
+		return fmt.Errorf("GET %s: %w", path, err)
+	}
+
+	return nil
 }
 
 // Ready waits until the node is Ready in a boot other than the one named: what Kubernetes remembers from before says
@@ -143,22 +150,14 @@ type Pod struct {
 
 // Pods of a namespace that a label selects; "" is all of either.
 func (c *Cluster) Pods(ctx context.Context, namespace, selector string) ([]Pod, error) {
-	where := []string{"-n", namespace}
+	path := "/api/v1/namespaces/" + namespace + "/pods"
 	if namespace == "" {
-		where = []string{"-A"}
-	}
-
-	text, err := c.kubectl(ctx, "", append(where, "get", "pods", "-l", selector, "-o", "json")...)
-	if err != nil {
-		return nil, err
+		path = "/api/v1/pods"
 	}
 
 	var list struct{ Items []Pod }
-	if err := json.Unmarshal([]byte(text), &list); err != nil {
-		return nil, fmt.Errorf("kubectl get pods: %w", err)
-	}
 
-	return list.Items, nil
+	return list.Items, c.read(ctx, path+"?labelSelector="+url.QueryEscape(selector), &list)
 }
 
 // Ready tells why a pod is not, nil if it is.
