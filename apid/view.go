@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/netip"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/seed-59268b81/talos/resources/secrets"
@@ -40,7 +41,11 @@ var errNotReady = errors.New("apid has no certificate yet")
 
 // Local tells whether a target is this node.
 func (v *View) Local(target string) bool {
-	if host, _, err := net.SplitHostPort(target); err == nil {
+	if host, port, err := net.SplitHostPort(target); err == nil {
+		if port != strconv.Itoa(Port) {
+			return false // another door than ours, whoever's it is
+		}
+
 		target = host
 	}
 
