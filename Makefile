@@ -8,7 +8,7 @@ LABFLAGS ?= --offline
 BUILD    = $(GO) run ./components/cmd/build
 
 .DEFAULT_GOAL := help
-.PHONY: help build images up down test e2e chaos bench budgets generate lint clean
+.PHONY: help build images up down test e2e chaos bench bench-cosi budgets generate lint clean
 
 help: ## show this
 	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -34,6 +34,9 @@ chaos: ## sabotage: power cuts, full disks, broken slots
 
 bench: ## benchmarks, with allocations
 	@$(GO) test -run '^$$' -bench . -benchmem ./...
+
+bench-cosi: ## package cosi beside another implementation of the same protocol, in one run
+	@cd test/interop && $(GO) run ./compare
 
 budgets: build ## sizes, times and memory against their budgets
 	@$(GO) run ./cmd/imager sizes

@@ -98,7 +98,7 @@ func follow(ctx context.Context, to target, latest chan []kubeapi.Object, log *s
 	go func() {
 		defer close(done)
 
-		const longest = 15 * time.Second
+		const longest = 5 * time.Second
 
 		for delay := time.Second; ctx.Err() == nil; {
 			err := watchOnce(ctx, to, latest)

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"github.com/seed-59268b81/talos/controllers/k8s/kubelet"
 	"github.com/seed-59268b81/talos/resources/k8s"
@@ -34,7 +35,9 @@ var kubeletDirs = []struct {
 
 // prepareKubelet puts on disk what the kubelet needs, and takes away the identity of another node or cluster. It runs
 // only while the kubelet is down.
-func prepareKubelet(root string, spec k8s.KubeletSpecSpec, join secrets.KubeletSpec, files map[string][]byte, log *slog.Logger) error {
+func prepareKubelet(
+	root string, spec k8s.KubeletSpecSpec, join secrets.KubeletSpec, issuer *secrets.KubernetesRootSpec, files map[string][]byte, log *slog.Logger,
+) error {
 	for _, dir := range kubeletDirs {
 		path := filepath.Join(root, dir.path)
 
@@ -51,13 +54,9 @@ func prepareKubelet(root string, spec k8s.KubeletSpecSpec, join secrets.KubeletS
 		}
 	}
 
-	pki := filepath.Join(root, kubelet.PKIDir)
-
-	if reason := kubelet.StaleIdentity(os.DirFS(pki), spec.ExpectedNodename, join); reason != "" && spec.ExpectedNodename != "" {
-		log.Info("the kubelet joins the cluster anew", "reason", reason)
-
-		if err := errors.Join(os.RemoveAll(pki), os.MkdirAll(pki, 0o700)); err != nil {
-			return fmt.Errorf("kubelet: remove its identity: %w", err)
+	if spec.ExpectedNodename != "" {
+		if err := prepareIdentity(filepath.Join(root, kubelet.PKIDir), spec.ExpectedNodename, join, issuer, log); err != nil {
+			return err
 		}
 	}
 
@@ -77,6 +76,42 @@ func prepareKubelet(root string, spec k8s.KubeletSpecSpec, join secrets.KubeletS
 		if err := os.WriteFile(target, files[path], 0o600); err != nil {
 			return fmt.Errorf("kubelet: %w", err)
 		}
+	}
+
+	return nil
+}
+
+// prepareIdentity removes a certificate that is not of this node and cluster, and on a control plane makes the first.
+func prepareIdentity(dir, nodename string, join secrets.KubeletSpec, issuer *secrets.KubernetesRootSpec, log *slog.Logger) error {
+	if reason := kubelet.StaleIdentity(os.DirFS(dir), nodename, join); reason != "" {
+		log.Info("the kubelet joins the cluster anew", "reason", reason)
+
+		if err := errors.Join(os.RemoveAll(dir), os.MkdirAll(dir, 0o700)); err != nil {
+			return fmt.Errorf("kubelet: remove its identity: %w", err)
+		}
+	}
+
+	file, link := kubelet.IdentityFiles(time.Now())
+	if issuer == nil || exists(filepath.Join(dir, link)) {
+		return nil
+	}
+
+	identity, err := kubelet.NewIdentity(*issuer, nodename)
+	if err != nil {
+		return err
+	}
+
+	if err := os.WriteFile(filepath.Join(dir, file), identity, 0o600); err != nil {
+		return fmt.Errorf("kubelet: %w", err)
+	}
+
+	// A link whose file is gone is in the way; it is by the path that the kubelet sees.
+	if err := os.Remove(filepath.Join(dir, link)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("kubelet: %w", err)
+	}
+
+	if err := os.Symlink(filepath.Join(kubelet.PKIDir, file), filepath.Join(dir, link)); err != nil {
+		return fmt.Errorf("kubelet: %w", err)
 	}
 
 	return nil

@@ -14,6 +14,7 @@ import (
 	"github.com/seed-59268b81/talos/controllers/volume"
 	"github.com/seed-59268b81/talos/cosi/controller"
 	"github.com/seed-59268b81/talos/resources/block"
+	"github.com/seed-59268b81/talos/resources/config"
 	"github.com/seed-59268b81/talos/resources/files"
 	"github.com/seed-59268b81/talos/resources/k8s"
 	"github.com/seed-59268b81/talos/resources/secrets"
@@ -43,6 +44,8 @@ func (c *kubeletServiceController) controller() controller.Controller {
 		Reads: append(volume.Inputs(),
 			controller.In[k8s.KubeletSpecSpec](controller.Weak, "", k8s.KubeletID),
 			controller.In[secrets.KubeletSpec](controller.Weak, "", secrets.KubeletID),
+			controller.In[secrets.KubernetesRootSpec](controller.Weak, "", secrets.KubernetesRootID),
+			controller.In[config.MachineTypeSpec](controller.Weak, "", config.MachineTypeID),
 			controller.In[timeres.StatusSpec](controller.Weak, "", timeres.StatusID),
 			controller.In[files.EtcFileStatusSpec](controller.Weak, "", files.PodResolvConf),
 		),
@@ -86,10 +89,38 @@ func (c *kubeletServiceController) reconcile(ctx context.Context, rt controller.
 		return err
 	}
 
-	return c.apply(ctx, spec, join, log)
+	issuer, ok, err := kubeletIssuer(ctx, rt)
+	if err != nil || !ok {
+		return err
+	}
+
+	return c.apply(ctx, spec, join, issuer, log)
 }
 
-func (c *kubeletServiceController) apply(ctx context.Context, spec k8s.KubeletSpecSpec, join secrets.KubeletSpec, log *slog.Logger) error {
+// kubeletIssuer is the authority that signs the kubelet's first certificate on a control plane; nil on a worker. It is
+// not known before the role of the machine is.
+func kubeletIssuer(ctx context.Context, rt controller.Runtime) (issuer *secrets.KubernetesRootSpec, known bool, err error) {
+	var (
+		machineType config.MachineTypeSpec
+		root        secrets.KubernetesRootSpec
+	)
+
+	if f := read(ctx, rt, config.MachineTypeID, &machineType); f.err != nil || !f.ok {
+		return nil, false, f.err
+	}
+
+	if !machineType.MachineType.IsControlPlane() {
+		return nil, true, nil
+	}
+
+	f := read(ctx, rt, secrets.KubernetesRootID, &root)
+
+	return &root, f.ok, f.err
+}
+
+func (c *kubeletServiceController) apply(
+	ctx context.Context, spec k8s.KubeletSpecSpec, join secrets.KubeletSpec, issuer *secrets.KubernetesRootSpec, log *slog.Logger,
+) error {
 	contents, err := kubelet.Files(spec, join)
 	if err != nil {
 		return err
@@ -105,7 +136,7 @@ func (c *kubeletServiceController) apply(ctx context.Context, spec k8s.KubeletSp
 		return err
 	}
 
-	if err := prepareKubelet(c.root, spec, join, contents, log); err != nil {
+	if err := prepareKubelet(c.root, spec, join, issuer, contents, log); err != nil {
 		return err
 	}
 

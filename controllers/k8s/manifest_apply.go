@@ -37,7 +37,10 @@ const (
 // manifestApplyController creates what the cluster lacks of the manifests. What exists is never changed: from then on it
 // belongs to the people who run the cluster.
 func manifestApplyController() controller.Controller {
-	var retry *time.Timer
+	var (
+		retry *time.Timer
+		api   localAPI
+	)
 
 	return &controller.Reconciler{
 		ControllerName: "k8s.ManifestApplyController",
@@ -79,14 +82,13 @@ func manifestApplyController() controller.Controller {
 			ctx, cancel := context.WithTimeout(ctx, applyTimeout)
 			defer cancel()
 
-			client, err := kubeapi.NewFromText([]byte(access.LocalhostAdminKubeconfig))
+			client, err := api.get(access.LocalhostAdminKubeconfig)
 			if err != nil {
 				return err
 			}
-			defer client.Close()
 
-			// The API server makes this namespace itself, a moment after it has begun to answer.
-			if _, err := client.Get(ctx, "/api/v1/namespaces/kube-system"); err != nil {
+			// An API server that starts in a new cluster has roles and namespaces of its own to make first.
+			if err := client.Ready(ctx); err != nil {
 				log.DebugContext(ctx, "the bootstrap manifests wait for the API server", "error", err)
 
 				retry = time.AfterFunc(applyRetry, rt.QueueReconcile)

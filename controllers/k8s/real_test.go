@@ -20,6 +20,8 @@ import (
 	"github.com/seed-59268b81/talos/controllers/controllertest"
 	"github.com/seed-59268b81/talos/controllers/etcd"
 	"github.com/seed-59268b81/talos/controllers/k8s/kubeapi"
+	"github.com/seed-59268b81/talos/controllers/k8s/kubelet"
+	"github.com/seed-59268b81/talos/controllers/secrets/kubeconfig"
 	"github.com/seed-59268b81/talos/cosi/typed"
 	etcdres "github.com/seed-59268b81/talos/resources/etcd"
 	k8sres "github.com/seed-59268b81/talos/resources/k8s"
@@ -110,6 +112,9 @@ func realControlPlane(t *testing.T, binaries string) {
 		return err
 	})
 
+	probes(t, kubeconfigs.LocalhostAdminKubeconfig)
+	registerNode(t, c, kubeconfigs.LocalhostAdminKubeconfig)
+
 	eventually(t, "the bootstrap manifests are applied", func() error {
 		status, err := typed.Get[k8sres.ManifestStatusSpec](ctx, c.State, "", k8sres.ManifestStatusID)
 		if err == nil && len(status.TypedSpec().ManifestsApplied) != 10 {
@@ -131,6 +136,71 @@ func realControlPlane(t *testing.T, binaries string) {
 
 		return err
 	})
+}
+
+// probes holds that the kubelet's probes pass, which come without a certificate, and that nothing else does.
+func probes(t *testing.T, admin string) {
+	t.Helper()
+
+	config, err := kubeconfig.Parse([]byte(admin))
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	config.Crt, config.Key = nil, nil
+
+	anonymous, err := kubeapi.New(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer anonymous.Close()
+
+	eventually(t, "probes pass without a certificate", func() error { return anonymous.Ready(t.Context()) })
+
+	_, err = anonymous.Get(t.Context(), "/version")
+	if err == nil || !strings.Contains(err.Error(), "401") {
+		t.Errorf("another path without a certificate: got %v, want 401", err)
+	}
+}
+
+// registerNode holds that the certificate which a control plane's kubelet starts with lets it register its own Node, and
+// no other.
+func registerNode(t *testing.T, c *cluster, admin string) {
+	t.Helper()
+
+	config, err := kubeconfig.Parse([]byte(admin))
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	root := controllertest.Wait[secretsres.KubernetesRootSpec](c.Node, secretsres.KubernetesRootID, nil)
+
+	identity, err := kubelet.NewIdentity(root, "cp1")
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	config.Crt, config.Key = identity, identity
+
+	client, err := kubeapi.New(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+
+	node := func(name string) kubeapi.Object {
+		return kubeapi.Object{"apiVersion": "v1", "kind": "Node", "metadata": kubeapi.Object{"name": name}}
+	}
+
+	eventually(t, "the kubelet registers its Node", func() error {
+		_, err := client.Create(t.Context(), "/api/v1/nodes", node("cp1"))
+
+		return err
+	})
+
+	if _, err := client.Create(t.Context(), "/api/v1/nodes", node("other")); err == nil || !strings.Contains(err.Error(), "403") {
+		t.Errorf("another's Node: got %v, want 403", err)
+	}
 }
 
 // setUpLoopback gives the namespace the node's address.

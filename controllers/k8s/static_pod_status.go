@@ -24,7 +24,7 @@ import (
 
 // How often the kubelet is asked: it has no watch. Often while a pod is not ready, seldom when all are.
 const (
-	podPollNotReady = 2 * time.Second
+	podPollNotReady = 5 * time.Second
 	podPollReady    = 15 * time.Second
 )
 

@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/seed-59268b81/talos/controllers/k8s/kubeapi"
 	"github.com/seed-59268b81/talos/controllers/k8s/pods"
 	"github.com/seed-59268b81/talos/controllers/k8s/render"
 	"github.com/seed-59268b81/talos/cosi/controller"
@@ -23,13 +22,16 @@ import (
 )
 
 // readyPoll is how often the API server is asked whether it is ready, when it starts for the first time.
-const readyPoll = 500 * time.Millisecond
+const readyPoll = time.Second
 
 // staticPodController renders the control plane's pods once etcd serves and their files are on disk; the controller
 // manager and the scheduler once the API server was ready, since they give up when it takes its time, and the kubelet
 // makes them wait after that. Once rendered, pods stay: an API server rides out etcd's restart better than its own.
 func staticPodController(root string) controller.Controller {
-	var poll *time.Timer
+	var (
+		poll *time.Timer
+		api  localAPI
+	)
 
 	return &controller.Reconciler{
 		ControllerName: "k8s.ControlPlaneStaticPodController",
@@ -77,7 +79,7 @@ func staticPodController(root string) controller.Controller {
 				return err
 			}
 
-			ready, err := apiServerWasReady(ctx, rt, access)
+			ready, err := apiServerWasReady(ctx, rt, &api, access)
 			if err != nil {
 				return err
 			}
@@ -109,7 +111,7 @@ func staticPodController(root string) controller.Controller {
 }
 
 // apiServerWasReady tells whether the API server is ready, or was when the pods that wait for it were rendered first.
-func apiServerWasReady(ctx context.Context, rt controller.Runtime, access secrets.KubernetesCertsSpec) (bool, error) {
+func apiServerWasReady(ctx context.Context, rt controller.Runtime, api *localAPI, access secrets.KubernetesCertsSpec) (bool, error) {
 	for _, id := range []string{k8s.ControllerManagerID, k8s.SchedulerID} {
 		pod, err := typed.Find[k8s.StaticPodSpec](ctx, rt, "", id)
 		if err != nil || pod != nil {
@@ -117,11 +119,10 @@ func apiServerWasReady(ctx context.Context, rt controller.Runtime, access secret
 		}
 	}
 
-	client, err := kubeapi.NewFromText([]byte(access.LocalhostAdminKubeconfig))
+	client, err := api.get(access.LocalhostAdminKubeconfig)
 	if err != nil {
 		return false, err
 	}
-	defer client.Close()
 
 	return client.Ready(ctx) == nil, nil
 }

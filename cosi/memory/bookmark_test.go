@@ -14,12 +14,12 @@ func FuzzBookmark(f *testing.F) {
 	st := memory.New(memory.WithHistory(4))
 	ch := make(chan state.Event, 10)
 
-	if err := st.WatchKind(f.Context(), benchPtr("").Kind(), ch); err != nil {
+	if err := st.WatchKind(f.Context(), pathPtr("").Kind(), ch); err != nil {
 		f.Fatal(err)
 	}
 
 	for i := range 8 {
-		touch(f, st, benchPtr("a"), "v", string(rune('0'+i)))
+		touch(f, st, pathPtr("a"), "v", string(rune('0'+i)))
 		f.Add([]byte((<-ch).Bookmark))
 	}
 
@@ -29,8 +29,8 @@ func FuzzBookmark(f *testing.F) {
 		one, kind := make(chan state.Event, 10), make(chan state.Event, 10)
 
 		for _, err := range []error{
-			st.Watch(t.Context(), benchPtr("a"), one, state.WithStartFromBookmark(b)),
-			st.WatchKind(t.Context(), benchPtr("").Kind(), kind, state.WithKindStartFromBookmark(b)),
+			st.Watch(t.Context(), pathPtr("a"), one, state.WithStartFromBookmark(b)),
+			st.WatchKind(t.Context(), pathPtr("").Kind(), kind, state.WithKindStartFromBookmark(b)),
 		} {
 			if b != nil && err != nil && !state.IsInvalidBookmark(err) {
 				t.Errorf("got %v", err)

@@ -21,7 +21,7 @@ func TestLabelIndex(t *testing.T) {
 
 	r := rand.New(rand.NewPCG(seed, 0))
 	st := memory.New()
-	kind := benchPtr("").Kind()
+	kind := pathPtr("").Kind()
 
 	queries := [][]resource.LabelQuery{
 		{{Terms: []resource.LabelTerm{resource.LabelIs("a", "1")}}},
@@ -36,7 +36,7 @@ func TestLabelIndex(t *testing.T) {
 
 	for round := range 400 {
 		for range r.IntN(20) + 1 {
-			p := benchPtr(fmt.Sprint(r.IntN(150)))
+			p := pathPtr(fmt.Sprint(r.IntN(150)))
 
 			switch r.IntN(6) {
 			case 0:
@@ -113,7 +113,7 @@ func BenchmarkListLabelled(b *testing.B) {
 	b.ReportAllocs()
 
 	for b.Loop() {
-		if items, err := st.List(b.Context(), benchPtr("").Kind(), query); err != nil || len(items) != n/1000 {
+		if items, err := st.List(b.Context(), pathPtr("").Kind(), query); err != nil || len(items) != n/1000 {
 			b.Fatal(len(items), err)
 		}
 	}

@@ -36,8 +36,6 @@ func touch(t testing.TB, st state.State, ptr resource.Pointer, label, value stri
 	ok(t, err)
 }
 
-func benchPtr(id string) resource.Pointer { return resource.PointerOf[emptySpec]("", id) }
-
 // replay keeps what a reader of a watch believes to be there, and refuses events that can not follow.
 type replay map[string]resource.Resource
 
@@ -80,7 +78,7 @@ func TestSlowReaders(t *testing.T) {
 
 		r := rand.New(rand.NewPCG(seed, 0))
 		st := memory.New(memory.WithHistory(16))
-		kind := benchPtr("").Kind()
+		kind := pathPtr("").Kind()
 
 		odd := state.WithKindLabelQuery(resource.LabelIs("v", "1"), resource.HasLabel("v"))
 		channels := []chan state.Event{make(chan state.Event), make(chan state.Event), make(chan state.Event, 3), make(chan state.Event)}
@@ -89,12 +87,12 @@ func TestSlowReaders(t *testing.T) {
 		ok(t, st.WatchKind(t.Context(), kind, channels[0]))
 		ok(t, st.WatchKind(t.Context(), kind, channels[1], odd))
 		ok(t, st.WatchKind(t.Context(), kind, channels[2], state.WithKindLabelQuery(resource.Not(resource.LabelIs("v", "2")))))
-		ok(t, st.Watch(t.Context(), benchPtr("3"), channels[3]))
+		ok(t, st.Watch(t.Context(), pathPtr("3"), channels[3]))
 		<-channels[3]
 
 		for range 400 {
 			for range r.IntN(60) {
-				p := benchPtr(fmt.Sprint(r.IntN(12)))
+				p := pathPtr(fmt.Sprint(r.IntN(12)))
 
 				if r.IntN(4) == 0 {
 					if err := st.Destroy(t.Context(), p); err != nil && !state.IsNotFound(err) {
@@ -169,13 +167,13 @@ func drain(t *testing.T, ch <-chan state.Event, into replay, most int) {
 func TestStrictReader(t *testing.T) {
 	st := memory.New(memory.WithHistory(16))
 	one, many := make(chan state.Event), make(chan []state.Event)
-	kind := benchPtr("").Kind()
+	kind := pathPtr("").Kind()
 
 	ok(t, st.WatchKind(t.Context(), kind, one, state.WithStrict()))
 	ok(t, st.WatchKindAggregated(t.Context(), kind, many, state.WithStrict()))
 
 	for i := range 500 {
-		touch(t, st, benchPtr("a"), "v", fmt.Sprint(i))
+		touch(t, st, pathPtr("a"), "v", fmt.Sprint(i))
 	}
 
 	last := func(next func() state.Event) {
@@ -209,7 +207,7 @@ func TestStrictReader(t *testing.T) {
 		return ev
 	})
 
-	touch(t, st, benchPtr("a"), "v", "after")
+	touch(t, st, pathPtr("a"), "v", "after")
 
 	select {
 	case ev := <-one:
@@ -222,14 +220,14 @@ func TestStrictReader(t *testing.T) {
 func TestResumeWithinCatchUp(t *testing.T) {
 	st := memory.New(memory.WithHistory(8))
 	ch := make(chan state.Event)
-	ok(t, st.WatchKind(t.Context(), benchPtr("").Kind(), ch))
+	ok(t, st.WatchKind(t.Context(), pathPtr("").Kind(), ch))
 
 	for i := range 40 {
-		touch(t, st, benchPtr(fmt.Sprint(i%10)), "v", fmt.Sprint(i))
+		touch(t, st, pathPtr(fmt.Sprint(i%10)), "v", fmt.Sprint(i))
 	}
 
 	resume := func(b state.Bookmark) error {
-		return st.WatchKind(t.Context(), benchPtr("").Kind(), make(chan state.Event), state.WithKindStartFromBookmark(b))
+		return st.WatchKind(t.Context(), pathPtr("").Kind(), make(chan state.Event), state.WithKindStartFromBookmark(b))
 	}
 
 	for ev := range ch {
@@ -251,12 +249,12 @@ func TestResumeWithinCatchUp(t *testing.T) {
 func TestNothingIsLeft(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		st := memory.New()
-		kind := benchPtr("").Kind()
+		kind := pathPtr("").Kind()
 
 		ctx, cancel := context.WithCancel(t.Context())
 		for range 10 {
 			ok(t, st.WatchKind(ctx, kind, make(chan state.Event), state.WithBootstrapContents()))
-			ok(t, st.Watch(ctx, benchPtr("a"), make(chan state.Event)))
+			ok(t, st.Watch(ctx, pathPtr("a"), make(chan state.Event)))
 			ok(t, st.Notify(ctx, kind, func(*state.Event) {}))
 		}
 
@@ -264,7 +262,7 @@ func TestNothingIsLeft(t *testing.T) {
 		cancel()
 		synctest.Wait()
 
-		touch(t, st, benchPtr("a"), "v", "nobody is told")
+		touch(t, st, pathPtr("a"), "v", "nobody is told")
 		// The bubble does not end while one of its goroutines is left.
 	})
 }
@@ -274,7 +272,7 @@ func TestMemoryOfSlowReaders(t *testing.T) {
 	st := memory.New()
 
 	for range 10 {
-		ok(t, st.WatchKind(t.Context(), benchPtr("").Kind(), make(chan state.Event)))
+		ok(t, st.WatchKind(t.Context(), pathPtr("").Kind(), make(chan state.Event)))
 	}
 
 	heap := func() uint64 {
@@ -290,7 +288,7 @@ func TestMemoryOfSlowReaders(t *testing.T) {
 
 	for round := range 5 {
 		for i := range 20_000 {
-			touch(t, st, benchPtr(fmt.Sprint(i%100)), "v", fmt.Sprint(round, i))
+			touch(t, st, pathPtr(fmt.Sprint(i%100)), "v", fmt.Sprint(round, i))
 		}
 
 		if round == 0 {
@@ -309,22 +307,22 @@ func TestNotify(t *testing.T) {
 
 	var got []string
 
-	ok(t, st.Notify(ctx, benchPtr("").Kind(), func(ev *state.Event) {
+	ok(t, st.Notify(ctx, pathPtr("").Kind(), func(ev *state.Event) {
 		r, err := st.Get(t.Context(), ev.Resource.Metadata().Pointer())
 		readable := err == nil && r == ev.Resource || state.IsNotFound(err) && ev.Type == state.Destroyed
 		got = append(got, fmt.Sprint(ev.Type, ev.Resource.Metadata().Version(), ev.Old != nil, readable))
 	}))
 
-	touch(t, st, benchPtr("a"), "v", "1")
-	touch(t, st, benchPtr("a"), "v", "2")
-	ok(t, st.Destroy(t.Context(), benchPtr("a")))
+	touch(t, st, pathPtr("a"), "v", "1")
+	touch(t, st, pathPtr("a"), "v", "2")
+	ok(t, st.Destroy(t.Context(), pathPtr("a")))
 	cancel()
 
 	for range 100 { // the end comes some time after
 		time.Sleep(time.Millisecond)
 	}
 
-	touch(t, st, benchPtr("a"), "v", "3")
+	touch(t, st, pathPtr("a"), "v", "3")
 
 	want := "[created 1 false true updated 2 true true destroyed 2 false true]"
 	if fmt.Sprint(got) != want {

@@ -112,21 +112,30 @@ func change(ptr resource.Pointer, r resource.Resource, fn func(resource.Resource
 
 // EditByUpdate changes only the metadata of an existing resource, as its owner and in any phase.
 func EditByUpdate(ctx context.Context, st core, ptr resource.Pointer, fn func(*resource.Metadata)) (resource.Resource, error) {
-	for {
-		cur, err := st.Get(ctx, ptr)
-		if err != nil {
-			return nil, err
-		}
+	cur, err := st.Get(ctx, ptr)
+	if err != nil {
+		return nil, err
+	}
 
-		r, err := updateFrom(ctx, st, cur, func(r resource.Resource) error {
+	for {
+		owner := cur.Metadata().Owner()
+
+		r, failed := updateFrom(ctx, st, cur, func(r resource.Resource) error {
 			fn(r.Metadata())
 
 			return nil
-		}, newPause(), WithOwner(cur.Metadata().Owner()), WithAnyPhase())
+		}, newPause(), WithOwner(owner), WithAnyPhase())
+		if !IsOwnerConflict(failed) {
+			return r, failed
+		}
 
-		// Made anew by another owner meanwhile.
-		if !IsOwnerConflict(err) || ctx.Err() != nil {
-			return r, err
+		// Made anew by another owner meanwhile? If not, it is refused for good.
+		if cur, err = st.Get(ctx, ptr); err != nil {
+			return nil, err
+		}
+
+		if cur.Metadata().Owner() == owner {
+			return nil, failed
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"time"
 
 	"github.com/seed-59268b81/talos/pki"
 	"github.com/seed-59268b81/talos/resources/secrets"
@@ -51,4 +52,31 @@ func StaleIdentity(dir fs.FS, nodename string, join secrets.KubeletSpec) string 
 	}
 
 	return ""
+}
+
+// identityLifetime is that of certificates which the controller manager signs; the kubelet renews it there in time.
+const identityLifetime = 365 * 24 * time.Hour
+
+// NewIdentity signs the first certificate of a kubelet on a node that holds the cluster's authority, as the controller
+// manager would: so the first control plane registers as soon as its API server answers, and does not wait for the
+// controller manager, whose pod it has to run, to sign and approve for it. The result is certificate and key.
+func NewIdentity(root secrets.KubernetesRootSpec, nodename string) ([]byte, error) {
+	ca, err := pki.ParseCA(root.IssuingCA.Crt, root.IssuingCA.Key)
+	if err != nil {
+		return nil, fmt.Errorf("kubelet's certificate: cluster.ca: %w", err)
+	}
+
+	pair, err := ca.Sign(pki.LeafOptions{
+		CommonName: "system:node:" + nodename, Organization: []string{"system:nodes"}, Client: true, TTL: identityLifetime, Kind: pki.ECDSAP256,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("kubelet's certificate: %w", err)
+	}
+
+	return append(pair.Crt, pair.Key...), nil
+}
+
+// IdentityFiles are the name of a new certificate's file and of the link to it, in PKIDir, as the kubelet has them.
+func IdentityFiles(now time.Time) (file, link string) {
+	return "kubelet-client-" + now.UTC().Format("2006-01-02-15-04-05") + ".pem", currentCert
 }

@@ -4,6 +4,7 @@ package kubelet_test
 
 import (
 	"bytes"
+	"crypto/tls"
 	"encoding/json"
 	"flag"
 	"net/netip"
@@ -171,17 +172,27 @@ func TestStaleIdentity(t *testing.T) {
 	}
 
 	ours, theirs := newCA(), newCA()
+
+	own, err := kubelet.NewIdentity(secrets.KubernetesRootSpec{IssuingCA: secrets.CertAndKey{Crt: ours.PEM.Crt, Key: ours.PEM.Key}}, "cp1")
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	if _, err := tls.X509KeyPair(own, own); err != nil {
+		t.Errorf("certificate and key in one file, as the kubelet reads them: %v", err)
+	}
 	join := secrets.KubeletSpec{AcceptedCAs: []secrets.Cert{{Crt: ours.PEM.Crt}}}
 
 	for name, test := range map[string]struct {
 		dir  fstest.MapFS
 		want string
 	}{
-		"none":               {dir: fstest.MapFS{}},
-		"its own":            {dir: held(ours, "cp1")},
-		"of another name":    {dir: held(ours, "old"), want: "the certificate is that of system:node:old, not system:node:cp1"},
-		"of another cluster": {dir: held(theirs, "cp1"), want: "not of an accepted authority"},
-		"broken":             {dir: fstest.MapFS{"kubelet-client-current.pem": {Data: []byte("x")}}, want: "cannot be read"},
+		"none":                    {dir: fstest.MapFS{}},
+		"its own":                 {dir: held(ours, "cp1")},
+		"of another name":         {dir: held(ours, "old"), want: "the certificate is that of system:node:old, not system:node:cp1"},
+		"of another cluster":      {dir: held(theirs, "cp1"), want: "not of an accepted authority"},
+		"made on a control plane": {dir: fstest.MapFS{"kubelet-client-current.pem": {Data: own}}},
+		"broken":                  {dir: fstest.MapFS{"kubelet-client-current.pem": {Data: []byte("x")}}, want: "cannot be read"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := kubelet.StaleIdentity(test.dir, "cp1", join)

@@ -190,7 +190,7 @@ func (b *Balancer) Check(ctx context.Context, changed func()) {
 		wait := checkInterval
 
 		if !now {
-			wait = time.Second
+			wait = 2 * time.Second
 		}
 
 		select {

@@ -14,7 +14,7 @@ func APIServerPod(cfg k8s.APIServerConfigSpec, v Versions) render.Object {
 	// Without structured authentication the API server refuses probes, which come without a certificate.
 	if cfg.UseAuthenticationConfig {
 		probes["readinessProbe"] = render.Object{
-			"httpGet": httpsGet("/readyz", cfg.LocalPort), "periodSeconds": 1, "timeoutSeconds": 15, "failureThreshold": 3,
+			"httpGet": httpsGet("/readyz", cfg.LocalPort), "periodSeconds": 5, "timeoutSeconds": 15, "failureThreshold": 3,
 		}
 		probes["livenessProbe"] = render.Object{
 			"httpGet": httpsGet("/livez", cfg.LocalPort), "initialDelaySeconds": 10, "periodSeconds": 10, "timeoutSeconds": 15, "failureThreshold": 8,
@@ -22,7 +22,7 @@ func APIServerPod(cfg k8s.APIServerConfigSpec, v Versions) render.Object {
 
 		if cfg.StartupProbesEnabled {
 			probes["startupProbe"] = render.Object{
-				"httpGet": httpsGet("/livez", cfg.LocalPort), "periodSeconds": 2, "timeoutSeconds": 15, "failureThreshold": 120,
+				"httpGet": httpsGet("/livez", cfg.LocalPort), "periodSeconds": 5, "timeoutSeconds": 15, "failureThreshold": 100,
 			}
 		}
 	}
