@@ -110,7 +110,7 @@ func flannel(cfg k8s.BootstrapManifestsConfigSpec) (render.Values, error) {
 
 	cniConf, err := json.MarshalIndent(render.Object{
 		"name":       "cbr0",
-		"cniVersion": "1.0.0",
+		"cniVersion": "0.4.0",
 		"plugins": []any{
 			render.Object{"type": "flannel", "delegate": render.Object{"hairpinMode": true, "isDefaultGateway": true}},
 			render.Object{"type": "portmap", "capabilities": render.Object{"portMappings": true}},
