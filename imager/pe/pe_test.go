@@ -22,7 +22,7 @@ func stub(machine uint16) []byte {
 	le.PutUint32(b[0x3c:], 0x80)
 	copy(b[0x80:], "PE\x00\x00")
 	le.PutUint16(b[0x84:], machine)
-	le.PutUint16(b[0x86:], 1)   // sections
+	le.PutUint16(b[0x86:], 1)        // sections
 	le.PutUint32(b[0x8c:], 1024+512) // symbols, none, with their table of strings
 	le.PutUint16(b[0x94:], 240)      // optional header
 
