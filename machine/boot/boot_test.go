@@ -47,25 +47,6 @@ func TestCheckArgs(t *testing.T) {
 	}
 }
 
-func FuzzHasArg(f *testing.F) {
-	f.Add("a=b c", "a", "b")
-	f.Fuzz(func(t *testing.T, cmdline, name, value string) {
-		if strings.ContainsAny(name+value, " =\t\n\v\f\r\u0085\u00a0") || name == "" || name == "--" || strings.Contains(cmdline, "--") {
-			t.Skip()
-		}
-
-		for _, r := range name + value {
-			if r > 127 {
-				t.Skip()
-			}
-		}
-
-		if !HasArg(cmdline+" "+name+"="+value, name, value) {
-			t.Errorf("%q: the last argument %s=%s is not found", cmdline, name, value)
-		}
-	})
-}
-
 // The policy on mounts: never setuid; device files in /dev only; what is written is not executed.
 func TestMountPolicy(t *testing.T) {
 	mayExecute := []string{"/dev", "/run"} // see Mounts
