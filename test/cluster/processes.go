@@ -55,7 +55,14 @@ func (c *Cluster) Processes(ctx context.Context, name string) ([]string, error) 
 	var found []string
 
 	for line := range strings.Lines(out) {
-		if fields := strings.Fields(line); len(fields) > 1 && path.Base(fields[1]) == name {
+		fields := strings.Fields(line)
+
+		// What the kernel calls a process comes first, in braces, where it is not what the process calls itself.
+		if len(fields) > 2 && strings.HasPrefix(fields[1], "{") {
+			fields = append(fields[:1], fields[2:]...)
+		}
+
+		if len(fields) > 1 && path.Base(fields[1]) == name {
 			found = append(found, fields[0])
 		}
 	}
