@@ -16,9 +16,9 @@ func printed(t *testing.T, c *cluster.Cluster) {
 		want string // a pattern, by lines
 	}{
 		{[]string{"get", "addresses"}, `(?m)^NODE +NAMESPACE +TYPE +ID +VERSION +ADDRESS +LINK$[\s\S]*^10\.5\.0\.2 +network +AddressStatus +eth0/10\.5\.0\.2/24 +\d+ +10\.5\.0\.2/24 +eth0$`},
-		{[]string{"get", "rd"}, `(?m)^10\.5\.0\.2 +meta +ResourceDefinition +addressstatuses\.net\.talos\.dev +1 +addresses address`},
+		{[]string{"get", "rd"}, `(?m)^10\.5\.0\.2 +meta +ResourceDefinition +addressstatuses\.net\.talos\.dev +1 +address addresses addressstatus`},
 		{[]string{"get", "svc"}, `(?m)^10\.5\.0\.2 +runtime +Service +etcd +\d+ +true +true +false$`},
-		{[]string{"get", "hostnamespec", "--namespace", "network-config"}, `(?m)^10\.5\.0\.2 +network-config +HostnameSpec +\S+ +\d+ +`},
+		{[]string{"get", "hostnamespec", "--namespace", "network-config"}, `(?m)^10\.5\.0\.2 +network-config +HostnameSpec +\S+ +\d+ *$`},
 		{[]string{"get", "hostname", "-o", "yaml"}, `(?m)^node: 10\.5\.0\.2\nmetadata:\n    namespace: network\n    type: HostnameStatuses\.net\.talos\.dev\n    id: hostname\n    version: \d+\n    owner: network\.HostnameSpecController\n    phase: running\n[\s\S]*^spec:\n    hostname: `},
 		{[]string{"get", "mc", "v1alpha1", "-o", "yaml"}, `(?m)^spec: \|\n`},
 		{[]string{"service"}, `(?m)^10\.5\.0\.2 +kubelet +Running +OK `},
