@@ -11,7 +11,6 @@ import (
 	"github.com/seed-59268b81/talos/cosi/resource"
 	"github.com/seed-59268b81/talos/cosi/typed"
 	"github.com/seed-59268b81/talos/resources/k8s"
-	"github.com/seed-59268b81/talos/sys/folder"
 )
 
 // renderConfigsController writes the configuration files of the static pods.
@@ -46,11 +45,9 @@ func renderConfigsController(root string) controller.Controller {
 				return err
 			}
 
-			if err := writeAll(root, folders); err != nil {
-				return err
-			}
-
-			return typed.Set(ctx, rt, "", k8s.StaticPodsID, k8s.ConfigStatusSpec{Ready: true, Version: folder.Digest(folders)})
+			return writeFolders(root, folders, func(id, version string) error {
+				return typed.Set(ctx, rt, "", id, k8s.ConfigStatusSpec{Ready: true, Version: version})
+			})
 		},
 	}
 }

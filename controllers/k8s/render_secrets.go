@@ -5,6 +5,7 @@ package k8s
 import (
 	"context"
 	"log/slog"
+	"path"
 
 	"github.com/seed-59268b81/talos/controllers/k8s/pods"
 	"github.com/seed-59268b81/talos/cosi/controller"
@@ -41,11 +42,9 @@ func renderSecretsController(root string) controller.Controller {
 				return err
 			}
 
-			if err := writeAll(root, folders); err != nil {
-				return err
-			}
-
-			return typed.Set(ctx, rt, "", k8s.StaticPodsID, k8s.SecretsStatusSpec{Ready: true, Version: folder.Digest(folders)})
+			return writeFolders(root, folders, func(id, version string) error {
+				return typed.Set(ctx, rt, "", id, k8s.SecretsStatusSpec{Ready: true, Version: version})
+			})
 		},
 	}
 }
@@ -74,12 +73,18 @@ func gatherSecrets(ctx context.Context, r state.Reader) (*pods.Secrets, error) {
 	return &out, nil
 }
 
-func writeAll(root string, folders []folder.Folder) error {
+// writeFolders writes the folders of the components, and states the version of each under its component's id; that of
+// all comes last.
+func writeFolders(root string, folders []folder.Folder, state func(id, version string) error) error {
 	for _, f := range folders {
 		if err := folder.Write(root, f); err != nil {
 			return err
 		}
+
+		if err := state(path.Base(f.Path), folder.Digest([]folder.Folder{f})); err != nil {
+			return err
+		}
 	}
 
-	return nil
+	return state(k8s.StaticPodsID, folder.Digest(folders))
 }

@@ -39,8 +39,8 @@ func staticPodController(root string) controller.Controller {
 			controller.In[k8s.APIServerConfigSpec](controller.Weak, "", k8s.FinalPrefix+k8s.APIServerID),
 			controller.In[k8s.ControllerManagerConfigSpec](controller.Weak, "", k8s.FinalPrefix+k8s.ControllerManagerID),
 			controller.In[k8s.SchedulerConfigSpec](controller.Weak, "", k8s.FinalPrefix+k8s.SchedulerID),
-			controller.In[k8s.SecretsStatusSpec](controller.Weak, "", k8s.StaticPodsID),
-			controller.In[k8s.ConfigStatusSpec](controller.Weak, "", k8s.StaticPodsID),
+			controller.In[k8s.SecretsStatusSpec](controller.Weak, ""),
+			controller.In[k8s.ConfigStatusSpec](controller.Weak, ""),
 			controller.In[secrets.KubernetesCertsSpec](controller.Weak, "", secrets.KubernetesID),
 			serviceInput(etcdService),
 		},
@@ -70,9 +70,7 @@ func staticPodController(root string) controller.Controller {
 				return err
 			}
 
-			versions := pods.Versions{Secrets: keys.Version, ConfigFiles: files.Version}
-
-			err = setPod(ctx, rt, k8s.APIServerID, versions, func(spec k8s.APIServerConfigSpec, v pods.Versions) render.Object {
+			err = setPod(ctx, rt, k8s.APIServerID, func(spec k8s.APIServerConfigSpec, v pods.Versions) render.Object {
 				return pods.APIServerPod(spec, v)
 			})
 			if err != nil {
@@ -91,14 +89,14 @@ func staticPodController(root string) controller.Controller {
 			}
 
 			return errors.Join(
-				setPod(ctx, rt, k8s.ControllerManagerID, versions, func(spec k8s.ControllerManagerConfigSpec, v pods.Versions) render.Object {
+				setPod(ctx, rt, k8s.ControllerManagerID, func(spec k8s.ControllerManagerConfigSpec, v pods.Versions) render.Object {
 					if !spec.Enabled {
 						return nil
 					}
 
 					return pods.ControllerManagerPod(spec, v)
 				}),
-				setPod(ctx, rt, k8s.SchedulerID, versions, func(spec k8s.SchedulerConfigSpec, v pods.Versions) render.Object {
+				setPod(ctx, rt, k8s.SchedulerID, func(spec k8s.SchedulerConfigSpec, v pods.Versions) render.Object {
 					if !spec.Enabled {
 						return nil
 					}
@@ -127,14 +125,24 @@ func apiServerWasReady(ctx context.Context, rt controller.Runtime, api *localAPI
 	return client.Ready(ctx) == nil, nil
 }
 
-// setPod renders one pod from the final settings of its component, if they are there and want one.
-func setPod[S resource.Spec](ctx context.Context, rt controller.Runtime, id string, v pods.Versions, build func(S, pods.Versions) render.Object) error {
+// setPod renders one pod from the final settings of its component, if they are there and want one. It changes with the
+// files of that component alone, so that a new certificate of one does not restart the others.
+func setPod[S resource.Spec](ctx context.Context, rt controller.Runtime, id string, build func(S, pods.Versions) render.Object) error {
 	settings, err := typed.Find[S](ctx, rt, "", k8s.FinalPrefix+id)
 	if err != nil || settings == nil {
 		return err
 	}
 
-	v.Settings = settings.Metadata().VersionString()
+	var (
+		keys  k8s.SecretsStatusSpec
+		files k8s.ConfigStatusSpec // the controller manager has none
+	)
+
+	if err := errors.Join(read(ctx, rt, id, &keys).err, read(ctx, rt, id, &files).err); err != nil {
+		return err
+	}
+
+	v := pods.Versions{Settings: settings.Metadata().VersionString(), Secrets: keys.Version, ConfigFiles: files.Version}
 
 	pod := build(*settings.TypedSpec(), v)
 	if pod == nil {

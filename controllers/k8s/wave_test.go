@@ -154,6 +154,8 @@ func TestHostname(t *testing.T) {
 	controllertest.Wait[secretsres.KubernetesCertsSpec](c.Node, secretsres.KubernetesID, nil)
 
 	kubeconfigs := controllertest.Version[secretsres.KubernetesCertsSpec](c.Node, secretsres.KubernetesID)
+	served := controllertest.Wait[k8sres.SecretsStatusSpec](c.Node, k8sres.APIServerID, nil)
+	scheduled := controllertest.Wait[k8sres.SecretsStatusSpec](c.Node, k8sres.SchedulerID, nil)
 
 	c.Hostname("other")
 
@@ -167,6 +169,12 @@ func TestHostname(t *testing.T) {
 
 		return err == nil && slices.Contains(cert.DNSNames, "other")
 	})
+
+	controllertest.Wait(c.Node, k8sres.APIServerID, func(s k8sres.SecretsStatusSpec) bool { return s.Version != served.Version })
+
+	if got := controllertest.Wait[k8sres.SecretsStatusSpec](c.Node, k8sres.SchedulerID, nil); got != scheduled {
+		t.Errorf("the scheduler's keys, which have no hostname in them: got version %s, want %s", got.Version, scheduled.Version)
+	}
 
 	if got := controllertest.Version[secretsres.KubernetesCertsSpec](c.Node, secretsres.KubernetesID); got != kubeconfigs {
 		t.Errorf("kubeconfigs, which have no hostname in them: got version %d, want %d", got, kubeconfigs)
