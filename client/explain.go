@@ -70,6 +70,11 @@ func next(s *status.Status) string {
 	case codes.PermissionDenied:
 		return "the talosconfig's certificate lacks the role for this (talosctl config info shows its roles), or the node does not forward calls"
 	case codes.Unimplemented:
+		// A call that the node knows says itself what to do in its place.
+		if !strings.HasPrefix(s.Message(), "unknown ") && !strings.HasSuffix(s.Message(), " not implemented") {
+			return ""
+		}
+
 		return "the node's version does not have this call; compare with: talosctl version"
 	case codes.ResourceExhausted:
 		return "the message is larger than the API allows (32 MiB)"

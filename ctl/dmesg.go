@@ -6,12 +6,16 @@ import (
 	"context"
 
 	"github.com/spf13/cobra"
+
+	"github.com/seed-59268b81/talos/client"
 )
 
 func newDmesgCommand() *cobra.Command {
 	var (
 		connection   connection
+		boot         earlierBoot
 		follow, tail bool
+		boot         int
 	)
 
 	cmd := &cobra.Command{
@@ -23,10 +27,14 @@ func newDmesgCommand() *cobra.Command {
 				return usageError(cmd, "--tail leaves out what is already there, so it goes with --follow only")
 			}
 
+			if err := boot.check(cmd); err != nil {
+				return err
+			}
+
 			out := &lines{w: cmd.OutOrStdout()}
 
 			return connection.each(cmd.Context(), func(ctx context.Context, n node) error {
-				stream := n.Dmesg(ctx, follow, tail)
+				stream := n.Dmesg(boot.of(ctx), follow, tail)
 				defer stream.Close() //nolint:errcheck // ends the call
 
 				return out.copy(n.name, stream)
@@ -36,7 +44,9 @@ func newDmesgCommand() *cobra.Command {
 
 	connection.flags(cmd)
 	connection.maintenanceFlags(cmd)
+	boot.flag(cmd)
 	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on with new messages")
+	cmd.Flags().IntVar(&boot, "boot", 0, "the kernel log of an earlier boot: -1 for the one before this (see: talosctl get boots)")
 	cmd.Flags().BoolVar(&tail, "tail", false, "with --follow: new messages only")
 
 	return cmd

@@ -7,13 +7,17 @@ package runtime
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"slices"
+	"strings"
 	"testing"
 	"testing/fstest"
 	"testing/synctest"
 	"time"
+
+	"google.golang.org/protobuf/proto"
 
 	"github.com/seed-59268b81/talos/resources/runtime"
 )
@@ -54,15 +58,26 @@ func TestGoDown(t *testing.T) {
 					},
 				}
 
+				var told []string
+
+				c.Publish = func(event proto.Message, actor string) {
+					told = append(told, fmt.Sprintf("%s %s %v", actor, event.ProtoReflect().Descriptor().Name(), event))
+				}
+
 				start := time.Now()
 
-				err := c.goDown(t.Context(), runtime.PowerRequestSpec{Action: runtime.PowerReboot, Force: tt.force}, slog.New(slog.NewTextHandler(io.Discard, nil)))
+				err := c.goDown(t.Context(), runtime.PowerRequestSpec{Action: runtime.PowerReboot, Force: tt.force, ActorID: "me"}, slog.New(slog.NewTextHandler(io.Discard, nil)))
 				if err != nil {
 					t.Fatal(err)
 				}
 
 				if !slices.Equal(did, tt.want) {
 					t.Errorf("got %v, want %v", did, tt.want)
+				}
+
+				// Start and stop of the whole and of each step, and the restart.
+				if got, want := len(told), 2+2*(len(tt.want)-1)+1; got != want || !strings.HasPrefix(told[got-1], "me RestartEvent") {
+					t.Errorf("told %d events, want %d: %q", got, want, told)
 				}
 
 				if took := time.Since(start); took > 2*time.Minute {
