@@ -183,6 +183,11 @@ func (b *backends) dial(node string) (*nodeConn, error) {
 		return nil, status.Error(codes.Unavailable, "this node's API is going down")
 	}
 
+	if b.view == nil || b.view.Client == nil {
+		// The call was let through a moment ago, and the certificates changed since.
+		return nil, status.Errorf(codes.Unavailable, "node %s: this node has no client certificate at the moment; try again", node)
+	}
+
 	if len(b.nodes) >= maxBackends && !b.makeRoom() {
 		return nil, status.Errorf(codes.ResourceExhausted, "node %s: calls to %d other nodes run through this one; try again, or use another endpoint", node, len(b.nodes))
 	}

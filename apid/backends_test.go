@@ -17,6 +17,14 @@ import (
 	"github.com/seed-59268b81/talos/api/machine"
 )
 
+// count of the connections to nodes.
+func (b *backends) count() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+
+	return len(b.nodes)
+}
+
 // TestBackendsGoWithTheirNode has connections that are not used any more, to a node that is there and one that is not.
 func TestBackendsGoWithTheirNode(t *testing.T) {
 	ca := newCA(t)
@@ -42,7 +50,7 @@ func TestBackendsGoWithTheirNode(t *testing.T) {
 		release() // once
 		time.Sleep(time.Hour)
 
-		if len(b.nodes) != 1 {
+		if b.count() != 1 {
 			t.Error("the connection is gone while a call runs")
 		}
 
@@ -57,14 +65,14 @@ func TestBackendsGoWithTheirNode(t *testing.T) {
 		release()
 		time.Sleep(idleDead - time.Second)
 
-		if len(b.nodes) != 1 {
+		if b.count() != 1 {
 			t.Error("the connection is gone before its time")
 		}
 
 		time.Sleep(2 * time.Second)
 
-		if len(b.nodes) != 0 || conn.GetState() != connectivity.Shutdown {
-			t.Errorf("a node that is not called: got %d connections, %s, want it dropped", len(b.nodes), conn.GetState())
+		if b.count() != 0 || conn.GetState() != connectivity.Shutdown {
+			t.Errorf("a node that is not called: got %d connections, %s, want it dropped", b.count(), conn.GetState())
 		}
 	})
 }

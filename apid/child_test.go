@@ -14,6 +14,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	buildinfo "runtime/debug"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -77,6 +79,10 @@ type apidProcess struct {
 // startChild starts a backend here and apid before it in a process of its own.
 func startChild(t testing.TB) *apidProcess {
 	t.Helper()
+
+	if raced() {
+		t.Skip("the race detector needs more memory than apid has")
+	}
 
 	ca := newCA(t)
 	n := &node{backend: &backend{name: "a"}, socket: filepath.Join(t.TempDir(), "machine.sock")}
@@ -156,6 +162,13 @@ func readFile(t testing.TB, path string) string {
 // loopbacks are the addresses that the tests come from and go to.
 func loopbacks() []netip.Addr {
 	return []netip.Addr{netip.MustParseAddr("127.0.0.1"), netip.MustParseAddr("127.0.0.2")}
+}
+
+// raced tells a build with the race detector.
+func raced() bool {
+	info, ok := buildinfo.ReadBuildInfo()
+
+	return ok && slices.Contains(info.Settings, buildinfo.BuildSetting{Key: "-race", Value: "true"})
 }
 
 // memory of the process, now and at most, in MiB.

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/emptypb"
 
 	"github.com/seed-59268b81/talos/pki"
@@ -212,5 +214,46 @@ func TestResumedSessionIsVerified(t *testing.T) {
 
 	if got := alert(t, n.addr, config); got == "" {
 		t.Error("the client was let in by its old session")
+	}
+}
+
+// TestCheck has certificates that were good when their connection was made.
+func TestCheck(t *testing.T) {
+	ca, foreign := newCA(t), newCA(t)
+	mine, others := view(t, ca).CAs, view(t, foreign).CAs
+
+	leaf, err := x509.ParseCertificate(clientCert(t, ca, "os:admin").Certificate[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	for _, tt := range []struct {
+		name     string
+		accepted *x509.CertPool
+		at       time.Time
+		want     codes.Code
+	}{
+		{"good", mine, time.Now(), codes.OK},
+		{"expired since", mine, time.Now().Add(2 * time.Hour), codes.Unauthenticated},
+		{"of an authority that is accepted no more", others, time.Now(), codes.Unauthenticated},
+		{"when none is", nil, time.Now(), codes.Unauthenticated},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			for _, before := range []*x509.CertPool{nil, mine, others} {
+				id := &identity{}
+				id.State.PeerCertificates = []*x509.Certificate{leaf}
+				id.accepted.Store(before)
+
+				if before == others && tt.accepted == others {
+					continue // it cannot have been checked against those
+				}
+
+				for range 2 {
+					if err := id.check(tt.accepted, tt.at); status.Code(err) != tt.want {
+						t.Errorf("got %v, want %v", err, tt.want)
+					}
+				}
+			}
+		})
 	}
 }

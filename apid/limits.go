@@ -3,12 +3,14 @@
 package apid
 
 import (
+	"crypto/x509"
 	"errors"
 	"io"
 	"log/slog"
 	"net"
 	"net/netip"
 	"sync"
+	"sync/atomic"
 
 	"google.golang.org/grpc/credentials"
 )
@@ -211,7 +213,7 @@ func (c atDoor) ServerHandshake(conn net.Conn) (net.Conn, credentials.AuthInfo, 
 	}
 
 	if t, ok := info.(credentials.TLSInfo); ok && err == nil {
-		info = identity{TLSInfo: t, conn: conn}
+		info = &identity{TLSInfo: t, conn: conn}
 	}
 
 	return inner, info, err
@@ -222,6 +224,8 @@ type identity struct {
 	credentials.TLSInfo
 
 	conn net.Conn
+	// accepted are the authorities that the certificate was last checked against.
+	accepted atomic.Pointer[x509.CertPool]
 }
 
 // Clone implements credentials.TransportCredentials.

@@ -74,19 +74,25 @@ func (v *visitor) Write(p []byte) (int, error) {
 
 // visitorOf returns the connection that a call came by, nil if it did not come through a door.
 func visitorOf(ctx context.Context) *visitor {
-	p, ok := peer.FromContext(ctx)
-	if !ok {
-		return nil
-	}
-
-	id, ok := p.AuthInfo.(identity)
-	if !ok {
+	id := identityOf(ctx)
+	if id == nil {
 		return nil
 	}
 
 	v, _ := id.conn.(*visitor)
 
 	return v
+}
+
+func identityOf(ctx context.Context) *identity {
+	p, ok := peer.FromContext(ctx)
+	if !ok {
+		return nil
+	}
+
+	id, _ := p.AuthInfo.(*identity)
+
+	return id
 }
 
 // begin counts a call in, and returns what counts it out. While there are calls, memory is watched.

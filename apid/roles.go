@@ -10,7 +10,6 @@ import (
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
-	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
 )
 
@@ -20,15 +19,16 @@ func rolesOf(ctx context.Context, view *View, md metadata.MD) ([]string, error) 
 		return []string{roleReader}, nil
 	}
 
-	leaf, err := certificateOf(ctx)
-	if err != nil {
+	id := identityOf(ctx)
+	if id == nil || len(id.State.PeerCertificates) == 0 {
+		return nil, status.Error(codes.Unauthenticated, "the connection has no client certificate: connect anew, with one")
+	}
+
+	if err := id.check(view.CAs, time.Now()); err != nil {
 		return nil, err
 	}
 
-	// A connection may outlive the certificate that it was made with.
-	if now := time.Now(); now.After(leaf.NotAfter) {
-		return nil, status.Errorf(codes.Unauthenticated, "the client certificate has expired at %s: connect with a new one", leaf.NotAfter.UTC().Format(time.RFC3339))
-	}
+	leaf := id.State.PeerCertificates[0]
 
 	// Only apids have certificates that say this and nothing else.
 	if slices.Equal(leaf.Subject.Organization, []string{roleImpersonator}) {
@@ -40,16 +40,35 @@ func rolesOf(ctx context.Context, view *View, md metadata.MD) ([]string, error) 
 	}), nil
 }
 
-func certificateOf(ctx context.Context) (*x509.Certificate, error) {
-	p, ok := peer.FromContext(ctx)
-	if !ok {
-		return nil, status.Error(codes.Unauthenticated, "the connection has no peer")
+// check refuses a certificate that would not be let in today: connections outlive certificates, and the authorities that
+// are accepted change. Calls that run are not asked again.
+func (id *identity) check(accepted *x509.CertPool, now time.Time) error {
+	chain := id.State.PeerCertificates
+
+	if leaf := chain[0]; now.After(leaf.NotAfter) {
+		return status.Errorf(codes.Unauthenticated, "the client certificate has expired at %s: connect with a new one", leaf.NotAfter.UTC().Format(time.RFC3339))
 	}
 
-	info, ok := p.AuthInfo.(identity)
-	if !ok || len(info.State.PeerCertificates) == 0 {
-		return nil, status.Error(codes.Unauthenticated, "the connection has no client certificate: connect anew, with one")
+	if accepted == nil {
+		return status.Error(codes.Unauthenticated, "this node accepts nobody at the moment, its certificates are being made: try again")
 	}
 
-	return info.State.PeerCertificates[0], nil
+	if id.accepted.Load() == accepted {
+		return nil
+	}
+
+	options := x509.VerifyOptions{
+		Roots: accepted, Intermediates: x509.NewCertPool(), CurrentTime: now, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
+	}
+	for _, cert := range chain[1:] {
+		options.Intermediates.AddCert(cert)
+	}
+
+	if _, err := chain[0].Verify(options); err != nil {
+		return status.Errorf(codes.Unauthenticated, "the client certificate is no longer accepted, connect with a new one: %v", err)
+	}
+
+	id.accepted.Store(accepted)
+
+	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"runtime/debug"
 	"sync/atomic"
 	"time"
 
@@ -49,7 +50,9 @@ const maxMessage = 32 << 20
 var bidirectional = &grpc.StreamDesc{ServerStreams: true, ClientStreams: true}
 
 // handle is the stream handler of every call.
-func (r *Router) handle(_ any, in grpc.ServerStream) error {
+func (r *Router) handle(_ any, in grpc.ServerStream) (err error) {
+	defer r.recovered(&err)
+
 	if v := visitorOf(in.Context()); v != nil {
 		defer v.begin()()
 
@@ -84,6 +87,14 @@ func (r *Router) handle(_ any, in grpc.ServerStream) error {
 		return r.toOne(in, method, view, remote, to.node)
 	default:
 		return r.toOne(in, method, view, local, "")
+	}
+}
+
+// recovered makes a panic in a call that call's error: the others go on.
+func (r *Router) recovered(err *error) {
+	if p := recover(); p != nil {
+		r.log.Error("API call panicked", "panic", p, "stack", string(debug.Stack()))
+		*err = status.Errorf(codes.Internal, "the call failed in apid: %v (its log has the details)", p)
 	}
 }
 

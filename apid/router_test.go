@@ -5,6 +5,7 @@ package apid
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/netip"
 	"slices"
@@ -206,9 +207,9 @@ func TestCertificatesChangeLive(t *testing.T) {
 	a.router.SetView(view(t, next))
 	b.router.SetView(view(t, next))
 
-	// Calls on the connection that is there.
-	if got := tag(old.Version(t.Context(), &emptypb.Empty{})); got != "a" {
-		t.Errorf("on the old connection: got %s, want an answer", got)
+	// The connection that is there carries what runs, and no new calls of one whose authority is not accepted any more.
+	if got := tag(old.Version(t.Context(), &emptypb.Empty{})); got != "Unauthenticated" {
+		t.Errorf("a new call on the old connection: got %s, want Unauthenticated", got)
 	}
 
 	if got := tag(dial(t, a, next, clientCert(t, next, "os:admin")).Version(with(t.Context(), "node", b.name), &emptypb.Empty{})); got != "b" {
@@ -230,6 +231,40 @@ func TestCertificatesChangeLive(t *testing.T) {
 	case err := <-ended:
 		t.Errorf("the stream ended with the old certificates: %v", err)
 	case <-time.After(200 * time.Millisecond):
+	}
+}
+
+// TestCertificateIsRenewed has a node get other certificates of the same authority: nobody notices.
+func TestCertificateIsRenewed(t *testing.T) {
+	ca := newCA(t)
+	a, b := startNode(t, "a", view(t, ca)), startNode(t, "b", view(t, ca))
+	client := dial(t, a, ca, clientCert(t, ca, "os:admin"))
+
+	stream, err := client.Logs(with(t.Context(), "node", b.name), &machine.LogsRequest{TailLines: 200_000})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	for i := range 200_000 {
+		if i%50_000 == 10 {
+			a.router.SetView(view(t, ca))
+			b.router.SetView(view(t, ca))
+
+			for _, node := range []string{"127.0.0.1", b.name} {
+				if _, err := client.Version(with(t.Context(), "node", node), &emptypb.Empty{}); err != nil {
+					t.Errorf("a call while certificates change: %v", err)
+				}
+			}
+		}
+
+		m, err := stream.Recv()
+		if err != nil {
+			t.Fatalf("after %d events: %v", i, err)
+		}
+
+		if want := fmt.Sprintf("b %d", i); string(m.GetBytes()) != want {
+			t.Fatalf("got event %s, want %s", m.GetBytes(), want)
+		}
 	}
 }
 

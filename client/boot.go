@@ -9,12 +9,13 @@ import (
 	"google.golang.org/grpc/metadata"
 )
 
-// bootKey of a call's metadata names an earlier boot. A node of a version that does not know it answers for the boot that runs.
+// bootKey of a call's metadata names an earlier boot. A node of a version that does not know it answers for the boot that
+// runs.
 const bootKey = "talos-boot"
 
-// OfBoot has Logs, LogNames and Dmesg answer for an earlier boot of the node: -1 for the one before this, and so on, as the
-// resources boots number them. 0 is the boot that runs.
-func OfBoot(ctx context.Context, boot int) context.Context {
+// WithBoot has Logs, LogNames and Dmesg answer for an earlier boot of the node: -1 for the one before this, and so on, as
+// the resources boots number them. 0 is the boot that runs.
+func WithBoot(ctx context.Context, boot int) context.Context {
 	if boot == 0 {
 		return ctx
 	}

@@ -4,7 +4,6 @@ package client
 
 import (
 	"context"
-	"strconv"
 
 	"google.golang.org/grpc/metadata"
 )
@@ -12,15 +11,6 @@ import (
 // WithNode has calls made with the context served by that node: the endpoint forwards them. Without it the endpoint
 // serves them itself.
 func WithNode(ctx context.Context, node string) context.Context {
-	return with(ctx, "node", node)
-}
-
-// WithBoot has Logs, LogNames and Dmesg show an earlier boot of the node: -1 is the one before this, and so on.
-func WithBoot(ctx context.Context, boot int) context.Context {
-	return with(ctx, "talos-boot", strconv.Itoa(boot))
-}
-
-func with(ctx context.Context, key, value string) context.Context {
 	md, _ := metadata.FromOutgoingContext(ctx)
 	md = md.Copy()
 
@@ -28,7 +18,7 @@ func with(ctx context.Context, key, value string) context.Context {
 		md = metadata.MD{}
 	}
 
-	md.Set(key, value)
+	md.Set("node", node)
 
 	return metadata.NewOutgoingContext(ctx, md)
 }

@@ -6,8 +6,6 @@ import (
 	"context"
 
 	"github.com/spf13/cobra"
-
-	"github.com/seed-59268b81/talos/client"
 )
 
 func newDmesgCommand() *cobra.Command {
@@ -15,7 +13,6 @@ func newDmesgCommand() *cobra.Command {
 		connection   connection
 		boot         earlierBoot
 		follow, tail bool
-		boot         int
 	)
 
 	cmd := &cobra.Command{
@@ -46,7 +43,6 @@ func newDmesgCommand() *cobra.Command {
 	connection.maintenanceFlags(cmd)
 	boot.flag(cmd)
 	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on with new messages")
-	cmd.Flags().IntVar(&boot, "boot", 0, "the kernel log of an earlier boot: -1 for the one before this (see: talosctl get boots)")
 	cmd.Flags().BoolVar(&tail, "tail", false, "with --follow: new messages only")
 
 	return cmd

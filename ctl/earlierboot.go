@@ -27,10 +27,4 @@ func (b *earlierBoot) check(cmd *cobra.Command) error {
 	return nil
 }
 
-func (b *earlierBoot) of(ctx context.Context) context.Context {
-	if b.number == 0 {
-		return ctx
-	}
-
-	return client.WithBoot(ctx, b.number)
-}
+func (b *earlierBoot) of(ctx context.Context) context.Context { return client.WithBoot(ctx, b.number) }

@@ -18,7 +18,6 @@ func newLogsCommand() *cobra.Command {
 		boot               earlierBoot
 		follow, kubernetes bool
 		tail               int32
-		boot               int
 	)
 
 	cmd := &cobra.Command{
@@ -58,7 +57,6 @@ func newLogsCommand() *cobra.Command {
 	boot.flag(cmd)
 	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on with new lines")
 	cmd.Flags().Int32Var(&tail, "tail", -1, "begin with that many last lines; -1 for all that are kept")
-	cmd.Flags().IntVar(&boot, "boot", 0, "the log of an earlier boot: -1 for the one before this (see: talosctl get boots)")
 	cmd.Flags().BoolVarP(&kubernetes, "kubernetes", "k", false, "the log of a Kubernetes container")
 
 	return cmd

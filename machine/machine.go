@@ -50,6 +50,11 @@ func Main() {
 	}
 
 	log.Error("the system cannot run", "error", err)
+
+	if err := errors.Join(journal.End(fmt.Sprintf("the system could not run: %v", err)), journal.Close()); err != nil {
+		log.Error("the logs of this boot could not be kept", "error", err)
+	}
+
 	boot.Halt(func(format string, args ...any) { log.Error(fmt.Sprintf(format, args...)) })
 }
 

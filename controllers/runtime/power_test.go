@@ -12,6 +12,7 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/fstest"
 	"testing/synctest"
@@ -33,11 +34,21 @@ func TestGoDown(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				var did []string
+				var (
+					mu  sync.Mutex // a step that is given up on goes on by itself
+					did []string
+				)
+
+				note := func(what string) {
+					mu.Lock()
+					defer mu.Unlock()
+
+					did = append(did, what)
+				}
 
 				step := func(name string, forced bool, err error, takes time.Duration) PowerStep {
 					return PowerStep{Name: name, Timeout: time.Minute, Forced: forced, Run: func(context.Context, runtime.PowerRequestSpec) error {
-						did = append(did, name)
+						note(name)
 
 						time.Sleep(takes)
 
@@ -52,7 +63,7 @@ func TestGoDown(t *testing.T) {
 						step("unmount", true, nil, time.Second),
 					},
 					Act: func(a runtime.PowerAction) error {
-						did = append(did, string(a))
+						note(string(a))
 
 						return nil
 					},

@@ -174,15 +174,15 @@ func (f *feed) follow(ctx context.Context, node int, kind client.Kind) {
 			return
 		}
 
-		if began {
+		// What the node does not have, or does not show to the caller, is no failure of the node; nor is a watch that
+		// breaks, until the next one does not begin.
+		switch code := status.Code(err); {
+		case began:
 			delay = retryFirst
-		}
-
-		// What the node does not have, or does not show to the caller, is no failure of the node.
-		if code := status.Code(err); code != codes.PermissionDenied && code != codes.Unimplemented {
-			f.learn(node, func(n *Node) { n.answered("watch "+kind.Type, time.Now(), err) })
-		} else {
+		case code == codes.PermissionDenied, code == codes.Unimplemented:
 			delay = retryLongest
+		default:
+			f.learn(node, func(n *Node) { n.answered("watch "+kind.Type, time.Now(), err) })
 		}
 
 		if !pause(ctx, delay) {
