@@ -22,11 +22,11 @@ up: build ## build, then start the cluster NAME (default: default), with WORKERS
 down: ## stop the cluster and remove its machines
 	@out/bin/talosctl cluster destroy --state out/lab --name $(NAME)
 
-test: ## unit tests, and network tests in namespaces
+test: build ## all tests: units, networks in namespaces, then a machine from its first boot on
 	@$(GO) vet $$($(GO) list ./... | grep -v /talos/out/)
-	@$(GO) run ./test/report -timeout 20m ./...
+	@TALOS_E2E=1 $(GO) run ./test/report -alone test/e2e -timeout 40m ./...
 
-e2e: build ## all end-to-end tests
+e2e: build ## the end-to-end tests alone
 	@TALOS_E2E=1 $(GO) run ./test/report -alone test/e2e -timeout 60m ./test/e2e/...
 
 chaos: ## sabotage: power cuts, full disks, broken slots

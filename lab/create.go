@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/seed-59268b81/talos/lab/qemu"
+	"github.com/seed-59268b81/talos/lab/qemu/accel"
 	"github.com/seed-59268b81/talos/lab/state"
 	"github.com/seed-59268b81/talos/lab/supervisor"
 )
@@ -68,6 +69,12 @@ func makeDisks(ctx context.Context, s *state.Lab, image string) error {
 	if image != "" {
 		if err := qemu.CopyBase(image, s.BasePath()); err != nil {
 			return err
+		}
+
+		if !accel.Choose(ctx, s.Machine.QEMU).KVM {
+			if err := qemu.AddEmulatedEntry(ctx, s.BasePath()); err != nil {
+				return err
+			}
 		}
 	}
 

@@ -95,8 +95,8 @@ func TestInVain(t *testing.T) {
 	}{
 		{"nothing set", main, nil},
 		{"in effect", main + "  sysctls: {a: b}\n  network: {interfaces: [{interface: eth0, dhcp: true}]}\n", nil},
-		{"a switch on", main + "  features: {kubePrism: {enabled: true}}\n", []string{"machine.features.kubePrism"}},
-		{"a switch off", main + "  features: {kubePrism: {enabled: false}}\n", nil},
+		{"a switch on", main + "  features: {hostDNS: {enabled: true}}\n", []string{"machine.features.hostDNS"}},
+		{"a switch off", main + "  features: {hostDNS: {enabled: false}}\n", nil},
 		{"disabled already", "cluster: {discovery: {enabled: false, registries: {kubernetes: {disabled: true}}}}\n", nil},
 		{"in a list, once", main + "  network: {interfaces: [{interface: a, bond: {mode: 802.3ad}}, {interface: b, bond: {mode: 802.3ad}}]}\n", []string{"machine.network.interfaces.bond"}},
 		{"an object that is there", main + "  network: {interfaces: [{interface: a, bridge: {}}]}\n", []string{"machine.network.interfaces.bridge"}},
@@ -132,7 +132,7 @@ func TestInVainOfExamples(t *testing.T) {
 
 	got := InVain(cfg)
 
-	want := []string{"cluster.discovery", "machine.features.diskQuotaSupport", "machine.features.hostDNS", "machine.features.kubePrism", "machine.install"}
+	want := []string{"cluster.discovery", "machine.features.diskQuotaSupport", "machine.features.hostDNS", "machine.install"}
 
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("in vain (-want +got):\n%s", diff)

@@ -27,8 +27,14 @@ func MachineTypeController() controller.Controller {
 				return err
 			}
 
+			// A configuration of other documents alone says nothing of the role.
+			machine := cfg.TypedSpec().Config().Machine()
+			if machine == nil {
+				return nil
+			}
+
 			return typed.Set(ctx, rt, "", configres.MachineTypeID, configres.MachineTypeSpec{
-				MachineType: configres.MachineTypeOf(cfg.TypedSpec().Config().Machine().Type),
+				MachineType: configres.MachineTypeOf(machine.Type),
 			})
 		},
 	}

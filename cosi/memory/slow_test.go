@@ -218,32 +218,41 @@ func TestStrictReader(t *testing.T) {
 
 // TestResumeWithinCatchUp checks that a bookmark of an event which stands for several is refused, except the last.
 func TestResumeWithinCatchUp(t *testing.T) {
-	st := memory.New(memory.WithHistory(8))
-	ch := make(chan state.Event)
-	ok(t, st.WatchKind(t.Context(), pathPtr("").Kind(), ch))
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
 
-	for i := range 40 {
-		touch(t, st, pathPtr(fmt.Sprint(i%10)), "v", fmt.Sprint(i))
-	}
+		st := memory.New(memory.WithHistory(8))
+		ch := make(chan state.Event)
+		ok(t, st.WatchKind(ctx, pathPtr("").Kind(), ch))
 
-	resume := func(b state.Bookmark) error {
-		return st.WatchKind(t.Context(), pathPtr("").Kind(), make(chan state.Event), state.WithKindStartFromBookmark(b))
-	}
+		// The first event waits for its reader; all that follows is caught up with at once.
+		touch(t, st, pathPtr("0"), "v", "0")
+		synctest.Wait()
 
-	for ev := range ch {
-		v, _ := ev.Resource.Metadata().Labels().Get("v")
-
-		err := resume(ev.Bookmark)
-		if v == "39" {
-			ok(t, err)
-
-			return
+		for i := 1; i < 40; i++ {
+			touch(t, st, pathPtr(fmt.Sprint(i%10)), "v", fmt.Sprint(i))
 		}
 
-		if !state.IsInvalidBookmark(err) {
-			t.Errorf("%s: resuming got %v, want an invalid bookmark", ev.Resource.Metadata(), err)
+		resume := func(b state.Bookmark) error {
+			return st.WatchKind(ctx, pathPtr("").Kind(), make(chan state.Event), state.WithKindStartFromBookmark(b))
 		}
-	}
+
+		for ev := range ch {
+			v, _ := ev.Resource.Metadata().Labels().Get("v")
+
+			err := resume(ev.Bookmark)
+			if v == "39" {
+				ok(t, err)
+
+				return
+			}
+
+			if !state.IsInvalidBookmark(err) {
+				t.Errorf("%s: resuming got %v, want an invalid bookmark", ev.Resource.Metadata(), err)
+			}
+		}
+	})
 }
 
 func TestNothingIsLeft(t *testing.T) {

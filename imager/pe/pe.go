@@ -26,6 +26,7 @@ const (
 	lfanewOffset   = 0x3c
 	coffSize       = 24 // signature and COFF header
 	sectionsOffset = 6
+	symbolsOffset  = 12 // pointer and number
 	optSizeOffset  = 20
 	optSizeOfImage = 56
 	entrySize      = 40
@@ -58,7 +59,9 @@ func Append(stub []byte, sections []Section) ([]byte, error) {
 		count    = len(f.Sections)
 	)
 
-	// What follows the last section in the file (a signature, debug data) would end up in the middle.
+	// What follows the last section in the file (a signature, symbols) would end up in the middle.
+	clear(out[coff+symbolsOffset:][:8])
+
 	fileEnd, memoryEnd := sectionEnds(f)
 	out = out[:max(min(fileEnd, len(out)), 0)]
 

@@ -22,8 +22,9 @@ func stub(machine uint16) []byte {
 	le.PutUint32(b[0x3c:], 0x80)
 	copy(b[0x80:], "PE\x00\x00")
 	le.PutUint16(b[0x84:], machine)
-	le.PutUint16(b[0x86:], 1)   // sections
-	le.PutUint16(b[0x94:], 240) // optional header
+	le.PutUint16(b[0x86:], 1)        // sections
+	le.PutUint32(b[0x8c:], 1024+512) // symbols, none, with their table of strings
+	le.PutUint16(b[0x94:], 240)      // optional header
 
 	opt := b[0x98:]
 	le.PutUint16(opt, 0x20b)
@@ -40,7 +41,7 @@ func stub(machine uint16) []byte {
 	le.PutUint32(section[16:], 512)
 	le.PutUint32(section[20:], 1024)
 
-	return append(b, "signature"...)
+	return append(b, "\x04\x00\x00\x00signature"...)
 }
 
 const amd64 = 0x8664

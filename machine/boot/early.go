@@ -22,16 +22,22 @@ func Early() error {
 		return fmt.Errorf("read the kernel command line: %w", err)
 	}
 
-	if err := CheckArgs(string(cmdline)); err != nil {
-		return err
-	}
-
 	// Containers and the host see each other's volumes: what is mounted below the root propagates both ways.
 	if err := mount.MakeShared("/"); err != nil {
 		return err
 	}
 
 	if err := mount.All(Mounts()); err != nil {
+		return err
+	}
+
+	// Kernels that do not say are taken to be affected.
+	affected, err := os.ReadFile(meltdown)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("ask the kernel about the processor: %w", err)
+	}
+
+	if err := CheckArgs(string(cmdline), string(affected)); err != nil {
 		return err
 	}
 

@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/seed-59268b81/talos/sys/cmdline"
 	"github.com/seed-59268b81/talos/sys/mount"
 )
 
@@ -93,8 +94,8 @@ func loadModules(list string) error {
 // Halt ends a boot that cannot go on: it waits, so that the console can be read, and reboots. With panic=0
 // among the kernel's arguments it waits for ever. The reason must have been logged before.
 func Halt(logf func(string, ...any)) {
-	cmdline, err := os.ReadFile("/proc/cmdline")
-	if err == nil && HasArg(string(cmdline), "panic", "0") {
+	args, err := cmdline.Read("/proc")
+	if err == nil && hasArg(args, "panic", "0") {
 		logf("halted, as the kernel argument panic=0 asks; switch the machine off")
 
 		for {

@@ -5,7 +5,12 @@ package boot
 import (
 	"fmt"
 	"strings"
+
+	"github.com/seed-59268b81/talos/sys/cmdline"
 )
+
+// meltdown is where the kernel says whether the processor leaks the kernel's memory to programs.
+const meltdown = "/sys/devices/system/cpu/vulnerabilities/meltdown"
 
 // requiredArgs are the kernel's hardening arguments without which the system does not run (Kernel Self
 // Protection Project); an empty value is a bare flag.
@@ -14,12 +19,16 @@ var requiredArgs = []struct{ name, value, why string }{
 	{"pti", "on", "keeps the kernel out of the page tables of programs"},
 }
 
-// CheckArgs verifies a kernel command line and names every argument that is missing.
-func CheckArgs(cmdline string) error {
+// CheckArgs verifies a kernel command line and names every argument that is missing. meltdown is what the kernel says
+// of the processor: one that is not affected needs no pti=on, which protects from nothing there, and costs an emulated
+// processor half its speed.
+func CheckArgs(line, meltdown string) error {
+	args := cmdline.Parse(line)
+
 	var missing []string
 
 	for _, a := range requiredArgs {
-		if HasArg(cmdline, a.name, a.value) {
+		if hasArg(args, a.name, a.value) || a.name == "pti" && strings.TrimSpace(meltdown) == "Not affected" {
 			continue
 		}
 
@@ -39,21 +48,9 @@ func CheckArgs(cmdline string) error {
 		"add them to the boot entry or boot the image's own one", strings.Join(missing, ", "))
 }
 
-// HasArg tells whether an argument with the value is on a kernel command line. A later one overrides an
-// earlier one, and what follows a bare -- belongs to init and not to the kernel.
-func HasArg(cmdline, name, value string) bool {
-	found := false
+// hasArg tells whether an argument has the value; a later one overrides an earlier one.
+func hasArg(args cmdline.Cmdline, name, value string) bool {
+	got, ok := args.Get(name)
 
-	for word := range strings.FieldsSeq(cmdline) {
-		if word == "--" {
-			break
-		}
-
-		k, v, _ := strings.Cut(word, "=")
-		if k == name {
-			found = v == value
-		}
-	}
-
-	return found
+	return ok && got == value
 }

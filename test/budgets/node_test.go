@@ -44,7 +44,7 @@ func TestNode(t *testing.T) {
 	report("\n%7.1fs  from the kubeconfig to the first Ready", took.Seconds())
 
 	c.Kubectl(cluster.HostPod, "apply", "-f", "-")
-	c.PodsReady("", "", 9)
+	c.PodsReady("", "", 8)
 
 	report("\nmemory of an idle control plane node\n")
 

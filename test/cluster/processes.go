@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path"
 	"strconv"
 	"strings"
 
@@ -46,13 +47,19 @@ func (c *Cluster) Shell(ctx context.Context, line string) (string, error) {
 
 // Processes are the ids of those whose program has the name; there is at least one.
 func (c *Cluster) Processes(ctx context.Context, name string) ([]string, error) {
-	out, err := c.Shell(ctx, `for p in /proc/[0-9]*; do a=$(tr '\0' '\n' < $p/cmdline 2>/dev/null | head -n 1); `+
-		`[ "${a##*/}" = `+name+` ] && echo ${p##*/}; done; true`)
+	out, err := c.Shell(ctx, "ps -o pid,args")
 	if err != nil {
 		return nil, err
 	}
 
-	found := strings.Fields(out)
+	var found []string
+
+	for line := range strings.Lines(out) {
+		if fields := strings.Fields(line); len(fields) > 1 && path.Base(fields[1]) == name {
+			found = append(found, fields[0])
+		}
+	}
+
 	if len(found) == 0 {
 		return nil, fmt.Errorf("%s does not run", name)
 	}

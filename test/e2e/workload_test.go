@@ -61,7 +61,7 @@ func served(t *testing.T, c *cluster.Cluster) {
 
 	c.Until("both replicas answer through the Service", 10*time.Minute, func(ctx context.Context) error {
 		answer, err := c.TryKubectl(ctx, "-n", namespace, "exec", "client", "--",
-			"wget", "-q", "-T", "5", "-O", "-", "http://web."+namespace+".svc.cluster.local/hostname")
+			"wget", "-q", "-O", "-", "http://web."+namespace+".svc.cluster.local/hostname")
 		if err != nil {
 			return err
 		}
@@ -90,7 +90,7 @@ func served(t *testing.T, c *cluster.Cluster) {
 
 // systemPods wants the real components, each by its label, and nothing that does not run.
 func systemPods(t *testing.T, c *cluster.Cluster) {
-	c.PodsReady("kube-system", "", 8)
+	c.PodsReady("kube-system", "", 7)
 
 	pods, err := c.Pods(t.Context(), "kube-system", "")
 	if err != nil {

@@ -39,7 +39,7 @@ var arrows = map[string][]string{
 	"trustd":     {"api", "controllers", "cosi", "pki", "resources", "sys", "version"},
 	"discovery":  {"api", "version"},
 	"machine":    {"api", "apid", "config", "controllers", "cosi", "pki", "resources", "sys", "trustd", "version"},
-	"lab":        {"version"},
+	"lab":        {"sys", "version"},
 	"ctl":        {"api", "client", "config", "lab", "pki", "version"},
 	"imager":     {"components", "config", "machine", "sys", "version"},
 	"components": {"config", "imager", "version"},

@@ -78,7 +78,7 @@ func (c component) pod(v Versions) render.Object {
 			},
 		},
 		"spec": render.Object{
-			"priority":          2000001000,
+			"priority":          2000000000,
 			"priorityClassName": "system-cluster-critical",
 			"hostNetwork":       true,
 			"containers":        []any{container},

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package qemu
+
+import (
+	"bytes"
+	"context"
+	"debug/pe"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"github.com/seed-59268b81/talos/sys/gpt"
+)
+
+// entryName is the boot entry of machines whose processor is emulated.
+const entryName = "emulated.conf"
+
+// AddEmulatedEntry gives a disk image a boot entry for emulated processors, and
+// makes it the default: the unified kernel image that is there, with its own
+// arguments, but page tables that are not isolated.
+//
+// The isolation (pti=on) is against Meltdown, which an emulated processor does
+// not have, and changes the page tables twice in each system call; each change
+// makes QEMU forget its translations. Measured with QEMU 7.2: the way to a Ready
+// node takes about twice as long with it.
+//
+// An image with no such kernel image is left as it is.
+func AddEmulatedEntry(ctx context.Context, image string) error {
+	if err := addEmulatedEntry(ctx, image); err != nil {
+		return fmt.Errorf("boot entry for emulated processors in %s: %w", image, err)
+	}
+
+	return nil
+}
+
+func addEmulatedEntry(ctx context.Context, image string) error {
+	esp, ok, err := findESP(image)
+	if err != nil || !ok {
+		return err
+	}
+
+	dir, err := os.MkdirTemp(filepath.Dir(image), "esp-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir) //nolint:errcheck // scratch
+
+	// There may be none: the image is not ours.
+	if err := mtool(ctx, "mcopy", "-n", "-i", esp, "::/EFI/Linux/*.efi", "::/loader/loader.conf", dir); err != nil {
+		return nil
+	}
+
+	kernels, err := filepath.Glob(filepath.Join(dir, "*.efi"))
+	if err != nil || len(kernels) != 1 {
+		return err
+	}
+
+	args, err := kernelArgs(kernels[0])
+	if err != nil {
+		return err
+	}
+
+	entry, ok := emulatedEntry(filepath.Base(kernels[0]), args)
+	if !ok {
+		return nil
+	}
+
+	conf, err := os.ReadFile(filepath.Join(dir, "loader.conf"))
+	if err != nil {
+		return err
+	}
+
+	conf = append(bytes.TrimRight(conf, "\n"), "\ndefault "+entryName+"\n"...)
+
+	for name, content := range map[string][]byte{"loader.conf": conf, entryName: []byte(entry)} {
+		if err := os.WriteFile(filepath.Join(dir, name), content, 0o600); err != nil {
+			return err
+		}
+	}
+
+	if err := mtool(ctx, "mmd", "-i", esp, "::/loader/entries"); err != nil {
+		return err
+	}
+
+	if err := mtool(ctx, "mcopy", "-i", esp, filepath.Join(dir, entryName), "::/loader/entries/"+entryName); err != nil {
+		return err
+	}
+
+	return mtool(ctx, "mcopy", "-o", "-i", esp, filepath.Join(dir, "loader.conf"), "::/loader/loader.conf")
+}
+
+// emulatedEntry is the boot entry, in the form of the Boot Loader Specification;
+// not ok where the arguments do not ask for isolation.
+func emulatedEntry(kernel, args string) (entry string, ok bool) {
+	words := strings.Fields(args)
+
+	for i, w := range words {
+		if w == "pti=on" {
+			words[i], ok = "pti=off", true
+		}
+	}
+
+	return fmt.Sprintf("title Talos (emulated processor)\nefi /EFI/Linux/%s\noptions %s\n", kernel, strings.Join(words, " ")), ok
+}
+
+// kernelArgs returns the arguments that lie in a unified kernel image.
+func kernelArgs(uki string) (string, error) {
+	f, err := pe.Open(uki)
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", filepath.Base(uki), err)
+	}
+	defer f.Close() //nolint:errcheck // read only
+
+	section := f.Section(".cmdline")
+	if section == nil {
+		return "", fmt.Errorf("%s: it has no section .cmdline", filepath.Base(uki))
+	}
+
+	data, err := section.Data()
+	if err != nil {
+		return "", fmt.Errorf("%s: section .cmdline: %w", filepath.Base(uki), err)
+	}
+
+	if size := int(section.VirtualSize); size < len(data) {
+		data = data[:size]
+	}
+
+	return string(bytes.TrimRight(data, "\x00")), nil
+}
+
+// findESP returns where the EFI partition of a disk image is, as mtools take it.
+func findESP(image string) (where string, ok bool, err error) {
+	f, err := os.Open(image)
+	if err != nil {
+		return "", false, err
+	}
+	defer f.Close() //nolint:errcheck // read only
+
+	info, err := f.Stat()
+	if err != nil {
+		return "", false, err
+	}
+
+	table, err := gpt.Read(f, uint64(info.Size()), 512)
+	if errors.Is(err, gpt.ErrNoTable) {
+		return "", false, nil
+	}
+
+	if err != nil {
+		return "", false, err
+	}
+
+	for _, p := range table.Partitions {
+		if p.Type == gpt.TypeESP {
+			return fmt.Sprintf("%s@@%d", image, p.First*512), true, nil
+		}
+	}
+
+	return "", false, nil
+}
+
+func mtool(ctx context.Context, name string, args ...string) error {
+	cmd := exec.CommandContext(ctx, name, args...)
+	cmd.Env = append(os.Environ(), "MTOOLS_SKIP_CHECK=1")
+
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("%s: %w: %s", strings.Join(cmd.Args, " "), err, bytes.TrimSpace(out))
+	}
+
+	return nil
+}
