@@ -3,40 +3,68 @@
 package apid
 
 import (
+	"context"
 	"crypto/tls"
+	"math"
 	"net"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/backoff"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/connectivity"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/status"
 )
 
-// idle is when the connection to another node is dropped.
-const idle = 15 * time.Minute
+const (
+	// idle is when the connection to another node is dropped, and idleDead when it is one that does not stand: nobody
+	// shall be dialled for ever because somebody asked for it once.
+	idle     = 15 * time.Minute
+	idleDead = 30 * time.Second
+	// dialTimeout bounds the way to a node; retryDelay how long a failure to get there is the answer to other calls.
+	dialTimeout = 5 * time.Second
+	retryDelay  = 3 * time.Second
+	// maxBackends that there can be. Who calls could name any number of nodes.
+	maxBackends = 1024
+)
 
-// backends are the connections to machined and to other nodes, made when first used.
+// backends are the connections to machined and to other nodes: made when first used, kept while they are, and dropped
+// when their node is gone or the certificates change.
 type backends struct {
 	socket string
+	// address of a node's API.
+	address func(node string) string
 
 	mu      sync.Mutex
 	machine *grpc.ClientConn
-	nodes   map[string]*grpc.ClientConn
-	retired map[*grpc.ClientConn]*time.Timer
+	nodes   map[string]*nodeConn
+	retired map[*nodeConn]struct{}
 	view    *View
+	closed  bool
+}
+
+// nodeConn is the connection to one node.
+type nodeConn struct {
+	*grpc.ClientConn
+
+	calls int
+	used  time.Time
+	timer *time.Timer
 }
 
 func newBackends(socket string) *backends {
-	return &backends{socket: socket, nodes: map[string]*grpc.ClientConn{}, retired: map[*grpc.ClientConn]*time.Timer{}}
+	return &backends{
+		socket: socket, nodes: map[string]*nodeConn{}, retired: map[*nodeConn]struct{}{},
+		address: func(node string) string { return net.JoinHostPort(node, strconv.Itoa(Port)) },
+	}
 }
 
-// use drops the connections that were made with other certificates.
+// use retires the connections that were made with other certificates: calls that run on them go on.
 func (b *backends) use(v *View) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -48,58 +76,74 @@ func (b *backends) use(v *View) {
 		return
 	}
 
-	for target, conn := range b.nodes {
-		delete(b.nodes, target)
-
-		// Calls that run on it go on; it closes when they have had their time.
-		b.retired[conn] = time.AfterFunc(idle, func() { b.drop(conn) })
+	for node := range b.nodes {
+		b.retire(node)
 	}
 }
 
-func (b *backends) drop(conn *grpc.ClientConn) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
+// retire has no further call use the connection to a node. It closes after the last that runs.
+func (b *backends) retire(node string) {
+	n := b.nodes[node]
+	delete(b.nodes, node)
 
-	delete(b.retired, conn)
-	conn.Close() //nolint:errcheck
+	if n.calls == 0 {
+		n.shut()
+
+		return
+	}
+
+	b.retired[n] = struct{}{}
+}
+
+func (n *nodeConn) shut() {
+	if n.timer != nil {
+		n.timer.Stop()
+	}
+
+	n.Close() //nolint:errcheck
 }
 
 func (b *backends) close() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 
+	b.closed = true
+
 	if b.machine != nil {
 		b.machine.Close() //nolint:errcheck
 	}
 
-	for _, conn := range b.nodes {
-		conn.Close() //nolint:errcheck
+	for _, n := range b.nodes {
+		n.shut()
 	}
 
-	for conn, timer := range b.retired {
-		timer.Stop()
-		conn.Close() //nolint:errcheck
+	for n := range b.retired {
+		n.shut()
 	}
 }
 
-func dialOptions(creds credentials.TransportCredentials) []grpc.DialOption {
+func (b *backends) dialOptions(creds credentials.TransportCredentials) []grpc.DialOption {
 	retry := backoff.DefaultConfig
-	retry.MaxDelay = 15 * time.Second
+	retry.BaseDelay, retry.MaxDelay = time.Second/4, retryDelay
 
 	return []grpc.DialOption{
 		grpc.WithTransportCredentials(creds),
-		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxMessage)),
-		grpc.WithConnectParams(grpc.ConnectParams{Backoff: retry, MinConnectTimeout: 5 * time.Second}),
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxMessage), grpc.MaxCallSendMsgSize(math.MaxInt32)),
+		grpc.WithConnectParams(grpc.ConnectParams{Backoff: retry, MinConnectTimeout: dialTimeout}),
+		grpc.WithDisableServiceConfig(),
+		grpc.WithDisableRetry(), // a frame that was sent on is gone
+		grpc.WithNoProxy(),
 		grpc.WithIdleTimeout(idle),
 	}
 }
 
+// local returns the connection to machined.
 func (b *backends) local() (*grpc.ClientConn, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 
 	if b.machine == nil {
-		conn, err := grpc.NewClient("unix:"+b.socket, dialOptions(insecure.NewCredentials())...)
+		conn, err := grpc.NewClient("unix:"+b.socket, b.dialOptions(insecure.NewCredentials())...)
 		if err != nil {
 			return nil, status.Errorf(codes.Internal, "connect to machined at %s: %v", b.socket, err)
 		}
@@ -110,27 +154,106 @@ func (b *backends) local() (*grpc.ClientConn, error) {
 	return b.machine, nil
 }
 
-func (b *backends) remote(target string) (*grpc.ClientConn, error) {
+// remote returns the connection to a node, and the function to call when it is done with.
+func (b *backends) remote(node string) (conn *grpc.ClientConn, release func(), err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 
-	if conn := b.nodes[target]; conn != nil {
-		return conn, nil
+	n := b.nodes[node]
+	if n == nil {
+		if n, err = b.dial(node); err != nil {
+			return nil, nil, err
+		}
+
+		b.nodes[node] = n
 	}
 
-	address := target
-	if _, _, err := net.SplitHostPort(target); err != nil {
-		address = net.JoinHostPort(strings.Trim(target, "[]"), strconv.Itoa(Port))
+	n.calls++
+	n.used = time.Now()
+
+	if n.timer != nil {
+		n.timer.Stop()
 	}
 
-	conn, err := grpc.NewClient("passthrough:///"+address, dialOptions(credentials.NewTLS(&tls.Config{
+	return n.ClientConn, sync.OnceFunc(func() { b.release(node, n) }), nil
+}
+
+func (b *backends) dial(node string) (*nodeConn, error) {
+	if b.closed {
+		return nil, status.Error(codes.Unavailable, "this node's API is going down")
+	}
+
+	if b.view == nil || b.view.Client == nil {
+		// The call was let through a moment ago, and the certificates changed since.
+		return nil, status.Errorf(codes.Unavailable, "node %s: this node has no client certificate at the moment; try again", node)
+	}
+
+	if len(b.nodes) >= maxBackends && !b.makeRoom() {
+		return nil, status.Errorf(codes.ResourceExhausted, "node %s: calls to %d other nodes run through this one; try again, or use another endpoint", node, len(b.nodes))
+	}
+
+	options := append(b.dialOptions(credentials.NewTLS(&tls.Config{
 		MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{*b.view.Client}, RootCAs: b.view.CAs,
-	}))...)
+	})),
+		// A node that dies during a call costs that long.
+		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: pingMin, Timeout: pingMin}),
+		grpc.WithContextDialer(func(ctx context.Context, address string) (net.Conn, error) {
+			return (&net.Dialer{Timeout: dialTimeout}).DialContext(ctx, "tcp", address)
+		}))
+
+	conn, err := grpc.NewClient("passthrough:///"+b.address(node), options...)
 	if err != nil {
-		return nil, status.Errorf(codes.InvalidArgument, "call to node %q: %v", target, err)
+		return nil, status.Errorf(codes.InvalidArgument, "node %q: %v", node, err)
 	}
 
-	b.nodes[target] = conn
+	return &nodeConn{ClientConn: conn}, nil
+}
 
-	return conn, nil
+// makeRoom drops the connection that was not used for the longest time.
+func (b *backends) makeRoom() bool {
+	oldest := ""
+
+	for node, n := range b.nodes {
+		if n.calls == 0 && (oldest == "" || n.used.Before(b.nodes[oldest].used)) {
+			oldest = node
+		}
+	}
+
+	if oldest == "" {
+		return false
+	}
+
+	b.retire(oldest)
+
+	return true
+}
+
+func (b *backends) release(node string, n *nodeConn) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+
+	if n.calls--; n.calls > 0 || b.closed {
+		return
+	}
+
+	if _, retired := b.retired[n]; retired {
+		delete(b.retired, n)
+		n.shut()
+
+		return
+	}
+
+	after := idle
+	if n.GetState() != connectivity.Ready {
+		after = idleDead
+	}
+
+	n.timer = time.AfterFunc(after, func() {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+
+		if b.nodes[node] == n && n.calls == 0 {
+			b.retire(node)
+		}
+	})
 }

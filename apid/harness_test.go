@@ -5,8 +5,10 @@ package apid
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"net/netip"
@@ -14,6 +16,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"runtime/pprof"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -32,6 +35,13 @@ import (
 
 // TestMain fails when a goroutine outlives the tests.
 func TestMain(m *testing.M) {
+	if socket := os.Getenv(childSocket); socket != "" {
+		child(socket)
+	}
+
+	// The tests have nodes and clients in one process; what apid needs alone is measured by those that run a child.
+	heapBytes = func() uint64 { return 0 }
+
 	before := runtime.NumGoroutine()
 	code := m.Run()
 
@@ -58,6 +68,8 @@ type backend struct {
 	machine.UnimplementedMachineServiceServer
 
 	name string
+	// version, if set, is the answer to Version.
+	version func(context.Context) (*machine.VersionResponse, error)
 
 	mu    sync.Mutex
 	calls int
@@ -84,6 +96,10 @@ func (b *backend) seen() (int, metadata.MD) {
 func (b *backend) Version(ctx context.Context, _ *emptypb.Empty) (*machine.VersionResponse, error) {
 	b.note(ctx)
 
+	if b.version != nil {
+		return b.version(ctx)
+	}
+
 	_ = grpc.SetHeader(ctx, metadata.Pairs("backend-header", b.name))
 	_ = grpc.SetTrailer(ctx, metadata.Pairs("backend-trailer", b.name))
 
@@ -100,6 +116,44 @@ func (b *backend) Reboot(ctx context.Context, _ *machine.RebootRequest) (*machin
 	b.note(ctx)
 
 	return nil, status.Error(codes.FailedPrecondition, "no")
+}
+
+// EtcdRecover counts the bytes that it gets.
+func (b *backend) EtcdRecover(stream grpc.ClientStreamingServer[common.Data, machine.EtcdRecoverResponse]) error {
+	b.note(stream.Context())
+
+	got := 0
+
+	for {
+		data, err := stream.Recv()
+		if errors.Is(err, io.EOF) {
+			return stream.SendAndClose(&machine.EtcdRecoverResponse{Messages: []*machine.EtcdRecover{{Metadata: &common.Metadata{Error: fmt.Sprint(got)}}}})
+		}
+
+		if err != nil {
+			return err
+		}
+
+		got += len(data.GetBytes())
+	}
+}
+
+// LogsContainers has an answer of 4 MiB.
+func (b *backend) LogsContainers(context.Context, *emptypb.Empty) (*machine.LogsContainersResponse, error) {
+	return &machine.LogsContainersResponse{Messages: []*machine.LogsContainer{{Ids: []string{strings.Repeat("x", 4<<20)}}}}, nil
+}
+
+// DiskUsage sends names of 64 KiB for as long as it can.
+func (b *backend) DiskUsage(_ *machine.DiskUsageRequest, stream grpc.ServerStreamingServer[machine.DiskUsageInfo]) error {
+	b.note(stream.Context())
+
+	name := strings.Repeat("x", 64<<10)
+
+	for {
+		if err := stream.Send(&machine.DiskUsageInfo{Name: name}); err != nil {
+			return err
+		}
+	}
 }
 
 // Logs sends as many chunks as lines are asked for, and with follow one more for as long as the caller stays.
@@ -128,6 +182,17 @@ type node struct {
 	addr   string
 	socket string
 	router *Router
+}
+
+// addresses of the nodes of a test, by name; nodes are called by name, for all of them have one address.
+var addresses sync.Map
+
+func addressOfNode(name string) string {
+	if addr, ok := addresses.Load(name); ok {
+		return addr.(string) //nolint:forcetypeassert // as stored
+	}
+
+	return "127.0.0.1:1" // where nobody listens
 }
 
 // newCA returns an authority as a machine's configuration has it.
@@ -203,10 +268,13 @@ func startNode(t testing.TB, name string, v *View) *node {
 	}
 
 	n.addr = l.Addr().String()
-	server := publicServer(n.router)
+	server := n.router.Server()
 	done := make(chan error, 1)
 
-	go func() { done <- server.Serve(l) }()
+	addresses.Store(name, n.addr)
+	n.router.backends.address = addressOfNode
+
+	go func() { done <- server.Serve(newDoor(l, n.router.log)) }()
 
 	t.Cleanup(func() {
 		server.Stop()

@@ -107,6 +107,8 @@ func TestRoles(t *testing.T) {
 		{"spoofed", n, clientCert(t, ca, "os:reader"), []string{"os:admin"}, []string{"os:reader"}},
 		{"spoofed without any", n, clientCert(t, ca), []string{"os:admin"}, nil},
 		{"another apid", n, clientCert(t, ca, roleImpersonator), []string{"os:reader", "os:operator"}, []string{"os:reader", "os:operator"}},
+		{"an apid's role among others", n, clientCert(t, ca, "os:reader", roleImpersonator), []string{"os:admin"}, []string{"os:reader"}},
+		{"blanks", n, clientCert(t, ca, "", "os:reader", "unknown"), nil, []string{"unknown", "os:reader"}},
 		{"another apid that passes nothing on", n, clientCert(t, ca, roleImpersonator), nil, nil},
 		{"maintenance, anybody", maintenance, nil, nil, []string{"os:reader"}},
 		{"maintenance, spoofed", maintenance, nil, []string{"os:admin"}, []string{"os:reader"}},
@@ -178,10 +180,6 @@ func TestBeforeTheFirstView(t *testing.T) {
 		t.Errorf("got %q, want an alert", got)
 	}
 
-	if _, _, err := n.router.direct(t.Context()); status.Code(err) != codes.Unavailable {
-		t.Errorf("a call before the first view: got %v, want Unavailable", err)
-	}
-
 	n.router.SetView(view(t, ca))
 
 	if got := tag(dial(t, n, ca, clientCert(t, ca, "os:admin")).Version(t.Context(), &emptypb.Empty{})); got != "a" {
@@ -216,5 +214,46 @@ func TestResumedSessionIsVerified(t *testing.T) {
 
 	if got := alert(t, n.addr, config); got == "" {
 		t.Error("the client was let in by its old session")
+	}
+}
+
+// TestCheck has certificates that were good when their connection was made.
+func TestCheck(t *testing.T) {
+	ca, foreign := newCA(t), newCA(t)
+	mine, others := view(t, ca).CAs, view(t, foreign).CAs
+
+	leaf, err := x509.ParseCertificate(clientCert(t, ca, "os:admin").Certificate[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	for _, tt := range []struct {
+		name     string
+		accepted *x509.CertPool
+		at       time.Time
+		want     codes.Code
+	}{
+		{"good", mine, time.Now(), codes.OK},
+		{"expired since", mine, time.Now().Add(2 * time.Hour), codes.Unauthenticated},
+		{"of an authority that is accepted no more", others, time.Now(), codes.Unauthenticated},
+		{"when none is", nil, time.Now(), codes.Unauthenticated},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			for _, before := range []*x509.CertPool{nil, mine, others} {
+				id := &identity{}
+				id.State.PeerCertificates = []*x509.Certificate{leaf}
+				id.accepted.Store(before)
+
+				if before == others && tt.accepted == others {
+					continue // it cannot have been checked against those
+				}
+
+				for range 2 {
+					if err := id.check(tt.accepted, tt.at); status.Code(err) != tt.want {
+						t.Errorf("got %v, want %v", err, tt.want)
+					}
+				}
+			}
+		})
 	}
 }

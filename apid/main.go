@@ -4,7 +4,6 @@ package apid
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -12,12 +11,9 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
-	"time"
 
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
-	"google.golang.org/grpc/keepalive"
 
 	"github.com/seed-59268b81/talos/cosi/remote"
 )
@@ -27,7 +23,7 @@ const MachineSocket = "/system/run/machined/machine.sock"
 
 // Main is the apid process.
 func Main() {
-	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
+	log := newLog(os.Stderr)
 
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	defer stop()
@@ -104,10 +100,10 @@ func serve(ctx context.Context, router *Router, address string, failed chan<- er
 		return nil, fmt.Errorf("listen on %s: %w", address, err)
 	}
 
-	server := publicServer(router)
+	server := router.Server()
 
 	go func() {
-		if err := server.Serve(l); err != nil && !errors.Is(err, grpc.ErrServerStopped) {
+		if err := server.Serve(newDoor(l, router.log)); err != nil && !errors.Is(err, grpc.ErrServerStopped) {
 			select {
 			case failed <- err:
 			default:
@@ -116,20 +112,4 @@ func serve(ctx context.Context, router *Router, address string, failed chan<- er
 	}()
 
 	return server, nil
-}
-
-// publicServer is the server of the port that the world sees.
-func publicServer(router *Router) *grpc.Server {
-	return router.Server(
-		grpc.Creds(credentials.NewTLS(&tls.Config{
-			MinVersion:         tls.VersionTLS13,
-			NextProtos:         []string{"h2"},
-			GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) { return router.View().TLS() },
-		})),
-		// Whoever connects and says nothing is let go.
-		grpc.ConnectionTimeout(10*time.Second),
-		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 10 * time.Second, PermitWithoutStream: true}),
-		grpc.KeepaliveParams(keepalive.ServerParameters{Time: time.Minute, Timeout: 20 * time.Second}),
-		grpc.MaxConcurrentStreams(1000),
-	)
 }

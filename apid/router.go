@@ -7,7 +7,9 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"runtime/debug"
 	"sync/atomic"
+	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -20,11 +22,13 @@ type Router struct {
 	view     atomic.Pointer[View]
 	backends *backends
 	log      *slog.Logger
+	// stragglers is how long answers wait for those of other nodes.
+	stragglers time.Duration
 }
 
 // NewRouter returns a router whose local backend is machined's socket.
 func NewRouter(log *slog.Logger, socket string) *Router {
-	return &Router{backends: newBackends(socket), log: log}
+	return &Router{backends: newBackends(socket), log: log, stragglers: stragglers}
 }
 
 // SetView replaces what the router knows.
@@ -39,36 +43,115 @@ func (r *Router) View() *View { return r.view.Load() }
 // Close ends the connections to the backends.
 func (r *Router) Close() { r.backends.close() }
 
-// Server returns the gRPC server that routes.
-func (r *Router) Server(opts ...grpc.ServerOption) *grpc.Server {
-	return grpc.NewServer(append([]grpc.ServerOption{
-		grpc.ForceServerCodecV2(codec{}),
-		grpc.UnknownServiceHandler(r.handle),
-		grpc.MaxRecvMsgSize(maxMessage),
-	}, opts...)...)
-}
-
 // maxMessage in bytes; what existing clients and servers agree on.
 const maxMessage = 32 << 20
 
+// bidirectional is what every call is to apid: frames both ways.
+var bidirectional = &grpc.StreamDesc{ServerStreams: true, ClientStreams: true}
+
 // handle is the stream handler of every call.
-func (r *Router) handle(_ any, in grpc.ServerStream) error {
-	ctx, cancel := context.WithCancel(in.Context())
-	defer cancel()
+func (r *Router) handle(_ any, in grpc.ServerStream) (err error) {
+	defer r.recovered(&err)
+
+	if v := visitorOf(in.Context()); v != nil {
+		defer v.begin()()
+
+		in = &weighed{ServerStream: in, load: &v.load}
+	}
 
 	method, ok := grpc.MethodFromServerStream(in)
 	if !ok {
 		return status.Error(codes.Internal, "the stream has no method")
 	}
 
-	conn, out, err := r.direct(ctx)
+	view := r.View() // there is one: without, no handshake succeeds
+	md, _ := metadata.FromIncomingContext(in.Context())
+
+	roles, err := rolesOf(in.Context(), view, md)
 	if err != nil {
 		return err
 	}
 
-	stream, err := conn.NewStream(out, &grpc.StreamDesc{ServerStreams: true, ClientStreams: true}, method, grpc.ForceCodecV2(codec{}))
+	to, err := routeOf(view, md, method)
 	if err != nil {
 		return err
+	}
+
+	local := passedOn(md, roles)
+	remote := forwarded(local, md.Get(":authority"))
+
+	switch {
+	case len(to.nodes) > 0:
+		return r.toMany(in, method, view, local, remote, to.nodes)
+	case to.node != "":
+		return r.toOne(in, method, view, remote, to.node)
+	default:
+		return r.toOne(in, method, view, local, "")
+	}
+}
+
+// recovered makes a panic in a call that call's error: the others go on.
+func (r *Router) recovered(err *error) {
+	if p := recover(); p != nil {
+		r.log.Error("API call panicked", "panic", p, "stack", string(debug.Stack()))
+		*err = status.Errorf(codes.Internal, "the call failed in apid: %v (its log has the details)", p)
+	}
+}
+
+// passedOn is the metadata that goes with a call; the roles are those that the caller has.
+func passedOn(md metadata.MD, roles []string) metadata.MD {
+	out := md.Copy()
+	for _, key := range []string{":authority", keyNode, keyNodes, keyRole} {
+		out.Delete(key)
+	}
+
+	out.Set(keyRole, roles...)
+
+	return out
+}
+
+// forwarded is the metadata that goes with a call to another node, which serves it and sends it no further.
+func forwarded(md metadata.MD, from []string) metadata.MD {
+	if len(from) == 0 {
+		from = []string{"unknown"}
+	}
+
+	out := md.Copy()
+	out.Set(keyProxyFrom, from...)
+
+	return out
+}
+
+// connection returns the one to a node, and what to call when it is done with. Empty is this node.
+func (r *Router) connection(view *View, node string) (*grpc.ClientConn, func(), error) {
+	if node == "" || view.Local(node) {
+		conn, err := r.backends.local()
+
+		return conn, func() {}, err
+	}
+
+	host, err := hostOf(node)
+	if err != nil {
+		return nil, nil, err
+	}
+
+	return r.backends.remote(host)
+}
+
+// toOne passes a call to one backend, with header, trailer and status as they come.
+func (r *Router) toOne(in grpc.ServerStream, method string, view *View, md metadata.MD, node string) error {
+	ctx, cancel := context.WithCancel(metadata.NewOutgoingContext(in.Context(), md))
+	defer cancel()
+
+	conn, release, err := r.connection(view, node)
+	if err != nil {
+		return err
+	}
+	defer release()
+
+	stream, err := conn.NewStream(ctx, bidirectional, method, grpc.ForceCodecV2(codec{}))
+	if err != nil {
+		return unreachable(node, err, nil, nil)
 	}
 
 	sent := make(chan error, 1)
@@ -90,7 +173,9 @@ func (r *Router) handle(_ any, in grpc.ServerStream) error {
 	default:
 	}
 
-	return err
+	header, _ := stream.Header() //nolint:errcheck // it is the same error
+
+	return unreachable(node, err, header, stream.Trailer())
 }
 
 func forwardRequests(in grpc.ServerStream, out grpc.ClientStream) error {
@@ -137,71 +222,5 @@ func forwardResponses(out grpc.ClientStream, in grpc.ServerStream) error {
 		if err := in.SendMsg(f); err != nil {
 			return err
 		}
-	}
-}
-
-// direct chooses where a call goes and the metadata that goes with it.
-func (r *Router) direct(ctx context.Context) (*grpc.ClientConn, context.Context, error) {
-	view := r.View()
-	if view == nil {
-		return nil, nil, status.Error(codes.Unavailable, errNotReady.Error())
-	}
-
-	md, _ := metadata.FromIncomingContext(ctx)
-
-	roles, err := rolesOf(ctx, view, md)
-	if err != nil {
-		return nil, nil, err
-	}
-
-	target, err := targetOf(md)
-	if err != nil {
-		return nil, nil, err
-	}
-
-	out := md.Copy()
-	for _, key := range []string{":authority", keyNode, keyNodes, keyRole} {
-		out.Delete(key)
-	}
-
-	out.Set(keyRole, roles...)
-
-	if target == "" || len(md.Get(keyProxyFrom)) > 0 || view.Local(target) {
-		conn, err := r.backends.local()
-
-		return conn, metadata.NewOutgoingContext(ctx, out), err
-	}
-
-	switch {
-	case view.NoRouting:
-		return nil, nil, status.Errorf(codes.FailedPrecondition,
-			"call to node %s: this node is in maintenance mode and does not forward; use the node's own address as the endpoint", target)
-	case view.Client == nil:
-		return nil, nil, status.Errorf(codes.PermissionDenied,
-			"call to node %s: this node is a worker and does not forward; use a control plane node as the endpoint", target)
-	}
-
-	out.Append(keyProxyFrom, md.Get(":authority")...)
-
-	conn, err := r.backends.remote(target)
-
-	return conn, metadata.NewOutgoingContext(ctx, out), err
-}
-
-// targetOf returns the node that a call is for, empty for this one.
-func targetOf(md metadata.MD) (string, error) {
-	node, nodes := md.Get(keyNode), md.Get(keyNodes)
-
-	switch {
-	case len(node) > 1 || len(node) == 1 && len(nodes) > 0:
-		return "", status.Errorf(codes.InvalidArgument, "the metadata names several nodes (%q): give one `node` for each call", append(node, nodes...))
-	case len(node) == 1:
-		return node[0], nil
-	case len(nodes) == 1:
-		return nodes[0], nil
-	case len(nodes) > 1:
-		return "", status.Errorf(codes.Unimplemented, "one call to several nodes (%q): give one `node` for each call", nodes)
-	default:
-		return "", nil
 	}
 }

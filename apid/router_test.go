@@ -5,6 +5,7 @@ package apid
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/netip"
 	"slices"
@@ -14,7 +15,6 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/emptypb"
@@ -53,19 +53,24 @@ func TestRouting(t *testing.T) {
 		{"own name", a, []string{"node", "cp-1"}, "a"},
 		{"own name, other case", a, []string{"node", "CP-1.example.org"}, "a"},
 		{"old clients' key", a, []string{"nodes", "cp-1"}, "a"},
-		{"another node", a, []string{"node", b.addr}, "b"},
-		{"another node by the old key", a, []string{"nodes", b.addr}, "b"},
-		{"two nodes", a, []string{"node", "cp-1", "node", b.addr}, "InvalidArgument"},
-		{"both keys", a, []string{"node", "cp-1", "nodes", b.addr}, "InvalidArgument"},
-		{"several by the old key", a, []string{"nodes", "cp-1", "nodes", b.addr}, "Unimplemented"},
-		{"a node out of reach", a, []string{"node", "127.0.0.1:1"}, "Unavailable"},
-		{"forwarded already", a, []string{"node", b.addr, "proxyfrom", "x"}, "a"},
+		{"another node", a, []string{"node", b.name}, "b"},
+		{"another node by the old key", a, []string{"nodes", b.name}, "b"},
+		{"two nodes", a, []string{"node", "cp-1", "node", b.name}, "InvalidArgument"},
+		{"both keys: the old one wins", a, []string{"node", "cp-1", "nodes", b.name}, "b"},
+		{"another port", a, []string{"node", "10.5.0.3:22"}, "InvalidArgument"},
+		{"no name", a, []string{"node", "b/c"}, "InvalidArgument"},
+		{"nothing", a, []string{"node", ""}, "InvalidArgument"},
+		{"a node out of reach", a, []string{"node", "nowhere"}, "Unavailable"},
+		{"forwarded already", a, []string{"node", b.name, "proxyfrom", "x"}, "a"},
 
 		{"worker itself", w, []string{"node", "10.5.0.2"}, "w"},
-		{"worker to another", w, []string{"node", b.addr}, "PermissionDenied"},
+		{"worker itself by the old key", w, []string{"nodes", "10.5.0.2"}, "w"},
+		{"worker to another", w, []string{"node", b.name}, "PermissionDenied"},
+		{"worker to another by the old key", w, []string{"nodes", b.name}, "PermissionDenied"},
+		{"worker to several", w, []string{"nodes", "10.5.0.2", "nodes", b.name}, "PermissionDenied"},
 		{"maintenance itself", m, nil, "m"},
 		{"maintenance by its address", m, []string{"node", "10.5.0.2"}, "m"},
-		{"maintenance to another", m, []string{"node", b.addr}, "FailedPrecondition"},
+		{"maintenance to another", m, []string{"node", b.name}, "FailedPrecondition"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			client := dial(t, tt.node, ca, clientCert(t, ca, "os:admin"))
@@ -87,7 +92,7 @@ func TestForwarded(t *testing.T) {
 
 	var header, trailer metadata.MD
 
-	ctx := with(t.Context(), "node", b.addr, keyRole, "os:admin", "custom", "kept")
+	ctx := with(t.Context(), "node", b.name, keyRole, "os:admin", "custom", "kept")
 	if got := tag(client.Version(ctx, &emptypb.Empty{}, grpc.Header(&header), grpc.Trailer(&trailer))); got != "b" {
 		t.Fatalf("got %s, want b", got)
 	}
@@ -105,7 +110,7 @@ func TestForwarded(t *testing.T) {
 		t.Errorf("got header %v and trailer %v, want those of the backend", header, trailer)
 	}
 
-	_, err := client.Reboot(with(t.Context(), "node", b.addr), &machine.RebootRequest{})
+	_, err := client.Reboot(with(t.Context(), "node", b.name), &machine.RebootRequest{})
 	if s := status.Convert(err); s.Code() != codes.FailedPrecondition || s.Message() != "no" {
 		t.Errorf("the backend's refusal: got %v, want it unchanged", err)
 	}
@@ -119,7 +124,7 @@ func TestBigMessages(t *testing.T) {
 	ca := newCA(t)
 	a, b := startNode(t, "a", view(t, ca)), startNode(t, "b", view(t, ca))
 	client := dial(t, a, ca, clientCert(t, ca, "os:admin"))
-	ctx := with(t.Context(), "node", b.addr)
+	ctx := with(t.Context(), "node", b.name)
 
 	r, err := client.ApplyConfiguration(ctx, &machine.ApplyConfigurationRequest{Data: make([]byte, maxMessage-64)})
 	if err != nil || r.GetMessages()[0].GetModeDetails() != "33554368" {
@@ -137,7 +142,7 @@ func TestStreams(t *testing.T) {
 	a, b := startNode(t, "a", view(t, ca)), startNode(t, "b", view(t, ca))
 	client := dial(t, a, ca, clientCert(t, ca, "os:admin"))
 
-	for _, tt := range []struct{ node, want string }{{"127.0.0.1", "a"}, {b.addr, "b"}} {
+	for _, tt := range []struct{ node, want string }{{"127.0.0.1", "a"}, {b.name, "b"}} {
 		ctx, cancel := context.WithCancel(with(t.Context(), "node", tt.node))
 
 		stream, err := client.Logs(ctx, &machine.LogsRequest{TailLines: 1000})
@@ -190,7 +195,7 @@ func TestCertificatesChangeLive(t *testing.T) {
 
 	old := dial(t, a, ca, clientCert(t, ca, "os:admin"))
 
-	stream, err := old.Logs(with(t.Context(), "node", b.addr), &machine.LogsRequest{TailLines: 1, Follow: true})
+	stream, err := old.Logs(with(t.Context(), "node", b.name), &machine.LogsRequest{TailLines: 1, Follow: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -202,12 +207,12 @@ func TestCertificatesChangeLive(t *testing.T) {
 	a.router.SetView(view(t, next))
 	b.router.SetView(view(t, next))
 
-	// Calls on the connection that is there.
-	if got := tag(old.Version(t.Context(), &emptypb.Empty{})); got != "a" {
-		t.Errorf("on the old connection: got %s, want an answer", got)
+	// The connection that is there carries what runs, and no new calls of one whose authority is not accepted any more.
+	if got := tag(old.Version(t.Context(), &emptypb.Empty{})); got != "Unauthenticated" {
+		t.Errorf("a new call on the old connection: got %s, want Unauthenticated", got)
 	}
 
-	if got := tag(dial(t, a, next, clientCert(t, next, "os:admin")).Version(with(t.Context(), "node", b.addr), &emptypb.Empty{})); got != "b" {
+	if got := tag(dial(t, a, next, clientCert(t, next, "os:admin")).Version(with(t.Context(), "node", b.name), &emptypb.Empty{})); got != "b" {
 		t.Errorf("a new client, with the new certificates through to the other node: got %s, want b", got)
 	}
 
@@ -226,6 +231,40 @@ func TestCertificatesChangeLive(t *testing.T) {
 	case err := <-ended:
 		t.Errorf("the stream ended with the old certificates: %v", err)
 	case <-time.After(200 * time.Millisecond):
+	}
+}
+
+// TestCertificateIsRenewed has a node get other certificates of the same authority: nobody notices.
+func TestCertificateIsRenewed(t *testing.T) {
+	ca := newCA(t)
+	a, b := startNode(t, "a", view(t, ca)), startNode(t, "b", view(t, ca))
+	client := dial(t, a, ca, clientCert(t, ca, "os:admin"))
+
+	stream, err := client.Logs(with(t.Context(), "node", b.name), &machine.LogsRequest{TailLines: 200_000})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	for i := range 200_000 {
+		if i%50_000 == 10 {
+			a.router.SetView(view(t, ca))
+			b.router.SetView(view(t, ca))
+
+			for _, node := range []string{"127.0.0.1", b.name} {
+				if _, err := client.Version(with(t.Context(), "node", node), &emptypb.Empty{}); err != nil {
+					t.Errorf("a call while certificates change: %v", err)
+				}
+			}
+		}
+
+		m, err := stream.Recv()
+		if err != nil {
+			t.Fatalf("after %d events: %v", i, err)
+		}
+
+		if want := fmt.Sprintf("b %d", i); string(m.GetBytes()) != want {
+			t.Fatalf("got event %s, want %s", m.GetBytes(), want)
+		}
 	}
 }
 
@@ -256,72 +295,5 @@ func TestMachinedRestarts(t *testing.T) {
 		if got != "a" {
 			t.Errorf("with machined: got %s, want a", got)
 		}
-	}
-}
-
-// FuzzTarget has routing metadata of any shape: a call is for at most one node, named in the metadata.
-func FuzzTarget(f *testing.F) {
-	f.Add("10.5.0.2", "", true, false)
-	f.Add("[fd00::2%eth0]:50000", "a,b", true, true)
-	f.Add("", "\x00", false, true)
-
-	v := &View{Addresses: []netip.Addr{netip.MustParseAddr("10.5.0.2")}, Hostnames: []string{"cp-1"}}
-
-	f.Fuzz(func(t *testing.T, node, nodes string, hasNode, hasNodes bool) {
-		md := metadata.MD{}
-		if hasNode {
-			md.Set(keyNode, node)
-		}
-
-		if hasNodes {
-			md.Set(keyNodes, nodes)
-		}
-
-		target, err := targetOf(md)
-
-		switch {
-		case hasNode && hasNodes:
-			if err == nil {
-				t.Errorf("got %q, want a refusal", target)
-			}
-		case err != nil:
-			t.Error(err)
-		case hasNode && target != node, hasNodes && target != nodes, !hasNode && !hasNodes && target != "":
-			t.Errorf("got %q", target)
-		}
-
-		if v.Local(node) && !strings.EqualFold(node, "cp-1") {
-			addr, err := netip.ParseAddr(strings.Trim(node, "[]"))
-			if err != nil || addr.Unmap() != v.Addresses[0] && !addr.IsLoopback() {
-				t.Errorf("%q is taken for this node", node)
-			}
-		}
-	})
-}
-
-// BenchmarkVersion is a unary call through apid, and the same to the backend itself.
-func BenchmarkVersion(b *testing.B) {
-	ca := newCA(b)
-	n := startNode(b, "a", view(b, ca))
-
-	conn, err := grpc.NewClient("unix:"+n.socket, grpc.WithTransportCredentials(insecure.NewCredentials()))
-	if err != nil {
-		b.Fatal(err)
-	}
-
-	b.Cleanup(func() { conn.Close() }) //nolint:errcheck // the end
-
-	for name, client := range map[string]machine.MachineServiceClient{
-		"through apid": dial(b, n, ca, clientCert(b, ca, "os:admin")), "direct": machine.NewMachineServiceClient(conn),
-	} {
-		b.Run(name, func(b *testing.B) {
-			b.ReportAllocs()
-
-			for b.Loop() {
-				if _, err := client.Version(b.Context(), &emptypb.Empty{}); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
 	}
 }

@@ -7,11 +7,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
-	"net"
 	"net/netip"
-	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/seed-59268b81/talos/resources/secrets"
 )
@@ -38,23 +34,6 @@ type View struct {
 
 // errNotReady is the state before the first certificate.
 var errNotReady = errors.New("apid has no certificate yet")
-
-// Local tells whether a target is this node.
-func (v *View) Local(target string) bool {
-	if host, port, err := net.SplitHostPort(target); err == nil {
-		if port != strconv.Itoa(Port) {
-			return false // another door than ours, whoever's it is
-		}
-
-		target = host
-	}
-
-	if addr, err := netip.ParseAddr(strings.Trim(target, "[]")); err == nil {
-		return addr.IsLoopback() || slices.Contains(v.Addresses, addr.Unmap())
-	}
-
-	return slices.ContainsFunc(v.Hostnames, func(name string) bool { return strings.EqualFold(name, target) })
-}
 
 // TLS returns the server's configuration for one connection.
 func (v *View) TLS() (*tls.Config, error) {

@@ -11,10 +11,14 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/backoff"
 	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/keepalive"
 
 	"github.com/seed-59268b81/talos/api/cluster"
 	cosi "github.com/seed-59268b81/talos/api/cosi/v1alpha1"
+	"github.com/seed-59268b81/talos/api/inspect"
 	"github.com/seed-59268b81/talos/api/machine"
+	"github.com/seed-59268b81/talos/api/storage"
+	timeapi "github.com/seed-59268b81/talos/api/time"
 )
 
 // MaxMessageSize is the largest gRPC message either side accepts, in bytes.
@@ -23,9 +27,18 @@ const MaxMessageSize = 32 << 20
 // Client is a connection to one or more endpoints. The generated clients of the services that this package wraps are
 // open to callers who need a call that it does not.
 type Client struct {
-	Machine machine.MachineServiceClient
-	Cluster cluster.ClusterServiceClient
-	State   cosi.StateClient
+	Machine     machine.MachineServiceClient
+	Cluster     cluster.ClusterServiceClient
+	State       cosi.StateClient
+	Storage     storage.StorageServiceClient
+	FileSystems machine.StorageServiceClient // machine.StorageService, which is not storage.StorageService
+	Clock       timeapi.TimeServiceClient
+	Inspect     inspect.InspectServiceClient
+	Images      machine.ImageServiceClient
+	Lifecycle   machine.LifecycleServiceClient
+	Debug       machine.DebugServiceClient
+	LVM         machine.LVMServiceClient
+	MD          machine.MDServiceClient
 
 	conn *grpc.ClientConn
 }
@@ -79,6 +92,9 @@ func New(endpoints []string, options ...Option) (*Client, error) {
 			Backoff:           backoff.Config{BaseDelay: 200 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: 5 * time.Second},
 			MinConnectTimeout: 10 * time.Second,
 		}),
+		// Servers that do not say otherwise put up with one ping in five minutes. Without any, a stream of an endpoint that
+		// is gone would wait for ever.
+		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: 5*time.Minute + 10*time.Second, Timeout: 20 * time.Second}),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(MaxMessageSize), grpc.MaxCallSendMsgSize(MaxMessageSize)),
 	}, s.dial...)
 
@@ -88,10 +104,19 @@ func New(endpoints []string, options ...Option) (*Client, error) {
 	}
 
 	return &Client{
-		Machine: machine.NewMachineServiceClient(conn),
-		Cluster: cluster.NewClusterServiceClient(conn),
-		State:   cosi.NewStateClient(conn),
-		conn:    conn,
+		Machine:     machine.NewMachineServiceClient(conn),
+		Cluster:     cluster.NewClusterServiceClient(conn),
+		State:       cosi.NewStateClient(conn),
+		Storage:     storage.NewStorageServiceClient(conn),
+		FileSystems: machine.NewStorageServiceClient(conn),
+		Clock:       timeapi.NewTimeServiceClient(conn),
+		Inspect:     inspect.NewInspectServiceClient(conn),
+		Images:      machine.NewImageServiceClient(conn),
+		Lifecycle:   machine.NewLifecycleServiceClient(conn),
+		Debug:       machine.NewDebugServiceClient(conn),
+		LVM:         machine.NewLVMServiceClient(conn),
+		MD:          machine.NewMDServiceClient(conn),
+		conn:        conn,
 	}, nil
 }
 

@@ -21,6 +21,8 @@ type Definition struct {
 	DefaultNamespace string        `yaml:"defaultNamespace"`
 	AllAliases       []string      `yaml:"allAliases"`
 	PrintColumns     []PrintColumn `yaml:"printColumns"`
+	// Sensitivity is "sensitive" if the type is for administrators only.
+	Sensitivity string `yaml:"sensitivity"`
 }
 
 // PrintColumn is a column of a type's table. JSONPath is applied to the spec.

@@ -23,7 +23,19 @@ func Explain(err error) (cause, try string) {
 	// What callers put before the status is the step that failed.
 	step := strings.TrimSuffix(err.Error(), s.Err().Error())
 
-	return step + plainMessage(s), next(s)
+	message, try := plainMessage(s), next(s)
+
+	// An endpoint that could not reach the node says what to try itself.
+	if said := strings.LastIndex(message, "; "); said > 0 && s.Code() == codes.Unavailable && try == "" {
+		message, try = message[:said], message[said+2:]
+	}
+
+	// Nodes name the step too.
+	if strings.HasPrefix(message, step) {
+		step = ""
+	}
+
+	return step + message, try
 }
 
 // plainMessage takes off what gRPC wraps around the error of a connection.
@@ -57,9 +69,27 @@ var hints = []struct{ text, try string }{
 	{"", "check that the machine is up and reachable, and that the endpoint is right (talosctl config info)"},
 }
 
+// isTransport tells the errors of a connection from those of which a server says that something is not available.
+func isTransport(message string) bool {
+	for _, start := range []string{
+		"connection error", "last connection error", "error reading from server", "keepalive ping failed", "transport", "closing transport",
+		"the connection is draining", "name resolver error", "no children to pick from", "dial ", "i/o timeout",
+	} {
+		if strings.HasPrefix(message, start) {
+			return true
+		}
+	}
+
+	return false
+}
+
 func next(s *status.Status) string {
 	switch s.Code() {
 	case codes.Unavailable:
+		if !isTransport(s.Message()) {
+			return ""
+		}
+
 		for _, hint := range hints {
 			if strings.Contains(s.Message(), hint.text) {
 				return hint.try
@@ -70,6 +100,11 @@ func next(s *status.Status) string {
 	case codes.PermissionDenied:
 		return "the talosconfig's certificate lacks the role for this (talosctl config info shows its roles), or the node does not forward calls"
 	case codes.Unimplemented:
+		// A call that the node knows says itself what to do in its place.
+		if !strings.HasPrefix(s.Message(), "unknown ") && !strings.HasSuffix(s.Message(), " not implemented") {
+			return ""
+		}
+
 		return "the node's version does not have this call; compare with: talosctl version"
 	case codes.ResourceExhausted:
 		return "the message is larger than the API allows (32 MiB)"

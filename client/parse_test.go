@@ -178,6 +178,14 @@ func TestExplain(t *testing.T) {
 			try:   "the machine belongs to another cluster",
 		},
 		{name: "role", err: status.Error(codes.PermissionDenied, "not authorized"), cause: "not authorized", try: "lacks the role"},
+		{
+			name:  "node that the endpoint cannot reach",
+			err:   fmt.Errorf("memory: %w", status.Error(codes.Unavailable, "node cp-2: connect: dial tcp 10.5.0.3:50000: i/o timeout; check that the machine is on")),
+			cause: "memory: node cp-2: connect: dial tcp 10.5.0.3:50000: i/o timeout", try: "check that the machine is on",
+		},
+		{name: "part of a node", err: status.Error(codes.Unavailable, "containerd does not answer: connection error: refused"), cause: "containerd does not answer: connection error: refused"},
+		{name: "step named twice", err: fmt.Errorf("rollback: %w", status.Error(codes.Unimplemented, "rollback: there is no earlier version")), cause: "rollback: there is no earlier version"},
+		{name: "call of a later version", err: status.Error(codes.Unimplemented, "unknown service a.B"), cause: "unknown service a.B", try: "does not have this call"},
 		{name: "silence", err: status.Error(codes.Unavailable, "i/o timeout"), cause: "i/o timeout", try: "up and reachable"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

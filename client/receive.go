@@ -41,3 +41,21 @@ func receive[M any](ctx context.Context, call string, open func(context.Context)
 		}
 	}
 }
+
+// answers is receive for messages in which an aggregating server may put the error of a node.
+func answers[M any, P interface {
+	*M
+	answer
+}](ctx context.Context, call string, open func(context.Context) (grpc.ServerStreamingClient[M], error)) iter.Seq2[*M, error] {
+	return func(yield func(*M, error) bool) {
+		for m, err := range receive(ctx, call, open) {
+			if err == nil {
+				err = metadataError(P(m).GetMetadata())
+			}
+
+			if !yield(m, err) || err != nil {
+				return
+			}
+		}
+	}
+}

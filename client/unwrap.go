@@ -42,6 +42,15 @@ func unwrap[A answer, R reply[A]](call string, r R, err error) (A, error) {
 	return messages[0], nil
 }
 
+// named puts the name of the call in front of its error.
+func named(call string, err error) error {
+	if err != nil {
+		return fmt.Errorf("%s: %w", call, err)
+	}
+
+	return nil
+}
+
 var errEmpty = errors.New("the answer is empty: the server speaks another version of the API")
 
 // metadataError is the error of a node in an aggregated answer, which older servers send to calls for one node too.

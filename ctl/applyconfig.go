@@ -8,30 +8,19 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"time"
 
 	"github.com/spf13/cobra"
-	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/seed-59268b81/talos/api/machine"
 	"github.com/seed-59268b81/talos/config/patch"
 )
 
-// applyModes are the values of --mode.
-var applyModes = map[string]machine.ApplyConfigurationRequest_Mode{
-	"auto":      machine.ApplyConfigurationRequest_AUTO,
-	"no-reboot": machine.ApplyConfigurationRequest_NO_REBOOT,
-	"staged":    machine.ApplyConfigurationRequest_STAGED,
-	"try":       machine.ApplyConfigurationRequest_TRY,
-}
-
 func newApplyConfigCommand() *cobra.Command {
 	var (
 		connection connection
-		file, mode string
+		applying   applying
+		file       string
 		patches    []string
-		request    machine.ApplyConfigurationRequest
-		timeout    time.Duration
 	)
 
 	cmd := &cobra.Command{
@@ -40,9 +29,8 @@ func newApplyConfigCommand() *cobra.Command {
 		Short:   "Send a machine configuration to the nodes",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			var err error
-
-			if request.Data, err = readConfig(cmd, file); err != nil {
+			config, err := readConfig(cmd, file)
+			if err != nil {
 				return err
 			}
 
@@ -51,38 +39,25 @@ func newApplyConfigCommand() *cobra.Command {
 				return err
 			}
 
-			if request.Data, err = patch.Apply(request.Data, changes...); err != nil {
+			if config, err = patch.Apply(config, changes...); err != nil {
 				return err
 			}
 
-			var known bool
-
-			if request.Mode, known = applyModes[mode]; !known {
-				return usageError(cmd, "--mode %q is unknown: want auto, no-reboot, staged or try", mode)
-			}
-
-			if request.Mode == machine.ApplyConfigurationRequest_TRY {
-				request.TryModeTimeout = durationpb.New(timeout)
+			if err := applying.check(cmd); err != nil {
+				return err
 			}
 
 			return connection.each(cmd.Context(), func(ctx context.Context, n node) error {
-				answer, err := n.ApplyConfiguration(ctx, &request)
-				if err != nil {
-					return err
-				}
-
-				return printApplied(cmd.ErrOrStderr(), n.name, answer)
+				return applying.send(ctx, n, cmd.ErrOrStderr(), config)
 			})
 		},
 	}
 
 	connection.flags(cmd)
 	connection.maintenanceFlags(cmd)
+	applying.flags(cmd)
 	cmd.Flags().StringVarP(&file, "file", "f", "", "the configuration; - for standard input")
 	cmd.Flags().StringArrayVarP(&patches, "config-patch", "p", nil, "change the configuration before it is sent: a patch, or @FILE; may be repeated")
-	cmd.Flags().StringVarP(&mode, "mode", "m", "auto", "when it takes effect: auto, no-reboot, staged (at the next boot), try (taken back after --timeout)")
-	cmd.Flags().BoolVar(&request.DryRun, "dry-run", false, "show what would change, and change nothing")
-	cmd.Flags().DurationVar(&timeout, "timeout", time.Minute, "with --mode try: when it is taken back")
 
 	if err := cmd.MarkFlagRequired("file"); err != nil {
 		panic(err) // The flag is defined above.

@@ -30,6 +30,7 @@ func (c *connection) flags(cmd *cobra.Command) {
 	flags.StringVar(&c.context, "context", "", "context of the client configuration to use")
 	flags.StringSliceVarP(&c.endpoints, "endpoints", "e", nil, "endpoints to connect to, instead of the configured ones")
 	flags.StringSliceVarP(&c.nodes, "nodes", "n", nil, "nodes to work on, instead of the configured ones")
+	c.completeFlags(cmd)
 }
 
 // maintenanceFlags adds the flags of the commands that work on a machine in maintenance.
@@ -60,6 +61,10 @@ func (c *connection) targets() (nodes []node, closeAll func(), err error) {
 	context, err := c.configured()
 	if err != nil {
 		return nil, nil, err
+	}
+
+	if len(context.Nodes) == 0 && len(context.Dial()) > 1 {
+		return nil, nil, errors.New("the client configuration has several endpoints and no nodes: say which to work on with --nodes")
 	}
 
 	shared, err := client.Connect(context)
@@ -133,6 +138,26 @@ func (c *connection) each(ctx context.Context, do func(ctx context.Context, n no
 	wg.Wait()
 
 	return errors.Join(slices.DeleteFunc(failures, func(err error) bool { return err == nil })...)
+}
+
+// inTurn is each for commands that work on one node after the other.
+func (c *connection) inTurn(ctx context.Context, do func(ctx context.Context, n node) error) error {
+	nodes, closeAll, err := c.targets()
+	if err != nil {
+		return err
+	}
+
+	defer closeAll()
+
+	var failures []error
+
+	for _, n := range nodes {
+		if err := do(n.towards(ctx), n); err != nil {
+			failures = append(failures, &nodeFailure{node: n.name, err: err})
+		}
+	}
+
+	return errors.Join(failures...)
 }
 
 // one is each for commands that make sense for one node only.

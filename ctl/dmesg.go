@@ -11,6 +11,7 @@ import (
 func newDmesgCommand() *cobra.Command {
 	var (
 		connection   connection
+		boot         earlierBoot
 		follow, tail bool
 	)
 
@@ -23,10 +24,14 @@ func newDmesgCommand() *cobra.Command {
 				return usageError(cmd, "--tail leaves out what is already there, so it goes with --follow only")
 			}
 
+			if err := boot.check(cmd); err != nil {
+				return err
+			}
+
 			out := &lines{w: cmd.OutOrStdout()}
 
 			return connection.each(cmd.Context(), func(ctx context.Context, n node) error {
-				stream := n.Dmesg(ctx, follow, tail)
+				stream := n.Dmesg(boot.of(ctx), follow, tail)
 				defer stream.Close() //nolint:errcheck // ends the call
 
 				return out.copy(n.name, stream)
@@ -36,6 +41,7 @@ func newDmesgCommand() *cobra.Command {
 
 	connection.flags(cmd)
 	connection.maintenanceFlags(cmd)
+	boot.flag(cmd)
 	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on with new messages")
 	cmd.Flags().BoolVar(&tail, "tail", false, "with --follow: new messages only")
 

@@ -18,6 +18,7 @@ import (
 func newEventsCommand() *cobra.Command {
 	var (
 		connection connection
+		output     output
 		request    machine.EventsRequest
 		duration   time.Duration
 	)
@@ -32,7 +33,13 @@ func newEventsCommand() *cobra.Command {
 			}
 
 			request.TailSeconds = int32(min(math.Ceil(duration.Seconds()), math.MaxInt32))
-			rows := newTable(cmd.OutOrStdout(), "NODE", "ID", "EVENT", "ACTOR", "SOURCE", "MESSAGE").reserve(eventWidths...)
+
+			out, err := newListing(cmd, &output, eventColumns)
+			if err != nil {
+				return err
+			}
+
+			out.table.reserve(eventWidths...)
 
 			return connection.each(cmd.Context(), func(ctx context.Context, n node) error {
 				for event, err := range n.Events(ctx, &request) {
@@ -40,8 +47,7 @@ func newEventsCommand() *cobra.Command {
 						return err
 					}
 
-					source, message := describeEvent(event)
-					if err := rows.print([]string{n.name, event.ID, event.Type, event.ActorID, source, message}); err != nil {
+					if err := out.print(n.name, eventItem{event}); err != nil {
 						return err
 					}
 				}
@@ -52,12 +58,41 @@ func newEventsCommand() *cobra.Command {
 	}
 
 	connection.flags(cmd)
+	output.flag(cmd)
 	cmd.Flags().Int32Var(&request.TailEvents, "tail", 0, "begin with that many past events; -1 for all that are kept")
 	cmd.Flags().DurationVar(&duration, "duration", 0, "begin with the events of the past so long")
 	cmd.Flags().StringVar(&request.TailId, "since", "", "begin with the events after this id")
 	cmd.Flags().StringVar(&request.WithActorId, "actor-id", "", "print events of this actor only")
 
 	return cmd
+}
+
+// eventItem is an event as it is listed.
+type eventItem struct{ client.Event }
+
+func (e eventItem) plain() map[string]any {
+	value := map[string]any{"id": e.ID, "type": e.Type, "actorId": e.ActorID}
+	if e.Payload != nil {
+		value["payload"] = plainMessage(e.Payload.ProtoReflect())
+	}
+
+	return value
+}
+
+var eventColumns = []column[eventItem]{
+	{"ID", func(e eventItem) string { return e.ID }},
+	{"EVENT", func(e eventItem) string { return e.Type }},
+	{"ACTOR", func(e eventItem) string { return e.ActorID }},
+	{"SOURCE", func(e eventItem) string {
+		source, _ := describeEvent(e.Event)
+
+		return source
+	}},
+	{"MESSAGE", func(e eventItem) string {
+		_, message := describeEvent(e.Event)
+
+		return message
+	}},
 }
 
 // eventWidths fit an IPv4 address, an id, the longest of the common types, an actor's id and most sources.

@@ -15,7 +15,7 @@ func newGetCommand() *cobra.Command {
 	var (
 		connection connection
 		get        get
-		output     string
+		output     output
 	)
 
 	cmd := &cobra.Command{
@@ -24,7 +24,7 @@ func newGetCommand() *cobra.Command {
 		Short:   "Print resources; TYPE rd lists the types there are",
 		Args:    cobra.RangeArgs(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			printer, err := newPrinter(cmd, output, get.watch)
+			printer, err := newPrinter(cmd, &output, get.watch)
 			if err != nil {
 				return err
 			}
@@ -36,11 +36,12 @@ func newGetCommand() *cobra.Command {
 
 			return connection.each(cmd.Context(), get.node)
 		},
+		ValidArgsFunction: completeGet(&connection, &get),
 	}
 
 	connection.flags(cmd)
 	connection.maintenanceFlags(cmd)
-	cmd.Flags().StringVarP(&output, "output", "o", "table", "table, yaml, json or jsonpath=TEMPLATE")
+	output.flag(cmd)
 	cmd.Flags().StringVar(&get.namespace, "namespace", "", "namespace, if not the default one of the type")
 	cmd.Flags().BoolVarP(&get.watch, "watch", "w", false, "go on with every change")
 

@@ -17,6 +17,7 @@ func newHealthCommand() *cobra.Command {
 	var (
 		connection connection
 		wait       time.Duration
+		initNode   string
 		info       cluster.ClusterInfo
 	)
 
@@ -28,6 +29,10 @@ func newHealthCommand() *cobra.Command {
 Prints what it waits for and succeeds when every check has passed.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if initNode != "" {
+				info.ControlPlaneNodes = append([]string{initNode}, info.ControlPlaneNodes...)
+			}
+
 			request := &cluster.HealthCheckRequest{WaitTimeout: durationpb.New(wait), ClusterInfo: &info}
 
 			return connection.one(cmd, func(ctx context.Context, n node) error {
@@ -48,6 +53,7 @@ Prints what it waits for and succeeds when every check has passed.`,
 	cmd.Flags().DurationVar(&wait, "wait-timeout", 20*time.Minute, "how long to wait for the cluster to be healthy")
 	cmd.Flags().StringSliceVar(&info.ControlPlaneNodes, "control-plane-nodes", nil, "addresses of the control plane nodes, if they should not be discovered")
 	cmd.Flags().StringSliceVar(&info.WorkerNodes, "worker-nodes", nil, "addresses of the worker nodes, if they should not be discovered")
+	cmd.Flags().StringVar(&initNode, "init-node", "", "address of the control plane node that was bootstrapped: one more of --control-plane-nodes")
 	cmd.Flags().StringVar(&info.ForceEndpoint, "k8s-endpoint", "", "Kubernetes endpoint to check, instead of the configured one")
 
 	return cmd

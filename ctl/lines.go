@@ -41,6 +41,11 @@ func (l *lines) copy(node string, r io.Reader) error {
 	}
 }
 
+// print writes one line.
+func (l *lines) print(node, line string) error {
+	return l.write([]byte(node+": "), []byte(line+"\n"))
+}
+
 func (l *lines) write(prefix, line []byte) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

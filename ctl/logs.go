@@ -9,17 +9,13 @@ import (
 
 	"github.com/seed-59268b81/talos/api/common"
 	"github.com/seed-59268b81/talos/api/machine"
-)
-
-// The containerd namespaces that a log may be of.
-const (
-	systemNamespace     = "system"
-	kubernetesNamespace = "k8s.io"
+	"github.com/seed-59268b81/talos/client"
 )
 
 func newLogsCommand() *cobra.Command {
 	var (
 		connection         connection
+		boot               earlierBoot
 		follow, kubernetes bool
 		tail               int32
 	)
@@ -29,24 +25,36 @@ func newLogsCommand() *cobra.Command {
 		Short: "Print the log of a service or container",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			request := &machine.LogsRequest{Namespace: systemNamespace, Id: args[0], Follow: follow, TailLines: tail}
+			request := &machine.LogsRequest{Namespace: client.SystemNamespace, Id: args[0], Follow: follow, TailLines: tail}
 			if kubernetes {
-				request.Namespace, request.Driver = kubernetesNamespace, common.ContainerDriver_CRI
+				request.Namespace, request.Driver = client.KubernetesNamespace, common.ContainerDriver_CRI
+			}
+
+			if err := boot.check(cmd); err != nil {
+				return err
 			}
 
 			out := &lines{w: cmd.OutOrStdout()}
 
 			return connection.each(cmd.Context(), func(ctx context.Context, n node) error {
-				stream := n.Logs(ctx, request)
+				stream := n.Logs(boot.of(ctx), request)
 				defer stream.Close() //nolint:errcheck // ends the call
 
 				return out.copy(n.name, stream)
 			})
 		},
+		ValidArgsFunction: connection.completeArg(0, func(n node, ctx context.Context) ([]string, error) {
+			if kubernetes {
+				return n.containerIDs(ctx, client.KubernetesNamespace)
+			}
+
+			return n.LogNames(boot.of(ctx))
+		}),
 	}
 
 	connection.flags(cmd)
 	connection.maintenanceFlags(cmd)
+	boot.flag(cmd)
 	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on with new lines")
 	cmd.Flags().Int32Var(&tail, "tail", -1, "begin with that many last lines; -1 for all that are kept")
 	cmd.Flags().BoolVarP(&kubernetes, "kubernetes", "k", false, "the log of a Kubernetes container")

@@ -18,6 +18,7 @@ import (
 func newMemoryCommand() *cobra.Command {
 	var (
 		connection connection
+		output     output
 		verbose    bool
 	)
 
@@ -27,49 +28,49 @@ func newMemoryCommand() *cobra.Command {
 		Short:   "Show the memory of the nodes, in MiB",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			out := cmd.OutOrStdout()
-			rows := newTable(out, "NODE", "TOTAL", "USED", "FREE", "SHARED", "BUFFERS", "CACHE", "AVAILABLE")
+			if !verbose || output.format != "table" {
+				return list(cmd, &connection, &output, memoryColumns, single(node.Memory))
+			}
 
 			var mu sync.Mutex
 
 			return connection.each(cmd.Context(), func(ctx context.Context, n node) error {
-				info, err := n.Memory(ctx)
+				info, err := bounded(ctx, n, node.Memory)
 				if err != nil {
 					return err
-				}
-
-				if !verbose {
-					return rows.print(memoryRow(n.name, info))
 				}
 
 				mu.Lock()
 				defer mu.Unlock()
 
-				return printMeminfo(out, n.name, info)
+				return printMeminfo(cmd.OutOrStdout(), n.name, info)
 			})
 		},
 	}
 
 	connection.flags(cmd)
 	connection.maintenanceFlags(cmd)
+	output.flag(cmd)
 	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "show all that the kernel tells")
 
 	return cmd
 }
 
-func memoryRow(node string, info *machine.MemInfo) []string {
-	used := int64(info.GetMemtotal()) - int64(info.GetMemfree()) - int64(info.GetCached()) - int64(info.GetBuffers())
-	row := []string{node}
+var memoryColumns = []column[*machine.MemInfo]{
+	{"TOTAL", func(m *machine.MemInfo) string { return mebibytes(m.GetMemtotal()) }},
+	{"USED", func(m *machine.MemInfo) string {
+		free := m.GetMemfree() + m.GetCached() + m.GetBuffers()
 
-	for _, kib := range []int64{
-		int64(info.GetMemtotal()), used, int64(info.GetMemfree()), int64(info.GetShmem()),
-		int64(info.GetBuffers()), int64(info.GetCached()), int64(info.GetMemavailable()),
-	} {
-		row = append(row, strconv.FormatInt(kib/1024, 10))
-	}
-
-	return row
+		return mebibytes(m.GetMemtotal() - min(m.GetMemtotal(), free))
+	}},
+	{"FREE", func(m *machine.MemInfo) string { return mebibytes(m.GetMemfree()) }},
+	{"SHARED", func(m *machine.MemInfo) string { return mebibytes(m.GetShmem()) }},
+	{"BUFFERS", func(m *machine.MemInfo) string { return mebibytes(m.GetBuffers()) }},
+	{"CACHE", func(m *machine.MemInfo) string { return mebibytes(m.GetCached()) }},
+	{"AVAILABLE", func(m *machine.MemInfo) string { return mebibytes(m.GetMemavailable()) }},
 }
+
+func mebibytes(kib uint64) string { return strconv.FormatUint(kib/1024, 10) }
 
 // meminfoNames are the kernel's names of the fields of machine.MemInfo, in order of field number. Values are in kB,
 // except for the HugePages counts.

@@ -77,7 +77,7 @@ func newNode(address string) *clienttest.Node {
 			definition(definitionsType, "ResourceDefinition", "meta", "rd", "printColumns:\n  - name: Aliases\n    jsonPath: '{.aliases[:]}'\n"),
 			definition(addressType, "AddressStatus", "network", "address", "printColumns:\n  - name: Address\n    jsonPath: '{.address}'\n  - name: Link\n    jsonPath: '{.linkName}'\n"),
 			definition("Addresses.other.dev", "Address", "other", "address", ""),
-			definition("MachineConfigs.config.talos.dev", "MachineConfig", "config", "mc", ""),
+			definition("MachineConfigs.config.talos.dev", "MachineConfig", "config", "mc", "sensitivity: sensitive\n"),
 			definition("Members.cluster.talos.dev", "Member", "cluster", "member",
 				"printColumns:\n  - name: Hostname\n    jsonPath: '{.hostname}'\n  - name: Machine Type\n    jsonPath: '{.machineType}'\n  - name: Addresses\n    jsonPath: '{.addresses}'\n  - name: Since\n    jsonPath: '{.since}'\n"),
 			owned,
@@ -88,6 +88,7 @@ func newNode(address string) *clienttest.Node {
 			clienttest.Resource("cluster", "Members.cluster.talos.dev", "two", "hostname: two\n"),
 			clienttest.Resource("runtime", "MachineStatuses.runtime.talos.dev", "machine", "stage: running\n"),
 		},
+		Scripts: scripts(),
 		Changes: []*cosi.Event{
 			{EventType: cosi.EventType_CREATED, Resource: gone},
 			{EventType: cosi.EventType_UPDATED, Resource: changed},

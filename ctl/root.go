@@ -35,20 +35,49 @@ func New() *cobra.Command {
 	root.AddCommand(
 		newApplyConfigCommand(),
 		newBootstrapCommand(),
+		newCgroupsCommand(),
+		newContainersCommand(),
+		newCopyCommand(),
+		newDebugCommand(),
+		newDiskFreeCommand(),
+		newDisksCommand(),
+		newDashboardCommand(),
 		newDmesgCommand(),
+		newEditCommand(),
+		newEtcdCommand(),
 		newEventsCommand(),
+		newExplainCommand(),
 		newGetCommand(),
 		newHealthCommand(),
+		newImageCommand(),
+		newInspectCommand(),
 		newKubeconfigCommand(),
+		newListCommand(),
 		newLogsCommand(),
 		newMemoryCommand(),
+		newMetaCommand(),
+		newMountsCommand(),
+		newNetstatCommand(),
+		newPatchCommand(),
+		newPcapCommand(),
+		newProcessesCommand(),
+		newReadCommand(),
 		newRebootCommand(),
+		newResetCommand(),
+		newRestartCommand(),
+		newRollbackCommand(),
 		newServiceCommand(),
 		newShutdownCommand(),
+		newStatsCommand(),
+		newSupportCommand(),
+		newTimeCommand(),
+		newUpgradeCommand(),
+		newUsageCommand(),
 		newVersionCommand(),
+		newWipeCommand(),
 		gen.Command(),
 	)
-	root.AddCommand(configcmd.Commands()...)
+	root.AddCommand(configcmd.Commands(newConfigNewCommand())...)
 
 	return root
 }
@@ -57,6 +86,7 @@ func New() *cobra.Command {
 // it.
 func Run(ctx context.Context, root *cobra.Command, stderr io.Writer) int {
 	root.SetErr(stderr)
+	group(root)
 
 	err := root.ExecuteContext(ctx)
 

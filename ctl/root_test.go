@@ -66,5 +66,13 @@ func TestEveryCommandIsSound(t *testing.T) {
 		}
 	}
 
-	check(New())
+	root := New()
+	group(root)
+	check(root)
+
+	for _, cmd := range root.Commands() {
+		if cmd.GroupID == "" {
+			t.Errorf("%s is in no group of the help", cmd.Name())
+		}
+	}
 }

@@ -16,7 +16,10 @@ import (
 )
 
 func newServiceCommand() *cobra.Command {
-	var connection connection
+	var (
+		connection connection
+		output     output
+	)
 
 	cmd := &cobra.Command{
 		Use:     "service [ID [status|start|stop|restart]]",
@@ -26,7 +29,11 @@ func newServiceCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
 			case len(args) == 0:
-				return listServices(cmd, &connection)
+				return list(cmd, &connection, &output, serviceColumns, node.Services)
+			case len(args) == 1 && output.format != "table":
+				return list(cmd, &connection, &output, serviceColumns, single(func(n node, ctx context.Context) (*machine.ServiceInfo, error) {
+					return n.service(ctx, args[0])
+				}))
 			case len(args) == 1 || args[1] == "status":
 				return showService(cmd, &connection, args[0])
 			}
@@ -40,42 +47,56 @@ func newServiceCommand() *cobra.Command {
 
 			return actOnService(cmd, &connection, args[0], action)
 		},
+		ValidArgsFunction: completeService(&connection),
 	}
 
 	connection.flags(cmd)
 	connection.maintenanceFlags(cmd)
+	output.flag(cmd)
 
 	return cmd
 }
 
-func listServices(cmd *cobra.Command, connection *connection) error {
-	rows := newTable(cmd.OutOrStdout(), "NODE", "SERVICE", "STATE", "HEALTH", "LAST CHANGE", "LAST EVENT")
+// completeService offers services, and what can be done with one.
+func completeService(c *connection) cobra.CompletionFunc {
+	ids := c.completeArg(0, node.serviceIDs)
 
-	return connection.each(cmd.Context(), func(ctx context.Context, n node) error {
-		services, err := n.Services(ctx)
-		if err != nil {
-			return err
+	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+		if len(args) == 1 {
+			return []string{"status", "start", "stop", "restart"}, cobra.ShellCompDirectiveNoFileComp
 		}
 
-		var batch [][]string
-
-		for _, service := range services {
-			batch = append(batch, serviceRow(n.name, service, time.Now()))
-		}
-
-		return rows.print(batch...)
-	})
+		return ids(cmd, args, typed)
+	}
 }
 
-func serviceRow(node string, service *machine.ServiceInfo, now time.Time) []string {
-	change, message := "", "<none>"
+var serviceColumns = []column[*machine.ServiceInfo]{
+	{"SERVICE", (*machine.ServiceInfo).GetId},
+	{"STATE", (*machine.ServiceInfo).GetState},
+	{"HEALTH", func(s *machine.ServiceInfo) string { return health(s.GetHealth()) }},
+	{"LAST CHANGE", func(s *machine.ServiceInfo) string {
+		if last := lastEvent(s); last != nil {
+			return ago(last.GetTs().AsTime(), time.Now())
+		}
 
-	if events := service.GetEvents().GetEvents(); len(events) > 0 {
-		last := events[len(events)-1]
-		change, message = ago(last.GetTs().AsTime(), now), last.GetMsg()
+		return ""
+	}},
+	{"LAST EVENT", func(s *machine.ServiceInfo) string {
+		if last := lastEvent(s); last != nil {
+			return last.GetMsg()
+		}
+
+		return "<none>"
+	}},
+}
+
+func lastEvent(s *machine.ServiceInfo) *machine.ServiceEvent {
+	events := s.GetEvents().GetEvents()
+	if len(events) == 0 {
+		return nil
 	}
 
-	return []string{node, service.GetId(), service.GetState(), health(service.GetHealth()), change, message}
+	return events[len(events)-1]
 }
 
 func health(h *machine.ServiceHealth) string {
@@ -97,19 +118,14 @@ func showService(cmd *cobra.Command, connection *connection, id string) error {
 	var mu sync.Mutex
 
 	return connection.each(cmd.Context(), func(ctx context.Context, n node) error {
-		services, err := n.Services(ctx)
+		service, err := n.service(ctx, id)
 		if err != nil {
 			return err
 		}
 
-		i := slices.IndexFunc(services, func(s *machine.ServiceInfo) bool { return s.GetId() == id })
-		if i < 0 {
-			return fmt.Errorf("the node has no service %q; list its services with: talosctl service", id)
-		}
-
 		var b bytes.Buffer
 
-		if err := newTable(&b).print(serviceDetails(n.name, services[i], time.Now())...); err != nil {
+		if err := newTable(&b).print(serviceDetails(n.name, service, time.Now())...); err != nil {
 			return err
 		}
 
@@ -120,6 +136,20 @@ func showService(cmd *cobra.Command, connection *connection, id string) error {
 
 		return err
 	})
+}
+
+func (n node) service(ctx context.Context, id string) (*machine.ServiceInfo, error) {
+	services, err := n.Services(ctx)
+	if err != nil {
+		return nil, err
+	}
+
+	i := slices.IndexFunc(services, func(s *machine.ServiceInfo) bool { return s.GetId() == id })
+	if i < 0 {
+		return nil, fmt.Errorf("the node has no service %q; list its services with: talosctl service", id)
+	}
+
+	return services[i], nil
 }
 
 // serviceDetails lists the events of the service with the latest first.

@@ -39,12 +39,9 @@ func (c *connection) configured() (*talosconfig.Context, error) {
 		context.Nodes = c.nodes
 	}
 
-	switch endpoints := context.Dial(); {
-	case len(endpoints) == 0:
+	if len(context.Dial()) == 0 {
 		return nil, fmt.Errorf("%s: the context has no endpoints: set them with talosctl config endpoint ADDRESS, or name one with --endpoints", path)
-	case len(context.Nodes) == 0 && len(endpoints) > 1:
-		return nil, fmt.Errorf("%s: the context has several endpoints and no nodes: say which to work on with --nodes", path)
-	default:
-		return context, nil
 	}
+
+	return context, nil
 }

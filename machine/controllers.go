@@ -36,6 +36,7 @@ import (
 	"github.com/seed-59268b81/talos/sys/module"
 	"github.com/seed-59268b81/talos/sys/mount"
 	"github.com/seed-59268b81/talos/sys/power"
+	"github.com/seed-59268b81/talos/trustd"
 )
 
 // executable is the one program of the system.
@@ -70,6 +71,7 @@ func (m *Machine) controllers() ([]controller.Controller, error) {
 	})
 
 	values := &metactl.Values{}
+	m.server.Meta = values
 
 	all := []controller.Controller{
 		values.Controller(),
@@ -78,10 +80,14 @@ func (m *Machine) controllers() ([]controller.Controller, error) {
 		&v1alpha1.ServiceController{Supervisor: m.Supervisor},
 		runtime.IdentityController(os.DirFS("/")),
 		runtime.MachineStatusController(publish),
-		&runtime.PowerController{Steps: m.powerSteps(), Act: endMachine},
+		&runtime.PowerController{Steps: m.powerSteps(), Act: endMachine, Publish: m.Events.Publish},
+		runtime.BootLogController(m.Journal, "/"),
 		apid.ConfigController(),
 		apid.ServiceController(m.Supervisor, apid.Process{
 			Executable: executable, UID: apidproc.UID, Sockets: []string{server.Socket, apidproc.RuntimeSocket},
+		}),
+		apid.TrustdController(m.Supervisor, apid.Process{
+			Executable: executable, UID: trustd.UID, Sockets: []string{trustd.RuntimeSocket},
 		}),
 		files.EtcFileController("/etc", "/system/etc", func(source, target string) error {
 			return mount.Bind(source, target, mount.NoSuid|mount.NoDev|mount.NoExec)

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/seed-59268b81/talos/sys/bootlog"
 	"github.com/seed-59268b81/talos/sys/kmsg"
 	"github.com/seed-59268b81/talos/sys/logring"
 )
@@ -93,6 +94,18 @@ func (h *logHandler) Handle(_ context.Context, r slog.Record) error {
 	_, err := fmt.Fprintf(h.out.kmsg, "<%d>[talos] %s\n", severity(r.Level), clip(line))
 
 	return err
+}
+
+// keepKernelLog has the kernel's messages kept with those of the services.
+func keepKernelLog(ctx context.Context, log *slog.Logger, journal *bootlog.Journal) {
+	err := kmsg.Read(ctx, true, func(m kmsg.Message) error {
+		journal.Append(bootlog.Kernel, []byte(m.Format(kmsg.BootTime())))
+
+		return nil
+	})
+	if err != nil {
+		log.Warn("the kernel's log is not kept for later boots", "error", err)
+	}
 }
 
 // severity is that of syslog, in the user facility.

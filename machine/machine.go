@@ -20,35 +20,45 @@ import (
 	"github.com/seed-59268b81/talos/apid"
 	"github.com/seed-59268b81/talos/controllers/block"
 	"github.com/seed-59268b81/talos/cosi/memory"
+	"github.com/seed-59268b81/talos/cosi/resource"
 	"github.com/seed-59268b81/talos/cosi/runtime"
 	cosiserver "github.com/seed-59268b81/talos/cosi/server"
 	"github.com/seed-59268b81/talos/machine/boot"
 	"github.com/seed-59268b81/talos/machine/events"
 	"github.com/seed-59268b81/talos/machine/server"
+	"github.com/seed-59268b81/talos/sys/bootlog"
 	"github.com/seed-59268b81/talos/sys/cgroup"
 	"github.com/seed-59268b81/talos/sys/logring"
 	"github.com/seed-59268b81/talos/sys/reaper"
 	"github.com/seed-59268b81/talos/sys/supervisor"
+	"github.com/seed-59268b81/talos/trustd"
 	"github.com/seed-59268b81/talos/version"
 )
 
 // Main is process 1 after the switch into the root. It does not return.
 func Main() {
 	logs := logring.New(logring.DefaultBytes)
+	journal := bootlog.New(bootlog.DefaultLimits)
+	logs.Tap = journal.Append
 
 	log := newLog(logs, slog.LevelInfo)
 	log.Info("starting", "version", version.Tag)
 
 	err := boot.Early()
 	if err == nil {
-		err = run(context.Background(), log, logs)
+		err = run(context.Background(), log, logs, journal)
 	}
 
 	log.Error("the system cannot run", "error", err)
+
+	if err := errors.Join(journal.End(fmt.Sprintf("the system could not run: %v", err)), journal.Close()); err != nil {
+		log.Error("the logs of this boot could not be kept", "error", err)
+	}
+
 	boot.Halt(func(format string, args ...any) { log.Error(fmt.Sprintf(format, args...)) })
 }
 
-func run(ctx context.Context, log *slog.Logger, logs *logring.Logs) error {
+func run(ctx context.Context, log *slog.Logger, logs *logring.Logs, journal *bootlog.Journal) error {
 	tree := cgroup.Tree{Root: cgroup.Mount}
 
 	if err := errors.Join(tree.Create(cgroup.All()...), tree.Add(cgroup.Init, os.Getpid())); err != nil {
@@ -57,14 +67,15 @@ func run(ctx context.Context, log *slog.Logger, logs *logring.Logs) error {
 	}
 
 	go reaper.Run(ctx)
+	go keepKernelLog(ctx, log, journal)
 
 	ring := &events.Ring{}
 	state := memory.New()
 	sup := supervisor.New(ctx, log, logs, func(st supervisor.Status) { ring.Publish(serviceEvent(st), "") })
 
 	m := &Machine{
-		State: state, Supervisor: sup, Events: ring, Log: log,
-		server: &server.Server{State: state, Supervisor: sup, Outputs: logs, Ring: ring, Log: log},
+		State: state, Supervisor: sup, Events: ring, Journal: journal, Log: log,
+		server: &server.Server{State: state, Supervisor: sup, Outputs: logs, Ring: ring, Journal: journal, Log: log},
 	}
 
 	if err := registerDefinitions(ctx, state); err != nil {
@@ -72,6 +83,8 @@ func run(ctx context.Context, log *slog.Logger, logs *logring.Logs) error {
 	}
 
 	rt := runtime.New(state, log)
+	rt.ShowFailures()
+	m.server.Graph = rt.Graph
 
 	all, err := m.controllers()
 	if err != nil {
@@ -88,7 +101,7 @@ func run(ctx context.Context, log *slog.Logger, logs *logring.Logs) error {
 		return err
 	}
 
-	if err := errors.Join(sup.Apply(m.apiService()), sup.Apply(m.runtimeService())); err != nil {
+	if err := errors.Join(sup.Apply(m.apiService()), sup.Apply(m.apidResources()), sup.Apply(m.trustdResources())); err != nil {
 		return err
 	}
 
@@ -100,6 +113,7 @@ type Machine struct {
 	State      *memory.State
 	Supervisor *supervisor.Supervisor
 	Events     *events.Ring
+	Journal    *bootlog.Journal
 	Log        *slog.Logger
 
 	server *server.Server
@@ -107,8 +121,10 @@ type Machine struct {
 
 // apiService is machined's own API, a service like any other: if it ever ends, it is started again.
 func (m *Machine) apiService() supervisor.Service {
-	return m.unixService(ServiceID, server.Socket, func() *grpc.Server {
-		g := server.New(m.Log, server.Authorized()...)
+	peers := m.peers(map[string][]string{"apid": server.AllRoles()})
+
+	return m.unixService(ServiceID, server.Socket, apid.UID, func() *grpc.Server {
+		g := server.New(m.Log, append(peers.Options(), server.Authorized(m.State)...)...)
 		m.server.Register(g)
 		cosi.RegisterStateServer(g, cosiserver.New(server.ReadOnly(m.State, server.ByRole(m.State))))
 
@@ -116,22 +132,39 @@ func (m *Machine) apiService() supervisor.Service {
 	})
 }
 
-// runtimeService shows apid the few resources that it needs.
-func (m *Machine) runtimeService() supervisor.Service {
-	return m.unixService("apid-resources", apid.RuntimeSocket, func() *grpc.Server {
-		g := server.New(m.Log)
-		cosi.RegisterStateServer(g, cosiserver.New(server.ReadOnly(m.State, server.Only(apid.Kinds()...))))
+// apidResources shows apid the few resources that it needs.
+func (m *Machine) apidResources() supervisor.Service {
+	return m.resources("apid", apid.RuntimeSocket, apid.UID, apid.Kinds())
+}
+
+// trustdResources shows trustd those that it needs, the authority's key among them.
+func (m *Machine) trustdResources() supervisor.Service {
+	return m.resources("trustd", trustd.RuntimeSocket, trustd.UID, trustd.Kinds())
+}
+
+// resources shows a service the kinds that it reads, on a socket that is for its process alone.
+func (m *Machine) resources(service, socket string, uid int, kinds []resource.Kind) supervisor.Service {
+	peers := m.peers(map[string][]string{service: nil})
+
+	return m.unixService(service+"-resources", socket, uid, func() *grpc.Server {
+		g := server.New(m.Log, peers.Options()...)
+		cosi.RegisterStateServer(g, cosiserver.New(server.ReadOnly(m.State, server.Only(kinds...))))
 
 		return g
 	})
 }
 
-// unixService serves on a socket that root and apid may use.
-func (m *Machine) unixService(id, path string, newServer func() *grpc.Server) supervisor.Service {
+// peers are the services that may use a socket, with the roles that they may have.
+func (m *Machine) peers(roles map[string][]string) server.Peers {
+	return server.Peers{Service: server.Supervised(m.Supervisor), Roles: roles}
+}
+
+// unixService serves on a socket that root and one user may use.
+func (m *Machine) unixService(id, path string, uid int, newServer func() *grpc.Server) supervisor.Service {
 	return supervisor.Service{
 		ID: id,
 		Runner: supervisor.Func(func(ctx context.Context, _ supervisor.Run) error {
-			l, err := server.Listen(path, 0o660, 0, apid.UID)
+			l, err := server.Listen(path, 0o660, 0, uid)
 			if err != nil {
 				return err
 			}

@@ -30,6 +30,8 @@ type Node struct {
 	Resources  []*cosi.Resource
 	Changes    []*cosi.Event // what a watch sees after the resources
 	Warnings   []string      // of ApplyConfiguration
+	// Scripts are answers by method, such as machine.MachineService/Processes. They go before all else.
+	Scripts map[string]Script
 
 	mu           sync.Mutex
 	goDown       func()
@@ -37,6 +39,7 @@ type Node struct {
 	bootstrapped bool
 	applied      *machine.ApplyConfigurationRequest
 	boots        int
+	requests     map[string][]proto.Message
 }
 
 // SetDown makes the node unreachable or reachable again.

@@ -6,6 +6,7 @@ package clienttest
 
 import (
 	"crypto/tls"
+	"errors"
 	"net"
 	"net/netip"
 	"testing"
@@ -29,6 +30,8 @@ type Server struct {
 	Context *talosconfig.Context
 	// Certificate is what it shows to clients.
 	Certificate tls.Certificate
+
+	config *tls.Config
 }
 
 // Start serves the nodes, by name, until the test ends. The node "" serves calls that name none.
@@ -60,6 +63,16 @@ func Start(t testing.TB, nodes map[string]*Node) *Server {
 	s.Context = &talosconfig.Context{Endpoints: []string{s.Endpoint}, CA: ca.PEM.Crt, Crt: shown.Crt, Key: shown.Key}
 
 	return s
+}
+
+// Beside serves other nodes as another endpoint of the same cluster.
+func (s *Server) Beside(t testing.TB, nodes map[string]*Node) *Server {
+	t.Helper()
+
+	other := serve(t, nodes, s.config)
+	other.Context = &talosconfig.Context{Endpoints: []string{other.Endpoint}, CA: s.Context.CA, Crt: s.Context.Crt, Key: s.Context.Key}
+
+	return other
 }
 
 // StartMaintenance serves one node as a machine in maintenance does: to everyone, with a certificate of no cluster.
@@ -101,7 +114,10 @@ func serve(t testing.TB, nodes map[string]*Node, config *tls.Config) *Server {
 	}
 
 	machines := &machineServer{routes: nodes}
-	server := grpc.NewServer(grpc.Creds(credentials.NewTLS(config)))
+	server := grpc.NewServer(
+		grpc.Creds(credentials.NewTLS(config)),
+		grpc.UnaryInterceptor(machines.unary), grpc.StreamInterceptor(machines.stream), grpc.UnknownServiceHandler(machines.unknown),
+	)
 	machine.RegisterMachineServiceServer(server, machines)
 	cluster.RegisterClusterServiceServer(server, machines)
 	cosi.RegisterStateServer(server, &stateServer{routes: nodes})
@@ -113,10 +129,11 @@ func serve(t testing.TB, nodes map[string]*Node, config *tls.Config) *Server {
 	t.Cleanup(func() {
 		server.Stop()
 
-		if err := <-done; err != nil {
+		// A test may end before the server has begun.
+		if err := <-done; err != nil && !errors.Is(err, grpc.ErrServerStopped) {
 			t.Errorf("serve: %v", err)
 		}
 	})
 
-	return &Server{Endpoint: listener.Addr().String(), Certificate: config.Certificates[0]}
+	return &Server{Endpoint: listener.Addr().String(), Certificate: config.Certificates[0], config: config}
 }

@@ -3,8 +3,8 @@
 //go:build linux
 
 // Command talos is the operating system's one program. What it is depends on the name that it is started under:
-// machined (as /sbin/init, process 1), apid, the stage that builds apid's sandbox, or modprobe, which the kernel calls
-// when it wants a module itself.
+// machined (as /sbin/init, process 1), apid, trustd, the stage that builds their sandboxes, or modprobe, which the kernel
+// calls when it wants a module itself.
 package main
 
 import (
@@ -16,6 +16,7 @@ import (
 	"github.com/seed-59268b81/talos/machine"
 	"github.com/seed-59268b81/talos/sys/module"
 	"github.com/seed-59268b81/talos/sys/sandbox"
+	"github.com/seed-59268b81/talos/trustd"
 )
 
 func main() {
@@ -28,12 +29,14 @@ func main() {
 		machine.Main()
 	case "apid":
 		apid.Main()
+	case "trustd":
+		trustd.Main()
 	case "modprobe":
 		modprobe()
 	case sandbox.Name:
 		fail("%v", sandbox.Main())
 	default:
-		fail("unknown name %q: expected init, machined, apid, modprobe or %s", name, sandbox.Name)
+		fail("unknown name %q: expected init, machined, apid, trustd, modprobe or %s", name, sandbox.Name)
 	}
 }
 

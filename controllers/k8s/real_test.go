@@ -71,7 +71,8 @@ func TestRealControlPlane(t *testing.T) {
 func realControlPlane(t *testing.T, binaries string) {
 	setUpLoopback(t)
 
-	c := controlPlane(t, generate.Options{Secrets: generateSecrets(t), AllowSchedulingOnControlPlanes: true})
+	bundle := generateSecrets(t)
+	c := controlPlane(t, generate.Options{Secrets: bundle, AllowSchedulingOnControlPlanes: true})
 	programs := &programs{t: t, root: c.root, binaries: binaries}
 	ctx := context.Background()
 
@@ -128,6 +129,7 @@ func realControlPlane(t *testing.T, binaries string) {
 
 		return err
 	})
+	joinWorker(t, bundle, client)
 	eventually(t, "the deployment of DNS has its pods", func() error {
 		list, err := client.Get(ctx, "/api/v1/namespaces/kube-system/pods?labelSelector=k8s-app%3Dkube-dns")
 		if items, _ := list["items"].([]any); err == nil && len(items) != 2 {

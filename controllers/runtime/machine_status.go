@@ -97,7 +97,7 @@ func observe(ctx context.Context, rt controller.Runtime) (observed, error) {
 	o.expected = []string{"apid", "cri", "kubelet"}
 
 	if role != nil && role.TypedSpec().MachineType.IsControlPlane() {
-		o.expected = append(o.expected, "etcd")
+		o.expected = append(o.expected, "etcd", "trustd")
 	}
 
 	if err := o.observeNode(ctx, rt); err != nil {

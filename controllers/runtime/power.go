@@ -9,6 +9,11 @@ import (
 	"log/slog"
 	"time"
 
+	"golang.org/x/sys/unix"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/seed-59268b81/talos/api/common"
+	"github.com/seed-59268b81/talos/api/machine"
 	"github.com/seed-59268b81/talos/cosi/controller"
 	"github.com/seed-59268b81/talos/cosi/resource"
 	"github.com/seed-59268b81/talos/cosi/state"
@@ -24,6 +29,8 @@ type PowerController struct {
 	Steps []PowerStep
 	// Act ends the machine; it returns only on failure.
 	Act func(runtime.PowerAction) error
+	// Publish tells the actor of the wish, and whoever else watches, how far it is; nil tells nobody.
+	Publish func(event proto.Message, actorID string)
 }
 
 // PowerStep is one thing to do before the machine goes down.
@@ -71,13 +78,28 @@ func (c *PowerController) Run(ctx context.Context, rt controller.Runtime, log *s
 func (c *PowerController) goDown(ctx context.Context, request runtime.PowerRequestSpec, log *slog.Logger) error {
 	log.Info("the machine goes down", "action", request.Action, "reason", request.Reason, "force", request.Force)
 
+	tell := func(event proto.Message) {
+		if c.Publish != nil {
+			c.Publish(event, request.ActorID)
+		}
+	}
+	sequence := string(request.Action)
+
+	tell(&machine.SequenceEvent{Sequence: sequence, Action: machine.SequenceEvent_START})
+
 	for _, step := range c.Steps {
 		if request.Force && !step.Forced {
 			continue
 		}
 
 		start := time.Now()
+
+		tell(&machine.PhaseEvent{Phase: step.Name, Action: machine.PhaseEvent_START})
+
 		err := runStep(ctx, step, request)
+
+		// A step that failed is over too: the machine goes down all the same.
+		tell(&machine.PhaseEvent{Phase: step.Name, Action: machine.PhaseEvent_STOP})
 
 		if err != nil {
 			log.Error("step failed, going on", "step", step.Name, "error", err, "took", time.Since(start))
@@ -86,7 +108,21 @@ func (c *PowerController) goDown(ctx context.Context, request runtime.PowerReque
 		}
 	}
 
-	return c.Act(request.Action)
+	tell(&machine.SequenceEvent{Sequence: sequence, Action: machine.SequenceEvent_STOP})
+	tell(&machine.RestartEvent{Cmd: restartCommands[request.Action]})
+
+	err := c.Act(request.Action)
+	if err != nil {
+		tell(&machine.SequenceEvent{Sequence: sequence, Error: &common.Error{Code: common.Code_FATAL, Message: err.Error()}})
+	}
+
+	return err
+}
+
+// restartCommands are those of reboot(2), which the event names.
+var restartCommands = map[runtime.PowerAction]int64{
+	runtime.PowerReboot:   unix.LINUX_REBOOT_CMD_RESTART,
+	runtime.PowerShutdown: unix.LINUX_REBOOT_CMD_POWER_OFF,
 }
 
 // runStep gives up on a step that ignores its context: it may hang in the kernel.

@@ -7,13 +7,18 @@ package runtime
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"slices"
+	"strings"
+	"sync"
 	"testing"
 	"testing/fstest"
 	"testing/synctest"
 	"time"
+
+	"google.golang.org/protobuf/proto"
 
 	"github.com/seed-59268b81/talos/resources/runtime"
 )
@@ -29,11 +34,21 @@ func TestGoDown(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				var did []string
+				var (
+					mu  sync.Mutex // a step that is given up on goes on by itself
+					did []string
+				)
+
+				note := func(what string) {
+					mu.Lock()
+					defer mu.Unlock()
+
+					did = append(did, what)
+				}
 
 				step := func(name string, forced bool, err error, takes time.Duration) PowerStep {
 					return PowerStep{Name: name, Timeout: time.Minute, Forced: forced, Run: func(context.Context, runtime.PowerRequestSpec) error {
-						did = append(did, name)
+						note(name)
 
 						time.Sleep(takes)
 
@@ -48,21 +63,32 @@ func TestGoDown(t *testing.T) {
 						step("unmount", true, nil, time.Second),
 					},
 					Act: func(a runtime.PowerAction) error {
-						did = append(did, string(a))
+						note(string(a))
 
 						return nil
 					},
 				}
 
+				var told []string
+
+				c.Publish = func(event proto.Message, actor string) {
+					told = append(told, fmt.Sprintf("%s %s %v", actor, event.ProtoReflect().Descriptor().Name(), event))
+				}
+
 				start := time.Now()
 
-				err := c.goDown(t.Context(), runtime.PowerRequestSpec{Action: runtime.PowerReboot, Force: tt.force}, slog.New(slog.NewTextHandler(io.Discard, nil)))
+				err := c.goDown(t.Context(), runtime.PowerRequestSpec{Action: runtime.PowerReboot, Force: tt.force, ActorID: "me"}, slog.New(slog.NewTextHandler(io.Discard, nil)))
 				if err != nil {
 					t.Fatal(err)
 				}
 
 				if !slices.Equal(did, tt.want) {
 					t.Errorf("got %v, want %v", did, tt.want)
+				}
+
+				// Start and stop of the whole and of each step, and the restart.
+				if got, want := len(told), 2+2*(len(tt.want)-1)+1; got != want || !strings.HasPrefix(told[got-1], "me RestartEvent") {
+					t.Errorf("told %d events, want %d: %q", got, want, told)
 				}
 
 				if took := time.Since(start); took > 2*time.Minute {

@@ -12,6 +12,7 @@ import (
 	"github.com/seed-59268b81/talos/cosi/resource"
 	"github.com/seed-59268b81/talos/cosi/typed"
 	"github.com/seed-59268b81/talos/pki"
+	"github.com/seed-59268b81/talos/resources/k8s"
 	"github.com/seed-59268b81/talos/resources/secrets"
 	"github.com/seed-59268b81/talos/resources/timeres"
 )
@@ -31,10 +32,12 @@ const (
 // set: an operator must reach a machine whose clock is wrong, and a certificate that the corrected clock finds unfit
 // is issued anew at once.
 //
-// A worker has no authority's key: its certificate comes from a control plane's trustd, which is not there yet. It gets
-// none, and says so.
-func apiController() controller.Controller {
-	var due renewal
+// A worker has no authority's key: trustd of a control plane node signs for it, for serving alone.
+func apiController(ask signed) controller.Controller {
+	var (
+		due    renewal
+		worker = workerAPI{ask: ask}
+	)
 
 	return &controller.Reconciler{
 		ControllerName: "secrets.APIController",
@@ -43,6 +46,7 @@ func apiController() controller.Controller {
 			controller.In[secrets.MaintenanceRootSpec](controller.Weak, "", secrets.MaintenanceRootID),
 			controller.In[secrets.CertSANSpec](controller.Weak, ""),
 			controller.In[timeres.StatusSpec](controller.Weak, "", timeres.StatusID),
+			controller.In[k8s.EndpointSpec](controller.Weak, ""),
 		},
 		Writes: []controller.Output{controller.Out[secrets.APICertsSpec](controller.Exclusive)},
 		Reconcile: func(ctx context.Context, rt controller.Runtime, log *slog.Logger) error {
@@ -65,11 +69,7 @@ func apiController() controller.Controller {
 			}
 
 			if len(root.TypedSpec().IssuingCA.Key) == 0 {
-				log.WarnContext(ctx, "no API certificate: machine.ca has no key, and trustd, which signs for workers, is not part of this version")
-
-				rt.StartTrackingOutputs()
-
-				return rt.CleanupOutputs(ctx, resource.KindOf[secrets.APICertsSpec](""))
+				return worker.reconcile(ctx, rt, log, *root.TypedSpec())
 			}
 
 			// Until there are names for the new authority, the API is served under the old one: it has no gap.

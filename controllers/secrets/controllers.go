@@ -2,7 +2,10 @@
 
 package secrets
 
-import "github.com/seed-59268b81/talos/cosi/controller"
+import (
+	"github.com/seed-59268b81/talos/controllers/secrets/trust"
+	"github.com/seed-59268b81/talos/cosi/controller"
+)
 
 // Controllers of this domain.
 func Controllers() []controller.Controller {
@@ -15,7 +18,7 @@ func Controllers() []controller.Controller {
 		apiCertSANsController(),
 		kubernetesCertSANsController(),
 		maintenanceCertSANsController(),
-		apiController(),
+		apiController(trust.Certificate),
 		trustdController(),
 		etcdController(),
 		kubernetesController(),

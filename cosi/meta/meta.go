@@ -25,6 +25,7 @@ func Register(ctx context.Context, st state.Writer) error {
 		RegisterNamespace(ctx, st, NamespaceName, "Metadata namespace which contains resource and namespace definitions."),
 		RegisterDefinition(ctx, st, namespaceDefinition),
 		RegisterDefinition(ctx, st, resourceDefinition),
+		RegisterDefinition(ctx, st, controllerStatusDefinition),
 	)
 }
 
@@ -48,5 +49,5 @@ func RegisterDefinition(ctx context.Context, st state.Writer, def *resource.Defi
 
 // RegisterTypes makes the meta types known to this process; see resource.Register.
 func RegisterTypes() error {
-	return errors.Join(resource.Register[NamespaceSpec](), resource.Register[ResourceDefinitionSpec]())
+	return errors.Join(resource.Register[NamespaceSpec](), resource.Register[ResourceDefinitionSpec](), resource.Register[ControllerStatusSpec]())
 }

@@ -123,7 +123,10 @@ func (a *adapter) UpdateInputs(inputs []controller.Input) error {
 }
 
 // ResetRestartBackoff implements controller.Runtime.
-func (a *adapter) ResetRestartBackoff() { a.backoff.reset() }
+func (a *adapter) ResetRestartBackoff() {
+	a.backoff.reset()
+	a.rt.failures.succeeded(a.Name(), "")
+}
 
 // run runs the controller until it has finished or the context ends.
 func (a *adapter) run(ctx context.Context) {
@@ -135,11 +138,14 @@ func (a *adapter) run(ctx context.Context) {
 			return
 		case err == nil:
 			a.log.Debug("controller has finished")
+			a.rt.failures.succeeded(a.Name(), "")
 
 			return
 		}
 
 		a.counts.crashes.Add(1)
+
+		a.rt.failures.failed(a.Name(), "", err)
 
 		delay := a.backoff.next()
 		a.log.Error("controller failed, restarting", "error", err, "after", delay)

@@ -235,6 +235,7 @@ func (a *queueAdapter) do(ctx context.Context, j job, changed controller.Changed
 	}
 
 	a.counts.crashes.Add(1)
+	a.rt.failures.failed(a.Name(), j.Pointer.String(), err)
 
 	delay := a.failing(j).next()
 	if requeue != nil && requeue.After > 0 {
@@ -283,6 +284,8 @@ func (a *queueAdapter) failing(j job) *backoff {
 }
 
 func (a *queueAdapter) healthy(j job) {
+	a.rt.failures.succeeded(a.Name(), j.Pointer.String())
+
 	a.mu.Lock()
 	defer a.mu.Unlock()
 

@@ -25,8 +25,9 @@ import (
 
 // Runtime runs controllers over a state.
 type Runtime struct {
-	state state.State
-	log   *slog.Logger
+	state    state.State
+	log      *slog.Logger
+	failures *failures // nil unless they are shown
 
 	mu       sync.Mutex
 	claims   claims
@@ -130,6 +131,10 @@ func (rt *Runtime) begin(ctx context.Context) error {
 
 	rt.ctx = ctx
 	rt.routes.begin(ctx)
+
+	if rt.failures != nil {
+		rt.failures.ctx = ctx
+	}
 
 	for _, r := range rt.runners {
 		if err := rt.launch(r); err != nil {

@@ -54,6 +54,7 @@ func inBubble(t *testing.T, fn func(b *bench), controllers ...controller.Control
 	synctest.Test(t, func(t *testing.T) {
 		b := &bench{T: t, st: memory.New(), log: &bytes.Buffer{}}
 		b.rt = runtime.New(b.st, slog.New(slog.NewTextHandler(b.log, nil)))
+		b.rt.ShowFailures()
 
 		for _, c := range controllers {
 			if err := b.rt.RegisterController(c); err != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/seed-59268b81/talos/api/machine"
 	"github.com/seed-59268b81/talos/client"
 	"github.com/seed-59268b81/talos/lab"
+	"github.com/seed-59268b81/talos/lab/state"
 )
 
 // maintenance waits until every machine serves its API.
@@ -94,6 +95,35 @@ func (c *creation) bootstrap(ctx context.Context) error {
 	}
 
 	return err
+}
+
+// workersAnswer waits until each worker's own API answers, through the first control plane machine: it has got its
+// certificate from there.
+func (c *creation) workersAnswer(ctx context.Context) error {
+	first := c.machines.Node(0)
+
+	for _, n := range c.machines.Nodes() {
+		if n.Role != state.Worker {
+			continue
+		}
+
+		c.at = n
+
+		err := c.steps.until(ctx, "the API of "+n.Name+" answers through "+first.Name, func(ctx context.Context) error {
+			return c.authenticated(ctx, first, func(ctx context.Context, api *client.Client) error {
+				_, err := api.Version(client.WithNode(ctx, n.Addr.String()))
+
+				return err
+			})
+		})
+		if err != nil {
+			return err
+		}
+	}
+
+	c.at = first
+
+	return nil
 }
 
 // authenticated calls a machine with the cluster's own client certificate.

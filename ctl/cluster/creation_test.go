@@ -23,8 +23,8 @@ import (
 	"github.com/seed-59268b81/talos/lab/state"
 )
 
-// labOf returns a lab whose one machine is a fake.
-func labOf(t *testing.T, f *fakeMachine) *lab.Lab {
+// labOf returns a lab of fake machines, one control plane and workers.
+func labOf(t *testing.T, f *fakeMachine, workers ...*fakeMachine) *lab.Lab {
 	port := func(addr string) uint16 { return netip.MustParseAddrPort(addr).Port() }
 
 	s := &state.Lab{
@@ -35,6 +35,12 @@ func labOf(t *testing.T, f *fakeMachine) *lab.Lab {
 			APIPort: port(f.api.Addr().String()), KubernetesPort: port(f.kubernetes.Listener.Addr().String()),
 		}},
 	}
+	for i, w := range workers {
+		s.Nodes = append(s.Nodes, state.Node{
+			Name: fmt.Sprintf("demo-worker-%d", i+1), Role: state.Worker, Addr: netip.MustParseAddr(w.addr), APIPort: port(w.api.Addr().String()),
+		})
+	}
+
 	if err := s.Create(); err != nil {
 		t.Fatal(err)
 	}
@@ -134,6 +140,49 @@ all nodes are ready; checking the cluster's health
 				t.Errorf("said (-want +got):\n%s", d)
 			}
 		})
+	}
+}
+
+// TestWorkersJoin goes the same way with workers: each gets a worker's configuration, is awaited in Kubernetes, and has to
+// answer through the control plane.
+func TestWorkersJoin(t *testing.T) {
+	var out strings.Builder
+
+	c, first := newTestCreation(t, true, &out)
+	workers := []*fakeMachine{newFakeMachine(t, "10.5.0.3"), newFakeMachine(t, "10.5.0.4")}
+	first.others = []string{"10.5.0.3", "10.5.0.4"}
+
+	c.begin(labOf(t, first, workers...), func(context.Context, *lab.Node) error { return nil })
+
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+
+	if err := c.make(ctx); err != nil {
+		t.Fatal(err)
+	}
+
+	want := []string{"version", "apply", "bootstrap", "bootstrap", "kubeconfig", "version of 10.5.0.3", "version of 10.5.0.4", "health"}
+	if d := cmp.Diff(want, first.calls); d != "" {
+		t.Errorf("calls of the control plane (-want +got):\n%s", d)
+	}
+
+	for _, w := range workers {
+		if d := cmp.Diff([]string{"version", "apply"}, w.calls); d != "" {
+			t.Errorf("calls of worker %s (-want +got):\n%s", w.addr, d)
+		}
+
+		if !strings.Contains(string(w.config), "type: worker") || strings.Contains(string(first.config), "type: worker") {
+			t.Errorf("worker %s got the configuration\n%s", w.addr, w.config)
+		}
+	}
+
+	ctx, cancel = context.WithTimeoutCause(t.Context(), time.Second, errors.New("time is up"))
+	defer cancel()
+
+	first.others = first.others[:1]
+
+	if err := c.kubernetes(ctx); err == nil || !strings.Contains(err.Error(), "node 10.5.0.4 is not registered") {
+		t.Errorf("with a worker that does not join: got %v, want it named", err)
 	}
 }
 

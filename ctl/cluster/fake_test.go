@@ -14,6 +14,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -21,6 +22,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/emptypb"
 
@@ -39,7 +41,8 @@ type fakeMachine struct {
 	cluster.UnimplementedClusterServiceServer
 
 	t          *testing.T
-	addr       string // in the lab
+	addr       string   // in the lab
+	others     []string // of the cluster's other machines, on the first
 	api        net.Listener
 	kubernetes *httptest.Server
 
@@ -116,8 +119,14 @@ func (f *fakeMachine) called(call string) {
 	f.calls = append(f.calls, call)
 }
 
-func (f *fakeMachine) Version(context.Context, *emptypb.Empty) (*machine.VersionResponse, error) {
-	f.called("version")
+func (f *fakeMachine) Version(ctx context.Context, _ *emptypb.Empty) (*machine.VersionResponse, error) {
+	call := "version"
+
+	if md, _ := metadata.FromIncomingContext(ctx); len(md.Get("node")) > 0 {
+		call += " of " + md.Get("node")[0]
+	}
+
+	f.called(call)
 
 	return &machine.VersionResponse{Messages: []*machine.Version{{}}}, nil
 }
@@ -213,7 +222,7 @@ func (f *fakeMachine) HealthCheck(_ *cluster.HealthCheckRequest, stream grpc.Ser
 	return nil
 }
 
-// nodes is Kubernetes, with a node that is ready at the second look.
+// nodes is Kubernetes, with nodes that are ready at the second look.
 func (f *fakeMachine) nodes(w http.ResponseWriter, r *http.Request) {
 	if r.URL.Path != "/api/v1/nodes" || r.Header.Get("Authorization") != "Bearer secret" {
 		http.Error(w, "who are you", http.StatusUnauthorized)
@@ -222,7 +231,13 @@ func (f *fakeMachine) nodes(w http.ResponseWriter, r *http.Request) {
 	}
 
 	f.lists++
-	fmt.Fprintf(w, `{"items": [{"metadata": {"name": "a"}, "status": {
-		"addresses": [{"type": "InternalIP", "address": %q}],
-		"conditions": [{"type": "Ready", "status": %q}]}}]}`, f.addr, map[bool]string{true: "True", false: "False"}[f.lists > 1])
+
+	var items []string
+	for _, addr := range append([]string{f.addr}, f.others...) {
+		items = append(items, fmt.Sprintf(`{"metadata": {"name": "a"}, "status": {
+			"addresses": [{"type": "InternalIP", "address": %q}],
+			"conditions": [{"type": "Ready", "status": %q}]}}`, addr, map[bool]string{true: "True", false: "False"}[f.lists > 1]))
+	}
+
+	fmt.Fprintf(w, `{"items": [%s]}`, strings.Join(items, ","))
 }

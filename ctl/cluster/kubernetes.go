@@ -38,6 +38,10 @@ func (c *creation) kubernetes(ctx context.Context) error {
 		return err
 	}
 
+	if err := c.workersAnswer(ctx); err != nil {
+		return err
+	}
+
 	c.steps.say("all nodes are ready; checking the cluster's health")
 
 	return c.healthy(ctx)

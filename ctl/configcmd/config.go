@@ -16,7 +16,7 @@ type file struct {
 	context string // --context
 }
 
-func configCommand() *cobra.Command {
+func configCommand(online ...*cobra.Command) *cobra.Command {
 	f := &file{}
 
 	cmd := &cobra.Command{
@@ -36,7 +36,9 @@ func configCommand() *cobra.Command {
 		mergeCommand(f),
 		nodeCommand(f),
 		removeCommand(f),
+		renameCommand(f),
 	)
+	cmd.AddCommand(online...)
 
 	return cmd
 }

@@ -131,6 +131,33 @@ func TestRemove(t *testing.T) {
 	}
 }
 
+func TestRename(t *testing.T) {
+	other := home(t)
+
+	must(t, "config", "merge", other)
+	must(t, "config", "endpoint", "10.5.0.2")
+	must(t, "config", "merge", other)
+	must(t, "config", "context", "demo-1")
+	must(t, "config", "rename", "demo-1", "lab")
+
+	if got := contexts(t); !strings.Contains(got, "*         lab") || strings.Contains(got, "demo-1") {
+		t.Errorf("got\n%s\nwant lab, as the current context", got)
+	}
+
+	for _, test := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"lab", "demo"}, "already"},
+		{[]string{"none", "some"}, `no context "none"`},
+		{[]string{"lab", ""}, "is empty"},
+	} {
+		if _, _, err := run(t, "", append([]string{"config", "rename"}, test.args...)...); err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%q: got %v, want %q in it", test.args, err, test.want)
+		}
+	}
+}
+
 func TestInfo(t *testing.T) {
 	must(t, "config", "merge", home(t))
 	must(t, "config", "endpoint", "10.5.0.2")

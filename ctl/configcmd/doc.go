@@ -7,7 +7,8 @@ package configcmd
 
 import "github.com/spf13/cobra"
 
-// Commands are the commands of this package, for the root.
-func Commands() []*cobra.Command {
-	return []*cobra.Command{configCommand(), validateCommand(), machineConfigCommand()}
+// Commands are the commands of this package, for the root. Those that need a machine are given, and become commands of
+// "config".
+func Commands(online ...*cobra.Command) []*cobra.Command {
+	return []*cobra.Command{configCommand(online...), validateCommand(), machineConfigCommand()}
 }

@@ -28,6 +28,7 @@ func Mounts() []mount.Point {
 
 		{Source: "cgroup2", Target: "/sys/fs/cgroup", FSType: "cgroup2", Flags: hardened, Data: cgroupOptions},
 		{Source: "bpf", Target: "/sys/fs/bpf", FSType: "bpf", Flags: hardened, Data: "mode=0700", Optional: true},
+		{Source: "pstore", Target: "/sys/fs/pstore", FSType: "pstore", Flags: hardened, Optional: true},
 		{Source: "securityfs", Target: "/sys/kernel/security", FSType: "securityfs", Flags: hardened, Optional: true},
 		{Source: "tracefs", Target: "/sys/kernel/tracing", FSType: "tracefs", Flags: hardened, Optional: true},
 		{Source: "debugfs", Target: "/sys/kernel/debug", FSType: "debugfs", Flags: hardened, Optional: true},

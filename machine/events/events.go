@@ -22,6 +22,9 @@ import (
 // Capacity is how many events are kept.
 const Capacity = 1024
 
+// maxBatch is how many are given to a reader at once.
+const maxBatch = 64
+
 // typePrefix of the payload's URL, before the message's own name: what existing clients match.
 const typePrefix = "talos/runtime/"
 
@@ -70,11 +73,11 @@ func (r *Ring) Publish(payload proto.Message, actorID string) {
 
 // Start says where a reader begins. The zero value begins with the next event.
 type Start struct {
-	// Tail is how many past events to begin with; negative means all.
+	// Tail is how many past events, of those that are asked for, to begin with; negative means all.
 	Tail int
-	// After is the id of the last event seen.
+	// After is the id of the last event seen; it goes before Since, which goes before Tail.
 	After string
-	// Since is how far back in time to go.
+	// Since is how far back in time to go, in whole seconds as ids have them.
 	Since time.Duration
 	// Actor limits to the events of one API call.
 	Actor string
@@ -108,6 +111,10 @@ func (r *Ring) Watch(ctx context.Context, start Start, fn func(Event) error) err
 
 		pos = next
 
+		if len(batch) == maxBatch {
+			continue
+		}
+
 		select {
 		case <-ctx.Done():
 			return nil
@@ -128,23 +135,47 @@ func (r *Ring) position(start Start) (uint64, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 
+	wanted := func(e Event) bool { return start.Actor == "" || e.ActorID == start.Actor }
+
 	switch {
 	case start.After != "":
 		id, err := xid.FromString(start.After)
 		if err != nil {
-			return 0, fmt.Errorf("events after %q: not an event id: %w", start.After, err)
+			return 0, fmt.Errorf("events after %.40q: not an event id: %w", start.After, err)
+		}
+
+		// By itself where it is still kept: the ids of one second need not be in order.
+		if pos := r.first(func(e Event) bool { return e.ID == id }); pos < r.next {
+			return pos + 1, nil
 		}
 
 		return r.first(func(e Event) bool { return e.ID.Compare(id) > 0 }), nil
+	case start.Since < 0:
+		return 0, fmt.Errorf("events of the last %s: not a time in the past", start.Since)
 	case start.Since > 0:
-		since := time.Now().Add(-start.Since)
+		since := time.Now().Add(-start.Since).Truncate(time.Second)
 
-		return r.first(func(e Event) bool { return !e.ID.Time().Before(since.Truncate(time.Second)) }), nil
+		return r.first(func(e Event) bool { return !e.ID.Time().Before(since) }), nil
 	case start.Tail < 0:
 		return r.oldest(), nil
 	default:
-		return max(r.oldest(), r.next-min(r.next, uint64(start.Tail))), nil
+		return r.last(start.Tail, wanted), nil
 	}
+}
+
+// last returns where the last events that match begin.
+func (r *Ring) last(count int, match func(Event) bool) uint64 {
+	pos := r.next
+
+	for count > 0 && pos > r.oldest() {
+		pos--
+
+		if match(r.events[pos%Capacity]) {
+			count--
+		}
+	}
+
+	return pos
 }
 
 func (r *Ring) first(match func(Event) bool) uint64 {
@@ -164,8 +195,11 @@ func (r *Ring) after(pos uint64) ([]Event, uint64, <-chan struct{}, error) {
 		return nil, 0, nil, ErrOverrun
 	}
 
-	batch := make([]Event, 0, r.next-pos)
-	for ; pos < r.next; pos++ {
+	// A reader holds a few at a time, however slow it is.
+	end := min(r.next, pos+maxBatch)
+
+	batch := make([]Event, 0, end-pos)
+	for ; pos < end; pos++ {
 		batch = append(batch, r.events[pos%Capacity])
 	}
 

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/seed-59268b81/talos/api/machine"
 	"github.com/seed-59268b81/talos/machine/events"
@@ -43,6 +44,8 @@ func TestWatch(t *testing.T) {
 		{"tail of more than there is", events.Start{Tail: 20}, []string{"0", "1", "2", "3"}},
 		{"all", events.Start{Tail: -1}, []string{"0", "1", "2", "3"}},
 		{"one actor", events.Start{Tail: -1, Actor: "me"}, []string{"1"}},
+		{"the last of one actor", events.Start{Tail: 1, Actor: "me"}, []string{"1"}},
+		{"the last minute", events.Start{Since: time.Minute}, []string{"0", "1", "2", "3"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -107,6 +110,56 @@ func TestAfter(t *testing.T) {
 		if err := r.Watch(t.Context(), events.Start{After: "nonsense"}, nil); err == nil {
 			t.Error("a malformed id: got no error")
 		}
+	})
+}
+
+func TestSince(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var r events.Ring
+
+		for i := range 3 {
+			r.Publish(phase(i), "")
+			time.Sleep(time.Minute)
+		}
+
+		ctx, cancel := context.WithCancel(t.Context())
+		got, _ := collect(ctx, &r, events.Start{Since: 90 * time.Second, Tail: 3})
+
+		synctest.Wait()
+
+		if want := []string{"2"}; !slices.Equal(got(), want) {
+			t.Errorf("the last 90 seconds: got %v, want %v", got(), want)
+		}
+
+		cancel()
+		synctest.Wait()
+
+		if err := r.Watch(t.Context(), events.Start{Since: -time.Second}, nil); err == nil {
+			t.Error("a time in the future: got no error")
+		}
+	})
+}
+
+// TestAll gives a reader more than it takes at once.
+func TestAll(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var r events.Ring
+
+		for i := range 2 * events.Capacity {
+			r.Publish(phase(i), "")
+		}
+
+		ctx, cancel := context.WithCancel(t.Context())
+		got, _ := collect(ctx, &r, events.Start{Tail: -1})
+
+		synctest.Wait()
+
+		if len(got()) != events.Capacity || got()[0] != strconv.Itoa(events.Capacity) {
+			t.Errorf("got %d events", len(got()))
+		}
+
+		cancel()
+		synctest.Wait()
 	})
 }
 

@@ -13,61 +13,75 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
+
+	"github.com/seed-59268b81/talos/cosi/state"
+	"github.com/seed-59268b81/talos/cosi/typed"
+	configres "github.com/seed-59268b81/talos/resources/config"
 )
 
-// The roles that a caller may have.
-const (
-	RoleAdmin       = "os:admin"
-	RoleOperator    = "os:operator"
-	RoleReader      = "os:reader"
-	RoleEtcdBackup  = "os:etcd:backup"
-	RoleMetaWriter  = "os:meta:writer"
-	metadataRoleKey = "talos-role"
-)
+// metadataRoleKey is where apid puts the roles of its caller.
+const metadataRoleKey = "talos-role"
 
-var (
-	readers   = []string{RoleAdmin, RoleOperator, RoleReader}
-	operators = []string{RoleAdmin, RoleOperator}
-)
-
-// rules say which roles may make a call. What is not here is for administrators.
-var rules = map[string][]string{
-	// A machine without a configuration takes its first from anybody; the handler refuses readers after that.
-	"/machine.MachineService/ApplyConfiguration": {RoleAdmin, RoleReader},
-	"/machine.MachineService/Dmesg":              readers,
-	"/machine.MachineService/Events":             readers,
-	"/machine.MachineService/Hostname":           readers,
-	"/machine.MachineService/Logs":               readers,
-	"/machine.MachineService/LogsContainers":     readers,
-	"/machine.MachineService/Memory":             readers,
-	"/machine.MachineService/Reboot":             operators,
-	"/machine.MachineService/ServiceList":        readers,
-	"/machine.MachineService/ServiceRestart":     operators,
-	"/machine.MachineService/ServiceStart":       operators,
-	"/machine.MachineService/ServiceStop":        operators,
-	"/machine.MachineService/Shutdown":           operators,
-	"/machine.MachineService/Version":            readers,
-	"/cluster.ClusterService/HealthCheck":        readers,
-	"/cosi.resource.State/Get":                   readers,
-	"/cosi.resource.State/List":                  readers,
-	"/cosi.resource.State/Watch":                 readers,
-}
-
-// rolesFrom returns the roles that apid has put into the call's metadata. machined's socket is open to root and apid
-// alone, so they are believed.
+// rolesFrom returns the roles of the caller: those that the metadata says, as far as the process that says so may have
+// them. A connection of which no process is known has none.
 func rolesFrom(ctx context.Context) []string {
+	process, ok := processFrom(ctx)
+	if !ok {
+		return nil
+	}
+
 	md, _ := metadata.FromIncomingContext(ctx)
 
-	return md.Get(metadataRoleKey)
+	var roles []string
+
+	for _, role := range md.Get(metadataRoleKey) {
+		if slices.Contains(process.Roles, role) && !slices.Contains(roles, role) {
+			roles = append(roles, role)
+		}
+	}
+
+	return roles
 }
 
-func authorize(ctx context.Context, method string) error {
+// Authorized are the interceptors that apply the rules. They come after those of Peers.
+func Authorized(st state.Reader) []grpc.ServerOption {
+	return []grpc.ServerOption{
+		grpc.ChainUnaryInterceptor(func(ctx context.Context, req any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
+			if err := authorize(ctx, st, info.FullMethod); err != nil {
+				return nil, err
+			}
+
+			return next(ctx, req)
+		}),
+		grpc.ChainStreamInterceptor(func(srv any, stream grpc.ServerStream, info *grpc.StreamServerInfo, next grpc.StreamHandler) error {
+			if err := authorize(stream.Context(), st, info.FullMethod); err != nil {
+				return err
+			}
+
+			return next(srv, stream)
+		}),
+	}
+}
+
+func authorize(ctx context.Context, st state.Reader, method string) error {
 	allowed, ok := rules[method]
 	if !ok {
-		allowed = []string{RoleAdmin}
+		allowed = admins
 	}
 
 	roles := rolesFrom(ctx)
+
+	if unconfigured[method] && !slices.Contains(roles, RoleAdmin) {
+		configured, err := isConfigured(ctx, st)
+		if err != nil {
+			return status.Errorf(codes.Internal, "%s: %v", strings.TrimPrefix(method, "/"), err)
+		}
+
+		if configured {
+			allowed = admins
+		}
+	}
+
 	if slices.ContainsFunc(roles, func(r string) bool { return slices.Contains(allowed, r) }) {
 		return nil
 	}
@@ -76,22 +90,12 @@ func authorize(ctx context.Context, method string) error {
 		strings.TrimPrefix(method, "/"), strings.Join(allowed, ", "), strings.Join(roles, ", "))
 }
 
-// Authorized are the interceptors that apply the rules.
-func Authorized() []grpc.ServerOption {
-	return []grpc.ServerOption{
-		grpc.ChainUnaryInterceptor(func(ctx context.Context, req any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
-			if err := authorize(ctx, info.FullMethod); err != nil {
-				return nil, err
-			}
-
-			return next(ctx, req)
-		}),
-		grpc.ChainStreamInterceptor(func(srv any, stream grpc.ServerStream, info *grpc.StreamServerInfo, next grpc.StreamHandler) error {
-			if err := authorize(stream.Context(), info.FullMethod); err != nil {
-				return err
-			}
-
-			return next(srv, stream)
-		}),
+// isConfigured tells whether the machine has the configuration that makes it somebody's.
+func isConfigured(ctx context.Context, st state.Reader) (bool, error) {
+	cfg, err := typed.Find[configres.MachineConfigSpec](ctx, st, "", configres.ActiveID)
+	if err != nil || cfg == nil {
+		return false, err
 	}
+
+	return cfg.TypedSpec().Config().Main() != nil, nil
 }

@@ -5,96 +5,329 @@
 package server
 
 import (
+	"context"
 	"fmt"
+	"io"
+	"log/slog"
 	"maps"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/reflect/protoregistry"
 	"google.golang.org/protobuf/types/known/emptypb"
 
+	_ "github.com/seed-59268b81/talos/api/inspect"
 	"github.com/seed-59268b81/talos/api/machine"
+	_ "github.com/seed-59268b81/talos/api/storage"
+	_ "github.com/seed-59268b81/talos/api/time"
+	"github.com/seed-59268b81/talos/config/configtest"
+	"github.com/seed-59268b81/talos/cosi/memory"
+	"github.com/seed-59268b81/talos/cosi/state"
 )
+
+// letters of testdata/roles.txt. What no letter stands for may nothing.
+var letters = map[string]string{
+	RoleAdmin: "A", RoleOperator: "O", RoleReader: "R", RoleEtcdBackup: "E", RoleImageVerifier: "V", RoleMetaWriter: "M",
+}
 
 // everyRole is what a certificate can hold, and some that it should not.
 var everyRole = []string{
-	RoleAdmin, RoleOperator, RoleReader, RoleEtcdBackup, RoleMetaWriter, "os:image:verifier", "os:impersonator", "", "OS:ADMIN", "os:admin ", "admin",
+	RoleAdmin, RoleOperator, RoleReader, RoleEtcdBackup, RoleImageVerifier, RoleMetaWriter,
+	"os:impersonator", "", "OS:ADMIN", "os:admin ", "admin", "os:", "*",
 }
 
-// allowed has who may make the calls that are not for administrators alone: A is os:admin, O os:operator, R os:reader.
-var allowed = map[string]string{
-	"machine.MachineService/ApplyConfiguration": "AR", // the handler refuses readers of a configured machine
-	"machine.MachineService/Dmesg":              "AOR",
-	"machine.MachineService/Events":             "AOR",
-	"machine.MachineService/Hostname":           "AOR",
-	"machine.MachineService/Logs":               "AOR",
-	"machine.MachineService/LogsContainers":     "AOR",
-	"machine.MachineService/Memory":             "AOR",
-	"machine.MachineService/Reboot":             "AO",
-	"machine.MachineService/ServiceList":        "AOR",
-	"machine.MachineService/ServiceRestart":     "AO",
-	"machine.MachineService/ServiceStart":       "AO",
-	"machine.MachineService/ServiceStop":        "AO",
-	"machine.MachineService/Shutdown":           "AO",
-	"machine.MachineService/Version":            "AOR",
-	"cluster.ClusterService/HealthCheck":        "AOR",
-	"cosi.resource.State/Get":                   "AOR",
-	"cosi.resource.State/List":                  "AOR",
-	"cosi.resource.State/Watch":                 "AOR",
+// readTable returns the letters of each method.
+func readTable(t *testing.T) map[string]string {
+	t.Helper()
+
+	text, err := os.ReadFile("testdata/roles.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	table := map[string]string{}
+
+	for line := range strings.Lines(string(text)) {
+		if strings.HasPrefix(line, "#") {
+			continue
+		}
+
+		method, who, ok := strings.Cut(strings.TrimSpace(line), " ")
+		if _, twice := table[method]; !ok || twice {
+			t.Fatalf("testdata/roles.txt: line %q", line)
+		}
+
+		table[method] = who
+	}
+
+	return table
 }
 
-// TestEveryMethodForEveryRole goes through all methods that the server knows.
-func TestEveryMethodForEveryRole(t *testing.T) {
-	b := newBench(t)
-	left := maps.Clone(allowed)
-	count := 0
+// may tells what the table says about a caller with some roles.
+func may(who string, configured bool, roles ...string) bool {
+	if strings.Contains(who, "r") && !configured {
+		who += "R"
+	}
 
-	for service, info := range b.grpc.GetServiceInfo() {
-		for _, method := range info.Methods {
-			name := service + "/" + method.Name
+	return slices.ContainsFunc(roles, func(role string) bool { return letters[role] != "" && strings.Contains(who, letters[role]) })
+}
 
-			letters, ok := left[name]
-			if !ok {
-				letters = "A"
+// services of the machine's API, as its packages describe them.
+func services(t *testing.T) []protoreflect.ServiceDescriptor {
+	t.Helper()
+
+	var all []protoreflect.ServiceDescriptor
+
+	protoregistry.GlobalFiles.RangeFiles(func(file protoreflect.FileDescriptor) bool {
+		switch file.Package() {
+		case "machine", "storage", "time", "inspect", "cluster", "cosi.resource":
+			for i := range file.Services().Len() {
+				all = append(all, file.Services().Get(i))
 			}
+		}
 
-			delete(left, name)
+		return true
+	})
 
-			for _, role := range everyRole {
-				want := role == RoleAdmin && strings.Contains(letters, "A") ||
-					role == RoleOperator && strings.Contains(letters, "O") || role == RoleReader && strings.Contains(letters, "R")
+	return all
+}
 
-				md := metadata.MD{}
-				md.Set(metadataRoleKey, role)
+// TestRulesAreWhole compares the rules with what there is: every call has exactly one, and one that is added to the API
+// fails here until somebody has thought about who may make it.
+func TestRulesAreWhole(t *testing.T) {
+	var described, ruled []string
 
-				err := authorize(metadata.NewIncomingContext(t.Context(), md), "/"+name)
-				if got := err == nil; got != want {
-					t.Errorf("%s as %q: allowed is %t, want %t (%v)", name, role, got, want, err)
+	for _, service := range services(t) {
+		for i := range service.Methods().Len() {
+			described = append(described, fmt.Sprintf("%s/%s", service.FullName(), service.Methods().Get(i).Name()))
+		}
+	}
+
+	for method := range rules {
+		ruled = append(ruled, strings.TrimPrefix(method, "/"))
+	}
+
+	slices.Sort(described)
+	slices.Sort(ruled)
+
+	if !slices.Equal(described, ruled) {
+		t.Errorf("rules: got %q, want those of %q", ruled, described)
+	}
+
+	if table := slices.Sorted(maps.Keys(readTable(t))); !slices.Equal(table, described) {
+		t.Errorf("testdata/roles.txt: got %q, want %q", table, described)
+	}
+
+	for method := range unconfigured {
+		if rules[method] == nil {
+			t.Errorf("unconfigured has %s, which has no rule", method)
+		}
+	}
+
+	g := grpc.NewServer()
+	(&Server{}).Register(g)
+
+	for service, info := range g.GetServiceInfo() {
+		for _, method := range info.Methods {
+			if name := service + "/" + method.Name; !slices.Contains(described, name) {
+				t.Errorf("the server has %s, which is not among %q", name, described)
+			}
+		}
+	}
+}
+
+// TestEverySetOfRoles asks the rules about every method for every set of roles.
+func TestEverySetOfRoles(t *testing.T) {
+	table := readTable(t)
+	candidates := append(AllRoles(), "os:impersonator", "OS:ADMIN")
+
+	for _, configured := range []bool{false, true} {
+		st := newState(t, configured)
+		count := 0
+
+		for method, who := range table {
+			for set := range 1 << len(candidates) {
+				var roles []string
+
+				for i, role := range candidates {
+					if set&(1<<i) != 0 {
+						roles = append(roles, role)
+					}
 				}
 
-				if err != nil && status.Code(err) != codes.PermissionDenied {
-					t.Errorf("%s as %q: got %v, want PermissionDenied", name, role, err)
+				err := authorize(calledWith(t.Context(), roles...), st, "/"+method)
+				if got, want := err == nil, may(who, configured, roles...); got != want {
+					t.Fatalf("%s as %q, configured %t: allowed is %t, want %t (%v)", method, roles, configured, got, want, err)
 				}
 
 				count++
 			}
+		}
 
-			if authorize(t.Context(), "/"+name) == nil {
-				t.Errorf("%s without any role is allowed", name)
+		t.Logf("configured %t: %d methods, %d sets of roles, %d decisions", configured, len(table), 1<<len(candidates), count)
+	}
+
+	for _, method := range []string{"/machine.MachineService/New", "/new.Service/Get", "", "/"} {
+		for _, role := range everyRole {
+			if got, want := authorize(calledWith(t.Context(), role), newState(t, true), method) == nil, role == RoleAdmin; got != want {
+				t.Errorf("%q, which has no rule, as %q: allowed is %t, want %t", method, role, got, want)
 			}
 		}
 	}
+}
 
-	if len(left) > 0 {
-		t.Errorf("the server has no methods %v", slices.Sorted(maps.Keys(left)))
+// calledWith is the context that a handler gets for a call of apid in the name of someone with the roles.
+func calledWith(ctx context.Context, roles ...string) context.Context {
+	md := metadata.MD{}
+	md.Set(metadataRoleKey, roles...)
+
+	ctx = metadata.NewIncomingContext(ctx, md)
+
+	return peer.NewContext(ctx, &peer.Peer{AuthInfo: Process{Service: "apid", Roles: AllRoles(), known: true}})
+}
+
+// newState is that of a machine with or without a configuration.
+func newState(t *testing.T, configured bool) state.State {
+	t.Helper()
+
+	b := &bench{Server: &Server{State: memory.New()}}
+	b.define(t)
+
+	if configured {
+		configure(t, b, configtest.ControlPlane(t))
 	}
 
-	if count < 60*len(everyRole) {
-		t.Errorf("only %d pairs were looked at", count)
+	return b.State
+}
+
+// TestEveryMethodForEveryRole makes every call there is over a real socket, unary and stream, with each role: what may
+// pass reaches the handler, and all else is PermissionDenied.
+func TestEveryMethodForEveryRole(t *testing.T) {
+	table := readTable(t)
+
+	for _, configured := range []bool{false, true} {
+		conn := serveAll(t, newState(t, configured))
+
+		for _, service := range services(t) {
+			for i := range service.Methods().Len() {
+				method := service.Methods().Get(i)
+				name := fmt.Sprintf("%s/%s", service.FullName(), method.Name())
+
+				for _, role := range append([]string{"-"}, everyRole...) {
+					want := codes.PermissionDenied
+					if may(table[name], configured, role) {
+						want = codes.OK
+					}
+
+					ctx := t.Context()
+					if role != "-" {
+						ctx = as(ctx, role)
+					}
+
+					if err := call(ctx, conn, "/"+name, method.IsStreamingClient() || method.IsStreamingServer()); status.Code(err) != want {
+						t.Errorf("%s as %q, configured %t: got %v, want %v", name, role, configured, err, want)
+					}
+				}
+			}
+		}
 	}
+}
+
+func call(ctx context.Context, conn *grpc.ClientConn, method string, streaming bool) error {
+	if !streaming {
+		return conn.Invoke(ctx, method, &emptypb.Empty{}, &emptypb.Empty{})
+	}
+
+	stream, err := conn.NewStream(ctx, &grpc.StreamDesc{ServerStreams: true, ClientStreams: true}, method)
+	if err != nil {
+		return err
+	}
+
+	if err := stream.RecvMsg(&emptypb.Empty{}); err != io.EOF { //nolint:errorlint // as the stream says
+		return err
+	}
+
+	return nil
+}
+
+// serveAll has every service of the API, with handlers that do nothing, behind the interceptors of machined's socket.
+func serveAll(t *testing.T, st state.State) *grpc.ClientConn {
+	t.Helper()
+
+	g := New(slog.New(slog.DiscardHandler), append(testPeers.Options(), Authorized(st)...)...)
+
+	for _, service := range services(t) {
+		desc := &grpc.ServiceDesc{ServiceName: string(service.FullName()), HandlerType: (*any)(nil)}
+
+		for i := range service.Methods().Len() {
+			method := service.Methods().Get(i)
+			name := string(method.Name())
+
+			if method.IsStreamingClient() || method.IsStreamingServer() {
+				desc.Streams = append(desc.Streams, grpc.StreamDesc{
+					StreamName: name, ServerStreams: true, ClientStreams: true, Handler: func(any, grpc.ServerStream) error { return nil },
+				})
+
+				continue
+			}
+
+			desc.Methods = append(desc.Methods, grpc.MethodDesc{MethodName: name, Handler: nothing(desc.ServiceName + "/" + name)})
+		}
+
+		g.RegisterService(desc, new(any))
+	}
+
+	return serveOn(t, g)
+}
+
+func nothing(name string) grpc.MethodHandler {
+	return func(srv any, ctx context.Context, _ func(any) error, next grpc.UnaryServerInterceptor) (any, error) {
+		return next(ctx, &emptypb.Empty{}, &grpc.UnaryServerInfo{Server: srv, FullMethod: "/" + name}, func(context.Context, any) (any, error) {
+			return &emptypb.Empty{}, nil
+		})
+	}
+}
+
+// serveOn has a server answer on a unix socket.
+func serveOn(t *testing.T, g *grpc.Server) *grpc.ClientConn {
+	t.Helper()
+
+	socket := filepath.Join(t.TempDir(), "all.sock")
+
+	l, err := Listen(socket, 0o600, os.Getuid(), os.Getgid())
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	served := make(chan error, 1)
+
+	go func() { served <- g.Serve(l) }()
+
+	conn, err := grpc.NewClient("unix:"+socket, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	t.Cleanup(func() {
+		conn.Close() //nolint:errcheck // the end
+		g.Stop()
+
+		if err := <-served; err != nil {
+			t.Error(err)
+		}
+	})
+
+	return conn
 }
 
 // TestRulesAreInPlace makes one call and one stream, so that the rules above are known to be asked.

@@ -5,11 +5,10 @@
 package server
 
 import (
-	"bufio"
-	"bytes"
 	"context"
 	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -19,6 +18,8 @@ import (
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+
+	"github.com/seed-59268b81/talos/api/common"
 )
 
 // podLogs is where the kubelet keeps the logs of containers: NAMESPACE_POD_UID/CONTAINER/RESTARTS.log.
@@ -35,28 +36,16 @@ func (s *Server) containerLogs(ctx context.Context, id string, tail int, follow 
 		return err
 	}
 
-	f, err := os.Open(path)
+	f, err := openLog(path, tail)
 	if err != nil {
 		return status.Errorf(codes.NotFound, "logs of %q: %v", id, err)
 	}
-	defer f.Close() //nolint:errcheck
 
-	reader := bufio.NewReader(f)
-
-	lines, err := readLines(reader)
-	if err != nil {
-		return status.Errorf(codes.Internal, "logs of %q: %v", id, err)
-	}
-
-	if tail >= 0 && tail < len(lines) {
-		lines = lines[len(lines)-tail:]
-	}
+	defer func() { f.Close() }() //nolint:errcheck // whichever it is by then
 
 	for {
-		for chunk := range slices.Chunk(lines, 256) {
-			if err := send(bytes.Join(chunk, nil)); err != nil {
-				return err
-			}
+		if err := sendRest(f, send); err != nil {
+			return err
 		}
 
 		if !follow {
@@ -69,29 +58,114 @@ func (s *Server) containerLogs(ctx context.Context, id string, tail int, follow 
 		case <-time.After(followInterval):
 		}
 
-		if lines, err = readLines(reader); err != nil {
+		// The kubelet begins a new file when one is full, and when the container is started again.
+		next, err := nextLog(f, id)
+		if err != nil {
 			return status.Errorf(codes.Internal, "logs of %q: %v", id, err)
+		}
+
+		if next == nil {
+			continue
+		}
+
+		err = sendRest(f, send)
+		f.Close() //nolint:errcheck
+		f = next
+
+		if err != nil {
+			return err
 		}
 	}
 }
 
-func readLines(r *bufio.Reader) ([][]byte, error) {
-	var lines [][]byte
+// openLog opens a file at the first of its last lines; at its start, if their number is negative.
+func openLog(path string, lines int) (*os.File, error) {
+	f, err := os.Open(path)
+	if err != nil || lines < 0 {
+		return f, err
+	}
 
-	for {
-		line, err := r.ReadBytes('\n')
-		if len(line) > 0 {
-			lines = append(lines, line)
+	offset, err := lastLines(f, lines)
+	if err == nil {
+		_, err = f.Seek(offset, io.SeekStart)
+	}
+
+	if err != nil {
+		f.Close() //nolint:errcheck
+
+		return nil, err
+	}
+
+	return f, nil
+}
+
+// lastLines returns where the last lines of a file begin. It goes backwards, a block at a time.
+func lastLines(f *os.File, lines int) (int64, error) {
+	end, err := f.Seek(0, io.SeekEnd)
+	if err != nil || lines == 0 {
+		return end, err
+	}
+
+	block := make([]byte, streamChunk)
+
+	for offset := end; offset > 0; {
+		n := min(int64(len(block)), offset)
+		offset -= n
+
+		if _, err := f.ReadAt(block[:n], offset); err != nil {
+			return 0, err
 		}
 
-		if errors.Is(err, io.EOF) {
-			return lines, nil
-		}
+		for i := n - 1; i >= 0; i-- {
+			// The end of the last line begins none.
+			if block[i] != '\n' || offset+i == end-1 {
+				continue
+			}
 
-		if err != nil {
-			return nil, err
+			if lines--; lines == 0 {
+				return offset + i + 1, nil
+			}
 		}
 	}
+
+	return 0, nil
+}
+
+// nextLog opens the file that has taken the place of f as the latest of a container, or returns nil.
+func nextLog(f *os.File, id string) (*os.File, error) {
+	path, err := findPodLog(podLogs, id)
+	if err != nil {
+		return nil, nil //nolint:nilerr,nilnil // the pod is gone, or between two files
+	}
+
+	next, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil //nolint:nilnil // as above
+	}
+
+	if err != nil {
+		return nil, err
+	}
+
+	old, err := f.Stat()
+	if err != nil {
+		next.Close() //nolint:errcheck
+
+		return nil, err
+	}
+
+	if now, err := next.Stat(); err != nil || os.SameFile(old, now) {
+		next.Close() //nolint:errcheck
+
+		return nil, err
+	}
+
+	return next, nil
+}
+
+// sendRest of a file.
+func sendRest(f *os.File, send func([]byte) error) error {
+	return sendReader(f, func(d *common.Data) error { return send(d.GetBytes()) })
 }
 
 func findPodLog(root, id string) (string, error) {
@@ -99,7 +173,8 @@ func findPodLog(root, id string) (string, error) {
 	pod, container, hasContainer := strings.Cut(rest, ":")
 	container, _, _ = strings.Cut(container, ":")
 
-	if !ok || !hasContainer || strings.ContainsAny(namespace+pod+container, "/*?[\\") {
+	// The container alone is a folder's whole name, and must be one.
+	if !ok || !hasContainer || !filepath.IsLocal(container) || container == "." || strings.ContainsAny(namespace+pod+container, "/*?[\\") {
 		return "", status.Errorf(codes.InvalidArgument, "logs of %q: the id of a container is NAMESPACE/POD:CONTAINER", id)
 	}
 

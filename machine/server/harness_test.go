@@ -32,6 +32,7 @@ import (
 	configres "github.com/seed-59268b81/talos/resources/config"
 	"github.com/seed-59268b81/talos/resources/network"
 	"github.com/seed-59268b81/talos/resources/secrets"
+	"github.com/seed-59268b81/talos/sys/bootlog"
 	"github.com/seed-59268b81/talos/sys/cmdline"
 	"github.com/seed-59268b81/talos/sys/logring"
 	"github.com/seed-59268b81/talos/sys/supervisor"
@@ -44,6 +45,7 @@ type bench struct {
 	machine machine.MachineServiceClient
 	cluster clusterapi.ClusterServiceClient
 	states  cosi.StateClient
+	conn    *grpc.ClientConn
 	grpc    *grpc.Server
 	// disk stands for the STATE partition.
 	disk string
@@ -58,12 +60,12 @@ func newBench(t *testing.T) *bench {
 	st := memory.New()
 
 	b := &bench{disk: t.TempDir(), Server: &Server{
-		State: st, Outputs: logs, Ring: &events.Ring{}, Log: log,
+		State: st, Outputs: logs, Ring: &events.Ring{}, Journal: bootlog.New(bootlog.DefaultLimits), Log: log,
 		Supervisor: supervisor.New(ctx, log, logs, nil),
 		Config:     config.New(fstest.MapFS{}, cmdline.Parse(""), func(error) {}),
 	}}
 
-	b.grpc = New(log, Authorized()...)
+	b.grpc = New(log, append(testPeers.Options(), Authorized(st)...)...)
 	b.Register(b.grpc)
 	cosi.RegisterStateServer(b.grpc, cosiserver.New(ReadOnly(st, ByRole(st))))
 
@@ -97,6 +99,7 @@ func newBench(t *testing.T) *bench {
 		}
 	})
 
+	b.conn = conn
 	b.machine, b.cluster, b.states = machine.NewMachineServiceClient(conn), clusterapi.NewClusterServiceClient(conn), cosi.NewStateClient(conn)
 
 	b.define(t)

@@ -7,16 +7,42 @@ package server
 import (
 	"bytes"
 	"context"
+	"errors"
+	"strconv"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/emptypb"
 
 	"github.com/seed-59268b81/talos/api/common"
 	"github.com/seed-59268b81/talos/api/machine"
+	"github.com/seed-59268b81/talos/sys/bootlog"
 	"github.com/seed-59268b81/talos/sys/kmsg"
 )
+
+// MetadataBoot is the key of a call's metadata by which Logs, LogsContainers and Dmesg are asked for an earlier boot: -1
+// for the one before this, -2 for the one before that, as `talosctl get boots` numbers them. Clients that do not know it
+// get the boot that runs, as ever.
+const MetadataBoot = "talos-boot"
+
+// bootFrom returns which boot a call is about; 0 is the one that runs.
+func bootFrom(ctx context.Context) (int, error) {
+	md, _ := metadata.FromIncomingContext(ctx)
+
+	values := md.Get(MetadataBoot)
+	if len(values) == 0 {
+		return 0, nil
+	}
+
+	boot, err := strconv.Atoi(values[0])
+	if err != nil || boot > 0 || len(values) > 1 {
+		return 0, status.Errorf(codes.InvalidArgument, "boot %.40q: want one number, 0 for this boot, -1 for the one before, and so on; see: talosctl get boots", values)
+	}
+
+	return boot, nil
+}
 
 // systemNamespaces are the names by which clients ask for the services' logs.
 var systemNamespaces = map[string]bool{"": true, "system": true}
@@ -27,24 +53,86 @@ func (s *Server) Logs(req *machine.LogsRequest, stream grpc.ServerStreamingServe
 
 	tail := int(req.GetTailLines())
 
-	if !systemNamespaces[req.GetNamespace()] {
+	boot, err := bootFrom(stream.Context())
+	if err != nil {
+		return err
+	}
+
+	switch {
+	case boot != 0 && !systemNamespaces[req.GetNamespace()]:
+		return status.Errorf(codes.InvalidArgument, "logs of %q of boot %d: only those of services are kept by boot; those of pods are where they are without it", req.GetId(), boot)
+	case boot != 0:
+		return s.bootLogs(stream.Context(), boot, req.GetId(), tail, req.GetFollow(), send)
+	case !systemNamespaces[req.GetNamespace()]:
 		return s.containerLogs(stream.Context(), req.GetId(), tail, req.GetFollow(), send)
-	}
-
-	if !s.Outputs.Has(req.GetId()) {
+	case !s.Outputs.Has(req.GetId()):
 		return status.Errorf(codes.NotFound, "logs of %q: there is no such service; those with a log are %q", req.GetId(), s.Outputs.IDs())
+	default:
+		return s.Outputs.Read(stream.Context(), req.GetId(), tail, req.GetFollow(), send)
+	}
+}
+
+// bootLogs sends a log of an earlier boot.
+func (s *Server) bootLogs(ctx context.Context, boot int, id string, tail int, follow bool, send func([]byte) error) error {
+	if follow {
+		return status.Errorf(codes.InvalidArgument, "logs of %q of boot %d: that boot is over, and there is nothing to follow", id, boot)
 	}
 
-	return s.Outputs.Read(stream.Context(), req.GetId(), tail, req.GetFollow(), send)
+	err := s.Journal.Read(ctx, boot, id, tail, send)
+	if errors.Is(err, bootlog.ErrNoLog) {
+		ids, idsErr := s.Journal.IDs(ctx, boot)
+		if idsErr != nil {
+			return bootError(idsErr)
+		}
+
+		return status.Errorf(codes.NotFound, "logs of %q of boot %d: there are none; that boot has %q", id, boot, ids)
+	}
+
+	return bootError(err)
+}
+
+func bootError(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, bootlog.ErrClosed):
+		return status.Error(codes.FailedPrecondition, err.Error())
+	case errors.Is(err, bootlog.ErrNoBoot):
+		return status.Error(codes.NotFound, err.Error())
+	default:
+		return err
+	}
 }
 
 // LogsContainers implements machine.MachineService.
-func (s *Server) LogsContainers(context.Context, *emptypb.Empty) (*machine.LogsContainersResponse, error) {
-	return &machine.LogsContainersResponse{Messages: []*machine.LogsContainer{{Ids: s.Outputs.IDs()}}}, nil
+func (s *Server) LogsContainers(ctx context.Context, _ *emptypb.Empty) (*machine.LogsContainersResponse, error) {
+	boot, err := bootFrom(ctx)
+	if err != nil {
+		return nil, err
+	}
+
+	ids := s.Outputs.IDs()
+
+	if boot != 0 {
+		if ids, err = s.Journal.IDs(ctx, boot); err != nil {
+			return nil, bootError(err)
+		}
+	}
+
+	return &machine.LogsContainersResponse{Messages: []*machine.LogsContainer{{Ids: ids}}}, nil
 }
 
 // Dmesg implements machine.MachineService. Without follow it sends what the kernel has; with tail only what comes.
 func (s *Server) Dmesg(req *machine.DmesgRequest, stream grpc.ServerStreamingServer[common.Data]) error {
+	send := func(p []byte) error { return stream.Send(&common.Data{Bytes: p}) }
+
+	switch boot, err := bootFrom(stream.Context()); {
+	case err != nil:
+		return err
+	case boot != 0:
+		return s.bootLogs(stream.Context(), boot, bootlog.Kernel, -1, req.GetFollow(), send)
+	}
+
 	boot := kmsg.BootTime()
 	skipBefore := uint64(0)
 
@@ -66,7 +154,7 @@ func (s *Server) Dmesg(req *machine.DmesgRequest, stream grpc.ServerStreamingSer
 			return nil
 		}
 
-		err := stream.Send(&common.Data{Bytes: bytes.Clone(buf.Bytes())})
+		err := send(buf.Bytes()) // gRPC has encoded it when it returns
 		buf.Reset()
 
 		return err

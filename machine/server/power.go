@@ -6,6 +6,7 @@ package server
 
 import (
 	"context"
+	"strings"
 
 	"github.com/rs/xid"
 	"google.golang.org/grpc/codes"
@@ -22,7 +23,7 @@ func (s *Server) Reboot(ctx context.Context, req *machine.RebootRequest) (*machi
 	id, err := s.requestPower(ctx, runtime.PowerRequestSpec{
 		Action: runtime.PowerReboot,
 		Force:  req.GetMode() == machine.RebootRequest_FORCE,
-		Reason: "reboot over the API",
+		Reason: "reboot over the API" + caller(ctx),
 	})
 	if err != nil {
 		return nil, err
@@ -34,13 +35,23 @@ func (s *Server) Reboot(ctx context.Context, req *machine.RebootRequest) (*machi
 // Shutdown implements machine.MachineService.
 func (s *Server) Shutdown(ctx context.Context, req *machine.ShutdownRequest) (*machine.ShutdownResponse, error) {
 	id, err := s.requestPower(ctx, runtime.PowerRequestSpec{
-		Action: runtime.PowerShutdown, Force: req.GetForce(), Reason: "shutdown over the API",
+		Action: runtime.PowerShutdown, Force: req.GetForce(), Reason: "shutdown over the API" + caller(ctx),
 	})
 	if err != nil {
 		return nil, err
 	}
 
 	return &machine.ShutdownResponse{Messages: []*machine.Shutdown{{ActorId: id}}}, nil
+}
+
+// caller says who calls, as far as a machine knows: by the roles of the certificate.
+func caller(ctx context.Context) string {
+	roles := rolesFrom(ctx)
+	if len(roles) == 0 {
+		return ""
+	}
+
+	return " (" + strings.Join(roles, ", ") + ")"
 }
 
 // requestPower writes the wish; the power controller carries it out.

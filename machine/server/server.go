@@ -27,6 +27,7 @@ import (
 	"github.com/seed-59268b81/talos/controllers/config"
 	"github.com/seed-59268b81/talos/cosi/state"
 	"github.com/seed-59268b81/talos/machine/events"
+	"github.com/seed-59268b81/talos/sys/bootlog"
 	"github.com/seed-59268b81/talos/sys/logring"
 	"github.com/seed-59268b81/talos/sys/supervisor"
 )
@@ -41,11 +42,13 @@ const MaxMessage = 32 << 20
 type Server struct {
 	machine.UnimplementedMachineServiceServer
 	clusterapi.UnimplementedClusterServiceServer
+	System
 
 	State      state.State
 	Supervisor *supervisor.Supervisor
 	Outputs    *logring.Logs
 	Ring       *events.Ring
+	Journal    *bootlog.Journal
 	Config     *config.Controller
 	Log        *slog.Logger
 }
@@ -54,6 +57,10 @@ type Server struct {
 func (s *Server) Register(g grpc.ServiceRegistrar) {
 	machine.RegisterMachineServiceServer(g, s)
 	clusterapi.RegisterClusterServiceServer(g, s)
+	machine.RegisterImageServiceServer(g, imageService{Server: s})
+	machine.RegisterLifecycleServiceServer(g, lifecycleService{})
+	machine.RegisterDebugServiceServer(g, debugService{})
+	s.registerSystem(g)
 }
 
 // New returns a gRPC server with the interceptors that every one of ours has.

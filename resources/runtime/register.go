@@ -12,6 +12,7 @@ import (
 func Register() error {
 	return errors.Join(
 		resource.Register[APIServiceConfigSpec](),
+		resource.Register[BootSpec](),
 		resource.Register[BootIDSpec](),
 		resource.Register[KernelCmdlineSpec](),
 		resource.Register[KernelModuleSpecSpec](),

@@ -30,6 +30,18 @@ func Open(path string, write bool) (*File, error) {
 		return nil, err
 	}
 
+	out, err := measure(f)
+	if err != nil {
+		f.Close() //nolint:errcheck // the other error is the one
+
+		return nil, err
+	}
+
+	return out, nil
+}
+
+// measure asks the kernel for the sizes of an open device.
+func measure(f *os.File) (*File, error) {
 	out := &File{File: f}
 
 	sector, err1 := unix.IoctlGetInt(int(f.Fd()), unix.BLKSSZGET)
@@ -37,9 +49,7 @@ func Open(path string, write bool) (*File, error) {
 	err3 := out.ioctl(unix.BLKGETSIZE64, unsafe.Pointer(&out.Size))
 
 	if err := errors.Join(err1, err2, err3); err != nil {
-		f.Close() //nolint:errcheck // the other error is the one
-
-		return nil, fmt.Errorf("size of %s: %w", path, err)
+		return nil, fmt.Errorf("size of %s: %w", f.Name(), err)
 	}
 
 	// Go's readers of an int take the kernel's 32 bits.

@@ -2,7 +2,8 @@
 
 // Package logring holds the logs of services in memory: one bounded ring of lines each. A reader gets the last
 // lines and then, if it follows, each new one; a reader that is slower than the writer skips what has been
-// overwritten and is told how much, so that a service never waits for whoever reads its log.
+// overwritten and is told how much, so that a service never waits for whoever reads its log. A reader holds one chunk
+// of lines at a time, however slow it is.
 package logring
 
 import (
@@ -18,6 +19,9 @@ const DefaultBytes = 1 << 20
 
 // Logs are the logs of a machine, by the service's id. The zero value is not usable; see New.
 type Logs struct {
+	// Tap is shown each line as it comes; it must neither block nor keep the line. Set it before the first use.
+	Tap func(id string, line []byte)
+
 	size int
 
 	mu   sync.Mutex
@@ -36,7 +40,16 @@ type ring struct {
 }
 
 // Append adds a line to a log; the line is copied.
-func (l *Logs) Append(id string, line []byte) { l.ring(id, true).append(bytes.Clone(line), l.size) }
+func (l *Logs) Append(id string, line []byte) {
+	l.ring(id, true).append(bytes.Clone(line), l.size)
+
+	if l.Tap != nil {
+		l.Tap(id, line)
+	}
+}
+
+// lineOverhead is what a line takes beside its bytes.
+const lineOverhead = 32
 
 // IDs of the logs that exist, sorted.
 func (l *Logs) IDs() []string {
@@ -71,11 +84,11 @@ func (r *ring) append(line []byte, size int) {
 	defer r.mu.Unlock()
 
 	r.lines = append(r.lines, line)
-	r.bytes += len(line) + 1
+	r.bytes += len(line) + lineOverhead
 
 	drop := 0
 	for r.bytes > size && drop < len(r.lines)-1 {
-		r.bytes -= len(r.lines[drop]) + 1
+		r.bytes -= len(r.lines[drop]) + lineOverhead
 		r.lines[drop] = nil
 		drop++
 	}
@@ -87,7 +100,8 @@ func (r *ring) append(line []byte, size int) {
 	r.changed = make(chan struct{})
 }
 
-// from returns the lines from number n on, the number that follows them, and a channel closed when there are more.
+// from returns about a chunk of the lines from number n on, the number that follows them, and a channel closed when
+// there are more than the log has now.
 func (r *ring) from(n uint64) (lines [][]byte, skipped, next uint64, more <-chan struct{}) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -97,20 +111,28 @@ func (r *ring) from(n uint64) (lines [][]byte, skipped, next uint64, more <-chan
 		n = r.first
 	}
 
-	lines = slices.Clone(r.lines[n-r.first:])
+	rest := r.lines[n-r.first:]
+	size, count := 0, 0
 
-	return lines, skipped, r.first + uint64(len(r.lines)), r.changed
+	for count < len(rest) && size < chunk {
+		size += len(rest[count]) + lineOverhead
+		count++
+	}
+
+	return slices.Clone(rest[:count]), skipped, n + uint64(count), r.changed
 }
 
-func (r *ring) start(tail int) uint64 {
+// span returns the number of the first of the last tail lines, and of the line after the last.
+func (r *ring) span(tail int) (start, end uint64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 
+	end = r.first + uint64(len(r.lines))
 	if tail < 0 || tail >= len(r.lines) {
-		return r.first
+		return r.first, end
 	}
 
-	return r.first + uint64(len(r.lines)-tail)
+	return end - uint64(tail), end
 }
 
 // Has tells whether a log exists.
@@ -125,9 +147,9 @@ func (l *Logs) Read(ctx context.Context, id string, tail int, follow bool, fn fu
 		return fmt.Errorf("read log %q: there is no such log", id)
 	}
 
-	next := r.start(tail)
+	next, end := r.span(tail)
 
-	for {
+	for follow || next < end {
 		lines, skipped, n, more := r.from(next)
 		next = n
 
@@ -135,12 +157,12 @@ func (l *Logs) Read(ctx context.Context, id string, tail int, follow bool, fn fu
 			lines = append([][]byte{fmt.Appendf(nil, "… %d lines were overwritten before they could be read", skipped)}, lines...)
 		}
 
-		if err := sendChunks(lines, fn); err != nil {
-			return err
-		}
+		if len(lines) > 0 {
+			if err := fn(append(bytes.Join(lines, []byte{'\n'}), '\n')); err != nil {
+				return err
+			}
 
-		if !follow {
-			return nil
+			continue
 		}
 
 		select {
@@ -149,27 +171,9 @@ func (l *Logs) Read(ctx context.Context, id string, tail int, follow bool, fn fu
 		case <-more:
 		}
 	}
-}
-
-// chunk is about how much is sent at once.
-const chunk = 32 * 1024
-
-func sendChunks(lines [][]byte, fn func([]byte) error) error {
-	var buf []byte
-
-	for i, line := range lines {
-		buf = append(append(buf, line...), '\n')
-
-		if len(buf) < chunk && i < len(lines)-1 {
-			continue
-		}
-
-		if err := fn(buf); err != nil {
-			return err
-		}
-
-		buf = nil
-	}
 
 	return nil
 }
+
+// chunk is about how much is sent at once: with more than 32 KiB, gRPC takes a mebibyte for each message on its way.
+const chunk = 24 << 10

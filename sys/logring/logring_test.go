@@ -64,7 +64,7 @@ func TestBounded(t *testing.T) {
 
 func TestFollowSlowReader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := logring.New(50)
+		l := logring.New(5 * (len("line 0000") + 32))
 		l.Append("etcd", []byte("first"))
 
 		ctx, cancel := context.WithCancel(t.Context())
@@ -101,5 +101,44 @@ func TestFollowSlowReader(t *testing.T) {
 func TestMissing(t *testing.T) {
 	if err := logring.New(10).Read(t.Context(), "nobody", -1, false, nil); err == nil {
 		t.Error("reading a missing log: got no error")
+	}
+}
+
+// TestOneChunkAtATime reads a full log: what a reader holds is small, and lines that come meanwhile do not keep it.
+func TestOneChunkAtATime(t *testing.T) {
+	l := logring.New(logring.DefaultBytes)
+	for i := range 100_000 {
+		l.Append("etcd", fmt.Appendf(nil, "%06d", i))
+	}
+
+	calls := 0
+
+	err := l.Read(t.Context(), "etcd", -1, false, func(p []byte) error {
+		if calls++; len(p) > 64<<10 {
+			t.Errorf("got a piece of %d bytes", len(p))
+		}
+
+		for range 100 {
+			l.Append("etcd", []byte("more"))
+		}
+
+		return nil
+	})
+	if err != nil || calls < 3 || calls > 100 {
+		t.Errorf("got %d pieces, %v", calls, err)
+	}
+}
+
+func TestTap(t *testing.T) {
+	l := logring.New(100)
+
+	var got []string
+
+	l.Tap = func(id string, line []byte) { got = append(got, id+": "+string(line)) }
+	l.Append("etcd", []byte("one"))
+	l.Append("kubelet", []byte("two"))
+
+	if want := "etcd: one, kubelet: two"; strings.Join(got, ", ") != want {
+		t.Errorf("got %q, want %s", got, want)
 	}
 }

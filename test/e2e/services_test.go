@@ -16,7 +16,7 @@ import (
 // killed kills each of the system's services and waits until it runs again, as another process, and is healthy.
 func killed(t *testing.T, c *cluster.Cluster) {
 	for _, s := range []struct{ service, program string }{
-		{"cri", "containerd"}, {"kubelet", "kubelet"}, {"etcd", "etcd"}, {"apid", "apid"},
+		{"cri", "containerd"}, {"kubelet", "kubelet"}, {"etcd", "etcd"}, {"apid", "apid"}, {"trustd", "trustd"},
 	} {
 		var before []string
 

@@ -289,6 +289,7 @@ var own = map[string]bool{
 	"MachineTypes.config.talos.dev":                true,
 	"MaintenanceServiceRequests.runtime.talos.dev": true,
 	"NodeCordonedSpecs.k8s.talos.dev":              true,
+	"Boots.runtime.talos.dev":                      true,
 	"PowerRequests.runtime.talos.dev":              true,
 	"VolumeLifecycles.block.talos.dev":             true,
 }

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package apid
+
+import (
+	"fmt"
+	"strings"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/mem"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/reflect/protoregistry"
+
+	// The services whose answers are put together, so that their methods are known.
+	_ "github.com/seed-59268b81/talos/api/cluster"
+	"github.com/seed-59268b81/talos/api/common"
+	_ "github.com/seed-59268b81/talos/api/inspect"
+	_ "github.com/seed-59268b81/talos/api/machine"
+	_ "github.com/seed-59268b81/talos/api/storage"
+	_ "github.com/seed-59268b81/talos/api/time"
+)
+
+// Answers of many nodes become one without being decoded, by two properties of protocol buffers. A reply is
+// {repeated messages = 1}, and the bytes of two such replies one after the other are the reply with the messages of
+// both. And in each message, as in each frame of a stream, metadata is field 1: appending that field to the bytes of a
+// message adds to its metadata, for the parts of a field that comes twice are merged.
+const (
+	fieldMessages = protowire.Number(1)
+	fieldMetadata = protowire.Number(1)
+)
+
+// aggregates tells the services whose answers are made for that.
+func aggregates(method string) bool {
+	for _, service := range []string{
+		"/machine.MachineService/", "/cluster.ClusterService/", "/inspect.InspectService/", "/storage.StorageService/", "/time.TimeService/",
+	} {
+		if strings.HasPrefix(method, service) {
+			return true
+		}
+	}
+
+	return false
+}
+
+// answersInFrames tells the methods that answer with a stream. Of one that is not known here, a newer node's, the name
+// has to say it.
+func answersInFrames(method string) bool {
+	name := protoreflect.FullName(strings.ReplaceAll(strings.TrimPrefix(method, "/"), "/", "."))
+
+	if d, err := protoregistry.GlobalFiles.FindDescriptorByName(name); err == nil {
+		if m, ok := d.(protoreflect.MethodDescriptor); ok {
+			return m.IsStreamingServer()
+		}
+	}
+
+	return strings.HasSuffix(method, "Stream")
+}
+
+// metadataField is the field that tells which node a message is of, and, if it is no answer, the error.
+func metadataField(node string, err error) []byte {
+	m := &common.Metadata{Hostname: strings.ToValidUTF8(node, "?")}
+
+	if err != nil {
+		s := status.Convert(err).Proto()
+		s.Message = strings.ToValidUTF8(s.GetMessage(), "?")
+		m.Error, m.Status = s.GetMessage(), s //nolint:staticcheck // frozen wire
+	}
+
+	raw, err := proto.Marshal(m)
+	if err != nil {
+		// Of what a node sends in its status, the details could be damaged.
+		m.Status.Details = nil                                       //nolint:staticcheck // frozen wire
+		raw, _ = proto.MarshalOptions{AllowPartial: true}.Marshal(m) //nolint:errcheck // two valid strings and a number
+	}
+
+	return protowire.AppendBytes(protowire.AppendTag(nil, fieldMetadata, protowire.BytesType), raw)
+}
+
+// tagFrame adds the node to a frame of a stream.
+func tagFrame(data mem.BufferSlice, node string) (mem.BufferSlice, error) {
+	whole := data.MaterializeToBuffer(mem.DefaultBufferPool()) // the same bytes, if they are in one piece
+	defer whole.Free()
+
+	if err := checkMessage(whole.ReadOnlyData()); err != nil {
+		return nil, damaged(err)
+	}
+
+	return append(data, mem.SliceBuffer(metadataField(node, nil))), nil
+}
+
+// tagReply adds the node to each message of a reply.
+func tagReply(reply []byte, node string) ([]byte, error) {
+	field := metadataField(node, nil)
+	out := make([]byte, 0, len(reply)+len(field)+protowire.SizeVarint(uint64(len(reply))))
+	messages := 0
+
+	for len(reply) > 0 {
+		number, kind, n := protowire.ConsumeTag(reply)
+		if n < 0 {
+			return nil, damaged(protowire.ParseError(n))
+		}
+
+		value := protowire.ConsumeFieldValue(number, kind, reply[n:])
+		if value < 0 {
+			return nil, damaged(protowire.ParseError(value))
+		}
+
+		whole := reply[:n+value]
+		reply = reply[n+value:]
+
+		if number != fieldMessages || kind != protowire.BytesType {
+			out = append(out, whole...)
+
+			continue
+		}
+
+		message, _ := protowire.ConsumeBytes(whole[n:])
+		if err := checkMessage(message); err != nil {
+			return nil, damaged(err)
+		}
+
+		out = appendMessage(out, message, field)
+		messages++
+	}
+
+	if messages == 0 {
+		out = appendMessage(out, nil, field)
+	}
+
+	return out, nil
+}
+
+func appendMessage(out, message, field []byte) []byte {
+	out = protowire.AppendTag(out, fieldMessages, protowire.BytesType)
+	out = protowire.AppendVarint(out, uint64(len(message)+len(field)))
+
+	return append(append(out, message...), field...)
+}
+
+// errorFrame and errorReply stand for the answer of a node that gave none.
+func errorFrame(node string, err error) []byte { return metadataField(node, err) }
+
+func errorReply(node string, err error) []byte {
+	return appendMessage(nil, nil, metadataField(node, err))
+}
+
+// checkMessage makes sure that bytes are fields, so that one node's damage does not make the answers of others
+// unreadable. What is in the fields is not looked at.
+func checkMessage(message []byte) error {
+	for len(message) > 0 {
+		_, _, n := protowire.ConsumeField(message)
+		if n < 0 {
+			return protowire.ParseError(n)
+		}
+
+		message = message[n:]
+	}
+
+	return nil
+}
+
+func damaged(err error) error {
+	return status.Error(codes.Internal, fmt.Sprintf("the node's answer is damaged: %v", err))
+}

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package apid
+
+import (
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/protobuf/types/known/emptypb"
+
+	"github.com/seed-59268b81/talos/api/machine"
+)
+
+// BenchmarkVersion is a unary call through apid, and the same to the backend itself. The medians are what counts: apid
+// shall cost at most 0.3 ms.
+func BenchmarkVersion(b *testing.B) {
+	p := startChild(b)
+
+	conn, err := grpc.NewClient("unix:"+p.socket, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		b.Fatal(err)
+	}
+
+	b.Cleanup(func() { conn.Close() }) //nolint:errcheck // the end
+
+	for _, way := range []struct {
+		name   string
+		client machine.MachineServiceClient
+	}{
+		{"direct", machine.NewMachineServiceClient(conn)}, {"through apid", p.client(b, "127.0.0.1", nil)},
+	} {
+		b.Run(way.name, func(b *testing.B) {
+			b.ReportAllocs()
+
+			var took []time.Duration
+
+			for b.Loop() {
+				start := time.Now()
+
+				if _, err := way.client.Version(b.Context(), &emptypb.Empty{}); err != nil {
+					b.Fatal(err)
+				}
+
+				took = append(took, time.Since(start))
+			}
+
+			slices.Sort(took)
+			b.ReportMetric(float64(took[len(took)/2].Microseconds()), "µs/median")
+		})
+	}
+}
+
+// BenchmarkThousandASecond makes a thousand calls a second and reports the memory of the process.
+func BenchmarkThousandASecond(b *testing.B) {
+	p := startChild(b)
+	client := p.client(b, "127.0.0.1", nil)
+	calls := make(chan struct{}, 1000)
+
+	var wait sync.WaitGroup
+
+	for range 16 {
+		wait.Go(func() {
+			for range calls {
+				if _, err := client.Version(b.Context(), &emptypb.Empty{}); err != nil {
+					b.Error(err)
+				}
+			}
+		})
+	}
+
+	start := time.Now()
+	ticker := time.NewTicker(time.Millisecond)
+
+	defer ticker.Stop()
+
+	for b.Loop() {
+		<-ticker.C
+		calls <- struct{}{}
+	}
+
+	close(calls)
+	wait.Wait()
+
+	now, peak := p.memory(b)
+	b.ReportMetric(float64(now), "MiB")
+	b.ReportMetric(float64(peak), "MiB/peak")
+	b.ReportMetric(float64(b.N)/time.Since(start).Seconds(), "calls/s")
+}

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package apid
+
+import (
+	"bufio"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/netip"
+	"os"
+	"os/exec"
+	"path/filepath"
+	buildinfo "runtime/debug"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/seed-59268b81/talos/pki"
+)
+
+// childSocket has the test binary be apid before that socket, with the certificates that childKeys names a file of.
+const (
+	childSocket = "TEST_APID_SOCKET"
+	childKeys   = "TEST_APID_KEYS"
+)
+
+// keys are the certificates of the child, PEM.
+type keys struct{ Crt, Key, CA []byte }
+
+// child is apid as it runs on a machine: a process of its own, with the limits that it has there.
+func child(socket string) {
+	raw, err := os.ReadFile(os.Getenv(childKeys))
+	fatal(err)
+
+	var k keys
+
+	fatal(json.Unmarshal(raw, &k))
+
+	server, err := tls.X509KeyPair(k.Crt, k.Key)
+	fatal(err)
+
+	pool := x509.NewCertPool()
+	pool.AppendCertsFromPEM(k.CA)
+
+	router := NewRouter(newLog(os.Stderr), socket)
+	router.SetView(&View{Server: &server, CAs: pool})
+
+	// As on a machine, where all addresses are listened on: the tests come from several.
+	l, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", "0.0.0.0:0")
+	fatal(err)
+	fmt.Println(l.Addr().(*net.TCPAddr).Port) //nolint:forcetypeassert // TCP it is
+	fatal(router.Server().Serve(newDoor(l, router.log)))
+}
+
+func fatal(err error) {
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+// apidProcess is a child.
+type apidProcess struct {
+	*node
+
+	ca   *pki.CA
+	port int
+	pid  int
+	log  string // file of its output
+}
+
+// startChild starts a backend here and apid before it in a process of its own.
+func startChild(t testing.TB) *apidProcess {
+	t.Helper()
+
+	if raced() {
+		t.Skip("the race detector needs more memory than apid has")
+	}
+
+	ca := newCA(t)
+	n := &node{backend: &backend{name: "a"}, socket: filepath.Join(t.TempDir(), "machine.sock")}
+
+	serveBackend(t, n)
+
+	leaf, err := ca.Sign(pki.LeafOptions{CommonName: "node", IPs: loopbacks(), Server: true, TTL: time.Hour})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	raw, err := json.Marshal(keys{Crt: leaf.Crt, Key: leaf.Key, CA: ca.PEM.Crt})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	file := filepath.Join(t.TempDir(), "keys.json")
+	if err := os.WriteFile(file, raw, 0o600); err != nil {
+		t.Fatal(err)
+	}
+
+	log, err := os.Create(filepath.Join(t.TempDir(), "log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer log.Close() //nolint:errcheck // the child has its own
+
+	cmd := exec.CommandContext(context.Background(), os.Args[0])
+	cmd.Env = append(os.Environ(), childSocket+"="+n.socket, childKeys+"="+file, "GOMEMLIMIT=96MiB", "GOGC=50", "GOMAXPROCS=2")
+	cmd.Stderr = log
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+
+	t.Cleanup(func() {
+		cmd.Process.Kill() //nolint:errcheck // it may have ended, which the test has seen
+		cmd.Wait()         //nolint:errcheck // killed
+
+		if t.Failed() {
+			t.Logf("apid's log: %.2000s", readFile(t, log.Name()))
+		}
+	})
+
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		t.Fatalf("apid does not start: %v, %s", err, readFile(t, log.Name()))
+	}
+
+	p := &apidProcess{node: n, ca: ca, pid: cmd.Process.Pid, log: log.Name()}
+	if p.port, err = strconv.Atoi(strings.TrimSpace(line)); err != nil {
+		t.Fatal(err)
+	}
+
+	n.addr = net.JoinHostPort("127.0.0.1", strconv.Itoa(p.port))
+
+	return p
+}
+
+func readFile(t testing.TB, path string) string {
+	t.Helper()
+
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	return string(raw)
+}
+
+// loopbacks are the addresses that the tests come from and go to.
+func loopbacks() []netip.Addr {
+	return []netip.Addr{netip.MustParseAddr("127.0.0.1"), netip.MustParseAddr("127.0.0.2")}
+}
+
+// raced tells a build with the race detector.
+func raced() bool {
+	info, ok := buildinfo.ReadBuildInfo()
+
+	return ok && slices.Contains(info.Settings, buildinfo.BuildSetting{Key: "-race", Value: "true"})
+}
+
+// memory of the process, now and at most, in MiB.
+func (p *apidProcess) memory(t testing.TB) (now, peak int) {
+	t.Helper()
+
+	for line := range strings.Lines(readFile(t, fmt.Sprintf("/proc/%d/status", p.pid))) {
+		fields := strings.Fields(line)
+
+		switch {
+		case strings.HasPrefix(line, "VmRSS:"):
+			now, _ = strconv.Atoi(fields[1])
+		case strings.HasPrefix(line, "VmHWM:"):
+			peak, _ = strconv.Atoi(fields[1])
+		}
+	}
+
+	if now == 0 {
+		t.Fatal("apid is gone")
+	}
+
+	return now >> 10, peak >> 10
+}

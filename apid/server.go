@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package apid
+
+import (
+	"crypto/tls"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/keepalive"
+)
+
+const (
+	// handshakeTimeout is for TLS and what HTTP/2 says first.
+	handshakeTimeout = 10 * time.Second
+	// pingMin is how often a client may, and another apid does, ask whether the connection is alive.
+	pingMin = 10 * time.Second
+	// maxStreams that one connection may have open.
+	maxStreams = 256
+	// maxHeader is the size of a call's metadata, in bytes.
+	maxHeader = 64 << 10
+)
+
+// Server returns the gRPC server of the port that the world sees. Its listener should be a door.
+func (r *Router) Server() *grpc.Server {
+	return grpc.NewServer(
+		grpc.Creds(atDoor{log: r.log, TransportCredentials: credentials.NewTLS(&tls.Config{
+			MinVersion:         tls.VersionTLS13,
+			NextProtos:         []string{"h2"},
+			GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) { return r.View().TLS() },
+		})}),
+		grpc.ForceServerCodecV2(codec{}),
+		grpc.UnknownServiceHandler(r.handle),
+		grpc.MaxRecvMsgSize(maxMessage),
+		grpc.MaxHeaderListSize(maxHeader),
+		grpc.MaxConcurrentStreams(maxStreams),
+		// Whoever connects and says nothing is let go.
+		grpc.ConnectionTimeout(handshakeTimeout),
+		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: pingMin / 2, PermitWithoutStream: true}),
+		grpc.KeepaliveParams(keepalive.ServerParameters{Time: time.Minute, Timeout: 20 * time.Second, MaxConnectionIdle: idle}),
+		grpc.ReadBufferSize(16<<10),
+		grpc.WriteBufferSize(16<<10),
+	)
+}

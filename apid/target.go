@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package apid
+
+import (
+	"net"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+)
+
+// maxNodes that one call can be for.
+const maxNodes = 512
+
+// route says where a call goes: to this machine if it names no node, to one node, or to many whose answers are put
+// together.
+type route struct {
+	node  string
+	nodes []string
+}
+
+// routeOf decides, from the metadata of a call, where it goes.
+func routeOf(v *View, md metadata.MD, method string) (route, error) {
+	if len(md.Get(keyProxyFrom)) > 0 {
+		return route{}, nil // it was forwarded once already
+	}
+
+	node, nodes := md.Get(keyNode), slices.Compact(slices.Sorted(slices.Values(md.Get(keyNodes))))
+
+	// A machine that does not forward serves old clients that name it, and it alone, by their key.
+	if !v.forwards() && len(nodes) == 1 {
+		node, nodes = nodes, nil
+	}
+
+	if len(nodes) > 0 {
+		return v.many(nodes, method)
+	}
+
+	switch {
+	case len(node) == 0:
+		return route{}, nil
+	case len(node) > 1:
+		return route{}, status.Errorf(codes.InvalidArgument, "the metadata names several nodes (%q): `node` metadata must be single-valued", node)
+	case v.Local(node[0]):
+		return route{}, nil
+	}
+
+	if err := v.mayForward(node[0]); err != nil {
+		return route{}, err
+	}
+
+	host, err := hostOf(node[0])
+
+	return route{node: host}, err
+}
+
+func (v *View) many(nodes []string, method string) (route, error) {
+	if !aggregates(method) {
+		return route{}, status.Errorf(codes.InvalidArgument, "%s: its answers cannot be put together: make one call for each node, with `node` metadata", strings.TrimPrefix(method, "/"))
+	}
+
+	if len(nodes) > maxNodes {
+		return route{}, status.Errorf(codes.InvalidArgument, "one call for %d nodes: name %d at most", len(nodes), maxNodes)
+	}
+
+	if err := v.mayForward(strings.Join(nodes, ", ")); err != nil {
+		return route{}, err
+	}
+
+	return route{nodes: nodes}, nil
+}
+
+func (v *View) forwards() bool { return !v.NoRouting && v.Client != nil }
+
+func (v *View) mayForward(nodes string) error {
+	switch {
+	case v.NoRouting:
+		return status.Errorf(codes.FailedPrecondition,
+			"no request forwarding: call to node %s: this node is in maintenance mode and does not forward; use the node's own address as the endpoint", nodes)
+	case v.Client == nil:
+		return status.Errorf(codes.PermissionDenied,
+			"no request forwarding: call to node %s: this node is a worker and does not forward; use a control plane node as the endpoint", nodes)
+	default:
+		return nil
+	}
+}
+
+// Local tells whether a target is this node.
+func (v *View) Local(target string) bool {
+	host, err := hostOf(target)
+	if err != nil {
+		return false
+	}
+
+	if addr, err := netip.ParseAddr(host); err == nil {
+		return addr.IsLoopback() || slices.Contains(v.Addresses, addr.Unmap())
+	}
+
+	return slices.ContainsFunc(v.Hostnames, func(name string) bool { return strings.EqualFold(name, host) })
+}
+
+// hostOf returns the address or name of a target. A port is allowed where it is the API's: nobody shall have this node
+// knock at other doors.
+func hostOf(target string) (string, error) {
+	host := strings.TrimSuffix(strings.TrimPrefix(target, "["), "]")
+
+	if h, port, err := net.SplitHostPort(target); err == nil {
+		if port != strconv.Itoa(Port) {
+			return "", status.Errorf(codes.InvalidArgument, "node %q: its API is on port %d: give its address or name alone", target, Port)
+		}
+
+		host = h
+	}
+
+	// A zone, which an address may have, is the name of a link.
+	if addr, err := netip.ParseAddr(host); err == nil && (addr.Zone() == "" || isName(addr.Zone())) || isName(host) {
+		return host, nil
+	}
+
+	return "", status.Errorf(codes.InvalidArgument, "node %q is neither an address nor a name", target)
+}
+
+// isName tells a host name; what one is made of is wider than RFC 1123, as some resolvers allow underscores.
+func isName(name string) bool {
+	return len(name) > 0 && len(name) <= 253 && !strings.HasPrefix(name, ".") && strings.IndexFunc(name, func(r rune) bool {
+		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '.' || r == '_')
+	}) < 0
+}

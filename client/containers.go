@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package client
+
+import (
+	"context"
+
+	"google.golang.org/protobuf/types/known/emptypb"
+
+	"github.com/seed-59268b81/talos/api/common"
+	"github.com/seed-59268b81/talos/api/machine"
+)
+
+// The containerd namespaces of a node.
+const (
+	// SystemNamespace has the node's own services.
+	SystemNamespace = "system"
+	// KubernetesNamespace has the pods.
+	KubernetesNamespace = "k8s.io"
+)
+
+// driver is how containers of a namespace are asked for: those of pods through the kubelet's interface.
+func driver(namespace string) common.ContainerDriver {
+	if namespace == KubernetesNamespace {
+		return common.ContainerDriver_CRI
+	}
+
+	return common.ContainerDriver_CONTAINERD
+}
+
+// Containers lists the containers of a containerd namespace.
+func (c *Client) Containers(ctx context.Context, namespace string) ([]*machine.ContainerInfo, error) {
+	r, err := c.Machine.Containers(ctx, &machine.ContainersRequest{Namespace: namespace, Driver: driver(namespace)})
+	m, err := unwrap("list containers", r, err)
+
+	return m.GetContainers(), err
+}
+
+// ContainerStats returns what the containers of a containerd namespace use.
+func (c *Client) ContainerStats(ctx context.Context, namespace string) ([]*machine.Stat, error) {
+	r, err := c.Machine.Stats(ctx, &machine.StatsRequest{Namespace: namespace, Driver: driver(namespace)})
+	m, err := unwrap("container statistics", r, err)
+
+	return m.GetStats(), err
+}
+
+// RestartContainer restarts a container, by the id that Containers lists.
+func (c *Client) RestartContainer(ctx context.Context, namespace, id string) error {
+	r, err := c.Machine.Restart(ctx, &machine.RestartRequest{Namespace: namespace, Id: id, Driver: driver(namespace)})
+	_, err = unwrap("restart container "+id, r, err)
+
+	return err
+}
+
+// LogNames lists the logs that Logs can show.
+func (c *Client) LogNames(ctx context.Context) ([]string, error) {
+	r, err := c.Machine.LogsContainers(ctx, &emptypb.Empty{})
+	m, err := unwrap("list logs", r, err)
+
+	return m.GetIds(), err
+}

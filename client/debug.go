@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/seed-59268b81/talos/api/machine"
+)
+
+// DebugContainer is a container that runs with the caller's terminal attached.
+type DebugContainer struct {
+	stream machine.DebugService_ContainerRunClient
+}
+
+// RunDebugContainer starts a container from an image that the node has. The end of the context ends it.
+func (c *Client) RunDebugContainer(ctx context.Context, spec *machine.DebugContainerRunRequestSpec) (*DebugContainer, error) {
+	stream, err := c.Debug.ContainerRun(ctx)
+	if err == nil {
+		err = stream.Send(&machine.DebugContainerRunRequest{Request: &machine.DebugContainerRunRequest_Spec{Spec: spec}})
+	}
+
+	// The reason why the stream ended is what Recv returns.
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("debug container: %w", err)
+	}
+
+	return &DebugContainer{stream: stream}, nil
+}
+
+// Resize tells the size of the terminal. Calls of Resize and Input must not overlap.
+func (d *DebugContainer) Resize(width, height int) error {
+	return d.stream.Send(&machine.DebugContainerRunRequest{Request: &machine.DebugContainerRunRequest_TermResize{
+		TermResize: &machine.DebugContainerTerminalResize{Width: int32(width), Height: int32(height)},
+	}})
+}
+
+// Input sends what was typed.
+func (d *DebugContainer) Input(p []byte) error {
+	return d.stream.Send(&machine.DebugContainerRunRequest{Request: &machine.DebugContainerRunRequest_StdinData{StdinData: p}})
+}
+
+// CloseInput says that nothing more will be typed.
+func (d *DebugContainer) CloseInput() error { return d.stream.CloseSend() }
+
+// Output writes what the container prints until it ends, and returns its exit status.
+func (d *DebugContainer) Output(w io.Writer) (exitCode int, err error) {
+	for {
+		m, err := d.stream.Recv()
+
+		switch {
+		case errors.Is(err, io.EOF):
+			return 0, errors.New("debug container: the node ended the stream without an exit status")
+		case err != nil:
+			return 0, fmt.Errorf("debug container: %w", err)
+		}
+
+		if end, ok := m.GetResponse().(*machine.DebugContainerRunResponse_ExitCode); ok {
+			return int(end.ExitCode), nil
+		}
+
+		if _, err := w.Write(m.GetStdoutData()); err != nil {
+			return 0, err
+		}
+	}
+}

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package client
+
+import (
+	"context"
+
+	"google.golang.org/protobuf/types/known/emptypb"
+
+	"github.com/seed-59268b81/talos/api/machine"
+	"github.com/seed-59268b81/talos/api/storage"
+)
+
+// Disks lists the node's disks. The Disks resources tell more.
+func (c *Client) Disks(ctx context.Context) ([]*storage.Disk, error) {
+	r, err := c.Storage.Disks(ctx, &emptypb.Empty{})
+	m, err := unwrap("list disks", r, err)
+
+	return m.GetDisks(), err
+}
+
+// WipeDevices wipes block devices that nothing uses.
+func (c *Client) WipeDevices(ctx context.Context, devices ...*storage.BlockDeviceWipeDescriptor) error {
+	r, err := c.Storage.BlockDeviceWipe(ctx, &storage.BlockDeviceWipeRequest{Devices: devices})
+	_, err = unwrap("wipe", r, err)
+
+	return err
+}
+
+// RemoveLogicalVolume removes a logical volume of LVM.
+func (c *Client) RemoveLogicalVolume(ctx context.Context, group, volume string) error {
+	_, err := c.LVM.LogicalVolumeRemove(ctx, &machine.LVMServiceLogicalVolumeRemoveRequest{VolumeGroup: group, LogicalVolume: volume})
+
+	return named("remove logical volume "+group+"/"+volume, err)
+}
+
+// RemoveVolumeGroup removes a volume group of LVM with its logical volumes.
+func (c *Client) RemoveVolumeGroup(ctx context.Context, group string) error {
+	_, err := c.LVM.VolumeGroupRemove(ctx, &machine.LVMServiceVolumeGroupRemoveRequest{VolumeGroup: group})
+
+	return named("remove volume group "+group, err)
+}
+
+// RemovePhysicalVolume has LVM forget a device.
+func (c *Client) RemovePhysicalVolume(ctx context.Context, device string) error {
+	_, err := c.LVM.PhysicalVolumeRemove(ctx, &machine.LVMServicePhysicalVolumeRemoveRequest{Device: device})
+
+	return named("remove physical volume "+device, err)
+}
+
+// DestroyArray stops a RAID array and has its devices forget it.
+func (c *Client) DestroyArray(ctx context.Context, device string) error {
+	_, err := c.MD.Destroy(ctx, &machine.MDDestroyRequest{Device: device})
+
+	return named("destroy array "+device, err)
+}
+
+// WriteMeta sets a tag of the META partition.
+func (c *Client) WriteMeta(ctx context.Context, key uint8, value []byte) error {
+	r, err := c.Machine.MetaWrite(ctx, &machine.MetaWriteRequest{Key: uint32(key), Value: value})
+	_, err = unwrap("write META", r, err)
+
+	return err
+}
+
+// DeleteMeta removes a tag of the META partition.
+func (c *Client) DeleteMeta(ctx context.Context, key uint8) error {
+	r, err := c.Machine.MetaDelete(ctx, &machine.MetaDeleteRequest{Key: uint32(key)})
+	_, err = unwrap("delete META", r, err)
+
+	return err
+}

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package apid
+
+import (
+	"context"
+	"log/slog"
+
+	"github.com/seed-59268b81/talos/cosi/controller"
+	"github.com/seed-59268b81/talos/cosi/typed"
+	"github.com/seed-59268b81/talos/resources/secrets"
+	"github.com/seed-59268b81/talos/sys/cgroup"
+)
+
+// trustdPort is where trustd answers.
+const trustdPort = 50001
+
+// TrustdController starts trustd, the door for nodes that come for their certificate, as soon as it has one itself: on
+// control planes. trustd follows every later change itself.
+func TrustdController(sup Supervisor, process Process) controller.Controller {
+	return &controller.Reconciler{
+		ControllerName: "runtime.TrustdServiceController",
+		Reads:          []controller.Input{controller.In[secrets.TrustdCertsSpec](controller.Weak, "", secrets.TrustdID)},
+		Reconcile: func(ctx context.Context, rt controller.Runtime, _ *slog.Logger) error {
+			certs, err := typed.Find[secrets.TrustdCertsSpec](ctx, rt, "", secrets.TrustdID)
+			if err != nil || certs == nil {
+				return err
+			}
+
+			return start(sup, process, "trustd", cgroup.Trustd, trustdPort)
+		},
+	}
+}

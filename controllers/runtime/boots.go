@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package runtime
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"strings"
+	"time"
+
+	"github.com/seed-59268b81/talos/controllers/volume"
+	"github.com/seed-59268b81/talos/cosi/controller"
+	"github.com/seed-59268b81/talos/cosi/resource"
+	"github.com/seed-59268b81/talos/cosi/typed"
+	"github.com/seed-59268b81/talos/resources/block"
+	"github.com/seed-59268b81/talos/resources/runtime"
+	"github.com/seed-59268b81/talos/sys/bootlog"
+	"github.com/seed-59268b81/talos/sys/kmsg"
+	"github.com/seed-59268b81/talos/version"
+)
+
+// bootLogs keeps the logs of this boot on EPHEMERAL while that is mounted, records why the boot ends when the machine is
+// told to go down, and states which boots are known.
+type bootLogs struct {
+	journal *bootlog.Journal
+	root    string
+}
+
+// BootLogController has the journal written to EPHEMERAL. Root is "/" but in tests: where the evidence of a crash is.
+func BootLogController(journal *bootlog.Journal, root string) controller.Controller {
+	c := &bootLogs{journal: journal, root: root}
+
+	return &controller.Reconciler{
+		ControllerName: c.name(),
+		Reads: append(volume.Inputs(),
+			controller.In[runtime.PowerRequestSpec](controller.Weak, "", runtime.PowerRequestID),
+			controller.In[runtime.BootIDSpec](controller.Weak, "", runtime.BootIDID),
+		),
+		Writes:    []controller.Output{volume.Output(), controller.Out[runtime.BootSpec](controller.Exclusive)},
+		Cleanup:   []resource.Kind{resource.KindOf[runtime.BootSpec]("")},
+		Reconcile: c.reconcile,
+	}
+}
+
+func (*bootLogs) name() string { return "runtime.BootLogController" }
+
+func (c *bootLogs) reconcile(ctx context.Context, rt controller.Runtime, log *slog.Logger) error {
+	// First the reason, then the disk: both come together when the machine goes down.
+	request, err := typed.Find[runtime.PowerRequestSpec](ctx, rt, "", runtime.PowerRequestID)
+	if err != nil {
+		return err
+	}
+
+	if request != nil {
+		if err := c.journal.End(endReason(*request.TypedSpec())); err != nil {
+			log.Error("the reason of this boot's end could not be recorded", "error", err)
+		}
+	}
+
+	id, err := typed.Find[runtime.BootIDSpec](ctx, rt, "", runtime.BootIDID)
+	if err != nil || id == nil {
+		return err
+	}
+
+	mounted, err := volume.Request(ctx, rt, c.name(), "boot-logs", block.VolumeEphemeral, func(context.Context) error {
+		if err := c.journal.Close(); err != nil {
+			// The machine goes down, and must: what could not be written is lost.
+			log.Error("the last lines of this boot could not be kept", "error", err)
+		}
+
+		return nil
+	})
+	if err != nil || mounted == "" {
+		return err
+	}
+
+	boot := bootlog.Boot{ID: id.TypedSpec().BootID, Start: kmsg.BootTime().UTC(), Version: version.Tag}
+	report := func(err error) {
+		if err != nil {
+			log.Error("the logs of this boot are not kept", "error", err)
+		} else {
+			log.Info("the logs of this boot are kept again")
+		}
+	}
+
+	err = c.journal.Open(bootlog.Folder(mounted), boot, func() bootlog.Evidence { return bootlog.Gather(c.root) }, report)
+	if err != nil {
+		return err
+	}
+
+	return c.state(ctx, rt)
+}
+
+// state writes the boots as resources.
+func (c *bootLogs) state(ctx context.Context, rt controller.Runtime) error {
+	boots, err := c.journal.Boots()
+	if err != nil {
+		return err
+	}
+
+	for i, b := range boots {
+		spec := runtime.BootSpec{Boot: -i, BootID: b.ID, Start: moment(b.Start), End: moment(b.End), Reason: b.Reason, Version: b.Version}
+		if err := typed.Set(ctx, rt, "", fmt.Sprintf("%08d", b.Number), spec); err != nil {
+			return err
+		}
+	}
+
+	return nil
+}
+
+func moment(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+
+	return t.UTC().Format(time.RFC3339)
+}
+
+// endReason says who wanted the machine to go down.
+func endReason(request runtime.PowerRequestSpec) string {
+	var b strings.Builder
+
+	if request.Reason == "" {
+		b.WriteString(string(request.Action))
+	}
+
+	b.WriteString(request.Reason)
+
+	if request.Force {
+		b.WriteString(", forced")
+	}
+
+	if request.ActorID != "" {
+		b.WriteString(", actor " + request.ActorID)
+	}
+
+	return b.String()
+}

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package ctl
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/seed-59268b81/talos/client"
+	"github.com/seed-59268b81/talos/ctl/cgroups"
+)
+
+// cgroupMount is where a node has its control groups.
+const cgroupMount = "/sys/fs/cgroup"
+
+func newCgroupsCommand() *cobra.Command {
+	var (
+		connection     connection
+		output         output
+		preset, schema string
+		idsOnly        bool
+	)
+
+	cmd := &cobra.Command{
+		Use:     "cgroups",
+		Aliases: []string{"cg"},
+		Short:   "Show what the control groups of the nodes use",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			wanted, err := readSchema(cmd, preset, schema)
+			if err != nil {
+				return err
+			}
+
+			return list(cmd, &connection, &output, cgroupColumns(wanted), func(n node, ctx context.Context) ([]groupRow, error) {
+				root, err := n.cgroups(ctx)
+				if err != nil {
+					return nil, err
+				}
+
+				if !idsOnly {
+					names, err := n.groupNames(ctx)
+					if err != nil {
+						return nil, fmt.Errorf("names of the containers: %w; --skip-cri-resolve goes without", err)
+					}
+
+					root.Rename(names)
+				}
+
+				var rows []groupRow
+				for _, row := range wanted.Rows(root) {
+					rows = append(rows, groupRow{Row: row, schema: wanted})
+				}
+
+				return rows, nil
+			})
+		},
+	}
+
+	connection.flags(cmd)
+	output.flag(cmd)
+	cmd.Flags().StringVar(&preset, "preset", "", "what to show: "+strings.Join(cgroups.Presets(), ", "))
+	cmd.Flags().StringVar(&schema, "schema-file", "", "file that says what to show: columns with name, file and field")
+	cmd.Flags().BoolVar(&idsOnly, "skip-cri-resolve", false, "show the ids of pods and containers, not their names")
+	complete(cmd, "preset", cgroups.Presets()...)
+
+	return cmd
+}
+
+func readSchema(cmd *cobra.Command, preset, file string) (cgroups.Schema, error) {
+	switch {
+	case (preset == "") == (file == ""):
+		return cgroups.Schema{}, usageError(cmd, "say what to show, with --preset or with --schema-file")
+	case preset != "":
+		return cgroups.Preset(preset)
+	}
+
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return cgroups.Schema{}, err
+	}
+
+	return cgroups.Parse(text)
+}
+
+// groupRow is a line of the table, and a document with the columns as keys.
+type groupRow struct {
+	cgroups.Row
+	schema cgroups.Schema
+}
+
+func (r groupRow) plain() map[string]any {
+	value := map[string]any{"cgroup": r.Path}
+	for i, c := range r.schema.Columns {
+		value[c.Name] = r.Cells[i]
+	}
+
+	return value
+}
+
+func cgroupColumns(schema cgroups.Schema) []column[groupRow] {
+	columns := []column[groupRow]{{"NAME", func(r groupRow) string { return r.Name }}}
+	for i, c := range schema.Columns {
+		columns = append(columns, column[groupRow]{c.Name, func(r groupRow) string { return r.Cells[i] }})
+	}
+
+	return columns
+}
+
+func (n node) cgroups(ctx context.Context) (*cgroups.Group, error) {
+	archive := n.Copy(ctx, cgroupMount)
+	defer archive.Close() //nolint:errcheck // ends the call
+
+	root, err := cgroups.Read(archive)
+	if status.Code(err) == codes.DataLoss {
+		err = nil // Groups that went away while they were read are not missed.
+	}
+
+	return root, err
+}
+
+// groupNames are the names of pods and containers by those of their groups.
+func (n node) groupNames(ctx context.Context) (map[string]string, error) {
+	containers, err := n.Containers(ctx, client.KubernetesNamespace)
+
+	names := map[string]string{}
+
+	for _, c := range containers {
+		if uid := c.GetUid(); uid != "" {
+			names["pod"+uid] = c.GetPodId()
+		}
+
+		if id := c.GetInternalId(); id != "" {
+			names[id] = path.Base(firstOf(c.GetName(), c.GetId()))
+			if c.GetId() == c.GetPodId() {
+				names[id] = "sandbox"
+			}
+		}
+	}
+
+	return names, err
+}

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package ctl
+
+import (
+	"context"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/seed-59268b81/talos/ctl/unpack"
+)
+
+func newCopyCommand() *cobra.Command {
+	var connection connection
+
+	cmd := &cobra.Command{
+		Use:     "copy PATH DIRECTORY|-",
+		Aliases: []string{"cp"},
+		Short:   "Copy files from one node",
+		Long: `Copy a file or a tree from one node into a directory, which is made if it is not there.
+
+With - in place of the directory, write a tar.gz archive to standard output.`,
+		Args: cobra.ExactArgs(2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return connection.one(cmd, func(ctx context.Context, n node) error {
+				stream := n.Copy(ctx, args[0])
+				defer stream.Close() //nolint:errcheck // ends the call
+
+				if args[1] == "-" {
+					_, err := io.Copy(cmd.OutOrStdout(), stream)
+
+					return err
+				}
+
+				return unpack.Into(args[1], stream)
+			})
+		},
+		ValidArgsFunction: completePath(&connection),
+	}
+
+	connection.flags(cmd)
+
+	return cmd
+}

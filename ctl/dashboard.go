@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package ctl
+
+import (
+	"errors"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/seed-59268b81/talos/ctl/dashboard"
+)
+
+func newDashboardCommand() *cobra.Command {
+	var (
+		connection connection
+		interval   time.Duration
+	)
+
+	cmd := &cobra.Command{
+		Use:   "dashboard",
+		Short: "Watch the nodes on the terminal: overview, logs, resources, network",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if interval < time.Second {
+				return usageError(cmd, "--update-interval %s is too short: one second is the least", interval)
+			}
+
+			if !isTerminal(os.Stdin) || !isTerminal(os.Stdout) {
+				return errors.New("the dashboard takes a terminal; for scripts there are get, services, memory and logs")
+			}
+
+			nodes, closeAll, err := connection.targets()
+			if err != nil {
+				return err
+			}
+
+			defer closeAll()
+
+			targets := make([]dashboard.Target, len(nodes))
+			for i, n := range nodes {
+				targets[i] = dashboard.Target{Name: n.name, Client: n.Client, Context: n.towards}
+			}
+
+			return dashboard.Run(cmd.Context(), os.Stdin, os.Stdout, targets, interval)
+		},
+	}
+
+	connection.flags(cmd)
+	connection.maintenanceFlags(cmd)
+	cmd.Flags().DurationVarP(&interval, "update-interval", "d", 3*time.Second, "time between questions about CPU, memory, processes and services")
+
+	return cmd
+}

@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package dashboard
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+	"strings"
+	"sync"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/seed-59268b81/talos/api/common"
+	cosi "github.com/seed-59268b81/talos/api/cosi/v1alpha1"
+	"github.com/seed-59268b81/talos/api/machine"
+	"github.com/seed-59268b81/talos/client"
+	"github.com/seed-59268b81/talos/resources/config"
+	"github.com/seed-59268b81/talos/resources/network"
+	"github.com/seed-59268b81/talos/resources/runtime"
+	"github.com/seed-59268b81/talos/resources/timeres"
+)
+
+// Target is a machine to show. Calls of the client are made with the context that Context returns.
+type Target struct {
+	Name    string
+	Client  *client.Client
+	Context func(context.Context) context.Context
+}
+
+// The questions that are asked once an interval; the first tells whether the node is alive.
+const questionAlive = "version"
+
+const (
+	logTail      = 500
+	retryFirst   = time.Second
+	retryLongest = 10 * time.Second
+	maxLogLine   = 4096
+)
+
+// watched are the kinds that are followed all the time.
+var watched = []client.Kind{
+	kindOf[runtime.MachineStatusSpec](), kindOf[config.MachineTypeSpec](), kindOf[timeres.StatusSpec](),
+	kindOf[network.HostnameStatusSpec](), kindOf[network.StatusSpec](), kindOf[network.LinkStatusSpec](),
+	kindOf[network.AddressStatusSpec](), kindOf[network.RouteStatusSpec](), kindOf[network.ResolverStatusSpec](),
+	kindOf[network.TimeServerStatusSpec](), kindOf[network.NodeAddressSpec](),
+}
+
+// learned is the message that something is known of a node.
+type learned struct {
+	node  int
+	apply func(*Node)
+}
+
+// feed asks the nodes and sends what it learns, until its context ends.
+type feed struct {
+	ctx      context.Context //nolint:containedctx // of the program
+	targets  []Target
+	interval time.Duration
+	send     func(tea.Msg)
+	running  sync.WaitGroup
+}
+
+func (f *feed) start() {
+	for i := range f.targets {
+		f.running.Go(func() { f.poll(i) })
+
+		for _, kind := range watched {
+			f.running.Go(func() { f.follow(f.ctx, i, kind) })
+		}
+	}
+}
+
+func (f *feed) learn(node int, apply func(*Node)) { f.send(learned{node, apply}) }
+
+// poll asks all questions at once, and again an interval after the last of them was answered or given up.
+func (f *feed) poll(node int) {
+	t := f.targets[node]
+
+	var (
+		types   bool
+		sampled time.Time
+	)
+
+	for {
+		var round sync.WaitGroup
+
+		ask := func(question string, do func(ctx context.Context) (func(*Node), error)) {
+			round.Go(func() {
+				ctx, cancel := context.WithTimeout(t.Context(f.ctx), max(f.interval, 5*time.Second))
+				defer cancel()
+
+				apply, err := do(ctx)
+				at := time.Now()
+
+				f.learn(node, func(n *Node) {
+					n.answered(question, at, err)
+
+					if err == nil {
+						apply(n)
+					}
+				})
+			})
+		}
+
+		ask(questionAlive, func(ctx context.Context) (func(*Node), error) {
+			v, err := t.Client.Version(ctx)
+
+			return func(n *Node) { n.Version = v.GetVersion() }, err
+		})
+		ask("load", func(ctx context.Context) (func(*Node), error) {
+			load, err := t.Client.LoadAvg(ctx)
+
+			return func(n *Node) { n.Load = load }, err
+		})
+		ask("memory", func(ctx context.Context) (func(*Node), error) {
+			memory, err := t.Client.Memory(ctx)
+
+			return func(n *Node) { n.Memory = memory }, err
+		})
+		ask("CPU", func(ctx context.Context) (func(*Node), error) {
+			stat, err := t.Client.SystemStat(ctx)
+
+			return func(n *Node) { n.setStat(stat) }, err
+		})
+		ask("services", func(ctx context.Context) (func(*Node), error) {
+			services, err := t.Client.Services(ctx)
+
+			return func(n *Node) { n.Services = services }, err
+		})
+		ask("processes", func(ctx context.Context) (func(*Node), error) {
+			processes, err := t.Client.Processes(ctx)
+			now := time.Now()
+			elapsed := now.Sub(sampled)
+			sampled = now
+
+			return func(n *Node) { n.setProcesses(processes, elapsed) }, err
+		})
+
+		if !types {
+			ask("types of resources", func(ctx context.Context) (func(*Node), error) {
+				definitions, err := t.Client.Definitions(ctx)
+				types = err == nil
+
+				return func(n *Node) { n.Types = definitions }, err
+			})
+		}
+
+		round.Wait()
+
+		if !pause(f.ctx, f.interval) {
+			return
+		}
+	}
+}
+
+// watch follows a kind until it is stopped.
+func (f *feed) watch(node int, kind client.Kind) (stop func()) {
+	ctx, cancel := context.WithCancel(f.ctx)
+	f.running.Go(func() { f.follow(ctx, node, kind) })
+
+	return cancel
+}
+
+// follow keeps a kind of resources in line with the node's: a watch, and another one whenever it breaks.
+func (f *feed) follow(ctx context.Context, node int, kind client.Kind) {
+	for delay := retryFirst; ; delay = min(2*delay, retryLongest) {
+		began, err := f.followOnce(ctx, node, kind)
+		if ctx.Err() != nil {
+			return
+		}
+
+		// What the node does not have, or does not show to the caller, is no failure of the node; nor is a watch that
+		// breaks, until the next one does not begin.
+		switch code := status.Code(err); {
+		case began:
+			delay = retryFirst
+		case code == codes.PermissionDenied, code == codes.Unimplemented:
+			delay = retryLongest
+		default:
+			f.learn(node, func(n *Node) { n.answered("watch "+kind.Type, time.Now(), err) })
+		}
+
+		if !pause(ctx, delay) {
+			return
+		}
+	}
+}
+
+func (f *feed) followOnce(ctx context.Context, node int, kind client.Kind) (began bool, err error) {
+	t := f.targets[node]
+	initial := map[string]*cosi.Resource{}
+
+	for event, err := range t.Client.WatchResources(t.Context(ctx), kind, "") {
+		if err != nil {
+			return began, err
+		}
+
+		r, id := event.GetResource(), event.GetResource().GetMetadata().GetId()
+
+		switch {
+		case event.GetEventType() == cosi.EventType_BOOTSTRAPPED:
+			began = true
+
+			f.learn(node, func(n *Node) {
+				n.Resources[kind] = initial
+				n.answered("watch "+kind.Type, time.Now(), nil)
+			})
+		case !began:
+			initial[id] = r
+		case event.GetEventType() == cosi.EventType_DESTROYED:
+			f.learn(node, func(n *Node) { delete(n.Resources[kind], id) })
+		default:
+			f.learn(node, func(n *Node) {
+				if n.Resources[kind] != nil { // else nobody looks any more
+					n.Resources[kind][id] = r
+				}
+			})
+		}
+	}
+
+	return began, errors.New("the watch of " + kind.Type + " ended")
+}
+
+// logs follows the log of a service until it is stopped.
+func (f *feed) logs(node int, service string) (stop func()) {
+	ctx, cancel := context.WithCancel(f.ctx)
+
+	// The caller is the one who takes messages: it cannot wait for one to be taken.
+	f.running.Go(func() {
+		f.learn(node, func(n *Node) {
+			if ctx.Err() == nil {
+				n.Log, n.LogErr = nil, ""
+			}
+		})
+
+		err := f.readLog(ctx, node, service)
+
+		f.learn(node, func(n *Node) {
+			if ctx.Err() == nil && err != nil {
+				cause, _ := client.Explain(err)
+				n.LogErr = clean(cause)
+			}
+		})
+	})
+
+	return cancel
+}
+
+func (f *feed) readLog(ctx context.Context, node int, service string) error {
+	t := f.targets[node]
+	stream := t.Client.Logs(t.Context(ctx), &machine.LogsRequest{
+		Namespace: client.SystemNamespace, Driver: common.ContainerDriver_CONTAINERD, Id: service, Follow: true, TailLines: logTail,
+	})
+	defer stream.Close() //nolint:errcheck // ends the call
+
+	for in := bufio.NewReaderSize(stream, maxLogLine); ; {
+		line, _, err := in.ReadLine() // a longer line comes in parts
+		if err == nil || errors.Is(err, io.EOF) && len(line) > 0 {
+			lines := []string{strings.Clone(string(line))}
+
+			// What is there already goes with it: one message for a burst.
+			for in.Buffered() > 0 && len(lines) < logTail {
+				more, _, err := in.ReadLine()
+				if err != nil {
+					break
+				}
+
+				lines = append(lines, string(more))
+			}
+
+			f.learn(node, func(n *Node) {
+				if ctx.Err() == nil {
+					n.addLog(lines)
+				}
+			})
+		}
+
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+
+		if err != nil {
+			return err
+		}
+	}
+}
+
+func pause(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return true
+	}
+}

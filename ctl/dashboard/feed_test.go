@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package dashboard
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	cosi "github.com/seed-59268b81/talos/api/cosi/v1alpha1"
+	"github.com/seed-59268b81/talos/api/machine"
+	"github.com/seed-59268b81/talos/client"
+	"github.com/seed-59268b81/talos/client/clienttest"
+	"github.com/seed-59268b81/talos/resources/network"
+)
+
+// endpoint serves a machine that answers, one that is down, and one that takes every question and answers none.
+func endpoint(t *testing.T) []Target {
+	t.Helper()
+
+	const service = "machine.MachineService/"
+
+	questions := []string{"Version", "Memory", "LoadAvg", "SystemStat", "Processes", "ServiceList"}
+	hanging := &clienttest.Node{Scripts: map[string]clienttest.Script{}}
+
+	for _, q := range questions {
+		hanging.Scripts[service+q] = clienttest.Script{Hang: true}
+	}
+
+	down := &clienttest.Node{}
+	down.SetDown(true)
+
+	added := clienttest.Resource("network", kindOf[network.LinkStatusSpec]().Type, "eth1", "type: ether\nlinkState: true\n")
+	live := &clienttest.Node{
+		Version: sampleVersion, Memory: sampleMemory(), Services: sampleServices(), Resources: sampleResources(t),
+		Logs:    map[string]string{client.SystemNamespace + "/etcd": sampleLog},
+		Changes: []*cosi.Event{{EventType: cosi.EventType_CREATED, Resource: added}},
+		Scripts: map[string]clienttest.Script{
+			service + "LoadAvg":    clienttest.Answer(&machine.LoadAvgResponse{Messages: []*machine.LoadAvg{{Load1: 1.5}}}),
+			service + "SystemStat": clienttest.Answer(&machine.SystemStatResponse{Messages: []*machine.SystemStat{sampleStat(10, 10)}}),
+			service + "Processes":  clienttest.Answer(&machine.ProcessesResponse{Messages: []*machine.Process{{Processes: sampleProcesses()}}}),
+		},
+	}
+
+	server := clienttest.Start(t, map[string]*clienttest.Node{"live": live, "down": down, "hanging": hanging})
+
+	c, err := client.Connect(server.Context)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	t.Cleanup(func() { c.Close() }) //nolint:errcheck // of a test
+
+	var targets []Target
+	for _, name := range []string{"down", "hanging", "live"} {
+		targets = append(targets, Target{Name: name, Client: c, Context: func(ctx context.Context) context.Context { return client.WithNode(ctx, name) }})
+	}
+
+	return targets
+}
+
+// watcher applies what a feed learns, as the program would.
+type watcher struct {
+	mu sync.Mutex
+	m  *model
+}
+
+func (w *watcher) send(msg tea.Msg) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+
+	w.m.Update(msg)
+}
+
+func (w *watcher) until(t *testing.T, what string, holds func(m *model) bool) {
+	t.Helper()
+
+	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+		w.mu.Lock()
+		ok := holds(w.m)
+		w.mu.Unlock()
+
+		if ok {
+			return
+		}
+
+		if time.Now().After(deadline) {
+			t.Fatalf("it does not come about that %s", what)
+		}
+	}
+}
+
+// TestFeed: a machine that answers is shown whole while one beside it is down and another hangs, and nothing is left
+// running at the end.
+func TestFeed(t *testing.T) {
+	targets := endpoint(t)
+	ctx, cancel := context.WithCancel(t.Context())
+
+	f := &feed{ctx: ctx, targets: targets, interval: time.Second}
+	w := &watcher{m: newModel([]string{"down", "hanging", "live"}, f)}
+	f.send = w.send
+
+	began := time.Now()
+	f.start()
+
+	w.until(t, "all is known of the live node", func(m *model) bool {
+		n := m.nodes[2]
+
+		return n.Version.GetTag() == sampleVersion.GetTag() && n.Load.GetLoad1() == 1.5 && len(n.Processes) == 4 && n.Stat != nil &&
+			n.Memory.GetMemtotal() > 0 && len(n.Services) == 6 && len(specs[network.LinkStatusSpec](n)) == 3
+	})
+
+	if took := time.Since(began); took > 4*time.Second {
+		t.Errorf("the live node took %s, as if it waited for the others", took)
+	}
+
+	w.until(t, "the node that is down is called dead", func(m *model) bool { return m.nodes[0].dead() })
+	w.until(t, "the node that hangs is called dead", func(m *model) bool { return m.nodes[1].dead() })
+
+	w.mu.Lock()
+	if problems := w.m.nodes[0].problems(); len(problems) == 0 || !strings.Contains(problems[0].cause, "connection refused") {
+		t.Errorf("got %v of the node that is down, want that connections are refused", problems)
+	}
+	w.mu.Unlock()
+
+	stop := f.logs(2, "etcd")
+
+	w.until(t, "the log is there, without what drives a terminal", func(m *model) bool {
+		return slices.Contains(m.nodes[2].Log, "a line with colours, a bell and a tab")
+	})
+	stop()
+
+	stop = f.logs(2, "nobody")
+
+	w.until(t, "a log that is not there is told", func(m *model) bool { return strings.Contains(m.nodes[2].LogErr, "nobody") })
+	stop()
+
+	cancel()
+	f.running.Wait()
+}

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package dashboard
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+)
+
+// Run shows the nodes on the terminal until somebody quits or the context ends.
+func Run(ctx context.Context, in io.Reader, out io.Writer, targets []Target, interval time.Duration) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+
+	names := make([]string, len(targets))
+	for i, t := range targets {
+		names[i] = t.Name
+	}
+
+	f := &feed{ctx: ctx, targets: targets, interval: interval}
+	program := tea.NewProgram(newModel(names, f), tea.WithContext(ctx), tea.WithInput(in), tea.WithOutput(out), tea.WithoutSignalHandler())
+	f.send = program.Send
+
+	f.start()
+
+	_, err := program.Run()
+
+	cancel()
+	f.running.Wait()
+
+	if errors.Is(err, tea.ErrProgramKilled) && context.Cause(ctx) != nil {
+		return context.Cause(ctx)
+	}
+
+	if err != nil {
+		return fmt.Errorf("dashboard: %w", err)
+	}
+
+	return nil
+}

@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package dashboard
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/seed-59268b81/talos/client"
+)
+
+// The smallest terminal that something is shown on.
+const (
+	minWidth  = 40
+	minHeight = 10
+)
+
+// draw is the whole screen, exactly as large as the terminal.
+func (m *model) draw() string {
+	if m.width == 0 || m.height == 0 {
+		return "" // its size is not known yet
+	}
+
+	if m.width < minWidth || m.height < minHeight {
+		return strings.Join(box([]string{"the terminal is too small", "q quits"}, m.width, m.height), "\n")
+	}
+
+	body := m.height - 3
+	n := m.nodes[m.node]
+
+	var lines []string
+
+	switch m.screen {
+	case overview:
+		lines = m.overview(n, body)
+	case logs:
+		lines = m.logs(n, body)
+	case resources:
+		lines = m.resources(n, body)
+	case networking:
+		lines = m.network(n, body)
+	}
+
+	out := append([]string{m.tabs(), m.menu()}, box(lines, m.width, body)...)
+	out = append(out, m.keys())
+
+	return strings.Join(out, "\n")
+}
+
+// tabs are the nodes, the present one marked, each with how it is.
+func (m *model) tabs() string {
+	parts := make([]string, 0, len(m.nodes))
+	width, first := 0, 0
+
+	for i, n := range m.nodes {
+		mark := faint.Styled("○")
+
+		switch ready, known := n.ready(); {
+		case n.dead():
+			mark = bad.Styled("✗")
+		case known && ready:
+			mark = good.Styled("●")
+		case known:
+			mark = warning.Styled("●")
+		}
+
+		label := " " + clean(n.Name) + " "
+		if i == m.node {
+			label = marked.Styled(label)
+		}
+
+		parts = append(parts, mark+label)
+		width += len(n.Name) + 4
+
+		if i == m.node && width > m.width {
+			first = max(0, i-1) // the present one stays on the screen
+		}
+	}
+
+	return fit(" "+strings.Join(parts[first:], " "), m.width)
+}
+
+func (m *model) menu() string {
+	var b strings.Builder
+
+	for i, name := range screenNames {
+		item := fmt.Sprintf(" %d %s ", i+1, name)
+		if screen(i) == m.screen {
+			item = marked.Styled(item)
+		}
+
+		b.WriteString(" " + item)
+	}
+
+	return fit(b.String(), m.width)
+}
+
+func (m *model) keys() string {
+	keys := []string{"1-4 screen"}
+	if len(m.nodes) > 1 {
+		keys = append(keys, "←→ node")
+	}
+
+	switch {
+	case m.filter.on:
+		keys = []string{"type to filter: " + m.filter.text + "▏", "enter keep", "esc clear"}
+	case m.screen == overview:
+		keys = append(keys, "↑↓ processes")
+	case m.screen == logs:
+		keys = append(keys, "↑↓ service", "pgup/pgdn scroll", "end follow")
+	case m.screen == networking, m.object != "":
+		keys = append(keys, "↑↓ scroll")
+	default:
+		keys = append(keys, "↑↓ choose", "enter open", "/ filter")
+	}
+
+	if m.screen == resources && m.open != nil && !m.filter.on {
+		keys = append(keys, "esc back")
+	}
+
+	return faint.Styled(fit(" "+strings.Join(append(keys, "q quit"), " · "), m.width))
+}
+
+// logs shows the services and the log of the one that is marked.
+func (m *model) logs(n *Node, height int) []string {
+	const side = 18
+
+	var names []string
+
+	from, to := m.service.window(len(n.Services), height-1)
+	for i := from; i < to; i++ {
+		name := fit(" "+clean(n.Services[i].GetId()), side)
+		if i == m.service.at {
+			name = marked.Styled(name)
+		}
+
+		names = append(names, name)
+	}
+
+	left := append([]string{heading.Styled(fit(" SERVICE", side))}, names...)
+	width := m.width - side - 3
+
+	end := max(0, len(n.Log)-m.back)
+	lines := n.Log[max(0, end-(height-1)):end]
+
+	title := "log of " + clean(m.followed)
+	if m.back > 0 {
+		title += fmt.Sprintf(" (%d more lines below)", m.back)
+	}
+
+	right := append([]string{heading.Styled(title)}, lines...)
+
+	switch {
+	case n.LogErr != "":
+		right = append(right, bad.Styled(n.LogErr))
+	case len(n.Log) == 0 && len(n.Services) == 0:
+		right = []string{faint.Styled("the node has not told its services")}
+	}
+
+	return beside(faint.Styled(" │ "), box(left, side, height), box(right, width, height))
+}
+
+// types are the types of resources that the filter lets through.
+func (m *model) types() []client.Definition {
+	return slices.DeleteFunc(slices.Clone(m.nodes[m.node].Types), func(d client.Definition) bool { return !m.filter.takes(d.Type) })
+}
+
+// ids are the resources of the open type that the filter lets through.
+func (m *model) ids() []string {
+	all := slices.Sorted(maps.Keys(m.nodes[m.node].Resources[kind(m.open)]))
+
+	return slices.DeleteFunc(all, func(id string) bool { return !m.filter.takes(id) })
+}
+
+// resources shows the types, the resources of one, or one resource.
+func (m *model) resources(n *Node, height int) []string {
+	switch {
+	case m.object != "":
+		return m.objectText(n, height)
+	case m.open != nil:
+		return m.foundTable(n, height)
+	}
+
+	types := m.types()
+	rows := make([][]string, len(types))
+
+	for i, d := range types {
+		rows[i] = []string{clean(d.DisplayType), clean(d.DefaultNamespace), clean(strings.Join(d.AllAliases, " "))}
+	}
+
+	return m.choose(table([]string{" TYPE", "NAMESPACE", "ALIASES"}, indent(rows)), &m.kinds, height)
+}
+
+func (m *model) foundTable(n *Node, height int) []string {
+	var rows [][]string
+
+	for _, id := range m.ids() {
+		md := n.Resources[kind(m.open)][id].GetMetadata()
+		rows = append(rows, []string{clean(id), md.GetVersion(), clean(md.GetPhase()), clean(md.GetOwner())})
+	}
+
+	title := bold.Styled(fmt.Sprintf(" %s in namespace %s", clean(m.open.DisplayType), clean(m.open.DefaultNamespace)))
+	if n.Resources[kind(m.open)] == nil {
+		title += faint.Styled("  waiting for the node; it may be that these take more rights")
+	}
+
+	lines := m.choose(table([]string{" ID", "VERSION", "PHASE", "OWNER"}, indent(rows)), &m.found, height-1)
+
+	return append([]string{title}, lines...)
+}
+
+func indent(rows [][]string) [][]string {
+	for _, r := range rows {
+		r[0] = " " + r[0]
+	}
+
+	return rows
+}
+
+// choose shows the part of a table, its heading aside, that fits, with one row marked.
+func (m *model) choose(lines []string, l *list, height int) []string {
+	from, to := l.window(len(lines)-1, height-1)
+	out := []string{lines[0]}
+
+	for i := from; i < to; i++ {
+		line := lines[i+1]
+		if i == l.at {
+			line = marked.Styled(fit(line, m.width))
+		}
+
+		out = append(out, line)
+	}
+
+	return out
+}
+
+// objectText is a resource as YAML.
+func (m *model) objectText(n *Node, height int) []string {
+	r := n.Resources[kind(m.open)][m.object]
+	if r == nil {
+		return []string{bold.Styled(" " + clean(m.object)), faint.Styled(" it does not exist any more")}
+	}
+
+	md := r.GetMetadata()
+	lines := []string{
+		"metadata:", "    namespace: " + md.GetNamespace(), "    type: " + md.GetType(), "    id: " + md.GetId(), "    version: " + md.GetVersion(),
+		"    owner: " + md.GetOwner(), "    phase: " + md.GetPhase(),
+	}
+
+	for _, f := range md.GetFinalizers() {
+		lines = append(lines, "    finalizer: "+f)
+	}
+
+	lines = append(lines, "spec:")
+	for line := range strings.SplitSeq(strings.TrimRight(r.GetSpec().GetYamlSpec(), "\n"), "\n") {
+		lines = append(lines, "    "+line)
+	}
+
+	for i := range lines {
+		lines[i] = " " + clean(lines[i])
+	}
+
+	return m.scroll(lines, height)
+}
+
+// scroll shows the lines from the top one on, and keeps that where there is something to see.
+func (m *model) scroll(lines []string, height int) []string {
+	m.top = max(0, min(m.top, len(lines)-height))
+
+	return lines[m.top:]
+}

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package ctl
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"github.com/seed-59268b81/talos/api/machine"
+)
+
+func newEtcdDowngradeCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "downgrade",
+		Short: "Have etcd's storage go back to an earlier version",
+	}
+
+	cmd.AddCommand(
+		etcdDowngradeCommand("validate VERSION", "Check whether etcd's storage can go back to a version, such as 3.5", 1,
+			func(n node, ctx context.Context, args []string) (string, error) {
+				return n.EtcdDowngradeValidate(ctx, args[0])
+			}),
+		etcdDowngradeCommand("enable VERSION", "Have etcd's storage go back to a version, such as 3.5", 1,
+			func(n node, ctx context.Context, args []string) (string, error) {
+				return n.EtcdDowngradeEnable(ctx, args[0])
+			}),
+		etcdDowngradeCommand("cancel", "Stop going back", 0,
+			func(n node, ctx context.Context, _ []string) (string, error) { return n.EtcdDowngradeCancel(ctx) }),
+	)
+
+	return cmd
+}
+
+func etcdDowngradeCommand(use, short string, args int, call func(n node, ctx context.Context, args []string) (string, error)) *cobra.Command {
+	var (
+		connection connection
+		output     output
+	)
+
+	cmd := &cobra.Command{
+		Use:   use,
+		Short: short,
+		Args:  cobra.ExactArgs(args),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			columns := []column[*machine.EtcdClusterDowngrade]{{"CLUSTER VERSION", (*machine.EtcdClusterDowngrade).GetClusterVersion}}
+
+			return list(cmd, &connection, &output, columns, single(func(n node, ctx context.Context) (*machine.EtcdClusterDowngrade, error) {
+				version, err := call(n, ctx, args)
+
+				return &machine.EtcdClusterDowngrade{ClusterVersion: version}, err
+			}))
+		},
+	}
+
+	connection.flags(cmd)
+	output.flag(cmd)
+
+	return cmd
+}

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package ctl
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/seed-59268b81/talos/api/machine"
+	"github.com/seed-59268b81/talos/client"
+)
+
+func newEtcdMembersCommand() *cobra.Command {
+	var (
+		connection connection
+		output     output
+		local      bool
+	)
+
+	cmd := &cobra.Command{
+		Use:   "members",
+		Short: "List the members of etcd",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return list(cmd, &connection, &output, memberColumns, func(n node, ctx context.Context) ([]*machine.EtcdMember, error) {
+				return n.EtcdMembers(ctx, local)
+			})
+		},
+	}
+
+	connection.flags(cmd)
+	output.flag(cmd)
+	cmd.Flags().BoolVar(&local, "local", false, "as the nodes' own members have it, without asking the others")
+
+	return cmd
+}
+
+var memberColumns = []column[*machine.EtcdMember]{
+	{"ID", func(m *machine.EtcdMember) string { return client.FormatEtcdID(m.GetId()) }},
+	{"HOSTNAME", (*machine.EtcdMember).GetHostname},
+	{"PEER URLS", func(m *machine.EtcdMember) string { return strings.Join(m.GetPeerUrls(), ",") }},
+	{"CLIENT URLS", func(m *machine.EtcdMember) string { return strings.Join(m.GetClientUrls(), ",") }},
+	{"LEARNER", func(m *machine.EtcdMember) string { return strconv.FormatBool(m.GetIsLearner()) }},
+}
+
+func newEtcdMemberCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "member",
+		Short: "Change the members of etcd",
+	}
+
+	cmd.AddCommand(newEtcdRemoveMemberCommand("remove"))
+
+	return cmd
+}
+
+// newEtcdRemoveMemberCommand is known by two names.
+func newEtcdRemoveMemberCommand(name string) *cobra.Command {
+	var connection connection
+
+	cmd := &cobra.Command{
+		Use:   name + " MEMBER-ID",
+		Short: "Remove a member from etcd whose node is gone",
+		Long: `Remove a member from etcd, by its id or, if only one has it, by its hostname.
+
+This is for members whose node is gone for good, and is done on another node. A node that is there leaves with
+talosctl etcd leave, or with talosctl reset.`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return connection.one(cmd, func(ctx context.Context, n node) error {
+				id, err := n.etcdMemberID(ctx, args[0])
+				if err != nil {
+					return err
+				}
+
+				return n.EtcdRemoveMember(ctx, id)
+			})
+		},
+		ValidArgsFunction: connection.completeArg(0, func(n node, ctx context.Context) ([]string, error) {
+			members, err := n.EtcdMembers(ctx, false)
+
+			var ids []string
+			for _, m := range members {
+				ids = append(ids, cobra.CompletionWithDesc(client.FormatEtcdID(m.GetId()), m.GetHostname()))
+			}
+
+			return ids, err
+		}),
+	}
+
+	connection.flags(cmd)
+
+	return cmd
+}
+
+// etcdMemberID finds a member by hostname, or takes the text for an id as etcd writes it: in hex.
+func (n node) etcdMemberID(ctx context.Context, text string) (uint64, error) {
+	if id, err := strconv.ParseUint(text, 16, 64); err == nil {
+		return id, nil
+	}
+
+	members, err := n.EtcdMembers(ctx, false)
+	if err != nil {
+		return 0, err
+	}
+
+	members = slices.DeleteFunc(members, func(m *machine.EtcdMember) bool { return m.GetHostname() != text })
+
+	switch len(members) {
+	case 1:
+		return members[0].GetId(), nil
+	case 0:
+		return 0, fmt.Errorf("%q is neither an id in hex nor the hostname of a member; list them with: talosctl etcd members", text)
+	default:
+		return 0, errors.New("several members have the hostname " + text + ": name one by its id; list them with: talosctl etcd members")
+	}
+}

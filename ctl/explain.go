@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package ctl
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"sync"
+
+	"github.com/spf13/cobra"
+
+	"github.com/seed-59268b81/talos/client"
+	"github.com/seed-59268b81/talos/ctl/explain"
+)
+
+func newExplainCommand() *cobra.Command {
+	var (
+		connection connection
+		namespace  string
+	)
+
+	cmd := &cobra.Command{
+		Use:   "explain [TYPE [ID]]",
+		Short: "Say why a machine, or a resource, is not ready: the cause, the evidence, and what to try",
+		Long: `Say why a machine, or a resource, is not ready.
+
+Without arguments it begins with the machine's unmet conditions. It follows what each depends on (services, resources,
+the controllers that make them and what those read) back to the cause, and prints that with the evidence and what to try.`,
+		Example: `  talosctl -n 10.5.0.2 explain
+  talosctl -n 10.5.0.2 explain service kubelet
+  talosctl -n 10.5.0.2 explain volumestatus`,
+		Args: cobra.MaximumNArgs(2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			var mu sync.Mutex // what is said of a node stays together
+
+			return connection.each(cmd.Context(), func(ctx context.Context, n node) error {
+				var b bytes.Buffer
+
+				if err := explainNode(ctx, &b, n, namespace, args); err != nil {
+					return err
+				}
+
+				mu.Lock()
+				defer mu.Unlock()
+
+				_, err := b.WriteTo(cmd.OutOrStdout())
+
+				return err
+			})
+		},
+	}
+
+	connection.flags(cmd)
+	connection.maintenanceFlags(cmd)
+	cmd.Flags().StringVar(&namespace, "namespace", "", "namespace, if not the default one of the type")
+
+	return cmd
+}
+
+func explainNode(ctx context.Context, w io.Writer, n node, namespace string, args []string) error {
+	facts, definitions, err := explain.Gather(ctx, n.Client)
+	if err != nil {
+		return err
+	}
+
+	subjects := []explain.Symptom{{Kind: explain.Machine}}
+
+	if len(args) > 0 {
+		definition, err := definitions.Find(args[0])
+		if err != nil {
+			return err
+		}
+
+		subjects = subjectsOf(facts, definition, namespace, args[1:])
+	}
+
+	for _, s := range subjects {
+		step := explain.Explain(facts, s)
+		if step == nil && len(subjects) > 1 {
+			continue // of many, those that are well are not told
+		}
+
+		if err := explain.Print(w, n.name, facts, s, step); err != nil {
+			return err
+		}
+	}
+
+	return nil
+}
+
+func subjectsOf(facts *explain.Facts, definition client.Definition, namespace string, id []string) []explain.Symptom {
+	if namespace == "" {
+		namespace = definition.DefaultNamespace
+	}
+
+	return explain.Subjects(facts, definition.Type, namespace, append(id, "")[0])
+}

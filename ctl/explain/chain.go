@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package explain
+
+import "slices"
+
+// Symptom is something that may not be as it should be.
+type Symptom struct {
+	Kind Kind
+	// ID of what it is about; Type and Namespace are of resources.
+	Type, Namespace, ID string
+}
+
+// Kind of a symptom.
+type Kind string
+
+// The kinds.
+const (
+	Machine    Kind = "machine"    // not ready
+	Condition  Kind = "condition"  // of the machine's readiness, unmet
+	InstanceOf Kind = "resource"   // missing, or saying that it is not ready
+	ServiceOf  Kind = "service"    // not up
+	PodOf      Kind = "pod"        // static, not ready
+	Controller Kind = "controller" // failing, or waiting
+	Route      Kind = "route"      // there is no default route
+	Address    Kind = "address"    // there is no address
+	Cable      Kind = "cable"      // there is no network card with a carrier
+	Names      Kind = "names"      // are not resolved
+	Endpoint   Kind = "endpoint"   // of the cluster, not answering
+	Quorum     Kind = "quorum"     // of etcd, lost
+)
+
+// Finding is what a rule found out about a symptom.
+type Finding struct {
+	// Says what is wrong, as a sentence that names its subject.
+	Says     string
+	Evidence []string
+	// Try is what to do if this is the root cause.
+	Try string
+	// Because are the symptoms that it may come from.
+	Because []Symptom
+	// Vague tells that this is no cause by itself: if nothing is left that it comes from, nobody knows why.
+	Vague bool
+}
+
+// Step of a chain.
+type Step struct {
+	Symptom
+	Finding
+
+	Causes []*Step
+}
+
+// Root tells whether the chain ends here.
+func (s *Step) Root() bool { return len(s.Causes) == 0 }
+
+// rule is asked about a symptom. False means that it is not its matter; nil means that all is well.
+type rule func(f *Facts, s Symptom) (*Finding, bool)
+
+// rules are asked in order; the first whose matter it is answers.
+var rules = []rule{
+	machineRule, conditionRule,
+	networkRule, cableRule, routeRule, addressRule, namesRule,
+	clockRule,
+	quorumRule, endpointRule,
+	serviceRule, podRule, nodeRule,
+	controllerRule, resourceRule,
+}
+
+// Explain follows a symptom to its causes; nil if there is nothing wrong.
+func Explain(f *Facts, s Symptom) *Step {
+	e := &explorer{facts: f, known: map[Symptom]*Step{}}
+
+	return e.follow(s)
+}
+
+type explorer struct {
+	facts *Facts
+	known map[Symptom]*Step // nil while it is being followed, or when all is well
+}
+
+func (e *explorer) follow(s Symptom) *Step {
+	s = e.facts.canonical(s)
+
+	if step, known := e.known[s]; known {
+		return step
+	}
+
+	e.known[s] = nil // what comes round to itself explains nothing
+
+	finding := e.ask(s)
+	if finding == nil {
+		return nil
+	}
+
+	step := &Step{Symptom: s, Finding: *finding}
+
+	for _, cause := range finding.Because {
+		if c := e.follow(cause); c != nil && !slices.Contains(step.Causes, c) {
+			step.Causes = append(step.Causes, c)
+		}
+	}
+
+	// What is known for certain makes guesses unneeded.
+	if slices.ContainsFunc(step.Causes, certain) {
+		step.Causes = slices.DeleteFunc(step.Causes, func(c *Step) bool { return !certain(c) })
+	}
+
+	e.known[s] = step
+
+	return step
+}
+
+func (e *explorer) ask(s Symptom) *Finding {
+	for _, r := range rules {
+		if finding, mine := r(e.facts, s); mine {
+			return finding
+		}
+	}
+
+	return nil
+}
+
+// certain tells whether one of the ends of the chain is more than a guess.
+func certain(s *Step) bool {
+	if s.Root() {
+		return !s.Vague
+	}
+
+	return slices.ContainsFunc(s.Causes, certain)
+}
+
+// Roots are the root causes with the shortest chain to each, from the symptom to it. Those that explain the most come
+// first, and those that are certain before guesses.
+func (s *Step) Roots() [][]*Step {
+	var (
+		chains [][]*Step
+		queue  = [][]*Step{{s}}
+		seen   = map[*Step]bool{s: true}
+	)
+
+	for len(queue) > 0 {
+		chain := queue[0]
+		queue = queue[1:]
+		last := chain[len(chain)-1]
+
+		if last.Root() {
+			chains = append(chains, chain)
+		}
+
+		for _, c := range last.Causes {
+			if !seen[c] {
+				seen[c] = true
+				queue = append(queue, append(slices.Clone(chain), c))
+			}
+		}
+	}
+
+	rank := func(chain []*Step) int {
+		root := chain[len(chain)-1]
+		n := len(s.through(root))
+
+		if !root.Vague {
+			n += 1000
+		}
+
+		return -n
+	}
+
+	slices.SortStableFunc(chains, func(a, b []*Step) int { return rank(a) - rank(b) })
+
+	return chains
+}
+
+// through are the direct causes of the step that lead to the root.
+func (s *Step) through(root *Step) []*Step {
+	var out []*Step
+
+	for _, c := range s.Causes {
+		if c.leads(root) {
+			out = append(out, c)
+		}
+	}
+
+	return out
+}
+
+func (s *Step) leads(to *Step) bool {
+	return s == to || slices.ContainsFunc(s.Causes, func(c *Step) bool { return c.leads(to) })
+}

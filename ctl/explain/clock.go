@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package explain
+
+import (
+	"maps"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/seed-59268b81/talos/resources/network"
+	"github.com/seed-59268b81/talos/resources/timeres"
+)
+
+// clockRule reads TimeStatus.
+func clockRule(f *Facts, s Symptom) (*Finding, bool) {
+	if s.Kind != InstanceOf || s.Type != typeOf[timeres.StatusSpec]() {
+		return nil, false
+	}
+
+	status, ok := find[timeres.StatusSpec](f, s.ID)
+	if !ok {
+		return nil, false
+	}
+
+	if status.Usable() {
+		return nil, true
+	}
+
+	servers, _ := find[network.TimeServerStatusSpec](f, network.TimeServerID)
+	if len(servers.NTPServers) == 0 {
+		return &Finding{
+			Says:     "the time is not synced: no time server is configured",
+			Evidence: []string{name(typeOf[network.TimeServerStatusSpec](), network.NamespaceName, network.TimeServerID) + ": timeServers is empty"},
+			Try:      "set machine.time.servers, or switch machine.time.disabled on if the machine's own clock is right",
+		}, true
+	}
+
+	finding := &Finding{
+		Says:     "the time is not synced: no answer from " + strings.Join(servers.NTPServers, ", "),
+		Evidence: []string{name(s.Type, s.Namespace, s.ID) + ": synced is false"},
+		Because:  []Symptom{{Kind: Route}},
+		Try:      "let the machine reach them at UDP port 123, or name others in machine.time.servers (to ask one: talosctl time --check SERVER)",
+	}
+
+	if slices.ContainsFunc(servers.NTPServers, isName) {
+		finding.Because = append(finding.Because, Symptom{Kind: Names})
+	}
+
+	for _, server := range slices.Sorted(maps.Keys(f.Clock)) {
+		said := f.Clock[server]
+		if said == "" {
+			said = "answers now"
+		}
+
+		finding.Evidence = append(finding.Evidence, server+": "+said)
+	}
+
+	finding.Because = append(finding.Because, failingOf(f, typeOf[timeres.StatusSpec]())...)
+
+	return finding, true
+}
+
+func isName(host string) bool {
+	_, err := netip.ParseAddr(host)
+
+	return err != nil
+}

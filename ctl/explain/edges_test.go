@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package explain
+
+import (
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/seed-59268b81/talos/controllers/apid"
+	"github.com/seed-59268b81/talos/controllers/block"
+	"github.com/seed-59268b81/talos/controllers/cluster"
+	"github.com/seed-59268b81/talos/controllers/etcd"
+	"github.com/seed-59268b81/talos/controllers/k8s"
+	"github.com/seed-59268b81/talos/controllers/network"
+	"github.com/seed-59268b81/talos/controllers/secrets"
+	"github.com/seed-59268b81/talos/controllers/time"
+	"github.com/seed-59268b81/talos/cosi/controller"
+	"github.com/seed-59268b81/talos/cosi/memory"
+	"github.com/seed-59268b81/talos/cosi/runtime"
+)
+
+// realEdges is the graph of the controllers that run on a machine.
+var edges = sync.OnceValues(func() ([]Edge, error) {
+	rt := runtime.New(memory.New(), nil)
+
+	for _, c := range slices.Concat(
+		etcd.Controllers(etcd.Deps{}), k8s.Controllers(k8s.Deps{}), network.Controllers(&network.Deps{}), time.Controllers(),
+		[]controller.Controller{apid.ConfigController(), apid.ServiceController(nil, apid.Process{})},
+		secrets.Controllers(), cluster.Controllers(), block.Controllers(),
+	) {
+		if err := rt.RegisterController(c); err != nil {
+			return nil, err
+		}
+	}
+
+	var out []Edge
+	for _, e := range rt.Graph() {
+		out = append(out, Edge{Controller: e.Controller, Namespace: e.Namespace, Type: e.Type, ID: e.ID, Output: e.Kind.IsOutput()})
+	}
+
+	return out, nil
+})
+
+func realEdges(t *testing.T) []Edge {
+	t.Helper()
+
+	out, err := edges()
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	return out
+}

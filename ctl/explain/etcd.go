@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package explain
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// etcdLine is what of a line of etcd's log tells of another member.
+type etcdLine struct {
+	Msg   string `json:"msg"`
+	Peer  string `json:"remote-peer-id"`
+	Error string `json:"error"`
+}
+
+// leaderless are what etcd says, in its health and in its log, while no majority of members is there.
+var leaderless = []string{"no leader", "lost leader", "etcdserver: request timed out", "leader changed", "deadline exceeded"}
+
+// quorumRule: etcd runs, but too few of its members do.
+func quorumRule(f *Facts, s Symptom) (*Finding, bool) {
+	if s.Kind != Quorum {
+		return nil, false
+	}
+
+	etcd := f.service("etcd")
+	if etcd == nil || etcd.State != "Running" || etcd.up() {
+		return nil, true
+	}
+
+	var evidence []string
+
+	if says(etcd.Health, leaderless) {
+		evidence = append(evidence, "health of service etcd: "+etcd.Health)
+	}
+
+	lost := lostPeers(etcd.Log)
+
+	if len(evidence) == 0 && len(lost) == 0 {
+		return nil, true
+	}
+
+	for _, id := range slices.Sorted(maps.Keys(lost)) {
+		evidence = append(evidence, fmt.Sprintf("log of etcd: member %s: %s", memberName(f.Members, id), lost[id]))
+	}
+
+	finding := &Finding{
+		Says:     "etcd has no quorum: it has no leader",
+		Evidence: evidence,
+		Try: "bring the other control planes back, and let them reach each other at TCP port 2380; only if they are lost for good: " +
+			"talosctl bootstrap --recover-from SNAPSHOT on a node whose etcd data was reset",
+	}
+
+	if n := len(f.Members); n > 0 {
+		finding.Says = fmt.Sprintf("etcd has no quorum: of its %d members it takes %d", n, n/2+1)
+		if len(lost) > 0 {
+			finding.Says += fmt.Sprintf(", and %d do not answer", len(lost))
+		}
+	}
+
+	return finding, true
+}
+
+// lostPeers are the members that the log says are out of reach, by id, with the last error of each.
+func lostPeers(log []string) map[string]string {
+	lost := map[string]string{}
+
+	for _, text := range log {
+		var line etcdLine
+		if json.Unmarshal([]byte(text), &line) != nil {
+			continue
+		}
+
+		switch {
+		case line.Peer == "":
+		case strings.HasPrefix(line.Msg, "prober detected unhealthy"), strings.HasPrefix(line.Msg, "failed to reach the peer"),
+			strings.HasPrefix(line.Msg, "lost TCP streaming connection"), strings.HasPrefix(line.Msg, "peer became inactive"):
+			if line.Error != "" {
+				lost[line.Peer] = line.Error
+			}
+		case strings.HasPrefix(line.Msg, "peer became active"), strings.HasPrefix(line.Msg, "established TCP streaming connection"):
+			delete(lost, line.Peer)
+		}
+	}
+
+	return lost
+}
+
+func memberName(members []Member, id string) string {
+	for _, m := range members {
+		if m.ID == id {
+			return fmt.Sprintf("%s (%s)", m.Name, strings.Join(m.PeerURLs, ", "))
+		}
+	}
+
+	return id
+}
+
+func says(text string, any []string) bool {
+	text = strings.ToLower(text)
+
+	return slices.ContainsFunc(any, func(word string) bool { return strings.Contains(text, word) })
+}

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package explain
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/seed-59268b81/talos/resources/k8s"
+	"github.com/seed-59268b81/talos/resources/network"
+	"github.com/seed-59268b81/talos/resources/runtime"
+	"github.com/seed-59268b81/talos/resources/timeres"
+)
+
+func machineRule(f *Facts, s Symptom) (*Finding, bool) {
+	if s.Kind != Machine {
+		return nil, false
+	}
+
+	status, ok := find[runtime.MachineStatusSpec](f, runtime.MachineStatusID)
+	if !ok {
+		return &Finding{
+			Says: "the machine does not say what it is doing", Vague: true,
+			Because: []Symptom{{Kind: Controller, ID: "runtime.MachineStatusController"}},
+		}, true
+	}
+
+	switch status.Stage { //nolint:exhaustive // the others are of machines that come up or run
+	case runtime.StageMaintenance:
+		return &Finding{
+			Says:     "the machine is in maintenance: it has no configuration",
+			Evidence: []string{name(typeOf[runtime.MachineStatusSpec](), runtime.NamespaceName, runtime.MachineStatusID) + ": stage is maintenance"},
+			Try:      "send one: talosctl apply-config --insecure --nodes ADDRESS --file FILE",
+		}, true
+	case runtime.StageRebooting, runtime.StageShuttingDown, runtime.StageResetting, runtime.StageUpgrading, runtime.StageInstalling:
+		return &Finding{
+			Says: fmt.Sprintf("the machine is %s", status.Stage),
+			Try:  "wait, and follow what it does: talosctl events --tail -1, talosctl dmesg --follow",
+		}, true
+	}
+
+	if status.Status.Ready {
+		return nil, true
+	}
+
+	finding := &Finding{Says: fmt.Sprintf("the machine is %s, and not ready", status.Stage), Vague: true}
+
+	for _, unmet := range status.Status.UnmetConditions {
+		finding.Because = append(finding.Because, Symptom{Kind: Condition, ID: unmet.Name})
+		finding.Evidence = append(finding.Evidence, unmet.Name+": "+unmet.Reason)
+	}
+
+	if len(finding.Because) == 0 {
+		finding.Because = failingControllers(f)
+	}
+
+	return finding, true
+}
+
+// conditionRule goes from a condition of the readiness to what it judges.
+func conditionRule(f *Facts, s Symptom) (*Finding, bool) {
+	if s.Kind != Condition {
+		return nil, false
+	}
+
+	finding := &Finding{Says: s.ID, Vague: true}
+
+	status, _ := find[runtime.MachineStatusSpec](f, runtime.MachineStatusID)
+	for _, unmet := range status.Status.UnmetConditions {
+		if unmet.Name == s.ID {
+			finding.Says = unmet.Name + ": " + unmet.Reason
+		}
+	}
+
+	_, reason, _ := strings.Cut(finding.Says, ": ")
+
+	switch s.ID {
+	case "time":
+		finding.Because = []Symptom{instance[timeres.StatusSpec](timeres.NamespaceName, timeres.StatusID)}
+	case "network":
+		finding.Because = []Symptom{instance[network.StatusSpec](network.NamespaceName, network.StatusID)}
+	case "services":
+		for _, id := range subjects(reason) {
+			finding.Because = append(finding.Because, Symptom{Kind: ServiceOf, ID: id})
+		}
+	case "staticPods":
+		for _, id := range subjects(reason) {
+			finding.Because = append(finding.Because, Symptom{Kind: PodOf, ID: id})
+		}
+	case "nodeReady":
+		nodename, _ := find[k8s.NodenameSpec](f, k8s.NodenameID)
+		finding.Because = []Symptom{instance[k8s.NodeStatusSpec](k8s.NamespaceName, nodename.Nodename)}
+	}
+
+	return finding, true
+}
+
+// subjects of a reason such as "etcd not running, kubelet not healthy": the first word of each part.
+func subjects(reason string) []string {
+	var out []string
+
+	for part := range strings.SplitSeq(reason, ", ") {
+		if id, _, _ := strings.Cut(part, " "); id != "" {
+			out = append(out, id)
+		}
+	}
+
+	return out
+}

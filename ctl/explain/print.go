@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package explain
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+const (
+	maxRoots    = 3   // that are told in full
+	maxEvidence = 6   // lines of each
+	maxLine     = 300 // characters of a line that a program has written
+)
+
+// Print writes what was found out: the symptom, then each root cause with its evidence, what to try, and the chain by
+// which it leads to the symptom.
+func Print(w io.Writer, node string, f *Facts, s Symptom, step *Step) error {
+	var b strings.Builder
+
+	if step == nil {
+		fmt.Fprintf(&b, "%s: nothing is wrong with %s\n", node, s)
+	} else {
+		fmt.Fprintf(&b, "%s: %s\n", node, step.Says)
+		printRoots(&b, step)
+	}
+
+	if beside := besides(f, step); len(beside) > 0 && !f.quiet(step) {
+		fmt.Fprintf(&b, "\ncontrollers that fail besides:\n")
+
+		for _, line := range beside {
+			fmt.Fprintf(&b, "  %s\n", cut(line))
+		}
+	}
+
+	guess := step == nil || !certain(step)
+
+	if len(f.Missing) > 0 || guess && len(f.Hidden) > 0 {
+		fmt.Fprintf(&b, "\nnot seen:\n")
+
+		for _, m := range f.Missing {
+			fmt.Fprintf(&b, "  %s\n", cut(m))
+		}
+
+		if guess && len(f.Hidden) > 0 {
+			fmt.Fprintf(&b, "  resources of %s, which take more rights than the caller has\n", count(len(f.Hidden), "type"))
+		}
+	}
+
+	_, err := io.WriteString(w, b.String())
+
+	return err
+}
+
+func printRoots(b *strings.Builder, step *Step) {
+	chains := step.Roots()
+
+	for i, chain := range chains {
+		if i == maxRoots {
+			fmt.Fprintf(b, "\nand %s more\n", count(len(chains)-i, "cause"))
+
+			break
+		}
+
+		root := chain[len(chain)-1]
+
+		title := "root cause"
+		if root.Vague {
+			title = "as far as can be seen"
+		}
+
+		fmt.Fprintf(b, "\n%s: %s\n", title, cut(root.Says))
+
+		for n, e := range root.Evidence {
+			if n == maxEvidence {
+				fmt.Fprintf(b, "            and %d more\n", len(root.Evidence)-n)
+
+				break
+			}
+
+			fmt.Fprintf(b, "  %-9s %s\n", label("evidence", n), cut(e))
+		}
+
+		if root.Try != "" {
+			fmt.Fprintf(b, "  %-9s %s\n", "try", root.Try)
+		}
+
+		printChain(b, step, chain)
+	}
+}
+
+// printChain goes from the root to the symptom.
+func printChain(b *strings.Builder, step *Step, chain []*Step) {
+	if len(chain) < 3 {
+		return // the root says it all
+	}
+
+	n := 0
+
+	for _, s := range slices.Backward(chain[1 : len(chain)-1]) {
+		fmt.Fprintf(b, "  %-9s %s\n", label("so", n), cut(s.Says))
+		n++
+	}
+
+	for _, other := range step.through(chain[len(chain)-1]) {
+		if other != chain[1] {
+			fmt.Fprintf(b, "  %-9s %s\n", "also", cut(other.Says))
+		}
+	}
+}
+
+func label(word string, n int) string {
+	if n == 0 {
+		return word
+	}
+
+	return ""
+}
+
+// besides are the controllers that fail and are no part of the chains.
+func besides(f *Facts, step *Step) []string {
+	var out []string
+
+	for _, s := range failingControllers(f) {
+		status, _ := f.failing(s.ID)
+		if step == nil || !step.contains(s, status.Error) {
+			out = append(out, s.ID+": "+status.Error)
+		}
+	}
+
+	return out
+}
+
+// quiet: a machine that is on its way out, or waits, has controllers that fail for no interesting reason.
+func (f *Facts) quiet(step *Step) bool { return step != nil && step.Root() && step.Kind == Machine }
+
+// contains tells whether the chains have the symptom, or what it says as evidence.
+func (s *Step) contains(symptom Symptom, says string) bool {
+	return s.Symptom == symptom || slices.ContainsFunc(s.Evidence, func(e string) bool { return strings.Contains(e, says) }) ||
+		slices.ContainsFunc(s.Causes, func(c *Step) bool { return c.contains(symptom, says) })
+}
+
+// cut makes one line, of bearable length and without control characters, of what a program has said.
+func cut(text string) string {
+	text = strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return ' '
+		}
+
+		return r
+	}, strings.Join(strings.Fields(text), " "))
+
+	if utf8.RuneCountInString(text) > maxLine {
+		text = string([]rune(text)[:maxLine]) + "…"
+	}
+
+	return text
+}
+
+// String names the symptom's subject.
+func (s Symptom) String() string {
+	switch s.Kind { //nolint:exhaustive // the others are found, not asked for
+	case Machine:
+		return "the machine"
+	case InstanceOf:
+		return name(s.Type, s.Namespace, s.ID)
+	default:
+		return string(s.Kind) + " " + s.ID
+	}
+}

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package explain
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+// starters are the controllers that add services to the machine, which no resource tells.
+var starters = map[string]string{
+	"apid":    "runtime.APIServiceController",
+	"etcd":    "etcd.ServiceController",
+	"kubelet": "k8s.KubeletServiceController",
+	"cri":     "cri.ContainerdController",
+	"trustd":  "runtime.TrustdServiceController",
+}
+
+var (
+	pulling    = regexp.MustCompile(`pull image (\S+?): (.*)`)
+	dependency = regexp.MustCompile(`service "([^"]+)" to be up`)
+)
+
+// serviceRule reads the state and the history of a service.
+func serviceRule(f *Facts, s Symptom) (*Finding, bool) {
+	if s.Kind != ServiceOf {
+		return nil, false
+	}
+
+	service := f.service(s.ID)
+
+	switch {
+	case service == nil && len(f.Services) == 0:
+		return nil, true // services could not be listed
+	case service == nil:
+		return &Finding{
+			Says: "service " + s.ID + " is not started yet", Vague: true,
+			Because: []Symptom{{Kind: Controller, ID: starters[s.ID]}},
+		}, true
+	case service.up():
+		return nil, true
+	}
+
+	// A service that fails goes through several states in turn: what it failed with is in its history.
+	for i := len(service.Messages) - 1; i >= 0; i-- {
+		if m := pulling.FindStringSubmatch(service.Messages[i]); m != nil && !strings.Contains(service.State, "Running") {
+			return &Finding{
+				Says:     fmt.Sprintf("the image of service %s cannot be pulled: %s", s.ID, m[1]),
+				Evidence: []string{"service " + s.ID + ": " + m[2]},
+				Try:      "correct the image in the machine configuration (" + imageField(s.ID) + "), or let the machine reach its registry",
+				Because:  unreachable(m[2]),
+			}, true
+		}
+	}
+
+	return stateFinding(service), true
+}
+
+func stateFinding(s *Service) *Finding {
+	finding := &Finding{
+		Says:     fmt.Sprintf("service %s is %s", s.ID, strings.ToLower(s.State)),
+		Evidence: []string{"service " + s.ID + ": " + s.last()},
+		Try:      "see its log: talosctl logs " + s.ID,
+	}
+
+	for _, m := range dependency.FindAllStringSubmatch(s.last(), -1) {
+		if s.State == "Waiting" {
+			finding.Because = append(finding.Because, Symptom{Kind: ServiceOf, ID: m[1]})
+			finding.Says = fmt.Sprintf("service %s waits for service %s", s.ID, m[1])
+		}
+	}
+
+	if s.State == "Failed" {
+		finding.Says = "service " + s.ID + " has failed"
+	}
+
+	if strings.Contains(s.last(), "talosctl bootstrap") {
+		finding.Says = "etcd has no data: the cluster was never started, or this node has not joined it"
+		finding.Try = "for a new cluster, once, on one control plane: talosctl bootstrap --nodes ADDRESS"
+	}
+
+	if s.State == "Running" {
+		finding.Says = fmt.Sprintf("service %s runs, but is not healthy", s.ID)
+		finding.Evidence = []string{"health of service " + s.ID + ": " + s.Health}
+	}
+
+	if n := len(s.Log); n > 0 {
+		finding.Evidence = append(finding.Evidence, "log of "+s.ID+": "+s.Log[n-1])
+	}
+
+	switch s.ID {
+	case "etcd":
+		finding.Because = append(finding.Because, Symptom{Kind: Quorum})
+	case "kubelet", "apid":
+		finding.Because = append(finding.Because, Symptom{Kind: Endpoint})
+	}
+
+	return finding
+}
+
+// imageField is where the configuration names the image of a service or static pod.
+func imageField(id string) string {
+	switch id {
+	case "kubelet":
+		return "machine.kubelet.image"
+	case "etcd":
+		return "cluster.etcd.image"
+	case "kube-apiserver":
+		return "cluster.apiServer.image"
+	case "kube-controller-manager":
+		return "cluster.controllerManager.image"
+	case "kube-scheduler":
+		return "cluster.scheduler.image"
+	default:
+		return "the image of " + id
+	}
+}
+
+// unreachable are the symptoms that an error of a connection points to.
+func unreachable(text string) []Symptom {
+	switch {
+	case strings.Contains(text, "network is unreachable"), strings.Contains(text, "no route to host"):
+		return []Symptom{{Kind: Route}}
+	case strings.Contains(text, "no such host"), strings.Contains(text, "server misbehaving"), strings.Contains(text, "lookup "):
+		return []Symptom{{Kind: Route}, {Kind: Names}}
+	case strings.Contains(text, "i/o timeout"), strings.Contains(text, "deadline exceeded"):
+		return []Symptom{{Kind: Route}}
+	default:
+		return nil
+	}
+}

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package explain
+
+import (
+	"github.com/seed-59268b81/talos/cosi/meta"
+	"github.com/seed-59268b81/talos/resources/k8s"
+	"github.com/seed-59268b81/talos/resources/runtime"
+	"github.com/seed-59268b81/talos/resources/v1alpha1"
+)
+
+// Subjects are the symptoms to follow for resources of a type: the one with the id, or, for "", all that there are.
+func Subjects(f *Facts, typ, namespace, id string) []Symptom {
+	if typ == typeOf[runtime.MachineStatusSpec]() {
+		return []Symptom{{Kind: Machine}}
+	}
+
+	var out []Symptom
+
+	for _, r := range f.Resources {
+		if r.Type == typ && r.Namespace == namespace && id == "" {
+			out = append(out, Symptom{Kind: InstanceOf, Type: typ, Namespace: namespace, ID: r.ID})
+		}
+	}
+
+	if len(out) == 0 {
+		out = []Symptom{{Kind: InstanceOf, Type: typ, Namespace: namespace, ID: id}}
+	}
+
+	return out
+}
+
+// canonical gives what has two names one: services, static pods and the failures of controllers are resources too.
+func (f *Facts) canonical(s Symptom) Symptom {
+	if s.Kind == InstanceOf {
+		switch s.Type {
+		case typeOf[v1alpha1.ServiceSpec]():
+			return Symptom{Kind: ServiceOf, ID: s.ID}
+		case typeOf[k8s.StaticPodStatusSpec]():
+			return Symptom{Kind: PodOf, ID: s.ID}
+		case typeOf[meta.ControllerStatusSpec]():
+			if _, fails := f.failing(s.ID); fails {
+				return Symptom{Kind: Controller, ID: s.ID}
+			}
+		}
+	}
+
+	if s.Kind == PodOf {
+		if r := f.pod(s.ID); r != nil {
+			s.ID = r.ID
+		}
+	}
+
+	return s
+}
+
+// pod finds the status of a static pod by its id, or by the name of the component that it runs.
+func (f *Facts) pod(id string) *Resource {
+	for i, r := range f.Resources {
+		if r.Type == typeOf[k8s.StaticPodStatusSpec]() && (r.ID == id || component(r.ID) == id) {
+			return &f.Resources[i]
+		}
+	}
+
+	return nil
+}

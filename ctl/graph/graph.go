@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package graph draws the controllers of a machine and the resource types between them, in the language of graphviz.
+//
+// A controller is a box, a resource type an ellipse. An arrow goes from a type to the controllers that read it, and
+// from a controller to the types that it writes. Thick arrows are of exclusive outputs and strong inputs, dashed ones of
+// shared outputs and weak inputs.
+package graph
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/seed-59268b81/talos/api/inspect"
+)
+
+// Resources are the ids of the resources that there are, by namespace and type.
+type Resources map[Kind][]string
+
+// Kind names resources as a node of the graph has them.
+type Kind struct{ Namespace, Type string }
+
+// styles of arrows, by the kind of edge.
+var styles = map[inspect.DependencyEdgeType]string{
+	inspect.DependencyEdgeType_OUTPUT_EXCLUSIVE:    "style=bold",
+	inspect.DependencyEdgeType_OUTPUT_SHARED:       "style=dashed",
+	inspect.DependencyEdgeType_INPUT_STRONG:        "style=bold",
+	inspect.DependencyEdgeType_INPUT_WEAK:          "style=dashed",
+	inspect.DependencyEdgeType_INPUT_DESTROY_READY: "style=dotted",
+}
+
+// Write draws the edges. With resources it lists in each type what there is of it.
+func Write(w io.Writer, edges []*inspect.ControllerDependencyEdge, resources Resources) error {
+	controllers, types := map[string]bool{}, map[string]bool{}
+	arrows := map[string]bool{}
+
+	for _, edge := range edges {
+		controller, typ := edge.GetControllerName(), edge.GetResourceType()
+		controllers[controller], types[typ] = true, true
+
+		from, to := quote(typ), quote(controller)
+		if isOutput(edge.GetEdgeType()) {
+			from, to = to, from
+		}
+
+		style := styles[edge.GetEdgeType()]
+		if id := edge.GetResourceId(); id != "" {
+			style += ", label=" + quote(id)
+		}
+
+		arrows[fmt.Sprintf("    %s -> %s [%s];\n", from, to, style)] = true
+	}
+
+	var b strings.Builder
+
+	b.WriteString("digraph {\n    rankdir=LR;\n    node [fontname=\"sans-serif\"];\n    edge [fontname=\"sans-serif\", fontsize=10];\n\n")
+
+	for _, name := range slices.Sorted(maps.Keys(controllers)) {
+		fmt.Fprintf(&b, "    %s [shape=box, style=filled, fillcolor=\"#cfe2f3\"];\n", quote(name))
+	}
+
+	for _, typ := range slices.Sorted(maps.Keys(types)) {
+		fmt.Fprintf(&b, "    %s [shape=%s];\n", quote(typ), typeShape(typ, resources))
+	}
+
+	b.WriteString("\n")
+
+	for _, arrow := range slices.Sorted(maps.Keys(arrows)) {
+		b.WriteString(arrow)
+	}
+
+	b.WriteString("}\n")
+
+	_, err := io.WriteString(w, b.String())
+
+	return err
+}
+
+func isOutput(typ inspect.DependencyEdgeType) bool {
+	return typ == inspect.DependencyEdgeType_OUTPUT_EXCLUSIVE || typ == inspect.DependencyEdgeType_OUTPUT_SHARED
+}
+
+// maxIDs is how many resources of a type are named.
+const maxIDs = 20
+
+// typeShape is an ellipse with the name of the type, or a note with what there is of it.
+func typeShape(typ string, resources Resources) string {
+	var ids []string
+
+	for kind, found := range resources {
+		if kind.Type != typ {
+			continue
+		}
+
+		for _, id := range found {
+			ids = append(ids, kind.Namespace+"/"+id)
+		}
+	}
+
+	if len(ids) == 0 {
+		return "ellipse"
+	}
+
+	slices.Sort(ids)
+
+	more := len(ids) - maxIDs
+	if more > 0 {
+		ids = append(ids[:maxIDs], fmt.Sprintf("and %d more", more))
+	}
+
+	var label strings.Builder
+
+	for _, line := range append([]string{typ, ""}, ids...) {
+		label.WriteString(escape(line) + `\l`)
+	}
+
+	return `note, label="` + label.String() + `"`
+}
+
+func quote(text string) string { return `"` + escape(text) + `"` }
+
+// escape writes text so that it stands for itself between the quotes of graphviz.
+func escape(text string) string {
+	quoted := strconv.QuoteToGraphic(text)
+
+	return strings.NewReplacer(`\n`, " ", `\t`, " ").Replace(quoted[1 : len(quoted)-1])
+}

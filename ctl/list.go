@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package ctl
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/seed-59268b81/talos/api/machine"
+)
+
+// fileTypes are the values of --type.
+var fileTypes = map[string]machine.ListRequest_Type{
+	"f": machine.ListRequest_REGULAR,
+	"d": machine.ListRequest_DIRECTORY,
+	"l": machine.ListRequest_SYMLINK, "L": machine.ListRequest_SYMLINK,
+}
+
+func newListCommand() *cobra.Command {
+	var (
+		connection  connection
+		output      output
+		request     machine.ListRequest
+		long, human bool
+		types       []string
+	)
+
+	cmd := &cobra.Command{
+		Use:     "list [PATH]",
+		Aliases: []string{"ls"},
+		Short:   "List files",
+		Args:    cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			request.Root = "/"
+			if len(args) == 1 {
+				request.Root = args[0]
+			}
+
+			if request.RecursionDepth > 0 {
+				request.Recurse = true
+			}
+
+			for _, name := range types {
+				typ, known := fileTypes[name]
+				if !known {
+					return usageError(cmd, "--type %q is unknown: want f (regular file), d (directory) or l (symbolic link)", name)
+				}
+
+				request.Types = append(request.Types, typ)
+			}
+
+			columns := []column[*machine.FileInfo]{{"NAME", (*machine.FileInfo).GetRelativeName}}
+			if long || human {
+				columns, request.ReportXattrs = longColumns(human), true
+			}
+
+			return listFiles(cmd, &connection, &output, columns, &request)
+		},
+		ValidArgsFunction: completePath(&connection),
+	}
+
+	connection.flags(cmd)
+	output.flag(cmd)
+	cmd.Flags().Int32VarP(&request.RecursionDepth, "depth", "d", 0, "go into directories so many levels deep")
+	cmd.Flags().BoolVarP(&request.Recurse, "recurse", "r", false, "go into directories")
+	cmd.Flags().BoolVarP(&long, "long", "l", false, "show mode, owner, size, time and SELinux label too")
+	cmd.Flags().BoolVarP(&human, "humanize", "H", false, "like --long, with sizes and times for people")
+	cmd.Flags().StringSliceVarP(&types, "type", "t", nil, "files of these types only: f (regular file), d (directory), l (symbolic link)")
+	complete(cmd, "type", "f", "d", "l")
+
+	return cmd
+}
+
+// listFiles prints each node's files together, as a listing can be long and nodes are not to be mixed in it.
+func listFiles(cmd *cobra.Command, connection *connection, o *output, columns []column[*machine.FileInfo], request *machine.ListRequest) error {
+	out, err := newListing(cmd, o, columns)
+	if err != nil {
+		return err
+	}
+
+	return connection.each(cmd.Context(), func(ctx context.Context, n node) error {
+		const batch = 1000
+
+		var (
+			files    []*machine.FileInfo
+			problems fileProblems
+		)
+
+		for file, err := range n.List(ctx, request) {
+			switch {
+			case err != nil:
+				return errorsAfter(out.print(n.name, files...), err)
+			case file.GetError() != "":
+				problems = append(problems, file.GetName()+": "+file.GetError())
+			default:
+				files = append(files, file)
+			}
+
+			if len(files) == batch {
+				if err := out.print(n.name, files...); err != nil {
+					return err
+				}
+
+				files = nil
+			}
+		}
+
+		return errorsAfter(out.print(n.name, files...), problems.err())
+	})
+}
+
+func longColumns(human bool) []column[*machine.FileInfo] {
+	type file = *machine.FileInfo
+
+	name, modified := "SIZE(B)", func(f file) string { return time.Unix(f.GetModified(), 0).UTC().Format("Jan _2 2006 15:04:05") }
+	if human {
+		name, modified = "SIZE", func(f file) string { return ago(time.Unix(f.GetModified(), 0), time.Now()) }
+	}
+
+	return []column[file]{
+		{"MODE", func(f file) string { return fs.FileMode(f.GetMode()).String() }},
+		{"UID", func(f file) string { return strconv.FormatUint(uint64(f.GetUid()), 10) }},
+		{"GID", func(f file) string { return strconv.FormatUint(uint64(f.GetGid()), 10) }},
+		{name, func(f file) string { return size(f.GetSize(), human) }},
+		{"LASTMOD", modified},
+		{"LABEL", seLinuxLabel},
+		{"NAME", func(f file) string {
+			if f.GetLink() != "" {
+				return f.GetRelativeName() + " -> " + f.GetLink()
+			}
+
+			return f.GetRelativeName()
+		}},
+	}
+}
+
+func seLinuxLabel(f *machine.FileInfo) string {
+	for _, xattr := range f.GetXattrs() {
+		if data := xattr.GetData(); xattr.GetName() == "security.selinux" && len(data) > 0 {
+			return string(trimZero(data))
+		}
+	}
+
+	return ""
+}
+
+func trimZero(data []byte) []byte {
+	if data[len(data)-1] == 0 {
+		return data[:len(data)-1]
+	}
+
+	return data
+}
+
+// fileProblems are the files that a node could not look at.
+type fileProblems []string
+
+func (p fileProblems) err() error {
+	switch len(p) {
+	case 0:
+		return nil
+	case 1:
+		return fmt.Errorf("the node could not look at %s", p[0])
+	default:
+		return fmt.Errorf("the node could not look at %s, and at %d more", p[0], len(p)-1)
+	}
+}
+
+// errorsAfter is the first that is an error.
+func errorsAfter(first, second error) error {
+	if first != nil {
+		return first
+	}
+
+	return second
+}

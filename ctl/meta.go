@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package ctl
+
+import (
+	"context"
+	"strconv"
+
+	"github.com/spf13/cobra"
+)
+
+func newMetaCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "meta",
+		Short: "Write or delete keys of the META partition; talosctl get metakeys lists them",
+	}
+
+	cmd.AddCommand(
+		metaCommand("write KEY VALUE", "Write a key of the META partition", 2,
+			func(n node, ctx context.Context, key uint8, args []string) error {
+				return n.WriteMeta(ctx, key, []byte(args[1]))
+			}),
+		metaCommand("delete KEY", "Delete a key of the META partition", 1,
+			func(n node, ctx context.Context, key uint8, _ []string) error { return n.DeleteMeta(ctx, key) }),
+	)
+
+	return cmd
+}
+
+func metaCommand(use, short string, args int, act func(n node, ctx context.Context, key uint8, args []string) error) *cobra.Command {
+	var connection connection
+
+	cmd := &cobra.Command{
+		Use:   use,
+		Short: short,
+		Args:  cobra.ExactArgs(args),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			key, err := strconv.ParseUint(args[0], 0, 8)
+			if err != nil {
+				return usageError(cmd, "%q is not a key: want a number from 0 to 255, such as 0x0a", args[0])
+			}
+
+			return connection.each(cmd.Context(), func(ctx context.Context, n node) error { return act(n, ctx, uint8(key), args) })
+		},
+	}
+
+	connection.flags(cmd)
+	connection.maintenanceFlags(cmd)
+
+	return cmd
+}

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package ctl
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"strings"
+	"sync"
+
+	"github.com/spf13/cobra"
+	"go.yaml.in/yaml/v4"
+	"k8s.io/client-go/util/jsonpath"
+)
+
+// output is the flag --output of commands that print tables.
+type output struct {
+	format string
+}
+
+func (o *output) flag(cmd *cobra.Command) { o.flagWith(cmd, "o") }
+
+// flagWith is for commands where -o is something else.
+func (o *output) flagWith(cmd *cobra.Command, shorthand string) {
+	cmd.Flags().StringVarP(&o.format, "output", shorthand, "table", "table, yaml, json or jsonpath=TEMPLATE")
+	complete(cmd, "output", "table", "yaml", "json", "jsonpath=")
+}
+
+// encoder turns one thing into the text of a document. It is nil for tables.
+func (o *output) encoder(cmd *cobra.Command) (encoder, error) {
+	template, isPath := strings.CutPrefix(o.format, "jsonpath=")
+
+	switch {
+	case o.format == "table":
+		return nil, nil
+	case o.format == "yaml":
+		return func(value any) ([]byte, error) { return yaml.Marshal(value) }, nil
+	case o.format == "json":
+		return encodeJSON, nil
+	case isPath:
+		path := jsonpath.New("output").AllowMissingKeys(true)
+		if err := path.Parse(template); err != nil {
+			return nil, usageError(cmd, "--output: path %q: %s", template, err)
+		}
+
+		return func(value any) ([]byte, error) { return encodePath(path, value) }, nil
+	default:
+		return nil, usageError(cmd, "--output %q is not a format: want table, yaml, json or jsonpath=TEMPLATE", o.format)
+	}
+}
+
+type encoder func(value any) ([]byte, error)
+
+func encodeJSON(value any) ([]byte, error) {
+	content, err := json.MarshalIndent(value, "", "    ")
+
+	return append(content, '\n'), err
+}
+
+func encodePath(path *jsonpath.JSONPath, value any) ([]byte, error) {
+	var b bytes.Buffer
+
+	if err := path.Execute(&b, value); err != nil {
+		return nil, err
+	}
+
+	if !bytes.HasSuffix(b.Bytes(), []byte("\n")) {
+		b.WriteByte('\n')
+	}
+
+	return b.Bytes(), nil
+}
+
+// separator stands between documents of a format.
+func (o *output) separator() string {
+	if o.format == "yaml" {
+		return "---\n"
+	}
+
+	return ""
+}
+
+// documents writes documents from several nodes at once.
+type documents struct {
+	separator string
+
+	mu      sync.Mutex
+	w       io.Writer
+	written bool
+}
+
+// write writes the documents together.
+func (d *documents) write(contents ...[]byte) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+
+	for _, content := range contents {
+		if d.written {
+			content = append([]byte(d.separator), content...)
+		}
+
+		d.written = true
+
+		if _, err := d.w.Write(content); err != nil {
+			return err
+		}
+	}
+
+	return nil
+}

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package ctl
+
+import (
+	"encoding/base64"
+	"fmt"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/types/known/durationpb"
+	"google.golang.org/protobuf/types/known/timestamppb"
+)
+
+// plainItem turns what a command lists into the types that JSON has: a message, or what knows how to.
+func plainItem(item any) map[string]any {
+	switch item := item.(type) {
+	case proto.Message:
+		return plainMessage(item.ProtoReflect())
+	case interface{ plain() map[string]any }:
+		return item.plain()
+	default:
+		panic(fmt.Sprintf("a %T has no plain form", item)) // a mistake of the command
+	}
+}
+
+// plainMessage turns a message into the types that JSON has. It is protobuf's own mapping to JSON but for 64-bit
+// numbers, which stay numbers, so that scripts and paths can compare them, and for the metadata of old servers, which is
+// left out.
+func plainMessage(m protoreflect.Message) map[string]any {
+	value := map[string]any{}
+	fields := m.Descriptor().Fields()
+
+	for i := range fields.Len() {
+		field := fields.Get(i)
+
+		switch {
+		case field.Name() == "metadata" && m.Descriptor().FullName() != "google.rpc.Status":
+		case field.IsList():
+			items := []any{}
+			for j := range m.Get(field).List().Len() {
+				items = append(items, plainValue(field, m.Get(field).List().Get(j)))
+			}
+
+			value[field.JSONName()] = items
+		case field.IsMap():
+			entries := map[string]any{}
+
+			for key, v := range m.Get(field).Map().Range {
+				entries[key.String()] = plainValue(field.MapValue(), v)
+			}
+
+			value[field.JSONName()] = entries
+		case m.Has(field) || !field.HasPresence():
+			value[field.JSONName()] = plainValue(field, m.Get(field))
+		}
+	}
+
+	return value
+}
+
+func plainValue(field protoreflect.FieldDescriptor, v protoreflect.Value) any {
+	switch field.Kind() {
+	case protoreflect.EnumKind:
+		if known := field.Enum().Values().ByNumber(v.Enum()); known != nil {
+			return string(known.Name())
+		}
+
+		return int32(v.Enum())
+	case protoreflect.BytesKind:
+		return base64.StdEncoding.EncodeToString(v.Bytes())
+	case protoreflect.MessageKind, protoreflect.GroupKind:
+		return plainKnown(v.Message())
+	default:
+		return v.Interface()
+	}
+}
+
+func plainKnown(m protoreflect.Message) any {
+	switch known := proto.Message(m.Interface()).(type) {
+	case *timestamppb.Timestamp:
+		return known.AsTime().Format(time.RFC3339Nano)
+	case *durationpb.Duration:
+		return known.AsDuration().String()
+	default:
+		return plainMessage(m)
+	}
+}

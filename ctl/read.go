@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package ctl
+
+import (
+	"context"
+	"io"
+
+	"github.com/spf13/cobra"
+)
+
+func newReadCommand() *cobra.Command {
+	var connection connection
+
+	cmd := &cobra.Command{
+		Use:   "read PATH",
+		Short: "Print a file of one node",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return connection.one(cmd, func(ctx context.Context, n node) error {
+				stream := n.Read(ctx, args[0])
+				defer stream.Close() //nolint:errcheck // ends the call
+
+				_, err := io.Copy(cmd.OutOrStdout(), stream)
+
+				return err
+			})
+		},
+		ValidArgsFunction: completePath(&connection),
+	}
+
+	connection.flags(cmd)
+
+	return cmd
+}

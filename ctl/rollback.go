@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package ctl
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+)
+
+func newRollbackCommand() *cobra.Command {
+	var connection connection
+
+	cmd := &cobra.Command{
+		Use:   "rollback",
+		Short: "Reboot the nodes into the version that they had before",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return connection.each(cmd.Context(), func(ctx context.Context, n node) error { return n.Rollback(ctx) })
+		},
+	}
+
+	connection.flags(cmd)
+
+	return cmd
+}

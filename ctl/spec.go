@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package ctl
+
+import (
+	"fmt"
+
+	"go.yaml.in/yaml/v4"
+
+	cosi "github.com/seed-59268b81/talos/api/cosi/v1alpha1"
+)
+
+// decodeSpec reads the parts of a resource's spec that T has.
+func decodeSpec[T any](r *cosi.Resource) (T, error) {
+	var spec T
+
+	if err := yaml.Unmarshal([]byte(r.GetSpec().GetYamlSpec()), &spec); err != nil {
+		return spec, fmt.Errorf("decode the spec of %s: %w", r.GetMetadata().GetId(), err)
+	}
+
+	return spec, nil
+}

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package ctl
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"github.com/seed-59268b81/talos/api/machine"
+)
+
+func newUsageCommand() *cobra.Command {
+	var (
+		connection connection
+		output     output
+		request    machine.DiskUsageRequest
+		human      bool
+	)
+
+	cmd := &cobra.Command{
+		Use:     "usage [PATH...]",
+		Aliases: []string{"du"},
+		Short:   "Show the space that files use",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			request.Paths = args
+			if len(args) == 0 {
+				request.Paths = []string{"/"}
+			}
+
+			name := "SIZE(B)"
+			if human {
+				name = "SIZE"
+			}
+
+			out, err := newListing(cmd, &output, []column[*machine.DiskUsageInfo]{
+				{name, func(i *machine.DiskUsageInfo) string { return size(i.GetSize(), human) }},
+				{"NAME", (*machine.DiskUsageInfo).GetRelativeName},
+			})
+			if err != nil {
+				return err
+			}
+
+			out.table.reserve(len("255.255.255.255"), len("1234567890"))
+
+			return connection.each(cmd.Context(), func(ctx context.Context, n node) error {
+				var problems fileProblems
+
+				// Sizes come as they are added up, which may take long.
+				for info, err := range n.DiskUsage(ctx, &request) {
+					switch {
+					case err != nil:
+						return err
+					case info.GetError() != "":
+						problems = append(problems, info.GetName()+": "+info.GetError())
+					default:
+						if err := out.print(n.name, info); err != nil {
+							return err
+						}
+					}
+				}
+
+				return problems.err()
+			})
+		},
+		ValidArgsFunction: completePath(&connection),
+	}
+
+	connection.flags(cmd)
+	output.flag(cmd)
+	cmd.Flags().BoolVarP(&request.All, "all", "a", false, "show files too, not directories only")
+	cmd.Flags().Int32VarP(&request.RecursionDepth, "depth", "d", 0, "show directories so many levels deep")
+	cmd.Flags().BoolVarP(&human, "humanize", "H", false, "sizes for people")
+	cmd.Flags().Int64VarP(&request.Threshold, "threshold", "t", 0, "leave out what is smaller than so many bytes, or larger if negative")
+
+	return cmd
+}

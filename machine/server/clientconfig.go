@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package server
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/seed-59268b81/talos/api/machine"
+	"github.com/seed-59268b81/talos/config/generate"
+	"github.com/seed-59268b81/talos/config/v1alpha1"
+	"github.com/seed-59268b81/talos/cosi/typed"
+	configres "github.com/seed-59268b81/talos/resources/config"
+	"github.com/seed-59268b81/talos/resources/secrets"
+)
+
+// maxClientLifetime is how long a client's certificate may be good; minClientLifetime, that it is of any use.
+const (
+	maxClientLifetime = generate.ClientLifetime
+	minClientLifetime = time.Minute
+)
+
+// GenerateClientConfiguration implements machine.MachineService: a certificate with roles that allow calls, and no other,
+// least of all that by which apids know each other.
+func (s *Server) GenerateClientConfiguration(ctx context.Context, req *machine.GenerateClientConfigurationRequest) (*machine.GenerateClientConfigurationResponse, error) {
+	const what = "generate client configuration"
+
+	roles, ttl := req.GetRoles(), maxClientLifetime
+
+	if len(roles) == 0 {
+		return nil, status.Errorf(codes.InvalidArgument, "%s: name one role at least, of %s", what, strings.Join(AllRoles(), ", "))
+	}
+
+	for _, role := range roles {
+		if !slices.Contains(AllRoles(), role) {
+			return nil, status.Errorf(codes.InvalidArgument, "%s: no certificate can be made for the role %.64q: want some of %s", what, role, strings.Join(AllRoles(), ", "))
+		}
+	}
+
+	if req.GetCrtTtl() != nil {
+		ttl = req.GetCrtTtl().AsDuration()
+	}
+
+	if ttl < minClientLifetime || ttl > maxClientLifetime {
+		return nil, status.Errorf(codes.InvalidArgument, "%s: a lifetime of %s is not between %s and %s", what, ttl, minClientLifetime, maxClientLifetime)
+	}
+
+	root, err := typed.Find[secrets.OSRootSpec](ctx, s.State, "", secrets.OSRootID)
+	if err != nil {
+		return nil, err
+	}
+
+	cfg, err := typed.Find[configres.MachineConfigSpec](ctx, s.State, "", configres.ActiveID)
+	if err != nil {
+		return nil, err
+	}
+
+	switch {
+	case cfg == nil || cfg.TypedSpec().Config().Cluster() == nil:
+		return nil, status.Errorf(codes.FailedPrecondition, "%s: the machine has no configuration yet; apply one first (talosctl apply-config)", what)
+	case root == nil || len(root.TypedSpec().IssuingCA.Key) == 0:
+		return nil, status.Errorf(codes.FailedPrecondition, "%s: only a control plane node has the authority's key; ask one of those", what)
+	}
+
+	ca := root.TypedSpec().IssuingCA
+	slices.Sort(roles)
+
+	client, err := generate.TalosconfigFor(
+		cfg.TypedSpec().Config().Cluster().ClusterName, v1alpha1.CertPair{Crt: ca.Crt, Key: ca.Key}, slices.Compact(roles), ttl, nil, nil,
+	)
+	if err != nil {
+		return nil, status.Errorf(codes.Internal, "%s: %v", what, err)
+	}
+
+	text, err := client.Encode()
+	if err != nil {
+		return nil, status.Errorf(codes.Internal, "%s: %v", what, err)
+	}
+
+	made, err := client.Find("")
+	if err != nil {
+		return nil, status.Errorf(codes.Internal, "%s: %v", what, err)
+	}
+
+	return &machine.GenerateClientConfigurationResponse{Messages: []*machine.GenerateClientConfiguration{{
+		Ca: made.CA, Crt: made.Crt, Key: made.Key, Talosconfig: text,
+	}}}, nil
+}

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"time"
+
+	"github.com/beevik/ntp"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/emptypb"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	timeapi "github.com/seed-59268b81/talos/api/time"
+	"github.com/seed-59268b81/talos/cosi/typed"
+	"github.com/seed-59268b81/talos/resources/network"
+)
+
+// ntpTimeout of one question.
+const ntpTimeout = 5 * time.Second
+
+type timeService struct {
+	timeapi.UnimplementedTimeServiceServer
+
+	server *Server
+}
+
+// Time implements time.TimeService: it asks the first of the machine's own time servers that answers.
+func (s *timeService) Time(ctx context.Context, _ *emptypb.Empty) (*timeapi.TimeResponse, error) {
+	servers, err := typed.Find[network.TimeServerStatusSpec](ctx, s.server.State, "", network.TimeServerID)
+	if err != nil {
+		return nil, status.Errorf(codes.Internal, "time: %v", err)
+	}
+
+	if servers == nil || len(servers.TypedSpec().NTPServers) == 0 {
+		return nil, status.Error(codes.FailedPrecondition, "time: the machine has no time servers; name one in its configuration, or in the call")
+	}
+
+	var errs []error
+
+	for _, server := range servers.TypedSpec().NTPServers {
+		reply, err := askTime(ctx, server)
+		if err == nil {
+			return reply, nil
+		}
+
+		errs = append(errs, err)
+
+		if ctx.Err() != nil {
+			break
+		}
+	}
+
+	return nil, timeError(ctx, errors.Join(errs...))
+}
+
+// TimeCheck implements time.TimeService.
+func (s *timeService) TimeCheck(ctx context.Context, req *timeapi.TimeRequest) (*timeapi.TimeResponse, error) {
+	if req.GetServer() == "" {
+		return nil, status.Error(codes.InvalidArgument, "time: name the server to compare with")
+	}
+
+	reply, err := askTime(ctx, req.GetServer())
+	if err != nil {
+		return nil, timeError(ctx, err)
+	}
+
+	return reply, nil
+}
+
+func timeError(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return status.FromContextError(ctx.Err()).Err()
+	}
+
+	return status.Errorf(codes.Unavailable, "time: %v", err)
+}
+
+func askTime(ctx context.Context, server string) (*timeapi.TimeResponse, error) {
+	ctx, cancel := context.WithTimeout(ctx, ntpTimeout)
+	defer cancel()
+
+	resp, err := ntp.QueryWithOptions(server, ntp.QueryOptions{
+		Timeout: ntpTimeout,
+		Dialer: func(_, remote string) (net.Conn, error) {
+			conn, err := (&net.Dialer{}).DialContext(ctx, "udp", remote)
+			if err == nil {
+				// The library knows no context; it sees a closed connection. It has its own answer by the time the call ends.
+				context.AfterFunc(ctx, func() { conn.Close() }) //nolint:errcheck // see above
+			}
+
+			return conn, err
+		},
+	})
+	if err == nil {
+		err = resp.Validate()
+	}
+
+	if err != nil {
+		return nil, fmt.Errorf("ask %s: %w", server, err)
+	}
+
+	local := time.Now()
+
+	return &timeapi.TimeResponse{Messages: []*timeapi.Time{{
+		Server: server, Localtime: timestamppb.New(local), Remotetime: timestamppb.New(local.Add(resp.ClockOffset)),
+	}}}, nil
+}

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package server
+
+import (
+	"context"
+	"encoding/binary"
+	"net"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/emptypb"
+
+	timeapi "github.com/seed-59268b81/talos/api/time"
+	"github.com/seed-59268b81/talos/resources/network"
+)
+
+// runTimeServer answers as an NTP server whose clock is ahead, or not at all when the offset is zero.
+func runTimeServer(t *testing.T, ahead time.Duration) string {
+	t.Helper()
+
+	conn, err := net.ListenPacket("udp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	t.Cleanup(func() { conn.Close() })
+
+	go func() {
+		for {
+			packet := make([]byte, 48)
+
+			_, from, err := conn.ReadFrom(packet)
+			if err != nil {
+				return
+			}
+
+			if ahead == 0 {
+				continue
+			}
+
+			reply := make([]byte, 48)
+			reply[0], reply[1], reply[2] = 4<<3|4, 1, 6 // version 4, server, stratum 1
+			copy(reply[24:32], packet[40:48])           // the time that the client sent
+
+			for _, at := range []int{16, 32, 40} {
+				now := time.Now().Add(ahead)
+				binary.BigEndian.PutUint32(reply[at:], uint32(now.Unix()+2208988800))
+				binary.BigEndian.PutUint32(reply[at+4:], uint32(uint64(now.Nanosecond())<<32/1e9))
+			}
+
+			conn.WriteTo(reply, from) //nolint:errcheck // the client asks again, or not
+		}
+	}()
+
+	return conn.LocalAddr().String()
+}
+
+func TestTime(t *testing.T) {
+	b := newBench(t)
+	client := timeapi.NewTimeServiceClient(b.conn)
+	good := runTimeServer(t, time.Hour)
+
+	check := func(what string, r *timeapi.TimeResponse, err error) {
+		t.Helper()
+
+		if err != nil {
+			t.Fatalf("%s: %v", what, err)
+		}
+
+		m := r.GetMessages()[0]
+		if ahead := m.GetRemotetime().AsTime().Sub(m.GetLocaltime().AsTime()); m.GetServer() != good || (ahead-time.Hour).Abs() > time.Minute {
+			t.Errorf("%s: got %s ahead, of %s, want an hour", what, ahead, m.GetServer())
+		}
+	}
+
+	r, err := client.TimeCheck(as(t.Context(), RoleReader), &timeapi.TimeRequest{Server: good})
+	check("a given server", r, err)
+
+	if _, err := client.Time(as(t.Context(), RoleReader), &emptypb.Empty{}); status.Code(err) != codes.FailedPrecondition {
+		t.Errorf("no servers: got %v", err)
+	}
+
+	// Nothing listens at the first.
+	closed, err := net.ListenPacket("udp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	closed.Close() //nolint:errcheck // of a test
+
+	set(t, b, network.TimeServerID, network.TimeServerStatusSpec{NTPServers: []string{closed.LocalAddr().String(), good}})
+
+	r, err = client.Time(as(t.Context(), RoleReader), &emptypb.Empty{})
+	check("the machine's second server", r, err)
+}
+
+func TestTimeErrors(t *testing.T) {
+	b := newBench(t)
+	client := timeapi.NewTimeServiceClient(b.conn)
+
+	for server, want := range map[string]codes.Code{"": codes.InvalidArgument, "127.0.0.1:1": codes.Unavailable, "127.0.0.1:port": codes.Unavailable} {
+		if _, err := client.TimeCheck(as(t.Context(), RoleReader), &timeapi.TimeRequest{Server: server}); status.Code(err) != want {
+			t.Errorf("%q: got %v, want %v", server, err, want)
+		}
+	}
+
+	// A server that is silent keeps nobody who does not want to wait.
+	ctx, cancel := context.WithTimeout(as(t.Context(), RoleReader), 200*time.Millisecond)
+	defer cancel()
+
+	start := time.Now()
+	if _, err := client.TimeCheck(ctx, &timeapi.TimeRequest{Server: runTimeServer(t, 0)}); status.Code(err) != codes.DeadlineExceeded || time.Since(start) > 3*time.Second {
+		t.Errorf("a silent server: got %v after %s", err, time.Since(start))
+	}
+}

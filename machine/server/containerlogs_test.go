@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package server
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/seed-59268b81/talos/api/machine"
+)
+
+func TestLastLines(t *testing.T) {
+	long := strings.Repeat("x", 2*streamChunk)
+
+	for _, tt := range []struct {
+		name, content string
+		lines         int
+		want          string
+	}{
+		{"all", "a\nb\nc\n", -1, "a\nb\nc\n"},
+		{"none", "a\nb\nc\n", 0, ""},
+		{"none, with an unfinished one", "a\nb", 0, ""},
+		{"one", "a\nb\nc\n", 1, "c\n"},
+		{"two", "a\nb\nc\n", 2, "b\nc\n"},
+		{"as many as there are", "a\nb\nc\n", 3, "a\nb\nc\n"},
+		{"more than there are", "a\nb\nc\n", 4, "a\nb\nc\n"},
+		{"an unfinished one", "a\nb", 1, "b"},
+		{"before an unfinished one", "a\nb\nc", 2, "b\nc"},
+		{"empty lines", "\n\n\n", 2, "\n\n"},
+		{"an empty file", "", 1, ""},
+		{"one longer than a block", "a\n" + long + "\nb\n", 2, long + "\nb\n"},
+	} {
+		path := filepath.Join(t.TempDir(), "0.log")
+		if err := os.WriteFile(path, []byte(tt.content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+
+		f, err := openLog(path, tt.lines)
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		got, err := io.ReadAll(f)
+		if err = errors.Join(err, f.Close()); err != nil || string(got) != tt.want {
+			t.Errorf("%s: got %.40q, %v, want %.40q", tt.name, got, err, tt.want)
+		}
+	}
+}
+
+// TestContainerLogsFollow goes through what the kubelet does to the files: it adds lines, begins a new file when one is full,
+// and another when the container is started again.
+func TestContainerLogsFollow(t *testing.T) {
+	b := newBench(t)
+	podLogs = t.TempDir()
+	t.Cleanup(func() { podLogs = "/var/log/pods" })
+
+	dir := filepath.Join(podLogs, "ns_pod_uid", "app")
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+
+	file := func(name string) string { return filepath.Join(dir, name) }
+	add := func(name, text string) {
+		t.Helper()
+
+		f, err := os.OpenFile(file(name), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		_, err = f.WriteString(text)
+		if err := errors.Join(err, f.Close()); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	add("0.log", "one\ntwo\n")
+
+	ctx, cancel := context.WithCancel(as(t.Context(), RoleReader))
+	defer cancel()
+
+	stream, err := b.machine.Logs(ctx, &machine.LogsRequest{Namespace: "k8s.io", Id: "ns/pod:app", TailLines: 1, Follow: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	var got bytes.Buffer
+
+	until := func(want string) {
+		t.Helper()
+
+		for got.Len() < len(want) {
+			data, err := stream.Recv()
+			if err != nil {
+				t.Fatalf("after %q: %v", got.String(), err)
+			}
+
+			got.Write(data.GetBytes())
+		}
+
+		if got.String() != want {
+			t.Fatalf("got %q, want %q", got.String(), want)
+		}
+	}
+
+	until("two\n")
+	add("0.log", "three\n")
+	until("two\nthree\n")
+
+	add("0.log", "the last of the file\n")
+
+	if err := os.Rename(file("0.log"), file("0.log.20260101-000000")); err != nil {
+		t.Fatal(err)
+	}
+
+	add("0.log", "four\n")
+	until("two\nthree\nthe last of the file\nfour\n")
+	add("1.log", "started again\n")
+	until("two\nthree\nthe last of the file\nfour\nstarted again\n")
+}
+
+// FuzzIDs holds that what a caller names stays below the folder of the pods' logs, and that no id is a panic.
+func FuzzIDs(f *testing.F) {
+	for _, id := range []string{"kube-system/coredns-a:coredns", "../../x:y", "a/b:c:d", "", "/:", "a/..:..", "a/b:\x00", "[/]:*"} {
+		f.Add(id)
+	}
+
+	root := f.TempDir()
+	if err := os.MkdirAll(filepath.Join(root, "a_b_uid", "c"), 0o755); err != nil {
+		f.Fatal(err)
+	}
+
+	for _, path := range []string{"a_b_uid/c/0.log", "a_b_uid/secret.log", "secret.log"} {
+		if err := os.WriteFile(filepath.Join(root, path), nil, 0o600); err != nil {
+			f.Fatal(err)
+		}
+	}
+
+	f.Fuzz(func(t *testing.T, id string) {
+		path, err := findPodLog(root, id)
+		if err == nil && filepath.Dir(path) != filepath.Join(root, "a_b_uid", "c") {
+			t.Errorf("%q leads to %s", id, path)
+		}
+
+		if err != nil && len(fmt.Sprint(err)) > 10*len(id)+200 {
+			t.Errorf("%q: an error of %d bytes", id, len(fmt.Sprint(err)))
+		}
+	})
+}

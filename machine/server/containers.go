@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package server
+
+import (
+	"cmp"
+	"context"
+	"errors"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/seed-59268b81/talos/api/machine"
+	"github.com/seed-59268b81/talos/sys/container"
+)
+
+// Containers implements machine.MachineService. Pods' containers are found through containerd like any other, whatever
+// driver is asked for: its labels have all that the kubelet's interface would tell.
+func (s *Server) Containers(ctx context.Context, req *machine.ContainersRequest) (*machine.ContainersResponse, error) {
+	all, err := inventory(s, func(i *container.Inventory) ([]container.Listed, error) {
+		return i.List(ctx, cmp.Or(req.GetNamespace(), container.NamespaceSystem))
+	})
+	if err != nil {
+		return nil, containerError("containers", err)
+	}
+
+	reply := &machine.Container{}
+
+	for _, c := range all {
+		reply.Containers = append(reply.Containers, &machine.ContainerInfo{
+			Namespace: c.Namespace, Id: c.ID, Uid: c.PodUID, InternalId: c.InternalID, Image: c.Image, Pid: c.PID, Status: c.Status,
+			PodId: c.PodID, Name: c.Name, NetworkNamespace: c.NetworkNamespace,
+		})
+	}
+
+	return &machine.ContainersResponse{Messages: []*machine.Container{reply}}, nil
+}
+
+// Stats implements machine.MachineService. Memory is in bytes, CPU in nanoseconds.
+func (s *Server) Stats(ctx context.Context, req *machine.StatsRequest) (*machine.StatsResponse, error) {
+	all, err := inventory(s, func(i *container.Inventory) ([]container.Usage, error) {
+		return i.Usage(ctx, cmp.Or(req.GetNamespace(), container.NamespaceSystem))
+	})
+	if err != nil {
+		return nil, containerError("container statistics", err)
+	}
+
+	reply := &machine.Stats{}
+
+	for _, c := range all {
+		reply.Stats = append(reply.Stats, &machine.Stat{
+			Namespace: c.Namespace, Id: c.ID, MemoryUsage: c.Memory, CpuUsage: uint64(c.CPU.Nanoseconds()), PodId: c.PodID, Name: c.Name,
+		})
+	}
+
+	return &machine.StatsResponse{Messages: []*machine.Stats{reply}}, nil
+}
+
+// Restart implements machine.MachineService. It returns when the container has ended; whoever keeps it running, the
+// system or the kubelet, starts it anew.
+func (s *Server) Restart(ctx context.Context, req *machine.RestartRequest) (*machine.RestartResponse, error) {
+	if req.GetId() == "" {
+		return nil, status.Error(codes.InvalidArgument, "restart: name the container")
+	}
+
+	_, err := inventory(s, func(i *container.Inventory) (struct{}, error) {
+		return struct{}{}, i.Restart(ctx, cmp.Or(req.GetNamespace(), container.NamespaceSystem), req.GetId())
+	})
+	if err != nil {
+		return nil, containerError("restart", err)
+	}
+
+	return &machine.RestartResponse{Messages: []*machine.Restart{{}}}, nil
+}
+
+// inventory has fn ask containerd.
+func inventory[T any](s *Server, fn func(*container.Inventory) (T, error)) (T, error) {
+	i, err := container.OpenInventory(cmp.Or(s.Containerd, container.Socket))
+	if err != nil {
+		var none T
+
+		return none, err
+	}
+	defer i.Close() //nolint:errcheck // every answer is here
+
+	return fn(i)
+}
+
+func containerError(operation string, err error) error {
+	code := status.Code(err)
+
+	switch {
+	case errors.Is(err, container.ErrNoContainer):
+		code = codes.NotFound
+	case errors.Is(err, container.ErrNotRunning):
+		code = codes.FailedPrecondition
+	case errors.Is(err, container.ErrSandbox):
+		code = codes.InvalidArgument
+	case code == codes.Unknown:
+		code = codes.Internal
+	case code == codes.Unavailable:
+		return status.Errorf(code, "%s: containerd does not answer (see the service cri): %v", operation, err)
+	}
+
+	return status.Errorf(code, "%s: %v", operation, err)
+}

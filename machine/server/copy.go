@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package server
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"errors"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/seed-59268b81/talos/api/common"
+	"github.com/seed-59268b81/talos/api/machine"
+	"github.com/seed-59268b81/talos/sys/filetree"
+)
+
+// chunkSize of a stream of bytes.
+const chunkSize = streamChunk
+
+// Copy implements machine.MachineService: a gzipped tar archive. When some files could not be read, the archive is whole
+// without them, and the stream ends with an error that names them.
+func (s *Server) Copy(req *machine.CopyRequest, stream grpc.ServerStreamingServer[common.Data]) error {
+	path := req.GetRootPath()
+	if err := absolute("copy", path); err != nil {
+		return err
+	}
+
+	out := bufio.NewWriterSize(sender{stream}, chunkSize)
+
+	zip, err := gzip.NewWriterLevel(out, gzip.BestSpeed)
+	if err != nil {
+		return err
+	}
+
+	err = filetree.Archive(stream.Context(), s.path(path), zip)
+
+	var skipped *filetree.Skipped
+	if err != nil && !errors.As(err, &skipped) {
+		return fileError("copy "+path, err)
+	}
+
+	if err := errors.Join(zip.Close(), out.Flush()); err != nil {
+		return fileError("copy "+path, err)
+	}
+
+	if skipped != nil {
+		return status.Errorf(codes.DataLoss, "copy %s: the archive is whole but for files of which %s", path, validText(skipped.Error()))
+	}
+
+	return nil
+}
+
+// sender writes to a stream of bytes.
+type sender struct {
+	stream grpc.ServerStreamingServer[common.Data]
+}
+
+// Write implements io.Writer.
+func (s sender) Write(p []byte) (int, error) {
+	if err := s.stream.Send(&common.Data{Bytes: bytes.Clone(p)}); err != nil {
+		return 0, err
+	}
+
+	return len(p), nil
+}

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package server
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/seed-59268b81/talos/controllers/etcd/etcdclient"
+	"github.com/seed-59268b81/talos/cosi/typed"
+	configres "github.com/seed-59268b81/talos/resources/config"
+	"github.com/seed-59268b81/talos/resources/secrets"
+)
+
+// etcdTimeout is how long etcd may take to answer a call. Those that go through a whole database have
+// etcdMaintenanceTimeout.
+const (
+	etcdTimeout            = 15 * time.Second
+	etcdMaintenanceTimeout = 10 * time.Minute
+)
+
+// etcdEndpoint is the member of this node.
+var etcdEndpoint = etcdclient.Local
+
+// etcdCall runs fn with a connection to the local member; what names the call in errors.
+func (s *Server) etcdCall(ctx context.Context, what string, timeout time.Duration, fn func(context.Context, *clientv3.Client) error) error {
+	root, certs, err := s.etcdSecrets(ctx, what)
+	if err != nil {
+		return err
+	}
+
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+
+	client, err := etcdclient.New(ctx, *root, *certs, etcdEndpoint)
+	if err != nil {
+		return status.Errorf(codes.Internal, "%s: %v", what, err)
+	}
+	defer client.Close() //nolint:errcheck
+
+	return etcdError(what, timeout, fn(ctx, client))
+}
+
+// etcdSecrets are there on a control plane node that has a configuration.
+func (s *Server) etcdSecrets(ctx context.Context, what string) (*secrets.EtcdRootSpec, *secrets.EtcdCertsSpec, error) {
+	cfg, err := typed.Find[configres.MachineConfigSpec](ctx, s.State, "", configres.ActiveID)
+	if err != nil {
+		return nil, nil, err
+	}
+
+	if cfg == nil || cfg.TypedSpec().Config().Main() == nil {
+		return nil, nil, status.Errorf(codes.FailedPrecondition, "%s: the machine has no configuration yet; apply one first (talosctl apply-config)", what)
+	}
+
+	if !cfg.TypedSpec().Config().Main().Machine.Type.IsControlPlane() {
+		return nil, nil, status.Errorf(codes.FailedPrecondition, "%s: etcd runs on control plane nodes only; ask one of those", what)
+	}
+
+	root, err := typed.Find[secrets.EtcdRootSpec](ctx, s.State, "", secrets.EtcdRootID)
+	if err != nil {
+		return nil, nil, err
+	}
+
+	certs, err := typed.Find[secrets.EtcdCertsSpec](ctx, s.State, "", secrets.EtcdID)
+	if err != nil {
+		return nil, nil, err
+	}
+
+	if root == nil || certs == nil {
+		return nil, nil, status.Errorf(codes.Unavailable, "%s: the certificates for etcd are not made yet; see: talosctl get etcdsecrets", what)
+	}
+
+	return root.TypedSpec(), certs.TypedSpec(), nil
+}
+
+// etcdError says what etcd answered, with etcd's own code where it has one.
+func etcdError(what string, timeout time.Duration, err error) error {
+	var answered rpctypes.EtcdError
+
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &answered):
+		return status.Errorf(answered.Code(), "%s: %v", what, answered.Error())
+	case errors.Is(err, context.Canceled):
+		return status.FromContextError(err).Err()
+	case errors.Is(err, context.DeadlineExceeded), status.Code(err) == codes.DeadlineExceeded:
+		return status.Errorf(codes.DeadlineExceeded,
+			"%s: etcd did not answer within %s: it does not run, or it has lost its quorum; see: talosctl service etcd, talosctl logs etcd", what, timeout)
+	}
+
+	st, ok := status.FromError(err)
+
+	switch {
+	case !ok:
+		return status.Errorf(codes.Internal, "%s: %v", what, err)
+	case st.Code() == codes.Unavailable:
+		return status.Errorf(codes.Unavailable, "%s: etcd is not there: %s; see: talosctl service etcd", what, st.Message())
+	default:
+		return status.Errorf(st.Code(), "%s: %s", what, st.Message())
+	}
+}

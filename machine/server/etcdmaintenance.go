@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package server
+
+import (
+	"context"
+	"errors"
+	"io"
+
+	"go.etcd.io/etcd/api/v3/etcdserverpb"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/emptypb"
+
+	"github.com/seed-59268b81/talos/api/common"
+	"github.com/seed-59268b81/talos/api/machine"
+)
+
+// streamChunk is how much of a file or database is sent at once. With more than 32 KiB, gRPC takes a mebibyte for each
+// message on its way.
+const streamChunk = 31 << 10
+
+// EtcdStatus implements machine.MachineService.
+func (s *Server) EtcdStatus(ctx context.Context, _ *emptypb.Empty) (*machine.EtcdStatusResponse, error) {
+	member := &machine.EtcdMemberStatus{}
+
+	err := s.etcdCall(ctx, "status of etcd", etcdTimeout, func(ctx context.Context, c *clientv3.Client) error {
+		st, err := c.Status(ctx, etcdEndpoint)
+		if err != nil {
+			return err
+		}
+
+		member = &machine.EtcdMemberStatus{
+			MemberId: st.Header.GetMemberId(), ProtocolVersion: st.Version, StorageVersion: st.StorageVersion,
+			DbSize: st.DbSize, DbSizeInUse: st.DbSizeInUse, Leader: st.Leader, IsLearner: st.IsLearner,
+			RaftIndex: st.RaftIndex, RaftTerm: st.RaftTerm, RaftAppliedIndex: st.RaftAppliedIndex, Errors: st.Errors,
+		}
+
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+
+	return &machine.EtcdStatusResponse{Messages: []*machine.EtcdStatus{{MemberStatus: member}}}, nil
+}
+
+// EtcdAlarmList implements machine.MachineService.
+func (s *Server) EtcdAlarmList(ctx context.Context, _ *emptypb.Empty) (*machine.EtcdAlarmListResponse, error) {
+	answer := &machine.EtcdAlarm{}
+
+	err := s.etcdCall(ctx, "list the alarms of etcd", etcdTimeout, func(ctx context.Context, c *clientv3.Client) error {
+		resp, err := c.AlarmList(ctx)
+		if err != nil {
+			return err
+		}
+
+		answer.MemberAlarms = memberAlarms(resp.Alarms)
+
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+
+	return &machine.EtcdAlarmListResponse{Messages: []*machine.EtcdAlarm{answer}}, nil
+}
+
+// EtcdAlarmDisarm implements machine.MachineService: all alarms of all members.
+func (s *Server) EtcdAlarmDisarm(ctx context.Context, _ *emptypb.Empty) (*machine.EtcdAlarmDisarmResponse, error) {
+	answer := &machine.EtcdAlarmDisarm{}
+
+	err := s.etcdCall(ctx, "disarm the alarms of etcd", etcdTimeout, func(ctx context.Context, c *clientv3.Client) error {
+		resp, err := c.AlarmDisarm(ctx, &clientv3.AlarmMember{})
+		if err != nil {
+			return err
+		}
+
+		answer.MemberAlarms = memberAlarms(resp.Alarms)
+
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+
+	return &machine.EtcdAlarmDisarmResponse{Messages: []*machine.EtcdAlarmDisarm{answer}}, nil
+}
+
+// memberAlarms have etcd's own numbers.
+func memberAlarms(alarms []*etcdserverpb.AlarmMember) []*machine.EtcdMemberAlarm {
+	var out []*machine.EtcdMemberAlarm
+	for _, a := range alarms {
+		out = append(out, &machine.EtcdMemberAlarm{MemberId: a.MemberID, Alarm: machine.EtcdMemberAlarm_AlarmType(a.Alarm)})
+	}
+
+	return out
+}
+
+// EtcdDefragment implements machine.MachineService. The member does not serve meanwhile.
+func (s *Server) EtcdDefragment(ctx context.Context, _ *emptypb.Empty) (*machine.EtcdDefragmentResponse, error) {
+	err := s.etcdCall(ctx, "defragment etcd", etcdMaintenanceTimeout, func(ctx context.Context, c *clientv3.Client) error {
+		_, err := c.Defragment(ctx, etcdEndpoint)
+
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+
+	return &machine.EtcdDefragmentResponse{Messages: []*machine.EtcdDefragment{{}}}, nil
+}
+
+// EtcdSnapshot implements machine.MachineService: the database, with etcd's checksum at its end.
+func (s *Server) EtcdSnapshot(_ *machine.EtcdSnapshotRequest, stream grpc.ServerStreamingServer[common.Data]) error {
+	return s.etcdCall(stream.Context(), "snapshot of etcd", etcdMaintenanceTimeout, func(ctx context.Context, c *clientv3.Client) error {
+		snapshot, err := c.Snapshot(ctx)
+		if err != nil {
+			return err
+		}
+		defer snapshot.Close() //nolint:errcheck
+
+		return sendReader(snapshot, stream.Send)
+	})
+}
+
+// sendReader sends what it reads in pieces, one at a time in memory: a slow receiver holds the reader up.
+func sendReader(r io.Reader, send func(*common.Data) error) error {
+	for buffer := make([]byte, streamChunk); ; {
+		n, err := io.ReadFull(r, buffer)
+
+		if n > 0 {
+			if err := send(&common.Data{Bytes: buffer[:n]}); err != nil {
+				return err
+			}
+		}
+
+		switch {
+		case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+			return nil
+		case err != nil:
+			return err
+		}
+	}
+}
+
+// EtcdRecover implements machine.MachineService.
+func (s *Server) EtcdRecover(grpc.ClientStreamingServer[common.Data, machine.EtcdRecoverResponse]) error {
+	return status.Error(codes.Unimplemented, "recover etcd: this version cannot start etcd from a snapshot; restore it with etcdutl on another machine, or start a new cluster (talosctl bootstrap)")
+}

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package server
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io"
+
+	"github.com/containerd/errdefs/pkg/errgrpc"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/durationpb"
+	"google.golang.org/protobuf/types/known/emptypb"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"github.com/seed-59268b81/talos/api/common"
+	"github.com/seed-59268b81/talos/api/machine"
+	"github.com/seed-59268b81/talos/sys/container"
+)
+
+// imageNamespaces are containerd's, by the names of the API.
+var imageNamespaces = map[common.ContainerdNamespace]string{
+	common.ContainerdNamespace_NS_SYSTEM: container.NamespaceSystem,
+	common.ContainerdNamespace_NS_CRI:    container.NamespacePods,
+}
+
+// withImages has fn work on the images of a namespace.
+func (s *Server) withImages(what string, namespace common.ContainerdNamespace, fn func(*container.Images) error) error {
+	name, ok := imageNamespaces[namespace]
+	if !ok {
+		return status.Errorf(codes.InvalidArgument, "%s: containerd's namespace %d is unknown: name system (NS_SYSTEM) or cri (NS_CRI)", what, namespace)
+	}
+
+	images, err := container.OpenImages(cmp.Or(s.Containerd, container.Socket), name)
+	if err != nil {
+		return status.Errorf(codes.Unavailable, "%s: %v; see: talosctl service cri", what, err)
+	}
+	defer images.Close() //nolint:errcheck // every answer is here
+
+	return imageError(what, fn(images))
+}
+
+func imageError(what string, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, container.ErrNoImage):
+		return status.Errorf(codes.NotFound, "%s: %v", what, err)
+	case errors.Is(err, container.ErrReference), errors.Is(err, container.ErrArchive):
+		return status.Errorf(codes.InvalidArgument, "%s: %v", what, err)
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return status.FromContextError(err).Err()
+	}
+
+	// containerd's own errors have a kind, which is a code too.
+	st, ok := status.FromError(errgrpc.ToGRPC(err))
+
+	switch {
+	case !ok, st.Code() == codes.Unknown:
+		return status.Errorf(codes.Internal, "%s: %v", what, err)
+	case st.Code() == codes.Unavailable:
+		return status.Errorf(codes.Unavailable, "%s: containerd does not answer: %v; see: talosctl service cri", what, err)
+	default:
+		return status.Errorf(st.Code(), "%s: %v", what, err)
+	}
+}
+
+// ImageList implements machine.MachineService.
+func (s *Server) ImageList(req *machine.ImageListRequest, stream grpc.ServerStreamingServer[machine.ImageListResponse]) error {
+	return s.withImages("list images", req.GetNamespace(), func(images *container.Images) error {
+		return images.List(stream.Context(), func(i container.Stored) error {
+			return stream.Send(&machine.ImageListResponse{Name: i.Name, Digest: i.Digest, Size: i.Size, CreatedAt: timestamppb.New(i.Created)})
+		})
+	})
+}
+
+// ImagePull implements machine.MachineService.
+func (s *Server) ImagePull(ctx context.Context, req *machine.ImagePullRequest) (*machine.ImagePullResponse, error) {
+	err := s.withImages("pull image", req.GetNamespace(), func(images *container.Images) error {
+		_, err := images.Pull(ctx, req.GetReference(), nil)
+
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+
+	return &machine.ImagePullResponse{Messages: []*machine.ImagePull{{}}}, nil
+}
+
+// imageService is machine.ImageService; its methods have names that others of the server's have too.
+type imageService struct {
+	machine.UnimplementedImageServiceServer
+
+	*Server
+}
+
+// List implements machine.ImageService.
+func (s imageService) List(req *machine.ImageServiceListRequest, stream grpc.ServerStreamingServer[machine.ImageServiceListResponse]) error {
+	return s.withImages("list images", req.GetContainerd().GetNamespace(), func(images *container.Images) error {
+		return images.List(stream.Context(), func(i container.Stored) error {
+			return stream.Send(&machine.ImageServiceListResponse{
+				Name: i.Name, Digest: i.Digest, Size: i.Size, CreatedAt: timestamppb.New(i.Created), Labels: i.Labels,
+			})
+		})
+	})
+}
+
+var layerStates = map[container.LayerState]machine.ImageServicePullLayerProgress_Status{
+	container.Downloading:  machine.ImageServicePullLayerProgress_DOWNLOADING,
+	container.Downloaded:   machine.ImageServicePullLayerProgress_DOWNLOAD_COMPLETE,
+	container.Extracted:    machine.ImageServicePullLayerProgress_EXTRACT_COMPLETE,
+	container.AlreadyThere: machine.ImageServicePullLayerProgress_ALREADY_EXISTS,
+}
+
+// Pull implements machine.ImageService. The last message has the image's name.
+func (s imageService) Pull(req *machine.ImageServicePullRequest, stream grpc.ServerStreamingServer[machine.ImageServicePullResponse]) error {
+	return s.withImages("pull image", req.GetContainerd().GetNamespace(), func(images *container.Images) error {
+		name, err := images.Pull(stream.Context(), req.GetImageRef(), func(p container.LayerProgress) {
+			// A caller that is gone ends the pull by its context.
+			stream.Send(&machine.ImageServicePullResponse{Response: &machine.ImageServicePullResponse_PullProgress{ //nolint:errcheck // see above
+				PullProgress: &machine.ImageServicePullProgress{LayerId: p.Digest, Progress: &machine.ImageServicePullLayerProgress{
+					Status: layerStates[p.State], Elapsed: durationpb.New(p.Elapsed), Offset: p.Offset, Total: p.Total,
+				}},
+			}})
+		})
+		if err != nil {
+			return err
+		}
+
+		return stream.Send(&machine.ImageServicePullResponse{Response: &machine.ImageServicePullResponse_Name{Name: name}})
+	})
+}
+
+// Import implements machine.ImageService. The archive goes to containerd as it comes.
+func (s imageService) Import(stream grpc.ClientStreamingServer[machine.ImageServiceImportRequest, machine.ImageServiceImportResponse]) error {
+	first, err := stream.Recv()
+	if err != nil {
+		return err
+	}
+
+	instance := first.GetContainerd()
+	if instance == nil {
+		return status.Error(codes.InvalidArgument, "import image: the first message must name containerd's namespace")
+	}
+
+	var name string
+
+	err = s.withImages("import image", instance.GetNamespace(), func(images *container.Images) error {
+		name, err = images.Import(stream.Context(), &archive{stream: stream})
+
+		return err
+	})
+	if err != nil {
+		return err
+	}
+
+	return stream.SendAndClose(&machine.ImageServiceImportResponse{Name: name})
+}
+
+// archive reads the pieces that a caller sends.
+type archive struct {
+	stream grpc.ClientStreamingServer[machine.ImageServiceImportRequest, machine.ImageServiceImportResponse]
+	rest   []byte
+}
+
+// Read implements io.Reader.
+func (a *archive) Read(p []byte) (int, error) {
+	for len(a.rest) == 0 {
+		msg, err := a.stream.Recv()
+		if err != nil {
+			return 0, err // io.EOF at the end
+		}
+
+		if msg.GetImageChunk() == nil {
+			return 0, status.Error(codes.InvalidArgument, "import image: a message within the archive is no piece of it")
+		}
+
+		a.rest = msg.GetImageChunk().GetBytes()
+	}
+
+	n := copy(p, a.rest)
+	a.rest = a.rest[n:]
+
+	return n, nil
+}
+
+var _ io.Reader = (*archive)(nil)
+
+// Remove implements machine.ImageService.
+func (s imageService) Remove(ctx context.Context, req *machine.ImageServiceRemoveRequest) (*emptypb.Empty, error) {
+	err := s.withImages("remove image", req.GetContainerd().GetNamespace(), func(images *container.Images) error {
+		return images.Remove(ctx, req.GetImageRef())
+	})
+
+	return &emptypb.Empty{}, err
+}
+
+// Verify implements machine.ImageService.
+func (imageService) Verify(context.Context, *machine.ImageServiceVerifyRequest) (*machine.ImageServiceVerifyResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "verify image: this version knows no ImageVerificationConfig to verify by; pin images by digest (NAME@sha256:…) meanwhile")
+}

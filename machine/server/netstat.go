@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package server
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/seed-59268b81/talos/api/machine"
+	"github.com/seed-59268b81/talos/sys/netns"
+	"github.com/seed-59268b81/talos/sys/netstat"
+)
+
+// maxNetstat is how large an answer may become, in bytes; below what a message may have.
+const maxNetstat = MaxMessage - 1<<20
+
+var errTooManySockets = errors.New("there are more sockets than an answer can hold; ask for fewer protocols or network namespaces, or only for those that listen")
+
+// Netstat implements machine.MachineService. Without a protocol it shows all, without a network namespace the host's.
+// A namespace that vanishes while it is looked at has no sockets.
+func (s *Server) Netstat(ctx context.Context, req *machine.NetstatRequest) (*machine.NetstatResponse, error) {
+	spaces, err := s.spaces(req.GetNetns())
+	if err != nil {
+		return nil, err
+	}
+
+	n := &netstats{ctx: ctx, req: req, reply: &machine.Netstat{}}
+
+	if req.GetFeature().GetPid() {
+		if n.owners, err = netstat.Owners(ctx, s.path("proc")); err != nil {
+			return nil, fileError("netstat: owners of sockets", err)
+		}
+	}
+
+	for _, space := range spaces {
+		err := n.read(space, s.path("proc/thread-self/net"))
+
+		switch {
+		case err == nil:
+		case errors.Is(err, errTooManySockets):
+			return nil, status.Errorf(codes.ResourceExhausted, "netstat: %v", err)
+		default:
+			return nil, fileError(cmp.Or(prefixed("netstat of network namespace ", space.name), "netstat"), err)
+		}
+	}
+
+	return &machine.NetstatResponse{Messages: []*machine.Netstat{n.reply}}, nil
+}
+
+func prefixed(prefix, s string) string {
+	if s == "" {
+		return ""
+	}
+
+	return prefix + s
+}
+
+// space is a network namespace; that of the host has neither a name nor a path.
+type space struct {
+	name, path string
+	// required is one that was asked for by its name.
+	required bool
+}
+
+func (s *Server) spaces(req *machine.NetstatRequest_NetNS) ([]space, error) {
+	var folders []string
+	for _, f := range netns.Folders {
+		folders = append(folders, s.path(f))
+	}
+
+	names := req.GetNetns()
+
+	if req.GetAllnetns() {
+		all, err := netns.Names(folders...)
+		if err != nil {
+			return nil, fileError("netstat", err)
+		}
+
+		names = all
+	}
+
+	var spaces []space
+	if req.GetHostnetwork() || req.GetAllnetns() || len(names) == 0 {
+		spaces = append(spaces, space{})
+	}
+
+	for _, name := range names {
+		path, err := netns.Find(name, folders...)
+
+		switch {
+		case err == nil:
+			spaces = append(spaces, space{name: name, path: path, required: !req.GetAllnetns()})
+		case errors.Is(err, fs.ErrInvalid):
+			return nil, status.Errorf(codes.InvalidArgument, "netstat: %v", err)
+		case !req.GetAllnetns():
+			return nil, status.Errorf(codes.NotFound, "netstat: %v; that of a pod is in the list of containers", err)
+		}
+	}
+
+	return spaces, nil
+}
+
+// netstats is an answer in the making.
+type netstats struct {
+	ctx    context.Context //nolint:containedctx // the call's
+	req    *machine.NetstatRequest
+	owners map[uint64]netstat.Process
+	reply  *machine.Netstat
+	size   int
+}
+
+func (n *netstats) read(sp space, net string) error {
+	tables := func() error {
+		for _, protocol := range protocols(n.req.GetL4Proto()) {
+			err := netstat.ReadFile(os.DirFS(net), protocol, func(socket netstat.Socket) error { return n.add(sp, protocol, socket) })
+			if err != nil {
+				return err
+			}
+		}
+
+		return nil
+	}
+
+	if sp.path == "" {
+		return tables()
+	}
+
+	err := netns.Do(sp.path, tables)
+	if !sp.required && errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+
+	return err
+}
+
+func protocols(p *machine.NetstatRequest_L4Proto) []string {
+	asked := map[string]bool{
+		"tcp": p.GetTcp(), "tcp6": p.GetTcp6(), "udp": p.GetUdp(), "udp6": p.GetUdp6(), "udplite": p.GetUdplite(),
+		"udplite6": p.GetUdplite6(), "raw": p.GetRaw(), "raw6": p.GetRaw6(),
+	}
+
+	var out []string
+
+	for _, protocol := range netstat.Protocols {
+		if asked[protocol] {
+			out = append(out, protocol)
+		}
+	}
+
+	if len(out) == 0 {
+		return netstat.Protocols
+	}
+
+	return out
+}
+
+func (n *netstats) add(sp space, protocol string, s netstat.Socket) error {
+	listens := s.State == netstat.Listen || !s.HasPeer() && protocol[0] != 't'
+
+	switch n.req.GetFilter() {
+	case machine.NetstatRequest_CONNECTED:
+		if !s.HasPeer() {
+			return nil
+		}
+	case machine.NetstatRequest_LISTENING:
+		if !listens {
+			return nil
+		}
+	case machine.NetstatRequest_ALL:
+	}
+
+	if n.ctx.Err() != nil {
+		return n.ctx.Err()
+	}
+
+	record := &machine.ConnectRecord{
+		L4Proto: protocol,
+		Localip: s.Local.Addr().String(), Localport: uint32(s.Local.Port()),
+		Remoteip: s.Remote.Addr().String(), Remoteport: uint32(s.Remote.Port()),
+		State:   machine.ConnectRecord_State(s.State),
+		Txqueue: uint64(s.TxQueue), Rxqueue: uint64(s.RxQueue),
+		Tr: machine.ConnectRecord_TimerActive(s.Timer), Timerwhen: s.TimerWhen, Retrnsmt: s.Retransmits,
+		Uid: s.UID, Timeout: s.Timeout, Inode: s.Inode, Ref: s.References, Pointer: s.Pointer, Netns: sp.name,
+	}
+
+	if owner, ok := n.owners[s.Inode]; ok && s.Inode != 0 {
+		record.Process = &machine.ConnectRecord_Process{Pid: owner.PID, Name: validText(owner.Name)}
+	}
+
+	// A few bytes each are the tag and the length.
+	if n.size += proto.Size(record) + 6; n.size > maxNetstat {
+		return fmt.Errorf("%w (%d so far)", errTooManySockets, len(n.reply.GetConnectrecord()))
+	}
+
+	n.reply.Connectrecord = append(n.reply.Connectrecord, record)
+
+	return nil
+}

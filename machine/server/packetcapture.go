@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package server
+
+import (
+	"errors"
+
+	"golang.org/x/net/bpf"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/seed-59268b81/talos/api/common"
+	"github.com/seed-59268b81/talos/api/machine"
+	"github.com/seed-59268b81/talos/sys/pcap"
+)
+
+// captures are those under way. Each has a buffer of megabytes in the kernel.
+var captures = make(chan struct{}, 8)
+
+// PacketCapture implements machine.MachineService: a capture file until the caller ends the call. A caller who captures
+// the link that the answer goes out on filters that out.
+func (s *Server) PacketCapture(req *machine.PacketCaptureRequest, stream grpc.ServerStreamingServer[common.Data]) error {
+	filter, err := bpfFilter(req.GetBpfFilter())
+	if err != nil {
+		return err
+	}
+
+	select {
+	case captures <- struct{}{}:
+		defer func() { <-captures }()
+	default:
+		return status.Errorf(codes.ResourceExhausted, "packet capture: %d are under way already; end one of them first", cap(captures))
+	}
+
+	capture := pcap.Capture{Link: req.GetInterface(), Promiscuous: req.GetPromiscuous(), SnapLen: req.GetSnapLen(), Filter: filter}
+
+	err = capture.Run(stream.Context(), func(b []byte) error { return stream.Send(&common.Data{Bytes: b}) })
+
+	switch {
+	case err == nil, stream.Context().Err() != nil:
+		return nil
+	case errors.Is(err, pcap.ErrInvalid):
+		return status.Errorf(codes.InvalidArgument, "packet capture: %v", err)
+	default:
+		return fileError("packet capture", err)
+	}
+}
+
+// bpfFilter has the numbers of a filter, which are of 16 and 8 bits; a message has no such types. What they mean is for the
+// kernel to judge.
+func bpfFilter(instructions []*machine.BPFInstruction) ([]bpf.RawInstruction, error) {
+	var filter []bpf.RawInstruction
+
+	for i, in := range instructions {
+		if in.GetOp() > 0xffff || in.GetJt() > 0xff || in.GetJf() > 0xff {
+			return nil, status.Errorf(codes.InvalidArgument, "packet capture: instruction %d of the filter is none: %v", i, in)
+		}
+
+		filter = append(filter, bpf.RawInstruction{Op: uint16(in.GetOp()), Jt: uint8(in.GetJt()), Jf: uint8(in.GetJf()), K: in.GetK()})
+	}
+
+	return filter, nil
+}

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package server
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/seed-59268b81/talos/api/machine"
+	"github.com/seed-59268b81/talos/api/storage"
+	"github.com/seed-59268b81/talos/sys/disk"
+	"github.com/seed-59268b81/talos/sys/netstat"
+)
+
+// FuzzRequests has the checks of requests judge whatever a caller may send. What they let pass has what the calls rely on,
+// and what they refuse says why.
+func FuzzRequests(f *testing.F) {
+	for _, m := range []proto.Message{
+		&machine.ReadRequest{Path: "/etc/hosts"}, &machine.MetaWriteRequest{Key: 0xa, Value: []byte("x")},
+		&machine.PacketCaptureRequest{Interface: "lo", BpfFilter: []*machine.BPFInstruction{{Op: 6, K: 1}}},
+		&machine.NetstatRequest{L4Proto: &machine.NetstatRequest_L4Proto{Tcp: true}, Netns: &machine.NetstatRequest_NetNS{Netns: []string{"cni-1"}}},
+		&storage.BlockDeviceWipeDescriptor{Device: "vda1", DropPartition: true},
+	} {
+		b, err := proto.Marshal(m)
+		if err != nil {
+			f.Fatal(err)
+		}
+
+		f.Add(b)
+	}
+
+	devices := []disk.Device{{Name: "vda", Path: "/dev/vda"}, {Name: "vda1", Path: "/dev/vda1", Parent: "vda", Partition: 1}}
+
+	f.Fuzz(func(t *testing.T, b []byte) {
+		refused := func(err error) bool {
+			switch status.Code(err) {
+			case codes.OK:
+				return false
+			case codes.InvalidArgument, codes.NotFound, codes.FailedPrecondition:
+				return true
+			default:
+				t.Errorf("%x: got %v", b, err)
+
+				return true
+			}
+		}
+
+		var read machine.ReadRequest
+		if proto.Unmarshal(b, &read) == nil && !refused(absolute("read", read.GetPath())) &&
+			(!filepath.IsAbs(read.GetPath()) || strings.Contains(read.GetPath(), "\x00")) {
+			t.Errorf("path %q passed", read.GetPath())
+		}
+
+		var capture machine.PacketCaptureRequest
+		if proto.Unmarshal(b, &capture) == nil {
+			if filter, err := bpfFilter(capture.GetBpfFilter()); !refused(err) && len(filter) != len(capture.GetBpfFilter()) {
+				t.Errorf("filter %v became %v", &capture, filter)
+			}
+		}
+
+		var sockets machine.NetstatRequest
+		if proto.Unmarshal(b, &sockets) == nil {
+			for _, p := range protocols(sockets.GetL4Proto()) {
+				if !slices.Contains(netstat.Protocols, p) {
+					t.Errorf("protocol %q", p)
+				}
+			}
+
+			server := &Server{System: System{Root: "/nonexistent"}}
+			if spaces, err := server.spaces(sockets.GetNetns()); !refused(err) && len(spaces) != 1 {
+				t.Errorf("%v: got %v, want that of the host alone", &sockets, spaces)
+			}
+		}
+
+		var key machine.MetaWriteRequest
+		if proto.Unmarshal(b, &key) == nil {
+			server := &Server{System: System{Meta: &partition{}}}
+			if tag, err := server.metaTag("write", key.GetKey()); !refused(err) && uint32(tag) != key.GetKey() {
+				t.Errorf("META key %#x became %s", key.GetKey(), tag)
+			}
+		}
+
+		var device storage.BlockDeviceWipeDescriptor
+		if proto.Unmarshal(b, &device) == nil {
+			w := wipe{request: &device, sys: "/nonexistent"}
+			if !refused(w.check(devices, nil)) {
+				t.Errorf("%v: a device of no kernel passed", &device)
+			}
+		}
+	})
+}

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package server
+
+// The roles that a caller may have. Another, os:impersonator, is what apids show each other; it allows no call.
+const (
+	RoleAdmin         = "os:admin"
+	RoleOperator      = "os:operator"
+	RoleReader        = "os:reader"
+	RoleEtcdBackup    = "os:etcd:backup"
+	RoleImageVerifier = "os:image:verifier"
+	RoleMetaWriter    = "os:meta:writer"
+)
+
+// AllRoles that allow calls.
+func AllRoles() []string {
+	return []string{RoleAdmin, RoleOperator, RoleReader, RoleEtcdBackup, RoleImageVerifier, RoleMetaWriter}
+}
+
+// Who may make a call: one of these roles is enough.
+var (
+	admins    = []string{RoleAdmin}
+	operators = []string{RoleAdmin, RoleOperator}
+	readers   = []string{RoleAdmin, RoleOperator, RoleReader}
+	// What a backup of etcd needs to know, and the backup itself.
+	etcdReaders = []string{RoleAdmin, RoleOperator, RoleReader, RoleEtcdBackup}
+	etcdBackups = []string{RoleAdmin, RoleOperator, RoleEtcdBackup}
+
+	metaWriters    = []string{RoleAdmin, RoleMetaWriter}
+	imageVerifiers = []string{RoleAdmin, RoleOperator, RoleReader, RoleImageVerifier}
+	// installers are administrators, and anybody (in maintenance mode, everybody is a reader) while the machine has no
+	// configuration: see unconfigured.
+	installers = []string{RoleAdmin, RoleReader}
+)
+
+// rules say which roles may make a call. Every method of every service is here; one that were not would be for
+// administrators.
+var rules = ruleTable([]ruleSet{
+	{"/machine.MachineService/", readers, []string{
+		"CPUFreqStats", "CPUInfo", "Containers", "DiskStats", "DiskUsage", "Dmesg", "Events", "Hostname", "ImageList", "List",
+		"LoadAvg", "Logs", "LogsContainers", "Memory", "Mounts", "Netstat", "NetworkDeviceStats", "Processes", "ServiceList",
+		"Stats", "SystemStat", "Version",
+	}},
+	{"/machine.MachineService/", operators, []string{
+		"EtcdAlarmDisarm", "EtcdDefragment", "ImagePull", "PacketCapture", "Reboot", "Restart", "ServiceRestart", "ServiceStart",
+		"ServiceStop", "Shutdown",
+	}},
+	{"/machine.MachineService/", admins, []string{
+		"Bootstrap", "Copy", "EtcdDowngradeCancel", "EtcdDowngradeEnable", "EtcdDowngradeValidate", "EtcdForfeitLeadership",
+		"EtcdLeaveCluster", "EtcdRecover", "EtcdRemoveMemberByID", "GenerateClientConfiguration", "Kubeconfig", "Read", "Reset",
+		"Rollback", "Upgrade",
+	}},
+	{"/machine.MachineService/", etcdReaders, []string{"EtcdAlarmList", "EtcdMemberList", "EtcdStatus"}},
+	{"/machine.MachineService/", etcdBackups, []string{"EtcdSnapshot"}},
+	{"/machine.MachineService/", metaWriters, []string{"MetaDelete", "MetaWrite"}},
+	{"/machine.MachineService/", installers, []string{"ApplyConfiguration"}},
+	{"/machine.ImageService/", readers, []string{"List"}},
+	{"/machine.ImageService/", operators, []string{"Pull"}},
+	{"/machine.ImageService/", admins, []string{"Import", "Remove"}},
+	{"/machine.ImageService/", imageVerifiers, []string{"Verify"}},
+	{"/machine.LifecycleService/", admins, []string{"Install", "Upgrade"}},
+	{"/machine.DebugService/", admins, []string{"ContainerRun"}},
+	{"/machine.LVMService/", installers, []string{"LogicalVolumeRemove", "PhysicalVolumeRemove", "VolumeGroupRemove"}},
+	{"/machine.MDService/", installers, []string{"Destroy"}},
+	{"/machine.StorageService/", readers, []string{"Statfs"}},
+	{"/storage.StorageService/", readers, []string{"Disks"}},
+	{"/storage.StorageService/", installers, []string{"BlockDeviceWipe"}},
+	{"/time.TimeService/", readers, []string{"Time", "TimeCheck"}},
+	{"/inspect.InspectService/", readers, []string{"ControllerRuntimeDependencies"}},
+	{"/cluster.ClusterService/", readers, []string{"HealthCheck"}},
+	// Sensitive types are for administrators: see ByRole. Nobody writes: see ReadOnly.
+	{"/cosi.resource.State/", readers, []string{"Get", "List", "Watch"}},
+	{"/cosi.resource.State/", admins, []string{"Create", "Destroy", "Teardown", "TeardownAndDestroy", "Update"}},
+})
+
+// unconfigured are the calls of installers that administrators alone may make once there is a configuration. The handler of
+// ApplyConfiguration sees to that itself, together with taking the configuration.
+var unconfigured = map[string]bool{
+	"/machine.LVMService/LogicalVolumeRemove":  true,
+	"/machine.LVMService/PhysicalVolumeRemove": true,
+	"/machine.LVMService/VolumeGroupRemove":    true,
+	"/machine.MDService/Destroy":               true,
+	"/storage.StorageService/BlockDeviceWipe":  true,
+}
+
+// ruleSet is some methods of one service that are for the same roles.
+type ruleSet struct {
+	service string
+	roles   []string
+	methods []string
+}
+
+func ruleTable(sets []ruleSet) map[string][]string {
+	table := map[string][]string{}
+
+	for _, set := range sets {
+		for _, method := range set.methods {
+			if _, twice := table[set.service+method]; twice {
+				panic("server: two rules for " + set.service + method)
+			}
+
+			table[set.service+method] = set.roles
+		}
+	}
+
+	return table
+}

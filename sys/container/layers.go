@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package container
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/containerd/containerd/v2/core/content"
+	"github.com/containerd/containerd/v2/core/images"
+	"github.com/containerd/containerd/v2/core/remotes"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+)
+
+// LayerState is how far a layer is.
+type LayerState uint8
+
+// The states.
+const (
+	Downloading LayerState = iota
+	Downloaded
+	Extracted
+	AlreadyThere
+)
+
+// LayerProgress is how far one layer of an image is.
+type LayerProgress struct {
+	Digest        string
+	State         LayerState
+	Elapsed       time.Duration
+	Offset, Total int64
+}
+
+// progressInterval is how often containerd is asked for it.
+const progressInterval = 500 * time.Millisecond
+
+// layers of an image that is being pulled; as a handler it is told of each when its manifest has been read.
+type layers struct {
+	store content.Store
+	start time.Time
+
+	mu     sync.Mutex
+	all    []ocispec.Descriptor
+	told   []LayerProgress
+	pulled bool
+}
+
+func newLayers(store content.Store) *layers { return &layers{store: store, start: time.Now()} }
+
+// Handle implements images.Handler. It is called before the layer is fetched.
+func (l *layers) Handle(ctx context.Context, desc ocispec.Descriptor) ([]ocispec.Descriptor, error) {
+	if !images.IsLayerType(desc.MediaType) {
+		return nil, nil
+	}
+
+	first := LayerProgress{Offset: -1}
+	if _, err := l.store.Info(ctx, desc.Digest); err == nil {
+		first.State = AlreadyThere
+	}
+
+	l.mu.Lock()
+	defer l.mu.Unlock()
+
+	for _, known := range l.all {
+		if known.Digest == desc.Digest {
+			return nil, nil
+		}
+	}
+
+	l.all = append(l.all, desc)
+	l.told = append(l.told, first)
+
+	return nil, nil
+}
+
+// done tells that all layers are downloaded and extracted.
+func (l *layers) done() {
+	l.mu.Lock()
+	l.pulled = true
+	l.mu.Unlock()
+}
+
+// follow tells progress as it comes, until what it returns is called, which tells the last.
+func (l *layers) follow(ctx context.Context, progress func(LayerProgress)) (stop func()) {
+	quit, ended := make(chan struct{}), make(chan struct{})
+
+	go func() {
+		defer close(ended)
+
+		for ticker := time.NewTicker(progressInterval); ; {
+			select {
+			case <-quit:
+				ticker.Stop()
+				l.tell(ctx, progress)
+
+				return
+			case <-ticker.C:
+				l.tell(ctx, progress)
+			}
+		}
+	}()
+
+	return func() {
+		close(quit)
+		<-ended
+	}
+}
+
+// tell what has changed.
+func (l *layers) tell(ctx context.Context, progress func(LayerProgress)) {
+	l.mu.Lock()
+	all, pulled := l.all, l.pulled
+	l.mu.Unlock()
+
+	for i, desc := range all {
+		l.mu.Lock()
+		last := l.told[i]
+		l.mu.Unlock()
+
+		next := l.look(ctx, desc, last, pulled)
+		if next.State == last.State && next.Offset == last.Offset {
+			continue
+		}
+
+		l.mu.Lock()
+		l.told[i] = next
+		l.mu.Unlock()
+
+		progress(next)
+	}
+}
+
+// look at one layer.
+func (l *layers) look(ctx context.Context, desc ocispec.Descriptor, last LayerProgress, pulled bool) LayerProgress {
+	next := LayerProgress{Digest: desc.Digest.String(), Total: desc.Size, Elapsed: time.Since(l.start)}
+
+	switch {
+	case last.State == AlreadyThere:
+		next.State, next.Offset = AlreadyThere, desc.Size
+
+		return next
+	case pulled:
+		next.State, next.Offset = Extracted, desc.Size
+
+		return next
+	}
+
+	if st, err := l.store.Status(ctx, remotes.MakeRefKey(ctx, desc)); err == nil {
+		next.Offset = st.Offset
+
+		return next
+	}
+
+	if _, err := l.store.Info(ctx, desc.Digest); err == nil {
+		next.State, next.Offset = Downloaded, desc.Size
+
+		return next
+	}
+
+	// Not begun yet.
+	next.Offset = max(last.Offset, 0)
+
+	return next
+}

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package disk
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// ErrInUse is a device that the kernel uses: mounted, or part of another device.
+var ErrInUse = errors.New("the kernel uses the device: it is mounted, or part of another device")
+
+const (
+	// signatureArea at both ends of a device holds what makes a file system, a volume or a partition table known.
+	signatureArea = 1 << 20
+	// zeroStep is how much is made zero between two looks at the context.
+	zeroStep = 64 << 20
+)
+
+// OpenUnused opens a device for writing that nothing uses, and keeps others from using it meanwhile.
+func OpenUnused(path string) (*File, error) {
+	// The exclusive handle is the kernel's own mark of use.
+	lock, err := os.OpenFile(path, os.O_RDWR|unix.O_EXCL|unix.O_CLOEXEC, 0)
+	if errors.Is(err, unix.EBUSY) {
+		return nil, fmt.Errorf("open %s: %w", path, ErrInUse)
+	}
+
+	if err != nil {
+		return nil, err
+	}
+
+	f, err := measure(lock)
+	if err != nil {
+		lock.Close() //nolint:errcheck // the other error is the one
+
+		return nil, err
+	}
+
+	return f, nil
+}
+
+// WipeSignatures makes zero of both ends of a device, so that nobody recognises anything on it.
+func (f *File) WipeSignatures() error { return wipeSignatures(f, f.Size, f.Sync) }
+
+func wipeSignatures(w io.WriterAt, size uint64, flush func() error) error {
+	zeros := make([]byte, min(signatureArea, size))
+
+	for _, offset := range []uint64{0, size - uint64(len(zeros))} {
+		if _, err := w.WriteAt(zeros, int64(offset)); err != nil {
+			return fmt.Errorf("wipe signatures: %w", err)
+		}
+	}
+
+	if err := flush(); err != nil {
+		return fmt.Errorf("wipe signatures: flush: %w", err)
+	}
+
+	return nil
+}
+
+// Zero makes zero of the whole device; the kernel has the device do it if that can.
+func (f *File) Zero(ctx context.Context) error {
+	for start := uint64(0); start < f.Size; start += zeroStep {
+		if err := ctx.Err(); err != nil {
+			return fmt.Errorf("zero %s: stopped at %d of %d bytes: %w", f.Name(), start, f.Size, err)
+		}
+
+		extent := [2]uint64{start, min(zeroStep, f.Size-start)}
+		if err := f.ioctl(unix.BLKZEROOUT, unsafe.Pointer(&extent)); err != nil {
+			return fmt.Errorf("zero %s: at %d of %d bytes: %w", f.Name(), start, f.Size, err)
+		}
+	}
+
+	return f.Sync()
+}
+
+// ForgetPartitions makes the kernel read the partition table again, of which nothing may be in use.
+func (f *File) ForgetPartitions() error {
+	if err := f.ioctl(unix.BLKRRPART, nil); err != nil && !errors.Is(err, unix.EINVAL) { // a device that has no partitions
+		return fmt.Errorf("read the partition table of %s again: %w", f.Name(), err)
+	}
+
+	return nil
+}
+
+// DropPartition makes the kernel forget one partition. One that it does not know is a success.
+func (f *File) DropPartition(number int) error {
+	if err := f.partition(unix.BLKPG_DEL_PARTITION, number, 0, 0); err != nil && !errors.Is(err, unix.ENXIO) {
+		return fmt.Errorf("drop partition %d of %s: %w", number, f.Name(), err)
+	}
+
+	return nil
+}

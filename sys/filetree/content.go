@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package filetree
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// ErrNotRegular is a file whose content is none: a folder, a device, a FIFO, a socket.
+var ErrNotRegular = errors.New("it is no regular file")
+
+// chunk of a content that is read at a time, and ahead.
+const chunk = 64 << 10
+
+// Content of a regular file. A file of the kernel that would have the reader wait for more (its log, say) ends there.
+type Content struct {
+	// Info as it was when the file was opened.
+	Info fs.FileInfo
+
+	ctx    context.Context //nolint:containedctx // the reader's
+	cancel context.CancelFunc
+	chunks chan []byte
+	rest   []byte
+	err    error // why chunks was closed
+}
+
+// Open opens a regular file for reading. The last part of the path may be a symbolic link only if follow is set.
+//
+// The kernel is asked by a goroutine of the content's own: where it does not answer, only that waits.
+func Open(ctx context.Context, path string, follow bool) (*Content, error) {
+	c := &Content{chunks: make(chan []byte)}
+	c.ctx, c.cancel = context.WithCancel(ctx)
+
+	opened := make(chan error, 1)
+
+	go func() {
+		defer close(c.chunks)
+
+		f, err := c.open(path, follow)
+		opened <- err
+
+		if err != nil {
+			return
+		}
+
+		defer f.Close() //nolint:errcheck // it was only read
+
+		c.err = c.read(f)
+	}()
+
+	select {
+	case err := <-opened:
+		if err != nil {
+			c.cancel()
+
+			return nil, err
+		}
+
+		return c, nil
+	case <-ctx.Done():
+		c.cancel()
+
+		return nil, &fs.PathError{Op: "open", Path: path, Err: ctx.Err()}
+	}
+}
+
+func (c *Content) open(path string, follow bool) (*os.File, error) {
+	if err := questions.enter(c.ctx); err != nil {
+		return nil, &fs.PathError{Op: "open", Path: path, Err: err}
+	}
+	defer questions.leave()
+
+	stat, flags := os.Lstat, unix.O_NONBLOCK|unix.O_NOCTTY|unix.O_NOFOLLOW
+	if follow {
+		stat, flags = os.Stat, unix.O_NONBLOCK|unix.O_NOCTTY
+	}
+
+	// Already to open a device may do something.
+	info, err := stat(path)
+	if err != nil {
+		return nil, err
+	}
+
+	if !info.Mode().IsRegular() {
+		return nil, &fs.PathError{Op: "open", Path: path, Err: notRegular(info)}
+	}
+
+	f, err := os.OpenFile(path, os.O_RDONLY|flags, 0)
+	if err != nil {
+		return nil, err
+	}
+
+	c.Info, err = f.Stat()
+	if err == nil && !c.Info.Mode().IsRegular() {
+		err = &fs.PathError{Op: "open", Path: path, Err: notRegular(c.Info)}
+	}
+
+	if err != nil {
+		f.Close() //nolint:errcheck // the other error is the one
+
+		return nil, err
+	}
+
+	return f, nil
+}
+
+func notRegular(info fs.FileInfo) error {
+	if info.IsDir() {
+		return fmt.Errorf("%w but a directory", ErrNotRegular)
+	}
+
+	return fmt.Errorf("%w (its mode is %s)", ErrNotRegular, info.Mode())
+}
+
+// read sends the content, chunk by chunk. It reads past Go's poller, which would wait where the kernel says "later".
+func (c *Content) read(f *os.File) error {
+	raw, err := f.SyscallConn()
+	if err != nil {
+		return err
+	}
+
+	for {
+		if err := questions.enter(c.ctx); err != nil {
+			return &fs.PathError{Op: "read", Path: f.Name(), Err: err}
+		}
+
+		buf, n := make([]byte, chunk), 0
+
+		// The file's own Fd would make it block.
+		outer := raw.Read(func(fd uintptr) bool {
+			n, err = unix.Read(int(fd), buf)
+
+			return true
+		})
+
+		questions.leave()
+
+		switch {
+		case outer != nil:
+			return outer
+		case errors.Is(err, unix.EINTR):
+			continue
+		case errors.Is(err, unix.EAGAIN), err == nil && n == 0:
+			return nil
+		case err != nil:
+			return &fs.PathError{Op: "read", Path: f.Name(), Err: err}
+		}
+
+		select {
+		case c.chunks <- buf[:n]:
+		case <-c.ctx.Done():
+			return c.ctx.Err()
+		}
+	}
+}
+
+// Next returns the next bytes, which are the caller's from then on; io.EOF after the last.
+func (c *Content) Next() ([]byte, error) {
+	if b := c.rest; len(b) > 0 {
+		c.rest = nil
+
+		return b, nil
+	}
+
+	select {
+	case b, ok := <-c.chunks:
+		if ok {
+			return b, nil
+		}
+
+		if c.err != nil {
+			return nil, c.err
+		}
+
+		return nil, io.EOF
+	case <-c.ctx.Done():
+		return nil, c.ctx.Err()
+	}
+}
+
+// Read implements io.Reader.
+func (c *Content) Read(p []byte) (int, error) {
+	b, err := c.Next()
+	if err != nil {
+		return 0, err
+	}
+
+	n := copy(p, b)
+	c.rest = b[n:]
+
+	return n, nil
+}
+
+// Close ends the reading. It does not wait for the kernel.
+func (c *Content) Close() error {
+	c.cancel()
+
+	return nil
+}

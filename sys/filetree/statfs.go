@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package filetree
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// ErrNoAnswer is a file system that does not say in time how full it is.
+var ErrNoAnswer = errors.New("the file system does not answer")
+
+const statfsTimeout = 2 * time.Second
+
+// Statfs tells how full a file system is.
+func Statfs(ctx context.Context, path string) (*unix.Statfs_t, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, statfsTimeout, ErrNoAnswer)
+	defer cancel()
+
+	if err := questions.enter(ctx); err != nil {
+		return nil, &fs.PathError{Op: "statfs", Path: path, Err: err}
+	}
+
+	st := &unix.Statfs_t{}
+	done := make(chan error, 1)
+
+	go func() {
+		defer questions.leave()
+
+		done <- unix.Statfs(path, st)
+	}()
+
+	select {
+	case err := <-done:
+		if err != nil {
+			return nil, &fs.PathError{Op: "statfs", Path: path, Err: err}
+		}
+
+		return st, nil
+	case <-ctx.Done():
+		return nil, &fs.PathError{Op: "statfs", Path: path, Err: context.Cause(ctx)}
+	}
+}

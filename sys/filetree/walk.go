@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package filetree
+
+import (
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// Unlimited depth of a walk.
+const Unlimited = -1
+
+// batch of names that are read and sorted at a time; a folder has fewer, as a rule.
+const batch = 1 << 14
+
+// Entry is one file of a walk.
+type Entry struct {
+	// Path from the root of the file system, as the walk came by it.
+	Path string
+	// Relative to where the walk began: "." for a folder there, the name for anything else.
+	Relative string
+	// Depth below where the walk began.
+	Depth int
+	// Info is that of a symbolic link itself. It is nil with an Err.
+	Info fs.FileInfo
+	// Err says why the file, or what is in the folder, cannot be shown. A folder that can be looked at, but not into, comes
+	// twice.
+	Err error
+}
+
+// Walk calls fn for the file and, down to a depth, all that is below it, folders before what is in them. An error of the
+// root is the walk's; one further down is an Entry. An error of fn ends the walk.
+func Walk(ctx context.Context, root string, depth int, fn func(Entry) error) error {
+	info, err := ask(ctx, root, func() (fs.FileInfo, error) { return os.Stat(root) })
+	if err != nil {
+		return err
+	}
+
+	e := Entry{Path: filepath.Clean(root), Relative: ".", Info: info}
+	if !info.IsDir() {
+		e.Relative = filepath.Base(e.Path)
+	}
+
+	w := &walker{ctx: ctx, depth: depth, fn: fn}
+
+	return w.visit(e)
+}
+
+type walker struct {
+	ctx   context.Context //nolint:containedctx // the walk's
+	depth int
+	fn    func(Entry) error
+}
+
+func (w *walker) visit(e Entry) error {
+	if err := w.ctx.Err(); err != nil {
+		return err
+	}
+
+	if err := w.fn(e); err != nil {
+		return err
+	}
+
+	if e.Info == nil || !e.Info.IsDir() || w.depth >= 0 && e.Depth >= w.depth {
+		return nil
+	}
+
+	return w.descend(e)
+}
+
+func (w *walker) descend(e Entry) error {
+	flags := unix.O_DIRECTORY | unix.O_NONBLOCK
+	if e.Depth > 0 {
+		flags |= unix.O_NOFOLLOW
+	}
+
+	dir, err := ask(w.ctx, e.Path, func() (*os.File, error) { return os.OpenFile(e.Path, flags, 0) })
+	if err != nil {
+		return w.failed(e, err)
+	}
+	defer dir.Close() //nolint:errcheck // it was only read
+
+	for {
+		names, err := ask(w.ctx, e.Path, func() ([]string, error) { return dir.Readdirnames(batch) })
+		slices.Sort(names)
+
+		for _, name := range names {
+			if err := w.visit(w.below(e, name)); err != nil {
+				return err
+			}
+		}
+
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+
+		if err != nil {
+			return w.failed(e, err)
+		}
+	}
+}
+
+func (w *walker) failed(e Entry, err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // it was removed after it was listed
+	}
+
+	return w.fn(Entry{Path: e.Path, Relative: e.Relative, Depth: e.Depth, Err: err})
+}
+
+func (w *walker) below(e Entry, name string) Entry {
+	c := Entry{Path: filepath.Join(e.Path, name), Relative: strings.TrimPrefix(e.Relative+"/"+name, "./"), Depth: e.Depth + 1}
+	c.Info, c.Err = ask(w.ctx, c.Path, func() (fs.FileInfo, error) { return os.Lstat(c.Path) })
+
+	if c.Err != nil {
+		c.Info = nil
+	}
+
+	return c
+}

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package pcap
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"time"
+
+	"github.com/mdlayher/socket"
+	"golang.org/x/net/bpf"
+	"golang.org/x/sys/unix"
+)
+
+const (
+	// flushAfter is how long a packet waits for more before it is sent.
+	flushAfter = 100 * time.Millisecond
+	// flushAt is how many bytes are sent at once.
+	flushAt = 32 << 10
+	// kernelBuffer in bytes holds what comes faster than it is sent; beyond, the kernel drops packets.
+	kernelBuffer = 4 << 20
+)
+
+// Capture is what to capture.
+type Capture struct {
+	Link        string
+	Promiscuous bool
+	// SnapLen in bytes; zero is DefaultSnapLen.
+	SnapLen uint32
+	// Filter is classic BPF, empty for every packet.
+	Filter []bpf.RawInstruction
+}
+
+// ErrInvalid is a capture that the kernel cannot do.
+var ErrInvalid = errors.New("the capture is not valid")
+
+// Run captures until the context ends, which is a success, and has send take the file part by part. While send waits,
+// packets are lost, not kept.
+func (c Capture) Run(ctx context.Context, send func([]byte) error) error {
+	if c.SnapLen == 0 {
+		c.SnapLen = DefaultSnapLen
+	}
+
+	if c.SnapLen > MaxSnapLen {
+		return fmt.Errorf("%w: a packet has at most %d bytes, not %d", ErrInvalid, MaxSnapLen, c.SnapLen)
+	}
+
+	link, err := net.InterfaceByName(c.Link)
+	if err != nil {
+		return fmt.Errorf("%w: link %q: %w", ErrInvalid, c.Link, err)
+	}
+
+	conn, err := c.open(link)
+	if err != nil {
+		return fmt.Errorf("capture on %s: %w", c.Link, err)
+	}
+	defer conn.Close() //nolint:errcheck // it was only read
+
+	kind, err := linkType(conn, link)
+	if err != nil {
+		return fmt.Errorf("capture on %s: %w", c.Link, err)
+	}
+
+	if err := c.copy(ctx, conn, link, Header(kind, c.SnapLen), send); err != nil {
+		return fmt.Errorf("capture on %s: %w", c.Link, err)
+	}
+
+	return nil
+}
+
+// open returns a socket that has the packets of the link, and none from before the filter.
+func (c Capture) open(link *net.Interface) (*socket.Conn, error) {
+	conn, err := socket.Socket(unix.AF_PACKET, unix.SOCK_RAW, 0, "capture", nil)
+	if err != nil {
+		return nil, err
+	}
+
+	ok := false
+
+	defer func() {
+		if !ok {
+			conn.Close() //nolint:errcheck // another error is the one
+		}
+	}()
+
+	if len(c.Filter) > 0 {
+		if err := conn.SetBPF(c.Filter); err != nil {
+			return nil, fmt.Errorf("%w: the kernel refuses the filter: %w", ErrInvalid, err)
+		}
+	}
+
+	if err := conn.SetReadBuffer(kernelBuffer); err != nil {
+		return nil, err
+	}
+
+	if c.Promiscuous {
+		request := &unix.PacketMreq{Ifindex: int32(link.Index), Type: unix.PACKET_MR_PROMISC}
+		if err := conn.SetsockoptPacketMreq(unix.SOL_PACKET, unix.PACKET_ADD_MEMBERSHIP, request); err != nil {
+			return nil, fmt.Errorf("make it promiscuous: %w", err)
+		}
+	}
+
+	if err := conn.Bind(&unix.SockaddrLinklayer{Protocol: networkOrder(unix.ETH_P_ALL), Ifindex: link.Index}); err != nil {
+		return nil, err
+	}
+
+	ok = true
+
+	return conn, nil
+}
+
+func networkOrder(v uint16) uint16 {
+	return binary.NativeEndian.Uint16(binary.BigEndian.AppendUint16(nil, v))
+}
+
+// linkType asks the socket what it is bound to.
+func linkType(conn *socket.Conn, link *net.Interface) (LinkType, error) {
+	name, err := conn.Getsockname()
+	if err != nil {
+		return 0, err
+	}
+
+	address, ok := name.(*unix.SockaddrLinklayer)
+	if !ok {
+		return 0, fmt.Errorf("the kernel says that the socket is bound to %T", name)
+	}
+
+	switch address.Hatype {
+	case unix.ARPHRD_ETHER, unix.ARPHRD_LOOPBACK:
+		return Ethernet, nil
+	case unix.ARPHRD_NONE, unix.ARPHRD_RAWIP, unix.ARPHRD_PPP, unix.ARPHRD_TUNNEL, unix.ARPHRD_TUNNEL6, unix.ARPHRD_SIT, unix.ARPHRD_IPGRE:
+		return Raw, nil
+	default:
+		return 0, fmt.Errorf("%w: link %s has packets of the kind %d, which is neither Ethernet nor IP", ErrInvalid, link.Name, address.Hatype)
+	}
+}
+
+func (c Capture) copy(ctx context.Context, conn *socket.Conn, link *net.Interface, file []byte, send func([]byte) error) error {
+	// Who asked is to know at once that it works.
+	if err := send(file); err != nil {
+		return err
+	}
+
+	stop := context.AfterFunc(ctx, func() {
+		conn.SetReadDeadline(time.Unix(1, 0)) //nolint:errcheck // of an open socket it cannot fail
+	})
+	defer stop()
+
+	packet := make([]byte, c.SnapLen)
+
+	var (
+		out  []byte
+		full time.Time // when out must be sent
+	)
+
+	for {
+		n, _, err := conn.Recvfrom(context.Background(), packet, unix.MSG_TRUNC)
+		timeout := errors.Is(err, os.ErrDeadlineExceeded)
+
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case errors.Is(err, unix.ENETDOWN):
+			// A link that went down may come up again.
+			if _, err := net.InterfaceByIndex(link.Index); err != nil {
+				return fmt.Errorf("the link is gone: %w", err)
+			}
+		case err != nil && !timeout:
+			return err
+		case err == nil:
+			if len(out) == 0 {
+				full = time.Now().Add(flushAfter)
+			}
+
+			out = Append(out, time.Now(), packet[:min(n, len(packet))], n)
+		}
+
+		if len(out) >= flushAt || len(out) > 0 && (timeout || time.Now().After(full)) {
+			if err := send(out); err != nil {
+				return err
+			}
+
+			out, full = nil, time.Time{}
+		}
+
+		if err := conn.SetReadDeadline(full); err != nil {
+			return err
+		}
+
+		// The end may have come between its deadline and ours.
+		if ctx.Err() != nil {
+			return nil
+		}
+	}
+}

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package trustd signs certificates for nodes that hold no authority's key: workers. A worker's apid serves with what
+// trustd of a control plane node signs for it, on port 50001.
+//
+// A caller proves that it belongs to the cluster by the machine token, and by nothing else, so a token that leaks must
+// be worth little. What is signed serves and never calls: it has the server's usage only, carries no organization, and
+// with that no role, and lives for a day. It is for the caller itself: the address that the call comes from is among
+// those that it asks for, and names and addresses of the control plane are left out of the certificate, with a line in
+// the log, whatever was asked for. They are left out rather than refused since every configuration of a cluster may
+// list them in machine.certSANs, which nodes copy into their requests; a name that a worker is to have must not be listed
+// there on control planes too. What trustd cannot tell apart is one worker's name
+// from another's: a holder of the token can ask for the name of a worker, from an address of its own.
+//
+// Anybody may connect, so everything that costs is bounded: connections (in all, and of one peer), the size of a
+// request and of a key in it, requests of a peer in a time, and lines in the log.
+//
+// It runs like apid as a process of its own, with its own user and no capabilities, and sees the few resources that its
+// socket shows it. All of them may change while it runs: the token, the authority and its own certificate are those of
+// the moment.
+package trustd
+
+import "time"
+
+// Port that trustd listens on.
+const Port = 50001
+
+// UID that trustd runs as.
+const UID = 51
+
+// RuntimeSocket shows trustd the few resources that it needs, read-only.
+const RuntimeSocket = "/system/run/trustd/runtime.sock"
+
+// Lifetime of the certificates that it signs.
+const Lifetime = 24 * time.Hour
+
+// keyToken is the metadata key of the machine token.
+const keyToken = "token"

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package trustd
+
+import (
+	"fmt"
+	"net/netip"
+	"strings"
+)
+
+// Reserved are the names and addresses of the control plane, which nobody else may have a certificate for. Names are in
+// lower case.
+type Reserved struct {
+	Names     map[string]bool
+	Addresses map[netip.Addr]bool
+	// Declared are those of the addresses that the control plane has only by machine.certSANs, where a cluster may list all
+	// its nodes. Who calls from one has it.
+	Declared map[netip.Addr]bool
+}
+
+func newReserved() Reserved {
+	return Reserved{Names: map[string]bool{}, Addresses: map[netip.Addr]bool{}, Declared: map[netip.Addr]bool{}}
+}
+
+// declare notes addresses of machine.certSANs, unless they are the control plane's otherwise too: it comes last.
+func (r *Reserved) declare(addrs []netip.Addr) {
+	for _, addr := range addrs {
+		if addr = addr.Unmap(); addr.IsValid() && !addr.IsLoopback() && !r.Addresses[addr] {
+			r.Addresses[addr], r.Declared[addr] = true, true
+		}
+	}
+}
+
+// add names and addresses. What every node calls itself is not reserved.
+func (r *Reserved) add(names []string, addrs []netip.Addr) {
+	for _, name := range names {
+		if name = strings.ToLower(name); name != "localhost" && name != "" {
+			r.Names[name] = true
+		}
+	}
+
+	for _, addr := range addrs {
+		if addr = addr.Unmap(); addr.IsValid() && !addr.IsLoopback() {
+			r.Addresses[addr] = true
+		}
+	}
+}
+
+// Grant returns the part of a request that a node which calls from an address may have, and what was left out of it.
+//
+// The node must ask for the address that it calls from: it asks for itself. An address of the control plane is one that
+// calls pass through (a load balancer's, that the configuration names).
+func (r *Request) Grant(from netip.Addr, reserved Reserved) (granted Request, left []string, err error) {
+	from = from.Unmap().WithZone("")
+	own := reserved.Addresses[from]
+	granted.Key = r.Key
+
+	for _, addr := range r.Addresses {
+		own = own || addr == from
+
+		if reserved.Addresses[addr] && (addr != from || !reserved.Declared[addr]) {
+			left = append(left, addr.String())
+		} else {
+			granted.Addresses = append(granted.Addresses, addr)
+		}
+	}
+
+	if !own {
+		return Request{}, nil, fmt.Errorf("the request comes from %s, which is not among the addresses that it asks for: a node asks for itself only "+
+			"(if the network translates its address, list %s in machine.certSANs of the node)", from, from)
+	}
+
+	for _, name := range r.DNSNames {
+		if reserved.Names[strings.ToLower(name)] {
+			left = append(left, name)
+		} else {
+			granted.DNSNames = append(granted.DNSNames, name)
+		}
+	}
+
+	if reserved.Names[strings.ToLower(r.CommonName)] {
+		left = append(left, "CN="+r.CommonName)
+	} else {
+		granted.CommonName = r.CommonName
+	}
+
+	return granted, left, nil
+}

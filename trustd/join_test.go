@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package trustd
+
+import (
+	"bytes"
+	"context"
+	"crypto/x509"
+	"log/slog"
+	"net"
+	"net/netip"
+	"os/exec"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc/codes"
+
+	"github.com/seed-59268b81/talos/config/generate"
+	"github.com/seed-59268b81/talos/controllers/controllertest"
+	"github.com/seed-59268b81/talos/controllers/secrets"
+	"github.com/seed-59268b81/talos/controllers/secrets/trust"
+	"github.com/seed-59268b81/talos/cosi/typed"
+	"github.com/seed-59268b81/talos/pki"
+	configres "github.com/seed-59268b81/talos/resources/config"
+	"github.com/seed-59268b81/talos/resources/k8s"
+	"github.com/seed-59268b81/talos/resources/network"
+	secretsres "github.com/seed-59268b81/talos/resources/secrets"
+	"github.com/seed-59268b81/talos/sys/nstest"
+)
+
+// Control planes have addresses of loopback of their own; nobody is at the first.
+var (
+	nobody = netip.MustParseAddr("127.0.0.9")
+	first  = netip.MustParseAddr("127.0.0.2")
+	second = netip.MustParseAddr("127.0.0.3")
+)
+
+// generated is the configuration of a cluster whose every machine lists the control plane's address and name, as
+// clusters do.
+func generated(t *testing.T) *generate.Output {
+	t.Helper()
+
+	out, err := generate.New("test", "https://172.20.0.2:6443", "", generate.Options{AdditionalSANs: []string{"172.20.0.2", "api.example.org"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	return out
+}
+
+// controlPlane is a node whose resources are made by its controllers from its configuration, and trustd on it.
+func controlPlane(t *testing.T, config []byte, at netip.Addr, lifetime time.Duration) {
+	t.Helper()
+
+	n := controllertest.Start(t, secrets.Controllers()...)
+	n.Ready(generate.Options{})
+	setAddresses(n, controllertest.Address.Addr(), at)
+	n.Configure(config)
+
+	server := NewServer(slog.New(slog.NewTextHandler(t.Output(), nil)))
+	server.Lifetime = lifetime
+
+	l, err := net.Listen("tcp", net.JoinHostPort(at.String(), strconv.Itoa(Port)))
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+
+	go func() { done <- follow(ctx, server, n.State, l) }()
+
+	t.Cleanup(func() {
+		cancel()
+
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func setAddresses(n *controllertest.Node, addrs ...netip.Addr) {
+	var spec network.NodeAddressSpec
+	for _, addr := range addrs {
+		spec.Addresses = append(spec.Addresses, netip.PrefixFrom(addr, addr.BitLen()))
+	}
+
+	for _, id := range []string{network.NodeAddressCurrentID, network.NodeAddressAccumulativeID} {
+		controllertest.Set(n, id, spec)
+		controllertest.Set(n, network.FilteredNodeAddressID(id, network.NodeAddressFilterNoK8s), spec)
+	}
+}
+
+// worker is a node that has its configuration, a name, an address, and knows of control planes.
+func worker(t *testing.T, config []byte, controlPlanes ...netip.Addr) *controllertest.Node {
+	t.Helper()
+
+	n := controllertest.Start(t, secrets.Controllers()...)
+	n.Configure(config)
+	controllertest.Set(n, configres.MachineTypeID, configres.MachineTypeSpec{MachineType: configres.TypeWorker})
+	n.Hostname("w1")
+	setAddresses(n, netip.MustParseAddr("172.20.0.3"))
+
+	// One by the configuration, the others by Kubernetes.
+	controllertest.Set(n, k8s.EndpointControlPlane, k8s.EndpointSpec{Addresses: controlPlanes[:1]})
+	controllertest.Set(n, k8s.EndpointAPIServerID, k8s.EndpointSpec{Addresses: controlPlanes[1:]})
+
+	return n
+}
+
+func served(t *testing.T, certs secretsres.APICertsSpec) *x509.Certificate {
+	t.Helper()
+
+	pair, err := pki.Pair{Crt: certs.Server.Crt, Key: certs.Server.Key}.TLS()
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	return pair.Leaf
+}
+
+func setUp(t *testing.T) bool {
+	t.Helper()
+
+	if !nstest.Isolate(t) {
+		return false
+	}
+
+	if out, err := exec.Command("ip", "link", "set", "lo", "up").CombinedOutput(); err != nil {
+		t.Skipf("ip link set lo up: %v: %s", err, out)
+	}
+
+	return true
+}
+
+// TestWorkerJoins has a worker get its certificate from a real trustd, past a control plane that is off, and a new one
+// when it is called otherwise.
+func TestWorkerJoins(t *testing.T) {
+	if !setUp(t) {
+		return
+	}
+
+	cluster := generated(t)
+	controlPlane(t, cluster.ControlPlane, first, Lifetime)
+	controlPlane(t, cluster.ControlPlane, second, Lifetime)
+
+	n := worker(t, cluster.Worker, nobody, first, second)
+	certs := controllertest.Wait[secretsres.APICertsSpec](n, secretsres.APIID, nil)
+	cert := served(t, certs)
+
+	authority, err := pki.ParseCertificate(cluster.Secrets.Certs.OS.Crt)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	if err := cert.CheckSignatureFrom(authority); err != nil {
+		t.Error(err)
+	}
+
+	if !certs.Client.Empty() || certs.SkipVerifyingClientCert || len(certs.AcceptedCAs) != 1 || !bytes.Equal(certs.AcceptedCAs[0].Crt, cluster.Secrets.Certs.OS.Crt) {
+		t.Errorf("got %+v, want no client certificate, and clients of the cluster's authority alone", certs)
+	}
+
+	if !slices.Equal(cert.DNSNames, []string{"localhost", "w1"}) || cert.VerifyHostname("172.20.0.3") != nil {
+		t.Errorf("got names %q and %v, want its own", cert.DNSNames, cert.IPAddresses)
+	}
+
+	if cert.VerifyHostname("172.20.0.2") == nil || cert.VerifyHostname("api.example.org") == nil {
+		t.Error("the worker may serve as the control plane")
+	}
+
+	n.Hostname("w2")
+
+	renamed := served(t, controllertest.Wait(n, secretsres.APIID, func(s secretsres.APICertsSpec) bool { return !s.Server.Equal(certs.Server) }))
+	if renamed.Subject.CommonName != "w2" || renamed.VerifyHostname("w2") != nil {
+		t.Errorf("got %s for %q, want w2", renamed.Subject, renamed.DNSNames)
+	}
+}
+
+// TestWorkerRenews has certificates that live for a short time, from a real trustd: the next is there before it has
+// ended, and then the next.
+func TestWorkerRenews(t *testing.T) {
+	if !setUp(t) {
+		return
+	}
+
+	cluster := generated(t)
+	// Half of its life, that begins a while ago, is one second from now.
+	controlPlane(t, cluster.ControlPlane, first, pki.Backdate+2*time.Second)
+
+	n := worker(t, cluster.Worker, first)
+	held := controllertest.Wait[secretsres.APICertsSpec](n, secretsres.APIID, nil)
+
+	for range 2 {
+		end := served(t, held).NotAfter
+
+		held = controllertest.Wait(n, secretsres.APIID, func(s secretsres.APICertsSpec) bool { return !s.Server.Equal(held.Server) })
+		if time.Now().After(end) {
+			t.Error("the certificate was renewed after its end")
+		}
+	}
+}
+
+// TestWrongToken has a worker of another cluster's token, or authority, get nothing, and the error tell where and why.
+func TestWrongToken(t *testing.T) {
+	if !setUp(t) {
+		return
+	}
+
+	cluster, other := generated(t), generated(t)
+	controlPlane(t, cluster.ControlPlane, first, Lifetime)
+
+	token := cluster.Secrets.Trustd.Token
+	worker(t, cluster.Worker, first) // makes sure that all is up
+	n := worker(t, bytes.ReplaceAll(cluster.Worker, []byte(token), []byte(other.Secrets.Trustd.Token)), first)
+
+	csr, _, err := pki.NewCSR(pki.CSROptions{Kind: pki.Ed25519, CommonName: "w1", IPs: addrs("127.0.0.1")})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	ask := func(token string, authority []byte, at ...netip.Addr) error {
+		roots, err := pki.Pool(authority)
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		// trustd may not be ready yet.
+		for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(100 * time.Millisecond) {
+			_, err := trust.Certificate(t.Context(), trust.Request{Addresses: at, Roots: roots, Token: token, CSR: csr})
+			if err == nil || !strings.Contains(err.Error(), "handshake failed: EOF") || time.Now().After(deadline) {
+				return err
+			}
+		}
+	}
+
+	ours, theirs := cluster.Secrets.Certs.OS.Crt, other.Secrets.Certs.OS.Crt
+
+	if err := ask(token, ours, first); err != nil {
+		t.Errorf("with the right token: %v", err)
+	}
+
+	for name, test := range map[string]struct {
+		err  error
+		want []string
+	}{
+		"another token":     {ask(other.Secrets.Trustd.Token, ours, first), []string{"trustd at 127.0.0.2:50001", codes.Unauthenticated.String(), "machine.token"}},
+		"another authority": {ask(token, theirs, first), []string{"trustd at 127.0.0.2:50001", "certificate signed by unknown authority"}},
+		"nobody there":      {ask(token, ours, nobody), []string{"trustd at 127.0.0.9:50001", "connection refused"}},
+		"one of each": {
+			ask(other.Secrets.Trustd.Token, ours, first, nobody), []string{"127.0.0.2:50001", "machine.token", "127.0.0.9:50001", "connection refused"},
+		},
+		"no control plane": {ask(token, ours), []string{"cluster.controlPlane.endpoint"}},
+	} {
+		for _, want := range test.want {
+			if test.err == nil || !strings.Contains(test.err.Error(), want) {
+				t.Errorf("%s: got %v, want %q in it", name, test.err, want)
+			}
+		}
+	}
+
+	if certs, err := typed.Find[secretsres.APICertsSpec](t.Context(), n.State, "", secretsres.APIID); err != nil || certs != nil {
+		t.Errorf("the worker with another token: got a certificate (%v), want none", err)
+	}
+}

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package trustd
+
+import (
+	"net/netip"
+	"sync"
+	"time"
+
+	"golang.org/x/time/rate"
+)
+
+// A node asks twice a day, and some more when its names change; many may share an address behind a translation.
+const (
+	requestsPerSecond = 1
+	requestsAtOnce    = 20
+
+	// maxPeers is how many peers have an account of their own. Those that come when all are taken share one.
+	maxPeers = 4096
+)
+
+// limiter allows each peer so many requests in a time. Its memory is bounded.
+type limiter struct {
+	mu     sync.Mutex
+	peers  map[netip.Prefix]*rate.Limiter
+	swept  time.Time
+	others *rate.Limiter
+}
+
+func newLimiter() *limiter {
+	return &limiter{peers: map[netip.Prefix]*rate.Limiter{}, others: account()}
+}
+
+func account() *rate.Limiter { return rate.NewLimiter(requestsPerSecond, requestsAtOnce) }
+
+// allow takes one request off the peer's account.
+func (l *limiter) allow(addr netip.Addr, now time.Time) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+
+	key := peerOf(addr)
+
+	own, ok := l.peers[key]
+	if !ok {
+		if len(l.peers) >= maxPeers {
+			l.sweep(now)
+		}
+
+		if len(l.peers) >= maxPeers {
+			return l.others.AllowN(now, 1)
+		}
+
+		own = account()
+		l.peers[key] = own
+	}
+
+	return own.AllowN(now, 1)
+}
+
+// sweep forgets those whose account is full again: a new one would be the same. It goes through all at most once in a
+// second.
+func (l *limiter) sweep(now time.Time) {
+	if now.Sub(l.swept) < time.Second {
+		return
+	}
+
+	l.swept = now
+
+	for key, own := range l.peers {
+		if own.TokensAt(now) >= requestsAtOnce {
+			delete(l.peers, key)
+		}
+	}
+}
+
+// peerOf is what counts as one peer: an address, or the whole network of an IPv6 host, which has as many addresses in it
+// as it likes.
+func peerOf(addr netip.Addr) netip.Prefix {
+	addr = addr.Unmap().WithZone("")
+
+	bits := addr.BitLen()
+	if addr.Is6() {
+		bits = 64
+	}
+
+	prefix, err := addr.Prefix(bits)
+	if err != nil {
+		return netip.Prefix{} // no address: all of those are one
+	}
+
+	return prefix
+}

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package trustd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"os/signal"
+	"strconv"
+	"syscall"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+
+	"github.com/seed-59268b81/talos/cosi/remote"
+	"github.com/seed-59268b81/talos/cosi/state"
+	"github.com/seed-59268b81/talos/resources/k8s"
+	"github.com/seed-59268b81/talos/resources/secrets"
+)
+
+// Main is the trustd process.
+func Main() {
+	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
+
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
+	defer stop()
+
+	if err := run(ctx, log); err != nil {
+		log.Error("trustd ends", "error", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, log *slog.Logger) error {
+	if err := errors.Join(secrets.Register(), k8s.Register()); err != nil {
+		return err
+	}
+
+	conn, err := grpc.NewClient("unix:"+RuntimeSocket, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		return fmt.Errorf("connect to %s: %w", RuntimeSocket, err)
+	}
+	defer conn.Close() //nolint:errcheck
+
+	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", ":"+strconv.Itoa(Port))
+	if err != nil {
+		return fmt.Errorf("listen: %w", err)
+	}
+
+	log.Info("serving", "address", l.Addr())
+
+	return follow(ctx, NewServer(log), remote.New(conn), l)
+}
+
+// follow serves, and keeps the server's view in line with the state, until the context ends or one of both fails.
+func follow(ctx context.Context, server *Server, st state.State, l net.Listener) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+
+	served := make(chan error, 1)
+
+	go func() {
+		defer cancel()
+
+		served <- server.Serve(ctx, l)
+	}()
+
+	err := watch(ctx, st, server.SetView)
+
+	cancel()
+
+	return errors.Join(err, <-served)
+}
+
+// watch reads the view anew at each change.
+func watch(ctx context.Context, st state.State, set func(*View)) error {
+	events := make(chan []state.Event)
+
+	for _, kind := range Kinds() {
+		if err := st.WatchKindAggregated(ctx, kind, events, state.WithBootstrapContents()); err != nil {
+			return fmt.Errorf("watch %s: %w", kind, err)
+		}
+	}
+
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case batch := <-events:
+			for _, e := range batch {
+				if e.Type == state.Errored {
+					return fmt.Errorf("watch: %w", e.Error)
+				}
+			}
+		}
+
+		view, err := ReadView(ctx, st)
+		if ctx.Err() != nil {
+			return nil
+		}
+
+		if err != nil {
+			return err
+		}
+
+		set(view)
+	}
+}

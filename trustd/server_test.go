@@ -1,0 +1,346 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package trustd
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/emptypb"
+
+	securityapi "github.com/seed-59268b81/talos/api/security"
+	"github.com/seed-59268b81/talos/pki"
+)
+
+const token = "abcdef.0123456789abcdef"
+
+func newCA(t testing.TB) *pki.CA {
+	t.Helper()
+
+	ca, err := pki.NewCA(pki.CAOptions{Kind: pki.Ed25519, Organization: []string{"talos"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	return ca
+}
+
+func newView(t testing.TB, ca *pki.CA) *View {
+	t.Helper()
+
+	pair, err := ca.Sign(pki.LeafOptions{CommonName: "cp1", DNSNames: []string{"cp1"}, IPs: addrs("127.0.0.1", "10.5.0.2"), Server: true, TTL: time.Hour})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	cert, err := pair.TLS()
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	v := &View{Server: &cert, CA: ca, Bundle: ca.PEM.Crt, Token: token, Reserved: newReserved()}
+	v.Reserved.add([]string{"cp1"}, addrs("10.5.0.2"))
+
+	return v
+}
+
+// start serves on loopback until the test ends.
+func start(t testing.TB, log io.Writer, view *View) (*Server, string) {
+	t.Helper()
+
+	server := NewServer(slog.New(slog.NewTextHandler(log, nil)))
+	server.SetView(view)
+
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+
+	go func() { done <- server.Serve(ctx, l) }()
+
+	t.Cleanup(func() {
+		cancel()
+
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+
+	return server, l.Addr().String()
+}
+
+func dial(t testing.TB, address string, ca *pki.CA, change ...func(*tls.Config)) *grpc.ClientConn {
+	t.Helper()
+
+	pool, err := pki.Pool(ca.PEM.Crt)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	config := &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}
+	for _, c := range change {
+		c(config)
+	}
+
+	conn, err := grpc.NewClient("passthrough:///"+address, grpc.WithTransportCredentials(credentials.NewTLS(config)), grpc.WithNoProxy())
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	t.Cleanup(func() { conn.Close() }) //nolint:errcheck // the end
+
+	return conn
+}
+
+func certificate(t testing.TB, conn *grpc.ClientConn, csr []byte, tokens ...string) (*securityapi.CertificateResponse, error) {
+	t.Helper()
+
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+
+	for _, token := range tokens {
+		ctx = metadata.AppendToOutgoingContext(ctx, "token", token)
+	}
+
+	return securityapi.NewSecurityServiceClient(conn).Certificate(ctx, &securityapi.CertificateRequest{Csr: csr})
+}
+
+// TestCertificate holds what is in a certificate, whatever was asked for.
+func TestCertificate(t *testing.T) {
+	ca := newCA(t)
+	_, address := start(t, t.Output(), newView(t, ca))
+
+	csr := requestFor(t, edKey(), x509.CertificateRequest{
+		Subject:     pkix.Name{CommonName: "w1", Organization: []string{"os:admin", "system:masters"}, OrganizationalUnit: []string{"x"}},
+		DNSNames:    []string{"w1", "cp1"},
+		IPAddresses: ips("127.0.0.1", "10.5.0.2", "10.5.0.3"),
+		ExtraExtensions: []pkix.Extension{
+			{Id: []int{2, 5, 29, 19}, Critical: true, Value: []byte{0x30, 0x03, 0x01, 0x01, 0xff}},                           // an authority
+			{Id: []int{2, 5, 29, 37}, Value: []byte{0x30, 0x0a, 0x06, 0x08, 0x2b, 0x06, 0x01, 0x05, 0x05, 0x07, 0x03, 0x02}}, // for clients
+		},
+	})
+
+	answer, err := certificate(t, dial(t, address, ca), csr, token)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	if !bytes.Equal(answer.GetCa(), ca.PEM.Crt) {
+		t.Errorf("authorities: got %s, want those of the view", answer.GetCa())
+	}
+
+	cert, err := pki.ParseCertificate(answer.GetCrt())
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	if err := cert.CheckSignatureFrom(ca.Certificate); err != nil {
+		t.Error(err)
+	}
+
+	got := fmt.Sprint(cert.Subject, cert.DNSNames, cert.IPAddresses, cert.ExtKeyUsage, cert.KeyUsage, cert.IsCA, cert.URIs, cert.EmailAddresses)
+	want := fmt.Sprint(pkix.Name{CommonName: "w1"}, []string{"w1"}, ips("127.0.0.1", "10.5.0.3"), []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}, x509.KeyUsageDigitalSignature,
+		false, []string{}, []string{})
+
+	if got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+
+	if life := time.Until(cert.NotAfter); life > Lifetime || life < Lifetime-time.Minute {
+		t.Errorf("life: got %s, want %s", life, Lifetime)
+	}
+
+	if len(cert.UnknownExtKeyUsage) > 0 || len(cert.UnhandledCriticalExtensions) > 0 {
+		t.Error("the certificate has more than it should")
+	}
+}
+
+// TestRefused holds who gets nothing, and that the log has the reason and never the token.
+func TestRefused(t *testing.T) {
+	ca := newCA(t)
+	good := requestFor(t, edKey(), x509.CertificateRequest{DNSNames: []string{"w1"}, IPAddresses: ips("127.0.0.1")})
+	other := requestFor(t, edKey(), x509.CertificateRequest{DNSNames: []string{"w1"}, IPAddresses: ips("10.5.0.3")})
+
+	for name, test := range map[string]struct {
+		csr    []byte
+		tokens []string
+		view   func(*View)
+		code   codes.Code
+		text   string
+	}{
+		"good":               {csr: good, tokens: []string{token}, code: codes.OK},
+		"no token":           {csr: good, code: codes.Unauthenticated, text: "carries 0 machine tokens"},
+		"an empty token":     {csr: good, tokens: []string{""}, code: codes.Unauthenticated, text: "compare machine.token"},
+		"another token":      {csr: good, tokens: []string{"abcdef.secretsecretsecr"}, code: codes.Unauthenticated, text: "compare machine.token"},
+		"a part of it":       {csr: good, tokens: []string{token[:len(token)-1]}, code: codes.Unauthenticated, text: "compare machine.token"},
+		"more than it":       {csr: good, tokens: []string{token + "x"}, code: codes.Unauthenticated, text: "compare machine.token"},
+		"two tokens":         {csr: good, tokens: []string{"guess", token}, code: codes.Unauthenticated, text: "carries 2 machine tokens"},
+		"none is set":        {csr: good, tokens: []string{""}, view: func(v *View) { v.Token = "" }, code: codes.Unauthenticated},
+		"not itself":         {csr: other, tokens: []string{token}, code: codes.PermissionDenied, text: "a node asks for itself only"},
+		"empty":              {tokens: []string{token}, code: codes.InvalidArgument, text: "empty"},
+		"garbage":            {csr: []byte("garbage"), tokens: []string{token}, code: codes.InvalidArgument, text: "not PEM"},
+		"oversized":          {csr: bytes.Repeat([]byte("x"), 2*maxRequest), tokens: []string{token}, code: codes.InvalidArgument, text: "want at most"},
+		"huge":               {csr: bytes.Repeat([]byte("x"), 1<<20), tokens: []string{token}, code: codes.ResourceExhausted, text: "larger than max"},
+		"garbage, no token":  {csr: []byte("garbage"), code: codes.Unauthenticated},
+		"an authority's end": {csr: good, tokens: []string{token}, view: func(v *View) { v.CA = ended(t) }, code: codes.Internal, text: "make a new one"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var log bytes.Buffer
+
+			view := newView(t, ca)
+			if test.view != nil {
+				test.view(view)
+			}
+
+			t.Run("", func(t *testing.T) { // the server has ended when the log is read
+				_, address := start(t, &log, view)
+
+				_, err := certificate(t, dial(t, address, ca), test.csr, test.tokens...)
+				if got := status.Convert(err); got.Code() != test.code || !strings.Contains(got.Message(), test.text) {
+					t.Errorf("got %v, want %v with %q", err, test.code, test.text)
+				}
+			})
+
+			for _, secret := range append(test.tokens, token) {
+				if secret != "" && strings.Contains(log.String(), secret) {
+					t.Errorf("the log has the token: %s", &log)
+				}
+			}
+
+			if !strings.Contains(name, "huge") && log.Len() == 0 {
+				t.Error("the log has nothing")
+			}
+		})
+	}
+}
+
+func ended(t *testing.T) *pki.CA {
+	t.Helper()
+
+	ca, err := pki.NewCA(pki.CAOptions{Kind: pki.Ed25519, NotBefore: time.Now().Add(-2 * time.Hour), TTL: time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	time.Sleep(time.Until(ca.Certificate.NotAfter) + time.Millisecond)
+
+	ca.Certificate.NotAfter = time.Now().Add(-time.Hour)
+
+	return ca
+}
+
+// TestView holds that the token, the authority and the own certificate are those of the moment, and that nothing is
+// served before there are some.
+func TestView(t *testing.T) {
+	first, second := newCA(t), newCA(t)
+	csr := requestFor(t, edKey(), x509.CertificateRequest{IPAddresses: ips("127.0.0.1")})
+	server, address := start(t, t.Output(), nil)
+
+	if _, err := certificate(t, dial(t, address, first), csr, token); status.Code(err) != codes.Unavailable {
+		t.Errorf("without a view: got %v, want Unavailable", err)
+	}
+
+	server.SetView(newView(t, first))
+
+	conn := dial(t, address, first)
+	if _, err := certificate(t, conn, csr, token); err != nil {
+		t.Errorf("with a view: %v", err)
+	}
+
+	view := newView(t, second)
+	view.Token = "changed"
+	server.SetView(view)
+
+	if _, err := certificate(t, conn, csr, token); status.Code(err) != codes.Unauthenticated {
+		t.Errorf("with the token of before, over a connection of before: got %v, want Unauthenticated", err)
+	}
+
+	if _, err := certificate(t, dial(t, address, first), csr, "changed"); err == nil {
+		t.Error("a new connection still gets the certificate of before")
+	}
+
+	if _, err := certificate(t, dial(t, address, second), csr, "changed"); err != nil {
+		t.Errorf("with the new one: %v", err)
+	}
+
+	server.SetView(nil)
+
+	if _, err := certificate(t, dial(t, address, second), csr, "changed"); status.Code(err) != codes.Unavailable {
+		t.Errorf("when it is gone: got %v, want Unavailable", err)
+	}
+}
+
+// TestOnlyThis holds that there is nothing else to talk to.
+func TestOnlyThis(t *testing.T) {
+	ca := newCA(t)
+	_, address := start(t, t.Output(), newView(t, ca))
+
+	if err := dial(t, address, ca).Invoke(t.Context(), "/machine.MachineService/Version", &emptypb.Empty{}, &emptypb.Empty{}); status.Code(err) != codes.Unimplemented {
+		t.Errorf("another service: got %v, want Unimplemented", err)
+	}
+
+	stream, err := dial(t, address, ca).NewStream(t.Context(), &grpc.StreamDesc{ServerStreams: true, ClientStreams: true}, "/securityapi.SecurityService/Watch")
+	if err == nil {
+		err = stream.RecvMsg(&emptypb.Empty{})
+	}
+
+	if status.Code(err) != codes.Unimplemented {
+		t.Errorf("a stream: got %v, want Unimplemented", err)
+	}
+
+	old := dial(t, address, ca, func(c *tls.Config) { c.MaxVersion = tls.VersionTLS12 })
+	if _, err := certificate(t, old, nil, token); err == nil || !strings.Contains(err.Error(), "protocol version") {
+		t.Errorf("TLS 1.2: got %v, want it refused", err)
+	}
+}
+
+// TestEndsWithItsContext holds that serving ends though callers hang on.
+func TestEndsWithItsContext(t *testing.T) {
+	ca := newCA(t)
+	server := NewServer(slog.New(slog.DiscardHandler))
+	server.SetView(newView(t, ca))
+
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+
+	go func() { done <- server.Serve(ctx, l) }()
+
+	conn := dial(t, l.Addr().String(), ca)
+	if _, err := certificate(t, conn, nil, token); status.Code(err) != codes.InvalidArgument {
+		t.Errorf("got %v, want InvalidArgument", err)
+	}
+
+	cancel()
+
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+
+	if _, err := net.Dial("tcp", l.Addr().String()); err == nil || errors.Is(err, context.Canceled) {
+		t.Errorf("it still listens (%v)", err)
+	}
+}
