@@ -38,14 +38,9 @@ func (c *creation) maintenance(ctx context.Context) error {
 	return nil
 }
 
-// configure gives every machine its configuration.
-func (c *creation) configure(ctx context.Context) error {
-	configs, err := c.generated()
-	if err != nil {
-		return err
-	}
-
-	for _, n := range c.machines.Nodes() {
+// configure gives machines the configuration of their role.
+func (c *creation) configure(ctx context.Context, configs map[state.Role][]byte, nodes []*lab.Node) error {
+	for _, n := range nodes {
 		c.at = n
 
 		var warnings []string
@@ -102,11 +97,7 @@ func (c *creation) bootstrap(ctx context.Context) error {
 func (c *creation) workersAnswer(ctx context.Context) error {
 	first := c.machines.Node(0)
 
-	for _, n := range c.machines.Nodes() {
-		if n.Role != state.Worker {
-			continue
-		}
-
+	for _, n := range c.ofRole(state.Worker) {
 		c.at = n
 
 		err := c.steps.until(ctx, "the API of "+n.Name+" answers through "+first.Name, func(ctx context.Context) error {

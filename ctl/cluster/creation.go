@@ -8,11 +8,13 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/seed-59268b81/talos/config/generate"
 	"github.com/seed-59268b81/talos/config/talosconfig"
 	"github.com/seed-59268b81/talos/lab"
 	"github.com/seed-59268b81/talos/lab/qemu"
+	"github.com/seed-59268b81/talos/lab/qemu/accel"
 	"github.com/seed-59268b81/talos/lab/state"
 )
 
@@ -22,6 +24,9 @@ type creation struct {
 	place  *place
 	lab    lab.Options
 	config generate.Options
+
+	// inTurn gives the workers their configuration only when the control plane is ready.
+	inTurn bool
 
 	// alive fails for good when a machine is off.
 	alive func(context.Context, *lab.Node) error
@@ -57,6 +62,9 @@ func (c *creation) run(ctx context.Context, out io.Writer) error {
 
 	c.steps.say("machines are on, with %s (%s)", status.Accel, status.AccelWhy)
 
+	// Emulated machines share this computer's cores: workers that wait for their control plane would only slow it down.
+	c.inTurn = status.Accel == (accel.Accel{}).Name() && c.wait && c.workers > 0
+
 	// From here on there is something to look at, so it stays.
 	if err := c.make(ctx); err != nil {
 		return &creationError{err: err, c: c}
@@ -78,7 +86,17 @@ func (c *creation) make(ctx context.Context) error {
 		return err
 	}
 
-	if err := c.configure(ctx); err != nil {
+	configs, err := c.generated()
+	if err != nil {
+		return err
+	}
+
+	first := c.machines.Nodes()
+	if c.inTurn {
+		first = c.ofRole(state.ControlPlane)
+	}
+
+	if err := c.configure(ctx, configs, first); err != nil {
 		return err
 	}
 
@@ -86,7 +104,12 @@ func (c *creation) make(ctx context.Context) error {
 		return err
 	}
 
-	return c.kubernetes(ctx)
+	return c.kubernetes(ctx, configs)
+}
+
+// ofRole are the machines that are to be control planes, or workers.
+func (c *creation) ofRole(role state.Role) []*lab.Node {
+	return slices.DeleteFunc(slices.Clone(c.machines.Nodes()), func(n *lab.Node) bool { return n.Role != role })
 }
 
 // alive fails for good when a machine is off: waiting for it has no end.
@@ -110,11 +133,7 @@ func (c *creation) generated() (map[state.Role][]byte, error) {
 	first := c.machines.Node(0)
 	options := c.config
 
-	for _, n := range c.machines.Nodes() {
-		if n.Role != state.ControlPlane {
-			continue
-		}
-
+	for _, n := range c.ofRole(state.ControlPlane) {
 		options.AdditionalSANs = append(options.AdditionalSANs, n.Addr.String())
 		options.Endpoints = append(options.Endpoints, n.APIEndpoint())
 	}

@@ -125,7 +125,7 @@ configuration applied to demo-controlplane-1
   a warning
 waiting for demo-controlplane-1 to run with its configuration, then bootstrap
 bootstrapped
-waiting for Kubernetes (https://)
+waiting for 1 ready node in Kubernetes (https://)
 all nodes are ready; checking the cluster's health
   etcd is healthy: OK
   all is well: OK
@@ -133,7 +133,7 @@ all nodes are ready; checking the cluster's health
 
 			if !own {
 				wantSaid = strings.Replace(wantSaid, "configuration applied", "talosconfig merged into talosconfig\nconfiguration applied", 1)
-				wantSaid = strings.Replace(wantSaid, "waiting for Kubernetes", "kubeconfig merged into kubeconfig\nwaiting for Kubernetes", 1)
+				wantSaid = strings.Replace(wantSaid, "waiting for 1 ready", "kubeconfig merged into kubeconfig\nwaiting for 1 ready", 1)
 			}
 
 			if d := cmp.Diff(wantSaid, said); d != "" {
@@ -143,9 +143,15 @@ all nodes are ready; checking the cluster's health
 	}
 }
 
-// TestWorkersJoin goes the same way with workers: each gets a worker's configuration, is awaited in Kubernetes, and has to
-// answer through the control plane.
+// TestWorkersJoin goes the same way with workers: each gets a worker's configuration, at once or when the control plane is
+// ready, is awaited in Kubernetes, and has to answer through the control plane.
 func TestWorkersJoin(t *testing.T) {
+	for name, inTurn := range map[string]bool{"at once": false, "in turn": true} {
+		t.Run(name, func(t *testing.T) { workersJoin(t, inTurn) })
+	}
+}
+
+func workersJoin(t *testing.T, inTurn bool) {
 	var out strings.Builder
 
 	c, first := newTestCreation(t, true, &out)
@@ -153,12 +159,18 @@ func TestWorkersJoin(t *testing.T) {
 	first.others = []string{"10.5.0.3", "10.5.0.4"}
 
 	c.begin(labOf(t, first, workers...), func(context.Context, *lab.Node) error { return nil })
+	c.inTurn = inTurn
 
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
 
 	if err := c.make(ctx); err != nil {
 		t.Fatal(err)
+	}
+
+	said := out.String()
+	if ready, applied := strings.Index(said, "waiting for 1 ready node"), strings.Index(said, "configuration applied to demo-worker-1"); inTurn != (ready >= 0 && ready < applied) {
+		t.Errorf("in turn %t: got\n%s", inTurn, said)
 	}
 
 	want := []string{"version", "apply", "bootstrap", "bootstrap", "kubeconfig", "version of 10.5.0.3", "version of 10.5.0.4", "health"}
@@ -179,9 +191,9 @@ func TestWorkersJoin(t *testing.T) {
 	ctx, cancel = context.WithTimeoutCause(t.Context(), time.Second, errors.New("time is up"))
 	defer cancel()
 
-	first.others = first.others[:1]
+	first.others, c.inTurn = first.others[:1], false
 
-	if err := c.kubernetes(ctx); err == nil || !strings.Contains(err.Error(), "node 10.5.0.4 is not registered") {
+	if err := c.kubernetes(ctx, nil); err == nil || !strings.Contains(err.Error(), "node 10.5.0.4 is not registered") {
 		t.Errorf("with a worker that does not join: got %v, want it named", err)
 	}
 }

@@ -23,10 +23,12 @@ import (
 	"github.com/seed-59268b81/talos/api/cluster"
 	"github.com/seed-59268b81/talos/client"
 	"github.com/seed-59268b81/talos/ctl/kubeconfig"
+	"github.com/seed-59268b81/talos/lab"
+	"github.com/seed-59268b81/talos/lab/state"
 )
 
 // kubernetes waits until the cluster is ready and leaves a kubeconfig.
-func (c *creation) kubernetes(ctx context.Context) error {
+func (c *creation) kubernetes(ctx context.Context, configs map[state.Role][]byte) error {
 	c.at = c.machines.Node(0)
 
 	config, err := c.fetchKubeconfig(ctx)
@@ -34,7 +36,17 @@ func (c *creation) kubernetes(ctx context.Context) error {
 		return err
 	}
 
-	if err := c.nodesReady(ctx, config); err != nil {
+	if c.inTurn {
+		if err := c.nodesReady(ctx, config, c.ofRole(state.ControlPlane)); err != nil {
+			return err
+		}
+
+		if err := c.configure(ctx, configs, c.ofRole(state.Worker)); err != nil {
+			return err
+		}
+	}
+
+	if err := c.nodesReady(ctx, config, c.machines.Nodes()); err != nil {
 		return err
 	}
 
@@ -115,8 +127,8 @@ func (c *creation) mergeKubeconfig(config *api.Config) error {
 	return nil
 }
 
-// nodesReady waits until each machine is a Ready node of Kubernetes.
-func (c *creation) nodesReady(ctx context.Context, config *api.Config) error {
+// nodesReady waits until each of the machines is a Ready node of Kubernetes.
+func (c *creation) nodesReady(ctx context.Context, config *api.Config, machines []*lab.Node) error {
 	restConfig, err := clientcmd.NewDefaultClientConfig(*config, nil).ClientConfig()
 	if err != nil {
 		return fmt.Errorf("use the kubeconfig: %w", err)
@@ -129,13 +141,13 @@ func (c *creation) nodesReady(ctx context.Context, config *api.Config) error {
 	defer transport.CloseIdleConnections()
 
 	var wanted []string
-	for _, n := range c.machines.Nodes() {
+	for _, n := range machines {
 		wanted = append(wanted, n.Addr.String())
 	}
 
-	c.steps.say("waiting for Kubernetes (https://%s)", c.at.KubernetesEndpoint())
+	c.steps.say("waiting for %s in Kubernetes (https://%s)", count(len(machines), "ready node"), c.machines.Node(0).KubernetesEndpoint())
 
-	return c.steps.until(ctx, "Kubernetes has all nodes ready", func(ctx context.Context) error {
+	return c.steps.until(ctx, fmt.Sprintf("Kubernetes has %s", count(len(machines), "ready node")), func(ctx context.Context) error {
 		for _, n := range c.machines.Nodes() {
 			if err := c.alive(ctx, n); err != nil {
 				return fmt.Errorf("%s: %w", n.Name, err)

@@ -57,7 +57,9 @@ type filter struct {
 	text string
 }
 
-func (f filter) takes(s string) bool { return strings.Contains(strings.ToLower(s), strings.ToLower(f.text)) }
+func (f filter) takes(s string) bool {
+	return strings.Contains(strings.ToLower(s), strings.ToLower(f.text))
+}
 
 // list is a list of which one row is marked.
 type list struct{ at int }

@@ -65,7 +65,9 @@ func newNode(name string) *Node {
 }
 
 // dead tells whether nothing that was asked has been answered.
-func (n *Node) dead() bool { return len(n.Errors) > 0 && n.Answered.IsZero() || n.Errors[questionAlive].cause != "" }
+func (n *Node) dead() bool {
+	return len(n.Errors) > 0 && n.Answered.IsZero() || n.Errors[questionAlive].cause != ""
+}
 
 // answered notes how a question went.
 func (n *Node) answered(question string, at time.Time, err error) {

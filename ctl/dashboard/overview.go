@@ -198,4 +198,3 @@ func servicesTable(services []*machine.ServiceInfo) []string {
 
 	return table([]string{"SERVICE", "STATE", "HEALTH", "LAST"}, rows)
 }
-

@@ -34,7 +34,9 @@ var machineConfigDefinition = &resource.Definition{
 type MachineConfigSpec struct{ config *config.Config }
 
 // NewMachineConfigSpec wraps a decoded configuration.
-func NewMachineConfigSpec(cfg *config.Config) MachineConfigSpec { return MachineConfigSpec{config: cfg} }
+func NewMachineConfigSpec(cfg *config.Config) MachineConfigSpec {
+	return MachineConfigSpec{config: cfg}
+}
 
 // Definition implements resource.Spec.
 func (MachineConfigSpec) Definition() *resource.Definition { return machineConfigDefinition }
