@@ -258,7 +258,7 @@ func TestValidate(t *testing.T) {
 		t.Errorf("got %q, want %q", stdout, want)
 	}
 
-	if !strings.Contains(stderr, "machine.features.kubePrism: it is kept but has no effect") {
+	if !strings.Contains(stderr, "machine.features.hostDNS: it is kept but has no effect") {
 		t.Errorf("warnings: got %q", stderr)
 	}
 

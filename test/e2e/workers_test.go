@@ -66,7 +66,7 @@ func TestWorkers(t *testing.T) {
 	t.Cleanup(destroy)
 
 	// It waits until all nodes are Ready and the API of both workers answers.
-	if _, _, err := run(40*time.Minute, "cluster", "create", "--state", state, "--name", workersName, "--workers", "2", "--offline",
+	if _, _, err := run(40*time.Minute, "cluster", "create", "qemu", "--state", state, "--name", workersName, "--workers", "2", "--offline",
 		"--wait-timeout", "38m"); err != nil {
 		t.Fatal(err)
 	}
@@ -110,7 +110,7 @@ func TestWorkers(t *testing.T) {
 	})
 
 	t.Run("a worker comes back with a certificate", func(t *testing.T) {
-		if err := worker.Reset(t.Context()); err != nil {
+		if _, _, err := run(time.Minute, "cluster", "reboot", worker.Name, "--state", state, "--name", workersName); err != nil {
 			t.Fatal(err)
 		}
 

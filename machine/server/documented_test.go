@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package server
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/types/known/emptypb"
+
+	"github.com/seed-59268b81/talos/api/machine"
+)
+
+// documented are the states of the calls in docs/api.md.
+func documented(t *testing.T) map[string]string {
+	t.Helper()
+
+	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "api.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	all, section := map[string]string{}, ""
+
+	for line := range strings.Lines(string(text)) {
+		if title, ok := strings.CutPrefix(line, "### "); ok {
+			section = strings.TrimSpace(title)
+		}
+
+		if cells := strings.Split(line, " | "); len(cells) == 4 && strings.HasPrefix(line, "| `") {
+			all[section+"/"+strings.Trim(cells[0], "| `")] = cells[2]
+		}
+	}
+
+	return all
+}
+
+// TestDocumentedCallsAreThere makes every call with an empty request: what is documented to work is not answered with
+// Unimplemented, and what is not, with the sentence that is documented.
+func TestDocumentedCallsAreThere(t *testing.T) {
+	table := documented(t)
+	b := newBench(t)
+	// Nothing of this computer.
+	b.Root, b.Containerd = t.TempDir(), filepath.Join(t.TempDir(), "containerd.sock")
+
+	// Those that need more than an empty request to come to what they do.
+	requests := map[string]proto.Message{
+		"machine.MachineService/ApplyConfiguration": &machine.ApplyConfigurationRequest{Mode: machine.ApplyConfigurationRequest_AUTO},
+	}
+
+	// It is refused before that without etcd, which is not here.
+	const leave = "machine.MachineService/EtcdLeaveCluster"
+
+	var all sync.WaitGroup
+
+	for _, service := range services(t) {
+		for i := range service.Methods().Len() {
+			method := service.Methods().Get(i)
+			name := string(service.FullName()) + "/" + string(method.Name())
+
+			all.Go(func() {
+				var request proto.Message = &emptypb.Empty{}
+				if more := requests[name]; more != nil {
+					request = more
+				}
+
+				// What works may wait for what does not come; what does not has nothing to wait for.
+				sentence, isNot := strings.CutPrefix(table[name], "not yet: ")
+				patience := map[bool]time.Duration{false: 2 * time.Second, true: time.Minute}[isNot]
+
+				ctx, cancel := context.WithTimeout(as(t.Context(), RoleAdmin), patience)
+				defer cancel()
+
+				err := answer(ctx, b.conn, method, "/"+name, request)
+
+				switch {
+				case table[name] == "":
+					t.Errorf("%s is not in docs/api.md", name)
+				case strings.Contains(status.Convert(err).Message(), "failed in the server"):
+					t.Errorf("%s panics: %v", name, err)
+				case name == leave && isNot && status.Code(err) == codes.FailedPrecondition:
+				case isNot && (status.Code(err) != codes.Unimplemented || status.Convert(err).Message() != sentence):
+					t.Errorf("%s: got %v, want Unimplemented: %s", name, err, sentence)
+				case !isNot && status.Code(err) == codes.Unimplemented:
+					t.Errorf("%s: docs/api.md says %q, and it is %v", name, table[name], err)
+				}
+			})
+		}
+	}
+
+	all.Wait()
+}
+
+// answer is the first of a call with one request.
+func answer(ctx context.Context, conn *grpc.ClientConn, method protoreflect.MethodDescriptor, name string, request proto.Message) error {
+	stream, err := conn.NewStream(ctx, &grpc.StreamDesc{ServerStreams: method.IsStreamingServer(), ClientStreams: method.IsStreamingClient()}, name)
+	if err != nil {
+		return err
+	}
+
+	// Whatever goes wrong here, the answer says it.
+	if err := errors.Join(stream.SendMsg(request), stream.CloseSend()); err != nil && !errors.Is(err, io.EOF) {
+		return err
+	}
+
+	return stream.RecvMsg(&emptypb.Empty{})
+}

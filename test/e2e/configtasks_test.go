@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"context"
+	"strings"
+	"testing"
+)
+
+// ratio is a parameter of the kernel that nothing else of the system sets.
+const (
+	ratio     = "/proc/sys/vm/dirty_ratio"
+	ratioPath = "vm.dirty_ratio"
+)
+
+// configTasks change the machine's configuration or the user's, and leave the machine's as it was.
+var configTasks = []task{
+	{name: "patch", calls: "ApplyConfiguration cosi.resource.State/Get", do: func(t *testing.T, s *session) {
+		s.talosctl(t, "patch machineconfig --patch", `{"machine": {"sysctls": {"`+ratioPath+`": "21"}}}`)
+		s.comesToShow(t, `^21\n$`, "read "+ratio)
+	}},
+	{name: "edit", calls: "ApplyConfiguration cosi.resource.State/Get", do: func(t *testing.T, s *session) {
+		ctx, cancel := context.WithTimeout(t.Context(), patience)
+		defer cancel()
+
+		cmd := s.command(ctx, "edit machineconfig")
+		cmd.Env = append(cmd.Env, "TALOS_EDITOR=", `EDITOR=sed -E -i s/(dirty_ratio:.*)21/\122/`)
+
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("talosctl edit machineconfig: %v\n%s", err, out)
+		}
+
+		s.comesToShow(t, `^22\n$`, "read "+ratio)
+	}},
+	{name: "machineconfig patch", calls: "ApplyConfiguration", do: func(t *testing.T, s *session) {
+		s.write(t, "own.yaml", s.Generated.ControlPlane)
+		s.talosctl(t, "machineconfig patch own.yaml --output patched.yaml --patch", `{"machine": {"sysctls": {"`+ratioPath+`": "23"}}}`)
+		s.shows(t, `(?m)^patched\.yaml is valid for metal mode$`, "validate --config patched.yaml --mode metal")
+		s.shows(t, `Dry run summary:\n[\s\S]*dirty_ratio`, "apply-config --dry-run --file patched.yaml")
+		s.shows(t, `^22\n$`, "read "+ratio)
+	}},
+	{name: "apply-config", calls: "ApplyConfiguration", do: func(t *testing.T, s *session) {
+		s.write(t, "original.yaml", s.Generated.ControlPlane)
+		s.talosctl(t, "apply-config --file original.yaml")
+
+		if got := s.talosctl(t, "get machineconfig v1alpha1 -o yaml"); strings.Contains(got, ratioPath) {
+			t.Errorf("the machine still has %s in its configuration", ratioPath)
+		}
+	}},
+	{name: "config new", calls: "GenerateClientConfiguration", do: func(t *testing.T, s *session) {
+		s.talosctl(t, "config new --roles os:reader --crt-ttl 1h reader.talosconfig")
+		s.shows(t, `(?m)^Roles: +os:reader\nCertificate expires: +1 hour from now `, "config info --talosconfig reader.talosconfig")
+		s.shows(t, `(?m)^\s+NODE: +@$`, "version --talosconfig reader.talosconfig")
+		s.refused(t, `error: @: .*it takes one of the roles os:admin, the caller has \[os:reader\]`, "read /etc/hosts --talosconfig reader.talosconfig")
+	}},
+	{name: "a context by hand", do: contextByHand},
+	{name: "gen ca", do: func(t *testing.T, s *session) {
+		// A machine knows nobody whom another authority has signed.
+		s.talosctl(t, "gen ca --organization elsewhere")
+		s.signed(t, "elsewhere", "stranger")
+		s.refused(t, `error: @: .*certificate`, "version --talosconfig stranger.talosconfig")
+	}},
+}
+
+// signed makes a client's certificate of an authority whose files are there, and a talosconfig of the same name with it.
+func (s *session) signed(t *testing.T, authority, name string) {
+	t.Helper()
+
+	s.write(t, "machines.crt", s.Context.CA)
+	s.talosctl(t, "gen key --name "+name)
+	s.talosctl(t, "gen csr --roles os:reader --key "+name+".key")
+	s.talosctl(t, "gen crt --ca "+authority+" --csr "+name+".csr --name "+name)
+
+	file := " --talosconfig " + name + ".talosconfig"
+	s.talosctl(t, "config add "+name+" --ca machines.crt --crt "+name+".crt --key "+name+".key"+file)
+	s.talosctl(t, "config endpoint "+s.Node.APIEndpoint()+file)
+	s.talosctl(t, "config node "+s.node()+file)
+}
+
+// contextByHand makes a certificate with the cluster's authority, and does with its context all that talosctl config can.
+func contextByHand(t *testing.T, s *session) {
+	authority := s.Generated.Secrets.Certs.OS
+	s.write(t, "os.crt", authority.Crt)
+	s.write(t, "os.key", authority.Key)
+	s.signed(t, "os", "byhand")
+
+	const file = " --talosconfig byhand.talosconfig"
+
+	s.shows(t, `(?m)^Current context: +byhand\nNodes: +@\nEndpoints: +\S+\nRoles: +os:reader$`, "config info"+file)
+	s.shows(t, `(?m)^\s+NODE: +@$`, "version"+file)
+	s.refused(t, `error: @: .*os:admin`, "read /etc/hosts"+file)
+
+	s.write(t, "admin.talosconfig", s.Generated.Talosconfig)
+	s.talosctl(t, "config merge admin.talosconfig"+file)
+	s.shows(t, `(?m)^ +byhand +\S+ +@\n\* +e2e +\S+ +@$`, "config contexts"+file)
+	s.shows(t, `localhost`, "read /etc/hosts"+file)
+
+	s.talosctl(t, "config context byhand"+file)
+	s.talosctl(t, "config rename byhand reader"+file)
+	s.shows(t, `(?m)^Current context: +reader$`, "config info"+file)
+	s.talosctl(t, "config remove reader --noconfirm"+file)
+	s.shows(t, `^CURRENT .*\n\* +e2e +\S+ +@\n$`, "config contexts"+file)
+}
+
+// offlineTasks need no machine to be made, and one to show that they are right.
+var offlineTasks = []task{
+	{name: "gen config", calls: "Version", do: func(t *testing.T, s *session) {
+		s.write(t, "own.yaml", s.Generated.ControlPlane)
+		s.talosctl(t, "gen secrets --from-controlplane-config own.yaml --output secrets.yaml")
+		s.talosctl(t, "gen config e2e https://"+s.node()+":6443 --with-secrets secrets.yaml --output made")
+		s.shows(t, `is valid for metal mode`, "validate --config made/controlplane.yaml --mode metal")
+		s.shows(t, `is valid for metal mode`, "validate --config made/worker.yaml --mode metal")
+		// It is the same cluster: its machine takes the certificate.
+		s.shows(t, `(?m)^\s+NODE: +@$`, "version --talosconfig made/talosconfig --endpoints "+s.Node.APIEndpoint()+" --nodes "+s.node())
+	}},
+	{name: "machineconfig gen", do: func(t *testing.T, s *session) {
+		s.shows(t, `(?m)^    type: worker$`, "machineconfig gen other https://"+s.node()+":6443 --output-types worker --output -")
+	}},
+	{name: "gen keypair", do: func(t *testing.T, s *session) {
+		s.talosctl(t, "gen keypair --organization example --ip "+s.node())
+
+		if got := string(s.read(t, "example.crt")); strings.Count(got, "BEGIN CERTIFICATE") != 2 {
+			t.Errorf("got %s, want a certificate and its authority's", got)
+		}
+	}},
+}

@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"archive/zip"
+	"bytes"
+	"crypto/sha256"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-containerregistry/pkg/name"
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/mutate"
+	"github.com/google/go-containerregistry/pkg/v1/random"
+	"github.com/google/go-containerregistry/pkg/v1/tarball"
+
+	"github.com/seed-59268b81/talos/config/images"
+	"github.com/seed-59268b81/talos/ctl/kubeconfig"
+)
+
+// task is what has an effect that can be seen, on the machine or in a file.
+type task struct {
+	// name is what docs/api.md calls it.
+	name string
+	// calls are the RPCs that it makes, of machine.MachineService where no service is named.
+	calls string
+	do    func(t *testing.T, s *session)
+}
+
+// fileTasks have a file as their result.
+var fileTasks = []task{
+	{name: "copy", calls: "Copy", do: func(t *testing.T, s *session) {
+		s.talosctl(t, "copy /usr/lib/os-release copied")
+
+		want := s.talosctl(t, "read /usr/lib/os-release")
+		if got := onlyFile(t, filepath.Join(s.dir, "copied")); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}},
+	{name: "kubeconfig", calls: "Kubeconfig", do: func(t *testing.T, s *session) {
+		s.talosctl(t, "kubeconfig fetched.yaml")
+
+		config, err := kubeconfig.Read(filepath.Join(s.dir, "fetched.yaml"))
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		if want := "https://" + s.node() + ":6443"; len(config.Clusters) != 1 {
+			t.Errorf("got %d clusters, want one", len(config.Clusters))
+		} else {
+			for name, cluster := range config.Clusters {
+				if cluster.Server != want {
+					t.Errorf("cluster %s is at %s, want %s", name, cluster.Server, want)
+				}
+			}
+		}
+	}},
+	{name: "pcap", calls: "PacketCapture", do: func(t *testing.T, s *session) {
+		// etcd and the API server never fall silent.
+		s.talosctl(t, "pcap --interface lo --duration 2s --output lo.pcap")
+
+		got := s.read(t, "lo.pcap")
+		if len(got) <= 24 || !bytes.HasPrefix(got, []byte("\xd4\xc3\xb2\xa1")) && !bytes.HasPrefix(got, []byte("\x4d\x3c\xb2\xa1")) {
+			t.Errorf("got %d bytes that begin with %x, want a capture with packets", len(got), got[:min(len(got), 24)])
+		}
+	}},
+	{name: "etcd snapshot", calls: "EtcdSnapshot", do: func(t *testing.T, s *session) {
+		s.talosctl(t, "etcd snapshot db.snapshot")
+
+		got := s.read(t, "db.snapshot")
+		if len(got) < 1<<20 || len(got)%512 != sha256.Size {
+			t.Fatalf("got %d bytes, want a database and its checksum", len(got))
+		}
+
+		content, sum := got[:len(got)-sha256.Size], got[len(got)-sha256.Size:]
+		if want := sha256.Sum256(content); !bytes.Equal(sum, want[:]) {
+			t.Errorf("the checksum is %x, want %x", sum, want)
+		}
+	}},
+	{name: "support", calls: "Version Dmesg Events Logs Mounts Processes Memory Containers Netstat", do: supportBundle},
+	{name: "logs of a pod", calls: "Logs Containers", do: func(t *testing.T, s *session) {
+		// The API server tells on which port it serves.
+		s.shows(t, `(?m)^@: .*6443`, "logs --kubernetes --tail -1", s.container(t, "kube-system", "k8s-app=kube-apiserver"))
+	}},
+	{name: "image k8s-bundle", calls: "machine.ImageService/List", do: func(t *testing.T, s *session) {
+		there := s.talosctl(t, "image list --namespace cri") + s.talosctl(t, "image list --namespace system")
+
+		for _, image := range strings.Fields(s.talosctl(t, "image k8s-bundle")) {
+			if !strings.Contains(there, image+" ") {
+				t.Errorf("the node does not have %s, only\n%s", image, there)
+			}
+		}
+	}},
+	{name: "image pull", calls: "machine.ImageService/Pull machine.ImageService/List machine.ImageService/Remove", do: func(t *testing.T, s *session) {
+		s.shows(t, `(?m)^@: `+images.DefaultPause+`$`, "image pull --namespace system", images.DefaultPause)
+		s.shows(t, images.DefaultPause, "image list --namespace system")
+		s.talosctl(t, "image remove --namespace system", images.DefaultPause)
+
+		if got := s.talosctl(t, "image list --namespace system"); strings.Contains(got, images.DefaultPause) {
+			t.Errorf("the image was removed and is there:\n%s", got)
+		}
+	}},
+	{name: "image import", calls: "machine.ImageService/Import machine.ImageService/Remove", do: func(t *testing.T, s *session) {
+		tag, err := name.NewTag("example.org/e2e/imported:v1")
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		if err := tarball.WriteToFile(filepath.Join(s.dir, "image.tar"), tag, randomImage(t)); err != nil {
+			t.Fatal(err)
+		}
+
+		s.shows(t, `(?m)^@: `+tag.Name()+`$`, "image import --namespace system image.tar")
+		s.shows(t, tag.Name(), "image list --namespace system")
+		s.talosctl(t, "image remove --namespace system", tag.Name())
+	}},
+	{name: "dashboard", calls: "SystemStat Memory Processes ServiceList Logs", do: dashboard},
+	{name: "cluster show", do: func(t *testing.T, s *session) {
+		s.shows(t, `(?m)^`+s.Node.Name+` +controlplane +@ +2 +4\.0 GiB +10 GiB +on +`, "cluster show", s.lab()...)
+	}},
+	{name: "cluster logs", do: func(t *testing.T, s *session) {
+		s.shows(t, `Linux version 6\.`, "cluster logs", s.lab()...)
+	}},
+}
+
+// lab are the flags by which talosctl cluster finds the machine.
+func (s *session) lab() []string {
+	dir := s.Lab.State().Dir
+
+	return []string{"--state", filepath.Dir(dir), "--name", filepath.Base(dir)}
+}
+
+func (s *session) read(t *testing.T, name string) []byte {
+	t.Helper()
+
+	content, err := os.ReadFile(filepath.Join(s.dir, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	return content
+}
+
+func (s *session) write(t *testing.T, name string, content []byte) {
+	t.Helper()
+
+	if err := os.WriteFile(filepath.Join(s.dir, name), content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// onlyFile is the content of the one file below a folder.
+func onlyFile(t *testing.T, dir string) string {
+	t.Helper()
+
+	var contents []string
+
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+
+		content, err := os.ReadFile(path)
+		contents = append(contents, string(content))
+
+		return err
+	})
+	if err != nil || len(contents) != 1 {
+		t.Fatalf("got the files %q, %v, want one", contents, err)
+	}
+
+	return contents[0]
+}
+
+// container is the id of the first container of the one pod that a label selects.
+func (s *session) container(t *testing.T, namespace, selector string) string {
+	t.Helper()
+
+	pods, err := s.Pods(t.Context(), namespace, selector)
+	if err != nil || len(pods) != 1 {
+		t.Fatalf("got the pods %+v, %v, want one of %s", pods, err, selector)
+	}
+
+	prefix := namespace + "/" + pods[0].Metadata.Name + ":"
+
+	for word := range strings.FieldsSeq(s.talosctl(t, "containers --kubernetes")) {
+		if strings.HasPrefix(word, prefix) {
+			return word
+		}
+	}
+
+	t.Fatalf("the node has no container %s", prefix)
+
+	return ""
+}
+
+func randomImage(t *testing.T) v1.Image {
+	t.Helper()
+
+	image, err := random.Image(64<<10, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	config, err := image.ConfigFile()
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	config = config.DeepCopy()
+	config.OS, config.Architecture = "linux", "amd64"
+
+	if image, err = mutate.ConfigFile(image, config); err != nil {
+		t.Fatal(err)
+	}
+
+	return image
+}
+
+// supportBundle has what helps and nothing that is secret.
+func supportBundle(t *testing.T, s *session) {
+	s.talosctl(t, "support --output bundle.zip")
+
+	bundle, err := zip.OpenReader(filepath.Join(s.dir, "bundle.zip"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer bundle.Close() //nolint:errcheck // it was only read
+
+	missing := map[string]string{
+		"version.txt": "Tag:", "dmesg.log": "Linux version", "services.txt": "kubelet", "processes.txt": "apid", "mounts.txt": "/var",
+		"sockets.txt": ":50000", "etcd-members.txt": ":2380", "logs/system/etcd.log": "level",
+		"resources/addressstatuses.net.talos.dev.yaml": s.node(),
+	}
+
+	for _, file := range bundle.File {
+		r, err := file.Open()
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		content, err := io.ReadAll(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		path := strings.TrimPrefix(file.Name, s.node()+"/")
+		if want, ok := missing[path]; ok && bytes.Contains(content, []byte(want)) {
+			delete(missing, path)
+		}
+
+		if path == "errors.txt" {
+			t.Errorf("what could not be had:\n%s", content)
+		}
+
+		if bytes.Contains(content, []byte(s.Generated.Secrets.Trustd.Token)) {
+			t.Errorf("%s holds the machine token", path)
+		}
+	}
+
+	if len(missing) > 0 {
+		t.Errorf("among %d files there are not, with this in them: %q", len(bundle.File), missing)
+	}
+}

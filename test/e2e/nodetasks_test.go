@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/seed-59268b81/talos/api/machine"
+	"github.com/seed-59268b81/talos/client"
+	"github.com/seed-59268b81/talos/test/cluster"
+)
+
+// nodeTasks change what runs on the machine.
+var nodeTasks = []task{
+	{name: "meta", calls: "MetaWrite MetaDelete", do: func(t *testing.T, s *session) {
+		s.talosctl(t, "meta write 0x0e", "kept by a user")
+		s.comesToShow(t, `(?m)^@ .* 0x0e +\d+ +kept by a user$`, "get metakeys")
+		s.talosctl(t, "meta delete 0x0e")
+		eventually(t, "the key is gone", func() (string, bool) {
+			out, err := s.try(t, "get metakeys")
+
+			return out, err == nil && !strings.Contains(out, "kept by a user")
+		})
+	}},
+	{name: "restart", calls: "Restart Containers", do: func(t *testing.T, s *session) {
+		before := s.container(t, namespace, "app=client")
+		s.talosctl(t, "restart --kubernetes", before)
+		eventually(t, "the kubelet has another container run in its place", func() (string, bool) {
+			pods, err := s.Pods(t.Context(), namespace, "app=client")
+			if err == nil && len(pods) == 1 && pods[0].Ready() == nil && len(pods[0].Status.ContainerStatuses) == 1 &&
+				pods[0].Status.ContainerStatuses[0].RestartCount > 0 {
+				return "", true
+			}
+
+			return fmt.Sprintf("%+v, %v", pods, err), false
+		})
+
+		if after := s.container(t, namespace, "app=client"); after == before {
+			t.Errorf("it is %s as before", after)
+		}
+	}},
+	{name: "service restart", calls: "ServiceRestart", do: func(t *testing.T, s *session) {
+		before := s.process(t, "kubelet")
+		s.shows(t, `(?m)^@ +Service "kubelet" restarted$`, "service kubelet restart")
+		s.serviceRuns(t, "kubelet")
+
+		if after := s.process(t, "kubelet"); after == before {
+			t.Errorf("it is process %d as before", after)
+		}
+	}},
+	{name: "service start", calls: "ServiceStart", do: func(t *testing.T, s *session) {
+		before := s.process(t, "kubelet")
+		s.shows(t, `(?m)^@ +Service "kubelet" started$`, "service kubelet start")
+		s.serviceRuns(t, "kubelet")
+
+		// What runs is not started again.
+		if after := s.process(t, "kubelet"); after != before {
+			t.Errorf("it was process %d and is %d", before, after)
+		}
+	}},
+	{name: "etcd defrag", calls: "EtcdDefragment", do: func(t *testing.T, s *session) {
+		s.talosctl(t, "etcd defrag")
+		// All of the database is in use then, or nearly.
+		s.comesToShow(t, `(?m)^@ .*\((100|9\d|8\d)\.\d\d%\)`, "etcd status")
+	}},
+	{name: "etcd downgrade", calls: "EtcdDowngradeValidate EtcdDowngradeEnable EtcdDowngradeCancel", do: func(t *testing.T, s *session) {
+		s.refused(t, `error: @: .*downgrade`, "etcd downgrade validate 3.1")
+		s.shows(t, `(?m)^@ +3\.6\.`, "etcd downgrade validate 3.5")
+		s.shows(t, `(?m)^@ +3\.6\.`, "etcd downgrade enable 3.5")
+		s.shows(t, `(?m)^@ +3\.\d\.`, "etcd downgrade cancel")
+		s.refused(t, `error: @: .*downgrad`, "etcd downgrade cancel")
+		s.serviceRuns(t, "etcd")
+		// Storage that had gone back comes forward again.
+		s.comesToShow(t, `(?m)^@ .* 3\.6\.\d+ +3\.6\.\d+\s*$`, "etcd status")
+	}},
+}
+
+// process is the id of the first process of a program.
+func (s *session) process(t *testing.T, program string) (pid int32) {
+	t.Helper()
+
+	err := s.API(t.Context(), func(ctx context.Context, api *client.Client) error {
+		processes, err := api.Processes(ctx)
+		if err != nil {
+			return err
+		}
+
+		i := slices.IndexFunc(processes, func(p *machine.ProcessInfo) bool { return p.GetCommand() == program })
+		if i < 0 {
+			return fmt.Errorf("%s does not run", program)
+		}
+
+		pid = processes[i].GetPid()
+
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	return pid
+}
+
+func (s *session) serviceRuns(t *testing.T, id string) {
+	t.Helper()
+	eventually(t, id+" runs", func() (string, bool) {
+		err := healthy(t.Context(), s.Cluster, id)
+
+		return fmt.Sprint(err), err == nil
+	})
+}
+
+// powerTasks take the machine down; each is a step of its own.
+var powerTasks = []task{
+	{name: "reboot", calls: "Reboot Events", do: func(t *testing.T, s *session) {
+		// It follows the node until it runs again.
+		s.takes(t, 10*time.Minute, `(?m)^@: booted\n[\s\S]*^@: running$`, "reboot --timeout 9m")
+	}},
+	{name: "shutdown", calls: "Shutdown Events", do: func(t *testing.T, s *session) {
+		s.takes(t, 10*time.Minute, "", "shutdown --timeout 9m")
+	}},
+}
+
+// power does one of powerTasks.
+func power(t *testing.T, c *cluster.Cluster, name string) {
+	for _, task := range powerTasks {
+		if task.name == name {
+			task.do(t, newSession(t, c))
+
+			return
+		}
+	}
+
+	t.Fatalf("there is no power task %q", name)
+}
