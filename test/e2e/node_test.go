@@ -10,8 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/seed-59268b81/talos/api/machine"
-	"github.com/seed-59268b81/talos/client"
 	"github.com/seed-59268b81/talos/lab/qemu"
 	"github.com/seed-59268b81/talos/test/cluster"
 )
@@ -44,11 +42,7 @@ func TestNode(t *testing.T) {
 	c.Run("reboots", func(t *testing.T) {
 		boots := machineStatus(t, c).Boots
 
-		c.Do("reboot", func(ctx context.Context, api *client.Client) error {
-			_, err := api.Reboot(ctx, machine.RebootRequest_DEFAULT)
-
-			return err
-		})
+		power(t, c, "reboot")
 
 		c.Until("the machine has rebooted", 3*time.Minute, func(ctx context.Context) error {
 			if s := machineStatus(t, c); s.Boots == boots {
@@ -59,6 +53,7 @@ func TestNode(t *testing.T) {
 		})
 	})
 	c.Run("is itself after a reboot", func(t *testing.T) { boot = itself(t, c, boot) })
+	c.Run("does what talosctl asks", func(t *testing.T) { commands(t, c) })
 
 	c.Run("survives a power cut at work", func(t *testing.T) {
 		powerCycle(t, c)
@@ -80,11 +75,7 @@ func TestNode(t *testing.T) {
 	c.Run("rolls static pods by configuration", func(t *testing.T) { staticPodsRoll(t, c) })
 	c.Run("changes its name without a reboot", func(t *testing.T) { renamed(t, c) })
 	c.Run("shuts down", func(t *testing.T) {
-		c.Do("shutdown", func(ctx context.Context, api *client.Client) error {
-			_, err := api.Shutdown(ctx, false)
-
-			return err
-		})
+		power(t, c, "shutdown")
 		c.Until("the machine is off", 3*time.Minute, func(context.Context) error {
 			if s := machineStatus(t, c); s.Power != qemu.Off {
 				return fmt.Errorf("it is %s", s.Power)

@@ -40,7 +40,7 @@ var arrows = map[string][]string{
 	"discovery":  {"api", "version"},
 	"machine":    {"api", "apid", "config", "controllers", "cosi", "pki", "resources", "sys", "trustd", "version"},
 	"lab":        {"sys", "version"},
-	"ctl":        {"api", "client", "config", "lab", "pki", "version"},
+	"ctl":        {"api", "client", "config", "cosi", "lab", "pki", "resources", "version"},
 	"imager":     {"components", "config", "machine", "sys", "version"},
 	"components": {"config", "imager", "version"},
 
