@@ -11,6 +11,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/seed-59268b81/talos/apid"
 	"github.com/seed-59268b81/talos/machine"
@@ -28,8 +32,10 @@ func main() {
 
 		machine.Main()
 	case "apid":
+		rename(name)
 		apid.Main()
 	case "trustd":
+		rename(name)
 		trustd.Main()
 	case "modprobe":
 		modprobe()
@@ -37,6 +43,22 @@ func main() {
 		fail("%v", sandbox.Main())
 	default:
 		fail("unknown name %q: expected init, machined, apid, trustd, modprobe or %s", name, sandbox.Name)
+	}
+}
+
+func init() { runtime.LockOSThread() } // for rename: main runs on the first thread
+
+// rename has the kernel show the process by what it is, and not by the file that it was started from.
+func rename(name string) {
+	defer runtime.UnlockOSThread()
+
+	text, err := unix.BytePtrFromString(name)
+	if err == nil {
+		err = unix.Prctl(unix.PR_SET_NAME, uintptr(unsafe.Pointer(text)), 0, 0, 0)
+	}
+
+	if err != nil {
+		fail("set the process's name: %v", err)
 	}
 }
 
