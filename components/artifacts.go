@@ -116,6 +116,7 @@ const (
 	TargetTalos     = "talos"
 	TargetInit      = "init"
 	TargetModprobe  = "modprobe"
+	TargetSandbox   = "sandbox"
 	TargetTalosctl  = "talosctl"
 	TargetKubectl   = "kubectl"
 )

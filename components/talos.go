@@ -15,6 +15,7 @@ var ownPrograms = map[string]string{
 	TargetTalos:    "the operating system's program",
 	TargetInit:     "process 1 of the initramfs",
 	TargetModprobe: "what the kernel calls for a module",
+	TargetSandbox:  "what puts services into their sandboxes",
 	TargetTalosctl: "the client",
 }
 

@@ -11,11 +11,12 @@ import (
 
 	"github.com/seed-59268b81/talos/components"
 	"github.com/seed-59268b81/talos/components/graph"
+	"github.com/seed-59268b81/talos/sys/sandbox"
 )
 
 // rootStep makes the root image.
 func rootStep(o Options) graph.Step {
-	needs := []string{components.TargetRootfs, components.TargetKernel, components.TargetTalos, components.TargetModprobe}
+	needs := []string{components.TargetRootfs, components.TargetKernel, components.TargetTalos, components.TargetModprobe, components.TargetSandbox}
 
 	return graph.Step{
 		Name:   TargetRoot,
@@ -42,6 +43,8 @@ func rootStep(o Options) graph.Step {
 				programs: map[string]string{
 					osProgram:           filepath.Join(w.Needs[components.TargetTalos].Dir, "talos"),
 					"usr/sbin/modprobe": filepath.Join(w.Needs[components.TargetModprobe].Dir, "modprobe"),
+					// As package sandbox has it.
+					sandbox.Stage[1:]: filepath.Join(w.Needs[components.TargetSandbox].Dir, "sandbox"),
 				},
 			}); err != nil {
 				return err

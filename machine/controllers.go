@@ -29,7 +29,6 @@ import (
 	timectl "github.com/seed-59268b81/talos/controllers/time"
 	"github.com/seed-59268b81/talos/controllers/v1alpha1"
 	"github.com/seed-59268b81/talos/cosi/controller"
-	"github.com/seed-59268b81/talos/machine/boot"
 	"github.com/seed-59268b81/talos/machine/server"
 	runtimeres "github.com/seed-59268b81/talos/resources/runtime"
 	"github.com/seed-59268b81/talos/sys/cmdline"
@@ -43,22 +42,11 @@ import (
 const executable = "/sbin/init"
 
 // controllers are all that run on a machine. Their order says nothing.
-func (m *Machine) controllers() ([]controller.Controller, error) {
+func (m *Machine) controllers(modules *module.Loader) ([]controller.Controller, error) {
 	args, err := cmdline.Read("/proc")
 	if err != nil {
 		return nil, err
 	}
-
-	modules, err := module.NewLoader()
-	if err != nil {
-		return nil, err
-	}
-
-	go func() {
-		if err := boot.Preload(modules); err != nil {
-			m.Log.Warn("not every kernel module could be loaded ahead", "error", err)
-		}
-	}()
 
 	links, _, err := network.Open() // for as long as the machine runs
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"sync"
 	"time"
 
 	"google.golang.org/grpc"
@@ -29,6 +30,7 @@ import (
 	"github.com/seed-59268b81/talos/sys/bootlog"
 	"github.com/seed-59268b81/talos/sys/cgroup"
 	"github.com/seed-59268b81/talos/sys/logring"
+	"github.com/seed-59268b81/talos/sys/module"
 	"github.com/seed-59268b81/talos/sys/reaper"
 	"github.com/seed-59268b81/talos/sys/supervisor"
 	"github.com/seed-59268b81/talos/trustd"
@@ -44,9 +46,13 @@ func Main() {
 	log := newLog(logs, slog.LevelInfo)
 	log.Info("starting", "version", version.Tag)
 
-	err := boot.Early()
+	modules, err := module.NewLoader()
 	if err == nil {
-		err = run(context.Background(), log, logs, journal)
+		err = boot.Early(modules)
+	}
+
+	if err == nil {
+		err = run(context.Background(), log, logs, journal, modules)
 	}
 
 	log.Error("the system cannot run", "error", err)
@@ -58,7 +64,9 @@ func Main() {
 	boot.Halt(func(format string, args ...any) { log.Error(fmt.Sprintf(format, args...)) })
 }
 
-func run(ctx context.Context, log *slog.Logger, logs *logring.Logs, journal *bootlog.Journal) error {
+func run(ctx context.Context, log *slog.Logger, logs *logring.Logs, journal *bootlog.Journal, modules *module.Loader) error {
+	go loadModules(log, modules)
+
 	tree := cgroup.Tree{Root: cgroup.Mount}
 
 	if err := errors.Join(tree.Create(cgroup.All()...), tree.Add(cgroup.Init, os.Getpid())); err != nil {
@@ -86,7 +94,7 @@ func run(ctx context.Context, log *slog.Logger, logs *logring.Logs, journal *boo
 	rt.ShowFailures()
 	m.server.Graph = rt.Graph
 
-	all, err := m.controllers()
+	all, err := m.controllers(modules)
 	if err != nil {
 		return err
 	}
@@ -106,6 +114,28 @@ func run(ctx context.Context, log *slog.Logger, logs *logring.Logs, journal *boo
 	}
 
 	return rt.Run(ctx)
+}
+
+// loadModules loads what everything else waits for, the drivers of the devices that there are and the file system of
+// the volumes, while that is being put together, and then what is wanted soon.
+func loadModules(log *slog.Logger, modules *module.Loader) {
+	var fs sync.WaitGroup
+
+	fs.Go(func() {
+		if err := modules.Load("xfs"); err != nil {
+			log.Warn("the file system of the volumes could not be loaded ahead", "error", err)
+		}
+	})
+
+	if err := modules.Coldplug("/sys"); err != nil {
+		log.Warn("not every driver could be loaded", "error", err)
+	}
+
+	fs.Wait()
+
+	if err := boot.Preload(modules); err != nil {
+		log.Warn("not every kernel module could be loaded ahead", "error", err)
+	}
 }
 
 // Machine holds what the parts share.

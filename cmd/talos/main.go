@@ -3,8 +3,7 @@
 //go:build linux
 
 // Command talos is the operating system's one program. What it is depends on the name that it is started under:
-// machined (as /sbin/init, process 1), apid, trustd, the stage that builds their sandboxes, or modprobe, which the kernel
-// calls when it wants a module itself.
+// machined (as /sbin/init, process 1), apid or trustd.
 package main
 
 import (
@@ -18,8 +17,6 @@ import (
 
 	"github.com/seed-59268b81/talos/apid"
 	"github.com/seed-59268b81/talos/machine"
-	"github.com/seed-59268b81/talos/sys/module"
-	"github.com/seed-59268b81/talos/sys/sandbox"
 	"github.com/seed-59268b81/talos/trustd"
 )
 
@@ -37,12 +34,8 @@ func main() {
 	case "trustd":
 		rename(name)
 		trustd.Main()
-	case "modprobe":
-		modprobe()
-	case sandbox.Name:
-		fail("%v", sandbox.Main())
 	default:
-		fail("unknown name %q: expected init, machined, apid, trustd, modprobe or %s", name, sandbox.Name)
+		fail("unknown name %q: expected init, machined, apid or trustd", name)
 	}
 }
 
@@ -60,15 +53,6 @@ func rename(name string) {
 	if err != nil {
 		fail("set the process's name: %v", err)
 	}
-}
-
-func modprobe() {
-	loader, err := module.NewLoader()
-	if err != nil {
-		fail("%v", err)
-	}
-
-	os.Exit(module.Modprobe(loader, os.Args[1:], os.Stderr))
 }
 
 func fail(format string, args ...any) {

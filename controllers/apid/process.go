@@ -38,7 +38,7 @@ func (p Process) service(name string, group cgroup.Group, port int) (supervisor.
 		box.ReadOnly = append(box.ReadOnly, filepath.Dir(socket))
 	}
 
-	path, argv, env, err := box.Command(p.Executable)
+	path, argv, env, err := box.Command(sandbox.Stage)
 	if err != nil {
 		return supervisor.Service{}, err
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/seed-59268b81/talos/resources/runtime"
 	"github.com/seed-59268b81/talos/resources/secrets"
 	"github.com/seed-59268b81/talos/sys/cgroup"
+	"github.com/seed-59268b81/talos/sys/sandbox"
 	"github.com/seed-59268b81/talos/sys/supervisor"
 )
 
@@ -61,7 +62,7 @@ func check(t *testing.T, svc supervisor.Service, group string, wants ...string) 
 		t.Fatalf("%s: got a %T, want a process", svc.ID, svc.Runner)
 	}
 
-	if process.Cgroup != group || process.Path != "/sbin/init" || !slices.Equal(process.Argv, []string{"sandbox"}) {
+	if process.Cgroup != group || process.Path != sandbox.Stage || !slices.Equal(process.Argv, []string{"sandbox"}) {
 		t.Errorf("%s: got %s %q in cgroup %s, want the sandbox in %s", svc.ID, process.Path, process.Argv, process.Cgroup, group)
 	}
 

@@ -10,13 +10,14 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/seed-59268b81/talos/sys/module"
 	"github.com/seed-59268b81/talos/sys/mount"
 )
 
 // Early is the start of machined as process 1: it verifies what the system stands on, mounts the pseudo file
 // systems, makes /system anew, and sets the limits and the environment that every child inherits. After an
 // error there is nothing to run on: log it and call Halt.
-func Early() error {
+func Early(modules *module.Loader) error {
 	cmdline, err := os.ReadFile("/proc/cmdline")
 	if err != nil {
 		return fmt.Errorf("read the kernel command line: %w", err)
@@ -25,6 +26,13 @@ func Early() error {
 	// Containers and the host see each other's volumes: what is mounted below the root propagates both ways.
 	if err := mount.MakeShared("/"); err != nil {
 		return err
+	}
+
+	for _, p := range Mounts() {
+		// The kernel would do so too, by a program for each. What it has built in has no module.
+		if err := modules.Load("fs-" + p.FSType); err != nil && !errors.Is(err, module.ErrNotFound) && !p.Optional {
+			return err
+		}
 	}
 
 	if err := mount.All(Mounts()); err != nil {

@@ -31,12 +31,13 @@ type Group struct {
 	CPUWeight int
 }
 
-// The groups of the system; the paths are those that users know.
+// The groups of the system; the paths are those that users know. The way in comes before all that it leads to: however
+// busy the pods are, the API answers.
 var (
 	Init       = Group{Path: "init", Min: 96 * MiB, Low: 192 * MiB, CPUWeight: 263}
-	System     = Group{Path: "system", Low: 192 * MiB, CPUWeight: 125}
+	System     = Group{Path: "system", Low: 192 * MiB, CPUWeight: 500}
 	Runtime    = Group{Path: "system/runtime", Low: 96 * MiB, CPUWeight: 209}
-	Apid       = Group{Path: "system/apid", Low: 16 * MiB, Max: 128 * MiB, CPUWeight: 39}
+	Apid       = Group{Path: "system/apid", Low: 16 * MiB, Max: 128 * MiB, CPUWeight: 500}
 	Trustd     = Group{Path: "system/trustd", Low: 8 * MiB, Max: 128 * MiB, CPUWeight: 39}
 	PodRuntime = Group{Path: "podruntime", CPUWeight: 157}
 	Containerd = Group{Path: "podruntime/runtime", Low: 196 * MiB, CPUWeight: 39}

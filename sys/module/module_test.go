@@ -199,6 +199,35 @@ func TestColdplugFollowsNewDevices(t *testing.T) {
 	}
 }
 
+// TestColdplugLoadsCardsFirst: a disk's driver comes before that of a screen, though the screen is on an earlier slot.
+func TestColdplugLoadsCardsFirst(t *testing.T) {
+	const disk, screen = "pci:v1bc01sc00i00", "pci:v1bc03sc00i00"
+
+	var got []string
+
+	l := Loader{
+		Root: tree(t, map[string]string{fileDep: "kernel/disk.ko:\nkernel/screen.ko:\n", fileAlias: "alias " + screen + " screen\nalias " + disk + " disk\n"}),
+		Insert: func(file, _ string) error {
+			got = append(got, filepath.Base(file))
+
+			return nil
+		},
+	}
+
+	sysfs := tree(t, map[string]string{
+		"devices/pci0/0/modalias": screen, "bus/pci/devices/0/modalias": screen,
+		"devices/pci0/1/modalias": disk, "bus/pci/devices/1/modalias": disk,
+	})
+
+	if err := l.Coldplug(sysfs); err != nil {
+		t.Fatal(err)
+	}
+
+	if diff := cmp.Diff([]string{"disk.ko", "screen.ko"}, got); diff != "" {
+		t.Errorf("inserted (-want +got):\n%s", diff)
+	}
+}
+
 // What is loaded is not given to the kernel again, nor what it needs.
 func TestLoadedIsLeftAlone(t *testing.T) {
 	var got []string

@@ -5,9 +5,9 @@
 // Package sandbox starts a program with a root of its own that shows only what it needs, no capabilities, no way to
 // gain any, and another user.
 //
-// It is a stage between the supervisor and the program: the same executable, started under the name Name, reads what
-// to do from its environment, builds the root in a mount namespace, gives everything up and becomes the program. It
-// has to be a process of its own because Go cannot run code between fork and exec.
+// It is a stage between the supervisor and the program: cmd/sandbox reads what to do from its environment, builds the
+// root in a mount namespace, gives everything up and becomes the program. It has to be a process of its own because Go
+// cannot run code between fork and exec.
 package sandbox
 
 import (
@@ -22,8 +22,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Name (of argv[0]) under which the executable is the stage.
-const Name = "sandbox"
+// Stage is where the program of the stage is, and Name its argv[0].
+const (
+	Stage = "/usr/libexec/sandbox"
+	Name  = "sandbox"
+)
 
 // variable of the environment that holds the Box.
 const variable = "TALOS_SANDBOX"
@@ -45,14 +48,14 @@ type Box struct {
 	Writable []string `json:"writable,omitempty"`
 }
 
-// Command returns the path, arguments and environment that start the box.
-func (b Box) Command(executable string) (path string, argv, env []string, err error) {
+// Command returns the path, arguments and environment that start the box by way of a stage, see Stage.
+func (b Box) Command(stage string) (path string, argv, env []string, err error) {
 	raw, err := json.Marshal(b)
 	if err != nil {
 		return "", nil, nil, fmt.Errorf("sandbox %s: %w", b.Path, err)
 	}
 
-	return executable, []string{Name}, []string{variable + "=" + string(raw)}, nil
+	return stage, []string{Name}, []string{variable + "=" + string(raw)}, nil
 }
 
 // Main is the stage; it returns only on failure.
