@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 )
@@ -70,6 +71,10 @@ func (c *creation) next(out io.Writer) {
 	c.steps.say("cluster %s is %s", c.place.name, map[bool]string{true: "ready", false: "bootstrapped"}[c.wait])
 	fmt.Fprint(out, "\nNext:\n\n")
 
+	if dir := offPath(); dir != "" {
+		fmt.Fprintf(out, "    export PATH=%s:$PATH\n", dir)
+	}
+
 	if c.place.own() {
 		fmt.Fprintf(out, "    export TALOSCONFIG=%s\n", s.TalosconfigPath())
 
@@ -81,15 +86,26 @@ func (c *creation) next(out io.Writer) {
 	fmt.Fprint(out, "    talosctl get addresses\n    talosctl service\n")
 
 	if c.wait {
-		kubectl := "kubectl"
-		if built := find("bin/kubectl"); built != "" {
-			if short, err := filepath.Rel(".", built); err == nil {
-				kubectl = short
-			}
-		}
-
-		fmt.Fprintf(out, "    %s get pods -A\n", kubectl)
+		fmt.Fprint(out, "    kubectl get pods -A\n")
 	}
 
 	fmt.Fprintf(out, "    %s\n    %s\n\n", c.place.again("show"), c.place.again("destroy"))
+}
+
+// offPath is the folder of this program, if the shell does not find it by its name.
+func offPath() string {
+	self, err := os.Executable()
+	if err != nil {
+		return ""
+	}
+
+	if found, err := exec.LookPath(filepath.Base(self)); err == nil {
+		if a, errA := os.Stat(found); errA == nil {
+			if b, errB := os.Stat(self); errB == nil && os.SameFile(a, b) {
+				return ""
+			}
+		}
+	}
+
+	return filepath.Dir(self)
 }

@@ -62,11 +62,7 @@ func (c *Cluster) Maintenance() time.Duration {
 	c.t.Helper()
 
 	return c.Until("the API answers in maintenance", bootTime, func(ctx context.Context) error {
-		return c.With(ctx, client.WithInsecure(), func(ctx context.Context, api *client.Client) error {
-			_, err := api.Version(ctx)
-
-			return err
-		})
+		return c.version(ctx, client.WithInsecure())
 	})
 }
 
@@ -75,12 +71,33 @@ func (c *Cluster) Answers() time.Duration {
 	c.t.Helper()
 
 	return c.Until("the API answers", bootTime, func(ctx context.Context) error {
-		return c.API(ctx, func(ctx context.Context, api *client.Client) error {
+		return c.version(ctx, client.WithCertificates(c.Context.CA, c.Context.Crt, c.Context.Key))
+	})
+}
+
+// version asks for it until it is answered, or returns the last error. A connection that is opened before the machine has
+// its address hangs for seconds, so that each call is short.
+func (c *Cluster) version(ctx context.Context, identity client.Option) error {
+	for {
+		one, cancel := context.WithTimeout(ctx, time.Second)
+		err := c.With(one, identity, func(ctx context.Context, api *client.Client) error {
 			_, err := api.Version(ctx)
 
 			return err
 		})
-	})
+
+		cancel()
+
+		if err == nil || ctx.Err() != nil {
+			return err
+		}
+
+		select {
+		case <-time.After(100 * time.Millisecond):
+		case <-ctx.Done():
+			return err
+		}
+	}
 }
 
 // ApplyInsecure sends a configuration to a machine in maintenance.

@@ -14,6 +14,9 @@ import (
 // Require is the variable that, when it is set, makes a test fail that would be skipped because nothing is built.
 const Require = "TALOS_E2E"
 
+// All is the value of that variable that also runs what takes several machines, and long.
+const All = "all"
+
 // artifacts are where a build has left what is needed.
 type artifacts struct {
 	out               string
