@@ -31,6 +31,7 @@ import (
 	"github.com/seed-59268b81/talos/sys/cgroup"
 	"github.com/seed-59268b81/talos/sys/logring"
 	"github.com/seed-59268b81/talos/sys/module"
+	"github.com/seed-59268b81/talos/sys/mount"
 	"github.com/seed-59268b81/talos/sys/reaper"
 	"github.com/seed-59268b81/talos/sys/supervisor"
 	"github.com/seed-59268b81/talos/trustd"
@@ -46,14 +47,7 @@ func Main() {
 	log := newLog(logs, slog.LevelInfo)
 	log.Info("starting", "version", version.Tag)
 
-	modules, err := module.NewLoader()
-	if err == nil {
-		err = boot.Early(modules)
-	}
-
-	if err == nil {
-		err = run(context.Background(), log, logs, journal, modules)
-	}
+	err := start(context.Background(), log, logs, journal)
 
 	log.Error("the system cannot run", "error", err)
 
@@ -64,9 +58,32 @@ func Main() {
 	boot.Halt(func(format string, args ...any) { log.Error(fmt.Sprintf(format, args...)) })
 }
 
-func run(ctx context.Context, log *slog.Logger, logs *logring.Logs, journal *bootlog.Journal, modules *module.Loader) error {
+// start makes the mounts, and the types known beside that: both take a while on a slow machine.
+func start(ctx context.Context, log *slog.Logger, logs *logring.Logs, journal *bootlog.Journal) error {
+	modules, err := module.NewLoader()
+	if err != nil {
+		return err
+	}
+
+	state := memory.New()
+	defined := make(chan error, 1)
+
+	go func() { defined <- registerDefinitions(ctx, state) }()
+
+	if err := boot.Early(modules); err != nil {
+		return err
+	}
+
 	go loadModules(log, modules)
 
+	if err := <-defined; err != nil {
+		return err
+	}
+
+	return run(ctx, log, logs, journal, state, modules)
+}
+
+func run(ctx context.Context, log *slog.Logger, logs *logring.Logs, journal *bootlog.Journal, state *memory.State, modules *module.Loader) error {
 	tree := cgroup.Tree{Root: cgroup.Mount}
 
 	if err := errors.Join(tree.Create(cgroup.All()...), tree.Add(cgroup.Init, os.Getpid())); err != nil {
@@ -78,16 +95,11 @@ func run(ctx context.Context, log *slog.Logger, logs *logring.Logs, journal *boo
 	go keepKernelLog(ctx, log, journal)
 
 	ring := &events.Ring{}
-	state := memory.New()
 	sup := supervisor.New(ctx, log, logs, func(st supervisor.Status) { ring.Publish(serviceEvent(st), "") })
 
 	m := &Machine{
 		State: state, Supervisor: sup, Events: ring, Journal: journal, Log: log,
 		server: &server.Server{State: state, Supervisor: sup, Outputs: logs, Ring: ring, Journal: journal, Log: log},
-	}
-
-	if err := registerDefinitions(ctx, state); err != nil {
-		return err
 	}
 
 	rt := runtime.New(state, log)
@@ -132,6 +144,10 @@ func loadModules(log *slog.Logger, modules *module.Loader) {
 	}
 
 	fs.Wait()
+
+	if err := mount.All(boot.LateMounts()); err != nil {
+		log.Warn("a file system is not mounted", "error", err)
+	}
 
 	if err := boot.Preload(modules); err != nil {
 		log.Warn("not every kernel module could be loaded ahead", "error", err)

@@ -51,7 +51,7 @@ func TestCheckArgs(t *testing.T) {
 func TestMountPolicy(t *testing.T) {
 	mayExecute := []string{"/dev", "/run"} // see Mounts
 
-	for _, p := range slices.Concat(initramfsMounts, Mounts()) {
+	for _, p := range slices.Concat(initramfsMounts, Mounts(), LateMounts()) {
 		if p.Flags&mount.NoSuid == 0 {
 			t.Errorf("%s lacks nosuid", p.Target)
 		}

@@ -27,13 +27,20 @@ func Mounts() []mount.Point {
 		{Source: "hugetlbfs", Target: "/dev/hugepages", FSType: "hugetlbfs", Flags: hardened, Optional: true},
 
 		{Source: "cgroup2", Target: "/sys/fs/cgroup", FSType: "cgroup2", Flags: hardened, Data: cgroupOptions},
-		{Source: "bpf", Target: "/sys/fs/bpf", FSType: "bpf", Flags: hardened, Data: "mode=0700", Optional: true},
 		{Source: "pstore", Target: "/sys/fs/pstore", FSType: "pstore", Flags: hardened, Optional: true},
 		{Source: "securityfs", Target: "/sys/kernel/security", FSType: "securityfs", Flags: hardened, Optional: true},
 		{Source: "tracefs", Target: "/sys/kernel/tracing", FSType: "tracefs", Flags: hardened, Optional: true},
 		{Source: "debugfs", Target: "/sys/kernel/debug", FSType: "debugfs", Flags: hardened, Optional: true},
 		{Source: "configfs", Target: "/sys/kernel/config", FSType: "configfs", Flags: hardened, Optional: true},
 		{Source: "efivarfs", Target: "/sys/firmware/efi/efivars", FSType: "efivarfs", Flags: hardened, Optional: true},
+	}
+}
+
+// LateMounts returns those that nothing of the system's own waits for. The kernel looks for a module when bpf is mounted,
+// which takes a quarter of a second on a slow machine.
+func LateMounts() []mount.Point {
+	return []mount.Point{
+		{Source: "bpf", Target: "/sys/fs/bpf", FSType: "bpf", Flags: hardened, Data: "mode=0700", Optional: true},
 	}
 }
 
