@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
@@ -97,6 +98,8 @@ func run(ctx context.Context, log *slog.Logger, logs *logring.Logs, journal *boo
 	ring := &events.Ring{}
 	sup := supervisor.New(ctx, log, logs, func(st supervisor.Status) { ring.Publish(serviceEvent(st), "") })
 
+	go preload(ctx, log, sup, modules)
+
 	m := &Machine{
 		State: state, Supervisor: sup, Events: ring, Journal: journal, Log: log,
 		server: &server.Server{State: state, Supervisor: sup, Outputs: logs, Ring: ring, Journal: journal, Log: log},
@@ -129,7 +132,7 @@ func run(ctx context.Context, log *slog.Logger, logs *logring.Logs, journal *boo
 }
 
 // loadModules loads what everything else waits for, the drivers of the devices that there are and the file system of
-// the volumes, while that is being put together, and then what is wanted soon.
+// the volumes, while that is being put together.
 func loadModules(log *slog.Logger, modules *module.Loader) {
 	var fs sync.WaitGroup
 
@@ -147,6 +150,23 @@ func loadModules(log *slog.Logger, modules *module.Loader) {
 
 	if err := mount.All(boot.LateMounts()); err != nil {
 		log.Warn("a file system is not mounted", "error", err)
+	}
+}
+
+// preload loads what pods come to want. The API comes first, unless it does not come at all.
+func preload(ctx context.Context, log *slog.Logger, sup *supervisor.Supervisor, modules *module.Loader) {
+	const patience = 20 * time.Second
+
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+
+	up := func(s supervisor.Status) bool { return s.ID == "apid" && s.Up() }
+
+	for changed := sup.Changes(); !slices.ContainsFunc(sup.List(), up) && ctx.Err() == nil; changed = sup.Changes() {
+		select {
+		case <-changed:
+		case <-ctx.Done():
+		}
 	}
 
 	if err := boot.Preload(modules); err != nil {
