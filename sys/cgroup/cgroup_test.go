@@ -40,7 +40,7 @@ func TestCreate(t *testing.T) {
 		"cgroup.subtree_control":        "+cpu +memory +pids",
 		"system/cgroup.subtree_control": "+cpu +memory",
 		"system/apid/memory.max":        "134217728",
-		"system/apid/cpu.weight":        "39",
+		"system/apid/cpu.weight":        "500",
 	} {
 		got, err := os.ReadFile(filepath.Join(root, path))
 		if err != nil || string(got) != want {
