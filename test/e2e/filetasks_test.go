@@ -177,7 +177,8 @@ func onlyFile(t *testing.T, dir string) string {
 	return contents[0]
 }
 
-// container is the id of the first container of the one pod that a label selects.
+// container is the id of the container that runs of the one pod that a label selects; one of an earlier boot may be there
+// beside it.
 func (s *session) container(t *testing.T, namespace, selector string) string {
 	t.Helper()
 
@@ -188,13 +189,17 @@ func (s *session) container(t *testing.T, namespace, selector string) string {
 
 	prefix := namespace + "/" + pods[0].Metadata.Name + ":"
 
-	for word := range strings.FieldsSeq(s.talosctl(t, "containers --kubernetes")) {
-		if strings.HasPrefix(word, prefix) {
-			return word
+	out := s.talosctl(t, "containers --kubernetes")
+
+	for line := range strings.Lines(out) {
+		for word := range strings.FieldsSeq(line) {
+			if strings.HasPrefix(word, prefix) && strings.Contains(line, "CONTAINER_RUNNING") {
+				return word
+			}
 		}
 	}
 
-	t.Fatalf("the node has no container %s", prefix)
+	t.Fatalf("no container %s runs among\n%s", prefix, out)
 
 	return ""
 }

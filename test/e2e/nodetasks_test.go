@@ -29,15 +29,12 @@ var nodeTasks = []task{
 	}},
 	{name: "restart", calls: "Restart Containers", do: func(t *testing.T, s *session) {
 		before := s.container(t, namespace, "app=client")
+		restarts := s.restarts(t, "app=client")
 		s.talosctl(t, "restart --kubernetes", before)
 		eventually(t, "the kubelet has another container run in its place", func() (string, bool) {
-			pods, err := s.Pods(t.Context(), namespace, "app=client")
-			if err == nil && len(pods) == 1 && pods[0].Ready() == nil && len(pods[0].Status.ContainerStatuses) == 1 &&
-				pods[0].Status.ContainerStatuses[0].RestartCount > 0 {
-				return "", true
-			}
+			got := s.restarts(t, "app=client")
 
-			return fmt.Sprintf("%+v, %v", pods, err), false
+			return fmt.Sprintf("it was restarted %d times, as before", got), got > restarts
 		})
 
 		if after := s.container(t, namespace, "app=client"); after == before {
@@ -77,6 +74,18 @@ var nodeTasks = []task{
 		// Storage that had gone back comes forward again.
 		s.comesToShow(t, `(?m)^@ .* 3\.6\.\d+ +3\.6\.\d+\s*$`, "etcd status")
 	}},
+}
+
+// restarts tells how often the container of a pod was restarted; -1 while the pod is not ready.
+func (s *session) restarts(t *testing.T, selector string) int {
+	t.Helper()
+
+	pods, err := s.Pods(t.Context(), namespace, selector)
+	if err != nil || len(pods) != 1 || pods[0].Ready() != nil || len(pods[0].Status.ContainerStatuses) != 1 {
+		return -1
+	}
+
+	return pods[0].Status.ContainerStatuses[0].RestartCount
 }
 
 // process is the id of the first process of a program.
