@@ -4,6 +4,7 @@ package house
 
 import (
 	"bytes"
+	"encoding/json"
 	"go/parser"
 	"go/token"
 	"os"
@@ -172,17 +173,23 @@ func TestNothingOfThisMachine(t *testing.T) {
 		private = append(private, home+"/")
 	}
 
-	proxies, err := exec.Command("go", "env", "GOPROXY").Output()
+	// Go's own default is everybody's.
+	out, err := exec.Command("go", "env", "-json", "-changed", "GOPROXY").Output()
 	if err != nil {
 		t.Fatal(err)
 	}
 
-	for _, proxy := range strings.FieldsFunc(strings.TrimSpace(string(proxies)), func(r rune) bool { return r == ',' || r == '|' }) {
+	var changed struct{ GOPROXY string }
+	if err := json.Unmarshal(out, &changed); err != nil {
+		t.Fatal(err)
+	}
+
+	for _, proxy := range strings.FieldsFunc(changed.GOPROXY, func(r rune) bool { return r == ',' || r == '|' }) {
 		_, host, ok := strings.Cut(proxy, "://")
 		host, _, _ = strings.Cut(host, "/")
 		_, host, _ = cutUser(host)
 
-		if ok && host != "proxy.golang.org" {
+		if ok {
 			private = append(private, host)
 		}
 	}
