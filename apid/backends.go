@@ -39,6 +39,8 @@ type backends struct {
 	socket string
 	// address of a node's API.
 	address func(node string) string
+	// grow is told how many bytes of answers have come.
+	grow func(bytes int)
 
 	mu      sync.Mutex
 	machine *grpc.ClientConn
@@ -57,9 +59,9 @@ type nodeConn struct {
 	timer *time.Timer
 }
 
-func newBackends(socket string) *backends {
+func newBackends(socket string, grow func(bytes int)) *backends {
 	return &backends{
-		socket: socket, nodes: map[string]*nodeConn{}, retired: map[*nodeConn]struct{}{},
+		socket: socket, grow: grow, nodes: map[string]*nodeConn{}, retired: map[*nodeConn]struct{}{},
 		address: func(node string) string { return net.JoinHostPort(node, strconv.Itoa(Port)) },
 	}
 }
@@ -127,7 +129,7 @@ func (b *backends) dialOptions(creds credentials.TransportCredentials) []grpc.Di
 	retry.BaseDelay, retry.MaxDelay = time.Second/4, retryDelay
 
 	return []grpc.DialOption{
-		grpc.WithTransportCredentials(creds),
+		grpc.WithTransportCredentials(backendCreds{creds, b.grow}),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxMessage), grpc.MaxCallSendMsgSize(math.MaxInt32)),
 		grpc.WithConnectParams(grpc.ConnectParams{Backoff: retry, MinConnectTimeout: dialTimeout}),
 		grpc.WithDisableServiceConfig(),
@@ -195,8 +197,9 @@ func (b *backends) dial(node string) (*nodeConn, error) {
 	options := append(b.dialOptions(credentials.NewTLS(&tls.Config{
 		MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{*b.view.Client}, RootCAs: b.view.CAs,
 	})),
-		// A node that dies during a call costs that long.
-		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: pingMin, Timeout: pingMin}),
+		// A node that dies with the connection open costs the timeout where it owes an answer to what was sent (gRPC makes
+		// it the kernel's TCP_USER_TIMEOUT too), and both where a call waits in silence.
+		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: pingMin, Timeout: dialTimeout}),
 		grpc.WithContextDialer(func(ctx context.Context, address string) (net.Conn, error) {
 			return (&net.Dialer{Timeout: dialTimeout}).DialContext(ctx, "tcp", address)
 		}))

@@ -31,7 +31,7 @@ func TestBackendsGoWithTheirNode(t *testing.T) {
 	v := view(t, ca)
 
 	synctest.Test(t, func(t *testing.T) {
-		b := newBackends("")
+		b := newBackends("", func(int) {})
 		defer b.close()
 
 		b.use(v)
@@ -79,7 +79,7 @@ func TestBackendsGoWithTheirNode(t *testing.T) {
 
 // TestBackendsAreBounded has somebody name ever more nodes.
 func TestBackendsAreBounded(t *testing.T) {
-	b := newBackends("")
+	b := newBackends("", func(int) {})
 	defer b.close()
 
 	b.use(view(t, newCA(t)))
@@ -113,7 +113,7 @@ func TestBackendsAreBounded(t *testing.T) {
 // TestBackendsOfNewCertificates has them change with and without calls.
 func TestBackendsOfNewCertificates(t *testing.T) {
 	ca := newCA(t)
-	b := newBackends("")
+	b := newBackends("", func(int) {})
 
 	defer b.close()
 

@@ -56,7 +56,7 @@ func child(socket string) {
 	l, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", "0.0.0.0:0")
 	fatal(err)
 	fmt.Println(l.Addr().(*net.TCPAddr).Port) //nolint:forcetypeassert // TCP it is
-	fatal(router.Server().Serve(newDoor(l, router.log)))
+	fatal(router.Server().Serve(newDoor(l, router.pressure)))
 }
 
 func fatal(err error) {

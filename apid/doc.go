@@ -20,8 +20,9 @@
 //
 // The port is open to the world, so everything behind it is bounded: connections that have not shown a certificate, of
 // which the oldest of the greediest address goes first; those that have, in all and for each address; calls of one
-// connection; messages, metadata and lines of log. When memory is short in spite of that, the connection that holds
-// most of it is cut off. Nothing a caller says makes this node dial another port than 50000.
+// connection; messages, metadata and lines of log. What comes in is counted, and with each step of it memory is looked
+// at, before more is taken in. When it is short in spite of all bounds, the connections that hold most of it are cut
+// off. Nothing a caller says makes this node dial another port than 50000.
 package apid
 
 // Port that apid listens on.

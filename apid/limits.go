@@ -11,6 +11,7 @@ import (
 	"net/netip"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"google.golang.org/grpc/credentials"
 )
@@ -30,19 +31,17 @@ const (
 type door struct {
 	net.Listener
 
-	log *slog.Logger
+	pressure *pressure
 
 	mu      sync.Mutex
 	pending map[netip.Addr][]*visitor // oldest first
 	waiting int
 	inside  map[netip.Addr]map[*visitor]struct{}
 	total   int
-	calls   int
-	watched bool
 }
 
-func newDoor(l net.Listener, log *slog.Logger) *door {
-	return &door{Listener: l, log: log, pending: map[netip.Addr][]*visitor{}, inside: map[netip.Addr]map[*visitor]struct{}{}}
+func newDoor(l net.Listener, p *pressure) *door {
+	return &door{Listener: l, pressure: p, pending: map[netip.Addr][]*visitor{}, inside: map[netip.Addr]map[*visitor]struct{}{}}
 }
 
 // visitor is a connection through the door.
@@ -54,6 +53,10 @@ type visitor struct {
 	state  visitorState // guarded by the door
 	closed sync.Once
 	load   load
+
+	// When it was cut off, and whether it is closed: guarded by the pressure.
+	cut  time.Time
+	left bool
 }
 
 type visitorState uint8
@@ -169,6 +172,7 @@ func (v *visitor) Close() error {
 
 func (v *visitor) leave() {
 	d := v.door
+	d.pressure.left(v)
 
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -3,27 +3,23 @@
 package apid
 
 import (
-	"context"
+	"log/slog"
 	"runtime"
 	"runtime/metrics"
+	"sync"
 	"sync/atomic"
 	"time"
-
-	"google.golang.org/grpc"
-	"google.golang.org/grpc/peer"
 )
 
 const (
 	// pressureBytes of heap are more than all calls need together: the largest message takes half.
 	pressureBytes = 64 << 20
-	// callBytes are what a call takes for itself, what the window of its stream lets through included.
-	callBytes = 128 << 10
+	// pressureStep is how much is taken in before memory is looked at again.
+	pressureStep = 1 << 20
 	// smallLoad is what nobody is cut off for.
 	smallLoad = 1 << 20
-	// headerBytes of a call, about, that are read and are not part of its requests.
-	headerBytes = 512
-	// pressurePeriod is how often memory is looked at, while there are calls.
-	pressurePeriod = 20 * time.Millisecond
+	// goingTime is how long what a connection holds that was cut off may take to be let go.
+	goingTime = time.Second
 )
 
 // heapBytes tells how much memory is in use; tests say what they like.
@@ -34,156 +30,147 @@ var heapBytes = func() uint64 {
 	return sample[0].Value.Uint64()
 }
 
-// load is what one connection has apid hold: requests that have come in part, and answers that it does not take. It is
-// an estimate, made to find the one that holds most when memory is short; each call starts it afresh.
-type load struct{ calls, read, taken, owed, written atomic.Int64 }
+// pressure keeps what all callers together have apid hold within its memory. It is driven by what comes in, not by a
+// clock: who takes in the last byte of a step looks, and while it is decided who goes, nobody takes in more than one
+// step. So memory cannot grow faster than it is looked at, and with nothing coming in nothing wakes.
+type pressure struct {
+	log *slog.Logger
+	// grown is what was taken in since memory was looked at.
+	grown atomic.Int64
+	// looking is held while it is decided. Who holds it takes no other lock than mu: readers and writers wait here with theirs.
+	looking sync.Mutex
 
-func (l *load) bytes() int64 {
-	return l.calls.Load()*callBytes + max(0, l.read.Load()-l.taken.Load()) + max(0, l.owed.Load()-l.written.Load())
+	mu sync.Mutex
+	// callers are the connections that have called, until they are closed and their calls have ended; those that were
+	// cut off stay for one look more, for what they held goes a moment later.
+	callers map[*visitor]struct{}
 }
 
-// begin and end are called with each call.
-func (l *load) begin() {
-	// Answers that wait to be read outlive their calls; more is written than they are.
-	l.owed.Store(max(l.owed.Load(), l.written.Load()))
+func newPressure(log *slog.Logger) *pressure {
+	return &pressure{log: log, callers: map[*visitor]struct{}{}}
+}
 
-	if l.calls.Add(1) == 1 {
-		l.taken.Store(l.read.Load())
-	} else {
-		l.taken.Store(min(l.read.Load(), l.taken.Load()+headerBytes))
+// grow is told of what is taken in. It returns when there is room.
+func (p *pressure) grow(bytes int) {
+	if p.grown.Add(int64(bytes)) < pressureStep {
+		return
+	}
+
+	for _, v := range p.look() {
+		p.log.Warn("connection cut off: memory is short, and it holds most", "from", v.RemoteAddr(), "bytes", v.load.bytes())
 	}
 }
 
-func (l *load) end() { l.calls.Add(-1) }
+// look returns the connections that it has cut off.
+func (p *pressure) look() []*visitor {
+	p.looking.Lock()
+	defer p.looking.Unlock()
 
-// Read implements net.Conn.
-func (v *visitor) Read(p []byte) (int, error) {
-	n, err := v.Conn.Read(p)
-	v.load.read.Add(int64(n))
-
-	return n, err
-}
-
-// Write implements net.Conn.
-func (v *visitor) Write(p []byte) (int, error) {
-	n, err := v.Conn.Write(p)
-	v.load.written.Add(int64(n))
-
-	return n, err
-}
-
-// visitorOf returns the connection that a call came by, nil if it did not come through a door.
-func visitorOf(ctx context.Context) *visitor {
-	id := identityOf(ctx)
-	if id == nil {
+	// Another may have looked meanwhile.
+	if p.grown.Load() < pressureStep {
 		return nil
 	}
 
-	v, _ := id.conn.(*visitor)
+	p.grown.Store(0)
 
-	return v
-}
+	heap := heapBytes()
 
-func identityOf(ctx context.Context) *identity {
-	p, ok := peer.FromContext(ctx)
-	if !ok {
-		return nil
-	}
+	// What is no longer in use is no reason to cut anybody off. What lies in pools goes with the second collection.
+	for range 2 {
+		if heap <= pressureBytes {
+			return nil
+		}
 
-	id, _ := p.AuthInfo.(*identity)
-
-	return id
-}
-
-// begin counts a call in, and returns what counts it out. While there are calls, memory is watched.
-func (v *visitor) begin() (end func()) {
-	d := v.door
-
-	d.mu.Lock()
-	defer d.mu.Unlock()
-
-	v.load.begin()
-
-	if d.calls++; !d.watched {
-		d.watched = true
-
-		time.AfterFunc(pressurePeriod, d.relieve)
-	}
-
-	return func() {
-		d.mu.Lock()
-		defer d.mu.Unlock()
-
-		v.load.end()
-		d.calls--
-	}
-}
-
-// relieve cuts the connection off that holds most, when memory is short, and comes back as long as there are calls.
-func (d *door) relieve() {
-	short := heapBytes() > pressureBytes
-	if short {
-		// What is no longer in use is no reason to cut anybody off.
 		runtime.GC()
 
-		short = heapBytes() > pressureBytes
+		heap = heapBytes()
 	}
 
-	d.mu.Lock()
-
-	if d.watched = d.calls > 0; d.watched {
-		time.AfterFunc(pressurePeriod, d.relieve)
-	}
-
-	var out *visitor
-	if short {
-		out = d.heaviest()
-	}
-	d.mu.Unlock()
-
-	if out != nil {
-		d.log.Warn("connection cut off: memory is short, and it holds most", "from", out.RemoteAddr(), "bytes", out.load.bytes())
-		out.Close() //nolint:errcheck // it is cut off
-	}
+	return p.relieve(int64(heap))
 }
 
-func (d *door) heaviest() (most *visitor) {
+// relieve cuts the connections off that hold most, until the others fit in. Those that were cut off before and are not
+// gone yet are counted as if they were: nobody goes for what they hold.
+func (p *pressure) relieve(heap int64) (out []*visitor) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+
+	now := time.Now()
+
+	for v := range p.callers {
+		if v.cut.IsZero() {
+			continue
+		}
+
+		if now.Sub(v.cut) < goingTime {
+			heap -= v.load.bytes()
+		}
+
+		if v.left && v.load.calls.Load() == 0 {
+			delete(p.callers, v)
+		}
+	}
+
+	for heap > pressureBytes {
+		v := p.heaviest()
+		if v == nil {
+			break
+		}
+
+		v.cut = now
+		v.Conn.Close() //nolint:errcheck // gRPC sees it, ends the calls and closes the visitor
+
+		heap -= v.load.bytes()
+		out = append(out, v)
+	}
+
+	return out
+}
+
+func (p *pressure) heaviest() (most *visitor) {
 	bytes := int64(smallLoad)
 
-	for _, visitors := range d.inside {
-		for v := range visitors {
-			if b := v.load.bytes(); b > bytes {
-				most, bytes = v, b
-			}
+	for v := range p.callers {
+		if b := v.load.bytes(); b > bytes && v.cut.IsZero() {
+			most, bytes = v, b
 		}
 	}
 
 	return most
 }
 
-// weighed is a call whose frames are counted.
-type weighed struct {
-	grpc.ServerStream
+// begin counts a call in, and returns what counts it out.
+func (v *visitor) begin() (end func()) {
+	p := v.door.pressure
 
-	load *load
+	p.mu.Lock()
+	v.load.begin()
+	p.callers[v] = struct{}{}
+	p.mu.Unlock()
+
+	p.grow(callBytes)
+
+	return func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+
+		v.load.calls.Add(-1)
+		p.forget(v)
+	}
 }
 
-// RecvMsg implements grpc.ServerStream.
-func (s *weighed) RecvMsg(m any) error {
-	err := s.ServerStream.RecvMsg(m)
+// left is called when the connection is closed.
+func (p *pressure) left(v *visitor) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 
-	if f, ok := m.(*frame); ok && err == nil {
-		s.load.taken.Add(int64(f.data.Len()))
-	}
-
-	return err
+	v.left = true
+	p.forget(v)
 }
 
-// SendMsg implements grpc.ServerStream.
-func (s *weighed) SendMsg(m any) error {
-	if f, ok := m.(*frame); ok {
-		s.load.owed.Add(int64(f.data.Len()))
+// forget drops a connection that holds nothing any more.
+func (p *pressure) forget(v *visitor) {
+	if v.left && v.load.calls.Load() == 0 && v.cut.IsZero() {
+		delete(p.callers, v)
 	}
-
-	return s.ServerStream.SendMsg(m)
 }

@@ -21,6 +21,10 @@ func unreachable(node string, err error, header, trailer metadata.MD) error {
 	step, cause := splitCause(s.Message())
 
 	if node == "" {
+		if step == stepHandshake { // a socket has none: it let go before it spoke
+			step = stepConnect
+		}
+
 		return status.Errorf(codes.Unavailable, "machined of this node: %s: %s; if it is starting or going down, try again in a moment", step, cause)
 	}
 
@@ -56,19 +60,33 @@ func splitCause(message string) (step, cause string) {
 	cause = strings.TrimPrefix(cause, "transport: ")
 	cause = strings.ReplaceAll(cause, `\"`, `"`)
 
-	for _, start := range []struct{ text, step string }{
-		{"Error while dialing: ", stepConnect},
-		{"authentication handshake failed: ", stepHandshake},
-		// With TLS 1.3 a client learns only after the handshake that its certificate is refused.
-		{"error reading server preface: ", stepHandshake},
-		{"failed to write client preface: ", stepHandshake},
-	} {
+	for _, start := range starts {
 		if rest, ok := strings.CutPrefix(cause, start.text); ok {
-			return start.step, rest
+			return start.step, start.keep + rest
 		}
 	}
 
 	return stepCall, cause
+}
+
+// starts of the errors of a connection that is not ready yet, all that gRPC has; keep is what of them is the cause. With
+// TLS 1.3 a client learns only after its handshake that its certificate is refused: by what it reads first, or because
+// it cannot write, which has no words of gRPC's before it when the buffer is flushed.
+var starts = []struct{ text, step, keep string }{
+	{"Error while dialing: ", stepConnect, ""},
+	{"failed to set TCP_USER_TIMEOUT: ", stepConnect, ""},
+	{"authentication handshake failed: ", stepHandshake, ""},
+	{"error reading server preface: ", stepHandshake, ""},
+	{"initial http2 frame from server is not a settings frame: ", stepHandshake, "the first frame is no settings: "},
+	{"failed to write client preface: ", stepHandshake, ""},
+	{"preface mismatch, ", stepHandshake, ""},
+	{"failed to write initial settings frame: ", stepHandshake, ""},
+	{"failed to write window update: ", stepHandshake, ""},
+	{"write ", stepHandshake, "write "},
+	{"remote error: ", stepHandshake, "remote error: "},
+	{"local error: ", stepHandshake, "local error: "},
+	{"tls: ", stepHandshake, "tls: "},
+	{"use of closed network connection", stepHandshake, "use of closed network connection"},
 }
 
 func advice(step, cause string) string {
@@ -85,6 +103,8 @@ func advice(step, cause string) string {
 		return "check the clocks of that node and of this endpoint (talosctl time)"
 	case step == stepHandshake && has("unknown authority"):
 		return "it is a machine of another cluster, or one in maintenance mode (use --insecure and its own address as the endpoint)"
+	case step == stepHandshake && (has("timeout") || has("deadline exceeded") || has("closed network connection")):
+		return "it takes connections and does not answer: look at its console"
 	case step == stepHandshake:
 		return "its API does not accept this endpoint: check that both are of one cluster and accept the same authority"
 	default:

@@ -21,6 +21,7 @@ import (
 type Router struct {
 	view     atomic.Pointer[View]
 	backends *backends
+	pressure *pressure
 	log      *slog.Logger
 	// stragglers is how long answers wait for those of other nodes.
 	stragglers time.Duration
@@ -28,7 +29,9 @@ type Router struct {
 
 // NewRouter returns a router whose local backend is machined's socket.
 func NewRouter(log *slog.Logger, socket string) *Router {
-	return &Router{backends: newBackends(socket), log: log, stragglers: stragglers}
+	p := newPressure(log)
+
+	return &Router{backends: newBackends(socket, p.grow), pressure: p, log: log, stragglers: stragglers}
 }
 
 // SetView replaces what the router knows.
@@ -56,7 +59,7 @@ func (r *Router) handle(_ any, in grpc.ServerStream) (err error) {
 	if v := visitorOf(in.Context()); v != nil {
 		defer v.begin()()
 
-		in = &weighed{ServerStream: in, load: &v.load}
+		in = &weighed{ServerStream: in, visitor: v}
 	}
 
 	method, ok := grpc.MethodFromServerStream(in)

@@ -58,7 +58,7 @@ func FuzzRoute(f *testing.F) {
 	f.Add("cp-1]", "::ffff:10.5.0.2", true, false, "x")
 
 	v := &View{Client: &tls.Certificate{}, Addresses: []netip.Addr{netip.MustParseAddr("10.5.0.2")}, Hostnames: []string{"cp-1"}}
-	dial := newBackends("").address
+	dial := newBackends("", func(int) {}).address
 
 	f.Fuzz(func(t *testing.T, node, nodes string, hasNode, hasNodes bool, method string) {
 		md := metadata.MD{}

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package apid
+
+import (
+	"crypto/tls"
+	"errors"
+	"io"
+	"net"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc/credentials"
+)
+
+// TestAlertOfWhoHungUp has a server that refuses the client's certificate, says so and is gone before the client, whose
+// handshake is done, writes.
+func TestAlertOfWhoHungUp(t *testing.T) {
+	ca := newCA(t)
+	ours, theirs := view(t, ca), view(t, newCA(t))
+
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close() //nolint:errcheck // the end
+
+	gone := make(chan error, 1)
+
+	go func() {
+		conn, err := l.Accept()
+		if err != nil {
+			gone <- err
+
+			return
+		}
+
+		err = tls.Server(conn, &tls.Config{
+			MinVersion: tls.VersionTLS13, NextProtos: []string{"h2"},
+			Certificates: []tls.Certificate{*ours.Server}, ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: theirs.CAs,
+		}).Handshake()
+		conn.Close() //nolint:errcheck // it has nothing more to say
+
+		if err == nil {
+			err = errors.New("the certificate was accepted")
+		} else {
+			err = nil
+		}
+
+		gone <- err
+	}()
+
+	raw, err := net.Dial("tcp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	counted := 0
+	creds := backendCreds{credentials.NewTLS(&tls.Config{
+		MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{*ours.Client}, RootCAs: ours.CAs,
+	}), func(bytes int) { counted += bytes }}
+
+	conn, _, err := creds.Clone().ClientHandshake(t.Context(), l.Addr().String(), raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close() //nolint:errcheck // the end
+
+	if err := <-gone; err != nil {
+		t.Fatal(err)
+	}
+
+	// The first goes to nobody, the next finds it out.
+	for range 100 {
+		if _, err = io.WriteString(conn, "PRI * HTTP/2.0\r\n\r\n"); err != nil {
+			break
+		}
+	}
+
+	if err == nil || !strings.HasPrefix(err.Error(), "remote error: tls: ") {
+		t.Errorf("got %v, want the server's alert", err)
+	}
+
+	if counted != 0 {
+		t.Errorf("got %d bytes counted, want none of an alert", counted)
+	}
+}
+
+// pipe is a connection that can be read and not written.
+type pipe struct{ net.Conn }
+
+func (pipe) Write([]byte) (int, error) { return 0, syscall.EPIPE }
+
+// TestBrokenPipe has connections break of which nothing more is known, before anything was heard and after.
+func TestBrokenPipe(t *testing.T) {
+	a, b := net.Pipe()
+	defer a.Close() //nolint:errcheck // the end
+	defer b.Close() //nolint:errcheck // the end
+
+	counted := 0
+	conn := &backendConn{Conn: pipe{a}, grow: func(bytes int) { counted += bytes }}
+
+	if _, err := io.WriteString(conn, "x"); !errors.Is(err, syscall.EPIPE) {
+		t.Errorf("before anything was heard: got %v, want it as it is", err)
+	}
+
+	go io.WriteString(b, "abcdef") //nolint:errcheck // all of it is read
+
+	conn.SetReadDeadline(time.Time{}) //nolint:errcheck // a pipe has them
+
+	if _, err := io.ReadFull(conn, make([]byte, 3)); err != nil {
+		t.Fatal(err)
+	}
+
+	if _, err := io.WriteString(conn, "x"); !errors.Is(err, syscall.EPIPE) {
+		t.Errorf("after: got %v, want it as it is", err)
+	}
+
+	if rest, err := io.ReadAll(io.LimitReader(conn, 3)); string(rest) != "def" || err != nil {
+		t.Errorf("got %q, %v, want what was not read yet", rest, err)
+	}
+
+	if counted != 6 {
+		t.Errorf("got %d bytes counted, want 6", counted)
+	}
+}

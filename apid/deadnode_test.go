@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package apid
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/emptypb"
+)
+
+// deaf is an address where the kernel answers nothing, as that of a machine that is off: the queue of a listener that
+// accepts nobody is full.
+func deaf(t *testing.T) string {
+	t.Helper()
+
+	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	t.Cleanup(func() { syscall.Close(fd) }) //nolint:errcheck // the end
+
+	if err := syscall.Bind(fd, &syscall.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}); err != nil {
+		t.Fatal(os.NewSyscallError("bind", err))
+	}
+
+	if err := syscall.Listen(fd, 0); err != nil {
+		t.Fatal(os.NewSyscallError("listen", err))
+	}
+
+	name, err := syscall.Getsockname(fd)
+	if err != nil {
+		t.Fatal(os.NewSyscallError("getsockname", err))
+	}
+
+	address := fmt.Sprintf("127.0.0.1:%d", name.(*syscall.SockaddrInet4).Port) //nolint:forcetypeassert // as it was bound
+
+	for {
+		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+		conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", address)
+
+		cancel()
+
+		if err != nil {
+			return address
+		}
+
+		t.Cleanup(func() { conn.Close() }) //nolint:errcheck // the end
+	}
+}
+
+// TestNodeIsOff: a call to a machine that is off is answered by this one, with the reason, when it has tried to connect for
+// long enough, and the calls to others in the meantime at once.
+func TestNodeIsOff(t *testing.T) {
+	ca := newCA(t)
+	a, b := startNode(t, "a", view(t, ca)), startNode(t, "b", view(t, ca))
+
+	addresses.Store("off", deaf(t))
+
+	client := dial(t, a, ca, clientCert(t, ca, "os:admin"))
+	began := time.Now()
+	answered := make(chan error, 1)
+
+	go func() {
+		_, err := client.Version(with(t.Context(), "node", "off"), &emptypb.Empty{})
+		answered <- err
+	}()
+
+	if got := tag(client.Version(with(t.Context(), "node", b.name), &emptypb.Empty{})); got != "b" || time.Since(began) > dialTimeout/2 {
+		t.Errorf("another node: got %s after %s, want b at once", got, time.Since(began))
+	}
+
+	err := <-answered
+
+	if want := "node off: connect: dial tcp "; status.Code(err) != codes.Unavailable || !strings.HasPrefix(status.Convert(err).Message(), want) ||
+		!strings.Contains(err.Error(), "i/o timeout; check that the machine is on") {
+		t.Errorf("got %v, want %s… i/o timeout, and what to check", err, want)
+	}
+
+	if took := time.Since(began); took < dialTimeout/2 || took > 2*dialTimeout {
+		t.Errorf("it took %s, want about %s", took, dialTimeout)
+	}
+
+	// Who asks again at once is told at once.
+	again := time.Now()
+
+	if _, err := client.Version(with(t.Context(), "node", "off"), &emptypb.Empty{}); status.Code(err) != codes.Unavailable || time.Since(again) > dialTimeout/2 {
+		t.Errorf("again: got %v after %s, want the error at once", err, time.Since(again))
+	}
+}

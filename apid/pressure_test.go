@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package apid
+
+import (
+	"log/slog"
+	"net"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// party is a door whose callers, by name, hold what a test says, in MiB. So much memory is in use as all hold that are
+// not gone, and nothing else.
+type party struct {
+	*door
+
+	t       *testing.T
+	callers map[string]*caller
+}
+
+type caller struct {
+	*visitor
+
+	end   func()
+	holds int64
+}
+
+// callerConn is the connection of a caller.
+type callerConn struct {
+	net.Conn
+
+	closed bool
+}
+
+func (c *callerConn) Close() error         { c.closed = true; return nil }
+func (c *callerConn) RemoteAddr() net.Addr { return &net.TCPAddr{} }
+func (c *caller) cutOff() bool             { return c.Conn.(*callerConn).closed } //nolint:forcetypeassert // as made
+
+func newParty(t *testing.T) *party {
+	t.Helper()
+
+	p := &party{t: t, door: newDoor(nil, newPressure(slog.New(slog.DiscardHandler))), callers: map[string]*caller{}}
+	before := heapBytes
+	heapBytes = p.heap
+
+	t.Cleanup(func() { heapBytes = before })
+
+	return p
+}
+
+func (p *party) heap() (bytes uint64) {
+	for _, c := range p.callers {
+		bytes += uint64(c.holds) //nolint:gosec // not negative
+	}
+
+	return bytes
+}
+
+// takes has a caller take so many MiB more, by a first call if it has none.
+func (p *party) takes(name string, mib int64) {
+	p.t.Helper()
+
+	c := p.callers[name]
+	if c == nil {
+		c = &caller{visitor: &visitor{Conn: &callerConn{}, door: p.door}}
+		p.callers[name] = c
+		c.end = c.begin()
+	}
+
+	c.holds += mib << 20
+	c.load.read.Add(mib << 20)
+	p.pressure.grow(int(mib) << 20)
+}
+
+// out are the callers that were cut off.
+func (p *party) out(when string, want ...string) {
+	p.t.Helper()
+
+	var got []string
+
+	for name, c := range p.callers {
+		if c.cutOff() {
+			got = append(got, name)
+		}
+	}
+
+	slices.Sort(got)
+
+	if diff := cmp.Diff(want, got); diff != "" {
+		p.t.Fatalf("%s: cut off (-want +got):\n%s", when, diff)
+	}
+}
+
+// TestTheHeaviestIsCutOff has two that hold much and one that holds little.
+func TestTheHeaviestIsCutOff(t *testing.T) {
+	p := newParty(t)
+
+	p.takes("light", 1)
+	p.takes("heavy", 20)
+	p.takes("heavier", 40)
+	p.out("with enough memory")
+
+	p.takes("heavy", 4)
+	p.out("without", "heavier")
+
+	// What is on its way out is no reason to cut another off.
+	p.takes("heavy", 10)
+	p.takes("light", 1)
+	p.out("while it goes", "heavier")
+
+	p.callers["heavier"].end()
+	p.takes("light", 1)
+	p.out("when its calls have ended and it is not closed", "heavier")
+
+	p.callers["heavier"].Close() //nolint:errcheck // as gRPC does
+	p.callers["heavier"].holds = 0
+	p.takes("heavy", 20)
+	p.out("when it is gone and the other fits in", "heavier")
+
+	p.takes("heavy", 20)
+	p.out("when it does not, for one look more", "heavier")
+
+	p.takes("light", 1)
+	p.out("after that", "heavier", "heavy")
+
+	if got := len(p.pressure.callers); got != 2 {
+		t.Errorf("got %d callers, want those that are not gone", got)
+	}
+}
+
+// TestAsManyAreCutOffAsNeeded has memory that went short at once.
+func TestAsManyAreCutOffAsNeeded(t *testing.T) {
+	p := newParty(t)
+
+	for name, mib := range map[string]int64{"a": 40, "b": 30, "c": 25, "d": 25, "e": 1} {
+		p.takes(name, 0)
+		p.callers[name].holds = mib << 20
+		p.callers[name].load.read.Store(mib << 20)
+	}
+
+	p.out("before anybody looks")
+	p.pressure.grow(pressureStep)
+	p.out("after one look", "a", "b")
+}
+
+// TestSmallOnesStay has memory short, and nobody who holds much of it.
+func TestSmallOnesStay(t *testing.T) {
+	p := newParty(t)
+
+	p.takes("a", 1)
+	p.callers["a"].load.read.Store(0)
+	p.callers["a"].holds = 2 * pressureBytes
+	p.takes("b", 0)
+	p.pressure.grow(pressureStep)
+	p.out("nobody holds much")
+}
+
+// TestWhoDoesNotGo has one cut off whose calls do not end: it is not counted as going for ever.
+func TestWhoDoesNotGo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newParty(t)
+
+		p.takes("stuck", 50)
+		p.takes("other", 20)
+		p.out("at first", "stuck")
+		time.Sleep(goingTime - time.Millisecond)
+		p.takes("other", 1)
+		p.out("for a while", "stuck")
+		time.Sleep(time.Millisecond)
+		p.takes("other", 1)
+		p.out("in the end", "other", "stuck")
+	})
+}
+
+// TestGrowthWaitsForTheLook has others take in more while it is decided who goes.
+func TestGrowthWaitsForTheLook(t *testing.T) {
+	p := newPressure(slog.New(slog.DiscardHandler))
+	looking, decided := make(chan struct{}), make(chan struct{})
+	looks := 0
+	before := heapBytes
+
+	heapBytes = func() uint64 {
+		if looks++; looks == 1 {
+			close(looking)
+			<-decided
+		}
+
+		return 0
+	}
+
+	defer func() { heapBytes = before }()
+
+	var wait sync.WaitGroup
+
+	wait.Go(func() { p.grow(pressureStep) })
+	<-looking
+
+	// Less than a step goes through.
+	p.grow(pressureStep - 1)
+
+	through := make(chan struct{}, 8)
+
+	for range cap(through) {
+		wait.Go(func() {
+			p.grow(1)
+			through <- struct{}{}
+		})
+	}
+
+	select {
+	case <-through:
+		t.Error("more than a step was taken in while it was decided")
+	case <-time.After(50 * time.Millisecond):
+	}
+
+	close(decided)
+	wait.Wait()
+
+	if looks != 2 {
+		t.Errorf("got %d looks, want one of all that waited", looks)
+	}
+}

@@ -1,0 +1,344 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package apid
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"go.yaml.in/yaml/v4"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	cosiapi "github.com/seed-59268b81/talos/api/cosi/v1alpha1"
+	"github.com/seed-59268b81/talos/client"
+	"github.com/seed-59268b81/talos/cosi/resource"
+	"github.com/seed-59268b81/talos/cosi/typed"
+	"github.com/seed-59268b81/talos/pki"
+	"github.com/seed-59268b81/talos/resources/k8s"
+	"github.com/seed-59268b81/talos/resources/network"
+	"github.com/seed-59268b81/talos/resources/secrets"
+)
+
+// firstLife is how long the first certificates live, those of the nodes and that of the client; half of it is their
+// renewal.
+const firstLife = 8 * time.Second
+
+// TestWatchOutlivesItsCertificates watches two nodes, one of them through the other, while something on them changes all
+// the time and every certificate on the way is replaced, first by the clock, then by other names, then by another
+// authority which in the end is the only one that is accepted. Every change is seen, once and in its order.
+func TestWatchOutlivesItsCertificates(t *testing.T) {
+	ca, next := newCA(t), newCA(t)
+	began := time.Now()
+	a, b := startControlPlane(t, "rollover-a", ca, firstLife), startControlPlane(t, "rollover-b", ca, firstLife)
+	nodes := []*controlPlane{a, b}
+	old := newClient(t, a, []*pki.CA{ca, next}, ca, firstLife-time.Since(began))
+
+	numbers := startNumbers(t, nodes...)
+
+	var watches []*watch
+	for _, target := range []string{"", b.name} {
+		watches = append(watches, watchNumbers(t, old, target))
+	}
+
+	// By the clock: the controllers renew at half of the life, and the first certificates end while the watch runs.
+	swap(t, nodes, "by the clock", func(*controlPlane) {})
+	time.Sleep(time.Until(began.Add(firstLife + time.Second)))
+	refused(t, old, "expired")
+
+	current := newClient(t, a, []*pki.CA{ca, next}, ca, time.Hour)
+	for _, target := range []string{"", b.name} {
+		watches = append(watches, watchNumbers(t, current, target))
+	}
+
+	for _, step := range []struct {
+		name   string
+		change func(n *controlPlane)
+	}{
+		{"another name", func(n *controlPlane) {
+			put(n, network.HostnameID, network.HostnameStatusSpec{Hostname: n.name, Domainname: "example.org"})
+		}},
+		{"the name as it was", func(n *controlPlane) {
+			put(n, network.HostnameID, network.HostnameStatusSpec{Hostname: n.name})
+		}},
+		{"a second authority is accepted", func(n *controlPlane) {
+			n.root.AcceptedCAs = []secrets.Cert{{Crt: ca.PEM.Crt}, {Crt: next.PEM.Crt}}
+			put(n, secrets.OSRootID, n.root)
+		}},
+		{"the second authority issues", func(n *controlPlane) {
+			n.root.IssuingCA = secrets.CertAndKey(next.PEM)
+			put(n, secrets.OSRootID, n.root)
+		}},
+	} {
+		swap(t, nodes, step.name, step.change)
+
+		for _, target := range []string{"", b.name} {
+			if err := read(t, current, target); err != nil {
+				t.Errorf("%s: a new call to node %q: %v", step.name, target, err)
+			}
+		}
+	}
+
+	swap(t, nodes, "the first authority is not accepted", func(n *controlPlane) {
+		n.root.AcceptedCAs = []secrets.Cert{{Crt: next.PEM.Crt}}
+		put(n, secrets.OSRootID, n.root)
+	})
+	refused(t, current, "no longer accepted")
+
+	for _, target := range []string{"", b.name} {
+		if err := read(t, newClient(t, a, []*pki.CA{next}, next, time.Hour), target); err != nil {
+			t.Errorf("a client of the second authority, to node %q: %v", target, err)
+		}
+	}
+
+	last := numbers.stop()
+
+	for _, w := range watches {
+		w.check(t, last)
+	}
+}
+
+// swap changes what certificates are made of and waits until apid on every node shows what was made of it.
+func swap(t *testing.T, nodes []*controlPlane, name string, change func(*controlPlane)) {
+	t.Helper()
+
+	before := map[*controlPlane]*View{}
+
+	for _, n := range nodes {
+		before[n] = n.router.View()
+	}
+
+	for _, n := range nodes {
+		change(n)
+		n.until("its certificates are replaced: "+name, func() bool {
+			now := n.router.View()
+
+			return now.Server != before[n].Server && now.Client != before[n].Client && now.CAs != before[n].CAs
+		})
+
+		// Whoever connects now is shown the new one.
+		conn, err := tls.Dial("tcp", n.addr, &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS13}) //nolint:gosec // it is looked at
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		if got := conn.ConnectionState().PeerCertificates[0]; !slices.Equal(got.Raw, n.router.View().Server.Certificate[0]) {
+			t.Errorf("%s: node %s shows the certificate of %s", name, n.name, got.NotBefore)
+		}
+
+		conn.Close() //nolint:errcheck // it was looked at
+	}
+}
+
+// newClient returns a client of the node that trusts some authorities and has a certificate of one.
+func newClient(t *testing.T, n *controlPlane, trusted []*pki.CA, ca *pki.CA, life time.Duration) *client.Client {
+	t.Helper()
+
+	leaf, err := ca.Sign(pki.LeafOptions{Organization: []string{"os:reader"}, Client: true, TTL: life})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	var roots []byte
+	for _, ca := range trusted {
+		roots = append(roots, ca.PEM.Crt...)
+	}
+
+	c, err := client.New([]string{n.addr}, client.WithCertificates(roots, leaf.Crt, leaf.Key))
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	t.Cleanup(func() { c.Close() }) //nolint:errcheck // the end
+
+	return c
+}
+
+func numbered() client.Kind {
+	kind := resource.KindOf[k8s.NodenameSpec]("")
+
+	return client.Kind{Namespace: kind.Namespace, Type: kind.Type}
+}
+
+func to(ctx context.Context, node string) context.Context {
+	if node == "" {
+		return ctx
+	}
+
+	return client.WithNode(ctx, node)
+}
+
+// read makes a new call.
+func read(t *testing.T, c *client.Client, node string) error {
+	t.Helper()
+
+	_, err := c.Resource(to(t.Context(), node), numbered(), "n")
+
+	return err
+}
+
+// refused holds that a client gets no new calls, on the connection that it has, and is told why.
+func refused(t *testing.T, c *client.Client, why string) {
+	t.Helper()
+
+	if err := read(t, c, ""); status.Code(err) != codes.Unauthenticated || !strings.Contains(err.Error(), why) {
+		t.Errorf("a new call: got %v, want Unauthenticated, %q", err, why)
+	}
+}
+
+// numbers change a resource on some nodes, again and again.
+type numbers struct {
+	nodes   []*controlPlane
+	last    atomic.Int64
+	stopped chan struct{}
+	end     func()
+	done    chan struct{}
+	err     error // once done is closed
+}
+
+// startNumbers returns when the first is there.
+func startNumbers(t *testing.T, nodes ...*controlPlane) *numbers {
+	t.Helper()
+
+	n := &numbers{nodes: nodes, stopped: make(chan struct{}), done: make(chan struct{})}
+	n.end = sync.OnceFunc(func() { close(n.stopped) })
+
+	if err := n.write(0); err != nil {
+		t.Fatal(err)
+	}
+
+	go n.run()
+
+	t.Cleanup(func() {
+		if n.stop(); n.err != nil {
+			t.Error(n.err)
+		}
+	})
+
+	return n
+}
+
+func (n *numbers) write(i int64) error {
+	for _, node := range n.nodes {
+		if err := typed.Set(context.Background(), node.state, "", "n", k8s.NodenameSpec{Nodename: strconv.FormatInt(i, 10)}); err != nil {
+			return err
+		}
+	}
+
+	n.last.Store(i)
+
+	return nil
+}
+
+func (n *numbers) run() {
+	defer close(n.done)
+
+	for i := int64(1); n.err == nil; i++ {
+		select {
+		case <-n.stopped:
+			return
+		case <-time.After(time.Millisecond):
+			n.err = n.write(i)
+		}
+	}
+}
+
+// stop ends the changes and returns the last one.
+func (n *numbers) stop() int64 {
+	n.end()
+	<-n.done
+
+	return n.last.Load()
+}
+
+// watch is what a client sees of the numbers.
+type watch struct {
+	name string
+	seen chan int64
+	end  func()
+	err  error // once seen is closed
+}
+
+// watchNumbers returns when the watch has begun.
+func watchNumbers(t *testing.T, c *client.Client, node string) *watch {
+	t.Helper()
+
+	ctx, cancel := context.WithCancel(to(t.Context(), node))
+	w := &watch{name: fmt.Sprintf("of node %q from %s on", node, time.Now().Format(time.TimeOnly)), seen: make(chan int64, 1<<20), end: cancel}
+	begun := make(chan struct{})
+
+	go func() {
+		defer close(w.seen)
+
+		for event, err := range c.WatchResources(ctx, numbered(), "") {
+			if err != nil {
+				w.err = err
+
+				return
+			}
+
+			if event.GetEventType() == cosiapi.EventType_BOOTSTRAPPED {
+				close(begun)
+
+				continue
+			}
+
+			var spec k8s.NodenameSpec
+			if w.err = yaml.Unmarshal([]byte(event.GetResource().GetSpec().GetYamlSpec()), &spec); w.err != nil {
+				return
+			}
+
+			i, err := strconv.ParseInt(spec.Nodename, 10, 64)
+			if err != nil {
+				w.err = err
+
+				return
+			}
+
+			w.seen <- i
+		}
+	}()
+
+	select {
+	case <-begun:
+	case <-time.After(20 * time.Second):
+		t.Fatalf("the watch %s does not begin", w.name)
+	}
+
+	return w
+}
+
+// check holds that the watch has seen every number from its first one to the last, in their order, and nothing else.
+func (w *watch) check(t *testing.T, last int64) {
+	t.Helper()
+
+	first := <-w.seen
+	late := time.AfterFunc(20*time.Second, w.end)
+
+	for want := first + 1; want <= last; want++ {
+		if got, ok := <-w.seen; !ok {
+			t.Fatalf("the watch %s ended before %d: %v", w.name, want, w.err)
+		} else if got != want {
+			t.Fatalf("the watch %s: got %d, want %d", w.name, got, want)
+		}
+	}
+
+	late.Stop()
+	w.end()
+
+	if got, more := <-w.seen; more {
+		t.Errorf("the watch %s: got %d after the last", w.name, got)
+	}
+
+	t.Logf("the watch %s: %d changes seen, from %d on", w.name, last-first+1, first)
+}
