@@ -12,7 +12,6 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	apimachine "github.com/seed-59268b81/talos/api/machine"
-	apidproc "github.com/seed-59268b81/talos/apid"
 	"github.com/seed-59268b81/talos/controllers/apid"
 	blockctl "github.com/seed-59268b81/talos/controllers/block"
 	"github.com/seed-59268b81/talos/controllers/cluster"
@@ -29,7 +28,6 @@ import (
 	timectl "github.com/seed-59268b81/talos/controllers/time"
 	"github.com/seed-59268b81/talos/controllers/v1alpha1"
 	"github.com/seed-59268b81/talos/cosi/controller"
-	"github.com/seed-59268b81/talos/machine/server"
 	runtimeres "github.com/seed-59268b81/talos/resources/runtime"
 	"github.com/seed-59268b81/talos/sys/cmdline"
 	"github.com/seed-59268b81/talos/sys/module"
@@ -41,8 +39,8 @@ import (
 // executable is the one program of the system.
 const executable = "/sbin/init"
 
-// controllers are all that run on a machine. Their order says nothing.
-func (m *Machine) controllers(modules *module.Loader) ([]controller.Controller, error) {
+// controllers are all that run on a machine. Their order says nothing. settled is closed when the boot is past its haste.
+func (m *Machine) controllers(modules *module.Loader, settled <-chan struct{}) ([]controller.Controller, error) {
 	args, err := cmdline.Read("/proc")
 	if err != nil {
 		return nil, err
@@ -71,9 +69,6 @@ func (m *Machine) controllers(modules *module.Loader) ([]controller.Controller, 
 		&runtime.PowerController{Steps: m.powerSteps(), Act: endMachine, Publish: m.Events.Publish},
 		runtime.BootLogController(m.Journal, "/"),
 		apid.ConfigController(),
-		apid.ServiceController(m.Supervisor, apid.Process{
-			Executable: executable, UID: apidproc.UID, Sockets: []string{server.Socket, apidproc.RuntimeSocket},
-		}),
 		apid.TrustdController(m.Supervisor, apid.Process{
 			Executable: executable, UID: trustd.UID, Sockets: []string{trustd.RuntimeSocket},
 		}),
@@ -84,7 +79,7 @@ func (m *Machine) controllers(modules *module.Loader) ([]controller.Controller, 
 		cri.ImageCacheController(m.Supervisor),
 	}
 
-	all = append(all, kernel.Controllers(modules)...)
+	all = append(all, kernel.Controllers(modules, settled)...)
 	all = append(all, network.Controllers(links)...)
 	all = append(all, timectl.Controllers()...)
 	all = append(all, cluster.Controllers()...)

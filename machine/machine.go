@@ -13,13 +13,13 @@ import (
 	"log/slog"
 	"os"
 	"slices"
-	"sync"
 	"time"
 
 	"google.golang.org/grpc"
 
 	cosi "github.com/seed-59268b81/talos/api/cosi/v1alpha1"
 	"github.com/seed-59268b81/talos/apid"
+	apidctl "github.com/seed-59268b81/talos/controllers/apid"
 	"github.com/seed-59268b81/talos/controllers/block"
 	"github.com/seed-59268b81/talos/cosi/memory"
 	"github.com/seed-59268b81/talos/cosi/resource"
@@ -75,8 +75,6 @@ func start(ctx context.Context, log *slog.Logger, logs *logring.Logs, journal *b
 		return err
 	}
 
-	go loadModules(log, modules)
-
 	if err := <-defined; err != nil {
 		return err
 	}
@@ -98,18 +96,23 @@ func run(ctx context.Context, log *slog.Logger, logs *logring.Logs, journal *boo
 	ring := &events.Ring{}
 	sup := supervisor.New(ctx, log, logs, func(st supervisor.Status) { ring.Publish(serviceEvent(st), "") })
 
-	go preload(ctx, log, sup, modules)
+	settled := make(chan struct{})
+	go afterAPI(ctx, log, sup, modules, settled)
 
 	m := &Machine{
 		State: state, Supervisor: sup, Events: ring, Journal: journal, Log: log,
 		server: &server.Server{State: state, Supervisor: sup, Outputs: logs, Ring: ring, Journal: journal, Log: log},
 	}
 
+	if err := m.startAPID(); err != nil {
+		return err
+	}
+
 	rt := runtime.New(state, log)
 	rt.ShowFailures()
 	m.server.Graph = rt.Graph
 
-	all, err := m.controllers(modules)
+	all, err := m.controllers(modules, settled)
 	if err != nil {
 		return err
 	}
@@ -124,38 +127,17 @@ func run(ctx context.Context, log *slog.Logger, logs *logring.Logs, journal *boo
 		return err
 	}
 
-	if err := errors.Join(sup.Apply(m.apiService()), sup.Apply(m.apidResources()), sup.Apply(m.trustdResources())); err != nil {
+	if err := errors.Join(sup.Apply(m.apiService()), sup.Apply(m.trustdResources())); err != nil {
 		return err
 	}
 
 	return rt.Run(ctx)
 }
 
-// loadModules loads what everything else waits for, the drivers of the devices that there are and the file system of
-// the volumes, while that is being put together.
-func loadModules(log *slog.Logger, modules *module.Loader) {
-	var fs sync.WaitGroup
-
-	fs.Go(func() {
-		if err := modules.Load("xfs"); err != nil {
-			log.Warn("the file system of the volumes could not be loaded ahead", "error", err)
-		}
-	})
-
-	if err := modules.Coldplug("/sys"); err != nil {
-		log.Warn("not every driver could be loaded", "error", err)
-	}
-
-	fs.Wait()
-
-	if err := mount.All(boot.LateMounts()); err != nil {
-		log.Warn("a file system is not mounted", "error", err)
-	}
-}
-
-// preload loads what pods come to want. The API comes first, unless it does not come at all.
-func preload(ctx context.Context, log *slog.Logger, sup *supervisor.Supervisor, modules *module.Loader) {
-	const patience = 20 * time.Second
+// afterAPI does what can wait until the API is up, unless it does not come up at all: the drivers of lesser devices, for
+// which settled is closed, and the modules that pods come to want.
+func afterAPI(ctx context.Context, log *slog.Logger, sup *supervisor.Supervisor, modules *module.Loader, settled chan<- struct{}) {
+	const patience = 5 * time.Second
 
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -167,6 +149,12 @@ func preload(ctx context.Context, log *slog.Logger, sup *supervisor.Supervisor, 
 		case <-changed:
 		case <-ctx.Done():
 		}
+	}
+
+	close(settled)
+
+	if err := mount.All(boot.LateMounts()); err != nil {
+		log.Warn("a file system is not mounted", "error", err)
 	}
 
 	if err := boot.Preload(modules); err != nil {
@@ -196,6 +184,18 @@ func (m *Machine) apiService() supervisor.Service {
 
 		return g
 	})
+}
+
+// startAPID starts it before anything that it will serve: a process of its size takes a while to begin.
+func (m *Machine) startAPID() error {
+	service, err := apidctl.APIService(apidctl.Process{
+		Executable: executable, UID: apid.UID, Sockets: []string{server.Socket, apid.RuntimeSocket},
+	})
+	if err != nil {
+		return err
+	}
+
+	return errors.Join(m.Supervisor.Apply(m.apidResources()), m.Supervisor.Apply(service))
 }
 
 // apidResources shows apid the few resources that it needs.

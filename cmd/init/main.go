@@ -5,6 +5,18 @@
 // already: a second copy would be loaded and unpacked at each boot.
 package main
 
-import "github.com/seed-59268b81/talos/machine/boot"
+import (
+	"os"
 
-func main() { boot.Initramfs() }
+	"github.com/seed-59268b81/talos/machine/boot"
+)
+
+func main() {
+	if os.Args[0] == boot.PlugName {
+		boot.Plug()
+
+		return
+	}
+
+	boot.Initramfs()
+}

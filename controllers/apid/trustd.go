@@ -6,13 +6,20 @@ package apid
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 
 	"github.com/seed-59268b81/talos/cosi/controller"
 	"github.com/seed-59268b81/talos/cosi/typed"
 	"github.com/seed-59268b81/talos/resources/secrets"
 	"github.com/seed-59268b81/talos/sys/cgroup"
+	"github.com/seed-59268b81/talos/sys/supervisor"
 )
+
+// Supervisor is what of the supervisor is used; a test has its own.
+type Supervisor interface {
+	Apply(svc supervisor.Service) error
+}
 
 // trustdPort is where trustd answers.
 const trustdPort = 50001
@@ -29,7 +36,16 @@ func TrustdController(sup Supervisor, process Process) controller.Controller {
 				return err
 			}
 
-			return start(sup, process, "trustd", cgroup.Trustd, trustdPort)
+			service, err := process.service("trustd", cgroup.Trustd, trustdPort)
+			if err != nil {
+				return err
+			}
+
+			if err := sup.Apply(service); !errors.Is(err, supervisor.ErrClosed) {
+				return err
+			}
+
+			return nil // the machine goes down
 		},
 	}
 }

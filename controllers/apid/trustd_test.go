@@ -12,23 +12,23 @@ import (
 
 	"github.com/seed-59268b81/talos/controllers/apid"
 	"github.com/seed-59268b81/talos/controllers/controllertest"
-	"github.com/seed-59268b81/talos/resources/runtime"
 	"github.com/seed-59268b81/talos/resources/secrets"
 	"github.com/seed-59268b81/talos/sys/cgroup"
 	"github.com/seed-59268b81/talos/sys/sandbox"
 	"github.com/seed-59268b81/talos/sys/supervisor"
 )
 
-// TestDoors holds when apid and trustd are started, and that each is boxed as its own user with its own sockets alone.
+// TestDoors holds when trustd is started, and that it and apid are boxed each as its own user with its own sockets alone.
 func TestDoors(t *testing.T) {
 	sup := &controllertest.Supervisor{}
 	n := controllertest.Start(t,
-		apid.ServiceController(sup, apid.Process{Executable: "/sbin/init", UID: 50, Sockets: []string{"/run/a/x.sock", "/run/m/y.sock"}}),
 		apid.TrustdController(sup, apid.Process{Executable: "/sbin/init", UID: 51, Sockets: []string{"/run/t/x.sock"}}),
 	)
 
-	controllertest.Set(n, runtime.APIServiceConfigID, runtime.APIServiceConfigSpec{ListenAddress: ":50000"})
-	door := started(t, sup, "apid")
+	door, err := apid.APIService(apid.Process{Executable: "/sbin/init", UID: 50, Sockets: []string{"/run/a/x.sock", "/run/m/y.sock"}})
+	if err != nil {
+		t.Fatal(err)
+	}
 
 	if _, _, ok := sup.Service("trustd"); ok {
 		t.Error("trustd runs though it has no certificate")

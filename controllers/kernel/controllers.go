@@ -9,14 +9,14 @@ import (
 	"github.com/seed-59268b81/talos/sys/module"
 )
 
-// Controllers of the domain.
-func Controllers(loader *module.Loader) []controller.Controller {
+// Controllers of the domain. settled is that of HotplugController.
+func Controllers(loader *module.Loader, settled <-chan struct{}) []controller.Controller {
 	return []controller.Controller{
 		ParamDefaultsController(),
 		ParamConfigController(),
 		ParamController("/"),
 		ModuleConfigController(),
 		ModuleController(loader),
-		&HotplugController{Loader: loader},
+		&HotplugController{Loader: loader, Settled: settled},
 	}
 }

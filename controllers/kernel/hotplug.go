@@ -22,7 +22,12 @@ import (
 
 // HotplugController loads the drivers of the hardware: of what is there at the start, and of what comes later, as the
 // kernel announces it. It shows the modules that are loaded.
-type HotplugController struct{ Loader *module.Loader }
+type HotplugController struct {
+	Loader *module.Loader
+	// Settled is closed when nobody waits for disks and network cards any more. What else there is has its turn then: to
+	// look at all devices takes a good part of a second on a slow machine.
+	Settled <-chan struct{}
+}
 
 // Name implements controller.Controller.
 func (*HotplugController) Name() string { return "runtime.HotplugController" }
@@ -68,7 +73,11 @@ func (c *HotplugController) Run(ctx context.Context, rt controller.Runtime, log 
 		return err
 	}
 
-	c.coldplug(ctx, log)
+	if err := c.Loader.Cards("/sys"); err != nil {
+		log.WarnContext(ctx, "not every driver of disks and network cards could be loaded", "error", err)
+	}
+
+	settled := c.Settled
 
 	for {
 		if err := c.show(ctx, rt); err != nil {
@@ -83,6 +92,10 @@ func (c *HotplugController) Run(ctx context.Context, rt controller.Runtime, log 
 		case err := <-failed:
 			return err
 		case <-rt.Events():
+		case <-settled:
+			c.coldplug(ctx, log)
+
+			settled = nil
 		case e := <-events:
 			c.handle(ctx, e, log)
 

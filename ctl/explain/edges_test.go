@@ -26,7 +26,7 @@ var edges = sync.OnceValues(func() ([]Edge, error) {
 
 	for _, c := range slices.Concat(
 		etcd.Controllers(etcd.Deps{}), k8s.Controllers(k8s.Deps{}), network.Controllers(&network.Deps{}), time.Controllers(),
-		[]controller.Controller{apid.ConfigController(), apid.ServiceController(nil, apid.Process{})},
+		[]controller.Controller{apid.ConfigController()},
 		secrets.Controllers(), cluster.Controllers(), block.Controllers(),
 	) {
 		if err := rt.RegisterController(c); err != nil {

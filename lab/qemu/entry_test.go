@@ -12,7 +12,7 @@ import (
 
 func TestEmulatedEntry(t *testing.T) {
 	got, ok := emulatedEntry("Talos-v1.efi", "slab_nomerge pti=on console=ttyS0\n")
-	want := "title Talos (emulated processor)\nefi /EFI/Linux/Talos-v1.efi\noptions slab_nomerge pti=off console=ttyS0\n"
+	want := "title Talos (emulated processor)\nefi /EFI/Linux/Talos-v1.efi\noptions slab_nomerge pti=off console=ttyS0 cryptomgr.notests\n"
 
 	if !ok || got != want {
 		t.Errorf("got %q, %t, want %q", got, ok, want)

@@ -64,6 +64,10 @@ func enterRoot(log *kmsg) error {
 		}
 	}
 
+	if err := plugCards(); err != nil {
+		log.errorf("initramfs: %v", err)
+	}
+
 	log.infof("switching to the root image")
 
 	return switchRoot(newRoot, realInit)

@@ -19,7 +19,12 @@ import (
 // devices, so it looks again until nothing new appears.
 //
 // Disks and network cards come first, as somebody waits for them; what the CPU can do besides comes last.
-func (l *Loader) Coldplug(sysfs string) error {
+func (l *Loader) Coldplug(sysfs string) error { return l.coldplug(sysfs, cards, modaliases) }
+
+// Cards is the first part of Coldplug: it loads the modules of disks and network cards, and of no other device.
+func (l *Loader) Cards(sysfs string) error { return l.coldplug(sysfs, cards) }
+
+func (l *Loader) coldplug(sysfs string, finders ...func(sysfs string) ([]string, error)) error {
 	x, err := l.Index()
 	if err != nil {
 		return fmt.Errorf("coldplug: %w", err)
@@ -30,7 +35,7 @@ func (l *Loader) Coldplug(sysfs string) error {
 		errs []error
 	)
 
-	for _, find := range []func(sysfs string) ([]string, error){cards, modaliases} {
+	for _, find := range finders {
 		for {
 			aliases, err := find(sysfs)
 			if err != nil {
@@ -61,15 +66,15 @@ func (l *Loader) Coldplug(sysfs string) error {
 	return errors.Join(errs...)
 }
 
-// storageOrNetwork tells the PCI devices that are cards by their class.
-var storageOrNetwork = regexp.MustCompile(`^pci:.*bc0[12]sc`)
+// storageOrNetwork tells the PCI devices that are cards by their class, or that disks are plugged into (USB).
+var storageOrNetwork = regexp.MustCompile(`^pci:.*bc(0[12]sc|0Csc03)`)
 
-// cards are the modaliases of disks, network cards and what they are plugged into. To look at three buses takes a
+// cards are the modaliases of disks, network cards and what they are plugged into. To look at some buses takes a
 // fraction of the time that a walk over all devices takes.
 func cards(sysfs string) ([]string, error) {
 	var out []string
 
-	for _, bus := range []string{"virtio", "scsi", "pci"} {
+	for _, bus := range []string{"virtio", "vmbus", "xen", "scsi", "usb", "pci"} {
 		files, err := filepath.Glob(filepath.Join(sysfs, "bus", bus, "devices", "*", "modalias"))
 		if err != nil {
 			return nil, err

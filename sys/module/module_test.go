@@ -219,6 +219,16 @@ func TestColdplugLoadsCardsFirst(t *testing.T) {
 		"devices/pci0/1/modalias": disk, "bus/pci/devices/1/modalias": disk,
 	})
 
+	if err := l.Cards(sysfs); err != nil {
+		t.Fatal(err)
+	}
+
+	if diff := cmp.Diff([]string{"disk.ko"}, got); diff != "" {
+		t.Errorf("inserted of cards (-want +got):\n%s", diff)
+	}
+
+	got = nil
+
 	if err := l.Coldplug(sysfs); err != nil {
 		t.Fatal(err)
 	}

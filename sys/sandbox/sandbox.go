@@ -81,9 +81,10 @@ func (b Box) enter() error {
 		return fmt.Errorf("new mount namespace: %w", err)
 	}
 
-	// Nothing done here may be seen outside, and what the host mounts later is of no concern.
-	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
-		return fmt.Errorf("make mounts private: %w", err)
+	// Nothing done here may be seen outside. What the host mounts later is seen here, where it is shown: a file of /etc may
+	// be bound to its place after the program has begun.
+	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_SLAVE, ""); err != nil {
+		return fmt.Errorf("make mounts follow the host's: %w", err)
 	}
 
 	if err := unix.Mount("tmpfs", root, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "size=64k,mode=0755"); err != nil {

@@ -5,12 +5,16 @@
 package sandbox_test
 
 import (
+	"bufio"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/seed-59268b81/talos/sys/sandbox"
 )
@@ -23,6 +27,9 @@ func TestMain(m *testing.M) {
 		os.Exit(1)
 	case "inside":
 		report()
+		os.Exit(0)
+	case "later":
+		follow(os.Args[1])
 		os.Exit(0)
 	default:
 		os.Exit(m.Run())
@@ -40,6 +47,97 @@ func report() {
 
 	for _, dir := range os.Args[1:] {
 		fmt.Printf("write %s: %v\n", filepath.Base(dir), os.WriteFile(filepath.Join(dir, "x"), nil, 0o600) == nil)
+	}
+}
+
+// follow says what a file holds, now and when it is asked again.
+func follow(path string) {
+	for range 2 {
+		text, err := os.ReadFile(path)
+		fmt.Println(string(text), err)
+
+		var ask [1]byte
+		os.Stdin.Read(ask[:]) //nolint:errcheck // the end asks too
+	}
+}
+
+// TestMountsOfLater binds a file over one that the box shows already, as machined does with those of /etc.
+func TestMountsOfLater(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("needs root to make a mount namespace")
+	}
+
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	dir := t.TempDir()
+	early, late := filepath.Join(dir, "early"), filepath.Join(dir, "late")
+
+	for _, path := range []string{early, late} {
+		if err := os.WriteFile(path, []byte(filepath.Base(path)), 0o644); err != nil { //nolint:gosec // the box has another user
+			t.Fatal(err)
+		}
+	}
+
+	// A namespace of the test's own, whose mounts propagate as the system's do.
+	runtime.LockOSThread() // and never unlocked: the thread ends with the test
+
+	if err := unix.Unshare(unix.CLONE_NEWNS); err != nil {
+		t.Fatal(err)
+	}
+
+	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
+		t.Fatal(err)
+	}
+
+	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_SHARED, ""); err != nil {
+		t.Fatal(err)
+	}
+
+	path, argv, env, err := sandbox.Box{Path: self, Argv: []string{"later", early}, UID: 50, GID: 50, ReadOnly: []string{self, early}}.Command(self)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	cmd := &exec.Cmd{Path: path, Args: argv, Env: env, Stderr: os.Stderr}
+
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+
+	lines := bufio.NewReader(out)
+	next := func(want string) {
+		if got, err := lines.ReadString('\n'); err != nil || got != want+" <nil>\n" {
+			t.Errorf("got %q, %v, want %q", got, err, want)
+		}
+	}
+
+	next("early")
+
+	if err := unix.Mount(late, early, "", unix.MS_BIND, ""); err != nil {
+		t.Fatal(err)
+	}
+
+	defer unix.Unmount(early, 0) //nolint:errcheck // the folder could not be removed then, which the test says
+
+	in.Write([]byte{1}) //nolint:errcheck // the answer says
+	next("late")
+	in.Close() //nolint:errcheck // ends the program
+
+	if err := cmd.Wait(); err != nil {
+		t.Error(err)
 	}
 }
 
