@@ -131,12 +131,10 @@ func BenchmarkThousandASecond(b *testing.B) {
 	}
 
 	start := time.Now()
-	ticker := time.NewTicker(time.Millisecond)
 
-	defer ticker.Stop()
-
-	for b.Loop() {
-		<-ticker.C
+	// By the clock, so that what a busy computer delays is made up for.
+	for due := start; b.Loop(); due = due.Add(time.Millisecond) {
+		time.Sleep(time.Until(due))
 		calls <- struct{}{}
 	}
 

@@ -123,6 +123,31 @@ func (c *connection) each(ctx context.Context, do func(ctx context.Context, n no
 
 	defer closeAll()
 
+	return atOnce(ctx, nodes, do)
+}
+
+// tabulate is each for commands that print a table, whose rows wait a moment for those of the other nodes.
+func (c *connection) tabulate(ctx context.Context, t *table, do func(ctx context.Context, n node) error) error {
+	nodes, closeAll, err := c.targets()
+	if err != nil {
+		return err
+	}
+
+	defer closeAll()
+
+	t.expect(nodes)
+
+	return atOnce(ctx, nodes, func(ctx context.Context, n node) error {
+		err := do(ctx, n)
+		if printed := t.answered(n); err == nil {
+			err = printed
+		}
+
+		return err
+	})
+}
+
+func atOnce(ctx context.Context, nodes []node, do func(ctx context.Context, n node) error) error {
 	failures := make([]error, len(nodes))
 
 	var wg sync.WaitGroup

@@ -41,7 +41,7 @@ func newEventsCommand() *cobra.Command {
 
 			out.table.reserve(eventWidths...)
 
-			return connection.each(cmd.Context(), func(ctx context.Context, n node) error {
+			return connection.tabulate(cmd.Context(), out.table, func(ctx context.Context, n node) error {
 				for event, err := range n.Events(ctx, &request) {
 					if err != nil {
 						return err

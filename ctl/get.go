@@ -34,6 +34,10 @@ func newGetCommand() *cobra.Command {
 				get.id = args[1]
 			}
 
+			if p, ok := printer.(*tablePrinter); ok {
+				return connection.tabulate(cmd.Context(), p.table, get.node)
+			}
+
 			return connection.each(cmd.Context(), get.node)
 		},
 		ValidArgsFunction: completeGet(&connection, &get),

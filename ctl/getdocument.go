@@ -21,7 +21,7 @@ func newPrinter(cmd *cobra.Command, o *output, watch bool) (printer, error) {
 	case err != nil:
 		return nil, err
 	case encode == nil:
-		return &tablePrinter{w: out, watch: watch}, nil
+		return &tablePrinter{table: newTable(out), watch: watch}, nil
 	}
 
 	p := &documentPrinter{documents: documents{w: out, separator: o.separator()}, encode: encodeYAML}

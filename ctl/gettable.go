@@ -5,7 +5,6 @@ package ctl
 import (
 	"bytes"
 	"fmt"
-	"io"
 	"strings"
 	"sync"
 
@@ -18,10 +17,8 @@ import (
 // tablePrinter prints resources as rows, with the columns that their definition asks for.
 type tablePrinter struct {
 	watch bool
-	w     io.Writer
-
-	mu    sync.Mutex
 	table *table
+	begun sync.Once
 }
 
 func (p *tablePrinter) print(node string, definition client.Definition, changes []change) error {
@@ -39,18 +36,13 @@ func (p *tablePrinter) print(node string, definition client.Definition, changes 
 		}
 	}
 
-	return p.begin(definition).print(rows...)
+	// The first definition that is known makes the header.
+	p.begun.Do(func() { p.table.header = p.header(definition) })
+
+	return p.table.print(rows...)
 }
 
-// begin makes the table when the first definition is known.
-func (p *tablePrinter) begin(definition client.Definition) *table {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-
-	if p.table != nil {
-		return p.table
-	}
-
+func (p *tablePrinter) header(definition client.Definition) []string {
 	header := []string{"NODE"}
 	if p.watch {
 		header = append(header, "*")
@@ -61,9 +53,7 @@ func (p *tablePrinter) begin(definition client.Definition) *table {
 		header = append(header, strings.ToUpper(column.Name))
 	}
 
-	p.table = newTable(p.w, header...)
-
-	return p.table
+	return header
 }
 
 func (p *tablePrinter) row(node string, definition client.Definition, columns []*jsonpath.JSONPath, c change) ([]string, error) {

@@ -59,10 +59,6 @@ func newInspectDependenciesCommand() *cobra.Command {
 					}
 				}
 
-				if render == "svg" {
-					return graph.SVG(cmd.OutOrStdout(), edges, resources)
-				}
-
 				return write(cmd.OutOrStdout(), edges, resources)
 			})
 		},
@@ -70,7 +66,7 @@ func newInspectDependenciesCommand() *cobra.Command {
 
 	connection.flags(cmd)
 	cmd.Flags().BoolVar(&withResources, "with-resources", false, "list the resources that there are of each type")
-	cmd.Flags().StringVar(&render, "render", "", "draw the graph as svg, or have graphviz draw it as png or pdf")
+	cmd.Flags().StringVar(&render, "render", "", "draw the graph as a picture: svg (without it, the graph is in the language of graphviz)")
 	complete(cmd, "render", "svg")
 
 	return cmd

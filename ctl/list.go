@@ -76,14 +76,14 @@ func newListCommand() *cobra.Command {
 	return cmd
 }
 
-// listFiles prints each node's files together, as a listing can be long and nodes are not to be mixed in it.
+// listFiles prints each node's files in large pieces, as nodes are not to be mixed in a listing.
 func listFiles(cmd *cobra.Command, connection *connection, o *output, columns []column[*machine.FileInfo], request *machine.ListRequest) error {
 	out, err := newListing(cmd, o, columns)
 	if err != nil {
 		return err
 	}
 
-	return connection.each(cmd.Context(), func(ctx context.Context, n node) error {
+	return connection.tabulate(cmd.Context(), out.table, func(ctx context.Context, n node) error {
 		const batch = 1000
 
 		var (

@@ -89,7 +89,7 @@ func list[T any](
 		return err
 	}
 
-	return connection.each(cmd.Context(), func(ctx context.Context, n node) error {
+	return connection.tabulate(cmd.Context(), out.table, func(ctx context.Context, n node) error {
 		items, err := bounded(ctx, n, fetch)
 		if err != nil {
 			return err

@@ -6,24 +6,32 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
+	"io"
 	"net"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/seed-59268b81/talos/api/machine"
 	"github.com/seed-59268b81/talos/client/clienttest"
 )
 
-// TestDeadNodeDelaysNobody: a node that never answers is waited for while the answers of the others are printed.
+// TestDeadNodeDelaysNobody: while a node does not answer, the answers of the others are printed: of a table together and
+// aligned, a moment after the first, of other formats as they come.
 func TestDeadNodeDelaysNobody(t *testing.T) {
 	hanging := newNode("172.20.0.4")
-	for _, method := range []string{"Memory", "Mounts", "Logs", "List"} {
+	for _, method := range []string{"Memory", "Mounts", "Logs", "List", "ServiceList"} {
 		hanging.Scripts[machineService+method] = clienttest.Script{Hang: true}
 	}
+
+	hanging.Scripts["cosi.resource.State/List"] = clienttest.Script{Hang: true}
 
 	s := clienttest.Start(t, map[string]*clienttest.Node{
 		"172.20.0.2": newNode("172.20.0.2"), "172.20.0.3": newNode("172.20.0.3"), "172.20.0.4": hanging,
@@ -34,33 +42,160 @@ func TestDeadNodeDelaysNobody(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	for _, args := range [][]string{{"memory"}, {"mounts"}, {"logs", "kubelet"}, {"ls", "/etc"}} {
-		t.Run(args[0], func(t *testing.T) {
-			ctx, cancel := context.WithCancel(t.Context())
+	for _, tt := range []struct {
+		args  string
+		table bool
+	}{
+		{"memory", true},
+		{"memory -o yaml", false},
+		{"memory -o json", false},
+		{"memory --verbose", false},
+		{"mounts", true},
+		{"service", true},
+		{"ls /etc", true},
+		{"get members", true},
+		{"logs kubelet", false},
+	} {
+		t.Run(tt.args, func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 			defer cancel()
 
-			// The interrupt comes when both living nodes have answered: without their answers the test would not end.
-			var stderr bytes.Buffer
+			// The interrupt comes when both living nodes have answered.
+			var (
+				stdout, stderr bytes.Buffer
+				writes         int
+				began, last    = time.Now(), time.Time{}
+			)
 
-			out := &interrupter{text: "172.20.0.2", cancel: func() {}}
-			both := writerFunc(func(p []byte) (int, error) {
-				n, err := out.Write(p)
-				if got := out.got.String(); strings.Contains(got, "172.20.0.2") && strings.Contains(got, "172.20.0.3") {
+			root := New()
+			root.SetOut(writerFunc(func(p []byte) (int, error) {
+				stdout.Write(p)
+
+				if both := stdout.String(); strings.Contains(both, "172.20.0.2") && strings.Contains(both, "172.20.0.3") && ctx.Err() == nil {
+					last = time.Now()
+
 					cancel()
 				}
 
-				return n, err
-			})
+				writes++
 
-			root := New()
-			root.SetOut(both)
-			root.SetArgs(append(args, "--talosconfig", path, "-n", "172.20.0.4,172.20.0.2,172.20.0.3"))
+				return len(p), nil
+			}))
+			root.SetArgs(append(strings.Fields(tt.args), "--talosconfig", path, "-n", "172.20.0.4,172.20.0.3,172.20.0.2"))
 
 			if exit := Run(ctx, root, &stderr); exit != exitInterrupted {
 				t.Errorf("got exit status %d and %q", exit, &stderr)
 			}
+
+			if took := last.Sub(began); last.IsZero() || took > 4*gathering {
+				t.Errorf("the answers were printed after %s, want %s at most", took, 4*gathering)
+			}
+
+			if tt.table {
+				checkAligned(t, stdout.String(), writes)
+			}
 		})
 	}
+}
+
+// checkAligned holds that a table was written at once, with its nodes in the order that they were asked in.
+func checkAligned(t *testing.T, table string, writes int) {
+	t.Helper()
+
+	if writes != 1 {
+		t.Errorf("got %d writes, want one for both nodes", writes)
+	}
+
+	rows := strings.Split(strings.TrimSpace(table), "\n")
+	second := regexp.MustCompile(`^\S+\s+`).FindString(rows[0])
+
+	if !strings.HasPrefix(rows[0], "NODE ") || !strings.HasPrefix(rows[1], "172.20.0.3 ") || !strings.HasPrefix(rows[len(rows)-1], "172.20.0.2 ") {
+		t.Errorf("got\n%s\nwant a header, 172.20.0.3, 172.20.0.2", table)
+	}
+
+	for _, row := range rows {
+		if len(row) < len(second) || row[len(second)-1] != ' ' || row[len(second)] == ' ' {
+			t.Errorf("got\n%s\nwant the second column at %d", table, len(second))
+		}
+	}
+}
+
+// TestRowsWaitAMoment has the nodes of a table answer at several times.
+func TestRowsWaitAMoment(t *testing.T) {
+	nodes := []node{{name: "a"}, {name: "node-b"}, {name: "the-node-c"}, {name: "d"}}
+
+	for _, tt := range []struct {
+		name string
+		// answers of the nodes, after so many milliseconds; 0 is a failure.
+		answers []int
+		want    []string // the writes, with the milliseconds of their time
+	}{
+		{"all soon", []int{300, 100, 200, 400}, []string{
+			"400 NODE         X\na            1\nnode-b       1\nthe-node-c   1\nd            1\n",
+		}},
+		{"two soon, one late, one that fails", []int{100, 5000, 50, 0}, []string{
+			"1050 NODE         X\na            1\nthe-node-c   1\n",
+			"5000 node-b       1\n",
+		}},
+		{"a longer one late", []int{100, 200, 5000, 0}, []string{
+			"1100 NODE     X\na        1\nnode-b   1\n",
+			"5000 the-node-c   1\n",
+		}},
+		{"one, the others fail", []int{0, 200, 0, 0}, []string{"200 NODE     X\nnode-b   1\n"}},
+		{"all fail", []int{0, 0, 0, 0}, nil},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var writes []string
+
+				began := time.Now()
+				out := newTable(writerFunc(func(p []byte) (int, error) {
+					writes = append(writes, fmt.Sprintf("%d %s", time.Since(began).Milliseconds(), p))
+
+					return len(p), nil
+				}), "NODE", "X")
+
+				out.expect(nodes)
+
+				err := atOnce(t.Context(), nodes, func(_ context.Context, n node) error {
+					after := tt.answers[slices.IndexFunc(nodes, func(other node) bool { return other.name == n.name })]
+					time.Sleep(time.Duration(after) * time.Millisecond)
+
+					if after == 0 {
+						return out.answered(n)
+					}
+
+					return errors.Join(out.print([]string{n.name, "1"}), out.answered(n))
+				})
+				if err != nil {
+					t.Error(err)
+				}
+
+				if diff := cmp.Diff(tt.want, writes); diff != "" {
+					t.Errorf("writes (-want +got):\n%s", diff)
+				}
+			})
+		})
+	}
+}
+
+// TestTableThatCannotBePrinted: a pipe that nobody reads any more is an error, also to rows that waited.
+func TestTableThatCannotBePrinted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		nodes := []node{{name: "a"}, {name: "b"}}
+		out := newTable(writerFunc(func([]byte) (int, error) { return 0, io.ErrClosedPipe }), "NODE")
+		out.expect(nodes)
+
+		if err := out.print([]string{"a"}); err != nil {
+			t.Errorf("before anything is written: got %v", err)
+		}
+
+		time.Sleep(2 * gathering)
+
+		if err := out.answered(nodes[0]); !errors.Is(err, io.ErrClosedPipe) {
+			t.Errorf("got %v, want %v", err, io.ErrClosedPipe)
+		}
+	})
 }
 
 type writerFunc func(p []byte) (int, error)

@@ -178,7 +178,7 @@ type serviceAction func(n node, ctx context.Context, id string) (string, error)
 func actOnService(cmd *cobra.Command, connection *connection, id string, act serviceAction) error {
 	rows := newTable(cmd.OutOrStdout(), "NODE", "RESPONSE")
 
-	return connection.each(cmd.Context(), func(ctx context.Context, n node) error {
+	return connection.tabulate(cmd.Context(), rows, func(ctx context.Context, n node) error {
 		response, err := act(n, ctx, id)
 		if err != nil {
 			return err

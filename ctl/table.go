@@ -3,22 +3,40 @@
 package ctl
 
 import (
+	"cmp"
 	"io"
+	"slices"
 	"strings"
 	"sync"
+	"time"
 	"unicode/utf8"
 )
 
-// columnGap is the number of spaces between columns.
-const columnGap = 3
+const (
+	// columnGap is the number of spaces between columns.
+	columnGap = 3
+	// gathering is how long the first rows wait for those of the other nodes, so that all of them are aligned. A node that
+	// is slower, or dead, is not waited for.
+	gathering = time.Second
+	// maxGathered rows wait.
+	maxGathered = 10_000
+)
 
-// table prints rows in aligned columns as they come, from several nodes at once. The rows of one call are aligned with
-// each other and with all before them: a column grows when it has to, and never shrinks.
+// table prints rows in aligned columns, from several nodes at once. The rows of one call are aligned with each other
+// and with all before them: a column grows when it has to, and never shrinks.
 type table struct {
 	mu     sync.Mutex
 	w      io.Writer
 	header []string
 	widths []int
+
+	// nodes that are asked, and those of them that may have more to say; rows wait for these.
+	nodes   []string
+	waiting map[string]bool
+	begun   bool
+	rows    [][]string
+	timer   *time.Timer
+	err     error // of printing
 }
 
 func newTable(w io.Writer, header ...string) *table {
@@ -32,15 +50,78 @@ func (t *table) reserve(widths ...int) *table {
 	return t
 }
 
-// print writes rows, the header first if these are the first rows.
+// expect has the table wait a moment for the rows of several nodes, whose first cell is the node.
+func (t *table) expect(nodes []node) {
+	if len(nodes) < 2 {
+		return
+	}
+
+	t.waiting = make(map[string]bool, len(nodes))
+
+	for _, n := range nodes {
+		t.nodes = append(t.nodes, n.name)
+		t.waiting[n.name] = true
+	}
+}
+
+// answered tells that a node has no more to say, be it because it failed.
+func (t *table) answered(n node) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+
+	delete(t.waiting, n.name)
+
+	if len(t.waiting) == 0 {
+		t.release()
+	}
+
+	return t.err
+}
+
+// print writes rows, the header first if these are the first rows. Those of nodes that answer at about the same time
+// are written together, in the order of the nodes.
 func (t *table) print(rows ...[]string) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 
-	if t.header != nil {
-		rows = append([][]string{t.header}, rows...)
-		t.header = nil
+	t.begun = true
+	t.rows = append(t.rows, rows...)
+
+	switch {
+	case len(t.waiting) == 0, len(t.rows) > maxGathered:
+		t.release()
+	case t.timer == nil:
+		t.timer = time.AfterFunc(gathering, func() {
+			t.mu.Lock()
+			defer t.mu.Unlock()
+
+			t.release()
+		})
 	}
+
+	return t.err
+}
+
+// release writes the rows that are there. Those that come later wait no more.
+func (t *table) release() {
+	t.waiting = nil
+
+	if t.timer != nil {
+		t.timer.Stop()
+	}
+
+	if !t.begun || t.err != nil || t.header == nil && len(t.rows) == 0 {
+		return
+	}
+
+	slices.SortStableFunc(t.rows, func(a, b []string) int { return cmp.Compare(t.place(a), t.place(b)) })
+
+	rows := t.rows
+	if t.header != nil {
+		rows = slices.Insert(rows, 0, t.header)
+	}
+
+	t.header, t.rows = nil, nil
 
 	for _, row := range rows {
 		for i, cell := range row {
@@ -66,7 +147,14 @@ func (t *table) print(rows ...[]string) error {
 		b.WriteByte('\n')
 	}
 
-	_, err := io.WriteString(t.w, b.String())
+	_, t.err = io.WriteString(t.w, b.String())
+}
 
-	return err
+// place of the node that a row is of, among those that are asked.
+func (t *table) place(row []string) int {
+	if len(t.nodes) == 0 {
+		return 0
+	}
+
+	return slices.Index(t.nodes, row[0])
 }

@@ -43,7 +43,7 @@ func newUsageCommand() *cobra.Command {
 
 			out.table.reserve(len("255.255.255.255"), len("1234567890"))
 
-			return connection.each(cmd.Context(), func(ctx context.Context, n node) error {
+			return connection.tabulate(cmd.Context(), out.table, func(ctx context.Context, n node) error {
 				var problems fileProblems
 
 				// Sizes come as they are added up, which may take long.

@@ -128,7 +128,7 @@ func startKubePrism(
 			}
 		}
 	})
-	both.Go(func() { balancer.Check(ctx, changed) })
+	both.Go(func() { balancer.Check(ctx, changed, log) })
 
 	return func() { cancel(); both.Wait() }, nil
 }

@@ -22,6 +22,12 @@ var (
 	wrongCertificate = regexp.MustCompile(`x509: [^"]*`)
 )
 
+// What KubePrism says in machined's log of an API server whose state has changed.
+const (
+	apiServer        = "an API server "
+	apiServerAnswers = apiServer + "answers"
+)
+
 // endpointRule: the control plane's endpoint, as the configuration names it, does not answer.
 func endpointRule(f *Facts, s Symptom) (*Finding, bool) {
 	if s.Kind != Endpoint {
@@ -95,6 +101,17 @@ func endpointFailure(f *Facts, endpoint apiEndpoint) (failure string, evidence [
 			continue
 		}
 
+		// Of much else that machined says, such as of the time, an address is a part.
+		if s.by == "log of "+machined && !strings.Contains(s.text, apiServer) {
+			continue
+		}
+
+		if strings.Contains(s.text, apiServerAnswers) { // what was said before is the past
+			heard[s.by] = true
+
+			continue
+		}
+
 		why := wrongCertificate.FindString(s.text)
 		if why == "" {
 			why = dialFailure.FindString(s.text)
@@ -124,6 +141,26 @@ func endpointFailure(f *Facts, endpoint apiEndpoint) (failure string, evidence [
 	}
 
 	return failure, evidence
+}
+
+// unanswered is the failure of the endpoint as KubePrism noted it last; "" if it answered, or there is no note.
+func (f *Facts) unanswered(endpoint apiEndpoint) string {
+	s := f.service(machined)
+	if s == nil {
+		return ""
+	}
+
+	for _, line := range slices.Backward(s.Log) {
+		if strings.Contains(line, apiServer) && mentions(line, endpoint.Host) {
+			if strings.Contains(line, apiServerAnswers) {
+				return ""
+			}
+
+			return dialFailure.FindString(line)
+		}
+	}
+
+	return ""
 }
 
 // mentions tells whether a text names the host, and not only another one that ends or begins like it.

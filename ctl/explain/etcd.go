@@ -56,7 +56,12 @@ func quorumRule(f *Facts, s Symptom) (*Finding, bool) {
 
 	if n := len(f.Members); n > 0 {
 		finding.Says = fmt.Sprintf("etcd has no quorum: of its %d members it takes %d", n, n/2+1)
-		if len(lost) > 0 {
+
+		switch len(lost) {
+		case 0:
+		case 1:
+			finding.Says += ", and 1 does not answer"
+		default:
 			finding.Says += fmt.Sprintf(", and %d do not answer", len(lost))
 		}
 	}
@@ -91,9 +96,15 @@ func lostPeers(log []string) map[string]string {
 
 func memberName(members []Member, id string) string {
 	for _, m := range members {
-		if m.ID == id {
-			return fmt.Sprintf("%s (%s)", m.Name, strings.Join(m.PeerURLs, ", "))
+		if m.ID != id {
+			continue
 		}
+
+		if m.Name == "" { // it has one from its first start on
+			m.Name = "that was never started"
+		}
+
+		return fmt.Sprintf("%s (%s)", m.Name, strings.Join(m.PeerURLs, ", "))
 	}
 
 	return id

@@ -27,9 +27,13 @@ const (
 	callTimeout = 10 * time.Second // of each call
 	parallel    = 8                // calls at a time
 	logLines    = 60               // of the log of a service that is not up
+	longLines   = 400              // of etcd's, which says much of each request while it has no leader, and of machined's
 	maxLog      = 256 << 10        // bytes of it
 	maxServers  = 3                // time servers that are asked
 )
+
+// machined is the service that is the machine's own.
+const machined = "machined"
 
 // Gather reads the facts. What cannot be read is noted in them; an error means that the machine does not answer at all.
 func Gather(ctx context.Context, c *client.Client) (*Facts, client.Definitions, error) {
@@ -178,11 +182,14 @@ func (g *gatherer) services(ctx context.Context) error {
 
 // further asks what only matters of a machine that is as the first answers say.
 func (g *gatherer) further(ctx context.Context) {
+	fine := g.facts.fine() // before logs are written into the facts
+
 	for i := range g.facts.Services {
 		s := &g.facts.Services[i]
 
-		// The kubelet is as healthy as can be while it does not get through to its API server.
-		if !s.up() || s.ID == "kubelet" && !g.facts.fine() {
+		// The kubelet is as healthy as can be while it does not get through to its API server. machined tells which of the
+		// API servers that KubePrism knows do not answer, which nothing else does as long as another answers.
+		if !s.up() || s.ID == "kubelet" && !fine || s.ID == machined && g.facts.controlPlane() {
 			g.call(ctx, "log of "+s.ID, func(ctx context.Context) error { return g.log(ctx, s) })
 		}
 
@@ -206,8 +213,13 @@ func (g *gatherer) further(ctx context.Context) {
 func (f *Facts) fine() bool { return Explain(f, Symptom{Kind: Machine}) == nil }
 
 func (g *gatherer) log(ctx context.Context, s *Service) error {
+	lines := int32(logLines)
+	if s.ID == "etcd" || s.ID == machined {
+		lines = longLines
+	}
+
 	stream := g.Logs(ctx, &machine.LogsRequest{
-		Namespace: client.SystemNamespace, Id: s.ID, Driver: common.ContainerDriver_CONTAINERD, TailLines: logLines,
+		Namespace: client.SystemNamespace, Id: s.ID, Driver: common.ContainerDriver_CONTAINERD, TailLines: lines,
 	})
 	defer stream.Close() //nolint:errcheck // of a stream that was read
 

@@ -110,7 +110,7 @@ func scripts(t *testing.T, f *Facts) map[string]clienttest.Script {
 
 // TestGather: over the API, every scenario comes out as it does from the facts themselves.
 func TestGather(t *testing.T) {
-	for _, scenario := range []string{"default-route", "time-not-synced", "kubelet-image", "endpoint", "endpoint-name", "etcd-quorum"} {
+	for _, scenario := range []string{"default-route", "time-not-synced", "kubelet-image", "endpoint", "endpoint-name", "endpoint-ready", "etcd-quorum"} {
 		t.Run(scenario, func(t *testing.T) {
 			server := clienttest.Start(t, map[string]*clienttest.Node{"": node(t, facts(t, scenario))})
 

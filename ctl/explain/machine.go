@@ -40,7 +40,7 @@ func machineRule(f *Facts, s Symptom) (*Finding, bool) {
 	}
 
 	if status.Status.Ready {
-		return nil, true
+		return unfound(f), true
 	}
 
 	finding := &Finding{Says: fmt.Sprintf("the machine is %s, and not ready", status.Stage), Vague: true}
@@ -55,6 +55,21 @@ func machineRule(f *Facts, s Symptom) (*Finding, bool) {
 	}
 
 	return finding, true
+}
+
+// unfound: a control plane needs nothing but itself to be ready. It is the others, and its users, who look for it at the
+// cluster's endpoint.
+func unfound(f *Facts) *Finding {
+	endpoint, ok := clusterEndpoint(f)
+	if !ok || !f.controlPlane() {
+		return nil
+	}
+
+	if f.unanswered(endpoint) == "" {
+		return nil
+	}
+
+	return &Finding{Says: "the machine is ready, but its cluster is not where others look for it", Vague: true, Because: []Symptom{{Kind: Endpoint}}}
 }
 
 // conditionRule goes from a condition of the readiness to what it judges.

@@ -10,7 +10,7 @@ import (
 
 // starters are the controllers that add services to the machine, which no resource tells.
 var starters = map[string]string{
-	"apid":    "runtime.APIServiceController",
+	"apid":    "runtime.APIServiceConfigController", // machined starts apid with what it says
 	"etcd":    "etcd.ServiceController",
 	"kubelet": "k8s.KubeletServiceController",
 	"cri":     "cri.ContainerdController",
@@ -42,9 +42,9 @@ func serviceRule(f *Facts, s Symptom) (*Finding, bool) {
 		return nil, true
 	}
 
-	// A service that fails goes through several states in turn: what it failed with is in its history.
-	for i := len(service.Messages) - 1; i >= 0; i-- {
-		if m := pulling.FindStringSubmatch(service.Messages[i]); m != nil && !strings.Contains(service.State, "Running") {
+	// A service that fails goes through several states in turn: what it failed with is in its history, since it last ran.
+	for i := len(service.Messages) - 1; i >= 0 && !strings.HasPrefix(service.Messages[i], "Started"); i-- {
+		if m := pulling.FindStringSubmatch(service.Messages[i]); m != nil {
 			return &Finding{
 				Says:     fmt.Sprintf("the image of service %s cannot be pulled: %s", s.ID, m[1]),
 				Evidence: []string{"service " + s.ID + ": " + m[2]},

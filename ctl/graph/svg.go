@@ -78,6 +78,7 @@ type picture struct {
 func SVG(w io.Writer, edges []*inspect.ControllerDependencyEdge, resources Resources) error {
 	p := &picture{nodes: map[string]*vertex{}, lines: map[*vertex][]string{}, isType: map[*vertex]bool{}}
 	p.collect(edges, resources)
+	p.shorten()
 
 	lines, width, height := layout(p.order, p.edges)
 
@@ -110,7 +111,7 @@ const explanation = `<g class="c"><rect x="0" y="-46" width="86" height="20"/><t
 <path class="strong" d="M226-36H266"/><text x="272" y="-32">exclusive output, strong input</text>
 <path class="weak" d="M506-36H546"/><text x="552" y="-32">shared output, weak input</text>
 <path class="destroy" d="M746-36H786"/><text x="792" y="-32">input when torn down</text>
-<text x="956" y="-32">← reads a type that many read</text>
+<text x="956" y="-32">← reads a type that is far away, or that many read</text>
 `
 
 func (p *picture) collect(edges []*inspect.ControllerDependencyEdge, resources Resources) {
@@ -127,10 +128,7 @@ func (p *picture) collect(edges []*inspect.ControllerDependencyEdge, resources R
 		controller, typ := p.add(e.GetControllerName(), false, nil), p.add(e.GetResourceType(), true, resources)
 
 		if hubs[e.GetResourceType()] && !isOutput(e.GetEdgeType()) {
-			if line := "← " + short(e.GetResourceType()); !slices.Contains(p.lines[controller], line) {
-				p.lines[controller] = append(p.lines[controller], line)
-				p.measure(controller)
-			}
+			p.name(controller, typ)
 
 			continue
 		}
@@ -192,34 +190,6 @@ func short(typ string) string {
 
 	return name
 }
-
-// hubs are the types that so many controllers read that arrows to all of them would hide the rest. Their readers name
-// them instead.
-func hubs(edges []*inspect.ControllerDependencyEdge) map[string]bool {
-	readers := map[string]map[string]bool{}
-
-	for _, e := range edges {
-		if isOutput(e.GetEdgeType()) {
-			continue
-		}
-
-		if readers[e.GetResourceType()] == nil {
-			readers[e.GetResourceType()] = map[string]bool{}
-		}
-
-		readers[e.GetResourceType()][e.GetControllerName()] = true
-	}
-
-	hubs := map[string]bool{}
-	for typ, who := range readers {
-		hubs[typ] = len(who) > maxArrows
-	}
-
-	return hubs
-}
-
-// maxArrows from a type to those that read it.
-const maxArrows = 9
 
 // listed are the resources that there are of a type, as lines.
 func listed(typ string, resources Resources) []string {

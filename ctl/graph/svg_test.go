@@ -108,6 +108,35 @@ func TestHubs(t *testing.T) {
 	}
 }
 
+// TestFarReaders: of a chain of controllers, the last reads what the first writes, which an arrow would cross all for.
+func TestFarReaders(t *testing.T) {
+	for _, tt := range []struct {
+		steps, arrows, names int
+	}{
+		{2, 5, 0}, {3, 6, 1}, {9, 18, 1},
+	} {
+		edge := func(controller, typ int, kind inspect.DependencyEdgeType) *inspect.ControllerDependencyEdge {
+			return &inspect.ControllerDependencyEdge{
+				ControllerName: fmt.Sprintf("c%d", controller), ResourceType: fmt.Sprintf("T%d.x", typ), EdgeType: kind,
+			}
+		}
+
+		edges := []*inspect.ControllerDependencyEdge{edge(tt.steps, 0, inspect.DependencyEdgeType_INPUT_WEAK)}
+		for i := range tt.steps {
+			edges = append(edges, edge(i, i, inspect.DependencyEdgeType_OUTPUT_EXCLUSIVE), edge(i+1, i, inspect.DependencyEdgeType_INPUT_STRONG))
+		}
+
+		svg := draw(t, edges, nil)
+		if got := strings.Count(svg, "data-f="); got != tt.arrows {
+			t.Errorf("%d steps: got %d arrows, want %d", tt.steps, got, tt.arrows)
+		}
+
+		if got := strings.Count(svg, "← T0"); got != tt.names {
+			t.Errorf("%d steps: got %d readers that name the type, want %d", tt.steps, got, tt.names)
+		}
+	}
+}
+
 // TestLayout: in random graphs, with circles and loops, nodes do not overlap, and every line leads to the right but those
 // that close a circle.
 func TestLayout(t *testing.T) {

@@ -22,6 +22,7 @@ var sizes = []size{
 	// The initramfs holds the root image.
 	{"kernel, initramfs and root image", []string{"images/vmlinuz", "images/initramfs.img"}, 80e6, 45e6},
 	{"the program of the system", []string{"bin/talos"}, 60e6, 30e6},
+	{"the client, talosctl", []string{"bin/talosctl"}, 40e6, 40e6},
 }
 
 func TestSizes(t *testing.T) {

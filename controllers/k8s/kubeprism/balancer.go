@@ -164,8 +164,9 @@ func forward(ctx context.Context, a, b net.Conn) {
 
 // Check looks at every upstream from time to time until ctx is done. changed is called after each round in which the
 // health of the whole is another than before.
-func (b *Balancer) Check(ctx context.Context, changed func()) {
+func (b *Balancer) Check(ctx context.Context, changed func(), log *slog.Logger) {
 	before := false
+	silent := map[string]bool{} // as it was told
 
 	for {
 		for _, address := range b.candidates() {
@@ -175,6 +176,17 @@ func (b *Balancer) Check(ctx context.Context, changed func()) {
 			}
 
 			b.note(address, err == nil)
+
+			// A wrong endpoint of the cluster shows nowhere else while another API server answers: explain reads this.
+			if failed := err != nil; failed != silent[address] {
+				silent[address] = failed
+
+				if failed {
+					log.WarnContext(ctx, "an API server does not answer", "address", address, "error", err)
+				} else {
+					log.InfoContext(ctx, "an API server answers", "address", address)
+				}
+			}
 
 			if err == nil {
 				conn.Close() //nolint:errcheck,gosec // it was only a test

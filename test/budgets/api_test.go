@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package budgets
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/seed-59268b81/talos/test/cluster"
+)
+
+const (
+	// versionLimit is for the client's start, which every command pays.
+	versionLimit = 50 * time.Millisecond
+	// callLimit is what a call costs through apid more than without, in microseconds.
+	callLimit = 300
+	// loadLimit is apid's memory at a thousand calls a second, all of it, in MiB.
+	loadLimit = 40
+)
+
+// TestClient measures how long talosctl takes to do nothing.
+func TestClient(t *testing.T) {
+	if os.Getenv(Measure) == "" {
+		t.Skip("measures times, which takes the whole computer: run make budgets")
+	}
+
+	out, err := cluster.Out()
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	const runs = 20
+
+	var took []time.Duration
+
+	for range runs {
+		began := time.Now()
+
+		if text, err := exec.CommandContext(t.Context(), filepath.Join(out, "bin", "talosctl"), "version", "--client").CombinedOutput(); err != nil {
+			t.Fatalf("talosctl version --client: %v: %s", err, text)
+		}
+
+		took = append(took, time.Since(began))
+	}
+
+	slices.Sort(took)
+	median := took[runs/2]
+
+	report("\nthe client and its door\n")
+	report("%6.1f ms  of %3d ms   talosctl version --client, median of %d", float64(median.Microseconds())/1e3, versionLimit.Milliseconds(), runs)
+
+	if median > versionLimit {
+		t.Errorf("talosctl version --client: got a median of %s, want at most %s", median, versionLimit)
+	}
+}
+
+// TestDoor measures what apid costs, by its benchmarks.
+func TestDoor(t *testing.T) {
+	if os.Getenv(Measure) == "" {
+		t.Skip("measures times, which takes the whole computer: run make budgets")
+	}
+
+	cmd := exec.CommandContext(t.Context(), "go", "test", "-run", "^$", "-bench", "Version|ThousandASecond", "-benchtime", "2s", "-count", "3", "./apid")
+	cmd.Dir = filepath.Join("..", "..")
+
+	text, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%s: %v\n%s", cmd, err, text)
+	}
+
+	// The median of the runs.
+	figure := func(benchmark, unit string) int {
+		found := regexp.MustCompile(`(?m)^`+benchmark+`\S*\s.*?(\d+(?:\.\d+)?) `+regexp.QuoteMeta(unit)+`\s`).FindAllSubmatch(text, -1)
+		if len(found) == 0 {
+			t.Fatalf("%s: no %s of %s in\n%s", cmd, unit, benchmark, text)
+		}
+
+		var values []float64
+
+		for _, f := range found {
+			value, err := strconv.ParseFloat(string(f[1]), 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			values = append(values, value)
+		}
+
+		slices.Sort(values)
+
+		return int(values[len(values)/2])
+	}
+
+	direct, through := figure("BenchmarkVersion/direct", "µs/median"), figure("BenchmarkVersion/through_apid", "µs/median")
+	report("%6d µs  of %3d µs   a call through apid, over the %d µs of the same call on machined's socket", through-direct, callLimit, direct)
+
+	if through-direct > callLimit {
+		t.Errorf("a call through apid: got %d µs more than the %d µs without, want at most %d", through-direct, direct, callLimit)
+	}
+
+	peak, rate := figure("BenchmarkThousandASecond", "MiB/peak"), figure("BenchmarkThousandASecond", "calls/s")
+	report("%6d MiB of %3d MiB  resident, apid at %d calls a second", peak, loadLimit, rate)
+
+	if peak > loadLimit {
+		t.Errorf("apid at %d calls a second: got %d MiB, want at most %d", rate, peak, loadLimit)
+	}
+
+	if rate < 950 {
+		t.Errorf("apid: got %d calls a second, want 1000: the computer is too busy to measure on", rate)
+	}
+}

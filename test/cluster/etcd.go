@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	"bufio"
+	"context"
+	"crypto/tls"
+	"fmt"
+	"os/exec"
+	"strings"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.uber.org/zap"
+
+	"github.com/seed-59268b81/talos/pki"
+)
+
+// AddEtcdMember tells etcd, as its administrator, of another member that is at the address, whether it is or not. The
+// member has a vote from then on.
+func (c *Cluster) AddEtcdMember(address string) {
+	c.t.Helper()
+
+	ctx, cancel := context.WithTimeout(c.t.Context(), 2*time.Minute)
+	defer cancel()
+
+	if err := c.addEtcdMember(ctx, address); err != nil {
+		c.Fail("%v", err)
+	}
+}
+
+func (c *Cluster) addEtcdMember(ctx context.Context, address string) error {
+	access, err := c.etcdAccess()
+	if err != nil {
+		return err
+	}
+
+	endpoint, end, err := c.forwardEtcd(ctx)
+	if err != nil {
+		return err
+	}
+	defer end()
+
+	api, err := clientv3.New(clientv3.Config{
+		Context: ctx, Endpoints: []string{"https://" + endpoint}, TLS: access, DialTimeout: tryTime, Logger: zap.NewNop(),
+	})
+	if err != nil {
+		return fmt.Errorf("etcd: %w", err)
+	}
+	defer api.Close() //nolint:errcheck // nothing is under way
+
+	if _, err := api.MemberAdd(ctx, []string{"https://" + address + ":2380"}); err != nil {
+		return fmt.Errorf("etcd: add the member at %s: %w", address, err)
+	}
+
+	return nil
+}
+
+// etcdAccess is what etcd's administrator shows, made with the cluster's own authority.
+func (c *Cluster) etcdAccess() (*tls.Config, error) {
+	pair := c.Generated.Secrets.Certs.Etcd
+
+	authority, err := pki.ParseCA(pair.Crt, pair.Key)
+	if err != nil {
+		return nil, fmt.Errorf("etcd's authority: %w", err)
+	}
+
+	signed, err := authority.Sign(pki.LeafOptions{CommonName: "e2e", Client: true, TTL: time.Hour})
+	if err != nil {
+		return nil, fmt.Errorf("etcd's administrator: %w", err)
+	}
+
+	certificate, err := signed.TLS()
+	if err != nil {
+		return nil, fmt.Errorf("etcd's administrator: %w", err)
+	}
+
+	pool, err := pki.Pool(pair.Crt)
+	if err != nil {
+		return nil, fmt.Errorf("etcd's authority: %w", err)
+	}
+
+	return &tls.Config{MinVersion: tls.VersionTLS13, RootCAs: pool, Certificates: []tls.Certificate{certificate}}, nil
+}
+
+// forwardEtcd leads a port of this computer to etcd's. The lab has no way to it, but the API server's pod is in the
+// network of the machine.
+func (c *Cluster) forwardEtcd(ctx context.Context) (endpoint string, end func(), err error) {
+	pods, err := c.Pods(ctx, "kube-system", "k8s-app=kube-apiserver")
+	if err != nil {
+		return "", nil, err
+	}
+
+	if len(pods) == 0 {
+		return "", nil, fmt.Errorf("the API server has no pod")
+	}
+
+	ctx, cancel := context.WithCancel(ctx)
+	cmd := exec.CommandContext(ctx, c.built.kubectl, "--kubeconfig", c.kubeconfig,
+		"--namespace", "kube-system", "port-forward", "--address", "127.0.0.1", "pod/"+pods[0].Metadata.Name, ":2379")
+	cmd.Env = append(cmd.Environ(), "KUBECACHEDIR="+c.dir+"/kubecache")
+
+	var stderr strings.Builder
+
+	cmd.Stderr = &stderr
+
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		cancel()
+
+		return "", nil, err
+	}
+
+	if err := cmd.Start(); err != nil {
+		cancel()
+
+		return "", nil, err
+	}
+
+	end = func() {
+		cancel()
+		cmd.Wait() //nolint:errcheck,gosec // it was killed
+	}
+
+	line, err := bufio.NewReader(stdout).ReadString('\n')
+
+	// Forwarding from 127.0.0.1:41234 -> 2379
+	words := strings.Fields(line)
+	if err != nil || len(words) < 3 || words[0] != "Forwarding" {
+		end()
+
+		return "", nil, fmt.Errorf("kubectl port-forward: %q, %s", line, strings.TrimSpace(stderr.String()))
+	}
+
+	return words[2], end, nil
+}

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/seed-59268b81/talos/test/cluster"
+)
+
+const (
+	// Addresses in the machine's network that nobody has.
+	noTimeServer, noControlPlane, noMember = "10.5.0.97", "10.5.0.98", "10.5.0.99"
+	// absentImage is in no cache and in no registry.
+	absentImage = "ghcr.io/seed-59268b81/kubelet:v0.0.0-none"
+)
+
+// TestExplain breaks a machine in five ways, and holds that talosctl explain names each cause before all else, whether it
+// is asked about the machine or about what is broken.
+func TestExplain(t *testing.T) {
+	if os.Getenv(cluster.Require) != cluster.All {
+		t.Skip("breaks and mends a machine five times, which takes long where it is emulated: run make e2e")
+	}
+
+	c := cluster.Start(t)
+	s := newSession(t, c)
+	name := ""
+
+	c.Run("a machine that is well", func(t *testing.T) {
+		c.Maintenance()
+		takesConfiguration(t, c)
+		c.Bootstrap()
+		c.Kubeconfig()
+		c.Ready("")
+		well(t, s)
+
+		nodes, err := c.Nodes(t.Context())
+		if err != nil || len(nodes) != 1 {
+			c.Fail("the nodes of Kubernetes: got %v, %v, want one", nodes, err)
+		}
+
+		name = nodes[0].Metadata.Name
+	})
+
+	c.Run("a missing route", func(t *testing.T) {
+		// Its address by hand, and who wrote it forgot the gateway. The name, which was DHCP's, stays.
+		c.Apply(patched(t, c, "machine: {network: {interfaces: [{interface: eth0, dhcp: false, addresses: ["+s.node()+"/24]}]}}\n"+
+			"---\napiVersion: v1alpha1\nkind: HostnameConfig\nauto: \"off\"\nhostname: "+name+"\n"))
+		explains(t, s, `there is no default route\n`, "networkstatus")
+		mended(t, s)
+	})
+
+	c.Run("a bad image", func(t *testing.T) {
+		c.Apply(patched(t, c, "machine: {kubelet: {image: '"+absentImage+"'}}"))
+		explains(t, s, `the image of service kubelet cannot be pulled: `+absentImage+`\n`, "service kubelet")
+		mended(t, s)
+	})
+
+	c.Run("a wrong endpoint", func(t *testing.T) {
+		// The control plane itself finds its own API server; whoever goes by the endpoint does not.
+		c.Apply(patched(t, c, "cluster: {controlPlane: {endpoint: 'https://"+noControlPlane+":6443'}}"))
+		explains(t, s, `the cluster's endpoint https://`+noControlPlane+`:6443 does not answer: `, "machinestatus")
+		mended(t, s)
+	})
+
+	c.Run("the time not synced", func(t *testing.T) {
+		// A clock that was set stays right without its server until the next boot.
+		s.write(t, "wrong.yaml", patched(t, c, "machine: {time: {servers: ["+noTimeServer+"]}}"))
+		s.talosctl(t, "apply-config --mode staged --file wrong.yaml")
+		s.talosctl(t, "reboot --wait=false")
+		explains(t, s, `the time is not synced: no answer from `+noTimeServer+`\n`, "timestatus")
+		mended(t, s)
+	})
+
+	c.Run("etcd without quorum", func(t *testing.T) {
+		// The machine is for nothing else after this: a member cannot be taken back without a quorum.
+		c.AddEtcdMember(noMember)
+		explains(t, s, `etcd has no quorum: of its 2 members it takes 2, and 1 does not answer\n`, "service etcd")
+	})
+}
+
+// explains waits until the cause is the first that is named.
+func explains(t *testing.T, s *session, cause, subject string) {
+	t.Helper()
+
+	want := s.pattern(`\A@: .*\n\nroot cause: ` + cause)
+
+	for _, line := range []string{"explain", "explain " + subject} {
+		var said []byte
+
+		s.Until("talosctl "+line+" names the cause", 5*time.Minute, func(ctx context.Context) (err error) {
+			if said, err = s.command(ctx, line).CombinedOutput(); err != nil {
+				return fmt.Errorf("%w: %s", err, said)
+			}
+
+			if !want.Match(said) {
+				return fmt.Errorf("it says\n%s\nwant a match of %s", said, want)
+			}
+
+			return nil
+		})
+		t.Logf("talosctl %s\n%s", line, said)
+	}
+}
+
+// mended gives the machine back the configuration that it started from.
+func mended(t *testing.T, s *session) {
+	t.Helper()
+	s.Apply(s.Generated.ControlPlane)
+	well(t, s)
+}
+
+func well(t *testing.T, s *session) {
+	t.Helper()
+
+	s.Until("talosctl explain has nothing to say", 5*time.Minute, func(ctx context.Context) error {
+		said, err := s.command(ctx, "explain").CombinedOutput()
+		if err != nil {
+			return fmt.Errorf("%w: %s", err, said)
+		}
+
+		if !s.pattern(`\A@: nothing is wrong with the machine\n`).Match(said) {
+			return fmt.Errorf("it says\n%s", said)
+		}
+
+		return nil
+	})
+}
