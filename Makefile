@@ -29,8 +29,8 @@ test: build ## all tests: units, networks in namespaces, then a machine from its
 e2e: build ## the end-to-end tests alone, those with several machines too
 	@TALOS_E2E=all $(GO) run ./test/report -alone test/e2e -timeout 90m ./test/e2e/...
 
-chaos: ## sabotage: power cuts, full disks, broken slots
-	@$(GO) test -count=1 -timeout 120m -tags chaos ./test/chaos/...
+chaos: ## long random histories, and processes killed at work, of package cosi
+	@COSI_TEST_STEPS=1000000 BOLT_TEST_KILLS=200 $(GO) test -count=1 -v -timeout 60m -run 'TestLongHistory|TestKill' ./cosi/memory ./cosi/bolt
 
 bench: ## benchmarks, with allocations
 	@$(GO) test -run '^$$' -bench . -benchmem ./...

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"log/slog"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -39,7 +40,7 @@ func (b *bench) wantFailing(name, resource, text string, failures uint32) {
 // TestFailuresShown: a controller has a status from its first failure until its next success, and a panic's is without
 // the stack.
 func TestFailuresShown(t *testing.T) {
-	fail := errors.New("no route to host")
+	var well atomic.Bool
 
 	inBubble(t, func(b *bench) {
 		b.wantFailing("Failing", "", "no route to host", 1)
@@ -53,7 +54,7 @@ func TestFailuresShown(t *testing.T) {
 			b.Errorf("after ten seconds: got %d failures, want some more", r.TypedSpec().Failures)
 		}
 
-		fail = nil
+		well.Store(true)
 
 		time.Sleep(time.Minute)
 		b.settle()
@@ -79,7 +80,13 @@ func TestFailuresShown(t *testing.T) {
 		}
 	}, &controller.Reconciler{
 		ControllerName: "Failing",
-		Reconcile:      func(context.Context, controller.Runtime, *slog.Logger) error { return fail },
+		Reconcile: func(context.Context, controller.Runtime, *slog.Logger) error {
+			if well.Load() {
+				return nil
+			}
+
+			return errors.New("no route to host")
+		},
 	})
 }
 

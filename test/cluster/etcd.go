@@ -22,6 +22,17 @@ import (
 func (c *Cluster) AddEtcdMember(address string) {
 	c.t.Helper()
 
+	// The pod of an API server that has just started comes, goes and comes again in what Kubernetes shows. To add the member
+	// is tried once only: a second time there may be no quorum for it.
+	c.Until("a port leads to etcd", 2*time.Minute, func(ctx context.Context) error {
+		_, end, err := c.forwardEtcd(ctx)
+		if err == nil {
+			end()
+		}
+
+		return err
+	})
+
 	ctx, cancel := context.WithTimeout(c.t.Context(), 2*time.Minute)
 	defer cancel()
 

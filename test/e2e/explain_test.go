@@ -4,11 +4,14 @@ package e2e
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/seed-59268b81/talos/lab/netswitch"
 	"github.com/seed-59268b81/talos/test/cluster"
 )
 
@@ -48,8 +51,7 @@ func TestExplain(t *testing.T) {
 
 	c.Run("a missing route", func(t *testing.T) {
 		// Its address by hand, and who wrote it forgot the gateway. The name, which was DHCP's, stays.
-		c.Apply(patched(t, c, "machine: {network: {interfaces: [{interface: eth0, dhcp: false, addresses: ["+s.node()+"/24]}]}}\n"+
-			"---\napiVersion: v1alpha1\nkind: HostnameConfig\nauto: \"off\"\nhostname: "+name+"\n"))
+		c.Apply(patched(t, c, "machine: {network: {interfaces: [{interface: eth0, dhcp: false, addresses: ["+s.node()+"/24]}]}}\n"+named(name)))
 		explains(t, s, `there is no default route\n`, "networkstatus")
 		mended(t, s)
 	})
@@ -68,10 +70,34 @@ func TestExplain(t *testing.T) {
 	})
 
 	c.Run("the time not synced", func(t *testing.T) {
-		// A clock that was set stays right without its server until the next boot.
-		s.write(t, "wrong.yaml", patched(t, c, "machine: {time: {servers: ["+noTimeServer+"]}}"))
+		// A clock that was set stays right without its server until the next boot, and a time server that DHCP tells is
+		// asked before the configuration is found: nobody answers until it is.
+		s.write(t, "wrong.yaml", patched(t, c, "machine: {time: {servers: ["+noTimeServer+"]}, network: {interfaces: [{interface: eth0, dhcp: false, "+
+			"addresses: ["+s.node()+"/24], routes: [{network: 0.0.0.0/0, gateway: "+c.Lab.State().Network.Gateway.String()+"}]}]}}\n"+named(name)))
 		s.talosctl(t, "apply-config --mode staged --file wrong.yaml")
+
+		const found = "the configuration was found"
+
+		before := strings.Count(c.Console(), found)
+
 		s.talosctl(t, "reboot --wait=false")
+
+		if err := c.Node.SetLink(t.Context(), netswitch.Link{In: netswitch.Impairment{Cut: true}}); err != nil {
+			t.Fatal(err)
+		}
+
+		s.Until("the machine has its configuration", 2*time.Minute, func(context.Context) error {
+			if strings.Count(c.Console(), found) == before {
+				return errors.New("its console does not say so")
+			}
+
+			return nil
+		})
+
+		if err := c.Lab.Heal(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+
 		explains(t, s, `the time is not synced: no answer from `+noTimeServer+`\n`, "timestatus")
 		mended(t, s)
 	})
@@ -81,6 +107,11 @@ func TestExplain(t *testing.T) {
 		c.AddEtcdMember(noMember)
 		explains(t, s, `etcd has no quorum: of its 2 members it takes 2, and 1 does not answer\n`, "service etcd")
 	})
+}
+
+// named keeps a name that was DHCP's.
+func named(name string) string {
+	return "---\napiVersion: v1alpha1\nkind: HostnameConfig\nauto: \"off\"\nhostname: " + name + "\n"
 }
 
 // explains waits until the cause is the first that is named.
