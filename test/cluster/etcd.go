@@ -18,8 +18,8 @@ import (
 )
 
 // AddEtcdMember tells etcd, as its administrator, of another member that is at the address, whether it is or not. The
-// member has a vote from then on.
-func (c *Cluster) AddEtcdMember(address string) {
+// member has a vote from then on, unless it is a learner.
+func (c *Cluster) AddEtcdMember(address string, learner bool) {
 	c.t.Helper()
 
 	// The pod of an API server that has just started comes, goes and comes again in what Kubernetes shows. To add the member
@@ -36,12 +36,12 @@ func (c *Cluster) AddEtcdMember(address string) {
 	ctx, cancel := context.WithTimeout(c.t.Context(), 2*time.Minute)
 	defer cancel()
 
-	if err := c.addEtcdMember(ctx, address); err != nil {
+	if err := c.addEtcdMember(ctx, address, learner); err != nil {
 		c.Fail("%v", err)
 	}
 }
 
-func (c *Cluster) addEtcdMember(ctx context.Context, address string) error {
+func (c *Cluster) addEtcdMember(ctx context.Context, address string, learner bool) error {
 	access, err := c.etcdAccess()
 	if err != nil {
 		return err
@@ -61,7 +61,12 @@ func (c *Cluster) addEtcdMember(ctx context.Context, address string) error {
 	}
 	defer api.Close() //nolint:errcheck // nothing is under way
 
-	if _, err := api.MemberAdd(ctx, []string{"https://" + address + ":2380"}); err != nil {
+	add := api.MemberAdd
+	if learner {
+		add = api.MemberAddAsLearner
+	}
+
+	if _, err := add(ctx, []string{"https://" + address + ":2380"}); err != nil {
 		return fmt.Errorf("etcd: add the member at %s: %w", address, err)
 	}
 

@@ -5,6 +5,7 @@ package e2e
 import (
 	"context"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -26,6 +27,24 @@ var nodeTasks = []task{
 
 			return out, err == nil && !strings.Contains(out, "kept by a user")
 		})
+	}},
+	{name: "etcd remove-member", calls: "EtcdRemoveMemberByID EtcdMemberList", do: func(t *testing.T, s *session) {
+		// A learner has no vote: etcd goes on without it.
+		s.AddEtcdMember(noMember, true)
+
+		learner := regexp.MustCompile(`(?m)^\S+ +([0-9a-f]{16}) +https://` + regexp.QuoteMeta(noMember) + `:2380 +true$`)
+		members := s.talosctl(t, "etcd members")
+
+		found := learner.FindStringSubmatch(members)
+		if found == nil {
+			t.Fatalf("got %s, want a match of %s", members, learner)
+		}
+
+		s.talosctl(t, "etcd remove-member", found[1])
+
+		if members = s.talosctl(t, "etcd members"); learner.MatchString(members) {
+			t.Errorf("it is still there:\n%s", members)
+		}
 	}},
 	{name: "restart", calls: "Restart Containers", do: func(t *testing.T, s *session) {
 		before := s.container(t, namespace, "app=client")
