@@ -250,15 +250,22 @@ func BenchmarkWatchersShared(b *testing.B) {
 	}
 }
 
-// BenchmarkUpdateSlowWatchers is an update while ten watchers do not read.
-func BenchmarkUpdateSlowWatchers(b *testing.B) {
+// BenchmarkUpdateOfMany is an update of one after the other of a hundred resources, which nobody watches.
+func BenchmarkUpdateOfMany(b *testing.B) { updateOfMany(b, 0) }
+
+// BenchmarkUpdateSlowWatchers is the same while ten watchers do not read.
+func BenchmarkUpdateSlowWatchers(b *testing.B) { updateOfMany(b, 10) }
+
+func updateOfMany(b *testing.B, watchers int) {
+	b.Helper()
+
 	st := newState()
 	list := filled(b, st, 100)
 
 	ctx, cancel := context.WithCancel(context.Background())
 	b.Cleanup(cancel)
 
-	for range 10 {
+	for range watchers {
 		ok(b, st.WatchKind(ctx, newPath("").Metadata().Kind(), make(chan state.Event)))
 	}
 

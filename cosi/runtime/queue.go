@@ -5,6 +5,7 @@ package runtime
 import (
 	"container/heap"
 	"context"
+	"slices"
 	"sync"
 	"time"
 )
@@ -51,21 +52,59 @@ func (q *queue[K, V]) put(key K, value V) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 
-	it := q.items[key]
+	if it := q.items[key]; it != nil {
+		q.renew(it, value)
+	} else {
+		q.add(&queued[K, V]{key: key, value: value})
+	}
+}
 
-	switch {
-	case it == nil:
-		it = &queued[K, V]{key: key, where: inReady}
-		q.items[key] = it
-		q.push(it)
-	case it.where == inWork:
+// fillStep is how many keys fill puts in before it lets others to the queue.
+const fillStep = 64
+
+// fill puts many keys in, of the same value.
+func (q *queue[K, V]) fill(keys []K, value V) {
+	q.mu.Lock()
+
+	if len(q.items) == 0 {
+		q.items = make(map[K]*queued[K, V], len(keys))
+	}
+	q.mu.Unlock()
+
+	for part := range slices.Chunk(keys, fillStep) {
+		items := make([]queued[K, V], len(part))
+
+		q.mu.Lock()
+
+		for i, key := range part {
+			if it := q.items[key]; it != nil {
+				q.renew(it, value)
+			} else {
+				items[i].key, items[i].value = key, value
+				q.add(&items[i])
+			}
+		}
+		q.mu.Unlock()
+	}
+}
+
+// add puts a new key in. The lock is held.
+func (q *queue[K, V]) add(it *queued[K, V]) {
+	q.items[it.key] = it
+	q.push(it)
+}
+
+// renew makes a key that is there due now. The lock is held.
+func (q *queue[K, V]) renew(it *queued[K, V], value V) {
+	it.value = value
+
+	switch it.where {
+	case inWork:
 		it.again = true
-	case it.where == inDelayed:
+	case inDelayed:
 		heap.Remove(&q.delayed, it.place)
 		q.push(it)
 	}
-
-	it.value = value
 }
 
 func (q *queue[K, V]) push(it *queued[K, V]) {
@@ -74,8 +113,8 @@ func (q *queue[K, V]) push(it *queued[K, V]) {
 	q.cond.Signal()
 }
 
-// take waits for a key and holds it; false when the context has ended.
-func (q *queue[K, V]) take(ctx context.Context) (key K, value V, ok bool) {
+// take waits for a key and holds it; nil when the context has ended. Of the item only the key is for who holds it.
+func (q *queue[K, V]) take(ctx context.Context) (it *queued[K, V], value V) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 
@@ -84,21 +123,19 @@ func (q *queue[K, V]) take(ctx context.Context) (key K, value V, ok bool) {
 	}
 
 	if ctx.Err() != nil {
-		return key, value, false
+		return nil, value
 	}
 
-	it := q.ready.pop()
+	it = q.ready.pop()
 	it.where = inWork
 
-	return it.key, it.value, true
+	return it, it.value
 }
 
 // release ends the hold. A delay of zero or more puts the key back, unless a put came meanwhile, which is due now.
-func (q *queue[K, V]) release(key K, delay time.Duration) {
+func (q *queue[K, V]) release(it *queued[K, V], delay time.Duration) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-
-	it := q.items[key]
 
 	switch {
 	case it.again || delay == 0:
@@ -109,7 +146,7 @@ func (q *queue[K, V]) release(key K, delay time.Duration) {
 		heap.Push(&q.delayed, it)
 		q.arm()
 	default:
-		delete(q.items, key)
+		delete(q.items, it.key)
 	}
 }
 

@@ -28,9 +28,9 @@ func takeAll(t *testing.T, q *queue[string, int]) []string {
 	var got []string
 
 	for readyLen(q) > 0 {
-		k, v, _ := q.take(t.Context())
-		got = append(got, fmt.Sprint(k, v))
-		q.release(k, -1)
+		it, v := q.take(t.Context())
+		got = append(got, fmt.Sprint(it.key, v))
+		q.release(it, -1)
 	}
 
 	return got
@@ -48,9 +48,26 @@ func TestQueueOrder(t *testing.T) {
 			t.Errorf("first in, first out, each once (-want +got):\n%s", diff)
 		}
 
+		// Many at once are the same, whether they are there already or not.
+		q.put("b", 1)
+
+		many := make([]string, 0, 2*fillStep+1)
+		want := []string{"b5"}
+
+		for i := range 2 * fillStep {
+			many = append(many, fmt.Sprintf("k%03d-", i))
+			want = append(want, many[i]+"5")
+		}
+
+		q.fill(append(many, "b"), 5)
+
+		if diff := cmp.Diff(want, takeAll(t, q)); diff != "" {
+			t.Errorf("many (-want +got):\n%s", diff)
+		}
+
 		// Held: what is put meanwhile comes once, after the release, even where a delay was asked for.
 		q.put("x", 1)
-		q.take(t.Context())
+		x, _ := q.take(t.Context())
 		q.put("x", 2)
 		q.put("x", 3)
 
@@ -58,7 +75,7 @@ func TestQueueOrder(t *testing.T) {
 			t.Errorf("len: got %d, of which %d are ready, want 1 and 0", got, readyLen(q))
 		}
 
-		q.release("x", time.Hour)
+		q.release(x, time.Hour)
 
 		if diff := cmp.Diff([]string{"x3"}, takeAll(t, q)); diff != "" {
 			t.Errorf("held (-want +got):\n%s", diff)
@@ -70,8 +87,8 @@ func TestQueueOrder(t *testing.T) {
 		}
 
 		for range 4 {
-			k, _, _ := q.take(t.Context())
-			q.release(k, time.Duration(k[0]-'0')*time.Second)
+			it, _ := q.take(t.Context())
+			q.release(it, time.Duration(it.key[0]-'0')*time.Second)
 		}
 
 		q.put("4", 9)
@@ -117,11 +134,12 @@ func TestQueueAtOnce(t *testing.T) {
 	for range workers {
 		wg.Go(func() {
 			for {
-				k, v, ok := q.take(ctx)
-				if !ok {
+				it, v := q.take(ctx)
+				if it == nil {
 					return
 				}
 
+				k := it.key
 				if working[k].Swap(true) {
 					t.Errorf("%d is in work twice", k)
 				}
@@ -134,7 +152,7 @@ func TestQueueAtOnce(t *testing.T) {
 					delay = time.Microsecond
 				}
 
-				q.release(k, delay)
+				q.release(it, delay)
 			}
 		})
 	}
@@ -172,8 +190,8 @@ func BenchmarkQueue(b *testing.B) {
 	i := 0
 	for b.Loop() {
 		q.put(i, i)
-		k, _, _ := q.take(ctx)
-		q.release(k, -1)
+		it, _ := q.take(ctx)
+		q.release(it, -1)
 
 		i++
 	}

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"sync"
 	"time"
+	"unique"
 
 	"github.com/seed-59268b81/talos/cosi/controller"
 	"github.com/seed-59268b81/talos/cosi/resource"
@@ -31,11 +32,17 @@ type queueAdapter struct {
 	backoffs map[job]*backoff // of what failed last
 }
 
-// job is what the queue holds: a resource to reconcile, or to map.
+// job is what the queue holds: a resource to reconcile, or to map. It is the key of maps, and there are few kinds.
 type job struct {
-	resource.Pointer
-
+	kind   unique.Handle[resource.Kind]
+	id     string
 	mapped bool
+}
+
+func (j job) pointer() resource.Pointer {
+	kind := j.kind.Value()
+
+	return resource.Pointer{Namespace: kind.Namespace, Type: kind.Type, ID: j.id}
 }
 
 // RegisterQueueController adds a queue controller, and starts it if the runtime runs.
@@ -97,6 +104,7 @@ func (a *queueAdapter) start(ctx context.Context) error {
 
 	for _, in := range a.settings.Inputs {
 		kind := kindOf(in)
+		known := unique.Make(kind)
 		mapped := in.Kind != controller.Primary
 
 		wanted[kind] = append(wanted[kind], route{
@@ -110,7 +118,7 @@ func (a *queueAdapter) start(ctx context.Context) error {
 
 				md := ev.Resource.Metadata()
 				a.counts.wakeups.Add(1)
-				a.queue.put(job{Pointer: md.Pointer(), mapped: mapped}, controller.ChangedOf(md))
+				a.queue.put(job{kind: known, id: md.ID(), mapped: mapped}, controller.ChangedOf(md))
 			},
 		})
 	}
@@ -123,11 +131,7 @@ func (a *queueAdapter) fill(ctx context.Context, in controller.Input) {
 	for retry := newBackoff(); ; {
 		items, err := a.state.List(ctx, kindOf(in))
 		if err == nil {
-			for _, r := range items {
-				if md := r.Metadata(); in.ID == "" || in.ID == md.ID() {
-					a.queue.put(job{Pointer: md.Pointer(), mapped: in.Kind != controller.Primary}, controller.ChangedOf(md))
-				}
-			}
+			a.enter(in, items)
 
 			return
 		}
@@ -138,6 +142,30 @@ func (a *queueAdapter) fill(ctx context.Context, in controller.Input) {
 			return
 		}
 	}
+}
+
+func (a *queueAdapter) enter(in controller.Input, items []resource.Resource) {
+	if in.ID != "" {
+		items = slices.DeleteFunc(slices.Clone(items), func(r resource.Resource) bool { return r.Metadata().ID() != in.ID })
+	}
+
+	kind := unique.Make(kindOf(in))
+
+	if in.Kind != controller.Primary {
+		for _, r := range items {
+			a.queue.put(job{kind: kind, id: r.Metadata().ID(), mapped: true}, controller.ChangedOf(r.Metadata()))
+		}
+
+		return
+	}
+
+	// What is reconciled reads what it needs: how it changed is for mappers.
+	jobs := make([]job, len(items))
+	for i, r := range items {
+		jobs[i] = job{kind: kind, id: r.Metadata().ID()}
+	}
+
+	a.queue.fill(jobs, controller.Changed{})
 }
 
 // run works until the context ends.
@@ -191,23 +219,24 @@ func (a *queueAdapter) runHook(ctx context.Context) {
 
 func (a *queueAdapter) work(ctx context.Context) {
 	for {
-		j, changed, ok := a.queue.take(ctx)
-		if !ok {
+		it, changed := a.queue.take(ctx)
+		if it == nil {
 			return
 		}
 
-		a.queue.release(j, a.do(ctx, j, changed))
+		a.queue.release(it, a.do(ctx, it.key, changed))
 	}
 }
 
 // do works on one job and returns when to do so again: below zero for not before the next change.
 func (a *queueAdapter) do(ctx context.Context, j job, changed controller.Changed) time.Duration {
+	ptr := j.pointer()
 	err := a.protect(func() error {
 		if j.mapped {
 			return a.mapInput(ctx, changed)
 		}
 
-		return a.c.Reconcile(ctx, a.declared, a.log.With("resource", j.Pointer.String()), j.Pointer)
+		return a.c.Reconcile(ctx, a.declared, logOf(a.log, ptr), ptr)
 	})
 
 	a.counts.processed.Add(1)
@@ -229,20 +258,20 @@ func (a *queueAdapter) do(ctx context.Context, j job, changed controller.Changed
 	case errors.Is(err, controller.ErrSkip):
 		a.counts.skips.Add(1)
 		a.healthy(j)
-		a.log.Info("skipped", "resource", j.Pointer.String(), "reason", err)
+		a.log.Info("skipped", "resource", ptr.String(), "reason", err)
 
 		return never
 	}
 
 	a.counts.crashes.Add(1)
-	a.rt.failures.failed(a.Name(), j.Pointer.String(), err)
+	a.rt.failures.failed(a.Name(), ptr.String(), err)
 
 	delay := a.failing(j).next()
 	if requeue != nil && requeue.After > 0 {
 		delay = requeue.After
 	}
 
-	a.log.Error("reconcile failed", "resource", j.Pointer.String(), "error", err, "after", delay)
+	a.log.Error("reconcile failed", "resource", ptr.String(), "error", err, "after", delay)
 
 	return delay
 }
@@ -260,7 +289,7 @@ func (a *queueAdapter) mapInput(ctx context.Context, changed controller.Changed)
 			return fmt.Errorf("%s was mapped to %s, which is no primary input", changed.Pointer, ptr)
 		}
 
-		a.queue.put(job{Pointer: ptr}, controller.Changed{Pointer: ptr})
+		a.queue.put(job{kind: unique.Make(ptr.Kind()), id: ptr.ID}, controller.Changed{Pointer: ptr})
 	}
 
 	return nil
@@ -284,12 +313,14 @@ func (a *queueAdapter) failing(j job) *backoff {
 }
 
 func (a *queueAdapter) healthy(j job) {
-	a.rt.failures.succeeded(a.Name(), j.Pointer.String())
-
 	a.mu.Lock()
-	defer a.mu.Unlock()
-
+	_, failed := a.backoffs[j]
 	delete(a.backoffs, j)
+	a.mu.Unlock()
+
+	if failed {
+		a.rt.failures.succeeded(a.Name(), j.pointer().String())
+	}
 }
 
 // protect turns a panic into an error.
