@@ -39,7 +39,8 @@ import (
 // executable is the one program of the system.
 const executable = "/sbin/init"
 
-// controllers are all that run on a machine. Their order says nothing. settled is closed when the boot is past its haste.
+// controllers are all that run on a machine. Their order says nothing. settled is closed when all devices have their
+// drivers.
 func (m *Machine) controllers(modules *module.Loader, settled <-chan struct{}) ([]controller.Controller, error) {
 	args, err := cmdline.Read("/proc")
 	if err != nil {
@@ -67,7 +68,7 @@ func (m *Machine) controllers(modules *module.Loader, settled <-chan struct{}) (
 		runtime.IdentityController(os.DirFS("/")),
 		runtime.MachineStatusController(publish),
 		&runtime.PowerController{Steps: m.powerSteps(), Act: endMachine, Publish: m.Events.Publish},
-		runtime.BootLogController(m.Journal, "/"),
+		runtime.BootLogController(m.Journal, "/", settled),
 		apid.ConfigController(),
 		apid.TrustdController(m.Supervisor, apid.Process{
 			Executable: executable, UID: trustd.UID, Sockets: []string{trustd.RuntimeSocket},

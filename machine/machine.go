@@ -134,8 +134,8 @@ func run(ctx context.Context, log *slog.Logger, logs *logring.Logs, journal *boo
 	return rt.Run(ctx)
 }
 
-// afterAPI does what can wait until the API is up, unless it does not come up at all: the drivers of lesser devices, for
-// which settled is closed, and the modules that pods come to want.
+// afterAPI does what can wait until the API is up, unless it does not come up at all: the drivers of all other devices,
+// after which settled is closed, and the modules that pods come to want.
 func afterAPI(ctx context.Context, log *slog.Logger, sup *supervisor.Supervisor, modules *module.Loader, settled chan<- struct{}) {
 	const patience = 5 * time.Second
 
@@ -149,6 +149,10 @@ func afterAPI(ctx context.Context, log *slog.Logger, sup *supervisor.Supervisor,
 		case <-changed:
 		case <-ctx.Done():
 		}
+	}
+
+	if err := modules.Coldplug("/sys"); err != nil {
+		log.Warn("not every driver could be loaded", "error", err)
 	}
 
 	close(settled)

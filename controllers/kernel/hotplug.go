@@ -24,8 +24,8 @@ import (
 // kernel announces it. It shows the modules that are loaded.
 type HotplugController struct {
 	Loader *module.Loader
-	// Settled is closed when nobody waits for disks and network cards any more. What else there is has its turn then: to
-	// look at all devices takes a good part of a second on a slow machine.
+	// Settled is closed when all devices were looked at once, which takes a good part of a second on a slow machine and
+	// has time until nobody waits for disks and network cards any more.
 	Settled <-chan struct{}
 }
 
@@ -73,11 +73,14 @@ func (c *HotplugController) Run(ctx context.Context, rt controller.Runtime, log 
 		return err
 	}
 
-	if err := c.Loader.Cards("/sys"); err != nil {
-		log.WarnContext(ctx, "not every driver of disks and network cards could be loaded", "error", err)
+	select {
+	case <-c.Settled: // it has failed and starts again: what came meanwhile is nowhere else
+		c.coldplug(ctx, log)
+	default:
+		if err := c.Loader.Cards("/sys"); err != nil {
+			log.WarnContext(ctx, "not every driver of disks and network cards could be loaded", "error", err)
+		}
 	}
-
-	settled := c.Settled
 
 	for {
 		if err := c.show(ctx, rt); err != nil {
@@ -92,10 +95,6 @@ func (c *HotplugController) Run(ctx context.Context, rt controller.Runtime, log 
 		case err := <-failed:
 			return err
 		case <-rt.Events():
-		case <-settled:
-			c.coldplug(ctx, log)
-
-			settled = nil
 		case e := <-events:
 			c.handle(ctx, e, log)
 

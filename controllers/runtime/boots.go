@@ -27,11 +27,16 @@ import (
 type bootLogs struct {
 	journal *bootlog.Journal
 	root    string
+	settled <-chan struct{}
 }
 
-// BootLogController has the journal written to EPHEMERAL. Root is "/" but in tests: where the evidence of a crash is.
-func BootLogController(journal *bootlog.Journal, root string) controller.Controller {
-	c := &bootLogs{journal: journal, root: root}
+// settledTime is the longest that the drivers are waited for which show why the last boot ended.
+const settledTime = 20 * time.Second
+
+// BootLogController has the journal written to EPHEMERAL. Root is "/" but in tests: where the evidence of a crash is, once
+// settled is closed; the drivers of the firmware's memory and of watchdogs are not among the first.
+func BootLogController(journal *bootlog.Journal, root string, settled <-chan struct{}) controller.Controller {
+	c := &bootLogs{journal: journal, root: root, settled: settled}
 
 	return &controller.Reconciler{
 		ControllerName: c.name(),
@@ -86,7 +91,17 @@ func (c *bootLogs) reconcile(ctx context.Context, rt controller.Runtime, log *sl
 		}
 	}
 
-	err = c.journal.Open(bootlog.Folder(mounted), boot, func() bootlog.Evidence { return bootlog.Gather(c.root) }, report)
+	gather := func() bootlog.Evidence {
+		select {
+		case <-c.settled:
+		case <-time.After(settledTime):
+		case <-ctx.Done():
+		}
+
+		return bootlog.Gather(c.root)
+	}
+
+	err = c.journal.Open(bootlog.Folder(mounted), boot, gather, report)
 	if err != nil {
 		return err
 	}

@@ -23,14 +23,14 @@ import (
 
 const mountID = "boot-logs-" + block.VolumeEphemeral
 
-// boot is a machine that comes up with the disk.
-func boot(t *testing.T, id, disk, root string) (*controllertest.Node, *bootlog.Journal) {
+// boot is a machine that comes up with the disk, and has its drivers when settled is closed.
+func boot(t *testing.T, id, disk, root string, settled <-chan struct{}) (*controllertest.Node, *bootlog.Journal) {
 	t.Helper()
 
 	journal := bootlog.New(bootlog.DefaultLimits)
 	journal.Append("machined", []byte("starting "+id))
 
-	n := controllertest.Start(t, controllers.BootLogController(journal, root))
+	n := controllertest.Start(t, controllers.BootLogController(journal, root, settled))
 	t.Cleanup(func() { journal.Close() }) //nolint:errcheck // the end
 
 	controllertest.Set(n, runtime.BootIDID, runtime.BootIDSpec{BootID: id})
@@ -44,7 +44,10 @@ func boot(t *testing.T, id, disk, root string) (*controllertest.Node, *bootlog.J
 func TestBootLogs(t *testing.T) {
 	disk, root := t.TempDir(), t.TempDir()
 
-	first, _ := boot(t, "one", disk, root)
+	settled := make(chan struct{})
+	close(settled)
+
+	first, _ := boot(t, "one", disk, root, settled)
 	controllertest.Wait(first, "00000001", func(b runtime.BootSpec) bool { return b.Boot == 0 && b.BootID == "one" && b.Start != "" && b.End == "" })
 	controllertest.Set(first, runtime.PowerRequestID, runtime.PowerRequestSpec{
 		Action: runtime.PowerReboot, Reason: "reboot over the API (os:admin)", ActorID: "x", Force: true,
@@ -52,7 +55,7 @@ func TestBootLogs(t *testing.T) {
 	controllertest.Wait(first, "00000001", func(b runtime.BootSpec) bool { return b.End != "" })
 	unmount(t, first)
 
-	second, _ := boot(t, "two", disk, root)
+	second, _ := boot(t, "two", disk, root, settled)
 	controllertest.Wait(second, "00000001", func(b runtime.BootSpec) bool {
 		return b.Boot == -1 && b.Reason == "reboot over the API (os:admin), forced, actor x"
 	})
@@ -63,15 +66,19 @@ func TestBootLogs(t *testing.T) {
 		t.Fatal(err)
 	}
 
+	// What the firmware has kept is seen when its driver is there, after the disk.
+	drivers := make(chan struct{})
+	third, _ := boot(t, "three", disk, root, drivers)
+
 	if err := os.WriteFile(filepath.Join(pstore, "dmesg-efi-1"), []byte("Panic#1 Part1\n<0>[1.0] Kernel panic - not syncing: died\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 
-	third, _ := boot(t, "three", disk, root)
+	close(drivers)
 	controllertest.Wait(third, "00000002", func(b runtime.BootSpec) bool { return b.Boot == -1 && b.Reason == "kernel panic: died" })
 	controllertest.Wait(third, "00000001", func(b runtime.BootSpec) bool { return b.Boot == -2 })
 
-	fourth, journal := boot(t, "four", disk, root)
+	fourth, journal := boot(t, "four", disk, root, settled)
 	controllertest.Wait(fourth, "00000003", func(b runtime.BootSpec) bool { return b.Boot == -1 && b.Reason == bootlog.Unexplained })
 
 	var text strings.Builder
