@@ -50,8 +50,8 @@ func quorumRule(f *Facts, s Symptom) (*Finding, bool) {
 	finding := &Finding{
 		Says:     "etcd has no quorum: it has no leader",
 		Evidence: evidence,
-		Try: "bring the other control planes back, and let them reach each other at TCP port 2380; only if they are lost for good: " +
-			"talosctl bootstrap --recover-from SNAPSHOT on a node whose etcd data was reset",
+		Try: "bring the other control planes back, and let them reach each other at TCP port 2380; if they are lost for good, this version " +
+			"cannot start etcd from a snapshot: restore it with etcdutl on another machine, or start a new cluster (talosctl bootstrap)",
 	}
 
 	if n := len(f.Members); n > 0 {
