@@ -23,8 +23,8 @@ func TestArgs(t *testing.T) {
 		edit func(*Config)
 		want []string // in order, beside those that all have
 	}{
-		{"emulation", func(*Config) {}, []string{"-accel tcg,thread=multi", "-cpu max"}},
-		{"emulation of one CPU", func(c *Config) { c.CPUs = 1 }, []string{"-accel tcg,thread=multi", "-cpu max,-tsc"}},
+		{"emulation", func(*Config) {}, []string{"-accel tcg,thread=multi", "-cpu max,-la57"}},
+		{"emulation of one CPU", func(c *Config) { c.CPUs = 1 }, []string{"-accel tcg,thread=multi", "-cpu max,-la57,-tsc"}},
 		{"KVM", func(c *Config) { c.Accel = accel.Accel{KVM: true} }, []string{"-accel kvm", "-cpu host"}},
 		{
 			"UEFI and two disks",
@@ -33,7 +33,7 @@ func TestArgs(t *testing.T) {
 				c.Disks = []Disk{{"/lab/a", "qcow2"}, {"/lab/b", "raw"}}
 			},
 			[]string{
-				"-accel tcg,thread=multi", "-cpu max",
+				"-accel tcg,thread=multi", "-cpu max,-la57",
 				"-drive if=pflash,unit=0,format=raw,readonly=on,file=/fw/code,,x",
 				"-drive if=pflash,unit=1,format=raw,file=/lab/demo-1/efivars.fd",
 				"-drive if=none,id=disk0,format=qcow2,cache=unsafe,discard=unmap,file=/lab/a",
@@ -45,7 +45,7 @@ func TestArgs(t *testing.T) {
 		{
 			"a kernel",
 			func(c *Config) { c.Kernel, c.Initrd, c.Cmdline = "/k", "/i", "console=ttyS0 x" },
-			[]string{"-accel tcg,thread=multi", "-cpu max", "-kernel /k", "-append console=ttyS0 x", "-initrd /i"},
+			[]string{"-accel tcg,thread=multi", "-cpu max,-la57", "-kernel /k", "-append console=ttyS0 x", "-initrd /i"},
 		},
 	}
 
