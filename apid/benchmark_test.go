@@ -3,15 +3,12 @@
 package apid
 
 import (
-	"bufio"
 	"context"
 	"fmt"
 	"net"
 	"os"
-	"os/exec"
 	"slices"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
@@ -49,27 +46,7 @@ func (p *apidProcess) apart(t testing.TB) {
 		t.Fatal(err)
 	}
 
-	cmd := exec.CommandContext(context.Background(), os.Args[0])
-	cmd.Env = append(os.Environ(), backendSocket+"="+p.socket)
-	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-
-	t.Cleanup(func() {
-		cmd.Process.Kill() //nolint:errcheck // it may have ended, which the benchmark has seen
-		cmd.Wait()         //nolint:errcheck // killed
-	})
-
-	if line, err := bufio.NewReader(out).ReadString('\n'); err != nil {
-		t.Fatalf("the backend does not start: %v %s", err, line)
-	}
+	spawn(t, os.Stderr, backendSocket+"="+p.socket)
 }
 
 // BenchmarkVersion is a unary call through apid, and the same to the backend itself. The medians are what counts: apid

@@ -110,9 +110,32 @@ func startChild(t testing.TB) *apidProcess {
 	}
 	defer log.Close() //nolint:errcheck // the child has its own
 
+	pid, line := spawn(t, log, childSocket+"="+n.socket, childKeys+"="+file, "GOMEMLIMIT=96MiB", "GOGC=50", "GOMAXPROCS=2")
+
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("apid's log: %.2000s", readFile(t, log.Name()))
+		}
+	})
+
+	p := &apidProcess{node: n, ca: ca, pid: pid, log: log.Name()}
+	if p.port, err = strconv.Atoi(strings.TrimSpace(line)); err != nil {
+		t.Fatal(err)
+	}
+
+	n.addr = net.JoinHostPort("127.0.0.1", strconv.Itoa(p.port))
+
+	return p
+}
+
+// spawn starts this program anew, with more in its environment, and returns the first line that it prints. It ends with
+// the test.
+func spawn(t testing.TB, stderr *os.File, env ...string) (pid int, line string) {
+	t.Helper()
+
 	cmd := exec.CommandContext(context.Background(), os.Args[0])
-	cmd.Env = append(os.Environ(), childSocket+"="+n.socket, childKeys+"="+file, "GOMEMLIMIT=96MiB", "GOGC=50", "GOMAXPROCS=2")
-	cmd.Stderr = log
+	cmd.Env = append(os.Environ(), env...)
+	cmd.Stderr = stderr
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 
 	out, err := cmd.StdoutPipe()
@@ -127,25 +150,13 @@ func startChild(t testing.TB) *apidProcess {
 	t.Cleanup(func() {
 		cmd.Process.Kill() //nolint:errcheck // it may have ended, which the test has seen
 		cmd.Wait()         //nolint:errcheck // killed
-
-		if t.Failed() {
-			t.Logf("apid's log: %.2000s", readFile(t, log.Name()))
-		}
 	})
 
-	line, err := bufio.NewReader(out).ReadString('\n')
-	if err != nil {
-		t.Fatalf("apid does not start: %v, %s", err, readFile(t, log.Name()))
+	if line, err = bufio.NewReader(out).ReadString('\n'); err != nil {
+		t.Fatalf("the child does not start: %v %s", err, line)
 	}
 
-	p := &apidProcess{node: n, ca: ca, pid: cmd.Process.Pid, log: log.Name()}
-	if p.port, err = strconv.Atoi(strings.TrimSpace(line)); err != nil {
-		t.Fatal(err)
-	}
-
-	n.addr = net.JoinHostPort("127.0.0.1", strconv.Itoa(p.port))
-
-	return p
+	return cmd.Process.Pid, line
 }
 
 func readFile(t testing.TB, path string) string {

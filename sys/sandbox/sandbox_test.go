@@ -61,8 +61,10 @@ func follow(path string) {
 	}
 }
 
-// TestMountsOfLater binds a file over one that the box shows already, as machined does with those of /etc.
-func TestMountsOfLater(t *testing.T) {
+// stage is the test's own program, for root.
+func stage(t *testing.T) string {
+	t.Helper()
+
 	if os.Getuid() != 0 {
 		t.Skip("needs root to make a mount namespace")
 	}
@@ -72,6 +74,12 @@ func TestMountsOfLater(t *testing.T) {
 		t.Fatal(err)
 	}
 
+	return self
+}
+
+// TestMountsOfLater binds a file over one that the box shows already, as machined does with those of /etc.
+func TestMountsOfLater(t *testing.T) {
+	self := stage(t)
 	dir := t.TempDir()
 	early, late := filepath.Join(dir, "early"), filepath.Join(dir, "late")
 
@@ -142,15 +150,7 @@ func TestMountsOfLater(t *testing.T) {
 }
 
 func TestBox(t *testing.T) {
-	if os.Getuid() != 0 {
-		t.Skip("needs root to make a mount namespace")
-	}
-
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-
+	self := stage(t)
 	dir := t.TempDir()
 	for _, name := range []string{"read", "write"} {
 		if err := os.Mkdir(filepath.Join(dir, name), 0o777); err != nil {
