@@ -41,19 +41,20 @@ A filter is given as tcpdump -dd prints it: --bpf-filter "$(tcpdump -dd port 53)
 			}
 
 			return connection.one(cmd, func(ctx context.Context, n node) error {
-				if duration > 0 {
-					var cancel context.CancelFunc
+				ctx, cancel := context.WithCancelCause(ctx)
+				defer cancel(nil)
 
-					ctx, cancel = context.WithTimeout(ctx, duration)
-					defer cancel()
+				if duration > 0 {
+					// No deadline: that would be sent along, and the node might end the call before this side does.
+					defer time.AfterFunc(duration, func() { cancel(errTimeOver) }).Stop()
 				}
 
 				stream := n.PacketCapture(ctx, &request)
 				defer stream.Close() //nolint:errcheck // ends the call
 
 				err := writeCapture(cmd.OutOrStdout(), path, endsWith(ctx, stream))
-				if errors.Is(err, io.ErrUnexpectedEOF) && ctx.Err() != nil {
-					return nil // The time was over in the middle of a packet.
+				if errors.Is(err, io.ErrUnexpectedEOF) && timeIsOver(ctx) {
+					return nil // in the middle of a packet
 				}
 
 				return err
@@ -93,11 +94,15 @@ func writeCapture(out io.Writer, path string, stream io.Reader) error {
 	return errors.Join(err, file.Close())
 }
 
+var errTimeOver = errors.New("the time of the capture is over")
+
+func timeIsOver(ctx context.Context) bool { return errors.Is(context.Cause(ctx), errTimeOver) }
+
 // endsWith reads a stream that ends in order when its time is over.
 func endsWith(ctx context.Context, r io.Reader) io.Reader {
 	return readerFunc(func(p []byte) (int, error) {
 		n, err := r.Read(p)
-		if err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		if err != nil && timeIsOver(ctx) {
 			err = io.EOF
 		}
 
