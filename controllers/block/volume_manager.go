@@ -26,7 +26,7 @@ type Provisioner interface {
 
 // VolumeManagerController finds the volumes that are wanted, and makes, formats and grows them.
 func VolumeManagerController(provisioner Provisioner) controller.Controller {
-	m := &volumes{provisioner: provisioner, failures: map[string]error{}}
+	m := &volumes{provisioner: provisioner}
 
 	return &controller.Reconciler{
 		ControllerName: "block.VolumeManagerController",
@@ -56,14 +56,30 @@ func (m *volumes) reconcile(ctx context.Context, rt controller.Runtime, log *slo
 
 	statuses, actions := plan(v)
 
-	clear(m.failures)
+	// What is about to be done is told first: it takes a while, and others may know enough.
+	if err := m.publish(ctx, rt, statuses, log); err != nil {
+		return err
+	}
+
+	failures := map[string]error{}
 
 	for _, a := range actions {
 		if err := m.act(ctx, a, log); err != nil {
-			m.failures[a.volume] = err
+			failures[a.volume] = err
 		}
 	}
 
+	m.failures = failures
+
+	if err := m.publish(ctx, rt, statuses, log); err != nil {
+		return err
+	}
+
+	return errors.Join(slices.Collect(maps.Values(failures))...)
+}
+
+// publish tells how far the volumes are, and of the last failures.
+func (m *volumes) publish(ctx context.Context, rt controller.Runtime, statuses map[string]block.VolumeStatusSpec, log *slog.Logger) error {
 	rt.StartTrackingOutputs()
 
 	for id, s := range statuses {
@@ -82,11 +98,7 @@ func (m *volumes) reconcile(ctx context.Context, rt controller.Runtime, log *slo
 		}
 	}
 
-	if err := rt.CleanupOutputs(ctx, resource.KindOf[block.VolumeStatusSpec]("")); err != nil {
-		return err
-	}
-
-	return errors.Join(slices.Collect(maps.Values(m.failures))...)
+	return rt.CleanupOutputs(ctx, resource.KindOf[block.VolumeStatusSpec](""))
 }
 
 func readView(ctx context.Context, rt controller.Runtime) (view, error) {

@@ -201,15 +201,12 @@ func (c *Controller) effect(ctx context.Context, rt controller.Runtime, cfg *con
 		return "", err
 	}
 
-	if err := typed.Set(ctx, rt, "", configres.PersistentID, configres.NewMachineConfigSpec(cfg)); err != nil {
-		return "", err
-	}
-
 	if change.Mode == Staged {
-		return "Staged configuration to be applied after the next reboot", nil
+		return "Staged configuration to be applied after the next reboot",
+			typed.Set(ctx, rt, "", configres.PersistentID, configres.NewMachineConfigSpec(cfg))
 	}
 
-	return "Applied configuration without a reboot", c.activate(ctx, rt, cfg)
+	return "Applied configuration without a reboot", c.stored(ctx, rt, cfg)
 }
 
 // revert ends a trial: the stored configuration is in effect again, or none.

@@ -35,9 +35,13 @@ type Controller struct {
 	// failed is told when a configuration was found that cannot be used.
 	failed func(error)
 
-	// The rest is the loop's own.
-	store  *store
+	// The rest is the loop's own. The store is nil until STATE is mounted, and from its unmounting on.
+	store *store
+	// coming is set while STATE is about to be mounted.
+	coming bool
 	looked bool
+	// unkept is a configuration that was found beside the disk, until STATE has it.
+	unkept *config.Config
 	trial  *time.Timer
 }
 
@@ -52,7 +56,7 @@ func (*Controller) Name() string { return controllerName }
 
 // Inputs implements controller.Controller.
 func (*Controller) Inputs() []controller.Input {
-	return volume.Inputs()
+	return append(volume.Inputs(), controller.In[block.VolumeStatusSpec](controller.Weak, "", block.VolumeState))
 }
 
 // Outputs implements controller.Controller.
@@ -72,6 +76,12 @@ func (c *Controller) Run(ctx context.Context, rt controller.Runtime, log *slog.L
 			trialOver = c.trial.C
 		}
 
+		// What is to be stored waits for a disk that is being made ready.
+		requests := c.requests
+		if c.store == nil && c.coming {
+			requests = nil
+		}
+
 		select {
 		case <-ctx.Done():
 			return nil
@@ -83,7 +93,7 @@ func (c *Controller) Run(ctx context.Context, rt controller.Runtime, log *slog.L
 			if err := c.look(ctx, rt, log); err != nil {
 				return err
 			}
-		case req := <-c.requests:
+		case req := <-requests:
 			req.answer <- c.apply(ctx, rt, req, log)
 		case <-trialOver:
 			if err := c.revert(ctx, rt, log); err != nil {
@@ -111,41 +121,71 @@ func (c *Controller) mount(ctx context.Context, rt controller.Runtime) error {
 	return nil
 }
 
-// look finds the first configuration, once the disk can be read.
+// look finds the first configuration: once the disk can be read, or is known to hold none, since STATE has yet to get
+// its file system. That takes a while, in which a new machine can be talked to already.
 func (c *Controller) look(ctx context.Context, rt controller.Runtime, log *slog.Logger) error {
-	if c.looked || c.store == nil {
-		return nil
-	}
-
-	cfg, err := c.fromDisk(log)
+	status, err := typed.Find[block.VolumeStatusSpec](ctx, rt, "", block.VolumeState)
 	if err != nil {
 		return err
 	}
 
-	for _, s := range c.sources {
-		if cfg != nil {
-			break
-		}
+	blank := status != nil && status.TypedSpec().Phase == block.VolumePhaseProvisioned
+	c.coming = blank || status != nil && status.TypedSpec().Phase == block.VolumePhaseReady
 
-		cfg = c.fromSource(s, log)
-		if cfg == nil {
-			continue
-		}
+	switch {
+	case c.unkept != nil && c.store != nil:
+		return c.keep(ctx, rt)
+	case c.looked || c.store == nil && !blank:
+		return nil
+	}
 
-		// From now on the machine's own disk has it.
-		if err := c.store.save(cfg.Bytes()); err != nil {
+	if c.store != nil {
+		cfg, err := c.fromDisk(log)
+		if err != nil {
 			return err
+		}
+
+		if cfg != nil {
+			c.looked = true
+
+			return c.stored(ctx, rt, cfg)
+		}
+	}
+
+	for _, s := range c.sources {
+		if c.unkept = c.fromSource(s, log); c.unkept != nil {
+			break
 		}
 	}
 
 	c.looked = true
 
-	if cfg == nil {
+	switch {
+	case c.unkept == nil:
 		log.Info("there is no configuration: waiting for one over the API (talosctl apply-config --insecure)")
 
 		return typed.Set(ctx, rt, "", runtime.MaintenanceServiceRequestID, runtime.MaintenanceServiceRequestSpec{})
+	case c.store == nil:
+		return nil
 	}
 
+	return c.keep(ctx, rt)
+}
+
+// keep stores what was found beside the disk: from now on the machine's own disk has it.
+func (c *Controller) keep(ctx context.Context, rt controller.Runtime) error {
+	if err := c.store.save(c.unkept.Bytes()); err != nil {
+		return err
+	}
+
+	cfg := c.unkept
+	c.unkept = nil
+
+	return c.stored(ctx, rt, cfg)
+}
+
+// stored puts a configuration in effect that STATE has.
+func (c *Controller) stored(ctx context.Context, rt controller.Runtime, cfg *config.Config) error {
 	if err := typed.Set(ctx, rt, "", configres.PersistentID, configres.NewMachineConfigSpec(cfg)); err != nil {
 		return err
 	}

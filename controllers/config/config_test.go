@@ -30,7 +30,7 @@ import (
 	"github.com/seed-59268b81/talos/sys/cmdline"
 )
 
-// bench is a machine with a controller and, as soon as mount is called, a STATE partition.
+// bench is a machine with a controller.
 type bench struct {
 	*Controller
 
@@ -39,7 +39,18 @@ type bench struct {
 	failed []error
 }
 
+// start has STATE mounted.
 func start(ctx context.Context, t *testing.T, files map[string]string, args string) *bench {
+	t.Helper()
+
+	b := startBare(ctx, t, files, args)
+	b.mount(t)
+
+	return b
+}
+
+// startBare knows nothing of a disk.
+func startBare(ctx context.Context, t *testing.T, files map[string]string, args string) *bench {
 	t.Helper()
 
 	b := &bench{st: memory.New(), disk: newCutDisk(files, -1)}
@@ -53,16 +64,33 @@ func start(ctx context.Context, t *testing.T, files map[string]string, args stri
 
 	go rt.Run(ctx) //nolint:errcheck
 
+	synctest.Wait()
+
+	return b
+}
+
+func (b *bench) mount(t *testing.T) {
+	t.Helper()
+
 	r := resource.New[block.VolumeMountStatusSpec]("", "config-STATE")
 	r.TypedSpec().Target = "/system/state"
 
-	if err := b.st.Create(ctx, r); err != nil {
+	if err := b.st.Create(t.Context(), r); err != nil {
 		t.Fatal(err)
 	}
 
 	synctest.Wait()
+}
 
-	return b
+// phase is how far STATE is.
+func (b *bench) phase(t *testing.T, phase block.VolumePhase) {
+	t.Helper()
+
+	if err := typed.Set(t.Context(), b.st, "", block.VolumeState, block.VolumeStatusSpec{Phase: phase}); err != nil {
+		t.Fatal(err)
+	}
+
+	synctest.Wait()
 }
 
 // text of the configuration with an id, empty when there is none.
@@ -156,6 +184,80 @@ func TestAcquire(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A new machine's STATE has no file system at first: nothing can be in it.
+func TestAcquireBeforeFormat(t *testing.T) {
+	good := string(configtest.ControlPlane(t))
+
+	inBubble(t, func(ctx context.Context, t *testing.T) {
+		b := startBare(ctx, t, nil, "")
+
+		for _, phase := range []block.VolumePhase{block.VolumePhaseWaiting, block.VolumePhaseFailed, block.VolumePhaseLocated} {
+			if b.phase(t, phase); b.maintenance(t) {
+				t.Fatalf("in maintenance with STATE %s, where a configuration may be", phase)
+			}
+		}
+
+		if b.phase(t, block.VolumePhaseProvisioned); !b.maintenance(t) {
+			t.Fatal("not in maintenance while STATE's file system is made")
+		}
+
+		var (
+			done bool
+			err  error
+		)
+
+		go func() {
+			_, err = b.Apply(ctx, Change{Text: []byte(good), Anonymous: true})
+			done = true
+		}()
+
+		for _, phase := range []block.VolumePhase{block.VolumePhaseProvisioned, block.VolumePhaseReady} {
+			if b.phase(t, phase); done || b.text(t, configres.ActiveID) != "" {
+				t.Fatalf("a configuration was applied with STATE %s: done %v, %v", phase, done, err)
+			}
+		}
+
+		if b.mount(t); !done || err != nil || b.text(t, configres.ActiveID) != good || b.disk.durable[fileName] != good || b.maintenance(t) {
+			t.Errorf("when STATE is mounted: done %v, %v, active %.60q, on disk %.60q", done, err, b.text(t, configres.ActiveID), b.disk.durable[fileName])
+		}
+	})
+}
+
+func TestApplyFormatFails(t *testing.T) {
+	inBubble(t, func(ctx context.Context, t *testing.T) {
+		b := startBare(ctx, t, nil, "")
+		b.phase(t, block.VolumePhaseProvisioned)
+
+		var err error
+
+		go func() { _, err = b.Apply(ctx, Change{Text: configtest.ControlPlane(t), Anonymous: true}) }()
+
+		if b.phase(t, block.VolumePhaseFailed); !errors.Is(err, ErrNotReady) || !strings.Contains(err.Error(), "volumestatus") {
+			t.Errorf("got %v, want %v and where to look", err, ErrNotReady)
+		}
+	})
+}
+
+func TestAcquireBesideBlankDisk(t *testing.T) {
+	good := string(configtest.ControlPlane(t))
+
+	inBubble(t, func(ctx context.Context, t *testing.T) {
+		b := startBare(ctx, t, nil, "talos.config.early=%%% talos.config.inline="+packed(t, good))
+
+		if b.phase(t, block.VolumePhaseProvisioned); b.maintenance(t) || b.text(t, configres.ActiveID) != "" {
+			t.Errorf("before STATE has it: maintenance %v, active %.60q", b.maintenance(t), b.text(t, configres.ActiveID))
+		}
+
+		if b.mount(t); b.text(t, configres.ActiveID) != good || b.disk.durable[fileName] != good {
+			t.Errorf("got active %.60q, on disk %.60q", b.text(t, configres.ActiveID), b.disk.durable[fileName])
+		}
+
+		if len(b.failed) != 1 {
+			t.Errorf("got failures %v, want the unusable source's, once", b.failed)
+		}
+	})
 }
 
 func TestApply(t *testing.T) {
