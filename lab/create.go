@@ -83,12 +83,16 @@ func makeDisks(ctx context.Context, s *state.Lab, image string) error {
 			return fmt.Errorf("create the directory of node %s: %w", n.Name, err)
 		}
 
-		if image == "" {
-			continue
+		if image != "" {
+			if err := qemu.CreateOverlay(ctx, s.DiskPath(n.Name), s.BasePath(), n.DiskGiB); err != nil {
+				return err
+			}
 		}
 
-		if err := qemu.CreateOverlay(ctx, s.DiskPath(n.Name), s.BasePath(), n.DiskGiB); err != nil {
-			return err
+		for i, size := range n.ExtraDisksGiB {
+			if err := qemu.CreateOverlay(ctx, s.ExtraDiskPath(n.Name, i), "", size); err != nil {
+				return err
+			}
 		}
 	}
 

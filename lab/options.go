@@ -33,6 +33,9 @@ type Options struct {
 	// CPUs, 4096 and 2048 MiB of memory, and 10 GiB of disk.
 	ControlPlane, Worker Size
 
+	// ExtraDisks are empty disks of each machine beside its own; sizes in GiB.
+	ExtraDisks []int
+
 	// Image is what the machines boot.
 	Image Image
 	// QEMU is the program, by default qemu-system-x86_64 on the path.
@@ -152,7 +155,7 @@ func (o Options) plan() (*state.Lab, error) {
 				// One address tells the other.
 				MAC:  fmt.Sprintf("52:54:%02x:%02x:%02x:%02x", a[0], a[1], a[2], a[3]),
 				UUID: uuid.NewString(),
-				CPUs: size.CPUs, MemoryMiB: size.MemoryMiB, DiskGiB: size.DiskGiB,
+				CPUs: size.CPUs, MemoryMiB: size.MemoryMiB, DiskGiB: size.DiskGiB, ExtraDisksGiB: o.ExtraDisks,
 			})
 		}
 	}
@@ -180,6 +183,12 @@ func (o *Options) check() error {
 	for _, s := range []Size{o.ControlPlane, o.Worker} {
 		if s.CPUs < 0 || s.MemoryMiB < 0 || s.DiskGiB < 0 {
 			errs = append(errs, fmt.Errorf("machine size %+v: nothing of it may be negative", s))
+		}
+	}
+
+	for _, size := range o.ExtraDisks {
+		if size < 1 {
+			errs = append(errs, fmt.Errorf("extra disk of %d GiB: want at least 1", size))
 		}
 	}
 

@@ -30,6 +30,7 @@ func validOptions(t *testing.T) Options {
 func TestPlan(t *testing.T) {
 	o := validOptions(t)
 	o.Worker.CPUs = 8
+	o.ExtraDisks = []int{1, 5}
 	o.Subnet = netip.MustParsePrefix("10.9.1.77/28")
 
 	lab, err := o.plan()
@@ -38,9 +39,9 @@ func TestPlan(t *testing.T) {
 	}
 
 	want := []state.Node{
-		{Name: "demo-controlplane-1", Role: "controlplane", Addr: netip.MustParseAddr("10.9.1.66"), MAC: "52:54:0a:09:01:42", CPUs: 2, MemoryMiB: 4096, DiskGiB: 10},
-		{Name: "demo-controlplane-2", Role: "controlplane", Addr: netip.MustParseAddr("10.9.1.67"), MAC: "52:54:0a:09:01:43", CPUs: 2, MemoryMiB: 4096, DiskGiB: 10},
-		{Name: "demo-worker-1", Role: "worker", Addr: netip.MustParseAddr("10.9.1.68"), MAC: "52:54:0a:09:01:44", CPUs: 8, MemoryMiB: 2048, DiskGiB: 10},
+		{Name: "demo-controlplane-1", Role: "controlplane", Addr: netip.MustParseAddr("10.9.1.66"), MAC: "52:54:0a:09:01:42", CPUs: 2, MemoryMiB: 4096, DiskGiB: 10, ExtraDisksGiB: []int{1, 5}},
+		{Name: "demo-controlplane-2", Role: "controlplane", Addr: netip.MustParseAddr("10.9.1.67"), MAC: "52:54:0a:09:01:43", CPUs: 2, MemoryMiB: 4096, DiskGiB: 10, ExtraDisksGiB: []int{1, 5}},
+		{Name: "demo-worker-1", Role: "worker", Addr: netip.MustParseAddr("10.9.1.68"), MAC: "52:54:0a:09:01:44", CPUs: 8, MemoryMiB: 2048, DiskGiB: 10, ExtraDisksGiB: []int{1, 5}},
 	}
 	if d := cmp.Diff(want, lab.Nodes, cmpopts.IgnoreFields(state.Node{}, "UUID"), cmpopts.EquateComparable(netip.Addr{})); d != "" {
 		t.Errorf("nodes (-want +got):\n%s", d)
@@ -64,6 +65,7 @@ func TestPlanRefuses(t *testing.T) {
 		{"more nodes than addresses", func(o *Options) { o.Subnet, o.Workers = netip.MustParsePrefix("10.5.0.0/29"), 4 }, "addresses for 5 nodes, want 6"},
 		{"IPv6", func(o *Options) { o.Subnet = netip.MustParsePrefix("fd00::/64") }, "want IPv4"},
 		{"negative size", func(o *Options) { o.Worker.MemoryMiB = -1 }, "negative"},
+		{"a disk of nothing", func(o *Options) { o.ExtraDisks = []int{1, 0} }, "extra disk of 0 GiB"},
 		{"tiny MTU", func(o *Options) { o.MTU = 100 }, "MTU 100"},
 		{"no QEMU", func(o *Options) { o.QEMU = "no-such-qemu" }, "install QEMU"},
 		{"nothing to boot", func(o *Options) { o.Image = Image{} }, "nothing to boot"},

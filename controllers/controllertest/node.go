@@ -120,7 +120,14 @@ func (n *Node) Ready(opts generate.Options) *config.Config {
 		n.t.Fatal(err)
 	}
 
-	cfg := n.Configure(out.ControlPlane)
+	return n.ReadyWith(out.ControlPlane)
+}
+
+// ReadyWith is Ready with a configuration of one's own.
+func (n *Node) ReadyWith(text []byte) *config.Config {
+	n.t.Helper()
+
+	cfg := n.Configure(text)
 
 	Set(n, configres.MachineTypeID, configres.MachineTypeSpec{MachineType: configres.TypeControlPlane})
 	n.Hostname("cp1")

@@ -5,6 +5,7 @@ package cluster
 import (
 	"fmt"
 	"net/netip"
+	"slices"
 	"time"
 
 	"github.com/dustin/go-humanize"
@@ -27,6 +28,8 @@ type createFlags struct {
 	offline                                 bool
 	qemu                                    string
 	disk                                    string
+	extraDisks                              int
+	extraDiskSize                           string
 	firmware                                qemu.Firmware
 	kubernetesVersion                       string
 	patches, controlPlanePatch, workerPatch []string
@@ -104,6 +107,8 @@ func (f *createFlags) flags(flags *pflag.FlagSet) {
 	flags.IntVar(&f.worker.cpus, "cpus-workers", 2, "CPUs of each worker machine")
 	flags.StringVar(&f.worker.memory, "memory-workers", "2GiB", "memory of each worker machine")
 	flags.StringVar(&f.controlPlane.disk, "disk", "10GiB", "disk of each machine")
+	flags.IntVar(&f.extraDisks, "extra-disks", 0, "number of empty disks of each machine beside its own")
+	flags.StringVar(&f.extraDiskSize, "extra-disks-size", "5GiB", "size of each of them")
 	flags.StringVar(&f.cidr, "cidr", "10.5.0.0/24", "network of the machines; it exists only inside the lab")
 	flags.Uint16Var(&f.mtu, "mtu", 1500, "MTU of that network")
 	flags.BoolVar(&f.offline, "offline", false, "leave the machines no way out of their network")
@@ -148,6 +153,10 @@ func (f *createFlags) creation(p *place) (*creation, error) {
 	}
 
 	if c.lab.Worker, err = f.worker.size("-workers", f.controlPlane.disk); err != nil {
+		return nil, err
+	}
+
+	if c.lab.ExtraDisks, err = f.extra(); err != nil {
 		return nil, err
 	}
 
@@ -204,6 +213,20 @@ func (s sizeFlags) size(suffix, disk string) (lab.Size, error) {
 	}
 
 	return lab.Size{CPUs: s.cpus, MemoryMiB: int(memory >> 20), DiskGiB: int(space >> 30)}, nil
+}
+
+// extra are the sizes of the disks beside a machine's own, in GiB.
+func (f *createFlags) extra() ([]int, error) {
+	if f.extraDisks < 0 {
+		return nil, fmt.Errorf("--extra-disks %d: want none or more", f.extraDisks)
+	}
+
+	size, err := bytesOf("--extra-disks-size", f.extraDiskSize, 1<<30)
+	if err != nil {
+		return nil, err
+	}
+
+	return slices.Repeat([]int{int(size >> 30)}, f.extraDisks), nil
 }
 
 // bytesOf reads an amount such as 4GiB; a number alone counts MiB.

@@ -75,6 +75,8 @@ type Node struct {
 	CPUs      int        `yaml:"cpus"`
 	MemoryMiB int        `yaml:"memoryMiB"`
 	DiskGiB   int        `yaml:"diskGiB"`
+	// ExtraDisksGiB are the sizes of the disks beside the one it boots from.
+	ExtraDisksGiB []int `yaml:"extraDisksGiB,omitempty"`
 	// APIPort and KubernetesPort are where its ports 50000 and 6443 are found on
 	// 127.0.0.1. Zero lets the supervisor choose.
 	APIPort        uint16 `yaml:"apiPort"`
@@ -118,6 +120,11 @@ func (l *Lab) NodeDir(name string) string { return filepath.Join(l.Dir, nodesDir
 
 // DiskPath is a node's disk.
 func (l *Lab) DiskPath(name string) string { return filepath.Join(l.NodeDir(name), "disk.qcow2") }
+
+// ExtraDiskPath is the disk of a node for ExtraDisksGiB[i].
+func (l *Lab) ExtraDiskPath(name string, i int) string {
+	return filepath.Join(l.NodeDir(name), fmt.Sprintf("extra-%d.qcow2", i+1))
+}
 
 // ConsolePath is the console of a node's latest boot.
 func (l *Lab) ConsolePath(name string) string { return filepath.Join(l.NodeDir(name), "console.log") }

@@ -179,6 +179,10 @@ func (s *Supervisor) powerOn(ctx context.Context) error {
 			cfg.Disks = []qemu.Disk{{Path: s.lab.DiskPath(node.Name), Format: "qcow2"}}
 		}
 
+		for i := range node.ExtraDisksGiB {
+			cfg.Disks = append(cfg.Disks, qemu.Disk{Path: s.lab.ExtraDiskPath(node.Name, i), Format: "qcow2"})
+		}
+
 		s.nodes[node.Name] = qemu.New(cfg, s.plug(ctx, node.Name), s.record(node), s.log)
 	}
 

@@ -53,8 +53,9 @@ type Stage struct {
 // Size of the machine is what the budgets are for.
 var size = lab.Size{CPUs: 2, MemoryMiB: 4096, DiskGiB: 10}
 
-// Start powers a machine on. It skips the test when nothing is built, see Require.
-func Start(t *testing.T) *Cluster {
+// Start powers a machine on, with empty disks of the given GiB beside its own. It skips the test when nothing is built,
+// see Require.
+func Start(t *testing.T, extraDisks ...int) *Cluster {
 	t.Helper()
 
 	built, err := find()
@@ -81,7 +82,7 @@ func Start(t *testing.T) *Cluster {
 	}
 
 	c.Lab, err = lab.Create(t.Context(), lab.Options{
-		Name: "e2e", StateDir: c.dir, ControlPlanes: 1, ControlPlane: size, Image: built.image(), Offline: true,
+		Name: "e2e", StateDir: c.dir, ControlPlanes: 1, ControlPlane: size, ExtraDisks: extraDisks, Image: built.image(), Offline: true,
 	})
 	if err != nil {
 		t.Fatal(err)
