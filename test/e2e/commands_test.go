@@ -143,7 +143,7 @@ var looks = []look{
 		want: `error: @: .*bootstrap is not available: the etcd data directory is not empty`,
 	},
 	{name: "service stop", calls: "ServiceStop", line: "service kubelet stop", refused: true, want: `error: @: .*the service does not allow this action`},
-	{name: "wipe disk", calls: "storage.StorageService/BlockDeviceWipe", line: "wipe disk vda", refused: true, want: `error: @: .*wipe vda: volume \S+ is on /dev/vda\d`},
+	{name: "wipe disk of the system", calls: "storage.StorageService/BlockDeviceWipe", line: "wipe disk vda", refused: true, want: `error: @: .*wipe vda: volume \S+ is on /dev/vda\d`},
 	{name: "completion bash", line: "completion bash", want: `__start_talosctl`},
 	{name: "completion fish", line: "completion fish", want: `complete -c talosctl`},
 	{name: "completion powershell", line: "completion powershell", want: `Register-ArgumentCompleter -CommandName 'talosctl'`},

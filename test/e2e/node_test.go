@@ -16,7 +16,7 @@ import (
 
 // TestNode is the life of one node, in steps that each stand on the one before.
 func TestNode(t *testing.T) {
-	c := cluster.Start(t)
+	c := cluster.Start(t, 1) // a disk of 1 GiB to wipe
 	boot := ""
 
 	c.Run("boots to maintenance", func(*testing.T) { c.Maintenance() })

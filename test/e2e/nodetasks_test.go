@@ -46,6 +46,32 @@ var nodeTasks = []task{
 			t.Errorf("it is still there:\n%s", members)
 		}
 	}},
+	{name: "wipe disk", calls: "storage.StorageService/BlockDeviceWipe", do: func(t *testing.T, s *session) {
+		shell := func(line string) string {
+			t.Helper()
+
+			out, err := s.Shell(t.Context(), line)
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			return out
+		}
+
+		const start = "dd if=/dev/vdb bs=8 count=1 2>/dev/null | od -An -c"
+
+		shell("printf 'LUKS\\272\\276\\000\\001' | dd of=/dev/vdb bs=512 conv=sync,fsync")
+
+		if got := shell(start); !strings.Contains(got, "L   U   K   S") {
+			t.Fatalf("the disk begins with %q, want what was written", got)
+		}
+
+		s.talosctl(t, "wipe disk vdb")
+
+		if got := strings.Join(strings.Fields(shell(start)), ""); strings.Trim(got, "\\0") != "" {
+			t.Errorf("the disk begins with %q, want zeros", got)
+		}
+	}},
 	{name: "restart", calls: "Restart Containers", do: func(t *testing.T, s *session) {
 		before := s.container(t, namespace, "app=client")
 		restarts := s.restarts(t, "app=client")
