@@ -104,27 +104,34 @@ func wipe(f *disk.File, start, length uint64) error {
 	return nil
 }
 
-// Format implements Provisioner. A device with anything on it that is not the rest of an interrupted mkfs is refused.
+// Format implements Provisioner.
 func (p Partitioner) Format(ctx context.Context, path string, spec block.FilesystemSpec) error {
 	if spec.Type != block.FilesystemTypeXFS {
 		return fmt.Errorf("format %s: making %s is not supported", path, spec.Type)
 	}
 
-	done, err := formatted(path, spec)
-	if err != nil {
-		return fmt.Errorf("format %s: %w", path, err)
-	}
-
-	if !done {
-		// The defaults are those of the kernel of the same release. A partition was made on unused space, so nothing
-		// needs to be discarded; STATE is smaller than mkfs.xfs makes without being told so.
-		cmd := exec.CommandContext(ctx, "/usr/sbin/mkfs.xfs", "-q", "-f", "-K", "--unsupported", "-L", spec.Label, path)
-		if out, err := cmd.CombinedOutput(); err != nil {
-			return fmt.Errorf("format %s: mkfs.xfs: %w: %s", path, err, bytes.TrimSpace(out))
-		}
+	// The defaults are those of the kernel of the same release. A partition was made on unused space, so nothing
+	// needs to be discarded; STATE is smaller than mkfs.xfs makes without being told so.
+	cmd := exec.CommandContext(ctx, "/usr/sbin/mkfs.xfs", "-q", "-f", "-K", "--unsupported", "-L", spec.Label, path)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("format %s: mkfs.xfs: %w: %s", path, err, bytes.TrimSpace(out))
 	}
 
 	return disk.Notify(p.Sys, filepath.Base(path))
+}
+
+// Formatted implements Provisioner. The rest of an interrupted mkfs is nothing.
+func (p Partitioner) Formatted(path string, spec block.FilesystemSpec) (bool, error) {
+	done, err := formatted(path, spec)
+	if err != nil {
+		return false, fmt.Errorf("format %s: %w", path, err)
+	}
+
+	if done {
+		err = disk.Notify(p.Sys, filepath.Base(path))
+	}
+
+	return done, err
 }
 
 func formatted(path string, spec block.FilesystemSpec) (bool, error) {

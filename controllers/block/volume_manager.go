@@ -16,11 +16,15 @@ import (
 	"github.com/seed-59268b81/talos/resources/block"
 )
 
-// Provisioner works on disks. Each method looks at the disk first, does nothing if the work is done, and makes the
-// kernel announce the result.
+// Provisioner works on disks, and makes the kernel announce the result.
 type Provisioner interface {
+	// CreatePartition and GrowPartition look at the disk first, and do nothing if the work is done.
 	CreatePartition(ctx context.Context, disk string, spec block.PartitionSpec) error
 	GrowPartition(ctx context.Context, disk string, spec block.PartitionSpec) error
+	// Formatted tells whether a device has its file system, which is announced then, or nothing. Anything else on it
+	// is an error.
+	Formatted(device string, spec block.FilesystemSpec) (bool, error)
+	// Format makes a file system, whatever is on the device.
 	Format(ctx context.Context, device string, spec block.FilesystemSpec) error
 }
 
@@ -55,13 +59,13 @@ func (m *volumes) reconcile(ctx context.Context, rt controller.Runtime, log *slo
 	}
 
 	statuses, actions := plan(v)
+	failures := map[string]error{}
+	actions = slices.DeleteFunc(actions, func(a action) bool { return m.formatted(a, statuses, failures) })
 
-	// What is about to be done is told first: it takes a while, and others may know enough.
+	// What is about to be done is told first: it takes a while, and that a volume is empty may be all that is asked of it.
 	if err := m.publish(ctx, rt, statuses, log); err != nil {
 		return err
 	}
-
-	failures := map[string]error{}
 
 	for _, a := range actions {
 		if err := m.act(ctx, a, log); err != nil {
@@ -76,6 +80,27 @@ func (m *volumes) reconcile(ctx context.Context, rt controller.Runtime, log *slo
 	}
 
 	return errors.Join(slices.Collect(maps.Values(failures))...)
+}
+
+// formatted tells of an action that there is nothing to format, or that it must not be: a volume is called provisioned
+// when it was seen to be empty, since of a device that could not be read nothing is known.
+func (m *volumes) formatted(a action, statuses map[string]block.VolumeStatusSpec, failures map[string]error) bool {
+	if a.step != stepFormat {
+		return false
+	}
+
+	done, err := m.provisioner.Formatted(a.device, a.spec.FilesystemSpec)
+	if done || err != nil {
+		s := statuses[a.volume]
+		s.Phase = block.VolumePhaseLocated
+		statuses[a.volume] = s
+	}
+
+	if err != nil {
+		failures[a.volume] = err
+	}
+
+	return done || err != nil
 }
 
 // publish tells how far the volumes are, and of the last failures.

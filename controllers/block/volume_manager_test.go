@@ -16,10 +16,16 @@ import (
 	"github.com/seed-59268b81/talos/resources/block"
 )
 
-// slowFormat takes until it is told how it ends.
+// slowFormat takes until it is told how it ends, on a device with nothing or something on it.
 type slowFormat struct {
 	Provisioner
-	ends chan error
+	ends      chan error
+	formatted bool
+	unread    error
+}
+
+func (f slowFormat) Formatted(string, block.FilesystemSpec) (bool, error) {
+	return f.formatted, f.unread
 }
 
 func (f slowFormat) Format(context.Context, string, block.FilesystemSpec) error { return <-f.ends }
@@ -91,4 +97,35 @@ func TestToldBeforeDone(t *testing.T) {
 			}
 		}
 	})
+}
+
+// That a volume is empty is said of one that was looked at, since a machine with an empty STATE takes its configuration
+// from anybody.
+func TestProvisionedIsEmpty(t *testing.T) {
+	for _, test := range []struct {
+		name string
+		f    slowFormat
+		want string
+	}{
+		{"unreadable", slowFormat{unread: errors.New("read 4096 bytes at 0: input/output error")}, "failed"},
+		{"formatted since it was discovered", slowFormat{formatted: true}, "located"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			statuses, failures := map[string]block.VolumeStatusSpec{"STATE": {Phase: block.VolumePhaseProvisioned}}, map[string]error{}
+			m := volumes{provisioner: test.f}
+
+			if !m.formatted(action{step: stepFormat, volume: "STATE"}, statuses, failures) {
+				t.Error("it is to be formatted")
+			}
+
+			s := statuses["STATE"]
+			if err := failures["STATE"]; err != nil {
+				fail(&s, err)
+			}
+
+			if got := s.Phase.String(); got != test.want || s.PreFailPhase == block.VolumePhaseProvisioned {
+				t.Errorf("got phase %s (before %s), want %s", got, s.PreFailPhase, test.want)
+			}
+		})
+	}
 }
