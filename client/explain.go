@@ -74,6 +74,7 @@ func isTransport(message string) bool {
 	for _, start := range []string{
 		"connection error", "last connection error", "error reading from server", "keepalive ping failed", "transport", "closing transport",
 		"the connection is draining", "name resolver error", "no children to pick from", "dial ", "i/o timeout",
+		"remote error: ", "write tcp ", // of the connection's writer, which puts nothing before them
 	} {
 		if strings.HasPrefix(message, start) {
 			return true
@@ -107,7 +108,10 @@ func next(s *status.Status) string {
 
 		return "the node's version does not have this call; compare with: talosctl version"
 	case codes.ResourceExhausted:
-		return "the message is larger than the API allows (32 MiB)"
+		// Whoever else uses this code says itself what there is too much of.
+		if strings.Contains(s.Message(), "larger than max") {
+			return "the message is larger than the API allows (32 MiB)"
+		}
 	}
 
 	return ""

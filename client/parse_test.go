@@ -186,6 +186,13 @@ func TestExplain(t *testing.T) {
 		{name: "part of a node", err: status.Error(codes.Unavailable, "containerd does not answer: connection error: refused"), cause: "containerd does not answer: connection error: refused"},
 		{name: "step named twice", err: fmt.Errorf("rollback: %w", status.Error(codes.Unimplemented, "rollback: there is no earlier version")), cause: "rollback: there is no earlier version"},
 		{name: "call of a later version", err: status.Error(codes.Unimplemented, "unknown service a.B"), cause: "unknown service a.B", try: "does not have this call"},
+		{
+			name:  "too large",
+			err:   status.Error(codes.ResourceExhausted, "grpc: received message larger than max (33554433 vs. 33554432)"),
+			cause: "grpc: received message larger than max (33554433 vs. 33554432)", try: "32 MiB",
+		},
+		{name: "too much of something else", err: status.Error(codes.ResourceExhausted, "packet capture: 8 are under way already"), cause: "packet capture: 8 are under way already"},
+		{name: "refused while writing", err: status.Error(codes.Unavailable, "remote error: tls: unknown certificate authority"), cause: "remote error: tls: unknown certificate authority", try: "does not accept the talosconfig's certificate"},
 		{name: "silence", err: status.Error(codes.Unavailable, "i/o timeout"), cause: "i/o timeout", try: "up and reachable"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -3,6 +3,7 @@
 package ctl
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -138,7 +139,7 @@ func (n node) groupNames(ctx context.Context) (map[string]string, error) {
 		}
 
 		if id := c.GetInternalId(); id != "" {
-			names[id] = path.Base(firstOf(c.GetName(), c.GetId()))
+			names[id] = path.Base(cmp.Or(c.GetName(), c.GetId()))
 			if c.GetId() == c.GetPodId() {
 				names[id] = "sandbox"
 			}

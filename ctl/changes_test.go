@@ -3,11 +3,18 @@
 package ctl
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	cosi "github.com/seed-59268b81/talos/api/cosi/v1alpha1"
 	"github.com/seed-59268b81/talos/api/machine"
@@ -131,6 +138,72 @@ func TestEdit(t *testing.T) {
 			if got := string(node.Applied().GetData()); got != tt.want {
 				t.Errorf("got configuration %q, want %q", got, tt.want)
 			}
+		})
+	}
+}
+
+// TestEditKeeps: what was written is not lost when it cannot be sent.
+func TestEditKeeps(t *testing.T) {
+	s, node := startConfigured(t)
+	node.Scripts[machineService+"ApplyConfiguration"] = clienttest.Script{Err: status.Error(codes.Unavailable, "the node is gone")}
+
+	t.Setenv("TMPDIR", t.TempDir())
+	editor(t, `sed -i 's/token: a/token: b/' "$2"`)
+
+	r := talosctl(t, s, "edit", "mc", "-n", "172.20.0.2")
+	if r.exit != 1 || !strings.Contains(r.stderr, "the node is gone") {
+		t.Errorf("got %+v", r)
+	}
+
+	_, path, _ := strings.Cut(r.stderr, "what was edited is kept in ")
+	path, _, _ = strings.Cut(path, ": ")
+
+	if got, err := os.ReadFile(path); err != nil || !strings.Contains(string(got), "token: b") {
+		t.Errorf("got %q, %v, want what was edited", got, err)
+	}
+}
+
+// TestUntil: what does not come about in time is told with the last failure; an answer that comes too late does not count.
+func TestUntil(t *testing.T) {
+	failed := errors.New("get machine: no such node")
+
+	for _, tt := range []struct {
+		name  string
+		holds func(ctx context.Context, asked int) (bool, error)
+		want  string
+		took  time.Duration
+	}{
+		{"at once", func(context.Context, int) (bool, error) { return true, nil }, "", 0},
+		{"after failures", func(_ context.Context, asked int) (bool, error) { return asked == 3, failed }, "", 2 * pollInterval},
+		{"never", func(context.Context, int) (bool, error) { return false, nil }, "wait for it: the time of --timeout is over", time.Minute},
+		{"failing", func(context.Context, int) (bool, error) { return false, failed }, "wait for it: the time of --timeout is over: get machine: no such node", time.Minute},
+		{"too late", func(ctx context.Context, _ int) (bool, error) {
+			<-ctx.Done()
+
+			return true, ctx.Err()
+		}, "wait for it: the time of --timeout is over", time.Minute},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithTimeoutCause(t.Context(), time.Minute, errTimeout)
+				defer cancel()
+
+				began, asked := time.Now(), 0
+
+				err := until(ctx, "for it", func() (bool, error) {
+					asked++
+
+					return tt.holds(ctx, asked)
+				})
+
+				if got := fmt.Sprint(err); tt.want == "" && err != nil || tt.want != "" && got != tt.want {
+					t.Errorf("got %s, want %q", got, tt.want)
+				}
+
+				if took := time.Since(began); took != tt.took {
+					t.Errorf("it took %s, want %s", took, tt.took)
+				}
+			})
 		})
 	}
 }

@@ -37,6 +37,7 @@ func TestOutput(t *testing.T) {
 		{name: "get-yaml", args: []string{"get", "addressstatus", "-o", "yaml", first}},
 		{name: "get-json", args: []string{"get", "member", "-o", "json", first}},
 		{name: "get-jsonpath", args: []string{"get", "member", "-o", "jsonpath={.metadata.id} {.spec.addresses[0]} {.metadata.created}", first}},
+		{name: "get-jsonpath-range", args: []string{"get", "member", "-o", `jsonpath={range .spec.addresses[*]}{@} {end}of {.metadata.id}`, both}},
 		{name: "get-jsonpath-bad", args: []string{"get", "member", "-o", "jsonpath={.metadata", first}, exit: 1},
 		{name: "get-output-bad", args: []string{"get", "member", "-o", "xml", first}, exit: 1},
 		{name: "get-machineconfig", args: []string{"get", "mc", "v1alpha1", "-o", "yaml", first}},

@@ -3,6 +3,7 @@
 package ctl
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -14,8 +15,8 @@ import (
 	"github.com/seed-59268b81/talos/config/talosconfig"
 )
 
-// completionTimeout is how long a shell may wait for the words to offer.
-const completionTimeout = 2 * time.Second
+// completionTimeout is how long a shell may wait for the words to offer. Tests of the words have more time.
+var completionTimeout = 2 * time.Second
 
 // complete offers words for a flag.
 func complete(cmd *cobra.Command, flag string, words ...string) {
@@ -190,7 +191,7 @@ func (n node) resourceIDs(ctx context.Context, definitions client.Definitions, n
 
 	var ids []string
 
-	for r, err := range n.Resources(ctx, client.Kind{Namespace: firstOf(namespace, definition.DefaultNamespace), Type: definition.Type}) {
+	for r, err := range n.Resources(ctx, client.Kind{Namespace: cmp.Or(namespace, definition.DefaultNamespace), Type: definition.Type}) {
 		if err != nil {
 			break
 		}

@@ -6,11 +6,17 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/seed-59268b81/talos/client/clienttest"
 )
 
 func TestCompletion(t *testing.T) {
+	usual := completionTimeout
+	completionTimeout = time.Minute
+
+	t.Cleanup(func() { completionTimeout = usual })
+
 	for _, tt := range []struct {
 		args []string // the last is the word that is being typed
 		want []string // are offered

@@ -7,6 +7,7 @@ import (
 	"context"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -15,32 +16,11 @@ import (
 )
 
 func newContainersCommand() *cobra.Command {
-	var (
-		connection connection
-		output     output
-		namespace  namespace
-	)
-
-	cmd := &cobra.Command{
+	return listContainers(&cobra.Command{
 		Use:     "containers",
 		Aliases: []string{"c"},
 		Short:   "List containers",
-		Args:    cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return list(cmd, &connection, &output, containerColumns, func(n node, ctx context.Context) ([]*machine.ContainerInfo, error) {
-				containers, err := n.Containers(ctx, namespace.name())
-				slices.SortFunc(containers, func(a, b *machine.ContainerInfo) int { return cmp.Compare(a.GetId(), b.GetId()) })
-
-				return containers, err
-			})
-		},
-	}
-
-	connection.flags(cmd)
-	output.flag(cmd)
-	namespace.flag(cmd, "list the containers of Kubernetes' pods")
-
-	return cmd
+	}, "list the containers of Kubernetes' pods", containerColumns, node.Containers)
 }
 
 var containerColumns = []column[*machine.ContainerInfo]{
@@ -51,12 +31,43 @@ var containerColumns = []column[*machine.ContainerInfo]{
 	{"STATUS", (*machine.ContainerInfo).GetStatus},
 }
 
-// inPod sets the containers of a pod below the pod.
-func inPod(c interface {
+// container is what there is a line about in the lists of containers.
+type container interface {
 	GetId() string
 	GetPodId() string
-},
-) string {
+}
+
+// listContainers completes a command that lists containers, or something of each: those of a pod after the pod.
+func listContainers[C container](
+	cmd *cobra.Command, usage string, columns []column[C], fetch func(n node, ctx context.Context, namespace string) ([]C, error),
+) *cobra.Command {
+	var (
+		connection connection
+		output     output
+		namespace  namespace
+	)
+
+	cmd.Args = cobra.NoArgs
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		return list(cmd, &connection, &output, columns, func(n node, ctx context.Context) ([]C, error) {
+			found, err := fetch(n, ctx, namespace.name())
+			slices.SortFunc(found, func(a, b C) int {
+				return cmp.Or(strings.Compare(a.GetPodId(), b.GetPodId()), strings.Compare(a.GetId(), b.GetId()))
+			})
+
+			return found, err
+		})
+	}
+
+	connection.flags(cmd)
+	output.flag(cmd)
+	namespace.flag(cmd, usage)
+
+	return cmd
+}
+
+// inPod sets the containers of a pod below the pod.
+func inPod(c container) string {
 	if c.GetPodId() != "" && c.GetId() != c.GetPodId() {
 		return "└─ " + c.GetId()
 	}

@@ -3,6 +3,7 @@
 package ctl
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -61,7 +62,11 @@ func editAndSend(ctx context.Context, cmd *cobra.Command, n node, applying *appl
 		return err
 	}
 
-	defer file.remove()
+	defer func() {
+		if !file.kept {
+			file.remove()
+		}
+	}()
 
 	var refused error
 
@@ -81,8 +86,14 @@ func editAndSend(ctx context.Context, cmd *cobra.Command, n node, applying *appl
 		}
 
 		err = applying.send(ctx, n, cmd.ErrOrStderr(), []byte(edited))
-		if status.Code(err) != codes.InvalidArgument {
+		if err == nil || ctx.Err() != nil {
 			return err
+		}
+
+		if status.Code(err) != codes.InvalidArgument {
+			file.kept = true
+
+			return fmt.Errorf("what was edited is kept in %s: %w", file.path, err)
 		}
 
 		before, refused = edited, err
@@ -120,7 +131,11 @@ func withoutHeader(text string) string {
 }
 
 // editFile is the file that the editor opens. It holds secrets, so it is in a directory of its own.
-type editFile struct{ directory, path string }
+type editFile struct {
+	directory, path string
+	// kept tells that what the user wrote could not be sent, and is not to be lost.
+	kept bool
+}
 
 func newEditFile() (*editFile, error) {
 	directory, err := os.MkdirTemp("", "talosctl-edit-")
@@ -140,7 +155,7 @@ func (f *editFile) edit(ctx context.Context, cmd *cobra.Command, text string) (s
 		return "", fmt.Errorf("edit: %w", err)
 	}
 
-	editor := strings.Fields(firstOf(os.Getenv("TALOS_EDITOR"), os.Getenv("EDITOR"), "vi"))
+	editor := strings.Fields(cmp.Or(os.Getenv("TALOS_EDITOR"), os.Getenv("EDITOR"), "vi"))
 	if len(editor) == 0 {
 		return "", errors.New("edit: $EDITOR is blank")
 	}
@@ -158,14 +173,4 @@ func (f *editFile) edit(ctx context.Context, cmd *cobra.Command, text string) (s
 	}
 
 	return withoutHeader(string(edited)), nil
-}
-
-func firstOf(texts ...string) string {
-	for _, text := range texts {
-		if text != "" {
-			return text
-		}
-	}
-
-	return ""
 }

@@ -31,7 +31,8 @@ func newEtcdCommand() *cobra.Command {
 	return cmd
 }
 
-// etcdAction is a command that has nodes do something and says nothing if they did.
+// etcdAction is a command that has one node do something and says nothing if it did: done by several at once, etcd would
+// be without a quorum.
 func etcdAction(use, short string, act func(n node, ctx context.Context) error) *cobra.Command {
 	var connection connection
 
@@ -40,7 +41,7 @@ func etcdAction(use, short string, act func(n node, ctx context.Context) error) 
 		Short: short,
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return connection.each(cmd.Context(), func(ctx context.Context, n node) error { return act(n, ctx) })
+			return connection.one(cmd, func(ctx context.Context, n node) error { return act(n, ctx) })
 		},
 	}
 

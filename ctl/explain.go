@@ -4,9 +4,9 @@ package ctl
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"io"
-	"sync"
 
 	"github.com/spf13/cobra"
 
@@ -32,7 +32,7 @@ the controllers that make them and what those read) back to the cause, and print
   talosctl -n 10.5.0.2 explain volumestatus`,
 		Args: cobra.MaximumNArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			var mu sync.Mutex // what is said of a node stays together
+			answers := &documents{w: cmd.OutOrStdout()} // what is said of a node stays together
 
 			return connection.each(cmd.Context(), func(ctx context.Context, n node) error {
 				var b bytes.Buffer
@@ -41,12 +41,7 @@ the controllers that make them and what those read) back to the cause, and print
 					return err
 				}
 
-				mu.Lock()
-				defer mu.Unlock()
-
-				_, err := b.WriteTo(cmd.OutOrStdout())
-
-				return err
+				return answers.write(b.Bytes())
 			})
 		},
 	}
@@ -90,9 +85,5 @@ func explainNode(ctx context.Context, w io.Writer, n node, namespace string, arg
 }
 
 func subjectsOf(facts *explain.Facts, definition client.Definition, namespace string, id []string) []explain.Symptom {
-	if namespace == "" {
-		namespace = definition.DefaultNamespace
-	}
-
-	return explain.Subjects(facts, definition.Type, namespace, append(id, "")[0])
+	return explain.Subjects(facts, definition.Type, cmp.Or(namespace, definition.DefaultNamespace), append(id, "")[0])
 }

@@ -3,6 +3,7 @@
 package ctl
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/spf13/cobra"
@@ -72,7 +73,7 @@ type change struct {
 }
 
 func (g *get) node(ctx context.Context, n node) error {
-	definitions, err := n.Definitions(ctx)
+	definitions, err := bounded(ctx, n, node.Definitions)
 	if err != nil {
 		return err
 	}
@@ -82,38 +83,38 @@ func (g *get) node(ctx context.Context, n node) error {
 		return err
 	}
 
-	kind := client.Kind{Namespace: g.namespace, Type: definition.Type}
-	if kind.Namespace == "" {
-		kind.Namespace = definition.DefaultNamespace
-	}
+	kind := client.Kind{Namespace: cmp.Or(g.namespace, definition.DefaultNamespace), Type: definition.Type}
 
-	switch {
-	case g.watch:
+	if g.watch {
 		return g.follow(ctx, n, definition, kind)
-	case g.id != "":
-		r, err := n.Resource(ctx, kind, g.id)
-		if err != nil {
-			return err
-		}
-
-		return g.printer.print(n.name, definition, []change{{resource: r}})
-	default:
-		return g.list(ctx, n, definition, kind)
 	}
+
+	found, err := bounded(ctx, n, func(n node, ctx context.Context) ([]change, error) { return g.list(ctx, n, kind) })
+	if err != nil {
+		return err
+	}
+
+	return g.printer.print(n.name, definition, found)
 }
 
-func (g *get) list(ctx context.Context, n node, definition client.Definition, kind client.Kind) error {
+func (g *get) list(ctx context.Context, n node, kind client.Kind) ([]change, error) {
+	if g.id != "" {
+		r, err := n.Resource(ctx, kind, g.id)
+
+		return []change{{resource: r}}, err
+	}
+
 	var all []change
 
 	for r, err := range n.Resources(ctx, kind) {
 		if err != nil {
-			return err
+			return nil, err
 		}
 
 		all = append(all, change{resource: r})
 	}
 
-	return g.printer.print(n.name, definition, all)
+	return all, nil
 }
 
 // follow prints what is there at the start together, then each change by itself.

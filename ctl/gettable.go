@@ -3,12 +3,9 @@
 package ctl
 
 import (
-	"bytes"
 	"fmt"
 	"strings"
 	"sync"
-
-	"k8s.io/client-go/util/jsonpath"
 
 	cosi "github.com/seed-59268b81/talos/api/cosi/v1alpha1"
 	"github.com/seed-59268b81/talos/client"
@@ -22,16 +19,12 @@ type tablePrinter struct {
 }
 
 func (p *tablePrinter) print(node string, definition client.Definition, changes []change) error {
-	columns, err := parseColumns(definition.PrintColumns)
-	if err != nil {
-		return fmt.Errorf("columns of %s: %w", definition.Type, err)
-	}
-
 	rows := make([][]string, len(changes))
 
 	for i, c := range changes {
-		rows[i], err = p.row(node, definition, columns, c)
-		if err != nil {
+		var err error
+
+		if rows[i], err = p.row(node, definition, c); err != nil {
 			return err
 		}
 	}
@@ -56,7 +49,7 @@ func (p *tablePrinter) header(definition client.Definition) []string {
 	return header
 }
 
-func (p *tablePrinter) row(node string, definition client.Definition, columns []*jsonpath.JSONPath, c change) ([]string, error) {
+func (p *tablePrinter) row(node string, definition client.Definition, c change) ([]string, error) {
 	md := c.resource.GetMetadata()
 
 	row := []string{node}
@@ -66,7 +59,7 @@ func (p *tablePrinter) row(node string, definition client.Definition, columns []
 
 	row = append(row, md.GetNamespace(), definition.DisplayType, md.GetId(), md.GetVersion())
 
-	if len(columns) == 0 {
+	if len(definition.PrintColumns) == 0 {
 		return row, nil
 	}
 
@@ -75,17 +68,17 @@ func (p *tablePrinter) row(node string, definition client.Definition, columns []
 		return nil, fmt.Errorf("decode the spec of %s: %w", md.GetId(), err)
 	}
 
-	for _, column := range columns {
-		var cell bytes.Buffer
+	for _, column := range definition.PrintColumns {
+		var cell string
 
 		// Unlike a missing key, a spec that has nothing at all (a destroyed resource) is an error to a path.
 		if spec != nil {
-			if err := column.Execute(&cell, spec); err != nil {
-				return nil, fmt.Errorf("column of %s: %w", md.GetId(), err)
+			if cell, err = applyPath(column.JSONPath, spec); err != nil {
+				return nil, fmt.Errorf("column %s of %s: %w", column.Name, md.GetId(), err)
 			}
 		}
 
-		row = append(row, cell.String())
+		row = append(row, cell)
 	}
 
 	return row, nil
@@ -100,18 +93,4 @@ func mark(event *cosi.EventType) string {
 	default:
 		return ""
 	}
-}
-
-func parseColumns(columns []client.PrintColumn) ([]*jsonpath.JSONPath, error) {
-	paths := make([]*jsonpath.JSONPath, len(columns))
-
-	for i, column := range columns {
-		paths[i] = jsonpath.New(column.Name).AllowMissingKeys(true)
-
-		if err := paths[i].Parse(column.JSONPath); err != nil {
-			return nil, fmt.Errorf("path %q: %w", column.JSONPath, err)
-		}
-	}
-
-	return paths, nil
 }

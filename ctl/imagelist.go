@@ -11,6 +11,7 @@ import (
 	"github.com/dustin/go-humanize"
 	"github.com/spf13/cobra"
 
+	"github.com/seed-59268b81/talos/api/common"
 	"github.com/seed-59268b81/talos/api/machine"
 )
 
@@ -27,8 +28,13 @@ func newImageListCommand() *cobra.Command {
 		Short:   "List images",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			instance, err := store.instance()
+			if err != nil {
+				return err
+			}
+
 			return list(cmd, &connection, &output, imageColumns, func(n node, ctx context.Context) ([]*machine.ImageServiceListResponse, error) {
-				return n.listImages(ctx, store)
+				return n.listImages(ctx, instance)
 			})
 		},
 	}
@@ -49,12 +55,7 @@ var imageColumns = []column[*machine.ImageServiceListResponse]{
 	}},
 }
 
-func (n node) listImages(ctx context.Context, store imageStore) ([]*machine.ImageServiceListResponse, error) {
-	instance, err := store.instance()
-	if err != nil {
-		return nil, err
-	}
-
+func (n node) listImages(ctx context.Context, instance *common.ContainerdInstance) ([]*machine.ImageServiceListResponse, error) {
 	var images []*machine.ImageServiceListResponse
 
 	for image, err := range n.ImagesOf(ctx, instance) {
@@ -71,7 +72,12 @@ func (n node) listImages(ctx context.Context, store imageStore) ([]*machine.Imag
 }
 
 func (n node) imageNames(ctx context.Context, store imageStore) ([]string, error) {
-	images, err := n.listImages(ctx, store)
+	instance, err := store.instance()
+	if err != nil {
+		return nil, err
+	}
+
+	images, err := n.listImages(ctx, instance)
 
 	var names []string
 	for _, image := range images {

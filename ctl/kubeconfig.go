@@ -12,7 +12,6 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"github.com/seed-59268b81/talos/ctl/kubeconfig"
 )
@@ -40,6 +39,10 @@ kubeconfig.`,
 
 			if len(args) == 1 {
 				path = args[0]
+			}
+
+			if contextName != "" && !merge {
+				return usageError(cmd, "--force-context-name names the context that is merged: it does not go with --merge=false")
 			}
 
 			return connection.one(cmd, func(ctx context.Context, n node) error {
@@ -148,12 +151,11 @@ func overwriteNames(cmd *cobra.Command, force bool) func(kubeconfig.Section, str
 		return func(kubeconfig.Section, string) (bool, error) { return true, nil }
 	}
 
-	in, isFile := cmd.InOrStdin().(*os.File)
-	if !isFile || !term.IsTerminal(int(in.Fd())) {
+	if !isTerminal(cmd.InOrStdin()) {
 		return nil
 	}
 
-	return askOverwrite(bufio.NewReader(in), cmd.ErrOrStderr())
+	return askOverwrite(bufio.NewReader(cmd.InOrStdin()), cmd.ErrOrStderr())
 }
 
 func askOverwrite(in *bufio.Reader, out io.Writer) func(kubeconfig.Section, string) (bool, error) {

@@ -58,6 +58,10 @@ func TestKubeconfig(t *testing.T) {
 		t.Errorf("over a file by force: got %+v", r)
 	}
 
+	if r := talosctl(t, s, "kubeconfig", "-n", "172.20.0.2", "--merge=false", "-f", "--force-context-name", "mine", file); r.exit != 1 || !strings.Contains(r.stderr, "does not go with --merge=false") {
+		t.Errorf("with a name that nothing gets: got %+v", r)
+	}
+
 	if r := talosctl(t, s, "kubeconfig", "-n", "172.20.0.2,172.20.0.3", file); r.exit != 1 || !strings.Contains(r.stderr, "one node") {
 		t.Errorf("from two nodes: got %+v, want a refusal", r)
 	}

@@ -14,7 +14,7 @@ import (
 // answerTimeout bounds a question that a node answers from what it has at hand.
 const answerTimeout = 30 * time.Second
 
-var errNoAnswer = fmt.Errorf("no answer in %s: %w", answerTimeout, context.DeadlineExceeded)
+var errNoAnswer = fmt.Errorf("no answer in %s", answerTimeout)
 
 // column is one column of a table of things.
 type column[T any] struct {
@@ -106,7 +106,7 @@ func bounded[T any](ctx context.Context, n node, fetch func(n node, ctx context.
 
 	answer, err := fetch(n, ctx)
 	if err != nil && errors.Is(context.Cause(ctx), errNoAnswer) {
-		err = fmt.Errorf("%w (%w)", err, errNoAnswer)
+		err = fmt.Errorf("%w: %w", errNoAnswer, err)
 	}
 
 	return answer, err

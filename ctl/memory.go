@@ -3,12 +3,13 @@
 package ctl
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strconv"
 	"strings"
-	"sync"
 
 	"github.com/spf13/cobra"
 
@@ -32,7 +33,7 @@ func newMemoryCommand() *cobra.Command {
 				return list(cmd, &connection, &output, memoryColumns, single(node.Memory))
 			}
 
-			var mu sync.Mutex
+			answers := &documents{w: cmd.OutOrStdout()}
 
 			return connection.each(cmd.Context(), func(ctx context.Context, n node) error {
 				info, err := bounded(ctx, n, node.Memory)
@@ -40,10 +41,9 @@ func newMemoryCommand() *cobra.Command {
 					return err
 				}
 
-				mu.Lock()
-				defer mu.Unlock()
+				var b bytes.Buffer
 
-				return printMeminfo(cmd.OutOrStdout(), n.name, info)
+				return errors.Join(printMeminfo(&b, n.name, info), answers.write(b.Bytes()))
 			})
 		},
 	}

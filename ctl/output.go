@@ -3,8 +3,8 @@
 package ctl
 
 import (
-	"bytes"
 	"encoding/json"
+	"fmt"
 	"io"
 	"strings"
 	"sync"
@@ -39,12 +39,11 @@ func (o *output) encoder(cmd *cobra.Command) (encoder, error) {
 	case o.format == "json":
 		return encodeJSON, nil
 	case isPath:
-		path := jsonpath.New("output").AllowMissingKeys(true)
-		if err := path.Parse(template); err != nil {
-			return nil, usageError(cmd, "--output: path %q: %s", template, err)
+		if _, err := parsePath(template); err != nil {
+			return nil, usageError(cmd, "--output: %s", err)
 		}
 
-		return func(value any) ([]byte, error) { return encodePath(path, value) }, nil
+		return func(value any) ([]byte, error) { return encodePath(template, value) }, nil
 	default:
 		return nil, usageError(cmd, "--output %q is not a format: want table, yaml, json or jsonpath=TEMPLATE", o.format)
 	}
@@ -58,18 +57,36 @@ func encodeJSON(value any) ([]byte, error) {
 	return append(content, '\n'), err
 }
 
-func encodePath(path *jsonpath.JSONPath, value any) ([]byte, error) {
-	var b bytes.Buffer
-
-	if err := path.Execute(&b, value); err != nil {
-		return nil, err
+func encodePath(template string, value any) ([]byte, error) {
+	text, err := applyPath(template, value)
+	if err == nil && !strings.HasSuffix(text, "\n") {
+		text += "\n"
 	}
 
-	if !bytes.HasSuffix(b.Bytes(), []byte("\n")) {
-		b.WriteByte('\n')
+	return []byte(text), err
+}
+
+func parsePath(template string) (*jsonpath.JSONPath, error) {
+	path := jsonpath.New("path").AllowMissingKeys(true)
+	if err := path.Parse(template); err != nil {
+		return nil, fmt.Errorf("path %q: %w", template, err)
 	}
 
-	return b.Bytes(), nil
+	return path, nil
+}
+
+// applyPath reads the template anew each time: one with a range is used up by the first value that it is applied to.
+func applyPath(template string, value any) (string, error) {
+	path, err := parsePath(template)
+	if err != nil {
+		return "", err
+	}
+
+	var b strings.Builder
+
+	err = path.Execute(&b, value)
+
+	return b.String(), err
 }
 
 // separator stands between documents of a format.

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -44,15 +45,17 @@ A filter is given as tcpdump -dd prints it: --bpf-filter "$(tcpdump -dd port 53)
 				ctx, cancel := context.WithCancelCause(ctx)
 				defer cancel(nil)
 
-				if duration > 0 {
-					// No deadline: that would be sent along, and the node might end the call before this side does.
-					defer time.AfterFunc(duration, func() { cancel(errTimeOver) }).Stop()
-				}
-
 				stream := n.PacketCapture(ctx, &request)
 				defer stream.Close() //nolint:errcheck // ends the call
 
-				err := writeCapture(cmd.OutOrStdout(), path, endsWith(ctx, stream))
+				begun := func() {}
+
+				if duration > 0 {
+					// No deadline: that would be sent along, and the node might end the call before this side does.
+					begun = func() { time.AfterFunc(duration, func() { cancel(errTimeOver) }) }
+				}
+
+				err := writeCapture(cmd.OutOrStdout(), path, endsWith(ctx, stream, sync.OnceFunc(begun)))
 				if errors.Is(err, io.ErrUnexpectedEOF) && timeIsOver(ctx) {
 					return nil // in the middle of a packet
 				}
@@ -98,11 +101,15 @@ var errTimeOver = errors.New("the time of the capture is over")
 
 func timeIsOver(ctx context.Context) bool { return errors.Is(context.Cause(ctx), errTimeOver) }
 
-// endsWith reads a stream that ends in order when its time is over.
-func endsWith(ctx context.Context, r io.Reader) io.Reader {
+// endsWith reads a stream that ends in order when its time is over, and tells that it has begun.
+func endsWith(ctx context.Context, r io.Reader, begun func()) io.Reader {
 	return readerFunc(func(p []byte) (int, error) {
 		n, err := r.Read(p)
-		if err != nil && timeIsOver(ctx) {
+
+		switch {
+		case err == nil:
+			begun()
+		case timeIsOver(ctx):
 			err = io.EOF
 		}
 

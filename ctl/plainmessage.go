@@ -36,7 +36,7 @@ func plainMessage(m protoreflect.Message) map[string]any {
 		field := fields.Get(i)
 
 		switch {
-		case field.Name() == "metadata" && m.Descriptor().FullName() != "google.rpc.Status":
+		case field.Message() != nil && field.Message().FullName() == "common.Metadata":
 		case field.IsList():
 			items := []any{}
 			for j := range m.Get(field).List().Len() {

@@ -5,6 +5,7 @@ package ctl
 import (
 	"cmp"
 	"context"
+	"errors"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -47,17 +48,24 @@ func newProcessesCommand() *cobra.Command {
 				})
 			}
 
-			err := show()
+			for {
+				err := show()
 
-			for watch && err == nil && cmd.Context().Err() == nil {
-				if sleep(cmd.Context(), watchInterval); cmd.Context().Err() == nil {
-					clearTerminal(cmd.OutOrStdout())
-
-					err = show()
+				// A node that fails ends no watch of the others.
+				if failed := (*nodeFailure)(nil); !watch || err != nil && !errors.As(err, &failed) {
+					return err
 				}
-			}
 
-			return err
+				if err != nil && cmd.Context().Err() == nil {
+					printError(cmd.ErrOrStderr(), err)
+				}
+
+				if sleep(cmd.Context(), watchInterval); cmd.Context().Err() != nil {
+					return cmd.Context().Err()
+				}
+
+				clearTerminal(cmd.OutOrStdout())
+			}
 		},
 	}
 

@@ -4,7 +4,6 @@ package ctl
 
 import (
 	"context"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -35,7 +34,7 @@ func newRebootCommand() *cobra.Command {
 				return usageError(cmd, "--mode %q is unknown: want default, powercycle or force", mode)
 			}
 
-			tracking.w = cmd.ErrOrStderr()
+			tracking.out = &lines{w: cmd.ErrOrStderr()}
 
 			return connection.each(cmd.Context(), func(ctx context.Context, n node) error {
 				return tracking.follow(ctx, n, func(ctx context.Context) (string, error) { return n.Reboot(ctx, requested) }, n.untilBooted)
@@ -46,43 +45,32 @@ func newRebootCommand() *cobra.Command {
 	connection.flags(cmd)
 	tracking.flags(cmd, "wait until the nodes run again, showing their events")
 	cmd.Flags().StringVarP(&mode, "mode", "m", "default", "default, powercycle (through the firmware) or force (without stopping services)")
+	complete(cmd, "mode", "default", "powercycle", "force")
 
 	return cmd
 }
 
 // untilBooted waits until the node is in another boot than the given one and has come to rest.
 func (n node) untilBooted(ctx context.Context, before boot, say func(string)) error {
-	for ; ; sleep(ctx, pollInterval) {
-		if ctx.Err() != nil {
-			return waitError(ctx, "for the node to boot")
-		}
-
+	err := until(ctx, "for the node to boot", func() (bool, error) {
 		now, err := n.boot(ctx)
-		if err == nil && now != before {
-			break
-		}
+
+		return err == nil && now != before, err
+	})
+	if err != nil {
+		return err
 	}
 
 	say("booted")
 
-	for ; ; sleep(ctx, pollInterval) {
-		if ctx.Err() != nil {
-			return waitError(ctx, "for the node to run")
-		}
-
+	return until(ctx, "for the node to run", func() (bool, error) {
 		stage, err := n.stage(ctx)
-		if err == nil && (stage == "running" || stage == "maintenance") {
+		rests := stage == "running" || stage == "maintenance"
+
+		if rests {
 			say(stage)
-
-			return nil
 		}
-	}
-}
 
-// sleep returns early when the context ends.
-func sleep(ctx context.Context, d time.Duration) {
-	select {
-	case <-ctx.Done():
-	case <-time.After(d):
-	}
+		return rests, err
+	})
 }

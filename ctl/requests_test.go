@@ -9,6 +9,7 @@ import (
 	"google.golang.org/protobuf/encoding/prototext"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/seed-59268b81/talos/api/machine"
 	"github.com/seed-59268b81/talos/client/clienttest"
 )
 
@@ -76,6 +77,47 @@ func TestRequests(t *testing.T) {
 				t.Errorf("got %s\nwant %s", got, tt.want)
 			}
 		})
+	}
+}
+
+// TestRefused: what would do something else than its user thinks is not done.
+func TestRefused(t *testing.T) {
+	for _, tt := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"etcd", "defrag", "-n", "172.20.0.2,172.20.0.3"}, "works on one node, and there are 2"},
+		{[]string{"etcd", "leave", "-n", "172.20.0.2,172.20.0.3"}, "works on one node, and there are 2"},
+		{[]string{"service", "kubelet", "restart", "-o", "json", "-n", "172.20.0.2"}, "has no other form than a table"},
+	} {
+		if r := talosctl(t, startCluster(t), tt.args...); r.exit != 1 || !strings.Contains(r.stderr, tt.want) {
+			t.Errorf("%v: got %+v, want %q", tt.args, r, tt.want)
+		}
+	}
+}
+
+// TestServiceStatusOutput: the long form of the question heeds --output too.
+func TestServiceStatusOutput(t *testing.T) {
+	for _, args := range [][]string{{"service", "kubelet"}, {"service", "kubelet", "status"}} {
+		r := talosctl(t, startCluster(t), append(args, "-o", "jsonpath={.node} {.id} {.state}", "-n", "172.20.0.2")...)
+		if want := "172.20.0.2 kubelet Running\n"; r.stdout != want {
+			t.Errorf("%v: got %+v, want %q", args, r, want)
+		}
+	}
+}
+
+// TestContainersOfAPod come after it, also where the name of another pod begins like its own.
+func TestContainersOfAPod(t *testing.T) {
+	s, _ := startNode(t, machineService+"Containers", clienttest.Answer(&machine.ContainersResponse{
+		Messages: []*machine.Container{{Containers: []*machine.ContainerInfo{
+			{Id: "default/web-1", PodId: "default/web-1"}, {Id: "default/web:nginx:12", PodId: "default/web"},
+			{Id: "default/web-1:nginx:34", PodId: "default/web-1"}, {Id: "default/web", PodId: "default/web"},
+		}}},
+	}))
+
+	r := talosctl(t, s, "containers", "-k", "-o", "jsonpath={.id}")
+	if want := "default/web\ndefault/web:nginx:12\ndefault/web-1\ndefault/web-1:nginx:34\n"; r.stdout != want {
+		t.Errorf("got\n%swant\n%s", r.stdout, want)
 	}
 }
 

@@ -45,12 +45,12 @@ cluster, and STATE too makes it forget its configuration.`,
 				request.SystemPartitionsToWipe = append(request.SystemPartitionsToWipe, &machine.ResetPartitionSpec{Label: label, Wipe: true})
 			}
 
-			tracking.w = cmd.ErrOrStderr()
+			tracking.out = &lines{w: cmd.ErrOrStderr()}
 
 			return connection.each(cmd.Context(), func(ctx context.Context, n node) error {
 				done := n.untilOff
 				if request.Reboot {
-					done = n.untilReset(&connection)
+					done = n.untilReset
 				}
 
 				return tracking.follow(ctx, n, func(ctx context.Context) (string, error) { return n.Reset(ctx, &request) }, done)
@@ -72,30 +72,25 @@ cluster, and STATE too makes it forget its configuration.`,
 }
 
 // untilReset waits until the node is back: as itself, or in maintenance, where it knows no certificates any more.
-func (n node) untilReset(c *connection) func(ctx context.Context, before boot, say func(string)) error {
-	return func(ctx context.Context, before boot, say func(string)) error {
-		for ; ; sleep(ctx, pollInterval) {
-			if ctx.Err() != nil {
-				return waitError(ctx, "for the node to be reset")
-			}
+func (n node) untilReset(ctx context.Context, before boot, say func(string)) error {
+	return until(ctx, "for the node to be reset", func() (bool, error) {
+		now, err := n.boot(ctx)
 
-			if now, err := n.boot(ctx); err == nil && now != before {
-				say("booted")
-
-				return nil
-			}
-
-			if c.inMaintenance(ctx, n.name) {
-				say("booted, in maintenance")
-
-				return nil
-			}
+		switch {
+		case err == nil && now != before:
+			say("booted")
+		case inMaintenance(ctx, n.name):
+			say("booted, in maintenance")
+		default:
+			return false, err
 		}
-	}
+
+		return true, nil
+	})
 }
 
 // inMaintenance tells whether a machine answers as one that has no configuration.
-func (c *connection) inMaintenance(ctx context.Context, name string) bool {
+func inMaintenance(ctx context.Context, name string) bool {
 	nodes, closeAll, err := (&connection{insecure: true, nodes: []string{name}}).targets()
 	if err != nil {
 		return false

@@ -7,7 +7,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -27,14 +26,16 @@ func newServiceCommand() *cobra.Command {
 		Short:   "List services, or show, start, stop or restart one",
 		Args:    cobra.MaximumNArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			isStatus := len(args) == 1 || len(args) == 2 && args[1] == "status"
+
 			switch {
 			case len(args) == 0:
 				return list(cmd, &connection, &output, serviceColumns, node.Services)
-			case len(args) == 1 && output.format != "table":
+			case isStatus && output.format != "table":
 				return list(cmd, &connection, &output, serviceColumns, single(func(n node, ctx context.Context) (*machine.ServiceInfo, error) {
 					return n.service(ctx, args[0])
 				}))
-			case len(args) == 1 || args[1] == "status":
+			case isStatus:
 				return showService(cmd, &connection, args[0])
 			}
 
@@ -43,6 +44,10 @@ func newServiceCommand() *cobra.Command {
 			}[args[1]]
 			if !ok {
 				return usageError(cmd, "%q is not an action on a service: want status, start, stop or restart", args[1])
+			}
+
+			if output.format != "table" {
+				return usageError(cmd, "--output %s: what a service is told has no other form than a table", output.format)
 			}
 
 			return actOnService(cmd, &connection, args[0], action)
@@ -101,7 +106,7 @@ func lastEvent(s *machine.ServiceInfo) *machine.ServiceEvent {
 
 func health(h *machine.ServiceHealth) string {
 	switch {
-	case h.GetUnknown():
+	case h == nil, h.GetUnknown():
 		return "?"
 	case h.GetHealthy():
 		return "OK"
@@ -115,10 +120,10 @@ func ago(t, now time.Time) string {
 }
 
 func showService(cmd *cobra.Command, connection *connection, id string) error {
-	var mu sync.Mutex
+	answers := &documents{w: cmd.OutOrStdout()}
 
 	return connection.each(cmd.Context(), func(ctx context.Context, n node) error {
-		service, err := n.service(ctx, id)
+		service, err := bounded(ctx, n, func(n node, ctx context.Context) (*machine.ServiceInfo, error) { return n.service(ctx, id) })
 		if err != nil {
 			return err
 		}
@@ -129,12 +134,7 @@ func showService(cmd *cobra.Command, connection *connection, id string) error {
 			return err
 		}
 
-		mu.Lock()
-		defer mu.Unlock()
-
-		_, err = b.WriteTo(cmd.OutOrStdout())
-
-		return err
+		return answers.write(b.Bytes())
 	})
 }
 

@@ -22,7 +22,7 @@ func newShutdownCommand() *cobra.Command {
 		Short: "Power the nodes off",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			tracking.w = cmd.ErrOrStderr()
+			tracking.out = &lines{w: cmd.ErrOrStderr()}
 
 			return connection.each(cmd.Context(), func(ctx context.Context, n node) error {
 				return tracking.follow(ctx, n, func(ctx context.Context) (string, error) { return n.Shutdown(ctx, force) }, n.untilOff)
@@ -39,16 +39,15 @@ func newShutdownCommand() *cobra.Command {
 
 // untilOff waits until the node does not answer.
 func (n node) untilOff(ctx context.Context, _ boot, say func(string)) error {
-	for ; ; sleep(ctx, pollInterval) {
-		if ctx.Err() != nil {
-			return waitError(ctx, "for the node to go off")
-		}
-
+	err := until(ctx, "for the node to go off", func() (bool, error) {
 		_, err := n.boot(ctx)
-		if code := status.Code(err); code == codes.Unavailable || code == codes.DeadlineExceeded {
-			say("off")
+		code := status.Code(err)
 
-			return nil
-		}
+		return code == codes.Unavailable || code == codes.DeadlineExceeded, err
+	})
+	if err == nil {
+		say("off")
 	}
+
+	return err
 }

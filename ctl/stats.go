@@ -3,9 +3,6 @@
 package ctl
 
 import (
-	"cmp"
-	"context"
-	"slices"
 	"strconv"
 
 	"github.com/spf13/cobra"
@@ -14,31 +11,10 @@ import (
 )
 
 func newStatsCommand() *cobra.Command {
-	var (
-		connection connection
-		output     output
-		namespace  namespace
-	)
-
-	cmd := &cobra.Command{
+	return listContainers(&cobra.Command{
 		Use:   "stats",
 		Short: "Show the memory and CPU time of containers",
-		Args:  cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return list(cmd, &connection, &output, statColumns, func(n node, ctx context.Context) ([]*machine.Stat, error) {
-				stats, err := n.ContainerStats(ctx, namespace.name())
-				slices.SortFunc(stats, func(a, b *machine.Stat) int { return cmp.Compare(a.GetId(), b.GetId()) })
-
-				return stats, err
-			})
-		},
-	}
-
-	connection.flags(cmd)
-	output.flag(cmd)
-	namespace.flag(cmd, "show the containers of Kubernetes' pods")
-
-	return cmd
+	}, "show the containers of Kubernetes' pods", statColumns, node.ContainerStats)
 }
 
 var statColumns = []column[*machine.Stat]{

@@ -45,14 +45,14 @@ Resources that are secret, such as the machine configuration, are left out. Logs
 				progress = cmd.ErrOrStderr()
 			}
 
-			err := saveBundle(path, recipients, func(b *bundle) error {
+			saved, err := saveBundle(path, recipients, func(b *bundle) error {
 				return connection.each(cmd.Context(), func(ctx context.Context, n node) error {
 					return collect(ctx, n, b, workers, progress)
 				})
 			})
 
 			// A bundle of the nodes that answered is better than none.
-			if _, missing := os.Stat(path); missing == nil {
+			if saved {
 				fmt.Fprintf(cmd.ErrOrStderr(), "support bundle saved to %q\n", path)
 			}
 
@@ -71,13 +71,13 @@ Resources that are secret, such as the machine configuration, are left out. Logs
 }
 
 // saveBundle writes the bundle that fill makes. A bundle that nothing is in is not kept.
-func saveBundle(path string, recipients []string, fill func(b *bundle) error) (err error) {
+func saveBundle(path string, recipients []string, fill func(b *bundle) error) (saved bool, err error) {
 	var keys []age.Recipient
 
 	for _, text := range recipients {
 		key, err := age.ParseX25519Recipient(text)
 		if err != nil {
-			return fmt.Errorf("--encryption-recipients %q: %w", text, err)
+			return false, fmt.Errorf("--encryption-recipients %q: %w", text, err)
 		}
 
 		keys = append(keys, key)
@@ -85,18 +85,18 @@ func saveBundle(path string, recipients []string, fill func(b *bundle) error) (e
 
 	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("write support bundle: %s exists: remove it first, or use --output", path)
+		return false, fmt.Errorf("write support bundle: %s exists: remove it first, or use --output", path)
 	}
 
 	if err != nil {
-		return fmt.Errorf("write support bundle: %w", err)
+		return false, fmt.Errorf("write support bundle: %w", err)
 	}
 
 	var sealed io.WriteCloser = file
 
 	if len(keys) > 0 {
 		if sealed, err = age.Encrypt(file, keys...); err != nil {
-			return errors.Join(fmt.Errorf("encrypt support bundle: %w", err), file.Close(), os.Remove(path))
+			return false, errors.Join(fmt.Errorf("encrypt support bundle: %w", err), file.Close(), os.Remove(path))
 		}
 	}
 
@@ -112,9 +112,10 @@ func saveBundle(path string, recipients []string, fill func(b *bundle) error) (e
 		err = fmt.Errorf("write support bundle: %w", err)
 	}
 
-	if b.files == 0 || err != nil {
+	saved = b.files > 0 && err == nil
+	if !saved {
 		err = errors.Join(err, os.Remove(path))
 	}
 
-	return errors.Join(failed, err)
+	return saved, errors.Join(failed, err)
 }

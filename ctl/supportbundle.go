@@ -110,14 +110,13 @@ func collect(ctx context.Context, n node, b *bundle, workers int, progress io.Wr
 
 // read has what could be had, also if there is an error.
 func (i item) read(ctx context.Context, n node) ([]byte, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, answerTimeout, errNoAnswer)
-	defer cancel()
+	return bounded(ctx, n, func(n node, ctx context.Context) ([]byte, error) {
+		var content bytes.Buffer
 
-	var content bytes.Buffer
+		err := i.collect(ctx, n, &limited{w: &content, left: maxItem})
 
-	err := i.collect(ctx, n, &limited{w: &content, left: maxItem})
-
-	return content.Bytes(), err
+		return content.Bytes(), err
+	})
 }
 
 // limited takes no more than it has left.

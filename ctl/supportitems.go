@@ -19,7 +19,7 @@ import (
 
 // supportItems are the files of a node in a support bundle.
 func (n node) supportItems(ctx context.Context) ([]item, error) {
-	definitions, err := bounded(ctx, n, func(n node, ctx context.Context) (client.Definitions, error) { return n.Definitions(ctx) })
+	definitions, err := bounded(ctx, n, node.Definitions)
 	if err != nil {
 		return nil, err
 	}
@@ -79,7 +79,10 @@ func (n node) logItems(ctx context.Context) []item {
 		items = append(items, logItem(client.SystemNamespace, name))
 	}
 
-	containers, _ := n.Containers(ctx, client.KubernetesNamespace)
+	// Why there are none is told beside containers-kubernetes.txt.
+	containers, _ := bounded(ctx, n, func(n node, ctx context.Context) ([]*machine.ContainerInfo, error) {
+		return n.Containers(ctx, client.KubernetesNamespace)
+	})
 	for _, container := range containers {
 		if container.GetId() != container.GetPodId() {
 			items = append(items, logItem(client.KubernetesNamespace, container.GetId()))
@@ -156,13 +159,16 @@ func writeServices(ctx context.Context, n node, w io.Writer) error {
 	return nil
 }
 
-// quiet is how long past events may take.
+// quiet is how long a past event may take to come after the one before.
 const quiet = 3 * time.Second
 
 // writeEvents writes the past events; the stream of those to come does not end, so a quiet while is its end.
 func writeEvents(ctx context.Context, n node, w io.Writer) error {
-	ctx, cancel := context.WithTimeout(ctx, quiet)
+	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+
+	over := time.AfterFunc(quiet, cancel)
+	defer over.Stop()
 
 	for event, err := range n.Events(ctx, &machine.EventsRequest{TailEvents: -1}) {
 		if err != nil && ctx.Err() != nil {
@@ -173,6 +179,8 @@ func writeEvents(ctx context.Context, n node, w io.Writer) error {
 			return err
 		}
 
+		over.Reset(quiet)
+
 		source, message := describeEvent(event)
 		fmt.Fprintln(w, strings.Join([]string{event.ID, event.Type, event.ActorID, source, message}, "\t"))
 	}
@@ -181,7 +189,7 @@ func writeEvents(ctx context.Context, n node, w io.Writer) error {
 }
 
 func resourcesItem(definition client.Definition) item {
-	return item{"resources/" + strings.ToLower(definition.Type) + ".yaml", func(ctx context.Context, n node, w io.Writer) error {
+	return item{"resources/" + fileName(strings.ToLower(definition.Type)) + ".yaml", func(ctx context.Context, n node, w io.Writer) error {
 		var contents [][]byte
 
 		for r, err := range n.Resources(ctx, client.Kind{Namespace: definition.DefaultNamespace, Type: definition.Type}) {

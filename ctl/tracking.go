@@ -6,11 +6,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"time"
 
 	"github.com/spf13/cobra"
-	"go.yaml.in/yaml/v4"
 
 	"github.com/seed-59268b81/talos/api/machine"
 	"github.com/seed-59268b81/talos/client"
@@ -21,13 +19,15 @@ const (
 	pollInterval = 500 * time.Millisecond
 	// pollTimeout is how long one such question may take.
 	pollTimeout = 10 * time.Second
+	// lastWords is how long events may take that a node has sent before it went down.
+	lastWords = 2 * time.Second
 )
 
 // tracking holds the flags of the commands which take a node down, and follows a node on its way.
 type tracking struct {
 	wait    bool
 	timeout time.Duration
-	w       io.Writer
+	out     *lines
 }
 
 func (t *tracking) flags(cmd *cobra.Command, wait string) {
@@ -60,7 +60,7 @@ func (t *tracking) follow(
 		return err
 	}
 
-	say := func(text string) { fmt.Fprintf(t.w, "%s: %s\n", n.name, text) }
+	say := func(text string) { t.out.print(n.name, text) } //nolint:errcheck // the node is on its way all the same
 	events, stop := context.WithCancel(ctx)
 	printed := make(chan struct{})
 
@@ -71,6 +71,13 @@ func (t *tracking) follow(
 	}()
 
 	err = done(ctx, before, say)
+
+	// What the node said last may still be on its way; its end is that of the connection.
+	select {
+	case <-printed:
+	case <-time.After(lastWords):
+	case <-ctx.Done():
+	}
 
 	stop()
 	<-printed
@@ -92,8 +99,36 @@ func (t *tracking) events(ctx context.Context, n node, actor string, say func(st
 
 var errTimeout = errors.New("the time of --timeout is over")
 
-func waitError(ctx context.Context, what string) error {
-	return fmt.Errorf("wait %s: %w", what, context.Cause(ctx))
+// until asks again and again, until it holds or the time is over; then the last failure tells why.
+func until(ctx context.Context, what string, holds func() (bool, error)) error {
+	var last error
+
+	for ; ctx.Err() == nil; sleep(ctx, pollInterval) {
+		ok, err := holds()
+
+		switch {
+		case ctx.Err() != nil: // a question that was cut short tells nothing
+		case ok:
+			return nil
+		default:
+			last = err
+		}
+	}
+
+	err := fmt.Errorf("wait %s: %w", what, context.Cause(ctx))
+	if last != nil {
+		err = fmt.Errorf("%w: %w", err, last)
+	}
+
+	return err
+}
+
+// sleep returns early when the context ends.
+func sleep(ctx context.Context, d time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
+	}
 }
 
 // boot tells one boot of a node from another. A node keeps its resources in memory, so the time at which one that is
@@ -122,13 +157,9 @@ func (n node) stage(ctx context.Context) (string, error) {
 		return "", err
 	}
 
-	var spec struct {
+	spec, err := decodeSpec[struct {
 		Stage string `yaml:"stage"`
-	}
+	}](r)
 
-	if err := yaml.Unmarshal([]byte(r.GetSpec().GetYamlSpec()), &spec); err != nil {
-		return "", fmt.Errorf("decode machine status: %w", err)
-	}
-
-	return spec.Stage, nil
+	return spec.Stage, err
 }

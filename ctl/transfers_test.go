@@ -281,13 +281,45 @@ func TestSupport(t *testing.T) {
 		}
 	}
 
-	if r := talosctl(t, s, "support", "-O", path, "-n", "172.20.0.2"); r.exit != 1 || !strings.Contains(r.stderr, "exists") {
+	if r := talosctl(t, s, "support", "-O", path, "-n", "172.20.0.2"); r.exit != 1 || !strings.Contains(r.stderr, "exists") || strings.Contains(r.stderr, "saved") {
 		t.Errorf("over a file that is there: got %+v", r)
 	}
 
 	none := filepath.Join(t.TempDir(), "none.zip")
 	if r := talosctl(t, s, "support", "-O", none, "-n", "172.20.0.9"); r.exit != 1 || strings.Contains(r.stderr, "saved") {
 		t.Errorf("of no node: got %+v", r)
+	}
+}
+
+// TestSupportNames: what a node calls its types does not lead out of the bundle.
+func TestSupportNames(t *testing.T) {
+	node := newNode("172.20.0.2")
+	node.Resources = append(node.Resources, definition("../../../evil.dev", "Evil", "evil", "evil", ""))
+	path := filepath.Join(t.TempDir(), "support.zip")
+
+	if r := talosctl(t, clienttest.Start(t, map[string]*clienttest.Node{"": node}), "support", "-O", path); r.exit != 0 {
+		t.Fatalf("got %+v", r)
+	}
+
+	content, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	evil := 0
+
+	for name := range unzip(t, content) {
+		if strings.Contains(name, "evil.dev") {
+			evil++
+		}
+
+		if !filepath.IsLocal(name) {
+			t.Errorf("%s leads out of the bundle", name)
+		}
+	}
+
+	if evil != 1 {
+		t.Errorf("got %d files of the type, want 1", evil)
 	}
 }
 

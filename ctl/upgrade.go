@@ -5,7 +5,6 @@ package ctl
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/spf13/cobra"
 	"google.golang.org/grpc/codes"
@@ -34,7 +33,7 @@ Kubernetes pods are not moved away first: drain the node with kubectl drain.`,
 				return usageError(cmd, "--reboot-mode %q is unknown: want default or powercycle", upgrade.mode)
 			}
 
-			upgrade.tracking.w = cmd.ErrOrStderr()
+			upgrade.tracking.out = &lines{w: cmd.ErrOrStderr()}
 
 			return connection.each(cmd.Context(), upgrade.node)
 		},
@@ -130,5 +129,5 @@ func (u *upgrade) oneCall(ctx context.Context, n node) error {
 }
 
 func (u *upgrade) say(n node, message string) {
-	fmt.Fprintf(u.tracking.w, "%s: %s\n", n.name, message)
+	u.tracking.out.print(n.name, message) //nolint:errcheck // the upgrade goes on all the same
 }

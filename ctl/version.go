@@ -7,7 +7,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"sync"
 
 	"github.com/spf13/cobra"
 
@@ -35,10 +34,10 @@ func newVersionCommand() *cobra.Command {
 
 			fmt.Fprintln(out, "Server:")
 
-			var mu sync.Mutex
+			answers := &documents{w: out}
 
 			return connection.each(cmd.Context(), func(ctx context.Context, n node) error {
-				v, err := n.Version(ctx)
+				v, err := bounded(ctx, n, node.Version)
 				if err != nil {
 					return err
 				}
@@ -46,12 +45,8 @@ func newVersionCommand() *cobra.Command {
 				var b bytes.Buffer
 
 				printServerVersion(&b, n.name, v)
-				mu.Lock()
-				defer mu.Unlock()
 
-				_, err = b.WriteTo(out)
-
-				return err
+				return answers.write(b.Bytes())
 			})
 		},
 	}

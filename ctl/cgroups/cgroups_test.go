@@ -144,6 +144,21 @@ func TestPresets(t *testing.T) {
 	}
 }
 
+// TestLines counts lines, of however many words.
+func TestLines(t *testing.T) {
+	root := newGroup(".")
+	root.Files["io.stat"] = "254:0 rbytes=1024 wbytes=0\n254:16 rbytes=1024 wbytes=2048\n\n"
+
+	schema, err := Parse([]byte("columns: [{name: Devices, file: io.stat, format: lines}]"))
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	if got, want := text(schema.Rows(root)), ". | 2\n"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
 func TestParse(t *testing.T) {
 	for _, tt := range []struct{ name, text, err string }{
 		{name: "one column", text: "columns: [{name: A, file: a}]"},

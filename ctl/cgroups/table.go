@@ -79,7 +79,15 @@ func (c Column) lines(g *Group) string {
 		return unset
 	}
 
-	return strconv.Itoa(len(strings.Fields(content)))
+	count := 0
+
+	for line := range strings.Lines(content) {
+		if strings.TrimSpace(line) != "" {
+			count++
+		}
+	}
+
+	return strconv.Itoa(count)
 }
 
 func (c Column) share(g, parent *Group) string {
@@ -97,14 +105,11 @@ func (c Column) share(g, parent *Group) string {
 		whole, wholeKnown = parent.number(c.File, c.Field)
 	}
 
-	switch {
-	case !known || !wholeKnown:
+	if !known || !wholeKnown || whole == 0 {
 		return "-"
-	case whole == 0:
-		return "-"
-	default:
-		return strconv.FormatFloat(part/whole*100, 'f', 2, 64) + "%"
 	}
+
+	return strconv.FormatFloat(part/whole*100, 'f', 2, 64) + "%"
 }
 
 func (g *Group) number(file, field string) (float64, bool) {

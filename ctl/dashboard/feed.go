@@ -4,10 +4,10 @@ package dashboard
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"io"
-	"strings"
 	"sync"
 	"time"
 
@@ -161,10 +161,19 @@ func (f *feed) poll(node int) {
 // watch follows a kind until it is stopped.
 func (f *feed) watch(node int, kind client.Kind) (stop func()) {
 	ctx, cancel := context.WithCancel(f.ctx)
-	f.running.Go(func() { f.follow(ctx, node, kind) })
+
+	f.running.Go(func() {
+		f.follow(ctx, node, kind)
+
+		// That it could not be followed is no trouble of the node any more.
+		f.learn(node, func(n *Node) { delete(n.Errors, watchOf(kind)) })
+	})
 
 	return cancel
 }
+
+// watchOf is the question that a watch is, among the errors of a node.
+func watchOf(kind client.Kind) string { return "watch " + kind.Type }
 
 // follow keeps a kind of resources in line with the node's: a watch, and another one whenever it breaks.
 func (f *feed) follow(ctx context.Context, node int, kind client.Kind) {
@@ -182,7 +191,7 @@ func (f *feed) follow(ctx context.Context, node int, kind client.Kind) {
 		case code == codes.PermissionDenied, code == codes.Unimplemented:
 			delay = retryLongest
 		default:
-			f.learn(node, func(n *Node) { n.answered("watch "+kind.Type, time.Now(), err) })
+			f.learn(node, func(n *Node) { n.answered(watchOf(kind), time.Now(), err) })
 		}
 
 		if !pause(ctx, delay) {
@@ -208,25 +217,21 @@ func (f *feed) followOnce(ctx context.Context, node int, kind client.Kind) (bega
 
 			f.learn(node, func(n *Node) {
 				n.Resources[kind] = initial
-				n.answered("watch "+kind.Type, time.Now(), nil)
+				n.answered(watchOf(kind), time.Now(), nil)
 			})
 		case !began:
 			initial[id] = r
 		case event.GetEventType() == cosi.EventType_DESTROYED:
 			f.learn(node, func(n *Node) { delete(n.Resources[kind], id) })
 		default:
-			f.learn(node, func(n *Node) {
-				if n.Resources[kind] != nil { // else nobody looks any more
-					n.Resources[kind][id] = r
-				}
-			})
+			f.learn(node, func(n *Node) { n.Resources[kind][id] = r })
 		}
 	}
 
 	return began, errors.New("the watch of " + kind.Type + " ended")
 }
 
-// logs follows the log of a service until it is stopped.
+// logs follows the log of a service until it is stopped, and again whenever it breaks off.
 func (f *feed) logs(node int, service string) (stop func()) {
 	ctx, cancel := context.WithCancel(f.ctx)
 
@@ -234,18 +239,24 @@ func (f *feed) logs(node int, service string) (stop func()) {
 	f.running.Go(func() {
 		f.learn(node, func(n *Node) {
 			if ctx.Err() == nil {
-				n.Log, n.LogErr = nil, ""
+				n.forgetLog()
 			}
 		})
 
-		err := f.readLog(ctx, node, service)
+		for delay := retryFirst; ; delay = min(2*delay, retryLongest) {
+			err := f.readLog(ctx, node, service)
 
-		f.learn(node, func(n *Node) {
-			if ctx.Err() == nil && err != nil {
-				cause, _ := client.Explain(err)
-				n.LogErr = clean(cause)
+			f.learn(node, func(n *Node) {
+				if ctx.Err() == nil && err != nil {
+					cause, _ := client.Explain(err)
+					n.LogErr = clean(cause)
+				}
+			})
+
+			if !pause(ctx, delay) {
+				return
 			}
-		})
+		}
 	})
 
 	return cancel
@@ -258,13 +269,15 @@ func (f *feed) readLog(ctx context.Context, node int, service string) error {
 	})
 	defer stream.Close() //nolint:errcheck // ends the call
 
+	again := true // what was read before comes anew
+
 	for in := bufio.NewReaderSize(stream, maxLogLine); ; {
 		line, _, err := in.ReadLine() // a longer line comes in parts
 		if err == nil || errors.Is(err, io.EOF) && len(line) > 0 {
-			lines := []string{strings.Clone(string(line))}
+			lines := []string{string(line)}
 
 			// What is there already goes with it: one message for a burst.
-			for in.Buffered() > 0 && len(lines) < logTail {
+			for len(lines) < logTail && wholeLine(in) {
 				more, _, err := in.ReadLine()
 				if err != nil {
 					break
@@ -273,10 +286,19 @@ func (f *feed) readLog(ctx context.Context, node int, service string) error {
 				lines = append(lines, string(more))
 			}
 
+			replace := again
+			again = false
+
 			f.learn(node, func(n *Node) {
-				if ctx.Err() == nil {
-					n.addLog(lines)
+				if ctx.Err() != nil {
+					return
 				}
+
+				if replace {
+					n.forgetLog()
+				}
+
+				n.addLog(lines)
 			})
 		}
 
@@ -288,6 +310,13 @@ func (f *feed) readLog(ctx context.Context, node int, service string) error {
 			return err
 		}
 	}
+}
+
+// wholeLine tells whether there is one that need not be waited for.
+func wholeLine(in *bufio.Reader) bool {
+	there, err := in.Peek(in.Buffered())
+
+	return err == nil && bytes.IndexByte(there, '\n') >= 0
 }
 
 func pause(ctx context.Context, d time.Duration) bool {

@@ -98,7 +98,13 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case tea.WindowSizeMsg:
 		m.width, m.height = msg.Width, msg.Height
 	case learned:
-		msg.apply(m.nodes[msg.node])
+		n := m.nodes[msg.node]
+		before := n.logged
+		msg.apply(n)
+
+		if m.back > 0 && msg.node == m.node { // what one reads stays where it is
+			m.back = max(0, min(m.back+n.logged-before, len(n.Log)-1))
+		}
 
 		if m.screen == logs && msg.node == m.node && m.followed == "" {
 			m.followLog() // the services have just become known
@@ -136,9 +142,7 @@ func (m *model) key(key string) tea.Cmd {
 		return m.quit()
 	case "1", "2", "3", "4":
 		m.show(m.node, screen(key[0]-'1'))
-	case "tab":
-		m.show((m.node+1)%len(m.nodes), m.screen)
-	case "right":
+	case "tab", "right":
 		m.show((m.node+1)%len(m.nodes), m.screen)
 	case "shift+tab", "left":
 		m.show((m.node+len(m.nodes)-1)%len(m.nodes), m.screen)
@@ -286,9 +290,7 @@ func (m *model) move(n int) {
 		if m.service.at != before {
 			m.followLog()
 		}
-	case m.screen != resources:
-		m.top = max(0, m.top+n)
-	case m.object != "":
+	case m.screen == networking, m.object != "":
 		m.top = max(0, m.top+n)
 	case m.open != nil:
 		m.found.move(n, len(m.ids()))

@@ -206,6 +206,43 @@ func TestLogBegins(t *testing.T) {
 	}
 }
 
+// TestLogStays: new lines do not move those that one has scrolled back to.
+func TestLogStays(t *testing.T) {
+	m, _ := sample(t)
+	m.Update(tea.WindowSizeMsg{Width: 80, Height: 10})
+	press(m, "2")
+
+	add := func(from, to int) {
+		m.Update(learned{0, func(n *Node) {
+			for i := from; i < to; i++ {
+				n.addLog([]string{fmt.Sprintf("line %d", i)})
+			}
+		}})
+	}
+
+	last := func() string {
+		lines := m.logs(m.nodes[0], 7)
+
+		return strings.TrimSpace(ansi.Strip(lines[len(lines)-1]))
+	}
+
+	add(0, 50)
+
+	for _, step := range []struct {
+		keys []string
+		want string
+	}{{nil, "line 49"}, {[]string{"pgup"}, "line 55"}, {nil, "line 55"}, {[]string{"end"}, "line 79"}, {nil, "line 89"}} {
+		press(m, step.keys...)
+
+		if got := last(); !strings.HasSuffix(got, step.want) {
+			t.Errorf("after %v: got %q, want %q", step.keys, got, step.want)
+		}
+
+		next := m.nodes[0].logged - 3 // the sample has three lines
+		add(next, next+10)
+	}
+}
+
 // FuzzScreens: whatever keys are pressed, on whatever terminal, the screen is as large as that.
 func FuzzScreens(f *testing.F) {
 	f.Add("3jje/pode\x1b", uint8(80), uint8(24), "etcd\x1b[2J\u202e")

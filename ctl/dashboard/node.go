@@ -45,6 +45,7 @@ type Node struct {
 	// Log of the service that is shown.
 	Log    []string
 	LogErr string
+	logged int // lines that came, less those that were forgotten
 
 	times map[int32]float64 // CPU seconds of each process, as of the sample before
 }
@@ -149,7 +150,15 @@ func (n *Node) setProcesses(list []*machine.ProcessInfo, elapsed time.Duration) 
 	})
 }
 
+// forgetLog makes room for another log, or for the same from its beginning.
+func (n *Node) forgetLog() {
+	n.logged -= len(n.Log)
+	n.Log, n.LogErr = nil, ""
+}
+
 func (n *Node) addLog(lines []string) {
+	n.logged += len(lines)
+
 	for _, l := range lines {
 		n.Log = append(n.Log, clean(l))
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/seed-59268b81/talos/api/machine"
+	"github.com/seed-59268b81/talos/resources/config"
 	"github.com/seed-59268b81/talos/resources/network"
 	machinery "github.com/seed-59268b81/talos/resources/runtime"
 )
@@ -65,7 +66,7 @@ func (m *model) head(n *Node) []string {
 		parts = append(parts, clean(n.Version.GetTag()), clean(n.Version.GetArch()))
 	}
 
-	if role := n.Resources[machineType]["machine-type"]; role != nil {
+	if role := n.Resources[machineType][config.MachineTypeID]; role != nil {
 		parts = append(parts, clean(strings.TrimSpace(role.GetSpec().GetYamlSpec())))
 	}
 
@@ -131,16 +132,13 @@ func (m *model) gauges(n *Node) []string {
 		share = float64(used) / float64(total)
 	}
 
-	lines := []string{
+	return []string{
 		fmt.Sprintf(" %-*s%s %3.0f%% of %d CPUs", label, "CPU", bar(cpu, width), cpu*100, len(n.Stat.GetCpu())),
 		fmt.Sprintf(" %-*s%s", label, "", faint.Styled(spark(n.CPU, width))),
-		fmt.Sprintf(" %-*s%s %s of %s", label, "Memory", bar(share, width), bytesText(used), bytesText(total)),
+		fmt.Sprintf(" %-*s%s %s of %s", label, "Mem", bar(share, width), bytesText(used), bytesText(total)),
+		fmt.Sprintf(" %-*s%.2f %.2f %.2f   %d processes, %d running, %d blocked", label, "Load",
+			n.Load.GetLoad1(), n.Load.GetLoad5(), n.Load.GetLoad15(), len(n.Processes), n.Stat.GetProcessRunning(), n.Stat.GetProcessBlocked()),
 	}
-
-	lines[2] = strings.Replace(lines[2], "Memory", "Mem   ", 1)
-
-	return append(lines, fmt.Sprintf(" %-*s%.2f %.2f %.2f   %d processes, %d running, %d blocked", label, "Load",
-		n.Load.GetLoad1(), n.Load.GetLoad5(), n.Load.GetLoad15(), len(n.Processes), n.Stat.GetProcessRunning(), n.Stat.GetProcessBlocked()))
 }
 
 func (m *model) processTable(n *Node, height, width int) []string {
@@ -177,7 +175,7 @@ func servicesTable(services []*machine.ServiceInfo) []string {
 		health, style := "?", faint
 
 		switch h := s.GetHealth(); {
-		case h.GetUnknown():
+		case h == nil, h.GetUnknown():
 		case h.GetHealthy():
 			health, style = "OK", good
 		default:

@@ -4,7 +4,6 @@ package dashboard
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"time"
@@ -29,12 +28,13 @@ func Run(ctx context.Context, in io.Reader, out io.Writer, targets []Target, int
 	f.start()
 
 	_, err := program.Run()
+	interrupted := context.Cause(ctx) // before it ends for any other reason
 
 	cancel()
 	f.running.Wait()
 
-	if errors.Is(err, tea.ErrProgramKilled) && context.Cause(ctx) != nil {
-		return context.Cause(ctx)
+	if interrupted != nil {
+		return interrupted
 	}
 
 	if err != nil {

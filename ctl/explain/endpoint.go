@@ -165,10 +165,10 @@ func (f *Facts) unanswered(endpoint apiEndpoint) string {
 
 // mentions tells whether a text names the host, and not only another one that ends or begins like it.
 func mentions(text, host string) bool {
-	for rest := text; ; {
+	for rest := text; host != ""; {
 		i := strings.Index(rest, host)
 		if i < 0 {
-			return false
+			break
 		}
 
 		before, after := rest[:i], rest[i+len(host):]
@@ -178,6 +178,8 @@ func mentions(text, host string) bool {
 
 		rest = after
 	}
+
+	return false
 }
 
 // partOfHost tells whether the byte at i would continue a host name or address. A dot that ends a sentence does not.

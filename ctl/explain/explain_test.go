@@ -240,6 +240,24 @@ func TestScenarios(t *testing.T) {
 	}
 }
 
+// TestUnknownStarter: of a service that nobody is known to start there is no more to say.
+func TestUnknownStarter(t *testing.T) {
+	f := &Facts{Services: []Service{{ID: "machined", State: "Running"}}}
+
+	var b bytes.Buffer
+
+	s := Symptom{Kind: ServiceOf, ID: "ext-\x1b[2Jgreeter"}
+	if err := Print(&b, "10.5.0.2", f, s, Explain(f, s)); err != nil {
+		t.Fatal(err)
+	}
+
+	// What a machine says does not drive the terminal.
+	const want = "10.5.0.2: service ext- [2Jgreeter is not started yet\n\nas far as can be seen: service ext- [2Jgreeter is not started yet\n"
+	if diff := cmp.Diff(want, b.String()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
 func golden(t *testing.T, name, got string) {
 	t.Helper()
 

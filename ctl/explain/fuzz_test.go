@@ -16,6 +16,7 @@ import (
 func FuzzExplain(f *testing.F) {
 	f.Add("stage: booting\nstatus: {ready: false, unmetConditions: [{name: services, reason: 'etcd not healthy, , x'}]}", "dst: x", "pull image : ", `{"msg":"prober detected unhealthy","remote-peer-id":"1","error":"e"}`)
 	f.Add("[]", "endpoints: [{host: a.b, port: 1}]", "Waiting for service \"etcd\" to be up", "dial a.b: EOF a.b.")
+	f.Add("[]", "endpoints: [{port: 1}]", "an API server does not answer", "EOF")
 	f.Add("stage: 7", "phase: 1\nconditions: {}", "\x00", "\xff")
 
 	f.Fuzz(func(t *testing.T, status, spec, message, log string) {

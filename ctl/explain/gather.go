@@ -167,7 +167,7 @@ func (g *gatherer) services(ctx context.Context) error {
 
 	for _, s := range list {
 		service := Service{
-			ID: s.GetId(), State: s.GetState(), HasHealth: !s.GetHealth().GetUnknown(),
+			ID: s.GetId(), State: s.GetState(), HasHealth: s.GetHealth() != nil && !s.GetHealth().GetUnknown(),
 			Healthy: s.GetHealth().GetHealthy(), Health: s.GetHealth().GetLastMessage(),
 		}
 		for _, e := range s.GetEvents().GetEvents() {

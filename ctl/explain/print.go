@@ -23,9 +23,9 @@ func Print(w io.Writer, node string, f *Facts, s Symptom, step *Step) error {
 	var b strings.Builder
 
 	if step == nil {
-		fmt.Fprintf(&b, "%s: nothing is wrong with %s\n", node, s)
+		fmt.Fprintf(&b, "%s: nothing is wrong with %s\n", node, cut(s.String()))
 	} else {
-		fmt.Fprintf(&b, "%s: %s\n", node, step.Says)
+		fmt.Fprintf(&b, "%s: %s\n", node, cut(step.Says))
 		printRoots(&b, step)
 	}
 
@@ -86,7 +86,7 @@ func printRoots(b *strings.Builder, step *Step) {
 		}
 
 		if root.Try != "" {
-			fmt.Fprintf(b, "  %-9s %s\n", "try", root.Try)
+			fmt.Fprintf(b, "  %-9s %s\n", "try", cut(root.Try))
 		}
 
 		printChain(b, step, chain)

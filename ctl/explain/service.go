@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+
+	"github.com/seed-59268b81/talos/resources/runtime"
 )
 
-// starters are the controllers that add services to the machine, which no resource tells.
+// starters are the controllers that add services to the machine, which no resource tells. The others, such as apid, are
+// there from the start.
 var starters = map[string]string{
-	"apid":    "runtime.APIServiceConfigController", // machined starts apid with what it says
 	"etcd":    "etcd.ServiceController",
 	"kubelet": "k8s.KubeletServiceController",
 	"cri":     "cri.ContainerdController",
@@ -34,10 +36,12 @@ func serviceRule(f *Facts, s Symptom) (*Finding, bool) {
 	case service == nil && len(f.Services) == 0:
 		return nil, true // services could not be listed
 	case service == nil:
-		return &Finding{
-			Says: "service " + s.ID + " is not started yet", Vague: true,
-			Because: []Symptom{{Kind: Controller, ID: starters[s.ID]}},
-		}, true
+		finding := &Finding{Says: "service " + s.ID + " is not started yet", Vague: true}
+		if starter, known := starters[s.ID]; known {
+			finding.Because = []Symptom{{Kind: Controller, ID: starter}}
+		}
+
+		return finding, true
 	case service.up():
 		return nil, true
 	}
@@ -92,8 +96,11 @@ func stateFinding(s *Service) *Finding {
 	switch s.ID {
 	case "etcd":
 		finding.Because = append(finding.Because, Symptom{Kind: Quorum})
-	case "kubelet", "apid":
+	case "kubelet":
 		finding.Because = append(finding.Because, Symptom{Kind: Endpoint})
+	case "apid": // opens when it is told how to listen
+		finding.Because = append(finding.Because, Symptom{Kind: Endpoint},
+			instance[runtime.APIServiceConfigSpec](runtime.NamespaceName, runtime.APIServiceConfigID))
 	}
 
 	return finding

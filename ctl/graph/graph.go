@@ -89,6 +89,22 @@ const maxIDs = 20
 
 // typeShape is an ellipse with the name of the type, or a note with what there is of it.
 func typeShape(typ string, resources Resources) string {
+	ids := listed(typ, resources)
+	if len(ids) == 0 {
+		return "ellipse"
+	}
+
+	var label strings.Builder
+
+	for _, line := range append([]string{typ, ""}, ids...) {
+		label.WriteString(escape(line) + `\l`)
+	}
+
+	return `note, label="` + label.String() + `"`
+}
+
+// listed are the resources that there are of a type, as lines.
+func listed(typ string, resources Resources) []string {
 	var ids []string
 
 	for kind, found := range resources {
@@ -101,24 +117,13 @@ func typeShape(typ string, resources Resources) string {
 		}
 	}
 
-	if len(ids) == 0 {
-		return "ellipse"
-	}
-
 	slices.Sort(ids)
 
-	more := len(ids) - maxIDs
-	if more > 0 {
+	if more := len(ids) - maxIDs; more > 0 {
 		ids = append(ids[:maxIDs], fmt.Sprintf("and %d more", more))
 	}
 
-	var label strings.Builder
-
-	for _, line := range append([]string{typ, ""}, ids...) {
-		label.WriteString(escape(line) + `\l`)
-	}
-
-	return `note, label="` + label.String() + `"`
+	return ids
 }
 
 func quote(text string) string { return `"` + escape(text) + `"` }

@@ -7,7 +7,6 @@ import (
 	"encoding/xml"
 	"fmt"
 	"io"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -189,27 +188,6 @@ func short(typ string) string {
 	name, _, _ := strings.Cut(typ, ".")
 
 	return name
-}
-
-// listed are the resources that there are of a type, as lines.
-func listed(typ string, resources Resources) []string {
-	var ids []string
-
-	for _, kind := range slices.SortedFunc(maps.Keys(resources), func(a, b Kind) int { return strings.Compare(a.Namespace+"\x00"+a.Type, b.Namespace+"\x00"+b.Type) }) {
-		if kind.Type != typ {
-			continue
-		}
-
-		for _, id := range slices.Sorted(slices.Values(resources[kind])) {
-			ids = append(ids, kind.Namespace+"/"+id)
-		}
-	}
-
-	if more := len(ids) - maxIDs; more > 0 {
-		ids = append(ids[:maxIDs], fmt.Sprintf("and %d more", more))
-	}
-
-	return ids
 }
 
 func (p *picture) node(b *strings.Builder, i int, v *vertex) {
