@@ -47,7 +47,7 @@ func deaf(t *testing.T) string {
 	address := fmt.Sprintf("127.0.0.1:%d", name.(*syscall.SockaddrInet4).Port) //nolint:forcetypeassert // as it was bound
 
 	for {
-		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 		conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", address)
 
 		cancel()
@@ -77,8 +77,16 @@ func TestNodeIsOff(t *testing.T) {
 		answered <- err
 	}()
 
-	if got := tag(client.Version(with(t.Context(), "node", b.name), &emptypb.Empty{})); got != "b" || time.Since(began) > dialTimeout/2 {
-		t.Errorf("another node: got %s after %s, want b at once", got, time.Since(began))
+	got := tag(client.Version(with(t.Context(), "node", b.name), &emptypb.Empty{}))
+
+	select {
+	case err := <-answered:
+		t.Fatalf("the node that is off was answered for before another node: %v, and %s", err, got)
+	default:
+	}
+
+	if got != "b" {
+		t.Errorf("another node: got %s, want b", got)
 	}
 
 	err := <-answered
@@ -88,14 +96,15 @@ func TestNodeIsOff(t *testing.T) {
 		t.Errorf("got %v, want %s… i/o timeout, and what to check", err, want)
 	}
 
-	if took := time.Since(began); took < dialTimeout/2 || took > 2*dialTimeout {
+	// The kernel would try for two minutes.
+	if took := time.Since(began); took < dialTimeout/2 || took > time.Minute {
 		t.Errorf("it took %s, want about %s", took, dialTimeout)
 	}
 
 	// Who asks again at once is told at once.
 	again := time.Now()
 
-	if _, err := client.Version(with(t.Context(), "node", "off"), &emptypb.Empty{}); status.Code(err) != codes.Unavailable || time.Since(again) > dialTimeout/2 {
+	if _, err := client.Version(with(t.Context(), "node", "off"), &emptypb.Empty{}); status.Code(err) != codes.Unavailable || time.Since(again) >= dialTimeout {
 		t.Errorf("again: got %v after %s, want the error at once", err, time.Since(again))
 	}
 }

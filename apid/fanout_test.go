@@ -127,8 +127,9 @@ func TestManyWithADeadNode(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	if took := time.Since(start); took > dialTimeout+2*time.Second {
-		t.Errorf("it took %s, want at most %s", took, dialTimeout)
+	// Its connection gives up, not the others with waiting for it.
+	if took := time.Since(start); took >= stragglers {
+		t.Errorf("it took %s, want about %s", took, dialTimeout)
 	}
 
 	got := map[string]string{}
@@ -143,15 +144,26 @@ func TestManyWithADeadNode(t *testing.T) {
 
 // TestManyWithAHungNode has one whose API is up and whose answer does not come.
 func TestManyWithAHungNode(t *testing.T) {
-	a, b, _, client := startThree(t)
+	a, b, c, client := startThree(t)
 	a.router.stragglers = 300 * time.Millisecond
 
-	ended := make(chan error, 1)
+	began, ended := make(chan struct{}, 2), make(chan error, 2)
 	b.version = func(ctx context.Context) (*machine.VersionResponse, error) {
+		began <- struct{}{}
+
 		<-ctx.Done()
 		ended <- ctx.Err()
 
 		return nil, ctx.Err()
+	}
+
+	// The others answer when it has been asked, however slow that is.
+	for _, other := range []*node{a, c} {
+		other.version = func(context.Context) (*machine.VersionResponse, error) {
+			began <- <-began
+
+			return &machine.VersionResponse{Messages: []*machine.Version{{Version: &machine.VersionInfo{Tag: other.name}}}}, nil
+		}
 	}
 
 	r, err := client.Version(forNodes(t.Context(), "a", "b", "c"), &emptypb.Empty{})
@@ -176,22 +188,23 @@ func TestManyWithAHungNode(t *testing.T) {
 
 	select {
 	case <-ended:
-	case <-time.After(10 * time.Second):
+	case <-time.After(time.Minute):
 		t.Error("the call at the hung node goes on")
 	}
 
-	// The caller's own deadline ends all.
-	ctx, cancel := context.WithTimeout(forNodes(t.Context(), "b"), 200*time.Millisecond)
+	// The caller's own end is that of all.
+	<-began
+
+	ctx, cancel := context.WithCancel(forNodes(t.Context(), "b"))
 	defer cancel()
 
-	// It is the call's own error or that of the node, whichever clock was faster.
-	r, err = client.Version(ctx, &emptypb.Empty{})
-	if err == nil {
-		err = status.FromProto(r.GetMessages()[0].GetMetadata().GetStatus()).Err()
-	}
+	go func() {
+		<-began
+		cancel()
+	}()
 
-	if status.Code(err) != codes.DeadlineExceeded {
-		t.Errorf("with a deadline: got %v, want DeadlineExceeded", err)
+	if _, err := client.Version(ctx, &emptypb.Empty{}); status.Code(err) != codes.Canceled {
+		t.Errorf("called off: got %v, want Canceled", err)
 	}
 
 	<-ended

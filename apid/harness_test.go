@@ -50,7 +50,7 @@ func TestMain(m *testing.M) {
 		os.Exit(code)
 	}
 
-	for deadline := time.Now().Add(5 * time.Second); code == 0 && runtime.NumGoroutine() > before; {
+	for deadline := time.Now().Add(30 * time.Second); code == 0 && runtime.NumGoroutine() > before; {
 		if time.Now().After(deadline) {
 			fmt.Fprintf(os.Stderr, "%d goroutines are left, want %d:\n", runtime.NumGoroutine(), before)
 			_ = pprof.Lookup("goroutine").WriteTo(os.Stderr, 1)

@@ -64,7 +64,7 @@ func (p *apidProcess) served(t testing.TB, when string) {
 	t.Helper()
 
 	for _, from := range []string{"127.0.0.1", "127.0.0.2"} {
-		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		start := time.Now()
 
 		_, err := p.client(t, from, nil).Version(ctx, &emptypb.Empty{}, grpc.WaitForReady(true))
@@ -175,7 +175,7 @@ func TestConnectionsWithCertificates(t *testing.T) {
 			continue
 		}
 
-		conn.SetDeadline(time.Now().Add(5 * time.Second)) //nolint:errcheck // read says
+		conn.SetDeadline(time.Now().Add(time.Minute)) //nolint:errcheck // read says
 
 		if _, err := io.ReadFull(conn, make([]byte, 9)); err == nil {
 			inside++
@@ -186,7 +186,7 @@ func TestConnectionsWithCertificates(t *testing.T) {
 		t.Errorf("got %d connections from one address, want %d", inside, maxConnectionsOfAddress)
 	}
 
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 
 	if _, err := p.client(t, "127.0.0.2", nil).Version(ctx, &emptypb.Empty{}); err != nil {
@@ -223,7 +223,7 @@ func TestMemoryOfLargeMessages(t *testing.T) {
 
 		for range 4 {
 			wait.Go(func() {
-				ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 				defer cancel()
 
 				if _, err := many.ApplyConfiguration(ctx, request); err == nil {

@@ -209,7 +209,7 @@ func (c *controlPlane) background(run func(context.Context) error) {
 func (c *controlPlane) until(what string, done func() bool) {
 	c.t.Helper()
 
-	for deadline := time.Now().Add(20 * time.Second); !done(); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); !done(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			c.t.Fatalf("node %s: still waiting until %s", c.name, what)
 		}

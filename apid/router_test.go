@@ -282,7 +282,7 @@ func TestMachinedRestarts(t *testing.T) {
 
 	serveBackend(t, n)
 
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 
 	if got := tag(client.Version(ctx, &emptypb.Empty{}, grpc.WaitForReady(true))); got != "a" {

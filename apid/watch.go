@@ -58,6 +58,10 @@ func watchViews(ctx context.Context, st state.State, views chan<- *View) error {
 		}
 
 		view, err := readView(ctx, st, last)
+		if ctx.Err() != nil {
+			return nil
+		}
+
 		if err != nil {
 			return err
 		}

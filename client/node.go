@@ -12,12 +12,7 @@ import (
 // serves them itself.
 func WithNode(ctx context.Context, node string) context.Context {
 	md, _ := metadata.FromOutgoingContext(ctx)
-	md = md.Copy()
-
-	if md == nil {
-		md = metadata.MD{}
-	}
-
+	md = md.Copy() // never nil
 	md.Set("node", node)
 
 	return metadata.NewOutgoingContext(ctx, md)

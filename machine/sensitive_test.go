@@ -14,7 +14,6 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 
@@ -24,6 +23,7 @@ import (
 	"github.com/seed-59268b81/talos/cosi/resource"
 	cosiserver "github.com/seed-59268b81/talos/cosi/server"
 	"github.com/seed-59268b81/talos/machine/server"
+	"github.com/seed-59268b81/talos/machine/server/servertest"
 )
 
 // TestEveryTypeForEveryRole goes through all types that the machine has: who may read them over the API, by which call.
@@ -131,30 +131,10 @@ func serveState(t *testing.T, st *memory.State) *grpc.ClientConn {
 	g := server.New(slog.New(slog.DiscardHandler), append(peers.Options(), server.Authorized(st)...)...)
 	cosi.RegisterStateServer(g, cosiserver.New(server.ReadOnly(st, server.ByRole(st))))
 
-	socket := filepath.Join(t.TempDir(), "machine.sock")
-
-	l, err := server.Listen(socket, 0o600, os.Getuid(), os.Getgid())
+	l, err := server.Listen(filepath.Join(t.TempDir(), "machine.sock"), 0o600, os.Getuid(), os.Getgid())
 	if err != nil {
 		t.Fatal(err)
 	}
 
-	done := make(chan error, 1)
-
-	go func() { done <- g.Serve(l) }()
-
-	conn, err := grpc.NewClient("unix:"+socket, grpc.WithTransportCredentials(insecure.NewCredentials()))
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	t.Cleanup(func() {
-		conn.Close() //nolint:errcheck // the end
-		g.Stop()
-
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
-	})
-
-	return conn
+	return servertest.Serve(t, g, l)
 }

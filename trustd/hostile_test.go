@@ -19,6 +19,8 @@ import (
 func TestRateLimit(t *testing.T) {
 	var log bytes.Buffer
 
+	began := time.Now()
+
 	t.Run("", func(t *testing.T) {
 		ca := newCA(t)
 		_, address := start(t, &log, newView(t, ca))
@@ -26,8 +28,6 @@ func TestRateLimit(t *testing.T) {
 		csr := requestFor(t, edKey(), x509.CertificateRequest{IPAddresses: ips("127.0.0.1")})
 
 		var seen []codes.Code
-
-		began := time.Now()
 
 		const tries = 500
 
@@ -51,12 +51,22 @@ func TestRateLimit(t *testing.T) {
 			t.Errorf("%d of %d tokens were looked at, want %d to %d", compared, tries, requestsAtOnce, allowed)
 		}
 
-		if _, err := certificate(t, conn, csr, token); status.Code(err) != codes.ResourceExhausted {
+		// Each second there is one request more, which may be this one.
+		_, err := certificate(t, conn, csr, token)
+		for range requestsAtOnce {
+			if err != nil {
+				break
+			}
+
+			_, err = certificate(t, conn, csr, token)
+		}
+
+		if status.Code(err) != codes.ResourceExhausted {
 			t.Errorf("then the right token: got %v, want ResourceExhausted", err)
 		}
 	})
 
-	if lines := strings.Count(log.String(), "\n"); lines == 0 || lines > 50 {
+	if lines := strings.Count(log.String(), "\n"); lines == 0 || lines > 50+int(time.Since(began).Seconds()) {
 		t.Errorf("got %d lines in the log, want some and not one for each", lines)
 	}
 }
@@ -88,7 +98,7 @@ func TestHostile(t *testing.T) {
 
 		for i := range 3000 {
 			// Many peers, as far as loopback has them.
-			dialer := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 1, byte(i/30), 1)}, Timeout: 5 * time.Second}
+			dialer := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 1, byte(i/30), 1)}, Timeout: time.Minute}
 
 			conn, err := dialer.DialContext(t.Context(), "tcp", address)
 			if err != nil {
@@ -119,12 +129,14 @@ func TestHostile(t *testing.T) {
 
 		if grown := int64(after.HeapInuse+after.StackInuse) - int64(before.HeapInuse+before.StackInuse); grown > 64<<20 { //nolint:gosec // far from the end
 			t.Errorf("memory grew by %d MiB", grown>>20)
+		} else {
+			t.Logf("memory grew by %d MiB", grown>>20)
 		}
 
 		// Some of those were let go meanwhile: those that said garbage.
 		csr := requestFor(t, edKey(), x509.CertificateRequest{IPAddresses: ips("127.0.0.1")})
 
-		deadline := time.Now().Add(20 * time.Second)
+		deadline := time.Now().Add(2 * time.Minute)
 		for {
 			_, err := certificate(t, dial(t, address, ca), csr, token)
 			if err == nil {

@@ -114,7 +114,7 @@ func dial(t testing.TB, address string, ca *pki.CA, change ...func(*tls.Config))
 func certificate(t testing.TB, conn *grpc.ClientConn, csr []byte, tokens ...string) (*securityapi.CertificateResponse, error) {
 	t.Helper()
 
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
 
 	for _, token := range tokens {

@@ -16,7 +16,7 @@ import (
 	"github.com/seed-59268b81/talos/api/machine"
 )
 
-// Node is what a node answers with. Its zero value answers with nothing, and as a node that is down while Down is set.
+// Node is what a node answers with. Its zero value answers with nothing, and while SetDown says so, as a node that is down.
 type Node struct {
 	Version    *machine.VersionInfo
 	Services   []*machine.ServiceInfo

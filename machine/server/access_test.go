@@ -18,7 +18,6 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
@@ -33,6 +32,7 @@ import (
 	"github.com/seed-59268b81/talos/config/configtest"
 	"github.com/seed-59268b81/talos/cosi/memory"
 	"github.com/seed-59268b81/talos/cosi/state"
+	"github.com/seed-59268b81/talos/machine/server/servertest"
 )
 
 // letters of testdata/roles.txt. What no letter stands for may nothing.
@@ -302,32 +302,12 @@ func nothing(name string) grpc.MethodHandler {
 func serveOn(t *testing.T, g *grpc.Server) *grpc.ClientConn {
 	t.Helper()
 
-	socket := filepath.Join(t.TempDir(), "all.sock")
-
-	l, err := Listen(socket, 0o600, os.Getuid(), os.Getgid())
+	l, err := Listen(filepath.Join(t.TempDir(), "all.sock"), 0o600, os.Getuid(), os.Getgid())
 	if err != nil {
 		t.Fatal(err)
 	}
 
-	served := make(chan error, 1)
-
-	go func() { served <- g.Serve(l) }()
-
-	conn, err := grpc.NewClient("unix:"+socket, grpc.WithTransportCredentials(insecure.NewCredentials()))
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	t.Cleanup(func() {
-		conn.Close() //nolint:errcheck // the end
-		g.Stop()
-
-		if err := <-served; err != nil {
-			t.Error(err)
-		}
-	})
-
-	return conn
+	return servertest.Serve(t, g, l)
 }
 
 // TestRulesAreInPlace makes one call and one stream, so that the rules above are known to be asked.

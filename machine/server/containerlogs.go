@@ -16,14 +16,16 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/sys/unix"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
 	"github.com/seed-59268b81/talos/api/common"
+	"github.com/seed-59268b81/talos/sys/filetree"
 )
 
 // podLogs is where the kubelet keeps the logs of containers: NAMESPACE_POD_UID/CONTAINER/RESTARTS.log.
-var podLogs = "/var/log/pods"
+const podLogs = "/var/log/pods"
 
 // followInterval is how often a followed file is looked at for more.
 const followInterval = 300 * time.Millisecond
@@ -31,12 +33,14 @@ const followInterval = 300 * time.Millisecond
 // containerLogs sends the log of a pod's container, whose id is NAMESPACE/POD:CONTAINER, optionally with a further
 // :ID, as `talosctl containers -k` prints them.
 func (s *Server) containerLogs(ctx context.Context, id string, tail int, follow bool, send func([]byte) error) error {
-	path, err := findPodLog(podLogs, id)
+	root := s.path(podLogs)
+
+	path, err := findPodLog(root, id)
 	if err != nil {
 		return err
 	}
 
-	f, err := openLog(path, tail)
+	f, err := openLog(root, path, tail)
 	if err != nil {
 		return status.Errorf(codes.NotFound, "logs of %q: %v", id, err)
 	}
@@ -59,7 +63,7 @@ func (s *Server) containerLogs(ctx context.Context, id string, tail int, follow 
 		}
 
 		// The kubelet begins a new file when one is full, and when the container is started again.
-		next, err := nextLog(f, id)
+		next, err := nextLog(root, f, id)
 		if err != nil {
 			return status.Errorf(codes.Internal, "logs of %q: %v", id, err)
 		}
@@ -78,9 +82,42 @@ func (s *Server) containerLogs(ctx context.Context, id string, tail int, follow 
 	}
 }
 
+// openBelow opens a regular file that is below the root, whatever symbolic links there are: a pod that may write there
+// cannot have its readers see other files of the machine, or wait for a FIFO.
+func openBelow(root, path string) (*os.File, error) {
+	below, err := os.OpenRoot(root)
+	if err != nil {
+		return nil, err
+	}
+	defer below.Close() //nolint:errcheck // it was only looked up in
+
+	name, err := filepath.Rel(root, path)
+	if err != nil {
+		return nil, err
+	}
+
+	f, err := below.OpenFile(name, os.O_RDONLY|unix.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+
+	st, err := f.Stat()
+	if err == nil && !st.Mode().IsRegular() {
+		err = &fs.PathError{Op: "open", Path: path, Err: filetree.ErrNotRegular}
+	}
+
+	if err != nil {
+		f.Close() //nolint:errcheck
+
+		return nil, err
+	}
+
+	return f, nil
+}
+
 // openLog opens a file at the first of its last lines; at its start, if their number is negative.
-func openLog(path string, lines int) (*os.File, error) {
-	f, err := os.Open(path)
+func openLog(root, path string, lines int) (*os.File, error) {
+	f, err := openBelow(root, path)
 	if err != nil || lines < 0 {
 		return f, err
 	}
@@ -132,13 +169,13 @@ func lastLines(f *os.File, lines int) (int64, error) {
 }
 
 // nextLog opens the file that has taken the place of f as the latest of a container, or returns nil.
-func nextLog(f *os.File, id string) (*os.File, error) {
-	path, err := findPodLog(podLogs, id)
+func nextLog(root string, f *os.File, id string) (*os.File, error) {
+	path, err := findPodLog(root, id)
 	if err != nil {
 		return nil, nil //nolint:nilerr,nilnil // the pod is gone, or between two files
 	}
 
-	next, err := os.Open(path)
+	next, err := openBelow(root, path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil //nolint:nilnil // as above
 	}
@@ -165,7 +202,7 @@ func nextLog(f *os.File, id string) (*os.File, error) {
 
 // sendRest of a file.
 func sendRest(f *os.File, send func([]byte) error) error {
-	return sendReader(f, func(d *common.Data) error { return send(d.GetBytes()) })
+	return fileError("read "+f.Name(), sendReader(f, func(d *common.Data) error { return send(d.GetBytes()) }))
 }
 
 func findPodLog(root, id string) (string, error) {

@@ -15,6 +15,8 @@ import (
 	"strings"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/seed-59268b81/talos/api/machine"
 )
 
@@ -39,12 +41,14 @@ func TestLastLines(t *testing.T) {
 		{"an empty file", "", 1, ""},
 		{"one longer than a block", "a\n" + long + "\nb\n", 2, long + "\nb\n"},
 	} {
-		path := filepath.Join(t.TempDir(), "0.log")
+		root := t.TempDir()
+
+		path := filepath.Join(root, "0.log")
 		if err := os.WriteFile(path, []byte(tt.content), 0o600); err != nil {
 			t.Fatal(err)
 		}
 
-		f, err := openLog(path, tt.lines)
+		f, err := openLog(root, path, tt.lines)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -56,14 +60,45 @@ func TestLastLines(t *testing.T) {
 	}
 }
 
+// TestContainerLogsStayBelow has a pod with the folder of the logs put something else there than logs.
+func TestContainerLogsStayBelow(t *testing.T) {
+	root, secret := t.TempDir(), filepath.Join(t.TempDir(), "0.log")
+	if err := os.WriteFile(secret, []byte("secret"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+
+	path := filepath.Join(root, "0.log")
+
+	for name, plant := range map[string]func() error{
+		"a link to a file elsewhere":  func() error { return os.Symlink(secret, path) },
+		"a link upwards":              func() error { return os.Symlink("../../../../../../etc/passwd", path) },
+		"a FIFO that nobody writes":   func() error { return unix.Mkfifo(path, 0o600) },
+		"a folder":                    func() error { return os.Mkdir(path, 0o700) },
+		"a link to a device":          func() error { return os.Symlink("/dev/zero", path) },
+		"a link that leads to itself": func() error { return os.Symlink("0.log", path) },
+	} {
+		if err := plant(); err != nil {
+			t.Fatal(err)
+		}
+
+		if f, err := openLog(root, path, -1); err == nil {
+			t.Errorf("%s: got %s", name, f.Name())
+			f.Close() //nolint:errcheck // of a test
+		}
+
+		if err := os.Remove(path); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // TestContainerLogsFollow goes through what the kubelet does to the files: it adds lines, begins a new file when one is full,
 // and another when the container is started again.
 func TestContainerLogsFollow(t *testing.T) {
 	b := newBench(t)
-	podLogs = t.TempDir()
-	t.Cleanup(func() { podLogs = "/var/log/pods" })
+	b.Root = t.TempDir()
 
-	dir := filepath.Join(podLogs, "ns_pod_uid", "app")
+	dir := filepath.Join(b.Root, podLogs, "ns_pod_uid", "app")
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}

@@ -6,7 +6,6 @@ package server
 
 import (
 	"bufio"
-	"bytes"
 	"compress/gzip"
 	"errors"
 
@@ -19,9 +18,6 @@ import (
 	"github.com/seed-59268b81/talos/sys/filetree"
 )
 
-// chunkSize of a stream of bytes.
-const chunkSize = streamChunk
-
 // Copy implements machine.MachineService: a gzipped tar archive. When some files could not be read, the archive is whole
 // without them, and the stream ends with an error that names them.
 func (s *Server) Copy(req *machine.CopyRequest, stream grpc.ServerStreamingServer[common.Data]) error {
@@ -30,7 +26,7 @@ func (s *Server) Copy(req *machine.CopyRequest, stream grpc.ServerStreamingServe
 		return err
 	}
 
-	out := bufio.NewWriterSize(sender{stream}, chunkSize)
+	out := bufio.NewWriterSize(sender{stream}, streamChunk)
 
 	zip, err := gzip.NewWriterLevel(out, gzip.BestSpeed)
 	if err != nil {
@@ -62,7 +58,8 @@ type sender struct {
 
 // Write implements io.Writer.
 func (s sender) Write(p []byte) (int, error) {
-	if err := s.stream.Send(&common.Data{Bytes: bytes.Clone(p)}); err != nil {
+	// gRPC has encoded it when it returns.
+	if err := s.stream.Send(&common.Data{Bytes: p}); err != nil {
 		return 0, err
 	}
 

@@ -48,7 +48,7 @@ func (s *Server) EtcdMemberList(ctx context.Context, req *machine.EtcdMemberList
 	return &machine.EtcdMemberListResponse{Messages: []*machine.EtcdMembers{list}}, nil
 }
 
-// EtcdRemoveMemberByID implements machine.MachineService. It is looked at first whether those that remain have a quorum.
+// EtcdRemoveMemberByID implements machine.MachineService. That those that remain have a quorum is etcd's to see to.
 func (s *Server) EtcdRemoveMemberByID(ctx context.Context, req *machine.EtcdRemoveMemberByIDRequest) (*machine.EtcdRemoveMemberByIDResponse, error) {
 	id := req.GetMemberId()
 	what := fmt.Sprintf("remove etcd member %016x", id)

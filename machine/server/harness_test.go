@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/metadata"
 
 	clusterapi "github.com/seed-59268b81/talos/api/cluster"
@@ -28,6 +27,7 @@ import (
 	cosiserver "github.com/seed-59268b81/talos/cosi/server"
 	"github.com/seed-59268b81/talos/cosi/typed"
 	"github.com/seed-59268b81/talos/machine/events"
+	"github.com/seed-59268b81/talos/machine/server/servertest"
 	"github.com/seed-59268b81/talos/resources/block"
 	configres "github.com/seed-59268b81/talos/resources/config"
 	"github.com/seed-59268b81/talos/resources/network"
@@ -46,7 +46,6 @@ type bench struct {
 	cluster clusterapi.ClusterServiceClient
 	states  cosi.StateClient
 	conn    *grpc.ClientConn
-	grpc    *grpc.Server
 	// disk stands for the STATE partition.
 	disk string
 }
@@ -65,42 +64,25 @@ func newBench(t *testing.T) *bench {
 		Config:     config.New(fstest.MapFS{}, cmdline.Parse(""), func(error) {}),
 	}}
 
-	b.grpc = New(log, append(testPeers.Options(), Authorized(st)...)...)
-	b.Register(b.grpc)
-	cosi.RegisterStateServer(b.grpc, cosiserver.New(ReadOnly(st, ByRole(st))))
+	g := New(log, append(testPeers.Options(), Authorized(st)...)...)
+	b.Register(g)
+	cosi.RegisterStateServer(g, cosiserver.New(ReadOnly(st, ByRole(st))))
 
-	socket := filepath.Join(t.TempDir(), "run", "machine.sock")
-
-	l, err := Listen(socket, 0o660, os.Getuid(), os.Getgid())
+	l, err := Listen(filepath.Join(t.TempDir(), "run", "machine.sock"), 0o660, os.Getuid(), os.Getgid())
 	if err != nil {
 		t.Fatal(err)
 	}
-
-	conn, err := grpc.NewClient("unix:"+socket, grpc.WithTransportCredentials(insecure.NewCredentials()))
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	served := make(chan error, 1)
-
-	go func() { served <- b.grpc.Serve(l) }()
 
 	t.Cleanup(func() {
-		conn.Close() //nolint:errcheck // the end
-		b.grpc.Stop()
 		cancel()
 
 		if err := b.Supervisor.Shutdown(context.Background()); err != nil {
 			t.Error(err)
 		}
-
-		if err := <-served; err != nil {
-			t.Error(err)
-		}
 	})
 
-	b.conn = conn
-	b.machine, b.cluster, b.states = machine.NewMachineServiceClient(conn), clusterapi.NewClusterServiceClient(conn), cosi.NewStateClient(conn)
+	b.conn = servertest.Serve(t, g, l)
+	b.machine, b.cluster, b.states = machine.NewMachineServiceClient(b.conn), clusterapi.NewClusterServiceClient(b.conn), cosi.NewStateClient(b.conn)
 
 	b.define(t)
 
@@ -191,7 +173,7 @@ func as(ctx context.Context, roles ...string) context.Context {
 func eventually(t *testing.T, what string, done func() bool) {
 	t.Helper()
 
-	for deadline := time.Now().Add(10 * time.Second); !done(); time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); !done(); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("still waiting for %s", what)
 		}

@@ -140,7 +140,7 @@ func (s imageService) Pull(req *machine.ImageServicePullRequest, stream grpc.Ser
 // Import implements machine.ImageService. The archive goes to containerd as it comes.
 func (s imageService) Import(stream grpc.ClientStreamingServer[machine.ImageServiceImportRequest, machine.ImageServiceImportResponse]) error {
 	first, err := stream.Recv()
-	if err != nil {
+	if err != nil && !errors.Is(err, io.EOF) {
 		return err
 	}
 

@@ -345,6 +345,16 @@ func TestImages(t *testing.T) {
 
 			return err
 		}, codes.NotFound, "docker.io/library/nginx:latest"},
+		{"import of nothing", func() error {
+			stream, err := client.Import(ctx)
+			if err != nil {
+				return err
+			}
+
+			_, err = stream.CloseAndRecv()
+
+			return err
+		}, codes.InvalidArgument, "the first message must name"},
 	} {
 		if err := tt.call(); status.Code(err) != tt.code || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: got %v, want %v with %q", tt.name, err, tt.code, tt.want)

@@ -100,7 +100,7 @@ func bootError(err error) error {
 	case errors.Is(err, bootlog.ErrNoBoot):
 		return status.Error(codes.NotFound, err.Error())
 	default:
-		return err
+		return fileError("logs of an earlier boot", err)
 	}
 }
 
@@ -143,7 +143,7 @@ func (s *Server) Dmesg(req *machine.DmesgRequest, stream grpc.ServerStreamingSer
 			return nil
 		})
 		if err != nil {
-			return err
+			return fileError("dmesg", err)
 		}
 	}
 
@@ -175,7 +175,7 @@ func (s *Server) Dmesg(req *machine.DmesgRequest, stream grpc.ServerStreamingSer
 		return nil
 	})
 	if err != nil {
-		return err
+		return fileError("dmesg", err)
 	}
 
 	return flush()

@@ -7,7 +7,6 @@ package server
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"os"
 	"strconv"
 	"strings"
@@ -20,9 +19,9 @@ import (
 
 // Memory implements machine.MachineService; the values are the kernel's, in KiB.
 func (s *Server) Memory(context.Context, *emptypb.Empty) (*machine.MemoryResponse, error) {
-	raw, err := os.ReadFile("/proc/meminfo")
+	raw, err := os.ReadFile(s.path("proc/meminfo"))
 	if err != nil {
-		return nil, fmt.Errorf("memory: %w", err)
+		return nil, fileError("memory", err)
 	}
 
 	return &machine.MemoryResponse{Messages: []*machine.Memory{{Meminfo: parseMeminfo(raw)}}}, nil

@@ -51,7 +51,7 @@ func TestCaller(t *testing.T) {
 	}
 	defer conn.Close() //nolint:errcheck // the end
 
-	ctx, cancel := context.WithTimeout(as(t.Context(), AllRoles()...), 20*time.Second)
+	ctx, cancel := context.WithTimeout(as(t.Context(), AllRoles()...), time.Minute)
 	defer cancel()
 
 	client := machine.NewMachineServiceClient(conn)

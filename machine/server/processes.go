@@ -19,8 +19,14 @@ import (
 	"github.com/seed-59268b81/talos/api/machine"
 )
 
-// maxArgs in bytes of one process that are shown; a program may have megabytes of them.
-const maxArgs = 16 << 10
+const (
+	// maxArgs in bytes of one process that are shown; a program may have megabytes of them.
+	maxArgs = 16 << 10
+	// maxAllArgs of all processes together, so that the answer stays within a message whatever a pod starts; those that come
+	// when they are used up show fewArgs each.
+	maxAllArgs = 8 << 20
+	fewArgs    = 128
+)
 
 // Processes implements machine.MachineService. One that ends while it is looked at is left out.
 func (s *Server) Processes(ctx context.Context, _ *emptypb.Empty) (*machine.ProcessesResponse, error) {
@@ -30,13 +36,15 @@ func (s *Server) Processes(ctx context.Context, _ *emptypb.Empty) (*machine.Proc
 	}
 
 	reply := &machine.Process{}
+	left := maxAllArgs
 
 	for _, p := range all {
 		if ctx.Err() != nil {
 			return nil, status.FromContextError(ctx.Err()).Err()
 		}
 
-		if info := processInfo(p, s.path("proc")); info != nil {
+		if info := processInfo(p, s.path("proc"), max(fewArgs, min(left, maxArgs))); info != nil {
+			left -= len(info.GetArgs())
 			reply.Processes = append(reply.Processes, info)
 		}
 	}
@@ -44,7 +52,7 @@ func (s *Server) Processes(ctx context.Context, _ *emptypb.Empty) (*machine.Proc
 	return &machine.ProcessesResponse{Messages: []*machine.Process{reply}}, nil
 }
 
-func processInfo(p procfs.Proc, proc string) *machine.ProcessInfo {
+func processInfo(p procfs.Proc, proc string, argsLimit int) *machine.ProcessInfo {
 	stat, err := p.Stat()
 	if err != nil {
 		return nil
@@ -60,7 +68,7 @@ func processInfo(p procfs.Proc, proc string) *machine.ProcessInfo {
 	return &machine.ProcessInfo{
 		Pid: int32(stat.PID), Ppid: int32(stat.PPID), State: stat.State, Threads: int32(stat.NumThreads), CpuTime: stat.CPUTime(),
 		VirtualMemory: uint64(stat.VirtualMemory()), ResidentMemory: uint64(max(0, stat.ResidentMemory())),
-		Command: validText(stat.Comm), Executable: validText(executable), Args: clip(validText(strings.Join(args, " ")), maxArgs),
+		Command: validText(stat.Comm), Executable: validText(executable), Args: clip(validText(strings.Join(args, " ")), argsLimit),
 		Label: validText(strings.TrimRight(string(label), "\x00\n")),
 	}
 }

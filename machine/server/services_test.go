@@ -144,15 +144,14 @@ func TestLogs(t *testing.T) {
 		b.Outputs.Append("etcd", []byte(line))
 	}
 
-	podLogs = t.TempDir()
-	t.Cleanup(func() { podLogs = "/var/log/pods" })
+	b.Root = t.TempDir()
 
 	for path, content := range map[string]string{
 		"kube-system_coredns-a_uid/coredns/0.log":  "old\n",
 		"kube-system_coredns-a_uid/coredns/10.log": "first\nsecond\n",
 		"kube-system_coredns-a_uid/coredns/9.log":  "middle\n",
 	} {
-		path = filepath.Join(podLogs, path)
+		path = filepath.Join(b.Root, podLogs, path)
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			t.Fatal(err)
 		}

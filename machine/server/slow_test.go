@@ -42,7 +42,7 @@ func heap() int64 {
 func TestSlowReaders(t *testing.T) {
 	const (
 		readers  = 30
-		perEach  = 512 << 10
+		perEach  = 768 << 10 // most of it are the windows; a whole log would be a mebibyte
 		lineSize = 500
 		lines    = 20_000 // ten times what a ring keeps
 	)
@@ -61,10 +61,9 @@ func TestSlowReaders(t *testing.T) {
 
 	slow := machine.NewMachineServiceClient(conn)
 
-	podLogs = t.TempDir()
-	t.Cleanup(func() { podLogs = "/var/log/pods" })
+	b.Root = t.TempDir()
 
-	pod := filepath.Join(podLogs, "ns_pod_uid", "app")
+	pod := filepath.Join(b.Root, podLogs, "ns_pod_uid", "app")
 	if err := os.MkdirAll(pod, 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -131,12 +130,14 @@ func TestSlowReaders(t *testing.T) {
 			// The ring of events alone is as large as its events.
 			if grown := heap() - before; grown > readers*perEach+2<<20 {
 				t.Errorf("%d readers that do not read hold %d KiB", readers, grown>>10)
+			} else {
+				t.Logf("%d readers that do not read hold %d KiB", readers, grown>>10)
 			}
 		})
 	}
 
 	// Others are served.
-	short, done := context.WithTimeout(ctx, 5*time.Second)
+	short, done := context.WithTimeout(ctx, time.Minute)
 	defer done()
 
 	stream, err := b.machine.Logs(short, &machine.LogsRequest{Id: "etcd", TailLines: 1})
@@ -190,8 +191,9 @@ func TestSlowReaderOfEventsIsTold(t *testing.T) {
 		t.Fatal(err)
 	}
 
+	// More than the connection takes, though its window grows, and the ring keeps.
 	text := strings.Repeat("x", 4<<10)
-	for range 5000 {
+	for range 20_000 {
 		b.Ring.Publish(&machine.PhaseEvent{Phase: text}, "")
 	}
 

@@ -5,13 +5,17 @@
 package server
 
 import (
+	"bytes"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
@@ -197,6 +201,41 @@ func TestProcessTable(t *testing.T) {
 	}
 
 	t.Error("this process is not among them")
+}
+
+// TestManyArgs has more processes with long arguments than fit in an answer.
+func TestManyArgs(t *testing.T) {
+	const processes = 1000
+
+	b := newBench(t)
+	b.Root = t.TempDir()
+
+	for pid := range processes {
+		dir := filepath.Join(b.Root, "proc", strconv.Itoa(pid+1))
+		stat := fmt.Sprintf("%d (many) S 1%s\n", pid+1, strings.Repeat(" 0", 48))
+
+		if err := errors.Join(
+			os.MkdirAll(dir, 0o755),
+			os.WriteFile(filepath.Join(dir, "stat"), []byte(stat), 0o600),
+			os.WriteFile(filepath.Join(dir, "cmdline"), bytes.Repeat([]byte("x"), maxArgs+1), 0o600),
+		); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	r, err := b.machine.Processes(as(t.Context(), RoleReader), &emptypb.Empty{}, grpc.MaxCallRecvMsgSize(MaxMessage))
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	shortest, longest := maxArgs, 0
+	for _, p := range r.GetMessages()[0].GetProcesses() {
+		shortest, longest = min(shortest, len(p.GetArgs())), max(longest, len(p.GetArgs()))
+	}
+
+	if n := len(r.GetMessages()[0].GetProcesses()); n != processes || shortest < fewArgs || longest < maxArgs || proto.Size(r) > maxAllArgs+1<<20 {
+		t.Errorf("got %d processes in %d bytes, with arguments of %d to %d", n, proto.Size(r), shortest, longest)
+	}
 }
 
 func TestClipArgs(t *testing.T) {

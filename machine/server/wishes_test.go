@@ -193,7 +193,7 @@ func TestHealthCheck(t *testing.T) {
 
 	configure(t, b, configtest.ControlPlane(t))
 
-	got, err := check(100 * time.Millisecond)
+	got, err := check(2 * time.Second)
 	if status.Code(err) != codes.DeadlineExceeded || !strings.Contains(err.Error(), "waiting for etcd to be healthy: service etcd is not there yet; see: talosctl services") {
 		t.Errorf("without etcd: got %v, want DeadlineExceeded", err)
 	}

@@ -286,6 +286,8 @@ func TestPace(t *testing.T) {
 
 		var got []string
 
+		defer q.kept()
+
 		for f := newFrames(bytes.NewReader(q.take())); ; {
 			l, err := f.next()
 			if errors.Is(err, io.EOF) {
@@ -328,35 +330,13 @@ func TestPace(t *testing.T) {
 	if n := len(q.pending); n > 100 || n == 0 {
 		t.Errorf("%d bytes wait, want at most 100", n)
 	}
-}
 
-// TestDiskFails loses its folder, as a stand-in for a disk that fails, and finds it again.
-func TestDiskFails(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "boots")
-	j := start(t, dir, "one", DefaultLimits, none)
+	// What is being written keeps its room, so that it can come back.
+	taken := q.take()
+	q.add("b", make([]byte, 20))
 
-	if err := os.Rename(dir, dir+".away"); err != nil {
-		t.Fatal(err)
-	}
-
-	j.Append("etcd", []byte("kept"))
-
-	j.mu.Lock()
-	err := j.write(true)
-	j.mu.Unlock()
-
-	if err == nil {
-		t.Fatal("got no error")
-	}
-
-	if err := os.Rename(dir+".away", dir); err != nil {
-		t.Fatal(err)
-	}
-
-	flush(t, j)
-
-	if got := read(t, j, 0, "etcd", -1); got != "kept\n" {
-		t.Errorf("got %q", got)
+	if q.putBack(taken); !bytes.Equal(q.pending, taken) || q.logs["b"].dropped != 1 {
+		t.Errorf("put back: %d bytes wait, want the %d that were taken; %d lines counted as dropped, want 1", len(q.pending), len(taken), q.logs["b"].dropped)
 	}
 }
 

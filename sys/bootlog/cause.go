@@ -154,7 +154,7 @@ func join(parts []part) []string {
 
 // panicIn finds the message with which the kernel gave up, or else the first that says that it was not well.
 func panicIn(lines []string) string {
-	for _, sign := range []string{"Kernel panic - not syncing", "BUG: ", "Oops: ", "watchdog: BUG"} {
+	for _, sign := range []string{"Kernel panic - not syncing", "BUG: ", "Oops: "} {
 		for _, l := range lines {
 			if i := strings.Index(l, sign); i >= 0 {
 				return "kernel panic: " + strings.TrimPrefix(strings.TrimPrefix(l[i:], "Kernel panic - not syncing"), ": ")

@@ -57,8 +57,6 @@ var errTorn = errors.New("the record is not whole")
 type frames struct {
 	r   *bufio.Reader
 	buf []byte
-	// good is how many bytes of whole records were read.
-	good int64
 }
 
 func newFrames(r io.Reader) *frames {
@@ -95,8 +93,6 @@ func (f *frames) next() (line, error) {
 	if idSize > len(rest) {
 		return line{}, errTorn
 	}
-
-	f.good += headerSize + int64(size)
 
 	return line{
 		time: time.Unix(0, int64(binary.LittleEndian.Uint64(payload))), //nolint:gosec // see appendFrame

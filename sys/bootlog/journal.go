@@ -173,14 +173,14 @@ func (j *Journal) write(sync bool) error {
 
 		n, err := j.file.Write(frames)
 		if err != nil {
-			// A torn record would hide what comes after it: the next is written into a file of its own.
-			err = errors.Join(err, j.file.Truncate(j.size), j.closeFile())
+			err = errors.Join(err, j.abandon())
 			j.queue.putBack(frames)
 
 			return fmt.Errorf("keep the logs of this boot: %w", err)
 		}
 
 		j.size += int64(n)
+		j.queue.kept()
 	}
 
 	if sync && j.file != nil {
@@ -221,6 +221,19 @@ func (j *Journal) rotate(more int64) error {
 	j.file, j.size = file, 0
 
 	return syncDir(j.folder)
+}
+
+// abandon a segment whose end may be a torn record, which would hide what comes after it: the next is written into a file
+// of its own. An empty one goes, or a disk that stays full would get one more with each attempt.
+func (j *Journal) abandon() error {
+	path := j.file.Name()
+	err := errors.Join(j.file.Truncate(j.size), j.closeFile())
+
+	if j.size == 0 {
+		err = errors.Join(err, os.Remove(path))
+	}
+
+	return err
 }
 
 func (j *Journal) closeFile() error {

@@ -15,7 +15,9 @@ type queue struct {
 
 	mu      sync.Mutex
 	pending []byte
-	logs    map[string]*budget
+	// taken bytes are being written, and may come back.
+	taken int
+	logs  map[string]*budget
 }
 
 // budget of one log: how much it may write, as of a time, and how many lines it was refused.
@@ -52,7 +54,7 @@ func (q *queue) add(id string, text []byte) {
 		b.asOf = now
 	}
 
-	if size > b.left || len(q.pending)+size > q.limits.Pending {
+	if size > b.left || q.taken+len(q.pending)+size > q.limits.Pending {
 		b.dropped++
 
 		return
@@ -68,23 +70,30 @@ func (q *queue) add(id string, text []byte) {
 	q.pending = appendFrame(q.pending, line{now, id, text})
 }
 
-// take returns what is waiting, whole records all, and empties the queue.
+// take returns what is waiting, whole records all, and empties the queue. The room that it takes stays taken until it is
+// kept or put back.
 func (q *queue) take() []byte {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 
 	out := q.pending
-	q.pending = nil
+	q.pending, q.taken = nil, len(out)
 
 	return out
 }
 
-// putBack what could not be written, before what came since, as far as there is room.
+// kept is called when what was taken is written.
+func (q *queue) kept() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+
+	q.taken = 0
+}
+
+// putBack what could not be written, before what came since.
 func (q *queue) putBack(frames []byte) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 
-	if len(frames)+len(q.pending) <= q.limits.Pending {
-		q.pending = append(frames, q.pending...)
-	}
+	q.pending, q.taken = append(frames, q.pending...), 0
 }

@@ -18,8 +18,9 @@ import (
 // ErrNotRegular is a file whose content is none: a folder, a device, a FIFO, a socket.
 var ErrNotRegular = errors.New("it is no regular file")
 
-// chunk of a content that is read at a time, and ahead.
-const chunk = 64 << 10
+// chunk of a content that is read at a time, and ahead. With more than 32 KiB, gRPC takes a mebibyte for each message on
+// its way.
+const chunk = 31 << 10
 
 // Content of a regular file. A file of the kernel that would have the reader wait for more (its log, say) ends there.
 type Content struct {

@@ -20,12 +20,12 @@ const statfsTimeout = 2 * time.Second
 
 // Statfs tells how full a file system is.
 func Statfs(ctx context.Context, path string) (*unix.Statfs_t, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, statfsTimeout, ErrNoAnswer)
-	defer cancel()
-
 	if err := questions.enter(ctx); err != nil {
 		return nil, &fs.PathError{Op: "statfs", Path: path, Err: err}
 	}
+
+	ctx, cancel := context.WithTimeoutCause(ctx, statfsTimeout, ErrNoAnswer)
+	defer cancel()
 
 	st := &unix.Statfs_t{}
 	done := make(chan error, 1)

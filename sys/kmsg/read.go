@@ -26,24 +26,31 @@ func Read(ctx context.Context, follow bool, fn func(Message) error) error {
 	}
 	defer f.Close() //nolint:errcheck
 
+	raw, err := f.SyscallConn()
+	if err != nil {
+		return fmt.Errorf("read the kernel log: %w", err)
+	}
+
 	stop := context.AfterFunc(ctx, func() { f.SetReadDeadline(time.Unix(1, 0)) }) //nolint:errcheck // ends a blocked read
 	defer stop()
 
-	// Without follow, the newest record at the start is the end: a busy kernel must not keep us here.
-	if !follow {
-		f.SetReadDeadline(time.Now().Add(10 * time.Millisecond)) //nolint:errcheck // see below
-	}
+	for buf := make([]byte, maxRecord); ctx.Err() == nil; {
+		var n int
 
-	buf := make([]byte, maxRecord)
+		// Go's poller waits only where there is something to wait for: the end is what the kernel says, not a time.
+		outer := raw.Read(func(fd uintptr) bool {
+			n, err = unix.Read(int(fd), buf)
 
-	for {
-		n, err := f.Read(buf)
+			return !follow || !errors.Is(err, unix.EAGAIN)
+		})
 
 		switch {
-		case errors.Is(err, unix.EPIPE): // overwritten: the next read returns the oldest that is left
-			continue
-		case errors.Is(err, os.ErrDeadlineExceeded):
+		case errors.Is(outer, os.ErrDeadlineExceeded), outer == nil && errors.Is(err, unix.EAGAIN):
 			return nil
+		case outer != nil:
+			return fmt.Errorf("read the kernel log: %w", outer)
+		case errors.Is(err, unix.EPIPE), errors.Is(err, unix.EINTR): // overwritten: the next is the oldest that is left
+			continue
 		case err != nil:
 			return fmt.Errorf("read the kernel log: %w", err)
 		}
@@ -56,11 +63,9 @@ func Read(ctx context.Context, follow bool, fn func(Message) error) error {
 		if err := fn(m); err != nil {
 			return err
 		}
-
-		if !follow {
-			f.SetReadDeadline(time.Now().Add(10 * time.Millisecond)) //nolint:errcheck // a device that cannot poll fails at open
-		}
 	}
+
+	return nil
 }
 
 // BootTime is when the kernel's clock started, in wall-clock time.

@@ -274,6 +274,45 @@ func TestControl(t *testing.T) {
 	})
 }
 
+// TestStopIsTheLastWord stops services that end at once: nothing is said of them after that they have stopped.
+func TestStopIsTheLastWord(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		s := newSupervisor(ctx, &memoryLog{})
+
+		svc := supervisor.Service{ID: "kubelet", Control: supervisor.CanStart | supervisor.CanStop, Runner: supervisor.Func(
+			func(ctx context.Context, _ supervisor.Run) error {
+				<-ctx.Done()
+
+				return nil
+			},
+		)}
+		if err := s.Apply(svc); err != nil {
+			t.Fatal(err)
+		}
+
+		for i := range 1000 {
+			synctest.Wait()
+
+			if err := s.Stop(ctx, svc.ID); err != nil {
+				t.Fatal(err)
+			}
+
+			synctest.Wait()
+
+			if st, _ := s.Status(svc.ID); st.State != supervisor.StateFinished {
+				t.Fatalf("stop %d: got %s, want %s", i, st.State, supervisor.StateFinished)
+			}
+
+			if err := s.Start(svc.ID); err != nil {
+				t.Fatal(err)
+			}
+		}
+
+		cancel()
+	})
+}
+
 func TestProcess(t *testing.T) {
 	log := &memoryLog{}
 	s := newSupervisor(t.Context(), log)

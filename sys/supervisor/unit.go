@@ -246,8 +246,18 @@ func (u *unit) run(ctx context.Context, svc Service) (err error) {
 
 	u.set(StateStarting, "Starting service")
 
-	stopNote := context.AfterFunc(ctx, func() { u.set(StateStopping, "Sending stop signal") })
-	defer stopNote()
+	noted := make(chan struct{})
+	stopNote := context.AfterFunc(ctx, func() {
+		u.set(StateStopping, "Sending stop signal")
+		close(noted)
+	})
+
+	// What comes after the end of the run must not be overtaken by the news that it shall end.
+	defer func() {
+		if !stopNote() {
+			<-noted
+		}
+	}()
 
 	return svc.Runner.Run(ctx, Run{
 		ID:        svc.ID,
