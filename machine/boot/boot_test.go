@@ -127,16 +127,45 @@ func TestLoadModulesErrors(t *testing.T) {
 }
 
 func TestPrefetch(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "program")
-	if err := os.WriteFile(path, make([]byte, 3*prefetchPart+1), 0o755); err != nil {
+	self, err := os.Executable()
+	if err != nil {
 		t.Fatal(err)
 	}
 
-	if err := Prefetch(path); err != nil {
+	if err := Prefetch(self); err != nil {
 		t.Error(err)
 	}
 
-	if err := Prefetch(path + ".absent"); err == nil {
+	f, err := os.Open(self)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+
+	info, err := f.Stat()
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	parts, err := needed(f)
+	if err != nil || len(parts) != 2 || parts[0].start != 0 || parts[1].end != info.Size() {
+		t.Fatalf("got %v, %v, want what is before the table of lines and what is after it", parts, err)
+	}
+
+	if left := parts[1].start - parts[0].end; left < info.Size()/5 || left > info.Size()/2 {
+		t.Errorf("%d of %d bytes are left out, want about two fifths", left, info.Size())
+	}
+
+	if err := Prefetch(self + ".absent"); err == nil {
 		t.Error("a missing program was fetched")
+	}
+
+	none := filepath.Join(t.TempDir(), "none")
+	if err := os.WriteFile(none, []byte("no program"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+
+	if err := Prefetch(none); err == nil {
+		t.Error("what is no program was fetched")
 	}
 }

@@ -3,6 +3,7 @@
 package boot
 
 import (
+	"debug/elf"
 	"errors"
 	"fmt"
 	"io"
@@ -14,9 +15,13 @@ import (
 // prefetchPart is what one processor reads at a time: a multiple of the root image's block.
 const prefetchPart = 1 << 20
 
-// Prefetch reads a program of the root image into the page cache on all processors. A program that is read
-// by its own page faults is unpacked by one processor, bit by bit, while it waits; a large one starts in half
-// the time and less if it is fetched first.
+// lines is the part of a Go program that tells which line of the source an address belongs to: two fifths of the
+// program, of which little is needed before something goes wrong.
+const lines = ".gopclntab"
+
+// Prefetch reads a program of the root image into the page cache on all processors, but for its table of lines. A
+// program that is read by its own page faults is unpacked by one processor, bit by bit, while it waits; a large one
+// starts in half the time and less if it is fetched first.
 func Prefetch(path string) error {
 	f, err := os.Open(path)
 	if err != nil {
@@ -24,13 +29,13 @@ func Prefetch(path string) error {
 	}
 	defer f.Close() //nolint:errcheck // read only
 
-	info, err := f.Stat()
+	parts, err := needed(f)
 	if err != nil {
-		return fmt.Errorf("prefetch: %w", err)
+		return fmt.Errorf("prefetch %s: %w", path, err)
 	}
 
 	var (
-		offsets = make(chan int64)
+		offsets = make(chan part)
 		wg      sync.WaitGroup
 		errs    = make([]error, runtime.NumCPU())
 	)
@@ -38,22 +43,51 @@ func Prefetch(path string) error {
 	for i := range errs {
 		wg.Go(func() {
 			// Read, and not only advise: the kernel takes advice for 128 KiB at a time at most.
-			part := make([]byte, prefetchPart)
+			b := make([]byte, prefetchPart)
 
-			for off := range offsets {
-				if _, err := f.ReadAt(part, off); err != nil && !errors.Is(err, io.EOF) && errs[i] == nil {
+			for p := range offsets {
+				if _, err := f.ReadAt(b[:p.end-p.start], p.start); err != nil && !errors.Is(err, io.EOF) && errs[i] == nil {
 					errs[i] = fmt.Errorf("prefetch: %w", err)
 				}
 			}
 		})
 	}
 
-	for off := int64(0); off < info.Size(); off += prefetchPart {
-		offsets <- off
+	for _, p := range parts {
+		for off := p.start; off < p.end; off += prefetchPart {
+			offsets <- part{off, min(off+prefetchPart, p.end)}
+		}
 	}
 
 	close(offsets)
 	wg.Wait()
 
 	return errors.Join(errs...)
+}
+
+// part of a file, from an offset to before another.
+type part struct{ start, end int64 }
+
+// needed are the parts of a program that it takes to start.
+func needed(f *os.File) ([]part, error) {
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+
+	program, err := elf.NewFile(f)
+	if err != nil {
+		return nil, err
+	}
+
+	size := info.Size()
+
+	s := program.Section(lines)
+	if s == nil || s.Offset > uint64(size) || s.FileSize > uint64(size)-s.Offset { //nolint:gosec // a size
+		return []part{{0, size}}, nil
+	}
+
+	start := int64(s.Offset) //nolint:gosec // at most the size
+
+	return []part{{0, start}, {start + int64(s.FileSize), size}}, nil //nolint:gosec // at most the size
 }
