@@ -60,7 +60,8 @@ func served(t *testing.T, c *cluster.Cluster) {
 	seen := map[string]bool{}
 
 	c.Until("both replicas answer through the Service", 10*time.Minute, func(ctx context.Context) error {
-		answer, err := c.TryKubectl(ctx, "-n", namespace, "exec", "client", "--",
+		// A question that is asked before there is an answer to it would wait for minutes, with all the tries of a resolver.
+		answer, err := c.TryKubectl(ctx, "-n", namespace, "exec", "client", "--", "timeout", "15",
 			"wget", "-q", "-O", "-", "http://web."+namespace+".svc.cluster.local/hostname")
 		if err != nil {
 			return err
