@@ -9,7 +9,7 @@
 // its own. Packages named by -alone run after all others, one by one, and are shown line by line: those that take
 // minutes and all of the machine.
 //
-//	go run ./test/report -alone test/e2e -timeout 40m ./...
+//	go run ./test/report -alone test/e2e -timeout 50m ./...
 package main
 
 import (
