@@ -123,7 +123,7 @@ func explains(t *testing.T, s *session, cause, subject string) {
 	for _, line := range []string{"explain", "explain " + subject} {
 		var said []byte
 
-		s.Until("talosctl "+line+" names the cause", 5*time.Minute, func(ctx context.Context) (err error) {
+		s.Until("talosctl "+line+" names the cause", 10*time.Minute, func(ctx context.Context) (err error) {
 			if said, err = s.command(ctx, line).CombinedOutput(); err != nil {
 				return fmt.Errorf("%w: %s", err, said)
 			}
@@ -148,7 +148,7 @@ func mended(t *testing.T, s *session) {
 func well(t *testing.T, s *session) {
 	t.Helper()
 
-	s.Until("talosctl explain has nothing to say", 5*time.Minute, func(ctx context.Context) error {
+	s.Until("talosctl explain has nothing to say", 10*time.Minute, func(ctx context.Context) error {
 		said, err := s.command(ctx, "explain").CombinedOutput()
 		if err != nil {
 			return fmt.Errorf("%w: %s", err, said)
