@@ -20,6 +20,7 @@ func newEditCommand() *cobra.Command {
 	var (
 		connection connection
 		applying   applying
+		namespace  string
 	)
 
 	cmd := &cobra.Command{
@@ -32,6 +33,10 @@ what was saved. A file that is not changed is not sent. If the node refuses it t
 			id, err := machineConfigArgs(cmd, args)
 			if err != nil {
 				return err
+			}
+
+			if namespace != machineConfigKind.Namespace {
+				return usageError(cmd, "--namespace %q: machine configurations are in %s", namespace, machineConfigKind.Namespace)
 			}
 
 			if err := applying.check(cmd); err != nil {
@@ -52,6 +57,7 @@ what was saved. A file that is not changed is not sent. If the node refuses it t
 
 	connection.flags(cmd)
 	applying.flags(cmd)
+	cmd.Flags().StringVar(&namespace, "namespace", machineConfigKind.Namespace, "namespace of the resource, of which there is one")
 
 	return cmd
 }

@@ -4,7 +4,10 @@ package ctl
 
 import (
 	"bufio"
+	"bytes"
+	"errors"
 	"io"
+	"slices"
 	"sync"
 )
 
@@ -14,28 +17,27 @@ type lines struct {
 	w  io.Writer
 }
 
-// copy writes every line of r. Lines have any length; one without an end gets one.
+// maxLine is how much of a line is kept until its end is there.
+const maxLine = 256 << 10
+
+// copy writes every line of r. One without an end gets one, and one that is longer than maxLine is written as several.
 func (l *lines) copy(node string, r io.Reader) error {
 	prefix := []byte(node + ": ")
 
-	for in := bufio.NewReaderSize(r, 64<<10); ; {
-		line, err := in.ReadBytes('\n')
+	for in := bufio.NewReaderSize(r, maxLine); ; {
+		line, err := in.ReadSlice('\n')
 
 		if len(line) > 0 {
-			if line[len(line)-1] != '\n' {
-				line = append(line, '\n')
-			}
-
-			if err := l.write(prefix, line); err != nil {
+			if err := l.write(prefix, bytes.TrimSuffix(line, []byte("\n"))); err != nil {
 				return err
 			}
 		}
 
-		if err == io.EOF {
+		switch {
+		case err == nil, errors.Is(err, bufio.ErrBufferFull):
+		case err == io.EOF:
 			return nil
-		}
-
-		if err != nil {
+		default:
 			return err
 		}
 	}
@@ -43,14 +45,15 @@ func (l *lines) copy(node string, r io.Reader) error {
 
 // print writes one line.
 func (l *lines) print(node, line string) error {
-	return l.write([]byte(node+": "), []byte(line+"\n"))
+	return l.write([]byte(node+": "), []byte(line))
 }
 
+// write adds the end to the line.
 func (l *lines) write(prefix, line []byte) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 
-	_, err := l.w.Write(append(prefix[:len(prefix):len(prefix)], line...))
+	_, err := l.w.Write(slices.Concat(prefix, line, []byte("\n")))
 
 	return err
 }

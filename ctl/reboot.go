@@ -4,6 +4,7 @@ package ctl
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -21,13 +22,19 @@ func newRebootCommand() *cobra.Command {
 	var (
 		connection connection
 		tracking   tracking
+		draining   draining
 		mode       string
 	)
 
 	cmd := &cobra.Command{
 		Use:   "reboot",
 		Short: "Reboot the nodes",
-		Args:  cobra.NoArgs,
+		Long: `Reboot the nodes, all at once.
+
+With --drain one after the other: pods are evicted first, and the next has its turn when Kubernetes has the node back. When
+one fails, those after it are left alone. The Kubernetes API is reached as your kubeconfig reaches it, if this cluster is
+there, and otherwise at the cluster's endpoint.`,
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			requested, known := rebootModes[mode]
 			if !known {
@@ -36,18 +43,56 @@ func newRebootCommand() *cobra.Command {
 
 			tracking.out = &lines{w: cmd.ErrOrStderr()}
 
+			reboot := func(n node) func(context.Context) (string, error) {
+				return func(ctx context.Context) (string, error) { return n.Reboot(ctx, requested) }
+			}
+
+			if draining.drain {
+				return rebootInTurn(cmd, &connection, &tracking, &draining, reboot)
+			}
+
 			return connection.each(cmd.Context(), func(ctx context.Context, n node) error {
-				return tracking.follow(ctx, n, func(ctx context.Context) (string, error) { return n.Reboot(ctx, requested) }, n.untilBooted)
+				return tracking.follow(ctx, n, reboot(n), n.untilBooted)
 			})
 		},
 	}
 
 	connection.flags(cmd)
 	tracking.flags(cmd, "wait until the nodes run again, showing their events")
+	draining.flags(cmd)
 	cmd.Flags().StringVarP(&mode, "mode", "m", "default", "default, powercycle (through the firmware) or force (without stopping services)")
 	complete(cmd, "mode", "default", "powercycle", "force")
 
 	return cmd
+}
+
+// rebootInTurn drains and reboots one node after the other.
+func rebootInTurn(
+	cmd *cobra.Command, c *connection, t *tracking, d *draining, reboot func(node) func(context.Context) (string, error),
+) error {
+	t.wait = true
+
+	var failed string
+
+	return c.inTurn(cmd.Context(), func(ctx context.Context, n node) error {
+		if failed != "" {
+			return fmt.Errorf("left alone, since %s failed", failed)
+		}
+
+		// An endpoint is a control plane node, which the node may not be.
+		kube, err := n.kubernetes(cmd.Context())
+		if err == nil {
+			defer kube.Close()
+
+			err = d.follow(ctx, n, t, kube, reboot(n), n.untilBooted)
+		}
+
+		if err != nil {
+			failed = n.name
+		}
+
+		return err
+	})
 }
 
 // untilBooted waits until the node is in another boot than the given one and has come to rest.

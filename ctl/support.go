@@ -65,6 +65,7 @@ Resources that are secret, such as the machine configuration, are left out. Logs
 	cmd.Flags().StringVarP(&path, "output", "O", "support.zip", "file to write")
 	cmd.Flags().IntVarP(&workers, "num-workers", "w", 4, "how many things to ask of a node at once")
 	cmd.Flags().StringSliceVar(&recipients, "encryption-recipients", nil, "age public keys of those who may read the file")
+	cmd.Flags().Bool("encryption-no-default-recipients", false, "nobody can read the file by default: this is always so")
 	cmd.Flags().BoolVar(&plain, "no-encryption", false, "do not encrypt the file, which is so without --encryption-recipients")
 
 	return cmd

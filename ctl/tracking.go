@@ -26,12 +26,14 @@ const (
 // tracking holds the flags of the commands which take a node down, and follows a node on its way.
 type tracking struct {
 	wait    bool
+	debug   bool
 	timeout time.Duration
 	out     *lines
 }
 
 func (t *tracking) flags(cmd *cobra.Command, wait string) {
 	cmd.Flags().BoolVar(&t.wait, "wait", true, wait)
+	cmd.Flags().BoolVar(&t.debug, "debug", false, "show the kernel's log as well; implies --wait")
 	cmd.Flags().DurationVar(&t.timeout, "timeout", 30*time.Minute, "with --wait: how long to wait")
 }
 
@@ -41,7 +43,7 @@ func (t *tracking) follow(
 	begin func(context.Context) (actor string, err error),
 	done func(ctx context.Context, before boot, say func(string)) error,
 ) error {
-	if !t.wait {
+	if !t.wait && !t.debug {
 		_, err := begin(ctx)
 
 		return err
@@ -53,6 +55,19 @@ func (t *tracking) follow(
 	before, err := n.boot(ctx)
 	if err != nil {
 		return fmt.Errorf("see which boot the node is in: %w", err)
+	}
+
+	if t.debug {
+		watching, stop := context.WithCancel(ctx)
+		watched := make(chan struct{})
+
+		defer func() { stop(); <-watched }()
+
+		go func() {
+			defer close(watched)
+
+			t.kernelLog(watching, n)
+		}()
 	}
 
 	actor, err := begin(ctx)
@@ -94,6 +109,17 @@ func (t *tracking) events(ctx context.Context, n node, actor string, say func(st
 
 		source, message := describeEvent(event)
 		say(source + " " + message)
+	}
+}
+
+// kernelLog prints what the kernel says from now on, and all that it says in the boots that follow.
+func (t *tracking) kernelLog(ctx context.Context, n node) {
+	for tail := true; ctx.Err() == nil; tail = false {
+		log := n.Dmesg(ctx, true, tail)
+		t.out.copy(n.name, log) //nolint:errcheck // a node that goes down or is not up yet: it is asked again
+		log.Close()             //nolint:errcheck // ends the call
+
+		sleep(ctx, pollInterval)
 	}
 }
 

@@ -5,7 +5,6 @@ package cluster
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -259,37 +258,5 @@ func TestUntil(t *testing.T) {
 				}
 			})
 		})
-	}
-}
-
-func TestNodesReady(t *testing.T) {
-	const list = `{"items": [
-		{"metadata": {"name": "a"}, "status": {
-			"addresses": [{"type": "InternalIP", "address": "10.5.0.2"}],
-			"conditions": [{"type": "MemoryPressure", "status": "False"}, {"type": "Ready", "status": "True"}]}},
-		{"metadata": {"name": "b"}, "status": {
-			"addresses": [{"type": "Hostname", "address": "10.5.0.9"}, {"type": "InternalIP", "address": "10.5.0.3"}],
-			"conditions": [{"type": "Ready", "status": "False", "message": "no network"}]}},
-		{"metadata": {"name": "c"}, "status": {"addresses": [{"type": "InternalIP", "address": "10.5.0.4"}]}}
-	]}`
-
-	var nodes nodeList
-	if err := json.Unmarshal([]byte(list), &nodes); err != nil {
-		t.Fatal(err)
-	}
-
-	tests := []struct {
-		wanted []string
-		want   string
-	}{
-		{[]string{"10.5.0.2"}, "<nil>"},
-		{[]string{"10.5.0.2", "10.5.0.3"}, "node b is not ready: no network"},
-		{[]string{"10.5.0.4", "10.5.0.9"}, "node c has not said that it is ready; node 10.5.0.9 is not registered"},
-	}
-
-	for _, tt := range tests {
-		if got := fmt.Sprint(nodes.ready(tt.wanted)); got != tt.want {
-			t.Errorf("%v: got %s, want %s", tt.wanted, got, tt.want)
-		}
 	}
 }

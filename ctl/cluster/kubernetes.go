@@ -4,10 +4,7 @@ package cluster
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
-	"io"
-	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,13 +13,13 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/durationpb"
-	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/client-go/tools/clientcmd/api"
 
 	"github.com/seed-59268b81/talos/api/cluster"
 	"github.com/seed-59268b81/talos/client"
 	"github.com/seed-59268b81/talos/ctl/kubeconfig"
+	"github.com/seed-59268b81/talos/ctl/kubernetes"
 	"github.com/seed-59268b81/talos/lab"
 	"github.com/seed-59268b81/talos/lab/state"
 )
@@ -129,16 +126,11 @@ func (c *creation) mergeKubeconfig(config *api.Config) error {
 
 // nodesReady waits until each of the machines is a Ready node of Kubernetes.
 func (c *creation) nodesReady(ctx context.Context, config *api.Config, machines []*lab.Node) error {
-	restConfig, err := clientcmd.NewDefaultClientConfig(*config, nil).ClientConfig()
+	kube, err := kubernetes.New(config)
 	if err != nil {
-		return fmt.Errorf("use the kubeconfig: %w", err)
+		return err
 	}
-
-	transport, err := rest.HTTPClientFor(restConfig)
-	if err != nil {
-		return fmt.Errorf("use the kubeconfig: %w", err)
-	}
-	defer transport.CloseIdleConnections()
+	defer kube.Close()
 
 	var wanted []string
 	for _, n := range machines {
@@ -154,104 +146,13 @@ func (c *creation) nodesReady(ctx context.Context, config *api.Config, machines 
 			}
 		}
 
-		nodes, err := listNodes(ctx, transport, restConfig.Host)
+		nodes, err := kube.Nodes(ctx)
 		if err != nil {
 			return err
 		}
 
-		return nodes.ready(wanted)
+		return nodes.Ready(wanted)
 	})
-}
-
-// nodeList is what is looked at of Kubernetes' nodes.
-type nodeList struct {
-	Items []struct {
-		Metadata struct {
-			Name string `json:"name"`
-		} `json:"metadata"`
-		Status struct {
-			Addresses []struct {
-				Type    string `json:"type"`
-				Address string `json:"address"`
-			} `json:"addresses"`
-			Conditions []struct {
-				Type    string `json:"type"`
-				Status  string `json:"status"`
-				Message string `json:"message"`
-			} `json:"conditions"`
-		} `json:"status"`
-	} `json:"items"`
-}
-
-func listNodes(ctx context.Context, transport *http.Client, server string) (*nodeList, error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, server+"/api/v1/nodes", nil)
-	if err != nil {
-		return nil, fmt.Errorf("list Kubernetes nodes: %w", err)
-	}
-
-	response, err := transport.Do(request)
-	if err != nil {
-		return nil, fmt.Errorf("list Kubernetes nodes: %w", err)
-	}
-	defer response.Body.Close()
-
-	body, err := io.ReadAll(response.Body)
-	if err != nil {
-		return nil, fmt.Errorf("list Kubernetes nodes: %w", err)
-	}
-
-	if response.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("list Kubernetes nodes: %s: %.200s", response.Status, body)
-	}
-
-	var list nodeList
-	if err := json.Unmarshal(body, &list); err != nil {
-		return nil, fmt.Errorf("list Kubernetes nodes: answer: %w", err)
-	}
-
-	return &list, nil
-}
-
-// ready tells which of the wanted nodes, by their addresses, are not ready.
-func (l *nodeList) ready(wanted []string) error {
-	var missing []string
-
-	for _, address := range wanted {
-		missing = append(missing, l.missing(address)...)
-	}
-
-	if len(missing) > 0 {
-		return fmt.Errorf("%s", strings.Join(missing, "; "))
-	}
-
-	return nil
-}
-
-func (l *nodeList) missing(address string) []string {
-	for _, node := range l.Items {
-		found := false
-		for _, a := range node.Status.Addresses {
-			found = found || a.Type == "InternalIP" && a.Address == address
-		}
-
-		if !found {
-			continue
-		}
-
-		for _, condition := range node.Status.Conditions {
-			if condition.Type == "Ready" && condition.Status == "True" {
-				return nil
-			}
-
-			if condition.Type == "Ready" {
-				return []string{fmt.Sprintf("node %s is not ready: %s", node.Metadata.Name, condition.Message)}
-			}
-		}
-
-		return []string{fmt.Sprintf("node %s has not said that it is ready", node.Metadata.Name)}
-	}
-
-	return []string{"node " + address + " is not registered"}
 }
 
 // healthy has the first machine check the cluster.

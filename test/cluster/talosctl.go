@@ -8,10 +8,11 @@ import (
 	"path/filepath"
 )
 
-// TalosctlCommand is a run of talosctl as the administrator, for those who want more of it than Talosctl.
+// TalosctlCommand is a run of talosctl as the administrator, for those who want more of it than Talosctl. It has the
+// kubeconfig of those who run kubectl here, by which Kubernetes is reached from this computer.
 func (c *Cluster) TalosctlCommand(ctx context.Context, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, c.built.talosctl, args...)
-	cmd.Env = append(cmd.Environ(), "TALOSCONFIG="+filepath.Join(c.dir, "talosconfig"))
+	cmd.Env = append(cmd.Environ(), "TALOSCONFIG="+filepath.Join(c.dir, "talosconfig"), "KUBECONFIG="+c.kubeconfig)
 
 	return cmd
 }

@@ -191,3 +191,18 @@ func power(t *testing.T, c *cluster.Cluster, name string) {
 
 	t.Fatalf("there is no power task %q", name)
 }
+
+// drained has the pods leave before a reboot. On the only node they find no other, and come back with it.
+func drained(t *testing.T, c *cluster.Cluster) {
+	newSession(t, c).takes(t, 12*time.Minute,
+		`(?s)@: cordoned node \S+\n.*@: evicting pod `+namespace+`/web-.*@: booted\n.*@: node \S+ is ready\n`, "reboot --drain --timeout 9m")
+
+	c.Until("the Deployment's pods are ready on the node again", 5*time.Minute, func(ctx context.Context) error {
+		ready, err := c.TryKubectl(ctx, "-n", namespace, "get", "deployment", "web", "-o", "jsonpath={.status.readyReplicas}")
+		if err == nil && ready != "2" {
+			err = fmt.Errorf("%q of 2 are", ready)
+		}
+
+		return err
+	})
+}

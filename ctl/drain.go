@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package ctl
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/client-go/tools/clientcmd/api"
+
+	"github.com/seed-59268b81/talos/client"
+	"github.com/seed-59268b81/talos/ctl/kubeconfig"
+	"github.com/seed-59268b81/talos/ctl/kubernetes"
+)
+
+// undoTimeout is how long it may take to let pods come to a node again that was not drained.
+const undoTimeout = 30 * time.Second
+
+// draining holds the flags of the commands that can have a node's pods move elsewhere first.
+type draining struct {
+	drain   bool
+	timeout time.Duration
+}
+
+func (d *draining) flags(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&d.drain, "drain", false, "cordon each node and evict its pods first, one node after the other; implies --wait")
+	cmd.Flags().DurationVar(&d.timeout, "drain-timeout", 5*time.Minute, "with --drain: how long the pods of a node may take to move")
+}
+
+var errDrainTimeout = errors.New("the time of --drain-timeout is over")
+
+// follow is tracking's follow for a node that goes down and comes back: its pods are evicted before, and it takes pods
+// again when Kubernetes knows that it is back. A node that is not taken down after all is left as it was, and so is one
+// that had been cordoned before.
+func (d *draining) follow(
+	ctx context.Context, n node, t *tracking, kube *kubernetes.Client,
+	begin func(context.Context) (actor string, err error),
+	done func(ctx context.Context, before boot, say func(string)) error,
+) error {
+	name, err := n.nodename(ctx)
+	if err != nil {
+		return fmt.Errorf("drain: %w", err)
+	}
+
+	before, err := kube.Node(ctx, name)
+	if err != nil {
+		return fmt.Errorf("drain: %w", err)
+	}
+
+	say := func(text string) { t.out.print(n.name, text) } //nolint:errcheck // it is done all the same
+
+	schedulable := func(context.Context) error { return nil }
+
+	if !before.Spec.Unschedulable {
+		if err := kube.SetSchedulable(ctx, name, false); err != nil {
+			return fmt.Errorf("drain: %w", err)
+		}
+
+		schedulable = func(ctx context.Context) error { return kube.SetSchedulable(ctx, name, true) }
+
+		say("cordoned node " + name)
+	}
+
+	begun := false
+
+	err = d.evict(ctx, kube, name, say)
+	if err == nil {
+		err = t.follow(ctx, n, func(ctx context.Context) (string, error) {
+			actor, err := begin(ctx)
+			begun = err == nil
+
+			return actor, err
+		}, func(ctx context.Context, boot boot, say func(string)) error {
+			if err := done(ctx, boot, say); err != nil {
+				return err
+			}
+
+			return until(ctx, "for Kubernetes to have the node back", func() (bool, error) {
+				now, err := kube.Node(ctx, name)
+
+				switch {
+				case err != nil:
+					return false, err
+				case now.Status.NodeInfo.BootID == before.Status.NodeInfo.BootID:
+					return false, fmt.Errorf("node %s has not reported since", name)
+				}
+
+				if err := now.Ready(); err != nil {
+					return false, err
+				}
+
+				if err := schedulable(ctx); err != nil {
+					return false, err
+				}
+
+				say("node " + name + " is ready")
+
+				return true, nil
+			})
+		})
+	}
+
+	if err == nil || begun {
+		return err
+	}
+
+	// The command may have been ended, which must not leave the node cordoned.
+	undo, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoTimeout)
+	defer cancel()
+
+	if failed := schedulable(undo); failed != nil {
+		return errors.Join(err, fmt.Errorf("uncordon: %w", failed))
+	}
+
+	return err
+}
+
+func (d *draining) evict(ctx context.Context, kube *kubernetes.Client, name string, say func(string)) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, d.timeout, errDrainTimeout)
+	defer cancel()
+
+	if err := kube.Drain(ctx, name, say); err != nil {
+		return fmt.Errorf("drain: %w", err)
+	}
+
+	return nil
+}
+
+// nodename is the node's name in Kubernetes.
+func (n node) nodename(ctx context.Context) (string, error) {
+	r, err := n.Resource(ctx, client.Kind{Namespace: "k8s", Type: "Nodenames.kubernetes.talos.dev"}, "nodename")
+	if err != nil {
+		return "", fmt.Errorf("name of the node in Kubernetes: %w", err)
+	}
+
+	spec, err := decodeSpec[struct {
+		Nodename string `yaml:"nodename"`
+	}](r)
+
+	return spec.Nodename, err
+}
+
+// kubernetes connects to the API of the cluster with a kubeconfig from the node, which has to be a control plane's.
+func (n node) kubernetes(ctx context.Context) (*kubernetes.Client, error) {
+	content, err := n.Kubeconfig(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("kubeconfig: %w", err)
+	}
+
+	config, err := kubeconfig.Parse(content)
+	if err != nil {
+		return nil, err
+	}
+
+	// No file, or one that is not understood, has no way to this cluster.
+	if own, err := clientcmd.NewDefaultClientConfigLoadingRules().Load(); err == nil {
+		takeWays(config, own)
+	}
+
+	return kubernetes.New(config)
+}
+
+// takeWays has the clusters of a kubeconfig be reached as the user reaches them: through a proxy or a forwarded port, say.
+// They are the same where their authority is.
+func takeWays(config, own *api.Config) {
+	names := slices.Sorted(maps.Keys(own.Clusters))
+
+	// Of several ways to one cluster, the one in use.
+	if current, ok := own.Contexts[own.CurrentContext]; ok {
+		names = append([]string{current.Cluster}, names...)
+	}
+
+	for _, cluster := range config.Clusters {
+		for _, name := range names {
+			if way, ok := own.Clusters[name]; ok && sameAuthority(way, cluster) {
+				cluster.Server, cluster.TLSServerName, cluster.ProxyURL = way.Server, way.TLSServerName, way.ProxyURL
+
+				break
+			}
+		}
+	}
+}
+
+func sameAuthority(way, cluster *api.Cluster) bool {
+	authority := way.CertificateAuthorityData
+
+	if len(authority) == 0 && way.CertificateAuthority != "" {
+		authority, _ = os.ReadFile(way.CertificateAuthority) //nolint:errcheck // then it is not known to be the same
+	}
+
+	return len(authority) > 0 && bytes.Equal(bytes.TrimSpace(authority), bytes.TrimSpace(cluster.CertificateAuthorityData))
+}

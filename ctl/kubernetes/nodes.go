@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package kubernetes
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+)
+
+// Nodes are the nodes of a cluster.
+type Nodes struct {
+	Items []Node `json:"items"`
+}
+
+// Node is what is looked at of one node.
+type Node struct {
+	Metadata struct {
+		Name string `json:"name"`
+	} `json:"metadata"`
+	Spec struct {
+		Unschedulable bool `json:"unschedulable"`
+	} `json:"spec"`
+	Status struct {
+		Addresses []struct {
+			Type    string `json:"type"`
+			Address string `json:"address"`
+		} `json:"addresses"`
+		Conditions []struct {
+			Type    string `json:"type"`
+			Status  string `json:"status"`
+			Message string `json:"message"`
+		} `json:"conditions"`
+		NodeInfo struct {
+			BootID string `json:"bootID"`
+		} `json:"nodeInfo"`
+	} `json:"status"`
+}
+
+// Nodes lists the nodes.
+func (c *Client) Nodes(ctx context.Context) (*Nodes, error) {
+	var nodes Nodes
+
+	if err := c.do(ctx, http.MethodGet, "/api/v1/nodes", "", nil, &nodes); err != nil {
+		return nil, fmt.Errorf("list Kubernetes nodes: %w", err)
+	}
+
+	return &nodes, nil
+}
+
+func nodePath(name string) string { return "/api/v1/nodes/" + url.PathEscape(name) }
+
+// Node reads one node.
+func (c *Client) Node(ctx context.Context, name string) (*Node, error) {
+	var node Node
+
+	if err := c.do(ctx, http.MethodGet, nodePath(name), "", nil, &node); err != nil {
+		return nil, fmt.Errorf("Kubernetes node %s: %w", name, err) //nolint:staticcheck // a name
+	}
+
+	return &node, nil
+}
+
+// SetSchedulable lets pods be scheduled to the node, or no more (which is to cordon it).
+func (c *Client) SetSchedulable(ctx context.Context, name string, schedulable bool) error {
+	patch := map[string]any{"spec": map[string]any{"unschedulable": !schedulable}}
+
+	if err := c.do(ctx, http.MethodPatch, nodePath(name), "application/merge-patch+json", patch, nil); err != nil {
+		return fmt.Errorf("Kubernetes node %s: %w", name, err) //nolint:staticcheck // a name
+	}
+
+	return nil
+}
+
+// Ready tells which of the wanted nodes, by their internal addresses, are not ready.
+func (l *Nodes) Ready(wanted []string) error {
+	var missing []string
+
+	for _, address := range wanted {
+		if err := l.ready(address); err != nil {
+			missing = append(missing, err.Error())
+		}
+	}
+
+	if len(missing) > 0 {
+		return errors.New(strings.Join(missing, "; "))
+	}
+
+	return nil
+}
+
+func (l *Nodes) ready(address string) error {
+	for i, node := range l.Items {
+		for _, a := range node.Status.Addresses {
+			if a.Type == "InternalIP" && a.Address == address {
+				return l.Items[i].Ready()
+			}
+		}
+	}
+
+	return fmt.Errorf("node %s is not registered", address)
+}
+
+// Ready tells why the node is not ready.
+func (n *Node) Ready() error {
+	for _, condition := range n.Status.Conditions {
+		switch {
+		case condition.Type != "Ready":
+		case condition.Status == "True":
+			return nil
+		default:
+			return fmt.Errorf("node %s is not ready: %s", n.Metadata.Name, condition.Message)
+		}
+	}
+
+	return fmt.Errorf("node %s has not said that it is ready", n.Metadata.Name)
+}
