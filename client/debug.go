@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync"
 
 	"github.com/seed-59268b81/talos/api/machine"
 )
@@ -14,6 +15,8 @@ import (
 // DebugContainer is a container that runs with the caller's terminal attached.
 type DebugContainer struct {
 	stream machine.DebugService_ContainerRunClient
+	// sending: one at a time.
+	sending sync.Mutex
 }
 
 // RunDebugContainer starts a container from an image that the node has. The end of the context ends it.
@@ -31,20 +34,32 @@ func (c *Client) RunDebugContainer(ctx context.Context, spec *machine.DebugConta
 	return &DebugContainer{stream: stream}, nil
 }
 
-// Resize tells the size of the terminal. Calls of Resize and Input must not overlap.
+// Resize tells the size of the terminal.
 func (d *DebugContainer) Resize(width, height int) error {
-	return d.stream.Send(&machine.DebugContainerRunRequest{Request: &machine.DebugContainerRunRequest_TermResize{
+	return d.send(&machine.DebugContainerRunRequest{Request: &machine.DebugContainerRunRequest_TermResize{
 		TermResize: &machine.DebugContainerTerminalResize{Width: int32(width), Height: int32(height)},
 	}})
 }
 
 // Input sends what was typed.
 func (d *DebugContainer) Input(p []byte) error {
-	return d.stream.Send(&machine.DebugContainerRunRequest{Request: &machine.DebugContainerRunRequest_StdinData{StdinData: p}})
+	return d.send(&machine.DebugContainerRunRequest{Request: &machine.DebugContainerRunRequest_StdinData{StdinData: p}})
 }
 
-// CloseInput says that nothing more will be typed.
-func (d *DebugContainer) CloseInput() error { return d.stream.CloseSend() }
+func (d *DebugContainer) send(request *machine.DebugContainerRunRequest) error {
+	d.sending.Lock()
+	defer d.sending.Unlock()
+
+	return d.stream.Send(request)
+}
+
+// CloseInput says that nothing more will be typed, and no other size told.
+func (d *DebugContainer) CloseInput() error {
+	d.sending.Lock()
+	defer d.sending.Unlock()
+
+	return d.stream.CloseSend()
+}
 
 // Output writes what the container prints until it ends, and returns its exit status.
 func (d *DebugContainer) Output(w io.Writer) (exitCode int, err error) {

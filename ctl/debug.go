@@ -140,16 +140,20 @@ func passInput(in io.Reader, container *client.DebugContainer) {
 	}
 }
 
-// rawTerminal has every key go to the container, and tells it the terminal's size.
+// rawTerminal has every key go to the container, and tells it the terminal's size, now and whenever it changes.
 func rawTerminal(terminal *os.File, container *client.DebugContainer) (restore func(), err error) {
 	fd := int(terminal.Fd())
 
-	width, height, err := term.GetSize(fd)
-	if err == nil {
-		err = container.Resize(width, height)
+	tellSize := func() error {
+		width, height, err := term.GetSize(fd)
+		if err != nil {
+			return err
+		}
+
+		return container.Resize(width, height)
 	}
 
-	if err != nil {
+	if err := tellSize(); err != nil {
 		return nil, fmt.Errorf("size of the terminal: %w", err)
 	}
 
@@ -158,5 +162,10 @@ func rawTerminal(terminal *os.File, container *client.DebugContainer) (restore f
 		return nil, fmt.Errorf("set up the terminal: %w", err)
 	}
 
-	return func() { term.Restore(fd, state) }, nil //nolint:errcheck // nothing is left to do
+	ignore := onResize(func() { tellSize() }) //nolint:errcheck // the container's end says more
+
+	return func() {
+		ignore()
+		term.Restore(fd, state) //nolint:errcheck // nothing is left to do
+	}, nil
 }

@@ -99,12 +99,9 @@ talosctl etcd leave, or with talosctl reset.`,
 	return cmd
 }
 
-// etcdMemberID finds a member by hostname, or takes the text for an id as etcd writes it: in hex.
+// etcdMemberID finds a member by hostname, or takes the text for an id as etcd writes it: in hex. A hostname comes first: it
+// may be hex as well.
 func (n node) etcdMemberID(ctx context.Context, text string) (uint64, error) {
-	if id, err := strconv.ParseUint(text, 16, 64); err == nil {
-		return id, nil
-	}
-
 	members, err := n.EtcdMembers(ctx, false)
 	if err != nil {
 		return 0, err
@@ -116,8 +113,14 @@ func (n node) etcdMemberID(ctx context.Context, text string) (uint64, error) {
 	case 1:
 		return members[0].GetId(), nil
 	case 0:
-		return 0, fmt.Errorf("%q is neither an id in hex nor the hostname of a member; list them with: talosctl etcd members", text)
 	default:
 		return 0, errors.New("several members have the hostname " + text + ": name one by its id; list them with: talosctl etcd members")
 	}
+
+	id, err := strconv.ParseUint(text, 16, 64)
+	if err != nil {
+		return 0, fmt.Errorf("%q is neither an id in hex nor the hostname of a member; list them with: talosctl etcd members", text)
+	}
+
+	return id, nil
 }

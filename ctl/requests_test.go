@@ -80,6 +80,20 @@ func TestRequests(t *testing.T) {
 	}
 }
 
+// TestEtcdRemoveHexHostname: a hostname that could be an id is a hostname.
+func TestEtcdRemoveHexHostname(t *testing.T) {
+	s, node := startNode(t, machineService+"EtcdMemberList", clienttest.Answer(&machine.EtcdMemberListResponse{
+		Messages: []*machine.EtcdMembers{{Members: []*machine.EtcdMember{{Id: 1, Hostname: "cafe"}, {Id: 0xcafe, Hostname: "other"}}}},
+	}))
+
+	talosctl(t, s, "etcd", "remove-member", "cafe")
+
+	requests := node.Requests(machineService + "EtcdRemoveMemberByID")
+	if len(requests) != 1 || compact(requests[0]) != "member_id:1" {
+		t.Errorf("got %v, want the removal of member 1", requests)
+	}
+}
+
 // TestRefused: what would do something else than its user thinks is not done.
 func TestRefused(t *testing.T) {
 	for _, tt := range []struct {

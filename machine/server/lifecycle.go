@@ -20,7 +20,6 @@ var (
 	errNoInstall = status.Error(codes.Unimplemented, "install: this version has no installer; write the disk image to the disk and boot from it")
 	errNoReset   = status.Error(codes.Unimplemented, "reset: this version cannot wipe its own disk; shut the machine down (talosctl shutdown) and write the disk image to the disk anew")
 	errNoRoll    = status.Error(codes.Unimplemented, "rollback: this version has no earlier boot entry to go back to; write the earlier version's disk image to the disk")
-	errNoDebug   = status.Error(codes.Unimplemented, "debug: this version runs no container with a terminal; use kubectl debug node/NAME, or the read-only calls (talosctl read, list, processes, netstat, pcap)")
 )
 
 // Upgrade implements machine.MachineService.
@@ -51,14 +50,4 @@ func (lifecycleService) Install(*machine.LifecycleServiceInstallRequest, grpc.Se
 // Upgrade implements machine.LifecycleService.
 func (lifecycleService) Upgrade(*machine.LifecycleServiceUpgradeRequest, grpc.ServerStreamingServer[machine.LifecycleServiceUpgradeResponse]) error {
 	return errNoUpgrade
-}
-
-// debugService is machine.DebugService.
-type debugService struct {
-	machine.UnimplementedDebugServiceServer
-}
-
-// ContainerRun implements machine.DebugService.
-func (debugService) ContainerRun(grpc.BidiStreamingServer[machine.DebugContainerRunRequest, machine.DebugContainerRunResponse]) error {
-	return errNoDebug
 }

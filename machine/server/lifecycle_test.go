@@ -18,7 +18,7 @@ import (
 func TestNotYet(t *testing.T) {
 	b := newBench(t)
 	ctx := as(t.Context(), RoleAdmin)
-	lifecycle, debug := machine.NewLifecycleServiceClient(b.conn), machine.NewDebugServiceClient(b.conn)
+	lifecycle := machine.NewLifecycleServiceClient(b.conn)
 
 	for _, tt := range []struct {
 		name string
@@ -37,14 +37,6 @@ func TestNotYet(t *testing.T) {
 		}},
 		{"upgrade", func() error {
 			stream, err := lifecycle.Upgrade(ctx, &machine.LifecycleServiceUpgradeRequest{})
-			if err == nil {
-				_, err = stream.Recv()
-			}
-
-			return err
-		}},
-		{"debug", func() error {
-			stream, err := debug.ContainerRun(ctx)
 			if err == nil {
 				_, err = stream.Recv()
 			}

@@ -28,6 +28,7 @@ func FuzzRequests(f *testing.F) {
 		&machine.PacketCaptureRequest{Interface: "lo", BpfFilter: []*machine.BPFInstruction{{Op: 6, K: 1}}},
 		&machine.NetstatRequest{L4Proto: &machine.NetstatRequest_L4Proto{Tcp: true}, Netns: &machine.NetstatRequest_NetNS{Netns: []string{"cni-1"}}},
 		&storage.BlockDeviceWipeDescriptor{Device: "vda1", DropPartition: true},
+		runRequest(&machine.DebugContainerRunRequestSpec{ImageName: "i", Args: []string{"sh"}, Env: map[string]string{"A": "b"}, Profile: 2}),
 	} {
 		b, err := proto.Marshal(m)
 		if err != nil {
@@ -85,6 +86,13 @@ func FuzzRequests(f *testing.F) {
 			server := &Server{System: System{Meta: &partition{}}}
 			if tag, err := server.metaTag("write", key.GetKey()); !refused(err) && uint32(tag) != key.GetKey() {
 				t.Errorf("META key %#x became %s", key.GetKey(), tag)
+			}
+		}
+
+		var debug machine.DebugContainerRunRequest
+		if proto.Unmarshal(b, &debug) == nil {
+			if c, err := debugSpec(&debug); !refused(err) && strings.Contains(strings.Join(append(c.Args, c.Env...), ""), "\x00") {
+				t.Errorf("%v passed", &debug)
 			}
 		}
 

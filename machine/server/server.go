@@ -59,7 +59,7 @@ func (s *Server) Register(g grpc.ServiceRegistrar) {
 	clusterapi.RegisterClusterServiceServer(g, s)
 	machine.RegisterImageServiceServer(g, imageService{Server: s})
 	machine.RegisterLifecycleServiceServer(g, lifecycleService{})
-	machine.RegisterDebugServiceServer(g, debugService{})
+	machine.RegisterDebugServiceServer(g, debugService{Server: s})
 	s.registerSystem(g)
 }
 

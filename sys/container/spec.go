@@ -32,21 +32,26 @@ func (c *Container) spec(image containerd.Image) []oci.SpecOpts {
 	}
 
 	if c.Privileged {
-		opts = append(opts,
-			oci.WithAllCurrentCapabilities,
-			oci.WithAllDevicesAllowed,
-			oci.WithHostDevices,
-			oci.WithMaskedPaths(nil),
-			oci.WithReadonlyPaths(nil),
-			oci.WithSeccompUnconfined,
-			oci.WithWriteableSysfs,
-			oci.WithWriteableCgroupfs,
-		)
+		opts = append(opts, privileged()...)
 	} else {
 		opts = append(opts, oci.WithCapabilities(nil), oci.WithNoNewPrivileges)
 	}
 
 	return opts
+}
+
+// privileged gives all capabilities and devices, and takes away what shields the kernel's files.
+func privileged() []oci.SpecOpts {
+	return []oci.SpecOpts{
+		oci.WithAllCurrentCapabilities,
+		oci.WithAllDevicesAllowed,
+		oci.WithHostDevices,
+		oci.WithMaskedPaths(nil),
+		oci.WithReadonlyPaths(nil),
+		oci.WithSeccompUnconfined,
+		oci.WithWriteableSysfs,
+		oci.WithWriteableCgroupfs,
+	}
 }
 
 func (c *Container) resources(_ context.Context, _ oci.Client, _ *containers.Container, s *oci.Spec) error {
