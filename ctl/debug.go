@@ -60,7 +60,7 @@ The image is pulled by the node, or sent to it from a file that ends with .tar.`
 
 	connection.flags(cmd)
 	store.flag(cmd, "system")
-	cmd.Flags().StringArrayVar(&spec.Args, "args", nil, "what to run in the container, a word each; what the image says if none")
+	cmd.Flags().StringArrayVar(&spec.Args, "args", nil, "what to run in the container instead of what the image says, a word each")
 	cmd.Flags().BoolVar(&hostOnly, "host-namespaces", false, "in the namespaces of the node, but without further rights")
 	cmd.Flags().StringToStringVar(&spec.Env, "env", nil, "environment, as NAME=VALUE")
 

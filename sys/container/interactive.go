@@ -39,7 +39,7 @@ const (
 type Interactive struct {
 	// Image is one that containerd has; Images.Pull completes its name.
 	Image string
-	// Args follow the image's entry point, in place of those that the image has; none keeps them.
+	// Args is the whole command line, in place of the image's entry point and command; none keeps those.
 	Args []string
 	// Env is added to the image's, as NAME=VALUE.
 	Env []string
@@ -212,7 +212,7 @@ func (c *Interactive) spec(id string, image containerd.Image) []oci.SpecOpts {
 
 	opts := []oci.SpecOpts{
 		oci.WithDefaultSpec(),
-		oci.WithImageConfigArgs(image, c.Args),
+		oci.WithImageConfig(image),
 		oci.WithEnv(c.Env),
 		oci.WithHostNamespace(specs.NetworkNamespace),
 		oci.WithHostNamespace(specs.PIDNamespace),
@@ -221,6 +221,10 @@ func (c *Interactive) spec(id string, image containerd.Image) []oci.SpecOpts {
 		oci.WithHostResolvconf,
 		oci.WithCgroup("/" + runner.Cgroup),
 		runner.resources,
+	}
+
+	if len(c.Args) > 0 {
+		opts = append(opts, oci.WithProcessArgs(c.Args...))
 	}
 
 	if c.Terminal {

@@ -5,6 +5,7 @@ package e2e
 import (
 	"archive/zip"
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"io"
 	"io/fs"
@@ -104,6 +105,26 @@ var fileTasks = []task{
 		if got := s.talosctl(t, "image list --namespace system"); strings.Contains(got, images.DefaultPause) {
 			t.Errorf("the image was removed and is there:\n%s", got)
 		}
+	}},
+	{name: "debug", calls: "machine.DebugService/ContainerRun machine.ImageService/Pull", do: func(t *testing.T, s *session) {
+		ctx, cancel := context.WithTimeout(t.Context(), patience)
+		defer cancel()
+
+		cmd := s.command(ctx, "debug --env WHERE=here --args sh", images.DefaultAgnhost)
+		cmd.Stdin = strings.NewReader("readlink /proc/1/exe; cat /host/usr/lib/os-release; echo $WHERE; exit 3\n")
+
+		out, err := cmd.CombinedOutput()
+		if want := `(?s)^/usr/sbin/init\n.*ID=talos\n.*\nhere\n.*exit status 3`; err == nil || !s.pattern(want).Match(out) {
+			t.Errorf("got %v\n%s\nwant a failure with a match of %s", err, out, want)
+		}
+
+		s.refused(t, `(?s)can't change hostname|Operation not permitted`, "debug --host-namespaces --args hostname --args x", images.DefaultAgnhost)
+
+		if got := s.talosctl(t, "containers"); strings.Contains(got, images.DefaultAgnhost) {
+			t.Errorf("the containers have ended and are there:\n%s", got)
+		}
+
+		s.talosctl(t, "image remove --namespace system", images.DefaultAgnhost)
 	}},
 	{name: "image import", calls: "machine.ImageService/Import machine.ImageService/Remove", do: func(t *testing.T, s *session) {
 		tag, err := name.NewTag("example.org/e2e/imported:v1")
