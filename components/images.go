@@ -26,6 +26,8 @@ type recipe struct {
 	repository string
 	// module and program are the step and its result that the image is for; target is where the program goes.
 	module, program, target string
+	// more are programs of the module that go beside it.
+	more []string
 	// sets are Debian sets, each a layer, below the program.
 	sets []string
 	// bare leaves the base out.
@@ -52,7 +54,11 @@ func imageRecipes() map[string]recipe {
 		"image-kube-proxy":              program(images.KubeProxy, "kubernetes", "kube-proxy", "firewall-files"),
 		// busybox for the shell that fsck.xfs is written for; the tools above it hide its own mount and the like.
 		"image-kubelet": program(images.Kubelet, "kubernetes", "kubelet", "busybox", "firewall-files", "kubelet-files"),
-		"image-etcd":    program(images.Etcd, "etcd", "etcd"),
+		"image-etcd": {
+			// etcdutl restores snapshots.
+			repository: images.Etcd, module: "etcd", program: "etcd", target: "usr/local/bin/etcd", more: []string{"etcdutl"},
+			config: v1.Config{Entrypoint: []string{"/usr/local/bin/etcd"}},
+		},
 		"image-pause": {
 			repository: images.Pause, module: "pause", program: "pause", target: "pause", bare: true,
 			config: v1.Config{Entrypoint: []string{"/pause"}, User: "65535:65535"},
@@ -216,6 +222,12 @@ func (r recipe) make(ctx context.Context, reference string, w *graph.Work) error
 
 	if err := os.Link(filepath.Join(w.Needs[r.module].Dir, r.program), target); err != nil {
 		return err
+	}
+
+	for _, name := range r.more {
+		if err := os.Link(filepath.Join(w.Needs[r.module].Dir, name), filepath.Join(filepath.Dir(target), name)); err != nil {
+			return err
+		}
 	}
 
 	img.Layers = append(img.Layers, ociimage.Tree(own))

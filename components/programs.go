@@ -83,7 +83,7 @@ func modules() []module {
 		{
 			folder: "etcd", about: "etcd",
 			upstream: "go.etcd.io/etcd/server/v3", version: images.EtcdVersion,
-			programs: []program{{name: "etcd", pkg: "go.etcd.io/etcd/server/v3"}},
+			programs: []program{{name: "etcd", pkg: "go.etcd.io/etcd/server/v3"}, {name: "etcdutl", pkg: "go.etcd.io/etcd/etcdutl/v3"}},
 		},
 		{
 			folder: "coredns", about: "CoreDNS",

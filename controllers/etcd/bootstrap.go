@@ -5,6 +5,7 @@ package etcd
 import (
 	"context"
 	"errors"
+	"os"
 	"path/filepath"
 
 	"github.com/seed-59268b81/talos/cosi/state"
@@ -23,7 +24,7 @@ var (
 	ErrDiskNotReady    = errors.New("bootstrap is not available yet: the volume EPHEMERAL is not mounted; check talosctl get volumestatus")
 	ErrHasData         = errors.New("bootstrap is not available: the etcd data directory is not empty, this node is a member of a cluster already")
 	ErrAlreadyAsked    = errors.New("bootstrap is already in progress")
-	ErrRecover         = errors.New("bootstrap from a snapshot is not part of this version")
+	ErrNoSnapshot      = errors.New("bootstrap from a snapshot is not available: none was sent to this node (talosctl bootstrap --recover-from FILE)")
 )
 
 // Facts are what decides whether a bootstrap may be done.
@@ -33,8 +34,13 @@ type Facts struct {
 	TimeUsable   bool
 	DiskReady    bool
 	HasData      bool
+	HasSnapshot  bool
 	Asked        bool
+	// AskedToRecover is Asked for a start from a snapshot, which may have failed: it may be asked for again.
+	AskedToRecover bool
 }
+
+var etcdRecover = etcd.BootstrapRequestSpec{Recover: true}
 
 // CheckBootstrap returns nil if a new cluster may be started here, or the reason why not.
 func CheckBootstrap(f Facts, request etcd.BootstrapRequestSpec) error {
@@ -43,15 +49,15 @@ func CheckBootstrap(f Facts, request etcd.BootstrapRequestSpec) error {
 		return ErrNotConfigured
 	case !f.ControlPlane:
 		return ErrNotControlPlane
-	case request.Recover:
-		return ErrRecover
 	case !f.TimeUsable:
 		return ErrTimeNotSynced
 	case !f.DiskReady:
 		return ErrDiskNotReady
 	case f.HasData:
 		return ErrHasData
-	case f.Asked:
+	case request.Recover && !f.HasSnapshot:
+		return ErrNoSnapshot
+	case f.Asked && !(f.AskedToRecover && request.Recover):
 		return ErrAlreadyAsked
 	default:
 		return nil
@@ -109,8 +115,15 @@ func gatherFacts(ctx context.Context, st state.State, root string) (Facts, error
 		return f, err
 	}
 
+	if _, err := os.Stat(filepath.Join(root, SnapshotPath)); err == nil {
+		f.HasSnapshot = true
+	} else if !errors.Is(err, os.ErrNotExist) {
+		return f, err
+	}
+
 	asked, err := typed.Find[etcd.BootstrapRequestSpec](ctx, st, "", etcd.BootstrapID)
 	f.Asked = asked != nil
+	f.AskedToRecover = asked != nil && asked.TypedSpec().Recover
 
 	return f, err
 }

@@ -145,7 +145,20 @@ func TestCheckBootstrap(t *testing.T) {
 		"a member already":     {change: func(f *Facts) { f.HasData = true }, want: ErrHasData},
 		"asked already":        {change: func(f *Facts) { f.Asked = true }, want: ErrAlreadyAsked},
 		"asked and done":       {change: func(f *Facts) { f.Asked, f.HasData = true, true }, want: ErrHasData},
-		"from a snapshot":      {request: etcd.BootstrapRequestSpec{Recover: true}, want: ErrRecover},
+		"no snapshot":          {request: etcdRecover, want: ErrNoSnapshot},
+		"from a snapshot":      {change: func(f *Facts) { f.HasSnapshot = true }, request: etcdRecover},
+		"a snapshot, with data": {
+			change: func(f *Facts) { f.HasSnapshot, f.HasData = true, true }, request: etcdRecover, want: ErrHasData,
+		},
+		"a snapshot again": {
+			change: func(f *Facts) { f.HasSnapshot, f.Asked, f.AskedToRecover = true, true, true }, request: etcdRecover,
+		},
+		"a snapshot after a new cluster": {
+			change: func(f *Facts) { f.HasSnapshot, f.Asked = true, true }, request: etcdRecover, want: ErrAlreadyAsked,
+		},
+		"a new cluster after a snapshot": {
+			change: func(f *Facts) { f.HasSnapshot, f.Asked, f.AskedToRecover = true, true, true }, want: ErrAlreadyAsked,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			facts := good

@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	specs "github.com/opencontainers/runtime-spec/specs-go"
@@ -43,6 +44,8 @@ type serviceController struct {
 	taken time.Time
 	// prepared tells that the data directory was made ready, and may be in use since.
 	prepared bool
+	// skipHashCheck is of the request that asks for a start from a snapshot. Each try looks at it anew.
+	skipHashCheck atomic.Bool
 }
 
 func (*serviceController) name() string { return "etcd.ServiceController" }
@@ -143,7 +146,7 @@ func (c *serviceController) apply(
 		c.prepared = true
 
 		if start == StartNew {
-			log.Info("etcd starts a new cluster", "name", spec.Name, "addresses", spec.AdvertisedAddresses)
+			log.Info("etcd starts a new cluster", "name", spec.Name, "addresses", spec.AdvertisedAddresses, "snapshot", request.TypedSpec().Recover)
 		}
 	}
 
@@ -155,6 +158,16 @@ func (c *serviceController) apply(
 	if err != nil {
 		return err
 	}
+
+	// The fingerprint is that of etcd alone, so that it goes on when there is data.
+	m := &member{root: c.root, begins: start == StartNew, etcd: service.Runner}
+
+	if m.begins && request.TypedSpec().Recover {
+		c.skipHashCheck.Store(request.TypedSpec().SkipHashCheck)
+		m.tool = restoreTool(spec, &c.skipHashCheck)
+	}
+
+	service.Runner = m
 
 	return applied(c.supervisor.Apply(service))
 }

@@ -61,11 +61,7 @@ func prepareDataDir(dir string, start Start) error {
 		return fmt.Errorf("etcd data directory: %w", err)
 	}
 
-	if os.Geteuid() != 0 {
-		return nil
-	}
-
-	if err := os.Chown(dir, UID, UID); err != nil {
+	if err := own(dir); err != nil {
 		return fmt.Errorf("etcd data directory: %w", err)
 	}
 

@@ -355,7 +355,7 @@ func TestEtcdRefusals(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	if _, err := stream.CloseAndRecv(); status.Code(err) != codes.Unimplemented {
-		t.Errorf("recover: got %v, want Unimplemented", err)
+	if _, err := stream.CloseAndRecv(); status.Code(err) != codes.FailedPrecondition {
+		t.Errorf("recover: got %v, want FailedPrecondition", err)
 	}
 }

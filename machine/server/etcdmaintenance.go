@@ -12,8 +12,6 @@ import (
 	"go.etcd.io/etcd/api/v3/etcdserverpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/emptypb"
 
 	"github.com/seed-59268b81/talos/api/common"
@@ -146,9 +144,4 @@ func sendReader(r io.Reader, send func(*common.Data) error) error {
 			return err
 		}
 	}
-}
-
-// EtcdRecover implements machine.MachineService.
-func (s *Server) EtcdRecover(grpc.ClientStreamingServer[common.Data, machine.EtcdRecoverResponse]) error {
-	return status.Error(codes.Unimplemented, "recover etcd: this version cannot start etcd from a snapshot; restore it with etcdutl on another machine, or start a new cluster (talosctl bootstrap)")
 }

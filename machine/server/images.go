@@ -152,7 +152,14 @@ func (s imageService) Import(stream grpc.ClientStreamingServer[machine.ImageServ
 	var name string
 
 	err = s.withImages("import image", instance.GetNamespace(), func(images *container.Images) error {
-		name, err = images.Import(stream.Context(), &archive{stream: stream})
+		name, err = images.Import(stream.Context(), &pieces{next: func() ([]byte, error) {
+			msg, err := stream.Recv()
+			if err == nil && msg.GetImageChunk() == nil {
+				err = status.Error(codes.InvalidArgument, "import image: a message within the archive is no piece of it")
+			}
+
+			return msg.GetImageChunk().GetBytes(), err
+		}})
 
 		return err
 	})
@@ -162,35 +169,6 @@ func (s imageService) Import(stream grpc.ClientStreamingServer[machine.ImageServ
 
 	return stream.SendAndClose(&machine.ImageServiceImportResponse{Name: name})
 }
-
-// archive reads the pieces that a caller sends.
-type archive struct {
-	stream grpc.ClientStreamingServer[machine.ImageServiceImportRequest, machine.ImageServiceImportResponse]
-	rest   []byte
-}
-
-// Read implements io.Reader.
-func (a *archive) Read(p []byte) (int, error) {
-	for len(a.rest) == 0 {
-		msg, err := a.stream.Recv()
-		if err != nil {
-			return 0, err // io.EOF at the end
-		}
-
-		if msg.GetImageChunk() == nil {
-			return 0, status.Error(codes.InvalidArgument, "import image: a message within the archive is no piece of it")
-		}
-
-		a.rest = msg.GetImageChunk().GetBytes()
-	}
-
-	n := copy(p, a.rest)
-	a.rest = a.rest[n:]
-
-	return n, nil
-}
-
-var _ io.Reader = (*archive)(nil)
 
 // Remove implements machine.ImageService.
 func (s imageService) Remove(ctx context.Context, req *machine.ImageServiceRemoveRequest) (*emptypb.Empty, error) {

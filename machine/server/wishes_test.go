@@ -111,7 +111,17 @@ func TestBootstrapRefusals(t *testing.T) {
 	refused(&machine.BootstrapRequest{}, codes.FailedPrecondition, "only be performed on a control plane node")
 	configure(t, b, configtest.ControlPlane(t))
 	refused(&machine.BootstrapRequest{}, codes.FailedPrecondition, "time is not in sync")
-	refused(&machine.BootstrapRequest{RecoverEtcd: true}, codes.Unimplemented, "snapshot")
+	refused(&machine.BootstrapRequest{RecoverEtcd: true}, codes.FailedPrecondition, "time is not in sync")
+
+	// Nor is a snapshot taken before there is a disk for it.
+	stream, err := b.machine.EtcdRecover(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	if _, err := stream.CloseAndRecv(); status.Code(err) != codes.FailedPrecondition || !strings.Contains(err.Error(), "EPHEMERAL is not mounted") {
+		t.Errorf("a snapshot: got %v, want FailedPrecondition", err)
+	}
 }
 
 func TestEvents(t *testing.T) {

@@ -73,8 +73,12 @@ func TestNode(t *testing.T) {
 	})
 
 	c.Run("rolls static pods by configuration", func(t *testing.T) { staticPodsRoll(t, c) })
-	c.Run("changes its name without a reboot", func(t *testing.T) { renamed(t, c) })
+	c.Run("comes back from a snapshot", func(t *testing.T) {
+		power(t, c, "bootstrap from a snapshot")
+		boot = itself(t, c, boot)
+	})
 	c.Run("reboots when its pods have moved", func(t *testing.T) { drained(t, c) })
+	c.Run("changes its name without a reboot", func(t *testing.T) { renamed(t, c) })
 	c.Run("shuts down", func(t *testing.T) {
 		power(t, c, "shutdown")
 		c.Until("the machine is off", 3*time.Minute, func(context.Context) error {

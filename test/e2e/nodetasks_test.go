@@ -13,6 +13,7 @@ import (
 
 	"github.com/seed-59268b81/talos/api/machine"
 	"github.com/seed-59268b81/talos/client"
+	"github.com/seed-59268b81/talos/config/images"
 	"github.com/seed-59268b81/talos/test/cluster"
 )
 
@@ -174,6 +175,7 @@ var powerTasks = []task{
 		// It follows the node until it runs again.
 		s.takes(t, 10*time.Minute, `(?m)^@: booted\n[\s\S]*^@: running$`, "reboot --timeout 9m")
 	}},
+	{name: "bootstrap from a snapshot", calls: "EtcdSnapshot EtcdRecover Bootstrap", do: recovered},
 	{name: "shutdown", calls: "Shutdown Events", do: func(t *testing.T, s *session) {
 		s.takes(t, 10*time.Minute, "", "shutdown --timeout 9m")
 	}},
@@ -201,6 +203,42 @@ func drained(t *testing.T, c *cluster.Cluster) {
 		ready, err := c.TryKubectl(ctx, "-n", namespace, "get", "deployment", "web", "-o", "jsonpath={.status.readyReplicas}")
 		if err == nil && ready != "2" {
 			err = fmt.Errorf("%q of 2 are", ready)
+		}
+
+		return err
+	})
+}
+
+// recovered loses etcd's data, and has the cluster come back from a snapshot.
+func recovered(t *testing.T, s *session) {
+	const snapshot = "before.snapshot"
+
+	s.Kubectl("", "-n", namespace, "create", "configmap", "saved", "--from-literal=a=b")
+	s.talosctl(t, "etcd snapshot "+snapshot)
+	s.Kubectl("", "-n", namespace, "create", "configmap", "unsaved")
+	s.refused(t, "data directory is not empty", "bootstrap --recover-from "+snapshot)
+
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+
+	cmd := s.command(ctx, "debug --args rm --args -r --args /host/var/lib/etcd/member", images.DefaultAgnhost)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("remove etcd's data: %v\n%s", err, out)
+	}
+
+	powerCycle(t, s.Cluster)
+	s.comesToShow(t, `etcd +(Preparing|Waiting)`, "services")
+
+	// What is no snapshot is not taken for one, and does not stand in the way of one that is.
+	s.write(t, "nonsense", []byte("no database"))
+	s.talosctl(t, "bootstrap --recover-from nonsense")
+	s.comesToShow(t, `restore the etcd snapshot`, "service etcd")
+	s.talosctl(t, "bootstrap --recover-from "+snapshot)
+
+	s.Until("the saved object is there again, and the other is not", 5*time.Minute, func(ctx context.Context) error {
+		got, err := s.TryKubectl(ctx, "-n", namespace, "get", "configmaps", "-o", "name")
+		if err == nil && (!strings.Contains(got, "configmap/saved") || strings.Contains(got, "configmap/unsaved")) {
+			err = fmt.Errorf("there are %q", got)
 		}
 
 		return err

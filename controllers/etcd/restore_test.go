@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package etcd
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/iotest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/seed-59268b81/talos/resources/etcd"
+	"github.com/seed-59268b81/talos/sys/container"
+	"github.com/seed-59268b81/talos/sys/supervisor"
+)
+
+// runner is a program that a test has instead of a container.
+type runner func() error
+
+func (r runner) Run(_ context.Context, run supervisor.Run) error {
+	run.Started(1)
+
+	return r()
+}
+
+// TestRestore: the data is there in whole or not at all, and etcd starts from nothing but that.
+func TestRestore(t *testing.T) {
+	broken := errors.New("the hash does not match")
+
+	for _, tt := range []struct {
+		name string
+		// tool leaves these files below restoreDir, and then fails with err.
+		tool []string
+		err  error
+		// before is there beforehand.
+		before  []string
+		after   []string
+		started bool
+		want    string
+	}{
+		{
+			name: "restores", before: []string{"etcd.snapshot"}, tool: []string{"member/wal/0.wal", "member/snap/db"},
+			after: []string{"etcd/member/snap/db", "etcd/member/wal/0.wal"}, started: true,
+		},
+		{
+			name: "after a try that was cut short", before: []string{"etcd.snapshot", "etcd/restore/member/wal/old.wal"}, tool: []string{"member/wal/0.wal"},
+			after: []string{"etcd/member/wal/0.wal"}, started: true,
+		},
+		{
+			name: "a bad snapshot", before: []string{"etcd.snapshot"}, tool: []string{"member/snap/db"}, err: broken,
+			after: []string{"etcd.snapshot", "etcd/restore/member/snap/db"}, want: "restore the etcd snapshot: the hash does not match",
+		},
+		{
+			name: "it was restored before", before: []string{"etcd/member/wal/1.wal"}, after: []string{"etcd/member/wal/1.wal"}, started: true,
+		},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			root := t.TempDir()
+			lib := filepath.Join(root, filepath.Dir(DataDir))
+
+			for _, name := range append([]string{"etcd/"}, tt.before...) {
+				write(t, filepath.Join(lib, name), strings.HasSuffix(name, "/"))
+			}
+
+			started := 0
+			r := &member{
+				root: root, begins: true,
+				tool: func() supervisor.Runner {
+					return runner(func() error {
+						for _, name := range tt.tool {
+							write(t, filepath.Join(root, restoreDir, name), false)
+						}
+
+						return tt.err
+					})
+				},
+				etcd: runner(func() error { return nil }),
+			}
+
+			err := r.Run(t.Context(), supervisor.Run{Log: io.Discard, Started: func(int) { started++ }, Preparing: func(string) {}})
+			if (err == nil) != (tt.want == "") || err != nil && !strings.HasPrefix(err.Error(), tt.want) {
+				t.Errorf("got %v, want %q", err, tt.want)
+			}
+
+			if (started == 1) != tt.started {
+				t.Errorf("the service was said to have started %d times, want %t", started, tt.started)
+			}
+
+			if diff := cmp.Diff(tt.after, files(t, lib)); diff != "" {
+				t.Errorf("files (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestMemberWithoutData: a member that had data does not start without, which would be a new cluster in its place.
+func TestMemberWithoutData(t *testing.T) {
+	root := t.TempDir()
+	wal := filepath.Join(root, DataDir, "member", "wal", "0.wal")
+	runs := 0
+
+	run := func(m *member) error {
+		return m.Run(t.Context(), supervisor.Run{Log: io.Discard, Started: func(int) {}, Preparing: func(string) {}})
+	}
+
+	m := &member{root: root, begins: true}
+	m.etcd = runner(func() error {
+		runs++
+
+		// The first two tries end before there is data.
+		if runs == 3 {
+			write(t, wal, false)
+
+			for !m.hadData.Load() {
+				time.Sleep(time.Millisecond)
+			}
+
+			return os.RemoveAll(filepath.Dir(wal))
+		}
+
+		return nil
+	})
+
+	for try := 1; try <= 3; try++ {
+		if err := run(m); err != nil || runs != try {
+			t.Fatalf("run %d: got %v after %d runs", try, err, runs)
+		}
+	}
+
+	if err := run(m); !errors.Is(err, errDataGone) || runs != 3 {
+		t.Errorf("the data is gone: got %v after %d runs, want %v", err, runs, errDataGone)
+	}
+
+	if err := run(&member{root: root, etcd: m.etcd}); !errors.Is(err, errDataGone) || runs != 3 {
+		t.Errorf("it was there when the machine booted: got %v after %d runs, want %v", err, runs, errDataGone)
+	}
+}
+
+func write(t *testing.T, path string, dir bool) {
+	t.Helper()
+
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+
+	if dir {
+		if err := os.MkdirAll(path, 0o755); err != nil {
+			t.Fatal(err)
+		}
+
+		return
+	}
+
+	if err := os.WriteFile(path, []byte("x"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func files(t *testing.T, dir string) (found []string) {
+	t.Helper()
+
+	err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+		if err == nil && !d.IsDir() {
+			name, _ := filepath.Rel(dir, path) //nolint:errcheck // it is below
+			found = append(found, name)
+		}
+
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	slices.Sort(found)
+
+	return found
+}
+
+func TestRestoreTool(t *testing.T) {
+	var skip atomic.Bool
+
+	tool := restoreTool(etcd.SpecSpec{Name: "cp1", AdvertisedAddresses: []netip.Addr{netip.MustParseAddr("172.20.0.2")}, Image: "etcd:1"}, &skip)
+	want := []string{
+		"/usr/local/bin/etcdutl", "snapshot", "restore", "/var/lib/etcd.snapshot", "--name=cp1", "--initial-cluster=cp1=https://172.20.0.2:2380",
+		"--initial-advertise-peer-urls=https://172.20.0.2:2380", "--data-dir=/var/lib/etcd/restore",
+	}
+
+	for _, more := range [][]string{nil, {"--skip-hash-check"}} {
+		if diff := cmp.Diff(append(want, more...), tool().(*container.Container).Argv); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+
+		skip.Store(true)
+	}
+}
+
+func TestWriteSnapshot(t *testing.T) {
+	lost := errors.New("the connection was lost")
+
+	for _, tt := range []struct {
+		name string
+		in   io.Reader
+		err  error
+	}{
+		{"whole", strings.NewReader("snapshot"), nil},
+		{"empty", strings.NewReader(""), ErrEmptySnapshot},
+		{"cut off", io.MultiReader(strings.NewReader("snap"), iotest.ErrReader(lost)), lost},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "snapshot")
+
+			if err := writeSnapshot(path, tt.in); !errors.Is(err, tt.err) {
+				t.Errorf("got %v, want %v", err, tt.err)
+			}
+
+			if content, err := os.ReadFile(path); tt.err == nil && (err != nil || string(content) != "snapshot") {
+				t.Errorf("got %q, %v", content, err)
+			}
+		})
+	}
+}
