@@ -4,7 +4,8 @@
 //
 // What etcd does when it starts follows from two values: what its data directory holds, and whether the one-time wish
 // to start a cluster was made. A directory with data is started as it is, by itself, after each boot; an empty one
-// waits for the wish. decide and CheckBootstrap are that choice, as functions of values.
+// waits for the wish. decide and CheckBootstrap are that choice, as functions of values. The wish may be to begin with a
+// snapshot, see KeepSnapshot; and a member that had data once is not started without it, see member.
 package etcd
 
 import "github.com/seed-59268b81/talos/resources/block"
