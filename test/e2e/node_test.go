@@ -75,7 +75,7 @@ func TestNode(t *testing.T) {
 	c.Run("rolls static pods by configuration", func(t *testing.T) { staticPodsRoll(t, c) })
 	c.Run("comes back from a snapshot", func(t *testing.T) {
 		power(t, c, "bootstrap from a snapshot")
-		boot = itself(t, c, boot)
+		c.Ready(boot)
 	})
 	c.Run("reboots when its pods have moved", func(t *testing.T) { drained(t, c) })
 	c.Run("changes its name without a reboot", func(t *testing.T) { renamed(t, c) })
