@@ -132,10 +132,17 @@ func (r *member) restore(ctx context.Context, run supervisor.Run) error {
 		return err
 	}
 
-	return errors.Join(
-		os.Rename(filepath.Join(dir, "member"), filepath.Join(data, "member")), syncDir(data),
-		os.RemoveAll(dir), removed(filepath.Join(r.root, SnapshotPath)),
-	)
+	err = os.Rename(filepath.Join(dir, "member"), filepath.Join(data, "member"))
+	if err == nil {
+		err = syncDir(data)
+	}
+
+	// Until then the snapshot is all that there is.
+	if err != nil {
+		return err
+	}
+
+	return errors.Join(os.RemoveAll(dir), removed(filepath.Join(r.root, SnapshotPath)))
 }
 
 // settle has all that was written below a directory be on the disk.

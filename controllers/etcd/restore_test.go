@@ -62,6 +62,9 @@ func TestRestore(t *testing.T) {
 			after: []string{"etcd.snapshot", "etcd/restore/member/snap/db"}, want: "restore the etcd snapshot: the hash does not match",
 		},
 		{
+			name: "nothing was restored", before: []string{"etcd.snapshot"}, after: []string{"etcd.snapshot"}, want: "restore the etcd snapshot: rename",
+		},
+		{
 			name: "it was restored before", before: []string{"etcd/member/wal/1.wal"}, after: []string{"etcd/member/wal/1.wal"}, started: true,
 		},
 	} {
