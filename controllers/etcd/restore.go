@@ -32,22 +32,24 @@ const dataPoll = 250 * time.Millisecond
 var errDataGone = errors.New("etcd's data is gone from " + DataDir + ", and no new cluster is started in its place: " +
 	"bring it back from a snapshot (talosctl reboot, then talosctl bootstrap --recover-from FILE)")
 
-// member is etcd that begins a cluster at most once: with nothing, or with a snapshot. One that had data does not start
+// Runner is etcd that begins a cluster at most once: with nothing, or with a snapshot. One that had data does not start
 // without it.
-type member struct {
+type Runner struct {
+	// Etcd runs once the data is as it has to be.
+	Etcd supervisor.Runner
+
 	root string
 	// begins tells that there need not be data at the first start; tool then restores what is at SnapshotPath into
 	// restoreDir, and nil leaves it to etcd to begin with nothing.
 	begins bool
 	tool   func() supervisor.Runner
-	etcd   supervisor.Runner
 
 	hadData atomic.Bool
 }
 
 // Run implements supervisor.Runner. A snapshot that cannot be restored fails the run; the next one takes what has been sent
 // meanwhile.
-func (r *member) Run(ctx context.Context, run supervisor.Run) error {
+func (r *Runner) Run(ctx context.Context, run supervisor.Run) error {
 	dir := filepath.Join(r.root, DataDir)
 
 	data, err := hasData(dir)
@@ -80,11 +82,11 @@ func (r *member) Run(ctx context.Context, run supervisor.Run) error {
 
 	defer func() { stop(); <-watched }()
 
-	return r.etcd.Run(ctx, run)
+	return r.Etcd.Run(ctx, run)
 }
 
 // watchData notes that there is data.
-func (r *member) watchData(ctx context.Context, dir string) {
+func (r *Runner) watchData(ctx context.Context, dir string) {
 	for !r.hadData.Load() {
 		if data, err := hasData(dir); err == nil && data {
 			r.hadData.Store(true)
@@ -99,7 +101,7 @@ func (r *member) watchData(ctx context.Context, dir string) {
 }
 
 // restore has etcd's own tool restore the snapshot beside the data, which it becomes in one step, when it is whole.
-func (r *member) restore(ctx context.Context, run supervisor.Run) error {
+func (r *Runner) restore(ctx context.Context, run supervisor.Run) error {
 	data, dir := filepath.Join(r.root, DataDir), filepath.Join(r.root, restoreDir)
 
 	err := os.RemoveAll(dir)

@@ -77,7 +77,7 @@ func TestRestore(t *testing.T) {
 			}
 
 			started := 0
-			r := &member{
+			r := &Runner{
 				root: root, begins: true,
 				tool: func() supervisor.Runner {
 					return runner(func() error {
@@ -88,7 +88,7 @@ func TestRestore(t *testing.T) {
 						return tt.err
 					})
 				},
-				etcd: runner(func() error { return nil }),
+				Etcd: runner(func() error { return nil }),
 			}
 
 			err := r.Run(t.Context(), supervisor.Run{Log: io.Discard, Started: func(int) { started++ }, Preparing: func(string) {}})
@@ -113,12 +113,12 @@ func TestMemberWithoutData(t *testing.T) {
 	wal := filepath.Join(root, DataDir, "member", "wal", "0.wal")
 	runs := 0
 
-	run := func(m *member) error {
+	run := func(m *Runner) error {
 		return m.Run(t.Context(), supervisor.Run{Log: io.Discard, Started: func(int) {}, Preparing: func(string) {}})
 	}
 
-	m := &member{root: root, begins: true}
-	m.etcd = runner(func() error {
+	m := &Runner{root: root, begins: true}
+	m.Etcd = runner(func() error {
 		runs++
 
 		// The first two tries end before there is data.
@@ -145,7 +145,7 @@ func TestMemberWithoutData(t *testing.T) {
 		t.Errorf("the data is gone: got %v after %d runs, want %v", err, runs, errDataGone)
 	}
 
-	if err := run(&member{root: root, etcd: m.etcd}); !errors.Is(err, errDataGone) || runs != 3 {
+	if err := run(&Runner{root: root, Etcd: m.Etcd}); !errors.Is(err, errDataGone) || runs != 3 {
 		t.Errorf("it was there when the machine booted: got %v after %d runs, want %v", err, runs, errDataGone)
 	}
 }

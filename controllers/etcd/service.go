@@ -160,7 +160,7 @@ func (c *serviceController) apply(
 	}
 
 	// The fingerprint is that of etcd alone, so that it goes on when there is data.
-	m := &member{root: c.root, begins: start == StartNew, etcd: service.Runner}
+	m := &Runner{root: c.root, begins: start == StartNew, Etcd: service.Runner}
 
 	if m.begins && request.TypedSpec().Recover {
 		c.skipHashCheck.Store(request.TypedSpec().SkipHashCheck)

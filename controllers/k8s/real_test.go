@@ -84,7 +84,7 @@ func realControlPlane(t *testing.T, binaries string) {
 
 	service, _, _ := c.supervisor.Service("etcd")
 
-	programs.start("etcd", service.Runner.(*container.Container).Argv, etcd.UID)
+	programs.start("etcd", service.Runner.(*etcd.Runner).Etcd.(*container.Container).Argv, etcd.UID)
 	eventually(t, "etcd is healthy", func() error { return service.Health.Check(ctx) })
 
 	c.Service("etcd", true)
