@@ -61,7 +61,7 @@ func WithDialOptions(options ...grpc.DialOption) Option {
 }
 
 // New returns a client of the endpoints, each host, host:port or a bare IPv6 address. It connects at the first call.
-// Exactly one of WithCertificates, WithTLS and WithInsecure says how it proves who it is and whom it trusts.
+// Exactly one of WithCertificates, WithAuthority, WithTLS and WithInsecure says how it proves who it is and whom it trusts.
 func New(endpoints []string, options ...Option) (*Client, error) {
 	if len(endpoints) == 0 {
 		return nil, errors.New("no endpoints: name one with --endpoints, or set them with: talosctl config endpoint ADDRESS")

@@ -18,9 +18,9 @@ import (
 // three are PEM.
 func WithCertificates(ca, crt, key []byte) Option {
 	return func(s *settings) error {
-		pool := x509.NewCertPool()
-		if !pool.AppendCertsFromPEM(ca) {
-			return errors.New("the talosconfig's ca holds no PEM certificate: fetch a new talosconfig or check that the file is whole")
+		pool, err := authority(ca)
+		if err != nil {
+			return err
 		}
 
 		pair, err := tls.X509KeyPair(crt, key)
@@ -32,6 +32,29 @@ func WithCertificates(ca, crt, key []byte) Option {
 
 		return nil
 	}
+}
+
+// WithAuthority makes the client trust servers signed by ca, PEM, or by an authority of this computer's if it is empty. The
+// client shows no certificate: it is for a gateway before the machines, see WithBasicAuth.
+func WithAuthority(ca []byte) Option {
+	return func(s *settings) (err error) {
+		s.tls = &tls.Config{MinVersion: tls.VersionTLS13}
+
+		if len(ca) > 0 {
+			s.tls.RootCAs, err = authority(ca)
+		}
+
+		return err
+	}
+}
+
+func authority(ca []byte) (*x509.CertPool, error) {
+	pool := x509.NewCertPool()
+	if !pool.AppendCertsFromPEM(ca) {
+		return nil, errors.New("the talosconfig's ca holds no PEM certificate: fetch a new talosconfig or check that the file is whole")
+	}
+
+	return pool, nil
 }
 
 // WithTLS sets the whole TLS configuration.

@@ -35,6 +35,7 @@ func configCommand(online ...*cobra.Command) *cobra.Command {
 		infoCommand(f),
 		mergeCommand(f),
 		nodeCommand(f),
+		proxyCommand(f),
 		removeCommand(f),
 		renameCommand(f),
 	)

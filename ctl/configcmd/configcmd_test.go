@@ -101,6 +101,29 @@ func TestContexts(t *testing.T) {
 	}
 }
 
+func TestProxyURL(t *testing.T) {
+	must(t, "config", "merge", home(t))
+	must(t, "config", "proxy-url", "http://name:secret@proxy.internal:3128")
+
+	if got, _ := must(t, "config", "info"); !strings.Contains(got, "Proxy URL:           http://name:xxxxx@proxy.internal:3128\n") {
+		t.Errorf("info: got\n%s", got)
+	}
+
+	if _, _, err := run(t, "", "config", "proxy-url", "proxy:3128"); err == nil || !strings.Contains(err.Error(), "http://, https:// or socks5://") {
+		t.Errorf("a bad URL: got %v", err)
+	}
+
+	if text, err := os.ReadFile(os.Getenv(talosconfig.EnvPath)); err != nil || !strings.Contains(string(text), "proxy-url: http://name:secret@proxy.internal:3128") {
+		t.Errorf("the file: got %v\n%s", err, text)
+	}
+
+	must(t, "config", "proxy-url")
+
+	if got, _ := must(t, "config", "info"); strings.Contains(got, "Proxy") {
+		t.Errorf("cleared: got\n%s", got)
+	}
+}
+
 func TestRemove(t *testing.T) {
 	other := home(t)
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/seed-59268b81/talos/client"
 	"github.com/seed-59268b81/talos/config/talosconfig"
 )
 
@@ -81,6 +82,25 @@ func nodeCommand(f *file) *cobra.Command {
 		Aliases: []string{"nodes"},
 		RunE: func(_ *cobra.Command, args []string) error {
 			return f.editContext(func(context *talosconfig.Context) { context.Nodes = split(args) })
+		},
+	}
+}
+
+func proxyCommand(f *file) *cobra.Command {
+	return &cobra.Command{
+		Use:   "proxy-url <url>",
+		Short: "Set the proxy of the context (http, https or socks5); without a URL, clear it",
+		Args:  cobra.MaximumNArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			proxy := strings.Join(args, "")
+
+			if proxy != "" {
+				if err := client.CheckProxy(proxy); err != nil {
+					return err
+				}
+			}
+
+			return f.editContext(func(context *talosconfig.Context) { context.ProxyURL = proxy })
 		},
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net/url"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -22,6 +23,7 @@ type info struct {
 	Nodes     []string   `json:"nodes" yaml:"nodes"`
 	Endpoints []string   `json:"endpoints" yaml:"endpoints"`
 	Roles     []string   `json:"roles" yaml:"roles"`
+	ProxyURL  string     `json:"proxyURL,omitempty" yaml:"proxyURL,omitempty"`
 	CertTTL   string     `json:"certTTL" yaml:"certTTL"`
 	CertEnd   *time.Time `json:"certNotAfter" yaml:"certNotAfter"`
 }
@@ -60,6 +62,10 @@ func (f *file) info(now time.Time) (info, error) {
 	}
 
 	i := info{Context: f.context, Nodes: append([]string{}, context.Nodes...), Endpoints: append([]string{}, context.Dial()...)}
+
+	if proxy, err := url.Parse(context.ProxyURL); err == nil {
+		i.ProxyURL = proxy.Redacted()
+	}
 
 	if i.Context == "" {
 		i.Context = c.Context
@@ -101,6 +107,10 @@ func (i info) print(out io.Writer, format string) error {
 		{"Endpoints:", list(i.Endpoints)},
 	} {
 		fmt.Fprintf(w, "%s\t%s\n", line.name, line.value)
+	}
+
+	if i.ProxyURL != "" {
+		fmt.Fprintf(w, "Proxy URL:\t%s\n", i.ProxyURL)
 	}
 
 	if i.CertEnd != nil {

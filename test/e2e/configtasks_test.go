@@ -6,6 +6,10 @@ import (
 	"context"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/seed-59268b81/talos/client/clienttest"
 )
 
 // ratio is a parameter of the kernel that nothing else of the system sets.
@@ -90,6 +94,16 @@ func contextByHand(t *testing.T, s *session) {
 	s.shows(t, `(?m)^Current context: +byhand\nNodes: +@\nEndpoints: +\S+\nRoles: +os:reader$`, "config info"+file)
 	s.shows(t, `(?m)^\s+NODE: +@$`, "version"+file)
 	s.refused(t, `error: @: .*os:admin`, "read /etc/hosts"+file)
+
+	proxy := clienttest.StartProxy(t)
+	s.talosctl(t, "config proxy-url "+proxy.URL.String()+file)
+	s.shows(t, `(?m)^\s+NODE: +@$`, "version"+file)
+	s.talosctl(t, "config proxy-url"+file)
+	s.shows(t, `(?m)^\s+NODE: +@$`, "version"+file)
+
+	if diff := cmp.Diff([]string{s.Node.APIEndpoint()}, proxy.Tunnels()); diff != "" {
+		t.Errorf("tunnels of the proxy (-want +got):\n%s", diff)
+	}
 
 	s.write(t, "admin.talosconfig", s.Generated.Talosconfig)
 	s.talosctl(t, "config merge admin.talosconfig"+file)
