@@ -148,8 +148,9 @@ func (n node) nodename(ctx context.Context) (string, error) {
 	return spec.Nodename, err
 }
 
-// kubernetes connects to the API of the cluster with a kubeconfig from the node, which has to be a control plane's.
-func (n node) kubernetes(ctx context.Context) (*kubernetes.Client, error) {
+// kubernetes connects to the API of the cluster with a kubeconfig from the node, which has to be a control plane's, at the
+// endpoint if there is one.
+func (n node) kubernetes(ctx context.Context, endpoint string) (*kubernetes.Client, error) {
 	content, err := n.Kubeconfig(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("kubeconfig: %w", err)
@@ -163,6 +164,12 @@ func (n node) kubernetes(ctx context.Context) (*kubernetes.Client, error) {
 	// No file, or one that is not understood, has no way to this cluster.
 	if own, err := clientcmd.NewDefaultClientConfigLoadingRules().Load(); err == nil {
 		takeWays(config, own)
+	}
+
+	if endpoint != "" {
+		for _, cluster := range config.Clusters {
+			cluster.Server, cluster.TLSServerName = endpoint, ""
+		}
 	}
 
 	return kubernetes.New(config)

@@ -17,6 +17,7 @@ func newHealthCommand() *cobra.Command {
 	var (
 		connection connection
 		wait       time.Duration
+		server     bool
 		initNode   string
 		info       cluster.ClusterInfo
 	)
@@ -24,13 +25,30 @@ func newHealthCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "health",
 		Short: "Wait until the cluster is healthy",
-		Long: `Have one node check its cluster: etcd, the machines, the Kubernetes nodes and components.
+		Long: `Have one node check its cluster: etcd, the machine, the Kubernetes nodes and components. With --server=false the checks are
+made from here, through a control plane node: of every machine, and of Kubernetes as this computer reaches it.
 
 Prints what it waits for and succeeds when every check has passed.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if initNode != "" {
 				info.ControlPlaneNodes = append([]string{initNode}, info.ControlPlaneNodes...)
+			}
+
+			if wait <= 0 {
+				return usageError(cmd, "--wait-timeout %s: want a time to wait, such as 5m", wait)
+			}
+
+			say := func(line string) error {
+				_, err := fmt.Fprintln(cmd.ErrOrStderr(), line)
+
+				return err
+			}
+
+			if !server {
+				return connection.one(cmd, func(ctx context.Context, n node) error {
+					return (&healthCheck{node: n, info: &info}).run(ctx, wait, say)
+				})
 			}
 
 			request := &cluster.HealthCheckRequest{WaitTimeout: durationpb.New(wait), ClusterInfo: &info}
@@ -41,7 +59,9 @@ Prints what it waits for and succeeds when every check has passed.`,
 						return err
 					}
 
-					fmt.Fprintln(cmd.ErrOrStderr(), message)
+					if err := say(message); err != nil {
+						return err
+					}
 				}
 
 				return nil
@@ -50,6 +70,7 @@ Prints what it waits for and succeeds when every check has passed.`,
 	}
 
 	connection.flags(cmd)
+	cmd.Flags().BoolVar(&server, "server", true, "have the node make the checks; otherwise this computer does")
 	cmd.Flags().DurationVar(&wait, "wait-timeout", 20*time.Minute, "how long to wait for the cluster to be healthy")
 	cmd.Flags().StringSliceVar(&info.ControlPlaneNodes, "control-plane-nodes", nil, "addresses of the control plane nodes, if they should not be discovered")
 	cmd.Flags().StringSliceVar(&info.WorkerNodes, "worker-nodes", nil, "addresses of the worker nodes, if they should not be discovered")

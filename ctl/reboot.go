@@ -80,7 +80,7 @@ func rebootInTurn(
 		}
 
 		// An endpoint is a control plane node, which the node may not be.
-		kube, err := n.kubernetes(cmd.Context())
+		kube, err := n.kubernetes(cmd.Context(), "")
 		if err == nil {
 			defer kube.Close()
 

@@ -78,7 +78,7 @@ func completeService(c *connection) cobra.CompletionFunc {
 var serviceColumns = []column[*machine.ServiceInfo]{
 	{"SERVICE", (*machine.ServiceInfo).GetId},
 	{"STATE", (*machine.ServiceInfo).GetState},
-	{"HEALTH", func(s *machine.ServiceInfo) string { return health(s.GetHealth()) }},
+	{"HEALTH", func(s *machine.ServiceInfo) string { return serviceHealth(s.GetHealth()) }},
 	{"LAST CHANGE", func(s *machine.ServiceInfo) string {
 		if last := lastEvent(s); last != nil {
 			return ago(last.GetTs().AsTime(), time.Now())
@@ -104,7 +104,7 @@ func lastEvent(s *machine.ServiceInfo) *machine.ServiceEvent {
 	return events[len(events)-1]
 }
 
-func health(h *machine.ServiceHealth) string {
+func serviceHealth(h *machine.ServiceHealth) string {
 	switch {
 	case h == nil, h.GetUnknown():
 		return "?"
@@ -155,7 +155,7 @@ func (n node) service(ctx context.Context, id string) (*machine.ServiceInfo, err
 // serviceDetails lists the events of the service with the latest first.
 func serviceDetails(node string, service *machine.ServiceInfo, now time.Time) [][]string {
 	rows := [][]string{
-		{"NODE", node}, {"ID", service.GetId()}, {"STATE", service.GetState()}, {"HEALTH", health(service.GetHealth())},
+		{"NODE", node}, {"ID", service.GetId()}, {"STATE", service.GetState()}, {"HEALTH", serviceHealth(service.GetHealth())},
 	}
 
 	if message := service.GetHealth().GetLastMessage(); message != "" {

@@ -6,6 +6,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -42,7 +44,7 @@ func (t *tracking) follow(
 	ctx context.Context, n node,
 	begin func(context.Context) (actor string, err error),
 	done func(ctx context.Context, before boot, say func(string)) error,
-) error {
+) (err error) {
 	if !t.wait && !t.debug {
 		_, err := begin(ctx)
 
@@ -59,14 +61,22 @@ func (t *tracking) follow(
 
 	if t.debug {
 		watching, stop := context.WithCancel(ctx)
-		watched := make(chan struct{})
+		watched, heard := make(chan struct{}), make(chan struct{})
 
-		defer func() { stop(); <-watched }()
+		defer func() {
+			// Of a boot that was waited for, the log is asked for at the latest now.
+			if err == nil {
+				wait(ctx, heard)
+			}
+
+			stop()
+			<-watched
+		}()
 
 		go func() {
 			defer close(watched)
 
-			t.kernelLog(watching, n)
+			t.kernelLog(watching, n, sync.OnceFunc(func() { close(heard) }))
 		}()
 	}
 
@@ -88,16 +98,20 @@ func (t *tracking) follow(
 	err = done(ctx, before, say)
 
 	// What the node said last may still be on its way; its end is that of the connection.
-	select {
-	case <-printed:
-	case <-time.After(lastWords):
-	case <-ctx.Done():
-	}
-
+	wait(ctx, printed)
 	stop()
 	<-printed
 
 	return err
+}
+
+// wait gives the last words their time.
+func wait(ctx context.Context, said <-chan struct{}) {
+	select {
+	case <-said:
+	case <-time.After(lastWords):
+	case <-ctx.Done():
+	}
 }
 
 // events prints the events of the actor until the connection is lost: the node is then past telling.
@@ -113,14 +127,30 @@ func (t *tracking) events(ctx context.Context, n node, actor string, say func(st
 }
 
 // kernelLog prints what the kernel says from now on, and all that it says in the boots that follow.
-func (t *tracking) kernelLog(ctx context.Context, n node) {
+func (t *tracking) kernelLog(ctx context.Context, n node, heard func()) {
 	for tail := true; ctx.Err() == nil; tail = false {
 		log := n.Dmesg(ctx, true, tail)
-		t.out.copy(n.name, log) //nolint:errcheck // a node that goes down or is not up yet: it is asked again
-		log.Close()             //nolint:errcheck // ends the call
+		t.out.copy(n.name, noticed{log, heard}) //nolint:errcheck // a node that goes down or is not up yet: it is asked again
+		log.Close()                             //nolint:errcheck // ends the call
 
 		sleep(ctx, pollInterval)
 	}
+}
+
+// noticed is a reader that tells when there was something to read.
+type noticed struct {
+	io.Reader
+	heard func()
+}
+
+// Read implements io.Reader.
+func (r noticed) Read(p []byte) (int, error) {
+	n, err := r.Reader.Read(p)
+	if n > 0 {
+		r.heard()
+	}
+
+	return n, err
 }
 
 var errTimeout = errors.New("the time of --timeout is over")

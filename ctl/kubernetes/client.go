@@ -72,6 +72,20 @@ func statusOf(err error) int {
 	return 0
 }
 
+// Get reads the object at a path into a value, or tells that there is none.
+func (c *Client) Get(ctx context.Context, path string, into any) (found bool, err error) {
+	err = c.do(ctx, http.MethodGet, path, "", nil, into)
+
+	switch {
+	case statusOf(err) == http.StatusNotFound:
+		return false, nil
+	case err != nil:
+		return false, fmt.Errorf("GET %s: %w", path, err)
+	default:
+		return true, nil
+	}
+}
+
 // do sends a request, whose content is JSON unless there is none, and reads the answer into a value unless there is none.
 func (c *Client) do(ctx context.Context, method, path, contentType string, content, answer any) error {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)

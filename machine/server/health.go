@@ -15,9 +15,9 @@ import (
 	"google.golang.org/grpc/status"
 
 	clusterapi "github.com/seed-59268b81/talos/api/cluster"
-	"github.com/seed-59268b81/talos/config/v1alpha1"
 	"github.com/seed-59268b81/talos/cosi/typed"
-	"github.com/seed-59268b81/talos/machine/health"
+	"github.com/seed-59268b81/talos/health"
+	"github.com/seed-59268b81/talos/machine/healthsource"
 	configres "github.com/seed-59268b81/talos/resources/config"
 )
 
@@ -38,10 +38,10 @@ func (s *Server) HealthCheck(req *clusterapi.HealthCheckRequest, stream grpc.Ser
 	ctx, cancel := context.WithTimeout(stream.Context(), timeout)
 	defer cancel()
 
-	kube := &health.KubernetesAPI{State: s.State, Endpoint: req.GetClusterInfo().GetForceEndpoint()}
+	kube := &healthsource.Kubernetes{State: s.State, Endpoint: req.GetClusterInfo().GetForceEndpoint()}
 	defer kube.Close()
 
-	source, err := s.healthSource(ctx, req.GetClusterInfo(), kube)
+	source, err := s.healthSource(ctx, req.GetClusterInfo(), health.KubernetesAPI{Get: kube.Get})
 	if err != nil {
 		return err
 	}
@@ -80,24 +80,20 @@ func (s *Server) healthSource(ctx context.Context, info *clusterapi.ClusterInfo,
 		return nil, status.Error(codes.FailedPrecondition, "health: the machine has no configuration yet; apply one first (talosctl apply-config)")
 	}
 
-	main := cfg.TypedSpec().Config().Main()
-	if !main.Machine.Type.IsControlPlane() {
+	if !cfg.TypedSpec().Config().Main().Machine.Type.IsControlPlane() {
 		return nil, status.Error(codes.FailedPrecondition, "health: a worker has no access to etcd and Kubernetes as a whole; ask a control plane node (talosctl health --nodes)")
 	}
 
 	return &health.Source{
-		State:             s.State,
-		Etcd:              health.EtcdAPI{State: s.State},
+		Machines:          []health.Machine{{ControlPlane: true, State: s.State, Memory: totalMemory}},
+		Etcd:              healthsource.Etcd{State: s.State},
 		Kubernetes:        kube,
-		Memory:            totalMemory,
 		ControlPlaneNodes: info.GetControlPlaneNodes(),
 		WorkerNodes:       info.GetWorkerNodes(),
-		ProxyDisabled:     v1alpha1.IsTrue(main.Cluster.Proxy.Disabled),
-		DNSDisabled:       v1alpha1.IsTrue(main.Cluster.CoreDNS.Disabled),
 	}, nil
 }
 
-func totalMemory() (uint64, error) {
+func totalMemory(context.Context) (uint64, error) {
 	raw, err := os.ReadFile("/proc/meminfo")
 	if err != nil {
 		return 0, err

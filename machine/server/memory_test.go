@@ -47,7 +47,7 @@ func TestMemory(t *testing.T) {
 		t.Errorf("got %v", info)
 	}
 
-	if total, err := totalMemory(); err != nil || total != r.GetMessages()[0].GetMeminfo().GetMemtotal()<<10 {
+	if total, err := totalMemory(t.Context()); err != nil || total != r.GetMessages()[0].GetMeminfo().GetMemtotal()<<10 {
 		t.Errorf("in bytes: got %d, %v", total, err)
 	}
 }

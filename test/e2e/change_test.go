@@ -116,6 +116,13 @@ func renamed(t *testing.T, c *cluster.Cluster) {
 		return version
 	}
 
+	// It is rendered when the API server is ready, which is after the node may be.
+	c.Until("the scheduler is rendered", 5*time.Minute, func(ctx context.Context) error {
+		_, err := c.Resource(ctx, "k8s", "StaticPods.kubernetes.talos.dev", "kube-scheduler", nil)
+
+		return err
+	})
+
 	before := scheduler()
 
 	c.Apply(patched(t, c, "apiVersion: v1alpha1\nkind: HostnameConfig\nauto: \"off\"\nhostname: "+name+"\n"))

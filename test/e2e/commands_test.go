@@ -106,6 +106,7 @@ var looks = []look{
 	},
 	{name: "explain", calls: "cosi.resource.State/List", line: "explain", want: `(?m)^@: nothing is wrong with the machine$`},
 	{name: "health", calls: "cluster.ClusterService/HealthCheck", line: "health", want: `(?m)waiting for all k8s nodes to report schedulable: OK$`},
+	{name: "health from here", calls: "cosi.resource.State/Get EtcdMemberList Kubeconfig Memory", line: "health --server=false", want: `(?s)waiting for nodes to be discovered: OK\n.*waiting for all k8s nodes to report schedulable: OK\n$`},
 	{name: "list", calls: "List", line: "list /etc", want: `(?m)^@ +os-release$`},
 	{name: "list, long", calls: "List", line: "list --long --type f /usr/bin", want: `(?m)^@ +-rwx\S+ +\d+ +\d+ +[1-9]\d{6,} +\w{3} .* containerd$`},
 	{name: "usage", calls: "DiskUsage", line: "usage /usr/bin", want: `(?m)^@ +[1-9]\d{7,} +\.$`},

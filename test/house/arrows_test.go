@@ -35,12 +35,15 @@ var arrows = map[string][]string{
 
 	"controllers": {"api", "config", "cosi", "pki", "resources", "sys", "version"},
 
+	// What a healthy cluster has, for a node and for a laptop.
+	"health": {"config", "cosi", "resources"},
+
 	"apid":       {"api", "controllers", "cosi", "pki", "resources", "sys", "version"},
 	"trustd":     {"api", "controllers", "cosi", "pki", "resources", "sys", "version"},
 	"discovery":  {"api", "version"},
-	"machine":    {"api", "apid", "config", "controllers", "cosi", "pki", "resources", "sys", "trustd", "version"},
+	"machine":    {"api", "apid", "config", "controllers", "cosi", "health", "pki", "resources", "sys", "trustd", "version"},
 	"lab":        {"sys", "version"},
-	"ctl":        {"api", "client", "config", "cosi", "lab", "pki", "resources", "version"},
+	"ctl":        {"api", "client", "config", "cosi", "health", "lab", "pki", "resources", "version"},
 	"imager":     {"components", "config", "machine", "sys", "version"},
 	"components": {"config", "imager", "version"},
 

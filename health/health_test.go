@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/seed-59268b81/talos/machine/health"
+	"github.com/seed-59268b81/talos/health"
 )
 
 // script is a check that gives the errors one after another, the last for ever.

@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/seed-59268b81/talos/config/v1alpha1"
 )
 
 // Node of Kubernetes.
@@ -67,22 +69,24 @@ func (s *Source) controlPlanes(ctx context.Context) ([]Node, error) {
 	return nodes, nil
 }
 
-// nodesReported wants a Node of this machine and of every machine that the caller named.
+// nodesReported wants a Node of every machine, and at every address that the caller named.
 func (s *Source) nodesReported(ctx context.Context) error {
 	nodes, err := s.Kubernetes.Nodes(ctx)
 	if err != nil {
 		return err
 	}
 
-	own, err := s.nodename(ctx)
-	if err != nil {
-		return err
-	}
-
 	var missing []string
 
-	if !slices.ContainsFunc(nodes, func(n Node) bool { return n.Name == own }) {
-		missing = append(missing, own)
+	for _, m := range s.Machines {
+		own, err := m.nodename(ctx)
+		if err != nil {
+			return err
+		}
+
+		if !slices.ContainsFunc(nodes, func(n Node) bool { return n.Name == own }) {
+			missing = append(missing, own)
+		}
 	}
 
 	for _, address := range slices.Concat(s.ControlPlaneNodes, s.WorkerNodes) {
@@ -173,9 +177,14 @@ func (s *Source) componentsReady(ctx context.Context) error {
 }
 
 // workload is a check that all pods of one are ready; it is skipped where the configuration disables it.
-func (s *Source) workload(kind, name string, disabled bool) func(context.Context) error {
+func (s *Source) workload(kind, name string, disabled func(*v1alpha1.Config) bool) func(context.Context) error {
 	return func(ctx context.Context) error {
-		if disabled {
+		config, err := s.config(ctx)
+		if err != nil {
+			return err
+		}
+
+		if disabled(config) {
 			return ErrSkip
 		}
 

@@ -9,11 +9,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/seed-59268b81/talos/config"
 	"github.com/seed-59268b81/talos/cosi/memory"
 	"github.com/seed-59268b81/talos/cosi/resource"
 	"github.com/seed-59268b81/talos/cosi/typed"
-	"github.com/seed-59268b81/talos/machine/health"
+	"github.com/seed-59268b81/talos/health"
 	"github.com/seed-59268b81/talos/resources/block"
+	configres "github.com/seed-59268b81/talos/resources/config"
 	"github.com/seed-59268b81/talos/resources/k8s"
 	"github.com/seed-59268b81/talos/resources/runtime"
 	"github.com/seed-59268b81/talos/resources/v1alpha1"
@@ -65,6 +67,18 @@ func drop[S resource.Spec](c *cluster, id string) {
 	}
 }
 
+// configure has the machine have a configuration.
+func (c *cluster) configure(text string) {
+	c.t.Helper()
+
+	cfg, err := config.Decode([]byte("version: v1alpha1\n" + text + "\n"))
+	if err != nil {
+		c.t.Fatal(err)
+	}
+
+	set(c, configres.ActiveID, configres.NewMachineConfigSpec(cfg))
+}
+
 func newCluster(t *testing.T) *cluster {
 	member := health.Member{ID: 1, Name: "cp-1", PeerURLs: []string{"https://10.5.0.2:2380"}, ClientURLs: []string{"https://10.5.0.2:2379"}}
 	c := &cluster{
@@ -76,12 +90,15 @@ func newCluster(t *testing.T) *cluster {
 			"daemonsets/kube-proxy": {Wanted: 1, Ready: 1}, "deployments/coredns": {Wanted: 2, Ready: 2},
 		},
 	}
-	c.Source = health.Source{State: c.state, Etcd: c, Kubernetes: c, Memory: func() (uint64, error) { return c.memory, c.err }}
+	c.Source = health.Source{Etcd: c, Kubernetes: c, Machines: []health.Machine{{
+		ControlPlane: true, State: c.state, Memory: func(context.Context) (uint64, error) { return c.memory, c.err },
+	}}}
 
 	for _, id := range []string{"etcd", "apid", "kubelet"} {
 		set(c, id, v1alpha1.ServiceSpec{Running: true, Healthy: true})
 	}
 
+	c.configure("cluster: {}")
 	set(c, block.SystemDiskID, block.SystemDiskSpec{DiskID: "vda"})
 	set(c, "vda", block.DiskSpec{Size: 10 << 30})
 	set(c, runtime.MachineStatusID, runtime.MachineStatusSpec{Stage: runtime.StageRunning})
@@ -169,7 +186,7 @@ func TestChecks(t *testing.T) {
 		{"no kube-proxy", func(c *cluster) { delete(c.work, "daemonsets/kube-proxy") }, "kube-proxy to report ready", "kube-proxy is not deployed yet"},
 		{"kube-proxy disabled", func(c *cluster) {
 			delete(c.work, "daemonsets/kube-proxy")
-			c.ProxyDisabled = true
+			c.configure("cluster: {proxy: {disabled: true}}")
 		}, "kube-proxy to report ready", health.ErrSkip.Error()},
 		{"half of coredns", func(c *cluster) { c.work["deployments/coredns"].Ready = 1 }, "coredns to report ready", "coredns: 1 of 2 pods are ready"},
 		{"coredns wants nobody", func(c *cluster) { *c.work["deployments/coredns"] = health.Workload{} }, "coredns to report ready", "0 of 0"},
@@ -201,6 +218,57 @@ func TestChecks(t *testing.T) {
 
 			if tt.check != "" && failed == "" {
 				t.Errorf("all checks passed, want %q to fail", tt.check)
+			}
+		})
+	}
+}
+
+// TestChecksOfMachines has the checks ask a worker too, of which less is wanted.
+func TestChecksOfMachines(t *testing.T) {
+	for _, tt := range []struct {
+		name        string
+		memory      uint64
+		spoil       func(*cluster)
+		check, want string
+	}{
+		{"healthy", 1 << 30, func(*cluster) {}, "", ""},
+		{"small", 1 << 29, func(*cluster) {}, "all nodes memory sizes", "10.5.0.3: the machine has 512 MiB of memory, a worker needs 1024 MiB"},
+		{"kubelet down", 1 << 30, func(w *cluster) { set(w, "kubelet", v1alpha1.ServiceSpec{}) }, "kubelet to be healthy", "10.5.0.3: service kubelet is not running"},
+		{"unknown to Kubernetes", 1 << 30, func(w *cluster) { set(w, k8s.NodenameID, k8s.NodenameSpec{Nodename: "w-2"}) }, "all k8s nodes to report", "missing nodes: w-2"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			c, w := newCluster(t), &cluster{t: t, state: memory.New()}
+
+			for _, id := range []string{"apid", "kubelet"} {
+				set(w, id, v1alpha1.ServiceSpec{Running: true, Healthy: true})
+			}
+
+			set(w, block.SystemDiskID, block.SystemDiskSpec{DiskID: "vda"})
+			set(w, "vda", block.DiskSpec{Size: 10 << 30})
+			set(w, runtime.MachineStatusID, runtime.MachineStatusSpec{Stage: runtime.StageRunning})
+			set(w, k8s.NodenameID, k8s.NodenameSpec{Nodename: "w-1"})
+			tt.spoil(w)
+
+			c.nodes = append(c.nodes, health.Node{Name: "w-1", Addresses: []string{"10.5.0.3"}, Ready: true})
+			c.Machines[0].Name = "10.5.0.2"
+			c.Machines = append(c.Machines, health.Machine{
+				Name: "10.5.0.3", State: w.state, Memory: func(context.Context) (uint64, error) { return tt.memory, nil },
+			})
+
+			for _, check := range c.Checks() {
+				got := ""
+				if err := check.Run(t.Context()); err != nil {
+					got = err.Error()
+				}
+
+				want := ""
+				if check.Name == tt.check {
+					want = tt.want
+				}
+
+				if got != want {
+					t.Errorf("check %q: got %q, want %q", check.Name, got, want)
+				}
 			}
 		})
 	}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package health
+package healthsource
 
 import (
 	"context"
@@ -10,15 +10,17 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/seed-59268b81/talos/controllers/etcd/etcdclient"
+	"github.com/seed-59268b81/talos/cosi/state"
 	"github.com/seed-59268b81/talos/cosi/typed"
+	"github.com/seed-59268b81/talos/health"
 	"github.com/seed-59268b81/talos/resources/secrets"
 )
 
-// EtcdAPI asks real members of etcd, with this system's own certificate.
-type EtcdAPI struct{ State Reader }
+// Etcd asks real members of etcd, with this system's own certificate.
+type Etcd struct{ State state.Reader }
 
-// Members implements Etcd.
-func (e EtcdAPI) Members(ctx context.Context, endpoint string) ([]Member, error) {
+// Members implements health.Etcd.
+func (e Etcd) Members(ctx context.Context, endpoint string) ([]health.Member, error) {
 	if endpoint == "" {
 		endpoint = etcdclient.Local
 	}
@@ -48,9 +50,9 @@ func (e EtcdAPI) Members(ctx context.Context, endpoint string) ([]Member, error)
 		return nil, fmt.Errorf("etcd: list the members at %s: %w", endpoint, err)
 	}
 
-	var members []Member
+	var members []health.Member
 	for _, m := range response.Members {
-		members = append(members, Member{
+		members = append(members, health.Member{
 			ID: m.ID, Name: m.Name, PeerURLs: m.PeerURLs, ClientURLs: m.ClientURLs, Learner: m.IsLearner,
 		})
 	}

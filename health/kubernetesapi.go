@@ -4,71 +4,16 @@ package health
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
-	"fmt"
 	"net/url"
-
-	"github.com/seed-59268b81/talos/controllers/k8s/kubeapi"
-	"github.com/seed-59268b81/talos/controllers/secrets/kubeconfig"
-	"github.com/seed-59268b81/talos/cosi/typed"
-	"github.com/seed-59268b81/talos/resources/secrets"
 )
 
 const controlPlaneLabel = "node-role.kubernetes.io/control-plane"
 
-// KubernetesAPI asks a real API server, as the administrator that this node's state has a kubeconfig of. It is not for
-// use by several goroutines.
+// KubernetesAPI asks a real API server.
 type KubernetesAPI struct {
-	State Reader
-	// Endpoint is the API server's URL, by default this node's.
-	Endpoint string
-
-	text   string // the kubeconfig of the client
-	client *kubeapi.Client
-}
-
-func (k *KubernetesAPI) connect(ctx context.Context) (*kubeapi.Client, error) {
-	certs, err := typed.Find[secrets.KubernetesCertsSpec](ctx, k.State, "", secrets.KubernetesID)
-	if err != nil {
-		return nil, err
-	}
-
-	if certs == nil {
-		return nil, errors.New("the certificates for Kubernetes are not made yet")
-	}
-
-	text := certs.TypedSpec().LocalhostAdminKubeconfig
-	if k.client != nil && k.text == text {
-		return k.client, nil
-	}
-
-	config, err := kubeconfig.Parse([]byte(text))
-	if err != nil {
-		return nil, err
-	}
-
-	if k.Endpoint != "" {
-		config.Server = k.Endpoint
-	}
-
-	k.Close()
-
-	if k.client, err = kubeapi.New(config); err != nil {
-		return nil, err
-	}
-
-	k.text = text
-
-	return k.client, nil
-}
-
-// Close drops the connection.
-func (k *KubernetesAPI) Close() {
-	if k.client != nil {
-		k.client.Close()
-		k.client = nil
-	}
+	// Get reads the object at a path into a value, by the names of the API, whose case does not matter; or tells that there is
+	// none.
+	Get func(ctx context.Context, path string, into any) (found bool, err error)
 }
 
 type (
@@ -112,9 +57,9 @@ type (
 )
 
 // Nodes implements Kubernetes.
-func (k *KubernetesAPI) Nodes(ctx context.Context) ([]Node, error) {
+func (k KubernetesAPI) Nodes(ctx context.Context) ([]Node, error) {
 	var list nodeList
-	if err := k.read(ctx, "/api/v1/nodes", &list); err != nil {
+	if _, err := k.Get(ctx, "/api/v1/nodes", &list); err != nil {
 		return nil, err
 	}
 
@@ -136,9 +81,9 @@ func (k *KubernetesAPI) Nodes(ctx context.Context) ([]Node, error) {
 }
 
 // Pods implements Kubernetes.
-func (k *KubernetesAPI) Pods(ctx context.Context, app string) ([]Pod, error) {
+func (k KubernetesAPI) Pods(ctx context.Context, app string) ([]Pod, error) {
 	var list podList
-	if err := k.read(ctx, "/api/v1/namespaces/kube-system/pods?labelSelector="+url.QueryEscape("k8s-app="+app), &list); err != nil {
+	if _, err := k.Get(ctx, "/api/v1/namespaces/kube-system/pods?labelSelector="+url.QueryEscape("k8s-app="+app), &list); err != nil {
 		return nil, err
 	}
 
@@ -154,15 +99,11 @@ func (k *KubernetesAPI) Pods(ctx context.Context, app string) ([]Pod, error) {
 }
 
 // Workload implements Kubernetes.
-func (k *KubernetesAPI) Workload(ctx context.Context, kind, name string) (*Workload, error) {
+func (k KubernetesAPI) Workload(ctx context.Context, kind, name string) (*Workload, error) {
 	var w workload
 
-	err := k.read(ctx, "/apis/apps/v1/namespaces/kube-system/"+kind+"/"+name, &w)
-	if kubeapi.IsNotFound(err) {
-		return nil, nil //nolint:nilnil // absence is an answer
-	}
-
-	if err != nil {
+	found, err := k.Get(ctx, "/apis/apps/v1/namespaces/kube-system/"+kind+"/"+name, &w)
+	if err != nil || !found {
 		return nil, err
 	}
 
@@ -177,30 +118,6 @@ func (k *KubernetesAPI) Workload(ctx context.Context, kind, name string) (*Workl
 	}
 
 	return out, nil
-}
-
-// read gets an object; what of it is wanted has the names of the API, whose case does not matter here.
-func (k *KubernetesAPI) read(ctx context.Context, path string, into any) error {
-	client, err := k.connect(ctx)
-	if err != nil {
-		return err
-	}
-
-	object, err := client.Get(ctx, path)
-	if err != nil {
-		return err
-	}
-
-	text, err := json.Marshal(object)
-	if err == nil {
-		err = json.Unmarshal(text, into)
-	}
-
-	if err != nil {
-		return fmt.Errorf("answer to GET %s: %w", path, err)
-	}
-
-	return nil
 }
 
 // ready reads the condition of that name; reason is what to say when there is none.

@@ -7,8 +7,9 @@
 //	waiting for etcd to be healthy: ...
 //	waiting for etcd to be healthy: OK
 //
-// A check is a function of what the node knows (its resources, its etcd, the Kubernetes API), so each is tested on
-// plain values. The checks see the whole cluster where etcd and Kubernetes do, and this node for the rest.
+// A check is a function of what machines know (their resources, etcd, the Kubernetes API), so each is tested on plain
+// values. A control plane node makes them of the whole cluster where etcd and Kubernetes see it, and of itself for the rest;
+// talosctl, which reaches every machine, of each of them.
 package health
 
 import (

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package health_test
+package healthsource_test
 
 import (
 	"net/http"
@@ -14,7 +14,8 @@ import (
 	"github.com/seed-59268b81/talos/controllers/secrets/kubeconfig"
 	"github.com/seed-59268b81/talos/cosi/memory"
 	"github.com/seed-59268b81/talos/cosi/typed"
-	"github.com/seed-59268b81/talos/machine/health"
+	"github.com/seed-59268b81/talos/health"
+	"github.com/seed-59268b81/talos/machine/healthsource"
 	"github.com/seed-59268b81/talos/pki"
 	"github.com/seed-59268b81/talos/resources/secrets"
 )
@@ -35,7 +36,7 @@ const (
 )
 
 // apiServer is an API server that wants a certificate, and a node's state that holds one.
-func apiServer(t *testing.T, answers map[string]string) *health.KubernetesAPI {
+func apiServer(t *testing.T, answers map[string]string) *healthsource.Kubernetes {
 	t.Helper()
 
 	ca, err := pki.NewCA(pki.CAOptions{Kind: pki.Ed25519})
@@ -73,20 +74,20 @@ func apiServer(t *testing.T, answers map[string]string) *health.KubernetesAPI {
 		t.Fatal(err)
 	}
 
-	k := &health.KubernetesAPI{State: st}
+	k := &healthsource.Kubernetes{State: st}
 	t.Cleanup(k.Close)
 
 	return k
 }
 
-func TestKubernetesAPI(t *testing.T) {
-	k := apiServer(t, map[string]string{
+func TestKubernetes(t *testing.T) {
+	k := health.KubernetesAPI{Get: apiServer(t, map[string]string{
 		"/api/v1/nodes": nodesAnswer,
 		"/api/v1/namespaces/kube-system/pods?labelSelector=k8s-app%3Dkube-scheduler": podsAnswer,
 		"/apis/apps/v1/namespaces/kube-system/daemonsets/kube-proxy":                 proxyAnswer,
 		"/apis/apps/v1/namespaces/kube-system/deployments/coredns":                   dnsAnswer,
 		"/apis/apps/v1/namespaces/kube-system/deployments/stale":                     staleAnswer,
-	})
+	}).Get}
 
 	nodes, err := k.Nodes(t.Context())
 	if err != nil {
@@ -130,26 +131,26 @@ func TestKubernetesAPI(t *testing.T) {
 	}
 }
 
-func TestKubernetesAPIErrors(t *testing.T) {
+func TestKubernetesErrors(t *testing.T) {
 	garbage := apiServer(t, map[string]string{"/api/v1/nodes": `{"items": 7}`})
 	elsewhere := apiServer(t, map[string]string{"/api/v1/nodes": nodesAnswer})
 	elsewhere.Endpoint = "https://127.0.0.1:1"
 
 	for _, tt := range []struct {
 		name string
-		k    *health.KubernetesAPI
+		k    *healthsource.Kubernetes
 		want string
 	}{
-		{"no certificates", &health.KubernetesAPI{State: memory.New()}, "the certificates for Kubernetes are not made yet"},
+		{"no certificates", &healthsource.Kubernetes{State: memory.New()}, "the certificates for Kubernetes are not made yet"},
 		{"answer of another shape", garbage, "answer to GET /api/v1/nodes"},
 		{"endpoint of the caller", elsewhere, "127.0.0.1:1"},
 	} {
-		if _, err := tt.k.Nodes(t.Context()); err == nil || !strings.Contains(err.Error(), tt.want) {
+		if _, err := (health.KubernetesAPI{Get: tt.k.Get}).Nodes(t.Context()); err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: got %v, want it to contain %q", tt.name, err, tt.want)
 		}
 	}
 
-	if _, err := (health.EtcdAPI{State: memory.New()}).Members(t.Context(), ""); err == nil || !strings.Contains(err.Error(), "not made yet") {
+	if _, err := (healthsource.Etcd{State: memory.New()}).Members(t.Context(), ""); err == nil || !strings.Contains(err.Error(), "not made yet") {
 		t.Errorf("etcd without certificates: got %v", err)
 	}
 }

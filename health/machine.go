@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package health
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+
+	"github.com/seed-59268b81/talos/config/v1alpha1"
+	"github.com/seed-59268b81/talos/cosi/state"
+	"github.com/seed-59268b81/talos/cosi/typed"
+	"github.com/seed-59268b81/talos/resources/block"
+	"github.com/seed-59268b81/talos/resources/config"
+	"github.com/seed-59268b81/talos/resources/k8s"
+	"github.com/seed-59268b81/talos/resources/runtime"
+	services "github.com/seed-59268b81/talos/resources/v1alpha1"
+)
+
+// Machine is one that is asked for itself.
+type Machine struct {
+	// Name is what causes begin with, empty where there is one machine only.
+	Name         string
+	ControlPlane bool
+
+	State state.Reader
+	// Memory is what the machine has, in bytes.
+	Memory func(ctx context.Context) (uint64, error)
+}
+
+// The least that a machine works with, in bytes.
+const (
+	minMemoryControlPlane = 2 << 30
+	minMemoryWorker       = 1 << 30
+	minDisk               = 6 << 30
+)
+
+// onAll makes a check of every machine, of all at once.
+func (s *Source) onAll(check func(context.Context, Machine) error) func(context.Context) error {
+	return func(ctx context.Context) error {
+		errs := make([]error, len(s.Machines))
+
+		var wg sync.WaitGroup
+
+		for i, m := range s.Machines {
+			wg.Go(func() {
+				if errs[i] = check(ctx, m); errs[i] != nil && m.Name != "" {
+					errs[i] = fmt.Errorf("%s: %w", m.Name, errs[i])
+				}
+			})
+		}
+
+		wg.Wait()
+
+		return errors.Join(errs...)
+	}
+}
+
+// onControlPlanes is onAll for control plane nodes.
+func (s *Source) onControlPlanes(check func(context.Context, Machine) error) func(context.Context) error {
+	return s.onAll(func(ctx context.Context, m Machine) error {
+		if !m.ControlPlane {
+			return nil
+		}
+
+		return check(ctx, m)
+	})
+}
+
+// config is that of a control plane node, which has what is said of the cluster.
+func (s *Source) config(ctx context.Context) (*v1alpha1.Config, error) {
+	for _, m := range s.Machines {
+		if !m.ControlPlane {
+			continue
+		}
+
+		cfg, err := typed.Get[config.MachineConfigSpec](ctx, m.State, "", config.ActiveID)
+		if err != nil {
+			return nil, err
+		}
+
+		if main := cfg.TypedSpec().Config().Main(); main != nil {
+			return main, nil
+		}
+	}
+
+	return nil, errors.New("no control plane node has a configuration yet")
+}
+
+// service is a check that a service is up.
+func service(id string) func(context.Context, Machine) error {
+	return func(ctx context.Context, m Machine) error {
+		svc, err := typed.Find[services.ServiceSpec](ctx, m.State, "", id)
+
+		switch {
+		case err != nil:
+			return err
+		case svc == nil:
+			return fmt.Errorf("service %s is not there yet", id)
+		case !svc.TypedSpec().Running:
+			return fmt.Errorf("service %s is not running", id)
+		case !svc.TypedSpec().Up():
+			return fmt.Errorf("service %s is running but not healthy", id)
+		default:
+			return nil
+		}
+	}
+}
+
+func memorySize(ctx context.Context, m Machine) error {
+	total, err := m.Memory(ctx)
+	if err != nil {
+		return err
+	}
+
+	kind, least := "a worker", uint64(minMemoryWorker)
+	if m.ControlPlane {
+		kind, least = "a control plane node", minMemoryControlPlane
+	}
+
+	// A kernel keeps a part of the memory to itself.
+	if total < least-least/8 {
+		return fmt.Errorf("the machine has %d MiB of memory, %s needs %d MiB", total>>20, kind, least>>20)
+	}
+
+	return nil
+}
+
+func diskSize(ctx context.Context, m Machine) error {
+	system, err := typed.Find[block.SystemDiskSpec](ctx, m.State, "", block.SystemDiskID)
+	if err != nil {
+		return err
+	}
+
+	if system == nil {
+		return errors.New("the system disk is not known yet")
+	}
+
+	id := system.TypedSpec().DiskID
+
+	disk, err := typed.Get[block.DiskSpec](ctx, m.State, "", id)
+	if err != nil {
+		return fmt.Errorf("system disk %s: %w", id, err)
+	}
+
+	if size := disk.TypedSpec().Size; size < minDisk {
+		return fmt.Errorf("system disk %s has %d MiB, a machine needs %d MiB", id, size>>20, minDisk>>20)
+	}
+
+	return nil
+}
+
+func bootFinished(ctx context.Context, m Machine) error {
+	found, err := typed.Find[runtime.MachineStatusSpec](ctx, m.State, "", runtime.MachineStatusID)
+	if err != nil {
+		return err
+	}
+
+	if found == nil {
+		return errors.New("the machine has no status yet")
+	}
+
+	spec := found.TypedSpec()
+	if spec.Stage == runtime.StageRunning {
+		return nil
+	}
+
+	var unmet []string
+	for _, c := range spec.Status.UnmetConditions {
+		unmet = append(unmet, c.Name+": "+c.Reason)
+	}
+
+	if len(unmet) == 0 {
+		return fmt.Errorf("the machine is %s", spec.Stage)
+	}
+
+	return fmt.Errorf("the machine is %s (%s)", spec.Stage, strings.Join(unmet, "; "))
+}
+
+// staticPodsRunning wants a running pod of each that this node should run, by the kubelet's own word.
+func staticPodsRunning(ctx context.Context, m Machine) error {
+	wanted, err := typed.List[k8s.StaticPodSpec](ctx, m.State, "")
+	if err != nil {
+		return err
+	}
+
+	if len(wanted) == 0 {
+		return errors.New("no static pods are rendered yet")
+	}
+
+	nodename, err := m.nodename(ctx)
+	if err != nil {
+		return err
+	}
+
+	var errs []error
+
+	for _, pod := range wanted {
+		name := podName(pod.TypedSpec().Pod)
+
+		// The kubelet adds the node's name to the pod's.
+		phase, err := m.staticPodPhase(ctx, name+"-"+nodename)
+
+		switch {
+		case err != nil:
+			errs = append(errs, err)
+		case phase == "":
+			errs = append(errs, fmt.Errorf("static pod %s has not been reported", name))
+		case phase != "Running":
+			errs = append(errs, fmt.Errorf("static pod %s is %s", name, phase))
+		}
+	}
+
+	return errors.Join(errs...)
+}
+
+func (m Machine) nodename(ctx context.Context) (string, error) {
+	name, err := typed.Find[k8s.NodenameSpec](ctx, m.State, "", k8s.NodenameID)
+	if err != nil {
+		return "", err
+	}
+
+	if name == nil {
+		return "", errors.New("the node has no name yet")
+	}
+
+	return name.TypedSpec().Nodename, nil
+}
+
+func (m Machine) staticPodPhase(ctx context.Context, id string) (string, error) {
+	status, err := typed.Find[k8s.StaticPodStatusSpec](ctx, m.State, "", id)
+	if err != nil || status == nil {
+		return "", err
+	}
+
+	phase, _ := status.TypedSpec().PodStatus["phase"].(string)
+
+	return phase, nil
+}
+
+// podName is NAMESPACE/NAME of a static pod.
+func podName(pod map[string]any) string {
+	metadata, _ := pod["metadata"].(map[string]any)
+	name, _ := metadata["name"].(string)
+	namespace, _ := metadata["namespace"].(string)
+
+	if namespace == "" {
+		namespace = "default"
+	}
+
+	return namespace + "/" + name
+}
