@@ -92,6 +92,15 @@ func TestWorkers(t *testing.T) {
 		}
 	})
 
+	t.Run("all are healthy, each by its own word", func(t *testing.T) {
+		t.Setenv("KUBECONFIG", machines.State().KubeconfigPath()) // the way to Kubernetes
+
+		_, stderr, err := run(11*time.Minute, append(config, "-n", addresses[0], "health", "--server=false", "--wait-timeout", "10m")...)
+		if err != nil || !strings.Contains(stderr, "waiting for kubelet to be healthy: OK\n") {
+			t.Error(err)
+		}
+	})
+
 	t.Run("a worker answers for itself", func(t *testing.T) {
 		args := append(config, "-e", worker.APIEndpoint(), "-n", worker.Addr.String(), "memory")
 
