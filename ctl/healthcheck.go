@@ -4,7 +4,6 @@ package ctl
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"net/url"
@@ -17,11 +16,6 @@ import (
 	"github.com/seed-59268b81/talos/cosi/state"
 	"github.com/seed-59268b81/talos/ctl/kubernetes"
 	"github.com/seed-59268b81/talos/health"
-	"github.com/seed-59268b81/talos/resources/block"
-	"github.com/seed-59268b81/talos/resources/config"
-	"github.com/seed-59268b81/talos/resources/k8s"
-	"github.com/seed-59268b81/talos/resources/runtime"
-	"github.com/seed-59268b81/talos/resources/v1alpha1"
 )
 
 // healthCheck makes the checks of a cluster from here: every machine is asked for itself, through the node's endpoint, and
@@ -34,7 +28,7 @@ type healthCheck struct {
 }
 
 func (h *healthCheck) run(ctx context.Context, wait time.Duration, progress func(line string) error) error {
-	if err := errors.Join(block.Register(), config.Register(), k8s.Register(), runtime.Register(), v1alpha1.Register()); err != nil {
+	if err := health.Register(); err != nil {
 		return err
 	}
 
