@@ -11,6 +11,7 @@ import (
 	"slices"
 
 	"github.com/seed-59268b81/talos/config/generate"
+	"github.com/seed-59268b81/talos/config/patch"
 	"github.com/seed-59268b81/talos/config/talosconfig"
 	"github.com/seed-59268b81/talos/lab"
 	"github.com/seed-59268b81/talos/lab/qemu"
@@ -25,6 +26,8 @@ type creation struct {
 	lab    lab.Options
 	config generate.Options
 
+	// emulated machines are slow.
+	emulated bool
 	// inTurn gives the workers their configuration only when the control plane is ready.
 	inTurn bool
 
@@ -62,8 +65,9 @@ func (c *creation) run(ctx context.Context, out io.Writer) error {
 
 	c.steps.say("machines are on, with %s (%s)", status.Accel, status.AccelWhy)
 
+	c.emulated = status.Accel == (accel.Accel{}).Name()
 	// Emulated machines share this computer's cores: workers that wait for their control plane would only slow it down.
-	c.inTurn = status.Accel == (accel.Accel{}).Name() && c.wait && c.workers > 0
+	c.inTurn = c.emulated && c.wait && c.workers > 0
 
 	// From here on there is something to look at, so it stays.
 	if err := c.make(ctx); err != nil {
@@ -126,6 +130,10 @@ func alive(ctx context.Context, n *lab.Node) error {
 	return nil
 }
 
+// alone is for a control plane node that is the only one, and so has nobody to elect a leader with. An emulated one may be too
+// slow to renew the lease within its 10 s, upon which the component starts anew, which makes it slower still.
+const alone = `cluster: {controllerManager: {extraArgs: {leader-elect: "false"}}, scheduler: {extraArgs: {leader-elect: "false"}}}`
+
 // generated writes the machines' configurations and the client's into the
 // cluster's directory, and returns the configurations by role.
 func (c *creation) generated() (map[state.Role][]byte, error) {
@@ -133,12 +141,24 @@ func (c *creation) generated() (map[state.Role][]byte, error) {
 	first := c.machines.Node(0)
 	options := c.config
 
-	for _, n := range c.ofRole(state.ControlPlane) {
+	controlPlanes := c.ofRole(state.ControlPlane)
+
+	for _, n := range controlPlanes {
 		options.AdditionalSANs = append(options.AdditionalSANs, n.Addr.String())
 		options.Endpoints = append(options.Endpoints, n.APIEndpoint())
 	}
 
 	options.Nodes = []string{first.Addr.String()}
+
+	if c.emulated && len(controlPlanes) == 1 {
+		own, err := patch.Load([]string{alone})
+		if err != nil {
+			return nil, err
+		}
+
+		// Those of the user have the last word.
+		options.ControlPlanePatches = slices.Concat(own, options.ControlPlanePatches)
+	}
 
 	made, err := generate.New(c.place.name, "https://"+first.Addr.String()+":6443", c.kubernetesVersion, options)
 	if err != nil {

@@ -159,7 +159,7 @@ func workersJoin(t *testing.T, inTurn bool) {
 	first.others = []string{"10.5.0.3", "10.5.0.4"}
 
 	c.begin(labOf(t, first, workers...), func(context.Context, *lab.Node) error { return nil })
-	c.inTurn = inTurn
+	c.emulated, c.inTurn = inTurn, inTurn
 
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
@@ -176,6 +176,10 @@ func workersJoin(t *testing.T, inTurn bool) {
 	want := []string{"version", "apply", "bootstrap", "bootstrap", "kubeconfig", "version of 10.5.0.3", "version of 10.5.0.4", "health"}
 	if d := cmp.Diff(want, first.calls); d != "" {
 		t.Errorf("calls of the control plane (-want +got):\n%s", d)
+	}
+
+	if elects := !strings.Contains(string(first.config), `leader-elect: "false"`); elects == inTurn {
+		t.Errorf("emulated %t: got leader election %t", inTurn, elects)
 	}
 
 	for _, w := range workers {
