@@ -72,7 +72,8 @@ func newCreation(name string, p *place) *cobra.Command {
 		Short: "Create a cluster of virtual machines",
 		Long: `Create a cluster of virtual machines, configure them through their API, bootstrap, and wait for Kubernetes.
 
-The machines boot the disk image that make build left in out/images, or the one that is named.`,
+The machines boot the disk image that make build left in out/images, or the one that is named. Where they are emulated, workers
+get their configuration when the control plane is ready, and a control plane that is alone elects no leader.`,
 		Example: `  talosctl cluster create --workers 2
   talosctl cluster create --name lab --controlplanes 3 --memory 3GiB --offline
   talosctl cluster create --config-patch '{"machine": {"sysctls": {"kernel.panic": "30"}}}'`,
