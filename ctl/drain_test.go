@@ -118,15 +118,7 @@ func TestRebootDrained(t *testing.T) {
 			r := talosctl(t, clienttest.Start(t, map[string]*clienttest.Node{"": node, "172.20.0.2": node, "172.20.0.3": other, "172.20.0.9": down}),
 				append([]string{"reboot", "--drain"}, tt.args...)...)
 
-			rest := r.stderr
-			for _, want := range tt.stderr {
-				_, after, ok := strings.Cut(rest, want)
-				if !ok {
-					t.Errorf("stderr:\n%s\nwant %q in it, after those before it", r.stderr, want)
-				}
-
-				rest = after
-			}
+			inOrder(t, r.stderr, tt.stderr)
 
 			if r.exit != tt.exit {
 				t.Errorf("got exit status %d, want %d", r.exit, tt.exit)

@@ -161,15 +161,7 @@ func TestHealthFromHere(t *testing.T) {
 			args := append([]string{"health", "--server=false", "-n", "172.20.0.2", "--wait-timeout", "2s"}, tt.args...)
 			r := talosctl(t, clienttest.Start(t, nodes), args...)
 
-			rest := r.stderr
-			for _, want := range tt.want {
-				_, after, ok := strings.Cut(rest, want)
-				if !ok {
-					t.Fatalf("stderr:\n%s\nwant %q in it, after those before it", r.stderr, want)
-				}
-
-				rest = after
-			}
+			inOrder(t, r.stderr, tt.want)
 
 			if r.exit != tt.exit {
 				t.Errorf("got exit status %d, want %d\n%s", r.exit, tt.exit, r.stderr)

@@ -98,3 +98,19 @@ func golden(t *testing.T, name string, r result) {
 		t.Errorf("the output differs from %s (-want +got):\n%s", path, diff)
 	}
 }
+
+// inOrder wants parts of a text, each after those before it.
+func inOrder(t *testing.T, text string, wanted []string) {
+	t.Helper()
+
+	rest := text
+
+	for _, want := range wanted {
+		_, after, ok := strings.Cut(rest, want)
+		if !ok {
+			t.Fatalf("got\n%s\nwant %q in it, after those before it", text, want)
+		}
+
+		rest = after
+	}
+}
