@@ -5,13 +5,18 @@ WORKERS ?= 0
 NAME    ?= default
 # The images hold all that a cluster needs, so it gets no way out of its network. LABFLAGS= opens one.
 LABFLAGS ?= --offline
-BUILD    = $(GO) run ./components/cmd/build
+BUILD    = $(GO) run ./components/cmd/build $(TOOLS)
+# What tests call is installed before the first build step too.
+test e2e budgets chaos bench-cosi: TOOLS = -tools test
 
 .DEFAULT_GOAL := help
-.PHONY: help build images up down test e2e chaos bench bench-cosi budgets generate lint clean
+.PHONY: help host-tools build images up down test e2e chaos bench bench-cosi budgets generate lint clean
 
 help: ## show this
 	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+host-tools: ## install the programs that the build, the lab and the tests call
+	@$(BUILD) -tools test host-tools
 
 build: ## build all programs, container images and the disk image
 	@$(BUILD)
