@@ -7,7 +7,7 @@ NAME    ?= default
 LABFLAGS ?= --offline
 BUILD    = $(GO) run ./components/cmd/build $(TOOLS)
 # What tests call is installed before the first build step too.
-test e2e budgets chaos bench-cosi: TOOLS = -tools test
+test e2e budgets: TOOLS = -tools test
 
 .DEFAULT_GOAL := help
 .PHONY: help host-tools build images up down test e2e chaos bench bench-cosi budgets generate lint clean

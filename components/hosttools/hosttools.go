@@ -46,6 +46,7 @@ func LookPath(name string) (string, error) {
 	}
 
 	for _, dir := range []string{"/usr/local/sbin", "/usr/sbin", "/sbin"} {
+		//program:arg the name above, in another folder
 		if found, err := exec.LookPath(filepath.Join(dir, name)); err == nil {
 			return found, nil
 		}
@@ -146,6 +147,7 @@ func listsFresh(dir string, now time.Time) bool {
 // asRoot runs a command, through sudo when we are not root.
 func asRoot(ctx context.Context, out io.Writer, args ...string) error {
 	if os.Geteuid() != 0 {
+		//program:optional without it the command is shown, for root to run
 		if _, err := exec.LookPath("sudo"); err != nil {
 			return fmt.Errorf("must be root for this, and there is no sudo; run as root: %s", strings.Join(args, " "))
 		}
@@ -153,6 +155,7 @@ func asRoot(ctx context.Context, out io.Writer, args ...string) error {
 		args = append([]string{"sudo", "--preserve-env=DEBIAN_FRONTEND"}, args...)
 	}
 
+	//program:apt-get,optional through sudo where this is not root
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
 	cmd.Env = append(os.Environ(), "DEBIAN_FRONTEND=noninteractive")
 	cmd.Stdin = os.Stdin // sudo asks for a password

@@ -254,6 +254,7 @@ func (p *programs) start(id string, argv []string, uid int) {
 	}
 
 	ctx, cancel := context.WithCancel(context.Background())
+	//program:built the programs of a node, in its root
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr, cmd.Env = "/", log, log, []string{"HOME=/tmp"}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Chroot: p.root, Credential: &syscall.Credential{Uid: uint32(uid), Gid: uint32(uid)}}

@@ -41,6 +41,7 @@ func TestMain(m *testing.M) {
 // binary finds an etcd: in ETCD, as built by this project, or installed.
 func binary() string {
 	for _, path := range []string{os.Getenv("ETCD"), "../../out/components/bin/etcd", "etcd"} {
+		//program:built etcd, unless one is named or installed
 		if found, err := exec.LookPath(path); path != "" && err == nil {
 			return found
 		}

@@ -43,6 +43,7 @@ func TestWorkers(t *testing.T) {
 
 		var stdout, stderr bytes.Buffer
 
+		//program:built talosctl
 		cmd := exec.CommandContext(ctx, talosctl, args...)
 		cmd.Dir, cmd.Stdout, cmd.Stderr = filepath.Dir(out), &stdout, &stderr
 
