@@ -40,6 +40,7 @@ var Tools = []Tool{
 	{"dirname", "coreutils", Build, "scripts"},
 	{"rm", "coreutils", Build, "make clean"},
 	{"awk", "mawk", Build, "make help"},
+	{"apt-config", "apt", Fresh, "the proxies that apt uses"},
 	{"apt-cache", "apt", Build, "which version of a package Debian has"},
 	{"apt-get", "apt", Build, "the packages that the images are made of, and those of this table"},
 	{"dpkg-deb", "dpkg", Build, "unpacking them"},
