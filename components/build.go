@@ -158,6 +158,11 @@ func Build(ctx context.Context, o Options, targets ...string) (Paths, error) {
 		return Paths{}, err
 	}
 
+	steps := Expand(targets)
+	if len(steps) == 0 { // only the programs were asked for
+		return Paths{Out: o.Out}, nil
+	}
+
 	g, err := NewGraph(o)
 	if err != nil {
 		return Paths{}, err
@@ -170,7 +175,7 @@ func Build(ctx context.Context, o Options, targets ...string) (Paths, error) {
 	console := graph.NewConsole(o.Log, o.Terminal)
 	defer console.Close()
 
-	_, err = g.Run(ctx, console, Expand(targets)...)
+	_, err = g.Run(ctx, console, steps...)
 
 	return Paths{Out: o.Out}, err
 }

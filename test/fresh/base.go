@@ -27,12 +27,15 @@ const suite = "bookworm"
 // which takes the certificates of its servers.
 const bare = "make,git,ca-certificates"
 
+// cachedBase is the folder in the build cache that keeps it.
+const cachedBase = "fresh"
+
 // source is one line of apt's sources: where the host has a suite from.
 type source struct{ url, suite, component string }
 
 // base returns the folder with the bare Debian, and makes it if it is not in the cache.
 func base(ctx context.Context, cache string) (dir string, made bool, err error) {
-	dir = filepath.Join(cache, suite+","+bare)
+	dir = filepath.Join(cache, strings.ReplaceAll(suite+","+bare, ",", "+"))
 	if _, err := os.Stat(dir); err == nil {
 		return dir, false, nil
 	}

@@ -98,7 +98,7 @@ func (m *machine) overlay(lower, place string) error {
 		}
 	}
 
-	// The cache may be empty yet.
+	// A cache of Go may not be there yet.
 	if err := os.MkdirAll(lower, 0o755); err != nil {
 		return err
 	}

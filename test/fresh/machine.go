@@ -17,6 +17,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/seed-59268b81/talos/components/graph"
 )
 
 // machine is what its first process has to know.
@@ -27,6 +29,8 @@ type machine struct {
 	Base, Go string
 	// Overlays are folders of the host, by the place that they have in the machine.
 	Overlays map[string]string
+	// Cache is the host's build cache; Built, with links to its files, becomes the machine's folder out.
+	Cache, Built string
 	// Env is the environment of what runs there.
 	Env []string
 	// Commit is what is cloned; Source is where the clone is.
@@ -61,8 +65,9 @@ func plan(ctx context.Context, root, out, place, base string) (*machine, error) 
 	return &machine{
 		Place: place, Root: filepath.Join(place, "root"), Base: base, Go: settings.GOROOT,
 		Overlays: map[string]string{
-			sourcePlace + "/out/cache": filepath.Join(out, "cache"), modulesPlace: settings.GOMODCACHE, buildsPlace: settings.GOCACHE,
+			sourcePlace + "/out": filepath.Join(place, "built"), modulesPlace: settings.GOMODCACHE, buildsPlace: settings.GOCACHE,
 		},
+		Cache: filepath.Join(out, "cache"), Built: filepath.Join(place, "built"),
 		Env: env, Commit: strings.TrimSpace(string(commit)), Source: root,
 	}, nil
 }
@@ -117,6 +122,10 @@ func (m *machine) prepare(ctx context.Context) error {
 		}
 	}
 
+	if err := m.linkCache(); err != nil {
+		return fmt.Errorf("take over the build cache: %w", err)
+	}
+
 	clone := exec.CommandContext(ctx, "git", "clone", "--quiet", "--no-hardlinks", m.Source, filepath.Join(upper, sourcePlace))
 	if out, err := clone.CombinedOutput(); err != nil {
 		return fmt.Errorf("clone the project: %w: %s", err, out)
@@ -140,6 +149,32 @@ func (m *machine) prepare(ctx context.Context) error {
 
 	for name, text := range files {
 		if err := os.WriteFile(filepath.Join(upper, name), text, 0o644); err != nil {
+			return err
+		}
+	}
+
+	return nil
+}
+
+// linkCache makes the folder out as it is after make clean: the cache is all there is. The files are the host's, by links: a
+// build there may tidy its cache up, and an overlay must not change below.
+func (m *machine) linkCache() error {
+	cache := filepath.Join(m.Built, "cache")
+	if err := os.MkdirAll(cache, 0o755); err != nil {
+		return err
+	}
+
+	entries, err := os.ReadDir(m.Cache)
+	if err != nil {
+		return err
+	}
+
+	for _, e := range entries {
+		if !e.IsDir() || e.Name() == cachedBase {
+			continue
+		}
+
+		if err := graph.LinkTree(filepath.Join(m.Cache, e.Name()), filepath.Join(cache, e.Name())); err != nil {
 			return err
 		}
 	}

@@ -106,7 +106,7 @@ func run(ctx context.Context, until string) (err error) {
 	start := time.Now()
 	say := func(what string) { fmt.Printf("%7.1fs  fresh: %s\n", time.Since(start).Seconds(), what) }
 
-	base, made, err := base(ctx, filepath.Join(out, "cache", "fresh"))
+	base, made, err := base(ctx, filepath.Join(out, "cache", cachedBase))
 	if err != nil {
 		return err
 	}
