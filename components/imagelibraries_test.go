@@ -51,6 +51,12 @@ func readBlob[T any](t *testing.T, layout string, digest v1.Hash) (value T) {
 	return value
 }
 
+func imageConfig(t *testing.T, layout string, image v1.Descriptor) v1.Config {
+	t.Helper()
+
+	return readBlob[v1.ConfigFile](t, layout, readBlob[v1.Manifest](t, layout, image.Digest).Config.Digest).Config
+}
+
 // eachLayerFile calls visit for each entry of the image's layers, the lowest first.
 func eachLayerFile(t *testing.T, layout string, image v1.Descriptor, visit func(*tar.Header, io.Reader) error) {
 	t.Helper()
@@ -236,8 +242,7 @@ func TestImagesHaveTheLibrariesOfTheirPrograms(t *testing.T) {
 					t.Errorf("the image lacks:\n%s", strings.Join(problems, "\n"))
 				}
 
-				config := readBlob[v1.ConfigFile](t, layout, readBlob[v1.Manifest](t, layout, image.Digest).Config.Digest).Config
-
+				config := imageConfig(t, layout, image)
 				if start := append(config.Entrypoint, config.Cmd...); len(start) > 0 && !tree.starts(start[0]) {
 					t.Errorf("the image starts %s, which it does not have", start[0])
 				}

@@ -4,6 +4,7 @@ package components
 
 import (
 	"archive/tar"
+	"cmp"
 	"io"
 	"os"
 	"os/exec"
@@ -62,14 +63,14 @@ func unpackImage(t *testing.T, layout string, image v1.Descriptor) string {
 	return root
 }
 
-// inside runs a command in an image, in namespaces of its own, and returns what it prints.
-func inside(t *testing.T, root string, command ...string) (string, error) {
+// inside runs a script in an image's shell as the image's user, in namespaces of its own, and returns what it prints.
+func inside(t *testing.T, root, user, script string) (string, error) {
 	t.Helper()
 
-	const enter = `mount --rbind /dev "$0/dev" && mount -t proc proc "$0/proc" && exec chroot "$0" "$@"`
+	const enter = `mount --rbind /dev "$0/dev" && mount -t proc proc "$0/proc" && exec chroot --userspec "$1" "$0" sh -c "$2"`
 
-	cmd := exec.CommandContext(t.Context(), "unshare",
-		append([]string{"--mount", "--net", "--uts", "--ipc", "--pid", "--fork", "--kill-child", "sh", "-c", enter, root}, command...)...)
+	cmd := exec.CommandContext(t.Context(), "unshare", "--mount", "--net", "--uts", "--ipc", "--pid", "--fork", "--kill-child",
+		"sh", "-c", enter, root, cmp.Or(user, "0")+":0", script)
 	cmd.Env = []string{searchPath}
 	out, err := cmd.CombinedOutput()
 
@@ -89,18 +90,18 @@ func TestProgramsOfImagesStart(t *testing.T) {
 		{"curl --version", "libcurl/"},
 		{"nc -h", "OpenBSD netcat"},
 		{"ip -V; ss -V; bridge -V; tc -V", "iproute2"},
-		{"iperf -v; /usr/local/bin/iperf -v", "pthreads"},
+		{"/usr/local/bin/iperf -v | cat; iperf -v | cat", "pthreads"},
 		{"bash -c 'echo $BASH_VERSION'", "5."},
 		{"getent hosts localhost; echo 192.0.2.7 there >>/etc/hosts; getent hosts there", "192.0.2.7"},
 		{"ipcs; ipcmk -M 10", "Shared memory id"},
-		{"lsns; nsenter --version; unshare --version; setpriv --dump; prlimit; taskset -p 1; findmnt --version; lscpu --version", "CapBnd"},
+		{"lsns; nsenter --version; unshare --version; setpriv --dump; prlimit; taskset -p 1; findmnt --version; lscpu --version", "Capability bounding set"},
 		{"/coredns -version", "CoreDNS-"},
 		{"/agnhost-2 entrypoint-tester one", "one"},
 		{"id user-defined-in-image", "50000(group-defined-in-image)"},
 		{"ip link set lo up; /agnhost netexec --http-port 8080 & for i in 1 2 3 4 5 6 7 8 9; do sleep 1; " +
 			"curl -fs 'http://127.0.0.1:8080/echo?msg=heard' && break; done", "heard"},
 		{"ip link set lo up; /agnhost fake-registry-server --private & for i in 1 2 3 4 5 6 7 8 9; do sleep 1; " +
-			"curl -fsu user:password http://127.0.0.1:5000/v2/pause/manifests/testing && break; done", images.DefaultPause},
+			"curl -fLsu user:password http://127.0.0.1:5000/v2/pause/manifests/testing && break; done", images.DefaultPause},
 	}
 	web := []start{
 		{"nginx -t", "test is successful"},
@@ -111,23 +112,20 @@ func TestProgramsOfImagesStart(t *testing.T) {
 			"curl -fs http://127.0.0.1/data.json && break; done", name + ".jpg"}}
 	}
 	tests := map[string][]start{
-		images.DefaultAgnhost:           agnhost,
-		images.TestAgnhostPrevious:      agnhost,
-		images.TestBusybox:              {{"busybox | head -1; [[ a = a ]] && stat -c %a /tmp", "1777"}},
-		images.TestDistrolessIptables:   {{"iptables -V; ip6tables-save -V; nft -v; conntrack -V", "conntrack v"}},
-		images.DefaultEtcd:              nil, // no shell
-		images.TestGlibcDNS:             {{"dig -v; getent hosts localhost; hostname", "DiG 9."}},
-		images.TestIPCUtils:             {{"ipcs", "Semaphore Arrays"}},
-		images.TestKitten:               pet("kitten"),
-		images.TestNautilus:             pet("nautilus"),
-		images.TestNginx:                web,
-		images.TestNginxNew:             web,
-		images.TestNonewprivs:           {{"setpriv --reuid 65534 nnp", "Effective uid: 0"}},
-		images.TestNonRoot:              {{"id", "uid=0"}},
-		images.TestPerl:                 {{"perl -MPOSIX -MList::Util=sum -e 'print sum(1..6), chr(10)'", "21"}},
-		images.TestResourceConsumer:     {{"stress --version; /consume-cpu -help; /consumer -help", "stress 1."}},
-		images.TestRegressionIssue74839: nil,
-		images.TestSampleAPIServer:      nil,
+		images.DefaultAgnhost:         agnhost,
+		images.TestAgnhostPrevious:    agnhost,
+		images.TestBusybox:            {{"busybox | head -1; [[ a = a ]] && stat -c %a /tmp", "1777"}},
+		images.TestDistrolessIptables: {{"iptables -V; ip6tables-save -V; nft -v; conntrack -V", "conntrack v"}},
+		images.TestGlibcDNS:           {{"dig -v; getent hosts localhost; hostname", "DiG 9."}},
+		images.TestIPCUtils:           {{"ipcs", "Semaphore Arrays"}},
+		images.TestKitten:             pet("kitten"),
+		images.TestNautilus:           pet("nautilus"),
+		images.TestNginx:              web,
+		images.TestNginxNew:           web,
+		images.TestNonewprivs:         {{"start-stop-daemon -S -c nobody -x /usr/local/bin/nnp", "Effective uid: 0"}},
+		images.TestNonRoot:            {{"id", "uid=1234"}},
+		images.TestPerl:               {{"perl -MPOSIX -MList::Util=sum -e 'print sum(1..6), chr(10)'", "21"}},
+		images.TestResourceConsumer:   {{"stress --version; /consume-cpu -help; /consumer -help", "stress 1."}},
 	}
 	started := map[string]bool{}
 
@@ -147,9 +145,10 @@ func TestProgramsOfImagesStart(t *testing.T) {
 
 			t.Run(filepath.Base(reference), func(t *testing.T) {
 				root := unpackImage(t, layout, image)
+				user := imageConfig(t, layout, image).User
 
 				for _, s := range tests[reference] {
-					if got, err := inside(t, root, "sh", "-c", s.script); err != nil || !strings.Contains(got, s.want) {
+					if got, err := inside(t, root, user, s.script); err != nil || !strings.Contains(got, s.want) {
 						t.Errorf("%s: got %v and\n%s\nwant %q in it", s.script, err, got, s.want)
 					}
 				}
