@@ -4,8 +4,11 @@ package network
 
 import (
 	"cmp"
+	"errors"
 	"slices"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/seed-59268b81/talos/resources/network"
 	"github.com/seed-59268b81/talos/sys/netlink"
@@ -31,6 +34,17 @@ type step struct {
 	// what says it in words, and is its identity: a step that failed is not tried again until something has changed.
 	what string
 	do   func(*netlink.Observer) error
+	// stays says what is in effect instead while it fails.
+	stays string
+}
+
+// cause says why a step failed, with the names of links and not their numbers.
+func (s step) cause(err error) string {
+	if errno := unix.Errno(0); errors.As(err, &errno) {
+		err = errno
+	}
+
+	return s.what + ": " + err.Error() + s.stays
 }
 
 func newPlan() plan {
@@ -42,7 +56,7 @@ func (p *plan) say(id string, state network.SpecState, cause string) {
 }
 
 func (p *plan) add(id, what string, do func(*netlink.Observer) error) {
-	p.steps = append(p.steps, step{id, what, do})
+	p.steps = append(p.steps, step{id: id, what: what, do: do})
 }
 
 // ranked returns specs in the order in which they win over each other: by layer, then by what else is given, then by id.

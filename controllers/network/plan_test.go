@@ -348,7 +348,7 @@ func TestPlanRoutes(t *testing.T) {
 			}
 		}
 
-		planner := &routePlanner{set: map[string]netlink.Route{}}
+		planner := &routePlanner{set: map[string][]netlink.Route{}}
 
 		for i, s := range tt.stages {
 			var steps []string

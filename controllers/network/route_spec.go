@@ -19,12 +19,13 @@ import (
 func routeSpecController(kernel *netlink.Observer) controller.Controller {
 	return &specController[network.RouteSpecSpec]{
 		name: "network.RouteSpecController", kind: network.ConditionRoute, kernel: kernel, tries: tries{},
-		planner: &routePlanner{set: map[string]netlink.Route{}},
+		planner: &routePlanner{set: map[string][]netlink.Route{}},
 	}
 }
 
-// routePlanner remembers what it has set for each spec: the metric may not be the spec's, and a spec may change.
-type routePlanner struct{ set map[string]netlink.Route }
+// routePlanner remembers what it has set for each spec and not removed yet: the metric may not be the spec's, and a spec
+// may change.
+type routePlanner struct{ set map[string][]netlink.Route }
 
 // assigned is a spec with the route that it gets.
 type assigned struct {
@@ -87,15 +88,16 @@ func (p *routePlanner) plan(specs held[network.RouteSpecSpec], now *netlink.Snap
 	out := newPlan()
 	routes := assign(specs.wanted)
 	before := p.set
-	p.set = map[string]netlink.Route{}
+	p.set = map[string][]netlink.Route{}
 
 	var needed []netlink.Route // not to be removed on behalf of another spec
 
 	for i := range routes {
 		a := &routes[i]
+		p.set[a.id] = there(before[a.id], now)
 
 		if cause := locate(a, now); cause != "" {
-			out.say(a.id, network.SpecWaiting, cause)
+			out.say(a.id, network.SpecWaiting, cause+p.kept(a.id, now))
 
 			continue
 		}
@@ -112,36 +114,27 @@ func (p *routePlanner) plan(specs held[network.RouteSpecSpec], now *netlink.Snap
 	slices.SortStableFunc(routes, func(a, b assigned) int { return compareBool(a.route.Gateway.IsValid(), b.route.Gateway.IsValid()) })
 
 	for _, a := range routes {
-		old, known := before[a.id]
-
-		if known {
-			p.set[a.id] = old // until it is replaced
-		}
-
 		if a.ready {
-			p.planRoute(&out, a, old, known, needed, now)
+			p.planRoute(&out, a.id, a.route, needed, now)
 		}
 	}
 
 	for _, s := range specs.leaving {
-		r, known := before[s.id]
-		if !known {
-			a := assigned{item: s, route: routeOf(s.spec)}
-			if locate(&a, now) != "" {
-				continue // it went with its link
-			}
+		p.set[s.id] = there(before[s.id], now) // until it is gone
 
-			r = a.route
-		} else {
-			p.set[s.id] = r // until it is gone
+		if a := (assigned{item: s, route: routeOf(s.spec)}); len(p.set[s.id]) == 0 && locate(&a, now) == "" {
+			p.set[s.id] = there([]netlink.Route{a.route}, now)
 		}
 
-		if have, ok := inKernel(r, now.Routes); ok && !contains(needed, r) {
-			out.add(s.id, "remove route "+describeRoute(have, now), func(k *netlink.Observer) error { return k.DeleteRoute(have) })
-		}
+		p.planRemoval(&out, s.id, netlink.Route{}, needed, now)
 	}
 
 	return out
+}
+
+// there are those of some routes that the kernel has.
+func there(routes []netlink.Route, now *netlink.Snapshot) []netlink.Route {
+	return slices.DeleteFunc(slices.Clone(routes), func(r netlink.Route) bool { return !contains(now.Routes, r) })
 }
 
 // locate fills in the link of a route, or says what it waits for.
@@ -168,44 +161,52 @@ func locate(a *assigned, now *netlink.Snapshot) string {
 }
 
 // planRoute sets a route unless it is there, and then removes what was set for the spec before.
-func (p *routePlanner) planRoute(out *plan, a assigned, old netlink.Route, known bool, needed []netlink.Route, now *netlink.Snapshot) {
-	want := a.route
-	moved := known && (old.Key() != want.Key() || !old.SameWay(want)) && !contains(needed, old)
-
-	if !slices.ContainsFunc(now.Routes, func(have netlink.Route) bool { return satisfies(have, want) }) {
-		out.add(a.id, "set route "+describeRoute(want, now), func(k *netlink.Observer) error {
-			err := k.ReplaceRoute(want)
-			if err == nil && !moved {
-				p.set[a.id] = want
-			}
-
-			return err
-		})
-
-		return // what was before goes in the next round, when this one is there
-	}
-
-	if !moved {
-		p.set[a.id] = want
+func (p *routePlanner) planRoute(out *plan, id string, want netlink.Route, needed []netlink.Route, now *netlink.Snapshot) {
+	if slices.ContainsFunc(now.Routes, func(have netlink.Route) bool { return satisfies(have, want) }) {
+		p.note(id, want)
+		p.planRemoval(out, id, want, needed, now)
 
 		return
 	}
 
-	have, ok := inKernel(old, now.Routes)
-	if !ok {
-		p.set[a.id] = want
-
-		return
-	}
-
-	out.add(a.id, "remove route "+describeRoute(have, now), func(k *netlink.Observer) error {
-		err := k.DeleteRoute(have)
+	out.add(id, "set route "+describeRoute(want, now), func(k *netlink.Observer) error {
+		err := k.ReplaceRoute(want)
 		if err == nil {
-			p.set[a.id] = want
+			p.note(id, want)
 		}
 
 		return err
 	})
+	out.steps[len(out.steps)-1].stays = p.kept(id, now)
+}
+
+func (p *routePlanner) note(id string, r netlink.Route) {
+	if !contains(p.set[id], r) {
+		p.set[id] = append(p.set[id], r)
+	}
+}
+
+// planRemoval removes what was set for a spec, but for what is wanted for it now and what others need.
+func (p *routePlanner) planRemoval(out *plan, id string, want netlink.Route, needed []netlink.Route, now *netlink.Snapshot) {
+	for _, old := range p.set[id] {
+		have, ok := inKernel(old, now.Routes)
+		if !ok || contains(needed, old) || contains([]netlink.Route{want}, old) {
+			continue
+		}
+
+		out.add(id, "remove route "+describeRoute(have, now), func(k *netlink.Observer) error { return k.DeleteRoute(have) })
+	}
+}
+
+const keptUntilThen = " is kept until then"
+
+// kept says which route that was set for a spec before stays until the spec can be applied.
+func (p *routePlanner) kept(id string, now *netlink.Snapshot) string {
+	if len(p.set[id]) == 0 {
+		return ""
+	}
+
+	return "; " + describeRoute(p.set[id][0], now) + keptUntilThen
 }
 
 // inKernel finds the kernel's route with the key and way of another.

@@ -101,7 +101,7 @@ func (c *specController[S]) carryOut(p *plan, generation uint64, log *slog.Logge
 
 		if err != nil && !failed[s.id] {
 			failed[s.id] = true
-			p.say(s.id, stateOf(err), err.Error())
+			p.say(s.id, stateOf(err), s.cause(err))
 		}
 	}
 
