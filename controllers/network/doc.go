@@ -8,8 +8,11 @@
 // kernel and changes only what differs; a *StatusController shows what the kernel has. What to do is computed
 // by pure functions from specs and the kernel's state; Deps are the thin shells that do it.
 //
-// Specs of addresses, routes and links carry the finalizer of their controller, so that what goes from the
-// configuration goes from the kernel too.
+// All share one observed snapshot of the kernel (netlink.Observer). Specs of addresses, routes and links are planned
+// by what the kernel knows its objects by: where two specs are about one object, the same one always wins. What becomes of
+// each is a SpecCondition: one that waits, loses or is refused says so there and holds up no other.
+//
+// These specs carry the finalizer of their controller, so that what goes from the configuration goes from the kernel too.
 package network
 
 import (
@@ -17,6 +20,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -75,6 +79,8 @@ func Open() (*Deps, func() error, error) {
 
 // Controllers returns all controllers of the network.
 func Controllers(d *Deps) []controller.Controller {
+	kernel := netlink.NewObserver(d.Kernel)
+
 	return []controller.Controller{
 		// Layers.
 		AddressConfigController(), LinkConfigController(), RouteConfigController(), OperatorConfigController(),
@@ -84,8 +90,8 @@ func Controllers(d *Deps) []controller.Controller {
 		AddressMergeController(), LinkMergeController(), RouteMergeController(), OperatorMergeController(),
 		HostnameMergeController(), ResolverMergeController(), TimeServerMergeController(),
 		// The kernel.
-		AddressSpecController(d), LinkSpecController(d), RouteSpecController(d), HostnameSpecController(d),
-		AddressStatusController(d), LinkStatusController(d), RouteStatusController(d),
+		addressSpecController(kernel), linkSpecController(kernel), routeSpecController(kernel), HostnameSpecController(d),
+		addressStatusController(kernel), linkStatusController(kernel, d.Probe), routeStatusController(kernel),
 		// What follows.
 		ResolverSpecController(), TimeServerSpecController(), EtcFileController(), HardwareAddrController(),
 		NodeAddressController(), NodeAddressSortAlgorithmController(), AddressFilterController(), StatusController(),
@@ -93,8 +99,9 @@ func Controllers(d *Deps) []controller.Controller {
 }
 
 // follow runs a controller that also watches something outside of the state: watch calls its argument after
-// each change until the context ends.
-func follow(ctx context.Context, rt controller.Runtime, watch func(context.Context, func()) error, reconcile func(context.Context) error) error {
+// each change until the context ends. Reconcile returns after which time it is to be called though nothing has changed;
+// 0 is never.
+func follow(ctx context.Context, rt controller.Runtime, watch func(context.Context, func()) error, reconcile func(context.Context) (time.Duration, error)) error {
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan error, 1)
 
@@ -108,6 +115,8 @@ func follow(ctx context.Context, rt controller.Runtime, watch func(context.Conte
 		}
 	}()
 
+	var again <-chan time.Time
+
 	for {
 		select {
 		case <-ctx.Done():
@@ -117,10 +126,17 @@ func follow(ctx context.Context, rt controller.Runtime, watch func(context.Conte
 
 			return err
 		case <-rt.Events():
+		case <-again:
 		}
 
-		if err := reconcile(ctx); err != nil {
+		after, err := reconcile(ctx)
+		if err != nil {
 			return err
+		}
+
+		again = nil
+		if after > 0 {
+			again = time.After(after)
 		}
 
 		rt.ResetRestartBackoff()

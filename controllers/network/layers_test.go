@@ -24,7 +24,7 @@ func given(t *testing.T, args, interfaces string) facts {
 	f := facts{
 		links: []network.LinkStatusSpec{
 			{Index: 2, Type: nethelpers.LinkTypeEther, HardwareAddr: []byte{0x52, 0x54, 0, 0, 0, 1}, Driver: "virtio_net", BusPath: "0000:00:03.0", PCIID: "1AF4:1000"},
-			{Index: 3, Type: nethelpers.LinkTypeEther, HardwareAddr: []byte{2, 0, 0, 0, 0, 9}, PermanentAddr: []byte{0x52, 0x54, 0, 0, 0, 2}, Driver: "e1000"},
+			{Index: 3, AltNames: []string{"enp0s4"}, Type: nethelpers.LinkTypeEther, HardwareAddr: []byte{2, 0, 0, 0, 0, 9}, PermanentAddr: []byte{0x52, 0x54, 0, 0, 0, 2}, Driver: "e1000"},
 			{Index: 1, Type: nethelpers.LinkTypeLoopback},
 			{Index: 4, Type: nethelpers.LinkTypeEther, Kind: "veth"},
 		},
@@ -172,6 +172,34 @@ configuration operator dhcp4/eth0 metric 50
 `,
 			want: `
 default link lo
+`,
+		},
+		{
+			name: "by alternative names: one link, and no default for it",
+			args: "ip=192.0.2.9:::24::enp0s4:none",
+			interfaces: `
+- {interface: enp0s4, mtu: 1400, addresses: [192.0.2.7/24], vlans: [{vlanId: 5}]}
+- {interface: br0, bridge: {interfaces: [enp0s4]}}
+`,
+			want: `
+default link lo
+default link eth0
+cmdline link eth1
+configuration link br0 bridge
+configuration link eth1 mtu 1400 in br0
+configuration link eth1.5 vlan vlan 5 of eth1
+cmdline address eth1/192.0.2.9/24
+configuration address eth1/192.0.2.7/24
+default operator dhcp4/eth0 metric 1024
+`,
+		},
+		{
+			name: "ignored by its alternative name",
+			args: "talos.network.interface.ignore=enp0s4",
+			want: `
+default link lo
+default link eth0
+default operator dhcp4/eth0 metric 1024
 `,
 		},
 		{

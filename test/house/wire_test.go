@@ -291,6 +291,7 @@ var own = map[string]bool{
 	"NodeCordonedSpecs.k8s.talos.dev":              true,
 	"Boots.runtime.talos.dev":                      true,
 	"PowerRequests.runtime.talos.dev":              true,
+	"SpecConditions.net.talos.dev":                 true,
 	"VolumeLifecycles.block.talos.dev":             true,
 }
 
