@@ -4,6 +4,9 @@ package runtime
 
 import "github.com/seed-59268b81/talos/cosi/resource"
 
+// PlatformDisks is the id of the condition of a machine without disks of its own.
+const PlatformDisks = "disks"
+
 var platformConditionDefinition = &resource.Definition{
 	Type:             "PlatformConditions.runtime.talos.dev",
 	DefaultNamespace: NamespaceName,
