@@ -4,6 +4,7 @@ package network
 
 import (
 	"reflect"
+	"regexp"
 	"slices"
 
 	"github.com/seed-59268b81/talos/cosi/controller"
@@ -11,11 +12,12 @@ import (
 	"github.com/seed-59268b81/talos/resources/network/nethelpers"
 	"github.com/seed-59268b81/talos/sys/netlink"
 	"github.com/seed-59268b81/talos/sys/nic"
+	"github.com/seed-59268b81/talos/sys/platform"
 )
 
 // linkStatusController shows the kernel's links, and of physical ones what the hardware says. A card is asked again only
 // when its link has changed: that takes several calls of the driver.
-func linkStatusController(kernel *netlink.Observer, probe func(name string, index uint32) nic.Info) controller.Controller {
+func linkStatusController(kernel *netlink.Observer, d *Deps) controller.Controller {
 	probed := map[uint32]probedLink{}
 
 	return &observer[network.LinkStatusSpec]{
@@ -25,12 +27,12 @@ func linkStatusController(kernel *netlink.Observer, probe func(name string, inde
 			out := make(map[string]network.LinkStatusSpec, len(now.Links))
 
 			for _, l := range now.Links {
-				status := linkStatus(l, names)
+				status := linkStatus(asCard(l, d.Platform), names)
 
-				if status.Physical() && probe != nil {
+				if status.Physical() && d.Probe != nil {
 					card, ok := probed[l.Index]
 					if !ok || !reflect.DeepEqual(card.link, l) {
-						card = probedLink{l, cardInfo(probe(l.Name, l.Index))}
+						card = probedLink{l, cardInfo(d.Probe(l.Name, l.Index))}
 					}
 
 					seen[l.Index] = card
@@ -59,6 +61,18 @@ func (i cardInfo) describe(s *network.LinkStatusSpec) {
 	s.BusPath, s.PCIID, s.VendorID, s.ProductID = i.BusPath, i.PCIID, i.VendorID, i.ProductID
 	s.Driver, s.DriverVersion, s.FirmwareVersion = i.Driver, i.DriverVersion, i.FirmwareVersion
 	s.SpeedMegabits, s.Port, s.Duplex = i.SpeedMbit, nethelpers.Port(i.Port), nethelpers.Duplex(i.Duplex)
+}
+
+// givenCard is the name of a card that whoever started a container made for it: the end of a tap, veth, macvlan or ipvlan.
+var givenCard = regexp.MustCompile(`^eth[0-9]+$`)
+
+// asCard returns a link as the machine sees it: what stands in for a network card is one, although software made it.
+func asCard(l netlink.Link, p platform.Platform) netlink.Link {
+	if !p.Owns(platform.NetworkCards) && givenCard.MatchString(l.Name) && slices.Contains([]string{"tun", "veth", "macvlan", "ipvlan"}, l.Kind) {
+		l.Kind = ""
+	}
+
+	return l
 }
 
 func linkStatus(l netlink.Link, names map[uint32]string) network.LinkStatusSpec {
