@@ -152,6 +152,7 @@ func run(ctx context.Context, o options, show io.Writer) (result, error) {
 	}
 	defer log.Close()
 
+	//program:built e2e.test
 	cmd := exec.CommandContext(ctx, o.program, o.arguments()...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = o.out, io.MultiWriter(show, log), log
 	// An interrupted run cleans up and writes its report.
