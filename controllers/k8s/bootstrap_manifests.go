@@ -25,7 +25,9 @@ var proxyPolicy = args.Policy{
 
 // bootstrapManifestsConfig is what the built-in manifests are rendered from.
 func bootstrapManifestsConfig(p platform.Platform) func(*v1alpha1.Config) (*k8s.BootstrapManifestsConfigSpec, error) {
-	return func(cfg *v1alpha1.Config) (*k8s.BootstrapManifestsConfigSpec, error) { return bootstrapManifests(cfg, p) }
+	return func(cfg *v1alpha1.Config) (*k8s.BootstrapManifestsConfigSpec, error) {
+		return bootstrapManifests(cfg, p)
+	}
 }
 
 func bootstrapManifests(cfg *v1alpha1.Config, p platform.Platform) (*k8s.BootstrapManifestsConfigSpec, error) {

@@ -38,6 +38,10 @@ func inPlace(p platform.Platform) object {
 		out["systemCgroups"], out["kubeletCgroups"] = "", ""
 	}
 
+	if !p.Owns(platform.OOMScores) {
+		out["oomScoreAdj"] = 0
+	}
+
 	if !p.Owns(platform.RootUser) {
 		out["featureGates"] = object{"KubeletInUserNamespace": true}
 		out["protectKernelDefaults"] = false
