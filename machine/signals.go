@@ -25,6 +25,11 @@ func (m *Machine) shutDownOnSignal(ctx context.Context) {
 
 	defer signal.Stop(signals)
 
+	m.obey(ctx, signals)
+}
+
+// obey asks for a shutdown at each signal.
+func (m *Machine) obey(ctx context.Context, signals <-chan os.Signal) {
 	for {
 		select {
 		case <-ctx.Done():

@@ -4,20 +4,35 @@ package e2e
 
 import (
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/seed-59268b81/talos/test/cluster"
 )
 
-const workersName = "e2e-workers"
-
-// TestWorkers makes a cluster of a control plane and two workers the way its users do, and holds that one endpoint reaches
-// all three, that a worker forwards nothing, and that a dead node costs its own answer alone.
+// TestWorkers walks through the life of a cluster of containers.
 func TestWorkers(t *testing.T) {
-	l := newUserLab(t, workersName)
+	workers(t, "e2e-workers", 10*time.Minute, "cluster", "create", "container")
+}
+
+// TestVirtualWorkers walks through the life of a cluster of virtual machines.
+func TestVirtualWorkers(t *testing.T) {
+	if os.Getenv(cluster.Require) != cluster.All {
+		t.Skip("starts three virtual machines, which takes long where they are emulated: run make e2e")
+	}
+
+	workers(t, "e2e-virtual-workers", 38*time.Minute, "cluster", "create", "qemu")
+}
+
+// workers makes a cluster of a control plane and two workers the way its users do, and holds that one endpoint reaches
+// all three, that a worker forwards nothing, and that a dead node costs its own answer alone.
+func workers(t *testing.T, name string, patience time.Duration, create ...string) {
+	l := newUserLab(t, name)
 
 	// It waits until all nodes are Ready and the API of both workers answers.
-	l.create(10*time.Minute, "cluster", "create", "container", "--workers", "2")
+	l.create(patience, append(create, "--workers", "2")...)
 
 	machines := l.open()
 
