@@ -127,7 +127,7 @@ func TestLeft(t *testing.T) {
 		return
 	}
 
-	if err := Adopt(); err != nil {
+	if err := Adopt(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 
@@ -186,6 +186,37 @@ func TestDescendants(t *testing.T) {
 
 	if d := cmp.Diff([]string{"7 child", "9 deep"}, descendants(5, all)); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
+	}
+}
+
+// TestForeign takes folders for cgroups: the file has the same form.
+func TestForeign(t *testing.T) {
+	for _, tt := range []struct {
+		name, outer, inner string
+		want               bool
+	}{
+		{"empty", "", "", false},
+		{"another's", "8\n9\n", "", true},
+		{"another's below", "", "8\n", true},
+		{"ours", "5\n", "", false},
+		{"ours below another's", "8\n", "5\n", false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			dir := t.TempDir()
+			if err := os.Mkdir(filepath.Join(dir, "inner"), 0o755); err != nil {
+				t.Fatal(err)
+			}
+
+			for name, text := range map[string]string{"cgroup.procs": tt.outer, "inner/cgroup.procs": tt.inner} {
+				if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+
+			if got := foreign(dir, map[int]bool{5: true}); got != tt.want {
+				t.Errorf("got %t, want %t", got, tt.want)
+			}
+		})
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 )
 
@@ -46,13 +47,20 @@ func namedNamespaces(context.Context) ([]string, error) {
 	return filepath.Glob("/run/netns/*")
 }
 
-// cgroups are the folders of all hierarchies.
+// cgroups are the folders of all hierarchies, but for those in which only others' processes run.
 func cgroups(context.Context) ([]string, error) {
 	const top = "/sys/fs/cgroup"
 
+	processes, err := table()
+	if err != nil {
+		return nil, err
+	}
+
+	ours := below(os.Getpid(), processes)
+
 	var all []string
 
-	err := filepath.WalkDir(top, func(path string, d fs.DirEntry, err error) error {
+	err = filepath.WalkDir(top, func(path string, d fs.DirEntry, err error) error {
 		switch {
 		case errors.Is(err, fs.ErrNotExist): // it has just gone, or there are none
 			return nil
@@ -61,7 +69,7 @@ func cgroups(context.Context) ([]string, error) {
 		}
 
 		name := strings.TrimPrefix(path, top+"/")
-		if left(foreignCgroups, name) {
+		if path != top && (left(foreignCgroups, name) || foreign(path, ours)) {
 			return fs.SkipDir
 		}
 
@@ -71,6 +79,32 @@ func cgroups(context.Context) ([]string, error) {
 	})
 
 	return all, err
+}
+
+// foreign reports whether processes run in a cgroup or below it, and none of them is ours: it is another's lab, or engine.
+func foreign(dir string, ours map[int]bool) bool {
+	some, own := false, false
+
+	_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error { //nolint:errcheck // what has gone holds nothing
+		if err != nil || !d.IsDir() {
+			return nil //nolint:nilerr // see above
+		}
+
+		text, err := os.ReadFile(filepath.Join(path, "cgroup.procs"))
+		if err != nil {
+			return nil //nolint:nilerr // see above
+		}
+
+		for pid := range strings.FieldsSeq(string(text)) {
+			n, err := strconv.Atoi(pid)
+			some = true
+			own = own || err == nil && ours[n]
+		}
+
+		return nil
+	})
+
+	return some && !own
 }
 
 // loopDevices are those with a file behind.

@@ -5,21 +5,32 @@
 package host
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/seed-59268b81/talos/sys/reaper"
 )
 
-// Adopt makes this process the parent of all that its descendants leave behind, in place of process 1.
-func Adopt() error {
+// reapInterval is short because tests look whether a process is gone, but long enough for this process to ask first how
+// its own children have ended.
+const reapInterval = 2 * time.Second
+
+// Adopt makes this process the parent of all that its descendants leave behind, in place of process 1, and collects those
+// that end, until ctx is done.
+func Adopt(ctx context.Context) error {
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("adopt orphans: %w", err)
 	}
+
+	go reaper.Every(ctx, reapInterval)
 
 	return nil
 }
@@ -33,6 +44,13 @@ type process struct {
 
 // Left are the descendants of this process that still run.
 func Left() ([]string, error) {
+	all, err := table()
+
+	return descendants(os.Getpid(), all), err
+}
+
+// table is the machine's table of processes.
+func table() ([]process, error) {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
 		return nil, err
@@ -62,7 +80,7 @@ func Left() ([]string, error) {
 		all = append(all, p)
 	}
 
-	return descendants(os.Getpid(), all), nil
+	return all, nil
 }
 
 // parseStat reads state and parent out of proc_pid_stat(5). The name before them may hold anything, parentheses too.
@@ -79,24 +97,31 @@ func parseStat(stat string) (process, bool) {
 	return process{parent: parent, zombie: words[0] == "Z" || words[0] == "X"}, err == nil
 }
 
-// descendants are the processes below one, without those that have ended and wait to be asked how.
-func descendants(of int, all []process) []string {
-	below := map[int]bool{of: true}
+// below are a process and all that descend from it.
+func below(of int, all []process) map[int]bool {
+	found := map[int]bool{of: true}
 
 	for grown := true; grown; {
 		grown = false
 
 		for _, p := range all {
-			if below[p.parent] && !below[p.pid] {
-				below[p.pid], grown = true, true
+			if found[p.parent] && !found[p.pid] {
+				found[p.pid], grown = true, true
 			}
 		}
 	}
 
+	return found
+}
+
+// descendants are the processes below one, without those that have ended and wait to be asked how.
+func descendants(of int, all []process) []string {
+	found := below(of, all)
+
 	var lines []string
 
 	for _, p := range all {
-		if p.pid != of && below[p.pid] && !p.zombie {
+		if p.pid != of && found[p.pid] && !p.zombie {
 			lines = append(lines, fmt.Sprintf("%d %s", p.pid, p.line))
 		}
 	}

@@ -158,8 +158,10 @@ func (r *runner) test(ctx context.Context, args []string) error {
 
 	cmd := exec.CommandContext(ctx, "go", slices.Concat([]string{"test", "-json"}, r.flags, args)...)
 	cmd.Stderr = os.Stderr
-	// Tests clean up after themselves when they are interrupted, not when they are killed.
-	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGINT) }
+	// Tests clean up after themselves when they are interrupted, not when they are killed; and go test does not pass on what
+	// only itself is sent.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGINT) }
 	cmd.WaitDelay = time.Minute
 
 	pipe, err := cmd.StdoutPipe()

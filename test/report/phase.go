@@ -49,7 +49,7 @@ const patience = 10 * time.Second
 
 // watchHost takes down how the host is, and returns what compares it in the end.
 func (r *runner) watchHost(ctx context.Context) (compare func(), err error) {
-	if err := host.Adopt(); err != nil {
+	if err := host.Adopt(ctx); err != nil {
 		return nil, err
 	}
 
