@@ -15,7 +15,7 @@ fresh: TOOLS = -tools fresh
 FRESH_UNTIL ?= ready
 
 .DEFAULT_GOAL := help
-.PHONY: help host-tools build images up down test fresh e2e conformance conformance-images chaos bench bench-cosi budgets generate lint clean
+.PHONY: help host-tools build images up down test vet fresh e2e conformance conformance-images chaos bench bench-cosi budgets generate lint clean
 
 help: ## show this
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -32,9 +32,11 @@ up: build ## build, then start the cluster NAME (default: default), with WORKERS
 down: ## stop the cluster and remove its machines
 	@out/bin/talosctl cluster destroy --state out/lab --name $(NAME)
 
-test: build ## all tests: units, networks in namespaces, then a machine from its first boot on
+test: ## all tests: units, networks in namespaces, then a machine from its first boot on
+	@TALOS_E2E=1 $(GO) run ./test/report -host -build '$(BUILD)' -phase 'vet=$(MAKE) --no-print-directory vet' $(PHASES) -alone test/e2e -timeout 50m ./...
+
+vet:
 	@$(GO) vet $$($(GO) list ./... | grep -v /talos/out/)
-	@TALOS_E2E=1 $(GO) run ./test/report -alone test/e2e -timeout 50m ./...
 
 fresh: ## make up on a bare Debian 12, in namespaces of its own; FRESH_UNTIL=machines-on ends there
 	@$(BUILD) host-tools
