@@ -26,6 +26,7 @@ import (
 
 	"github.com/seed-59268b81/talos/cosi/controller"
 	"github.com/seed-59268b81/talos/sys/dhcp4"
+	"github.com/seed-59268b81/talos/sys/dhcp6"
 	"github.com/seed-59268b81/talos/sys/netlink"
 	"github.com/seed-59268b81/talos/sys/nic"
 	"github.com/seed-59268b81/talos/sys/platform"
@@ -42,6 +43,8 @@ type Deps struct {
 	SetHostname func(hostname, domainname string) error
 	// DHCP4 opens the DHCP conversation of a link; hostname is asked for the name to tell the server.
 	DHCP4 func(link string, hw net.HardwareAddr, settings DHCP4Settings) dhcp4.Exchange
+	// DHCP6 does the same for DHCPv6.
+	DHCP6 func(link string, hw net.HardwareAddr, settings DHCP6Settings) dhcp6.Exchange
 }
 
 // DHCP4Settings are what a DHCP client says of itself.
@@ -49,6 +52,13 @@ type DHCP4Settings struct {
 	Hostname     func() string
 	SkipHostname bool
 	ClientID     []byte
+}
+
+// DHCP6Settings are what a DHCPv6 client says of itself. An empty DUID is by the link's hardware address.
+type DHCP6Settings struct {
+	Hostname     func() string
+	SkipHostname bool
+	DUID         []byte
 }
 
 // Open returns the machine's own network. Close ends it.
@@ -78,6 +88,9 @@ func Open(p platform.Platform) (*Deps, func() error, error) {
 		DHCP4: func(link string, hw net.HardwareAddr, s DHCP4Settings) dhcp4.Exchange {
 			return &dhcp4.Link{Name: link, HardwareAddr: hw, Hostname: s.Hostname, SkipHostname: s.SkipHostname, ClientID: s.ClientID}
 		},
+		DHCP6: func(link string, hw net.HardwareAddr, s DHCP6Settings) dhcp6.Exchange {
+			return &dhcp6.Link{Name: link, HardwareAddr: hw, Hostname: s.Hostname, SkipHostname: s.SkipHostname, DUID: s.DUID}
+		},
 	}, func() error { return errors.Join(kernel.Close(), prober.Close()) }, nil
 }
 
@@ -89,7 +102,7 @@ func Controllers(d *Deps) []controller.Controller {
 		// Layers.
 		AddressConfigController(), LinkConfigController(), RouteConfigController(), OperatorConfigController(),
 		HostnameConfigController(), ResolverConfigController(), TimeServerConfigController(),
-		OperatorSpecController(d),
+		operatorSpecController(d, kernel),
 		// Winners.
 		AddressMergeController(), LinkMergeController(), RouteMergeController(), OperatorMergeController(),
 		HostnameMergeController(), ResolverMergeController(), TimeServerMergeController(),

@@ -110,7 +110,11 @@ func show(t *testing.T, f facts) string {
 	}
 
 	for _, s := range operatorLayers(f, log) {
-		fmt.Fprintf(&b, "%s operator %s metric %d\n", s.Layer, s.ID(), s.DHCP4.RouteMetric)
+		if s.Operator == network.OperatorDHCP6 && s.Layer == network.LayerDefault && s.DHCP6.ClientIdentifier.DUIDRawHex == "" {
+			continue // goes with the others: TestOperatorLayers
+		}
+
+		fmt.Fprintf(&b, "%s operator %s metric %d%s\n", s.Layer, s.ID(), s.DHCP4.RouteMetric+s.DHCP6.RouteMetric, s.DHCP6.ClientIdentifier.DUIDRawHex)
 	}
 
 	return b.String()
@@ -273,6 +277,39 @@ cmdline operator dhcp4/eth1 metric 1024
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// DHCPv6 goes with DHCPv4, as routers say, unless the configuration says otherwise.
+func TestOperatorLayers(t *testing.T) {
+	for _, tt := range []struct{ name, args, interfaces, want string }{
+		{name: "nothing said", want: "default/dhcp4/eth0 default/dhcp6/eth0 default/dhcp4/eth1 default/dhcp6/eth1"},
+		{name: "by argument", args: "ip=eth1:dhcp", want: "default/dhcp4/eth0 default/dhcp6/eth0 cmdline/dhcp4/eth1 default/dhcp6/eth1"},
+		{
+			name: "asked for",
+			interfaces: `
+- {interface: eth0, dhcp: true}
+- {interface: eth1, dhcp: true, dhcpOptions: {ipv6: true, ipv4: false, duidv6: "00030001525400000002"}}
+`,
+			want: "configuration/dhcp4/eth0 default/dhcp6/eth0 configuration/dhcp6/eth1",
+		},
+		{
+			name: "turned off, and static",
+			interfaces: `
+- {interface: eth0, dhcp: true, dhcpOptions: {ipv6: false}}
+- {interface: eth1, addresses: [192.0.2.1/24]}
+`,
+			want: "configuration/dhcp4/eth0",
+		},
+	} {
+		var got []string
+		for _, s := range operatorLayers(given(t, tt.args, tt.interfaces), slog.New(slog.DiscardHandler)) {
+			got = append(got, network.LayeredID(s.Layer, s.ID()))
+		}
+
+		if text := strings.Join(got, " "); text != tt.want {
+			t.Errorf("%s: got %s, want %s", tt.name, text, tt.want)
+		}
 	}
 }
 

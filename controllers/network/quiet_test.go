@@ -12,6 +12,7 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -32,8 +33,11 @@ type world struct {
 	*rand.Rand
 
 	cards  int
+	mu     sync.Mutex              // of what follows
 	leases map[string]*dhcp4.Lease // by link; none is silence
 	kernel *netlinktest.Kernel
+	refuse bool // by all servers
+	asked  int  // of all servers
 }
 
 func newWorld(seed uint64) *world {
@@ -151,7 +155,9 @@ func (w *world) event() {
 	case 3:
 		w.kernel.Advertise(l.Index, 0, prefix("2001:db8:5::/64"), addr("fe80::ff"))
 	case 4:
+		w.mu.Lock()
 		w.leases[l.Name] = nil
+		w.mu.Unlock()
 	}
 }
 
@@ -161,9 +167,18 @@ type lessor struct {
 	link string
 }
 
-func (l lessor) ask(ctx context.Context, d time.Duration) (*dhcp4.Lease, error) {
-	if lease := l.w.leases[l.link]; lease != nil {
+func (l lessor) ask(ctx context.Context, held bool, d time.Duration) (*dhcp4.Lease, error) {
+	l.w.mu.Lock()
+	lease, refuse := l.w.leases[l.link], l.w.refuse
+	l.w.asked++
+	l.w.mu.Unlock()
+
+	if lease != nil {
 		return lease, nil
+	}
+
+	if refuse && held {
+		return nil, dhcp4.ErrRefused
 	}
 
 	select {
@@ -175,19 +190,19 @@ func (l lessor) ask(ctx context.Context, d time.Duration) (*dhcp4.Lease, error) 
 }
 
 func (l lessor) Acquire(ctx context.Context, d time.Duration) (*dhcp4.Lease, error) {
-	return l.ask(ctx, d)
+	return l.ask(ctx, false, d)
 }
 
 func (l lessor) Renew(ctx context.Context, _ *dhcp4.Lease, d time.Duration) (*dhcp4.Lease, error) {
-	return l.ask(ctx, d)
+	return l.ask(ctx, true, d)
 }
 
 func (l lessor) Rebind(ctx context.Context, _ *dhcp4.Lease, d time.Duration) (*dhcp4.Lease, error) {
-	return l.ask(ctx, d)
+	return l.ask(ctx, true, d)
 }
 
 func (l lessor) Verify(ctx context.Context, _ *dhcp4.Lease, d time.Duration) (*dhcp4.Lease, error) {
-	return l.ask(ctx, d)
+	return l.ask(ctx, true, d)
 }
 
 // inWorld runs a machine in a world, in virtual time.

@@ -337,7 +337,6 @@ var later = map[string]bool{
 	"network.LinkStatusSpec.veth":                           true,
 	"network.LinkStatusSpec.vrf_master":                     true,
 	"network.LinkStatusSpec.wireguard":                      true,
-	"network.OperatorSpecSpec.dhcp6":                        true,
 	"network.OperatorSpecSpec.vip":                          true,
 	"network.RouteSpecSpec.next_hops":                       true,
 	"runtime.SecurityStateSpec.fips_state":                  true,
