@@ -12,7 +12,8 @@ import (
 	"github.com/insomniacslk/dhcp/dhcpv4"
 )
 
-func testConfig(t testing.TB) *Config {
+// testConfig is a network of two machines, IPv4 only unless edited.
+func testConfig(t testing.TB, edits ...func(*Config)) *Config {
 	cfg := &Config{
 		Subnet4: netip.MustParsePrefix("10.5.0.0/24"),
 		Addr4:   netip.MustParseAddr("10.5.0.1"),
@@ -23,6 +24,10 @@ func testConfig(t testing.TB) *Config {
 		},
 		Offline: true,
 	}
+	for _, edit := range edits {
+		edit(cfg)
+	}
+
 	if err := cfg.setDefaults(); err != nil {
 		t.Fatal(err)
 	}
