@@ -95,6 +95,38 @@ func TestAnswerDHCP(t *testing.T) {
 	}
 }
 
+func TestReplyAddr(t *testing.T) {
+	cfg := testConfig(t)
+
+	for _, tt := range []struct {
+		name   string
+		client net.IP
+		bcast  bool
+		reply  dhcpv4.MessageType
+		want   string
+	}{
+		{"a client without an address", nil, false, dhcpv4.MessageTypeOffer, "255.255.255.255"},
+		{"a renewal", net.IP{10, 5, 0, 2}, false, dhcpv4.MessageTypeAck, "10.5.0.2"},
+		{"a client that wants a broadcast", net.IP{10, 5, 0, 2}, true, dhcpv4.MessageTypeAck, "255.255.255.255"},
+		{"a refusal", net.IP{10, 5, 0, 2}, false, dhcpv4.MessageTypeNak, "255.255.255.255"},
+		{"a client from elsewhere", net.IP{192, 0, 2, 7}, false, dhcpv4.MessageTypeAck, "255.255.255.255"},
+	} {
+		request, err := dhcpv4.New(dhcpv4.WithClientIP(tt.client), dhcpv4.WithBroadcast(tt.bcast))
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		reply, err := dhcpv4.New(dhcpv4.WithMessageType(tt.reply))
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		if got := cfg.replyAddr(request, reply).String(); got != tt.want {
+			t.Errorf("%s: got %s, want %s", tt.name, got, tt.want)
+		}
+	}
+}
+
 func leaseString(m *dhcpv4.DHCPv4) string {
 	if m == nil {
 		return ""
