@@ -190,3 +190,30 @@ func TestInsideGoesThroughTheRouter(t *testing.T) {
 		_ = conn.Close()
 	}
 }
+
+// TestDelegatedPrefixIsRouted checks that the gateway finds a host's delegated
+// prefix behind that host.
+func TestDelegatedPrefixIsRouted(t *testing.T) {
+	_, gw, m := newLab(t, leased6)
+	behind := netip.MustParseAddr("fd05:0:0:101::7")
+
+	if err := m.addAddress(netip.PrefixFrom(behind, 128)); err != nil {
+		t.Fatal(err)
+	}
+
+	l, err := gonet.ListenTCP(m.Stack, endpoint(behind, 80), ipv6.ProtocolNumber)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	defer cancel()
+
+	conn, err := gw.Dial(ctx, netip.AddrPortFrom(behind, 80))
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	_ = conn.Close()
+}
