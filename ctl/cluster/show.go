@@ -88,7 +88,7 @@ func show(out io.Writer, l *lab.Lab, status *control.Status, now time.Time) erro
 	}
 
 	for _, path := range status.Paths {
-		fmt.Fprintf(w, "\nPATH\t%s -> %s: %s\n", path.From, path.To, impairment(path.Impairment))
+		fmt.Fprintf(w, "\nPATH\t%s -> %s: %s\n", path.From, path.To, path.Impairment)
 	}
 
 	return w.Flush()
@@ -100,33 +100,12 @@ func describe(l netswitch.Link) string {
 	case l == netswitch.Link{}:
 		return "good"
 	case l.In == l.Out:
-		return impairment(l.In)
+		return l.In.String()
 	case l.Out == netswitch.Impairment{}:
-		return "in: " + impairment(l.In)
+		return "in: " + l.In.String()
 	case l.In == netswitch.Impairment{}:
-		return "out: " + impairment(l.Out)
+		return "out: " + l.Out.String()
 	}
 
-	return "in: " + impairment(l.In) + ", out: " + impairment(l.Out)
-}
-
-func impairment(i netswitch.Impairment) string {
-	if i.Cut {
-		return "cut"
-	}
-
-	text := ""
-	if i.Delay > 0 || i.Jitter > 0 {
-		text = fmt.Sprintf("delay %v±%v", i.Delay, i.Jitter)
-	}
-
-	if i.Loss > 0 {
-		if text != "" {
-			text += " "
-		}
-
-		text += fmt.Sprintf("loss %.3g%%", i.Loss*100)
-	}
-
-	return text
+	return "in: " + l.In.String() + ", out: " + l.Out.String()
 }
