@@ -21,8 +21,8 @@ func TestMixed(t *testing.T) {
 	}
 
 	for _, n := range l.open().Nodes() {
-		stdout, _, err := l.talosctl(time.Minute, "version", "--insecure", "--endpoints", n.APIEndpoint(), "--nodes", n.Addr.String())
-		if want := regexp.MustCompile(`(?m)^\s+NODE: +` + regexp.QuoteMeta(n.Addr.String())); err != nil || !want.MatchString(stdout) {
+		stdout, _, err := l.talosctl(time.Minute, "version", "--insecure", "--endpoints", n.APIEndpoint())
+		if want := regexp.MustCompile(`(?m)^Server:\n\s+NODE: +` + regexp.QuoteMeta(n.APIEndpoint())); err != nil || !want.MatchString(stdout) {
 			t.Errorf("version of %s: got %v, %s, want a match of %s", n.Name, err, stdout, want)
 		}
 	}
