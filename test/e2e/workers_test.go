@@ -55,6 +55,7 @@ func workers(t *testing.T, name string, patience time.Duration, create ...string
 
 		var stdout, stderr bytes.Buffer
 
+		//program:built talosctl
 		cmd := exec.CommandContext(ctx, talosctl, args...)
 		cmd.Dir, cmd.Stdout, cmd.Stderr = filepath.Dir(out), &stdout, &stderr
 
