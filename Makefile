@@ -3,28 +3,47 @@
 GO      ?= go
 WORKERS ?= 0
 NAME    ?= default
+# IN=containers starts containers in place of virtual machines.
+IN      ?= machines
+PROVISIONER = qemu
+ifeq ($(IN),containers)
+PROVISIONER = container
+endif
 # The images hold all that a cluster needs, so it gets no way out of its network. LABFLAGS= opens one.
 LABFLAGS ?= --offline
-BUILD    = $(GO) run ./components/cmd/build
+BUILD    = $(GO) run ./components/cmd/build $(TOOLS)
+# What tests call is installed before the first build step too.
+test e2e budgets: TOOLS = -tools test
+fresh: TOOLS = -tools fresh
+FRESH_UNTIL ?= ready
 
 .DEFAULT_GOAL := help
-.PHONY: help build images up down test e2e chaos bench bench-cosi budgets generate lint clean
+.PHONY: help host-tools build images up down test vet fresh e2e chaos bench bench-cosi budgets generate lint clean
 
 help: ## show this
 	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
+host-tools: ## install the programs that the build, the lab and the tests call
+	@$(BUILD) -tools test host-tools
+
 build: ## build all programs, container images and the disk image
 	@$(BUILD)
 
-up: build ## build, then start the cluster NAME (default: default), with WORKERS=n workers
-	@out/bin/talosctl cluster create --state out/lab --name $(NAME) --workers $(WORKERS) $(LABFLAGS)
+up: build ## build, then start the cluster NAME (default: default), with WORKERS=n workers; IN=containers needs no KVM to be fast
+	@out/bin/talosctl cluster create --provisioner $(PROVISIONER) --state out/lab --name $(NAME) --workers $(WORKERS) $(LABFLAGS)
 
 down: ## stop the cluster and remove its machines
 	@out/bin/talosctl cluster destroy --state out/lab --name $(NAME)
 
-test: build ## all tests: units, networks in namespaces, then a machine from its first boot on
+test: ## all tests: units, networks in namespaces, then a machine from its first boot on
+	@TALOS_E2E=1 $(GO) run ./test/report -host -build '$(BUILD)' -phase 'vet=$(MAKE) --no-print-directory vet' $(PHASES) -alone test/e2e -timeout 50m ./...
+
+vet:
 	@$(GO) vet $$($(GO) list ./... | grep -v /talos/out/)
-	@TALOS_E2E=1 $(GO) run ./test/report -alone test/e2e -timeout 50m ./...
+
+fresh: ## make up on a bare Debian 12, in namespaces of its own; FRESH_UNTIL=machines-on ends there
+	@$(BUILD) host-tools
+	@$(GO) run ./test/fresh -until $(FRESH_UNTIL)
 
 e2e: build ## the end-to-end tests alone, those with several machines too
 	@TALOS_E2E=all $(GO) run ./test/report -alone test/e2e -timeout 90m ./test/e2e/...

@@ -4,6 +4,7 @@ package components
 
 import (
 	"debug/elf"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/seed-59268b81/talos/components/hosttools/hosttest"
 	"github.com/seed-59268b81/talos/components/ociimage"
 	"github.com/seed-59268b81/talos/config/images"
 )
@@ -27,7 +29,7 @@ func built(t *testing.T) Paths {
 	p := Paths{Out: out}
 	for _, path := range []string{p.ImageLayout(), p.Rootfs(), p.Vmlinuz(), p.Bin("kubectl")} {
 		if _, err := os.Stat(path); err != nil {
-			t.Skip("not built; run make build")
+			hosttest.NotBuilt(t, fmt.Errorf("%w: run make build", err))
 		}
 	}
 

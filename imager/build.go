@@ -74,8 +74,8 @@ func Build(ctx context.Context, c components.Options, o Options, targets ...stri
 		targets = []string{TargetDisk}
 	}
 
-	if err := hosttools.Ensure(ctx, c.Log); err != nil {
-		return Paths{}, fmt.Errorf("preparing this machine: %w", err)
+	if err := c.EnsureTools(ctx); err != nil {
+		return Paths{}, err
 	}
 
 	if err := hosttools.Refresh(ctx, c.Log); err != nil {

@@ -7,12 +7,13 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/seed-59268b81/talos/components/hosttools/hosttest"
 	"github.com/seed-59268b81/talos/lab"
 	"github.com/seed-59268b81/talos/lab/qemu"
 )
 
 // Require is the variable that, when it is set, makes a test fail that would be skipped because nothing is built.
-const Require = "TALOS_E2E"
+const Require = hosttest.Require
 
 // All is the value of that variable that also runs what takes several machines, and long.
 const All = "all"

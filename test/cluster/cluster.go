@@ -16,11 +16,13 @@ package cluster
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
 	"time"
 
+	"github.com/seed-59268b81/talos/components/hosttools/hosttest"
 	"github.com/seed-59268b81/talos/config/generate"
 	"github.com/seed-59268b81/talos/config/talosconfig"
 	"github.com/seed-59268b81/talos/lab"
@@ -60,11 +62,7 @@ func Start(t *testing.T, extraDisks ...int) *Cluster {
 
 	built, err := find()
 	if err != nil {
-		if os.Getenv(Require) != "" {
-			t.Fatal(err)
-		}
-
-		t.Skipf("needs a built system: %v", err)
+		hosttest.NotBuilt(t, fmt.Errorf("needs a built system: %w", err))
 	}
 
 	c := &Cluster{t: t, built: built, dir: filepath.Join(built.out, "e2e", t.Name()), start: time.Now()}
