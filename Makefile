@@ -5,7 +5,10 @@ WORKERS ?= 0
 NAME    ?= default
 # IN=containers starts containers in place of virtual machines.
 IN      ?= machines
-PROVISIONER = $(if $(filter containers,$(IN)),container,qemu)
+PROVISIONER = qemu
+ifeq ($(IN),containers)
+PROVISIONER = container
+endif
 # The images hold all that a cluster needs, so it gets no way out of its network. LABFLAGS= opens one.
 LABFLAGS ?= --offline
 BUILD    = $(GO) run ./components/cmd/build $(TOOLS)
