@@ -15,6 +15,7 @@ import (
 
 	"github.com/seed-59268b81/talos/lab"
 	"github.com/seed-59268b81/talos/test/cluster"
+	"github.com/seed-59268b81/talos/test/evidence"
 )
 
 const workersName = "e2e-workers"
@@ -65,6 +66,12 @@ func TestWorkers(t *testing.T) {
 
 	destroy() // the rest of a run that was killed
 	t.Cleanup(destroy)
+
+	dir := filepath.Join(state, workersName)
+	evidence.OnFailure(t, out, evidence.Machines{Dir: dir, Support: func(ctx context.Context, file string) *exec.Cmd {
+		//program:built talosctl
+		return exec.CommandContext(ctx, talosctl, "support", "--no-encryption", "--output", file, "--talosconfig", filepath.Join(dir, "talosconfig"))
+	}})
 
 	// It waits until all nodes are Ready and the API of both workers answers.
 	if _, _, err := run(40*time.Minute, "cluster", "create", "qemu", "--state", state, "--name", workersName, "--workers", "2", "--offline",
