@@ -51,7 +51,10 @@ func OnFailure(t testing.TB, out string, m Machines) {
 func onFailure(t failing, out string, m Machines) {
 	t.Helper()
 
-	folder := filepath.Join(out, "failed", strings.ReplaceAll(t.Name(), "/", "-"))
+	folder, err := filepath.Abs(filepath.Join(out, "failed", strings.ReplaceAll(t.Name(), "/", "-")))
+	if err != nil {
+		t.Errorf("name the folder of evidence: %v", err)
+	}
 
 	// Of an earlier run.
 	if err := os.RemoveAll(folder); err != nil {
