@@ -9,6 +9,7 @@ import (
 	"net/netip"
 	"time"
 
+	"github.com/seed-59268b81/talos/lab/container"
 	"github.com/seed-59268b81/talos/lab/control"
 	"github.com/seed-59268b81/talos/lab/gateway"
 	"github.com/seed-59268b81/talos/lab/netswitch"
@@ -189,12 +190,21 @@ func (l *Lab) Stop(ctx context.Context) error {
 		}
 	}
 
+	// Of containers there may be more than the first process.
+	if err := container.RemoveCgroups(s.Cgroups...); err != nil {
+		return fmt.Errorf("end the containers of lab %s: %w", l.Name(), err)
+	}
+
 	return nil
 }
 
 // Destroy stops a lab, whatever its condition, and removes its files.
 func (l *Lab) Destroy(ctx context.Context) error {
 	if err := l.Stop(ctx); err != nil {
+		return fmt.Errorf("destroy lab %s: %w", l.Name(), err)
+	}
+
+	if err := container.RemoveFiles(l.state.NodesPath()); err != nil {
 		return fmt.Errorf("destroy lab %s: %w", l.Name(), err)
 	}
 

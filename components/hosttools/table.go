@@ -58,12 +58,16 @@ var Tools = []Tool{
 
 	{"qemu-system-x86_64", "qemu-system-x86", Lab, "the machines"},
 	{"qemu-img", "qemu-utils", Lab, "the machines' disks"},
+	{"unsquashfs", "squashfs-tools", Lab, "the root of containers"},
+	{"newuidmap", "uidmap", Lab, "containers without root"},
+	{"newgidmap", "uidmap", Lab, "containers without root"},
 
 	{"as", "binutils", Test, "the guest that probes for KVM"},
 	{"ld", "binutils", Test, "the guest that probes for KVM"},
 	{"cpio", "cpio", Test, "reading the initramfs"},
 	{"cryptsetup", "cryptsetup-bin", Test, "samples of encrypted volumes"},
 	{"dot", "graphviz", Test, "the graph of dependencies"},
+	{"du", "coreutils", Test, "how large a container's files are, in a benchmark"},
 	{"e2fsck", "e2fsprogs", Test, "the image cache's partition"},
 	{"gofmt", "", Test, "make lint; it comes with Go, from https://go.dev/dl"},
 	{"grep", "grep", Test, "the Makefile"},
@@ -80,6 +84,7 @@ var Tools = []Tool{
 	{"sleep", "coreutils", Test, "a process to look at"},
 	{"tcpdump", "tcpdump", Test, "captures"},
 	{"true", "coreutils", Test, "a process that ends"},
+	{"unshare", "util-linux", Test, "programs of images in namespaces"},
 	{"xfs_growfs", "xfsprogs", Test, "volumes, which the system grows with it"},
 
 	{"debootstrap", "debootstrap", Fresh, "a bare Debian"},

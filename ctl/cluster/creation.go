@@ -14,7 +14,7 @@ import (
 	"github.com/seed-59268b81/talos/config/patch"
 	"github.com/seed-59268b81/talos/config/talosconfig"
 	"github.com/seed-59268b81/talos/lab"
-	"github.com/seed-59268b81/talos/lab/qemu"
+	"github.com/seed-59268b81/talos/lab/machine"
 	"github.com/seed-59268b81/talos/lab/qemu/accel"
 	"github.com/seed-59268b81/talos/lab/state"
 )
@@ -63,7 +63,13 @@ func (c *creation) run(ctx context.Context, out io.Writer) error {
 		return err
 	}
 
-	c.steps.say("machines are on, with %s (%s)", status.Accel, status.AccelWhy)
+	if status.Accel != "" {
+		c.steps.say("virtual machines are on, with %s (%s)", status.Accel, status.AccelWhy)
+	}
+
+	if status.Containers != "" {
+		c.steps.say("containers are on, with %s", status.Containers)
+	}
 
 	c.emulated = status.Accel == (accel.Accel{}).Name()
 	// Emulated machines share this computer's cores: workers that wait for their control plane would only slow it down.
@@ -123,7 +129,7 @@ func alive(ctx context.Context, n *lab.Node) error {
 		return finalError{err}
 	}
 
-	if status.Machine.Power != qemu.On {
+	if status.Machine.Power != machine.On {
 		return finalError{fmt.Errorf("the machine is off: %s", status.Machine.Why)}
 	}
 

@@ -16,8 +16,8 @@ package control
 import (
 	"context"
 
+	"github.com/seed-59268b81/talos/lab/machine"
 	"github.com/seed-59268b81/talos/lab/netswitch"
-	"github.com/seed-59268b81/talos/lab/qemu"
 )
 
 // Action is a press of the power button.
@@ -38,19 +38,21 @@ const (
 // Status is how a lab is.
 type Status struct {
 	Name string `json:"name"`
-	// Accel is "kvm" or "tcg", and why.
-	Accel    string          `json:"accel"`
-	AccelWhy string          `json:"accelWhy"`
-	Nodes    []NodeStatus    `json:"nodes"`
-	Paths    []PathFault     `json:"paths,omitempty"`
-	Gateway  netswitch.Link  `json:"gateway,omitzero"`
-	Traffic  netswitch.Stats `json:"traffic"`
+	// Accel is "kvm" or "tcg", and why; empty without virtual machines.
+	Accel    string `json:"accel,omitempty"`
+	AccelWhy string `json:"accelWhy,omitempty"`
+	// Containers is what containers run with; empty without them.
+	Containers string          `json:"containers,omitempty"`
+	Nodes      []NodeStatus    `json:"nodes"`
+	Paths      []PathFault     `json:"paths,omitempty"`
+	Gateway    netswitch.Link  `json:"gateway,omitzero"`
+	Traffic    netswitch.Stats `json:"traffic"`
 }
 
 // NodeStatus is how a node is.
 type NodeStatus struct {
 	Name    string          `json:"name"`
-	Machine qemu.Status     `json:"machine"`
+	Machine machine.Status  `json:"machine"`
 	Link    netswitch.Link  `json:"link,omitzero"`
 	Traffic netswitch.Stats `json:"traffic"`
 }

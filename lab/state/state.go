@@ -14,6 +14,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/seed-59268b81/talos/lab/qemu"
@@ -29,6 +30,8 @@ type Lab struct {
 	Network Network   `yaml:"network"`
 	Machine Machine   `yaml:"machine"`
 	Nodes   []Node    `yaml:"nodes"`
+	// Cgroups are folders of /sys/fs/cgroup that the lab made for its containers.
+	Cgroups []string `yaml:"cgroups,omitempty"`
 	// Supervisor runs the lab; nil while the lab is stopped.
 	Supervisor *Process `yaml:"supervisor,omitempty"`
 }
@@ -48,12 +51,18 @@ type Network struct {
 
 // Machine is what the lab's machines have in common.
 type Machine struct {
-	QEMU     string         `yaml:"qemu"`
+	// QEMU is the program of the virtual machines.
+	QEMU     string         `yaml:"qemu,omitempty"`
 	Firmware *qemu.Firmware `yaml:"firmware,omitempty"`
 	// Kernel, if set, is started without a boot loader.
 	Kernel  string `yaml:"kernel,omitempty"`
 	Initrd  string `yaml:"initrd,omitempty"`
 	Cmdline string `yaml:"cmdline,omitempty"`
+	// Root is the root image of the containers, and RootDir where it is unpacked.
+	Root    string `yaml:"root,omitempty"`
+	RootDir string `yaml:"rootDir,omitempty"`
+	// Cache is the folder of an OCI image layout for containers.
+	Cache string `yaml:"cache,omitempty"`
 }
 
 // Role is what a node is in its cluster.
@@ -65,23 +74,36 @@ const (
 	Worker       Role = "worker"
 )
 
+// Provisioner is what a node's machine runs as.
+type Provisioner string
+
+// The provisioners.
+const (
+	// QEMU runs virtual machines. A node that names no provisioner is one.
+	QEMU Provisioner = "qemu"
+	// Container runs the root image in namespaces of this computer's kernel.
+	Container Provisioner = "container"
+)
+
 // Node is one machine.
 type Node struct {
-	Name      string     `yaml:"name"`
-	Role      Role       `yaml:"role"`
-	Addr      netip.Addr `yaml:"address"`
-	MAC       string     `yaml:"mac"`
-	UUID      string     `yaml:"uuid"`
-	CPUs      int        `yaml:"cpus"`
-	MemoryMiB int        `yaml:"memoryMiB"`
-	DiskGiB   int        `yaml:"diskGiB"`
+	Name        string      `yaml:"name"`
+	Role        Role        `yaml:"role"`
+	Provisioner Provisioner `yaml:"provisioner,omitempty"`
+	Addr        netip.Addr  `yaml:"address"`
+	MAC         string      `yaml:"mac"`
+	UUID        string      `yaml:"uuid"`
+	CPUs        int         `yaml:"cpus"`
+	MemoryMiB   int         `yaml:"memoryMiB"`
+	DiskGiB     int         `yaml:"diskGiB"`
 	// ExtraDisksGiB are the sizes of the disks beside the one it boots from.
 	ExtraDisksGiB []int `yaml:"extraDisksGiB,omitempty"`
 	// APIPort and KubernetesPort are where its ports 50000 and 6443 are found on
 	// 127.0.0.1. Zero lets the supervisor choose.
 	APIPort        uint16 `yaml:"apiPort"`
 	KubernetesPort uint16 `yaml:"kubernetesPort"`
-	// Process is its QEMU while the power is on.
+	// Process is its QEMU, or the first process of its container, while the power
+	// is on.
 	Process *Process `yaml:"process,omitempty"`
 }
 
@@ -95,6 +117,7 @@ const (
 	talosconfig = "talosconfig"
 	kubeconfig  = "kubeconfig"
 	configsDir  = "configs"
+	rootsDir    = "roots"
 )
 
 // LogPath is the supervisor's log.
@@ -115,8 +138,28 @@ func (l *Lab) KubeconfigPath() string { return filepath.Join(l.Dir, kubeconfig) 
 // ConfigsPath is the directory of the nodes' machine configurations.
 func (l *Lab) ConfigsPath() string { return filepath.Join(l.Dir, configsDir) }
 
+// NodesPath is where the directories of the nodes are.
+func (l *Lab) NodesPath() string { return filepath.Join(l.Dir, nodesDir) }
+
 // NodeDir is the directory of a node's console, firmware variables and disk.
 func (l *Lab) NodeDir(name string) string { return filepath.Join(l.Dir, nodesDir, name) }
+
+// RootsPath is where root images of containers are unpacked.
+func (l *Lab) RootsPath() string { return filepath.Join(l.Dir, rootsDir) }
+
+// Uses tells whether any node runs as one provisioner.
+func (l *Lab) Uses(p Provisioner) bool {
+	return slices.ContainsFunc(l.Nodes, func(n Node) bool { return n.As() == p })
+}
+
+// As is what the node runs as.
+func (n *Node) As() Provisioner {
+	if n.Provisioner == "" {
+		return QEMU
+	}
+
+	return n.Provisioner
+}
 
 // DiskPath is a node's disk.
 func (l *Lab) DiskPath(name string) string { return filepath.Join(l.NodeDir(name), "disk.qcow2") }
@@ -206,7 +249,7 @@ func (l *Lab) Remove() error {
 	var errs []error
 
 	// The state goes last: while it is there, another try finds the rest.
-	for _, name := range []string{nodesDir, configsDir, baseFile, socketFile, logFile, talosconfig, kubeconfig, stateFile + ".new", stateFile} {
+	for _, name := range []string{nodesDir, rootsDir, configsDir, baseFile, socketFile, logFile, talosconfig, kubeconfig, stateFile + ".new", stateFile} {
 		errs = append(errs, os.RemoveAll(filepath.Join(l.Dir, name)))
 	}
 

@@ -18,10 +18,11 @@ import (
 	"sync"
 	"time"
 
+	"github.com/seed-59268b81/talos/lab/container"
 	"github.com/seed-59268b81/talos/lab/control"
 	"github.com/seed-59268b81/talos/lab/gateway"
+	"github.com/seed-59268b81/talos/lab/machine"
 	"github.com/seed-59268b81/talos/lab/netswitch"
-	"github.com/seed-59268b81/talos/lab/qemu"
 	"github.com/seed-59268b81/talos/lab/qemu/accel"
 	"github.com/seed-59268b81/talos/lab/state"
 )
@@ -37,8 +38,11 @@ type Supervisor struct {
 	accel accel.Accel
 	sw    *netswitch.Switch
 	gw    *gateway.Gateway
-	nodes map[string]*qemu.Machine
-	stop  context.CancelFunc
+	nodes map[string]machine.Machine
+	// ids and cgroups are the containers'; without containers, nil.
+	ids     *container.IDs
+	cgroups *container.Cgroups
+	stop    context.CancelFunc
 
 	mu    sync.Mutex // guards lab and its file
 	lab   *state.Lab
@@ -61,7 +65,7 @@ func Run(ctx context.Context, dir string, log *slog.Logger, ready func()) (err e
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 
-	s := &Supervisor{lab: lab, log: log, stop: stop, nodes: map[string]*qemu.Machine{}}
+	s := &Supervisor{lab: lab, log: log, stop: stop, nodes: map[string]machine.Machine{}}
 	defer func() { err = errors.Join(err, s.end()) }()
 
 	if err := s.begin(ctx); err != nil {
@@ -108,7 +112,7 @@ func (s *Supervisor) begin(ctx context.Context) error {
 	s.sw = netswitch.New(n.Seed)
 
 	cfg := gateway.Config{
-		Subnet: n.Subnet, Addr: n.Gateway, MTU: n.MTU, Domain: n.Domain, LeaseTime: n.LeaseTime,
+		Subnet4: n.Subnet, Addr4: n.Gateway, MTU: n.MTU, Domain: n.Domain, LeaseTime: n.LeaseTime,
 		Offline: n.Offline, Log: s.log,
 	}
 	if !n.Offline {
@@ -123,7 +127,7 @@ func (s *Supervisor) begin(ctx context.Context) error {
 			return fmt.Errorf("node %s: %w", node.Name, err)
 		}
 
-		cfg.Hosts = append(cfg.Hosts, gateway.Host{Name: node.Name, MAC: mac, Addr: node.Addr})
+		cfg.Hosts = append(cfg.Hosts, gateway.Host{Name: node.Name, MAC: mac, Addr4: node.Addr})
 	}
 
 	if s.gw, err = gateway.New(s.sw, cfg); err != nil {
@@ -145,7 +149,9 @@ func (s *Supervisor) begin(ctx context.Context) error {
 		return err
 	}
 
-	s.accel = accel.Choose(ctx, s.lab.Machine.QEMU)
+	if err := s.host(ctx); err != nil {
+		return err
+	}
 
 	return s.powerOn(ctx)
 }
@@ -163,86 +169,15 @@ func (s *Supervisor) forward(node *state.Node, port *uint16, to uint16) error {
 	return nil
 }
 
-func (s *Supervisor) powerOn(ctx context.Context) error {
-	machine := s.lab.Machine
-
-	for i := range s.lab.Nodes {
-		node := &s.lab.Nodes[i]
-		cfg := qemu.Config{
-			Name: node.Name, UUID: node.UUID, Dir: s.lab.NodeDir(node.Name), Binary: machine.QEMU, Accel: s.accel,
-			CPUs: node.CPUs, MemoryMiB: node.MemoryMiB, Firmware: machine.Firmware,
-			Kernel: machine.Kernel, Initrd: machine.Initrd, Cmdline: machine.Cmdline,
-		}
-		cfg.MAC, _ = net.ParseMAC(node.MAC) // has been parsed before
-
-		if _, err := os.Stat(s.lab.DiskPath(node.Name)); err == nil {
-			cfg.Disks = []qemu.Disk{{Path: s.lab.DiskPath(node.Name), Format: "qcow2"}}
-		}
-
-		for i := range node.ExtraDisksGiB {
-			cfg.Disks = append(cfg.Disks, qemu.Disk{Path: s.lab.ExtraDiskPath(node.Name, i), Format: "qcow2"})
-		}
-
-		s.nodes[node.Name] = qemu.New(cfg, s.plug(ctx, node.Name), s.record(node), s.log)
-	}
-
-	var (
-		all  sync.WaitGroup
-		mu   sync.Mutex
-		errs []error
-	)
-
-	for _, m := range s.nodes {
-		all.Go(func() {
-			if err := m.On(ctx); err != nil {
-				mu.Lock()
-				errs = append(errs, err)
-				mu.Unlock()
-			}
-		})
-	}
-
-	all.Wait()
-
-	return errors.Join(errs...)
-}
-
-// plug returns what connects a node's card with the switch.
-func (s *Supervisor) plug(ctx context.Context, name string) func(net.Conn) {
-	return func(conn net.Conn) {
-		s.plugs.Go(func() {
-			if err := s.sw.ServeStream(ctx, name, conn); err != nil {
-				s.log.Warn("link lost", "node", name, "error", err)
-			}
-		})
-	}
-}
-
-// record returns what keeps a node's process in the state file.
-func (s *Supervisor) record(node *state.Node) func(qemu.Status) {
-	return func(status qemu.Status) {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-
-		node.Process = nil
-		if status.PID != 0 {
-			// A process gone meanwhile has no entry, and needs none.
-			node.Process, _ = state.Identify(status.PID)
-		}
-
-		if err := s.lab.Save(); err != nil {
-			s.log.Error("state not saved", "error", err)
-		}
-	}
-}
-
 // end cuts all power, takes the network down and says in the state that the lab
 // is stopped.
 func (s *Supervisor) end() error {
+	var cut sync.WaitGroup
 	for _, m := range s.nodes {
-		m.Cut()
+		cut.Go(m.Cut)
 	}
 
+	cut.Wait()
 	s.stop()
 	s.plugs.Wait()
 
@@ -252,6 +187,12 @@ func (s *Supervisor) end() error {
 
 	s.mu.Lock()
 	defer s.mu.Unlock()
+
+	if err := container.RemoveCgroups(s.lab.Cgroups...); err != nil {
+		s.log.Error("cgroups left", "error", err)
+	} else {
+		s.lab.Cgroups = nil
+	}
 
 	s.lab.Supervisor = nil
 	_ = os.Remove(s.lab.SocketPath())
