@@ -36,7 +36,7 @@ down: ## stop the cluster and remove its machines
 	@out/bin/talosctl cluster destroy --state out/lab --name $(NAME)
 
 test: ## all tests: units, networks in namespaces, then a machine from its first boot on
-	@TALOS_E2E=1 $(GO) run ./test/report -host -build '$(BUILD)' -phase 'vet=$(MAKE) --no-print-directory vet' $(PHASES) -alone test/e2e -timeout 50m ./...
+	@TALOS_E2E=1 $(GO) run ./test/report -host -build '$(BUILD)' -phase 'vet=make --no-print-directory vet' $(PHASES) -alone test/e2e -timeout 50m ./...
 
 vet:
 	@$(GO) vet $$($(GO) list ./... | grep -v /talos/out/)

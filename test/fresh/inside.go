@@ -146,8 +146,8 @@ func (m *machine) use() error {
 		return fmt.Errorf("make down left processes: %s", strings.Join(left, "; "))
 	}
 
-	if _, err := os.Stat(filepath.Join(sourcePlace, "out/lab/fresh")); !errors.Is(err, os.ErrNotExist) {
-		return fmt.Errorf("make down left out/lab/fresh: %w", err)
+	if _, err := os.Stat(filepath.Join(sourcePlace, "out/lab/fresh")); err == nil {
+		return errors.New("make down left the folder out/lab/fresh")
 	}
 
 	return nil
