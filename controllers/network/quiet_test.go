@@ -22,6 +22,7 @@ import (
 	"github.com/seed-59268b81/talos/cosi/typed"
 	"github.com/seed-59268b81/talos/resources/network"
 	"github.com/seed-59268b81/talos/sys/dhcp4"
+	"github.com/seed-59268b81/talos/sys/dhcp6"
 	"github.com/seed-59268b81/talos/sys/netlink"
 	"github.com/seed-59268b81/talos/sys/netlink/netlinktest"
 )
@@ -35,13 +36,18 @@ type world struct {
 	cards  int
 	mu     sync.Mutex              // of what follows
 	leases map[string]*dhcp4.Lease // by link; none is silence
-	kernel *netlinktest.Kernel
-	refuse bool // by all servers
-	asked  int  // of all servers
+	// leases6 are those of DHCPv6.
+	leases6 map[string]*dhcp6.Lease
+	kernel  *netlinktest.Kernel
+	refuse  bool // by all servers
+	asked   int  // of all servers
+	// router answers solicitations; nil is none.
+	router    func(index uint32)
+	solicited int
 }
 
 func newWorld(seed uint64) *world {
-	w := &world{Rand: rand.New(rand.NewPCG(seed, 9)), leases: map[string]*dhcp4.Lease{}, kernel: &netlinktest.Kernel{}} //nolint:gosec // a test that can be repeated
+	w := &world{Rand: rand.New(rand.NewPCG(seed, 9)), leases: map[string]*dhcp4.Lease{}, leases6: map[string]*dhcp6.Lease{}, kernel: &netlinktest.Kernel{}} //nolint:gosec // a test that can be repeated
 	w.cards = 2 + w.IntN(3)
 	w.kernel.Promote = w.IntN(2) == 0
 	w.kernel.Plug(netlink.Link{Name: "lo", Type: 772, Flags: 0x8, MTU: 65536})
@@ -54,6 +60,13 @@ func newWorld(seed uint64) *world {
 
 		if w.IntN(4) > 0 {
 			w.leases[card.Name] = w.lease()
+		}
+
+		if w.IntN(2) == 0 {
+			w.leases6[card.Name] = &dhcp6.Lease{
+				Addresses: []netip.Addr{addr(fmt.Sprintf("2001:db8::%d", 1+w.IntN(3)))}, DNS: []netip.Addr{addr("2001:db8::53")},
+				Renew: time.Hour, Rebind: 2 * time.Hour, Expire: 3 * time.Hour,
+			}
 		}
 	}
 
@@ -89,6 +102,7 @@ func (w *world) configuration() string {
 		}
 
 		fmt.Fprintf(&b, "      - interface: %s\n        dhcp: %t\n", pick(fmt.Sprintf("eth%d", i), fmt.Sprintf("enp%ds0", i)), w.IntN(2) == 0)
+		b.WriteString(pick("", "        dhcpOptions: {ipv6: true}\n", "        dhcpOptions: {ipv6: false, routeMetric: 7}\n"))
 
 		if w.IntN(3) == 0 {
 			fmt.Fprintf(&b, "        mtu: %s\n", pick("1300", "9000", "1000", "70000"))
@@ -153,7 +167,8 @@ func (w *world) event() {
 		down := false
 		_ = w.kernel.SetLink(l.Index, netlink.LinkChange{Up: &down})
 	case 3:
-		w.kernel.Advertise(l.Index, 0, prefix("2001:db8:5::/64"), addr("fe80::ff"))
+		w.kernel.Advertise(l.Index, []netlink.RouterFlags{0, netlink.RouterManaged, netlink.RouterOtherConfig}[w.IntN(3)], prefix("2001:db8:5::/64"), addr("fe80::ff"))
+		w.kernel.AdvertiseOption(netlink.RouterOption{LinkIndex: l.Index, DNSServers: []netip.Addr{addr("2001:db8:5::53"), addr("fe80::53")}, Lifetime: time.Hour})
 	case 4:
 		w.mu.Lock()
 		w.leases[l.Name] = nil
@@ -205,6 +220,66 @@ func (l lessor) Verify(ctx context.Context, _ *dhcp4.Lease, d time.Duration) (*d
 	return l.ask(ctx, true, d)
 }
 
+// lessor6 is the same of DHCPv6.
+type lessor6 struct {
+	w    *world
+	link string
+}
+
+func (l lessor6) ask(ctx context.Context, stateless bool, d time.Duration) (*dhcp6.Lease, error) {
+	l.w.mu.Lock()
+	lease := l.w.leases6[l.link]
+	l.w.mu.Unlock()
+
+	if lease == nil {
+		select {
+		case <-ctx.Done():
+		case <-time.After(d):
+		}
+
+		return nil, errors.New("silence")
+	}
+
+	if stateless {
+		other := *lease
+		other.Addresses = nil
+
+		return &other, nil
+	}
+
+	return lease, nil
+}
+
+func (l lessor6) Acquire(ctx context.Context, d time.Duration) (*dhcp6.Lease, error) {
+	return l.ask(ctx, false, d)
+}
+
+func (l lessor6) Renew(ctx context.Context, _ *dhcp6.Lease, d time.Duration) (*dhcp6.Lease, error) {
+	return l.ask(ctx, false, d)
+}
+
+func (l lessor6) Rebind(ctx context.Context, _ *dhcp6.Lease, d time.Duration) (*dhcp6.Lease, error) {
+	return l.ask(ctx, false, d)
+}
+
+func (l lessor6) Inform(ctx context.Context, d time.Duration) (*dhcp6.Lease, error) {
+	return l.ask(ctx, true, d)
+}
+
+// solicit has the router answer that the world has, if it has one.
+func (w *world) solicit(index uint32) error {
+	w.mu.Lock()
+	router := w.router
+	w.solicited++
+	w.mu.Unlock()
+
+	if router != nil {
+		go router(index)
+	}
+
+	return nil
+}
+
 // inWorld runs a machine in a world, in virtual time.
 func inWorld(t *testing.T, w *world, fn func(m *machine)) {
 	t.Helper()
@@ -215,7 +290,9 @@ func inWorld(t *testing.T, w *world, fn func(m *machine)) {
 
 		for _, c := range Controllers(&Deps{
 			Kernel: w.kernel, SetHostname: m.setHostname,
-			DHCP4: func(link string, _ net.HardwareAddr, _ DHCP4Settings) dhcp4.Exchange { return lessor{w, link} },
+			DHCP4:          func(link string, _ net.HardwareAddr, _ DHCP4Settings) dhcp4.Exchange { return lessor{w, link} },
+			DHCP6:          func(link string, _ net.HardwareAddr, _ DHCP6Settings) dhcp6.Exchange { return lessor6{w, link} },
+			SolicitRouters: w.solicit,
 		}) {
 			if err := rt.RegisterController(c); err != nil {
 				t.Fatal(err)

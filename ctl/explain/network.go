@@ -9,7 +9,6 @@ import (
 
 	"github.com/seed-59268b81/talos/resources/files"
 	"github.com/seed-59268b81/talos/resources/network"
-	"github.com/seed-59268b81/talos/resources/network/nethelpers"
 )
 
 // networkRule reads NetworkStatus.
@@ -99,9 +98,7 @@ func routeRule(f *Facts, s Symptom) (*Finding, bool) {
 	}
 
 	routes := all[network.RouteStatusSpec](f, "")
-	isDefault := func(r item[network.RouteStatusSpec]) bool {
-		return !r.spec.Destination.IsValid() && (r.spec.Gateway.IsValid() || len(r.spec.NextHops) > 0) && r.spec.Table == nethelpers.TableMain
-	}
+	isDefault := func(r item[network.RouteStatusSpec]) bool { return r.spec.IsDefault() }
 
 	if !f.lists(typeOf[network.RouteStatusSpec]()) || slices.ContainsFunc(routes, isDefault) {
 		return nil, true
