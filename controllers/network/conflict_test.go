@@ -10,13 +10,14 @@ import (
 
 	"github.com/seed-59268b81/talos/resources/network"
 	"github.com/seed-59268b81/talos/sys/dhcp4"
+	"github.com/seed-59268b81/talos/sys/dhcp6"
 	"github.com/seed-59268b81/talos/sys/netlink"
 	"github.com/seed-59268b81/talos/sys/netlink/netlinktest"
 )
 
 // pair is a machine of two cards with a DHCP server each, which name other routers.
 func pair() *world {
-	w := &world{kernel: &netlinktest.Kernel{Promote: true}, leases: map[string]*dhcp4.Lease{}}
+	w := &world{kernel: &netlinktest.Kernel{Promote: true}, leases: map[string]*dhcp4.Lease{}, leases6: map[string]*dhcp6.Lease{}}
 	w.kernel.Plug(netlink.Link{Name: "lo", Type: 772, Flags: 0x8, MTU: 65536})
 
 	for i, net := range []string{"172.20.0.", "172.30.0."} {

@@ -290,6 +290,7 @@ var own = map[string]bool{
 	"MaintenanceServiceRequests.runtime.talos.dev": true,
 	"NodeCordonedSpecs.k8s.talos.dev":              true,
 	"Boots.runtime.talos.dev":                      true,
+	"PlatformConditions.runtime.talos.dev":         true,
 	"PowerRequests.runtime.talos.dev":              true,
 	"SpecConditions.net.talos.dev":                 true,
 	"VolumeLifecycles.block.talos.dev":             true,
