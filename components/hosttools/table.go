@@ -67,7 +67,6 @@ var Tools = []Tool{
 	{"cpio", "cpio", Test, "reading the initramfs"},
 	{"cryptsetup", "cryptsetup-bin", Test, "samples of encrypted volumes"},
 	{"dot", "graphviz", Test, "the graph of dependencies"},
-	{"du", "coreutils", Test, "how large a container's files are, in a benchmark"},
 	{"e2fsck", "e2fsprogs", Test, "the image cache's partition"},
 	{"gofmt", "", Test, "make lint; it comes with Go, from https://go.dev/dl"},
 	{"grep", "grep", Test, "the Makefile"},
