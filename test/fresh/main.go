@@ -2,13 +2,13 @@
 
 //go:build linux
 
-// Command fresh shows that a machine which has nothing but Debian 12, make, git and Go can do what README says: it makes
-// such a machine out of debootstrap's smallest Debian, in mount and process namespaces of its own, puts a clone of HEAD
+// Command fresh shows that a machine with nothing but Debian 12, make, git and Go can do what README says: it makes such a
+// machine out of debootstrap's smallest Debian, in mount and process namespaces of its own, puts a clone of HEAD
 // there, and runs make up to a Ready node and make down.
 //
 // The host lends its network, its Go, and its caches (what the build has made, Go's modules and compiled packages), these
-// as overlays: nothing that happens there changes them. So what is tested is what the build asks of the machine, not an
-// hour of compiling. Without the caches it works as well, and takes as long as the first build.
+// as overlays: nothing that happens there changes them. What it tests is what the build asks of the machine, and not an
+// hour of compiling; with empty caches it takes as long as a first build.
 //
 // Whatever ends this program ends the namespaces with all processes and mounts in them; the folder (out/fresh) goes at the
 // end, or at the beginning of the next run.
@@ -16,7 +16,7 @@
 //	go run ./test/fresh                      to a Ready node
 //	go run ./test/fresh -until machines-on   until the machines are on and in maintenance
 //
-// A container would do as well, but needs a container engine, and that is one more thing which a machine has by accident.
+// A container would do as well, but takes a container engine: one more program that a machine has by accident.
 package main
 
 import (
