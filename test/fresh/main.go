@@ -15,6 +15,7 @@
 //
 //	go run ./test/fresh                      to a Ready node
 //	go run ./test/fresh -until machines-on   until the machines are on and in maintenance
+//	go run ./test/fresh -in containers       in a container, which takes a minute where machines are emulated
 //
 // A container would do as well, but takes a container engine: one more program that a machine has by accident.
 package main
@@ -53,18 +54,19 @@ func main() {
 	}
 
 	until := flag.String("until", untilReady, "how far to go: ready or machines-on")
+	in := flag.String("in", "machines", "what the cluster is made of: machines or containers, as make up takes it")
 	flag.Parse()
 
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
 
-	if err := run(ctx, *until); err != nil {
+	if err := run(ctx, *until, *in); err != nil {
 		fmt.Fprintln(os.Stderr, "fresh:", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, until string) (err error) {
+func run(ctx context.Context, until, in string) (err error) {
 	if until != untilReady && until != untilMachinesOn {
 		return fmt.Errorf("-until %s: it is neither %s nor %s", until, untilReady, untilMachinesOn)
 	}
@@ -120,7 +122,7 @@ func run(ctx context.Context, until string) (err error) {
 		return err
 	}
 
-	m.Until = until
+	m.Until, m.In = until, in
 
 	if err := m.prepare(ctx); err != nil {
 		return err
