@@ -43,7 +43,7 @@ vet:
 
 fresh: ## make up on a bare Debian 12, in namespaces of its own; FRESH_UNTIL=machines-on ends there
 	@$(BUILD) host-tools
-	@$(GO) run ./test/fresh -until $(FRESH_UNTIL)
+	@$(GO) run ./test/fresh -until $(FRESH_UNTIL) -in $(IN)
 
 e2e: build ## the end-to-end tests alone, those with several machines too
 	@TALOS_E2E=all $(GO) run ./test/report -alone test/e2e -timeout 90m ./test/e2e/...

@@ -117,7 +117,7 @@ func (m *machine) overlay(lower, place string) error {
 
 // use does what README says. A machine that is only powered on is left in maintenance.
 func (m *machine) use() error {
-	up := []string{"up", "NAME=fresh"}
+	up := []string{"up", "NAME=fresh", "IN=" + m.In}
 	if m.Until == untilMachinesOn {
 		up = append(up, "LABFLAGS=--offline --skip-injecting-config")
 	}

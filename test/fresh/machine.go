@@ -36,7 +36,8 @@ type machine struct {
 	Env []string
 	// Commit is what is cloned; Source is where the clone is.
 	Commit, Source string
-	Until          string
+	// Until and In are as the flags say.
+	Until, In string
 }
 
 // Where things are in the machine.
