@@ -10,6 +10,9 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os"
+
+	"golang.org/x/sys/unix"
 )
 
 // monitor speaks QMP, QEMU's control protocol: a JSON object a line, commands
@@ -30,6 +33,7 @@ type qmpMessage struct {
 	Error    *qmpError       `json:"error"`
 	Event    string          `json:"event"`
 	Data     struct {
+		Device string `json:"device"`
 		Guest  bool   `json:"guest"`
 		Reason string `json:"reason"`
 		Action string `json:"action"`
@@ -84,15 +88,30 @@ func readMessages(r io.Reader, handle func(qmpMessage)) error {
 	return lines.Err()
 }
 
+// qmpCommand is a command for QEMU. A file that goes with it is one that QEMU
+// shall have open.
+type qmpCommand struct {
+	Name      string `json:"execute"`
+	Arguments any    `json:"arguments,omitempty"`
+
+	file *os.File
+}
+
 // execute runs a command and waits for its answer.
 func (m *monitor) execute(ctx context.Context, command string) error {
+	return m.do(ctx, qmpCommand{Name: command})
+}
+
+func (m *monitor) do(ctx context.Context, c qmpCommand) error {
+	command := c.Name
+
 	select {
 	case m.busy <- struct{}{}:
 	case <-ctx.Done():
 		return fmt.Errorf("tell QEMU %s: %w", command, ctx.Err())
 	}
 
-	if _, err := fmt.Fprintf(m.conn, "{\"execute\":%q}\n", command); err != nil {
+	if err := m.send(c); err != nil {
 		<-m.busy
 
 		return fmt.Errorf("tell QEMU %s: %w", command, errors.Join(errMonitorClosed, err))
@@ -123,4 +142,28 @@ func (m *monitor) execute(ctx context.Context, command string) error {
 	case <-ctx.Done():
 		return fmt.Errorf("tell QEMU %s: no answer: %w", command, ctx.Err())
 	}
+}
+
+func (m *monitor) send(c qmpCommand) error {
+	line, err := json.Marshal(c)
+	if err != nil {
+		return err
+	}
+
+	line = append(line, '\n')
+
+	if c.file == nil {
+		_, err = m.conn.Write(line)
+
+		return err
+	}
+
+	socket, ok := m.conn.(*net.UnixConn)
+	if !ok {
+		return fmt.Errorf("hand over a file: the monitor is a %T", m.conn)
+	}
+
+	_, _, err = socket.WriteMsgUnix(line, unix.UnixRights(int(c.file.Fd())), nil)
+
+	return err
 }

@@ -173,7 +173,9 @@ func (s *Supervisor) powerOn(ctx context.Context) error {
 			CPUs: node.CPUs, MemoryMiB: node.MemoryMiB, Firmware: machine.Firmware,
 			Kernel: machine.Kernel, Initrd: machine.Initrd, Cmdline: machine.Cmdline,
 		}
-		cfg.MAC, _ = net.ParseMAC(node.MAC) // has been parsed before
+
+		mac, _ := net.ParseMAC(node.MAC) // has been parsed before
+		cfg.Cards = []qemu.Card{{MAC: mac}}
 
 		if _, err := os.Stat(s.lab.DiskPath(node.Name)); err == nil {
 			cfg.Disks = []qemu.Disk{{Path: s.lab.DiskPath(node.Name), Format: "qcow2"}}
@@ -208,8 +210,8 @@ func (s *Supervisor) powerOn(ctx context.Context) error {
 }
 
 // plug returns what connects a node's card with the switch.
-func (s *Supervisor) plug(ctx context.Context, name string) func(net.Conn) {
-	return func(conn net.Conn) {
+func (s *Supervisor) plug(ctx context.Context, name string) func(int, net.Conn) {
+	return func(_ int, conn net.Conn) {
 		s.plugs.Go(func() {
 			if err := s.sw.ServeStream(ctx, name, conn); err != nil {
 				s.log.Warn("link lost", "node", name, "error", err)
