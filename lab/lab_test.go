@@ -12,8 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/seed-59268b81/talos/lab"
+	"github.com/seed-59268b81/talos/lab/machine"
 	"github.com/seed-59268b81/talos/lab/netswitch"
-	"github.com/seed-59268b81/talos/lab/qemu"
 )
 
 // supervisorEnv makes the test's own program the supervisor of a lab.
@@ -87,12 +87,12 @@ func TestTwoMachines(t *testing.T) {
 	t.Run("faults", func(t *testing.T) { testFaults(t, l, one, two) })
 	t.Run("the guest reboots", func(t *testing.T) {
 		_, _ = ask[any](t.Context(), one, "POST", "/reboot") // the connection breaks
-		waitStatus(t, one, qemu.Status{Power: qemu.On, Why: "the guest rebooted", Boots: 2})
+		waitStatus(t, one, machine.Status{Power: machine.On, Why: "the guest rebooted", Boots: 2})
 		booted(t, one)
 	})
 	t.Run("power cut", func(t *testing.T) {
 		must(one.PowerCut(t.Context()))
-		waitStatus(t, one, qemu.Status{Power: qemu.Off, Why: "power cut", Boots: 2})
+		waitStatus(t, one, machine.Status{Power: machine.Off, Why: "power cut", Boots: 2})
 
 		if got, err := ask[string](t.Context(), two, "GET", "/ping?to="+one.Addr.String()); err != nil || got == "ok" {
 			t.Errorf("a machine without power answers: %q, %v", got, err)
@@ -103,7 +103,7 @@ func TestTwoMachines(t *testing.T) {
 	})
 	t.Run("the guest powers off", func(t *testing.T) {
 		_, _ = ask[any](t.Context(), two, "POST", "/poweroff")
-		waitStatus(t, two, qemu.Status{Power: qemu.Off, Why: "the guest powered off", Boots: 1})
+		waitStatus(t, two, machine.Status{Power: machine.Off, Why: "the guest powered off", Boots: 1})
 
 		if got, err := two.Findings(); err != nil || len(got) > 0 {
 			t.Errorf("a clean life shows %q, %v", got, err)
@@ -111,7 +111,7 @@ func TestTwoMachines(t *testing.T) {
 	})
 	t.Run("the guest panics", func(t *testing.T) {
 		_, _ = ask[any](t.Context(), one, "POST", "/panic")
-		waitStatus(t, one, qemu.Status{Power: qemu.On, Why: "the guest rebooted", Boots: 4}) // panic=1
+		waitStatus(t, one, machine.Status{Power: machine.On, Why: "the guest rebooted", Boots: 4}) // panic=1
 
 		got, err := one.Findings()
 		if all := strings.Join(got, "\n"); err != nil || !strings.Contains(all, "Go panic: ") || !strings.Contains(all, "kernel panic: ") {
@@ -221,7 +221,7 @@ func mustFor(t *testing.T) func(error) {
 }
 
 // waitStatus waits until a machine is as wanted.
-func waitStatus(t *testing.T, n *lab.Node, want qemu.Status) {
+func waitStatus(t *testing.T, n *lab.Node, want machine.Status) {
 	t.Helper()
 
 	var diff string
@@ -232,7 +232,7 @@ func waitStatus(t *testing.T, n *lab.Node, want qemu.Status) {
 			t.Fatal(err)
 		}
 
-		if diff = cmp.Diff(want, got.Machine, cmpopts.IgnoreFields(qemu.Status{}, "PID", "Since")); diff == "" {
+		if diff = cmp.Diff(want, got.Machine, cmpopts.IgnoreFields(machine.Status{}, "PID", "Since")); diff == "" {
 			return
 		}
 	}

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/seed-59268b81/talos/lab"
-	"github.com/seed-59268b81/talos/lab/qemu"
+	"github.com/seed-59268b81/talos/lab/machine"
 	"github.com/seed-59268b81/talos/lab/state"
 	"github.com/seed-59268b81/talos/lab/supervisor"
 )
@@ -71,7 +71,7 @@ func TestSupervisorProcess(t *testing.T) {
 	status, err := found.Status(t.Context())
 	must(err)
 
-	if got := status.Nodes[0].Machine.Power; got != qemu.On {
+	if got := status.Nodes[0].Machine.Power; got != machine.On {
 		t.Errorf("got power %s, want on", got)
 	}
 

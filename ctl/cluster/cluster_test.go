@@ -22,8 +22,8 @@ import (
 
 	"github.com/seed-59268b81/talos/lab"
 	"github.com/seed-59268b81/talos/lab/control"
+	"github.com/seed-59268b81/talos/lab/machine"
 	"github.com/seed-59268b81/talos/lab/netswitch"
-	"github.com/seed-59268b81/talos/lab/qemu"
 	"github.com/seed-59268b81/talos/lab/state"
 )
 
@@ -184,9 +184,9 @@ func TestShow(t *testing.T) {
 	err := show(&out, l, &control.Status{
 		Accel: "tcg", AccelWhy: "no hardware virtualization",
 		Nodes: []control.NodeStatus{
-			{Name: "demo-controlplane-1", Machine: qemu.Status{Power: qemu.On, Why: "switched on", Boots: 2}},
+			{Name: "demo-controlplane-1", Machine: machine.Status{Power: machine.On, Why: "switched on", Boots: 2}},
 			{
-				Name: "demo-worker-1", Machine: qemu.Status{Power: qemu.Off, Why: "power cut", Boots: 1},
+				Name: "demo-worker-1", Machine: machine.Status{Power: machine.Off, Why: "power cut", Boots: 1},
 				Link: netswitch.Link{In: netswitch.Impairment{Delay: time.Second, Loss: 0.125}, Out: netswitch.Impairment{Cut: true}},
 			},
 		},

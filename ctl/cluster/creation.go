@@ -14,7 +14,7 @@ import (
 	"github.com/seed-59268b81/talos/config/patch"
 	"github.com/seed-59268b81/talos/config/talosconfig"
 	"github.com/seed-59268b81/talos/lab"
-	"github.com/seed-59268b81/talos/lab/qemu"
+	"github.com/seed-59268b81/talos/lab/machine"
 	"github.com/seed-59268b81/talos/lab/qemu/accel"
 	"github.com/seed-59268b81/talos/lab/state"
 )
@@ -123,7 +123,7 @@ func alive(ctx context.Context, n *lab.Node) error {
 		return finalError{err}
 	}
 
-	if status.Machine.Power != qemu.On {
+	if status.Machine.Power != machine.On {
 		return finalError{fmt.Errorf("the machine is off: %s", status.Machine.Why)}
 	}
 

@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/seed-59268b81/talos/lab"
-	"github.com/seed-59268b81/talos/lab/qemu"
+	"github.com/seed-59268b81/talos/lab/machine"
 	"github.com/seed-59268b81/talos/lab/state"
 )
 
@@ -67,7 +67,7 @@ func reboot(cmd *cobra.Command, n *lab.Node) error {
 	}
 
 	press, done := n.Reset, "reset"
-	if status.Machine.Power == qemu.Off {
+	if status.Machine.Power == machine.Off {
 		press, done = n.PowerOn, "switched on"
 	}
 

@@ -16,8 +16,8 @@ package control
 import (
 	"context"
 
+	"github.com/seed-59268b81/talos/lab/machine"
 	"github.com/seed-59268b81/talos/lab/netswitch"
-	"github.com/seed-59268b81/talos/lab/qemu"
 )
 
 // Action is a press of the power button.
@@ -50,7 +50,7 @@ type Status struct {
 // NodeStatus is how a node is.
 type NodeStatus struct {
 	Name    string          `json:"name"`
-	Machine qemu.Status     `json:"machine"`
+	Machine machine.Status  `json:"machine"`
 	Link    netswitch.Link  `json:"link,omitzero"`
 	Traffic netswitch.Stats `json:"traffic"`
 }

@@ -15,8 +15,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/seed-59268b81/talos/lab/machine"
 	"github.com/seed-59268b81/talos/lab/netswitch"
-	"github.com/seed-59268b81/talos/lab/qemu"
 )
 
 // fakeLab writes down what it is told.
@@ -26,7 +26,7 @@ var status = Status{
 	Name: "demo", Accel: "tcg",
 	Nodes: []NodeStatus{{
 		Name:    "a",
-		Machine: qemu.Status{Power: qemu.On, Boots: 3, PID: 7},
+		Machine: machine.Status{Power: machine.On, Boots: 3, PID: 7},
 		Link:    netswitch.Link{Out: netswitch.Impairment{Loss: 0.5}},
 		Traffic: netswitch.Stats{Sent: 9},
 	}},

@@ -4,7 +4,6 @@ package qemu
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -13,6 +12,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/seed-59268b81/talos/lab/machine"
 )
 
 // answerTime is how long a fresh QEMU may take to answer on its monitor. It
@@ -22,48 +23,20 @@ const answerTime = 30 * time.Second
 // sameReset is how soon after one reset another is taken for its echo.
 const sameReset = time.Second
 
-// Errors of the power button.
-var (
-	ErrOn  = errors.New("the machine is already on")
-	ErrOff = errors.New("the machine is off")
-)
-
-// Power is whether a machine is on.
-type Power string
-
-// The states of a machine's power.
-const (
-	Off Power = "off"
-	On  Power = "on"
-)
-
-// Status is how a machine is.
-type Status struct {
-	Power Power `json:"power"`
-	// Why tells what brought it there.
-	Why string `json:"why"`
-	// Since is when it did.
-	Since time.Time `json:"since"`
-	// Boots counts power-ons and resets, the guest's own reboots among them.
-	Boots int `json:"boots"`
-	// PID is QEMU's process while the power is on.
-	PID int `json:"pid,omitempty"`
-}
-
 // Machine is a virtual machine.
 type Machine struct {
 	cfg     Config
 	plug    func(card int, conn net.Conn)
-	changed func(Status)
+	changed func(machine.Status)
 	log     *slog.Logger
-	console *Console
+	console *machine.Console
 
 	// button is for one hand at a time, on the power button and on the cards, and
 	// guards which of them are unplugged.
 	button sync.Mutex
 
 	mu     sync.Mutex // guards what follows
-	status Status
+	status machine.Status
 	run    *run // nil while off
 }
 
@@ -85,18 +58,18 @@ type run struct {
 // plugged in, plug is called with the stream of each network card; it has to
 // return at once. Changed, if not nil, is called after each change of the
 // status.
-func New(cfg Config, plug func(card int, conn net.Conn), changed func(Status), log *slog.Logger) *Machine {
+func New(cfg Config, plug func(card int, conn net.Conn), changed func(machine.Status), log *slog.Logger) *Machine {
 	cfg.Cards = slices.Clone(cfg.Cards) // which are unplugged changes
 
 	return &Machine{
 		cfg: cfg, plug: plug, changed: changed, log: log.With("node", cfg.Name),
-		console: NewConsole(cfg.ConsolePath()),
-		status:  Status{Power: Off, Why: "never switched on", Since: time.Now()},
+		console: machine.NewConsole(cfg.ConsolePath()),
+		status:  machine.Status{Power: machine.Off, Why: "never switched on", Since: time.Now()},
 	}
 }
 
 // Status returns how the machine is.
-func (m *Machine) Status() Status {
+func (m *Machine) Status() machine.Status {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 
@@ -104,7 +77,7 @@ func (m *Machine) Status() Status {
 }
 
 // update changes the status and tells about it.
-func (m *Machine) update(edit func(*Status)) {
+func (m *Machine) update(edit func(*machine.Status)) {
 	m.mu.Lock()
 	edit(&m.status)
 	m.status.Since = time.Now()
@@ -131,11 +104,11 @@ func (m *Machine) On(ctx context.Context) error {
 	defer m.button.Unlock()
 
 	if m.current() != nil {
-		return fmt.Errorf("switch on %s: %w", m.cfg.Name, ErrOn)
+		return fmt.Errorf("switch on %s: %w", m.cfg.Name, machine.ErrOn)
 	}
 
 	if err := m.start(ctx); err != nil {
-		m.update(func(s *Status) { s.Why = err.Error() })
+		m.update(func(s *machine.Status) { s.Why = err.Error() })
 
 		return fmt.Errorf("switch on %s: %w", m.cfg.Name, err)
 	}
@@ -165,7 +138,7 @@ func (m *Machine) start(ctx context.Context) error {
 	m.mu.Lock()
 	m.run = r
 	m.mu.Unlock()
-	m.update(func(s *Status) { s.Power, s.Why, s.PID, s.Boots = On, "switched on", p.pid, s.Boots+1 })
+	m.update(func(s *machine.Status) { s.Power, s.Why, s.PID, s.Boots = machine.On, "switched on", p.pid, s.Boots+1 })
 
 	go m.watch(r)
 
@@ -217,11 +190,11 @@ func (m *Machine) watch(r *run) {
 	m.run = nil
 	m.mu.Unlock()
 
-	if err != nil && why != powerCut {
+	if err != nil && why != machine.PowerCut {
 		why = fmt.Sprintf("%s: %v: %s", why, err, r.process.complaint())
 	}
 
-	m.update(func(s *Status) { s.Power, s.Why, s.PID = Off, why, 0 })
+	m.update(func(s *machine.Status) { s.Power, s.Why, s.PID = machine.Off, why, 0 })
 
 	if err := m.console.Close(); err != nil {
 		m.log.Error("console not closed", "error", err)
@@ -229,9 +202,6 @@ func (m *Machine) watch(r *run) {
 
 	close(r.gone)
 }
-
-// powerCut is the reason that a killed QEMU has.
-const powerCut = "power cut"
 
 // event takes notice of what QEMU tells.
 func (m *Machine) event(r *run, e qmpMessage) {
@@ -254,7 +224,7 @@ func (m *Machine) event(r *run, e qmpMessage) {
 			m.log.Error("console lost", "error", err)
 		}
 
-		m.update(func(s *Status) { s.Why, s.Boots = why, s.Boots+1 })
+		m.update(func(s *machine.Status) { s.Why, s.Boots = why, s.Boots+1 })
 	case "SHUTDOWN":
 		why := "QEMU was ended"
 		if e.Data.Guest {
@@ -262,7 +232,7 @@ func (m *Machine) event(r *run, e qmpMessage) {
 		}
 
 		m.mu.Lock()
-		if r.last != powerCut {
+		if r.last != machine.PowerCut {
 			r.last = why
 		}
 		m.mu.Unlock()
@@ -274,7 +244,7 @@ func (m *Machine) event(r *run, e qmpMessage) {
 			}
 		}
 	case "WATCHDOG":
-		m.update(func(s *Status) { s.Why = "the watchdog fired: " + e.Data.Action })
+		m.update(func(s *machine.Status) { s.Why = "the watchdog fired: " + e.Data.Action })
 	}
 }
 
@@ -303,7 +273,7 @@ func (m *Machine) Off(ctx context.Context) error {
 func (m *Machine) tell(ctx context.Context, op, command string) error {
 	r := m.current()
 	if r == nil {
-		return fmt.Errorf("%s %s: %w", op, m.cfg.Name, ErrOff)
+		return fmt.Errorf("%s %s: %w", op, m.cfg.Name, machine.ErrOff)
 	}
 
 	if err := r.monitor.execute(ctx, command); err != nil {
@@ -321,7 +291,7 @@ func (m *Machine) Cut() {
 	m.mu.Lock()
 	r := m.run
 	if r != nil {
-		r.last = powerCut
+		r.last = machine.PowerCut
 	}
 	m.mu.Unlock()
 

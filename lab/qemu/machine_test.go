@@ -16,6 +16,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/seed-59268b81/talos/lab/machine"
 )
 
 // newMachine returns a machine with nothing to boot: its BIOS looks around and
@@ -43,7 +45,7 @@ func newMachine(t *testing.T, edit func(*Config)) *Machine {
 func TestPowerButton(t *testing.T) {
 	m := newMachine(t, nil)
 
-	want := func(step string, want Status) {
+	want := func(step string, want machine.Status) {
 		t.Helper()
 
 		got := m.Status()
@@ -51,11 +53,11 @@ func TestPowerButton(t *testing.T) {
 			time.Sleep(10 * time.Millisecond) // QEMU tells about a reset after it has answered
 		}
 
-		if d := cmp.Diff(want, got, cmpopts.IgnoreFields(Status{}, "PID", "Since")); d != "" {
+		if d := cmp.Diff(want, got, cmpopts.IgnoreFields(machine.Status{}, "PID", "Since")); d != "" {
 			t.Errorf("after %s (-want +got):\n%s", step, d)
 		}
 
-		if (got.PID > 0) != (got.Power == On) {
+		if (got.PID > 0) != (got.Power == machine.On) {
 			t.Errorf("after %s: got PID %d with the power %s", step, got.PID, got.Power)
 		}
 	}
@@ -67,22 +69,22 @@ func TestPowerButton(t *testing.T) {
 		}
 	}
 
-	want("creation", Status{Power: Off, Why: "never switched on"})
+	want("creation", machine.Status{Power: machine.Off, Why: "never switched on"})
 
-	if err := m.Reset(t.Context()); !errors.Is(err, ErrOff) {
-		t.Errorf("reset while off: got %v, want %v", err, ErrOff)
+	if err := m.Reset(t.Context()); !errors.Is(err, machine.ErrOff) {
+		t.Errorf("reset while off: got %v, want %v", err, machine.ErrOff)
 	}
 
 	must(m.Off(t.Context()))
 	must(m.On(t.Context()))
-	want("power-on", Status{Power: On, Why: "switched on", Boots: 1})
+	want("power-on", machine.Status{Power: machine.On, Why: "switched on", Boots: 1})
 
-	if err := m.On(t.Context()); !errors.Is(err, ErrOn) {
-		t.Errorf("power-on while on: got %v, want %v", err, ErrOn)
+	if err := m.On(t.Context()); !errors.Is(err, machine.ErrOn) {
+		t.Errorf("power-on while on: got %v, want %v", err, machine.ErrOn)
 	}
 
 	must(m.Reset(t.Context()))
-	want("reset", Status{Power: On, Why: "reset", Boots: 2})
+	want("reset", machine.Status{Power: machine.On, Why: "reset", Boots: 2})
 
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
@@ -92,9 +94,9 @@ func TestPowerButton(t *testing.T) {
 	}
 
 	m.Cut()
-	want("power cut", Status{Power: Off, Why: "power cut", Boots: 2})
+	want("power cut", machine.Status{Power: machine.Off, Why: "power cut", Boots: 2})
 	must(m.On(t.Context()))
-	want("second power-on", Status{Power: On, Why: "switched on", Boots: 3})
+	want("second power-on", machine.Status{Power: machine.On, Why: "switched on", Boots: 3})
 
 	for _, name := range []string{"console.log", "console.log.1", "console.log.2"} {
 		if _, err := os.Stat(m.cfg.Dir + "/" + name); err != nil {
@@ -122,7 +124,7 @@ func TestQEMUDies(t *testing.T) {
 
 	<-r.gone
 
-	if got := m.Status(); got.Power != Off || !strings.Contains(got.Why, "signal: killed") {
+	if got := m.Status(); got.Power != machine.Off || !strings.Contains(got.Why, "signal: killed") {
 		t.Errorf("got %+v, want off, killed", got)
 	}
 }
@@ -135,7 +137,7 @@ func TestQEMURefuses(t *testing.T) {
 		t.Errorf("got %v, want QEMU's own words about the disk", err)
 	}
 
-	if got := m.Status(); got.Power != Off {
+	if got := m.Status(); got.Power != machine.Off {
 		t.Errorf("got power %s, want off", got.Power)
 	}
 }

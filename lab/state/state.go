@@ -48,7 +48,8 @@ type Network struct {
 
 // Machine is what the lab's machines have in common.
 type Machine struct {
-	QEMU     string         `yaml:"qemu"`
+	// QEMU is the program of the virtual machines.
+	QEMU     string         `yaml:"qemu,omitempty"`
 	Firmware *qemu.Firmware `yaml:"firmware,omitempty"`
 	// Kernel, if set, is started without a boot loader.
 	Kernel  string `yaml:"kernel,omitempty"`
@@ -65,23 +66,36 @@ const (
 	Worker       Role = "worker"
 )
 
+// Provisioner is what a node's machine runs as.
+type Provisioner string
+
+// The provisioners.
+const (
+	// QEMU runs virtual machines. A node that names no provisioner is one.
+	QEMU Provisioner = "qemu"
+	// Container runs the root image in namespaces of this computer's kernel.
+	Container Provisioner = "container"
+)
+
 // Node is one machine.
 type Node struct {
-	Name      string     `yaml:"name"`
-	Role      Role       `yaml:"role"`
-	Addr      netip.Addr `yaml:"address"`
-	MAC       string     `yaml:"mac"`
-	UUID      string     `yaml:"uuid"`
-	CPUs      int        `yaml:"cpus"`
-	MemoryMiB int        `yaml:"memoryMiB"`
-	DiskGiB   int        `yaml:"diskGiB"`
+	Name        string      `yaml:"name"`
+	Role        Role        `yaml:"role"`
+	Provisioner Provisioner `yaml:"provisioner,omitempty"`
+	Addr        netip.Addr  `yaml:"address"`
+	MAC         string      `yaml:"mac"`
+	UUID        string      `yaml:"uuid"`
+	CPUs        int         `yaml:"cpus"`
+	MemoryMiB   int         `yaml:"memoryMiB"`
+	DiskGiB     int         `yaml:"diskGiB"`
 	// ExtraDisksGiB are the sizes of the disks beside the one it boots from.
 	ExtraDisksGiB []int `yaml:"extraDisksGiB,omitempty"`
 	// APIPort and KubernetesPort are where its ports 50000 and 6443 are found on
 	// 127.0.0.1. Zero lets the supervisor choose.
 	APIPort        uint16 `yaml:"apiPort"`
 	KubernetesPort uint16 `yaml:"kubernetesPort"`
-	// Process is its QEMU while the power is on.
+	// Process is its QEMU, or the first process of its container, while the power
+	// is on.
 	Process *Process `yaml:"process,omitempty"`
 }
 

@@ -20,8 +20,8 @@ import (
 
 	"github.com/seed-59268b81/talos/lab/control"
 	"github.com/seed-59268b81/talos/lab/gateway"
+	"github.com/seed-59268b81/talos/lab/machine"
 	"github.com/seed-59268b81/talos/lab/netswitch"
-	"github.com/seed-59268b81/talos/lab/qemu"
 	"github.com/seed-59268b81/talos/lab/qemu/accel"
 	"github.com/seed-59268b81/talos/lab/state"
 )
@@ -37,7 +37,7 @@ type Supervisor struct {
 	accel accel.Accel
 	sw    *netswitch.Switch
 	gw    *gateway.Gateway
-	nodes map[string]*qemu.Machine
+	nodes map[string]machine.Machine
 	stop  context.CancelFunc
 
 	mu    sync.Mutex // guards lab and its file
@@ -61,7 +61,7 @@ func Run(ctx context.Context, dir string, log *slog.Logger, ready func()) (err e
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 
-	s := &Supervisor{lab: lab, log: log, stop: stop, nodes: map[string]*qemu.Machine{}}
+	s := &Supervisor{lab: lab, log: log, stop: stop, nodes: map[string]machine.Machine{}}
 	defer func() { err = errors.Join(err, s.end()) }()
 
 	if err := s.begin(ctx); err != nil {
@@ -161,81 +161,6 @@ func (s *Supervisor) forward(node *state.Node, port *uint16, to uint16) error {
 	s.gw.Forward(l, netip.AddrPortFrom(node.Addr, to))
 
 	return nil
-}
-
-func (s *Supervisor) powerOn(ctx context.Context) error {
-	machine := s.lab.Machine
-
-	for i := range s.lab.Nodes {
-		node := &s.lab.Nodes[i]
-		cfg := qemu.Config{
-			Name: node.Name, UUID: node.UUID, Dir: s.lab.NodeDir(node.Name), Binary: machine.QEMU, Accel: s.accel,
-			CPUs: node.CPUs, MemoryMiB: node.MemoryMiB, Firmware: machine.Firmware,
-			Kernel: machine.Kernel, Initrd: machine.Initrd, Cmdline: machine.Cmdline,
-		}
-
-		mac, _ := net.ParseMAC(node.MAC) // has been parsed before
-		cfg.Cards = []qemu.Card{{MAC: mac}}
-
-		if _, err := os.Stat(s.lab.DiskPath(node.Name)); err == nil {
-			cfg.Disks = []qemu.Disk{{Path: s.lab.DiskPath(node.Name), Format: "qcow2"}}
-		}
-
-		for i := range node.ExtraDisksGiB {
-			cfg.Disks = append(cfg.Disks, qemu.Disk{Path: s.lab.ExtraDiskPath(node.Name, i), Format: "qcow2"})
-		}
-
-		s.nodes[node.Name] = qemu.New(cfg, s.plug(ctx, node.Name), s.record(node), s.log)
-	}
-
-	var (
-		all  sync.WaitGroup
-		mu   sync.Mutex
-		errs []error
-	)
-
-	for _, m := range s.nodes {
-		all.Go(func() {
-			if err := m.On(ctx); err != nil {
-				mu.Lock()
-				errs = append(errs, err)
-				mu.Unlock()
-			}
-		})
-	}
-
-	all.Wait()
-
-	return errors.Join(errs...)
-}
-
-// plug returns what connects a node's card with the switch.
-func (s *Supervisor) plug(ctx context.Context, name string) func(int, net.Conn) {
-	return func(_ int, conn net.Conn) {
-		s.plugs.Go(func() {
-			if err := s.sw.ServeStream(ctx, name, conn); err != nil {
-				s.log.Warn("link lost", "node", name, "error", err)
-			}
-		})
-	}
-}
-
-// record returns what keeps a node's process in the state file.
-func (s *Supervisor) record(node *state.Node) func(qemu.Status) {
-	return func(status qemu.Status) {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-
-		node.Process = nil
-		if status.PID != 0 {
-			// A process gone meanwhile has no entry, and needs none.
-			node.Process, _ = state.Identify(status.PID)
-		}
-
-		if err := s.lab.Save(); err != nil {
-			s.log.Error("state not saved", "error", err)
-		}
-	}
 }
 
 // end cuts all power, takes the network down and says in the state that the lab

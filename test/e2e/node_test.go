@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/seed-59268b81/talos/lab/qemu"
+	"github.com/seed-59268b81/talos/lab/machine"
 	"github.com/seed-59268b81/talos/test/cluster"
 )
 
@@ -82,7 +82,7 @@ func TestNode(t *testing.T) {
 	c.Run("shuts down", func(t *testing.T) {
 		power(t, c, "shutdown")
 		c.Until("the machine is off", 3*time.Minute, func(context.Context) error {
-			if s := machineStatus(t, c); s.Power != qemu.Off {
+			if s := machineStatus(t, c); s.Power != machine.Off {
 				return fmt.Errorf("it is %s", s.Power)
 			}
 
@@ -136,7 +136,7 @@ func powerCycle(t *testing.T, c *cluster.Cluster) {
 	}
 }
 
-func machineStatus(t *testing.T, c *cluster.Cluster) qemu.Status {
+func machineStatus(t *testing.T, c *cluster.Cluster) machine.Status {
 	s, err := c.Node.Status(t.Context())
 	if err != nil {
 		t.Fatal(err)

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package supervisor
+
+import (
+	"context"
+	"errors"
+	"net"
+	"os"
+	"sync"
+
+	"github.com/seed-59268b81/talos/lab/machine"
+	"github.com/seed-59268b81/talos/lab/qemu"
+	"github.com/seed-59268b81/talos/lab/state"
+)
+
+func (s *Supervisor) powerOn(ctx context.Context) error {
+	for i := range s.lab.Nodes {
+		node := &s.lab.Nodes[i]
+		s.nodes[node.Name] = s.machine(ctx, node)
+	}
+
+	var (
+		all  sync.WaitGroup
+		mu   sync.Mutex
+		errs []error
+	)
+
+	for _, m := range s.nodes {
+		all.Go(func() {
+			if err := m.On(ctx); err != nil {
+				mu.Lock()
+				errs = append(errs, err)
+				mu.Unlock()
+			}
+		})
+	}
+
+	all.Wait()
+
+	return errors.Join(errs...)
+}
+
+// machine returns the machine of a node, by what the node runs as.
+func (s *Supervisor) machine(ctx context.Context, node *state.Node) machine.Machine {
+	return s.virtual(ctx, node)
+}
+
+// virtual returns a virtual machine.
+func (s *Supervisor) virtual(ctx context.Context, node *state.Node) machine.Machine {
+	common := s.lab.Machine
+	cfg := qemu.Config{
+		Name: node.Name, UUID: node.UUID, Dir: s.lab.NodeDir(node.Name), Binary: common.QEMU, Accel: s.accel,
+		CPUs: node.CPUs, MemoryMiB: node.MemoryMiB, Firmware: common.Firmware,
+		Kernel: common.Kernel, Initrd: common.Initrd, Cmdline: common.Cmdline,
+	}
+	mac, _ := net.ParseMAC(node.MAC) // has been parsed before
+	cfg.Cards = []qemu.Card{{MAC: mac}}
+
+	if _, err := os.Stat(s.lab.DiskPath(node.Name)); err == nil {
+		cfg.Disks = []qemu.Disk{{Path: s.lab.DiskPath(node.Name), Format: "qcow2"}}
+	}
+
+	for i := range node.ExtraDisksGiB {
+		cfg.Disks = append(cfg.Disks, qemu.Disk{Path: s.lab.ExtraDiskPath(node.Name, i), Format: "qcow2"})
+	}
+
+	return qemu.New(cfg, s.plug(ctx, node.Name), s.record(node), s.log)
+}
+
+// plug returns what connects a node's card with the switch.
+func (s *Supervisor) plug(ctx context.Context, name string) func(int, net.Conn) {
+	return func(_ int, conn net.Conn) {
+		s.plugs.Go(func() {
+			if err := s.sw.ServeStream(ctx, name, conn); err != nil {
+				s.log.Warn("link lost", "node", name, "error", err)
+			}
+		})
+	}
+}
+
+// record returns what keeps a node's process in the state file.
+func (s *Supervisor) record(node *state.Node) func(machine.Status) {
+	return func(status machine.Status) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+
+		node.Process = nil
+		if status.PID != 0 {
+			// A process gone meanwhile has no entry, and needs none.
+			node.Process, _ = state.Identify(status.PID)
+		}
+
+		if err := s.lab.Save(); err != nil {
+			s.log.Error("state not saved", "error", err)
+		}
+	}
+}
