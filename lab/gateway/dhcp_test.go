@@ -14,12 +14,12 @@ import (
 
 func testConfig(t testing.TB) *Config {
 	cfg := &Config{
-		Subnet: netip.MustParsePrefix("10.5.0.0/24"),
-		Addr:   netip.MustParseAddr("10.5.0.1"),
-		Domain: "demo.lab.internal",
+		Subnet4: netip.MustParsePrefix("10.5.0.0/24"),
+		Addr4:   netip.MustParseAddr("10.5.0.1"),
+		Domain:  "demo.lab.internal",
 		Hosts: []Host{
-			{Name: "demo-controlplane-1", MAC: net.HardwareAddr{0x52, 0x54, 0, 0, 0, 2}, Addr: netip.MustParseAddr("10.5.0.2")},
-			{Name: "demo-worker-1", MAC: net.HardwareAddr{0x52, 0x54, 0, 0, 0, 3}, Addr: netip.MustParseAddr("10.5.0.3")},
+			{Name: "demo-controlplane-1", MAC: net.HardwareAddr{0x52, 0x54, 0, 0, 0, 2}, Addr4: netip.MustParseAddr("10.5.0.2")},
+			{Name: "demo-worker-1", MAC: net.HardwareAddr{0x52, 0x54, 0, 0, 0, 3}, Addr4: netip.MustParseAddr("10.5.0.3")},
 		},
 		Offline: true,
 	}
@@ -74,7 +74,7 @@ func TestAnswerDHCP(t *testing.T) {
 
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			reply, err := cfg.answerDHCP(tt.in)
+			reply, err := cfg.answerDHCP(tt.in, DHCPBehaviour{}, 0)
 			if (err != nil) != tt.err {
 				t.Fatalf("got error %v, want one: %v", err, tt.err)
 			}
@@ -127,7 +127,7 @@ func FuzzAnswerDHCP(f *testing.F) {
 			return
 		}
 
-		reply, err := cfg.answerDHCP(request)
+		reply, err := cfg.answerDHCP(request, DHCPBehaviour{}, 0)
 		if err != nil || reply == nil {
 			return
 		}
@@ -137,8 +137,8 @@ func FuzzAnswerDHCP(f *testing.F) {
 			t.Fatalf("a stranger %v was answered", request.ClientHWAddr)
 		}
 
-		if ip := reply.YourIPAddr; !ip.IsUnspecified() && !ip.Equal(net.IP(host.Addr.AsSlice())) {
-			t.Fatalf("got address %v for %v, want %v", ip, host.MAC, host.Addr)
+		if ip := reply.YourIPAddr; !ip.IsUnspecified() && !ip.Equal(net.IP(host.Addr4.AsSlice())) {
+			t.Fatalf("got address %v for %v, want %v", ip, host.MAC, host.Addr4)
 		}
 
 		if _, err := dhcpv4.FromBytes(reply.ToBytes()); err != nil {

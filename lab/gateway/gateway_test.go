@@ -20,6 +20,7 @@ import (
 	"gvisor.dev/gvisor/pkg/tcpip/adapters/gonet"
 	"gvisor.dev/gvisor/pkg/tcpip/header"
 	"gvisor.dev/gvisor/pkg/tcpip/network/ipv4"
+	"gvisor.dev/gvisor/pkg/tcpip/network/ipv6"
 )
 
 func itoa(n int) string { return strconv.Itoa(n) }
@@ -44,14 +45,14 @@ func newLab(t *testing.T) (*netswitch.Switch, *Gateway, *machine) {
 
 	host := cfg.Hosts[0]
 
-	s, err := newStack(1500, host.MAC, netip.PrefixFrom(host.Addr, 24))
+	s, err := newStack(1500, host.MAC, ipv6.NDPConfigurations{}, netip.PrefixFrom(host.Addr4, 24))
 	if err != nil {
 		t.Fatal(err)
 	}
 
 	s.SetRouteTable(append(s.GetRouteTable(), tcpip.Route{
 		Destination: header.IPv4EmptySubnet,
-		Gateway:     tcpip.AddrFromSlice(cfg.Addr.AsSlice()),
+		Gateway:     tcpip.AddrFromSlice(cfg.Addr4.AsSlice()),
 		NIC:         nic,
 	}))
 
@@ -60,7 +61,10 @@ func newLab(t *testing.T) (*netswitch.Switch, *Gateway, *machine) {
 
 	go func() {
 		defer close(gone)
-		s.connect(ctx, sw, "node")
+		port := s.attach(sw, "node")
+		defer port.Close()
+
+		s.send(ctx, port)
 	}()
 	t.Cleanup(func() { stop(); <-gone; s.Close() })
 
@@ -142,7 +146,7 @@ func FuzzAnswerNTP(f *testing.F) {
 	f.Fuzz(func(t *testing.T, request []byte) {
 		now := time.Date(2026, 11, 21, 12, 0, 0, 5e8, time.UTC)
 
-		reply := answerNTP(request, now, func() time.Time { return now })
+		reply := answerNTP(request, NTPBehaviour{}, now, func() time.Time { return now })
 		if reply == nil {
 			return
 		}
@@ -275,10 +279,10 @@ func TestConfigIsChecked(t *testing.T) {
 		name string
 		edit func(*Config)
 	}{
-		{"gateway outside the subnet", func(c *Config) { c.Addr = netip.MustParseAddr("10.6.0.1") }},
-		{"machine outside the subnet", func(c *Config) { c.Hosts[1].Addr = netip.MustParseAddr("10.6.0.3") }},
-		{"machine with the gateway's address", func(c *Config) { c.Hosts[1].Addr = c.Addr }},
-		{"IPv6", func(c *Config) { c.Subnet = netip.MustParsePrefix("fd00::/64") }},
+		{"gateway outside the subnet", func(c *Config) { c.Addr4 = netip.MustParseAddr("10.6.0.1") }},
+		{"machine outside the subnet", func(c *Config) { c.Hosts[1].Addr4 = netip.MustParseAddr("10.6.0.3") }},
+		{"machine with the gateway's address", func(c *Config) { c.Hosts[1].Addr4 = c.Addr4 }},
+		{"IPv6", func(c *Config) { c.Subnet4 = netip.MustParsePrefix("fd00::/64") }},
 	}
 
 	for _, tt := range tests {

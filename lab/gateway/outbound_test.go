@@ -17,9 +17,12 @@ func TestBeyond(t *testing.T) {
 	for to, want := range map[string]bool{
 		"192.0.2.1": true, "10.6.0.1": true,
 		"10.5.0.1": false, "10.5.0.77": false, "127.0.0.1": false, "224.0.0.1": false, "0.0.0.0": false,
+		"255.255.255.255": false, "169.254.169.254": false, "169.254.7.7": false, "100.100.100.200": false, "168.63.129.16": false,
+		"2001:db8::1": true, "fd06::1": true,
+		"fd05::1": false, "::1": false, "fe80::1": false, "ff02::1": false, "::": false, "fd00:ec2::254": false,
 	} {
 		dialled := false
-		handle := beyond(netip.MustParsePrefix("10.5.0.0/24"), func(stack.TransportEndpointID, *stack.PacketBuffer) bool {
+		handle := beyond([]netip.Prefix{netip.MustParsePrefix("10.5.0.0/24"), netip.MustParsePrefix("fd05::/64")}, func(stack.TransportEndpointID, *stack.PacketBuffer) bool {
 			dialled = true
 
 			return true

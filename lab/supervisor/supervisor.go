@@ -108,7 +108,7 @@ func (s *Supervisor) begin(ctx context.Context) error {
 	s.sw = netswitch.New(n.Seed)
 
 	cfg := gateway.Config{
-		Subnet: n.Subnet, Addr: n.Gateway, MTU: n.MTU, Domain: n.Domain, LeaseTime: n.LeaseTime,
+		Subnet4: n.Subnet, Addr4: n.Gateway, MTU: n.MTU, Domain: n.Domain, LeaseTime: n.LeaseTime,
 		Offline: n.Offline, Log: s.log,
 	}
 	if !n.Offline {
@@ -123,7 +123,7 @@ func (s *Supervisor) begin(ctx context.Context) error {
 			return fmt.Errorf("node %s: %w", node.Name, err)
 		}
 
-		cfg.Hosts = append(cfg.Hosts, gateway.Host{Name: node.Name, MAC: mac, Addr: node.Addr})
+		cfg.Hosts = append(cfg.Hosts, gateway.Host{Name: node.Name, MAC: mac, Addr4: node.Addr})
 	}
 
 	if s.gw, err = gateway.New(s.sw, cfg); err != nil {
