@@ -14,8 +14,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/seed-59268b81/talos/lab/qemu"
-	"github.com/seed-59268b81/talos/lab/qemu/accel"
 	"github.com/seed-59268b81/talos/lab/state"
 	"github.com/seed-59268b81/talos/lab/supervisor"
 )
@@ -31,6 +29,14 @@ func Create(ctx context.Context, o Options) (*Lab, error) {
 		return nil, fmt.Errorf("create lab %s: %w", o.Name, err)
 	}
 
+	if _, err := state.Load(s.Dir); err == nil {
+		return nil, explainExisting(s.Dir)
+	}
+
+	if err := checkContainers(s); err != nil {
+		return nil, fmt.Errorf("create lab %s: %w", o.Name, err)
+	}
+
 	if err := s.Create(); errors.Is(err, fs.ErrExist) {
 		return nil, explainExisting(s.Dir)
 	} else if err != nil {
@@ -39,7 +45,7 @@ func Create(ctx context.Context, o Options) (*Lab, error) {
 
 	l := newLab(s, o.Supervisor)
 
-	err = makeDisks(ctx, s, o.Image.Disk)
+	err = errors.Join(makeDisks(ctx, s, o.Image.Disk), unpackRoot(ctx, s))
 	if err == nil {
 		err = l.start(ctx, o.Log)
 	}
@@ -63,40 +69,6 @@ func explainExisting(dir string) error {
 	}
 
 	return errors.New(s.Explain())
-}
-
-func makeDisks(ctx context.Context, s *state.Lab, image string) error {
-	if image != "" {
-		if err := qemu.CopyBase(image, s.BasePath()); err != nil {
-			return err
-		}
-
-		if !accel.Choose(ctx, s.Machine.QEMU).KVM {
-			if err := qemu.AddEmulatedEntry(ctx, s.BasePath()); err != nil {
-				return err
-			}
-		}
-	}
-
-	for _, n := range s.Nodes {
-		if err := os.MkdirAll(s.NodeDir(n.Name), 0o755); err != nil {
-			return fmt.Errorf("create the directory of node %s: %w", n.Name, err)
-		}
-
-		if image != "" {
-			if err := qemu.CreateOverlay(ctx, s.DiskPath(n.Name), s.BasePath(), n.DiskGiB); err != nil {
-				return err
-			}
-		}
-
-		for i, size := range n.ExtraDisksGiB {
-			if err := qemu.CreateOverlay(ctx, s.ExtraDiskPath(n.Name, i), "", size); err != nil {
-				return err
-			}
-		}
-	}
-
-	return nil
 }
 
 // Start runs a lab that is stopped or has crashed: its machines are switched on

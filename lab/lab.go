@@ -9,6 +9,7 @@ import (
 	"net/netip"
 	"time"
 
+	"github.com/seed-59268b81/talos/lab/container"
 	"github.com/seed-59268b81/talos/lab/control"
 	"github.com/seed-59268b81/talos/lab/gateway"
 	"github.com/seed-59268b81/talos/lab/netswitch"
@@ -187,6 +188,11 @@ func (l *Lab) Stop(ctx context.Context) error {
 		if err := n.Process.Kill(); err != nil {
 			return fmt.Errorf("end machine %s: %w", n.Name, err)
 		}
+	}
+
+	// Of containers there may be more than the first process.
+	if err := container.RemoveCgroups(s.Cgroups...); err != nil {
+		return fmt.Errorf("end the containers of lab %s: %w", l.Name(), err)
 	}
 
 	return nil

@@ -8,8 +8,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/netip"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"time"
@@ -32,6 +30,10 @@ type Options struct {
 	// ControlPlane and Worker are the sizes of their machines, by default 2
 	// CPUs, 4096 and 2048 MiB of memory, and 10 GiB of disk.
 	ControlPlane, Worker Size
+
+	// Provisioner is what the control planes run as, by default QEMU;
+	// WorkerProvisioner the workers, by default the same.
+	Provisioner, WorkerProvisioner state.Provisioner
 
 	// ExtraDisks are empty disks of each machine beside its own; sizes in GiB.
 	ExtraDisks []int
@@ -90,6 +92,13 @@ type Image struct {
 	Firmware *qemu.Firmware
 
 	Kernel, Initrd, Cmdline string
+
+	// Root is what containers run: a root image (squashfs), unpacked once for the
+	// lab, or a folder with what it holds.
+	Root string
+	// Cache is a folder with an OCI image layout for containers, who have no disk
+	// with one.
+	Cache string
 }
 
 var (
@@ -113,6 +122,14 @@ func (o Options) plan() (*state.Lab, error) {
 
 	if o.LeaseTime == 0 {
 		o.LeaseTime = time.Hour
+	}
+
+	if o.Provisioner == "" {
+		o.Provisioner = state.QEMU
+	}
+
+	if o.WorkerProvisioner == "" {
+		o.WorkerProvisioner = o.Provisioner
 	}
 
 	if o.Seed == 0 {
@@ -142,16 +159,17 @@ func (o Options) plan() (*state.Lab, error) {
 		},
 		Machine: state.Machine{
 			QEMU: o.QEMU, Firmware: o.Image.Firmware, Kernel: o.Image.Kernel, Initrd: o.Image.Initrd, Cmdline: o.Image.Cmdline,
+			Root: o.Image.Root, Cache: o.Image.Cache,
 		},
 	}
 
 	addr := lab.Network.Gateway
-	add := func(role state.Role, count int, size Size) {
+	add := func(role state.Role, as state.Provisioner, count int, size Size) {
 		for i := range count {
 			addr = addr.Next()
 			a := addr.As4()
 			lab.Nodes = append(lab.Nodes, state.Node{
-				Name: fmt.Sprintf("%s-%s-%d", o.Name, role, i+1), Role: role, Addr: addr,
+				Name: fmt.Sprintf("%s-%s-%d", o.Name, role, i+1), Role: role, Provisioner: as, Addr: addr,
 				// One address tells the other.
 				MAC:  fmt.Sprintf("52:54:%02x:%02x:%02x:%02x", a[0], a[1], a[2], a[3]),
 				UUID: uuid.NewString(),
@@ -159,8 +177,8 @@ func (o Options) plan() (*state.Lab, error) {
 			})
 		}
 	}
-	add(state.ControlPlane, o.ControlPlanes, o.ControlPlane.withDefaults(defaultControlPlane))
-	add(state.Worker, o.Workers, o.Worker.withDefaults(defaultWorker))
+	add(state.ControlPlane, o.Provisioner, o.ControlPlanes, o.ControlPlane.withDefaults(defaultControlPlane))
+	add(state.Worker, o.WorkerProvisioner, o.Workers, o.Worker.withDefaults(defaultWorker))
 
 	return lab, nil
 }
@@ -178,6 +196,12 @@ func (o *Options) check() error {
 
 	if o.ControlPlanes < 0 || o.Workers < 0 || o.ControlPlanes+o.Workers == 0 {
 		errs = append(errs, fmt.Errorf("%d control planes and %d workers: want at least one node", o.ControlPlanes, o.Workers))
+	}
+
+	for _, as := range []state.Provisioner{o.Provisioner, o.WorkerProvisioner} {
+		if as != state.QEMU && as != state.Container {
+			errs = append(errs, fmt.Errorf("provisioner %q: want %s or %s", as, state.QEMU, state.Container))
+		}
 	}
 
 	for _, s := range []Size{o.ControlPlane, o.Worker} {
@@ -208,49 +232,3 @@ func (o *Options) check() error {
 // freeAddresses counts those that nodes can have: all but the network's own, the
 // gateway's and the broadcast address.
 func freeAddresses(subnet netip.Prefix) int { return max(0, 1<<(32-subnet.Bits())-3) }
-
-func (o *Options) checkFiles() []error {
-	var errs []error
-
-	if o.QEMU == "" {
-		o.QEMU = "qemu-system-x86_64"
-	}
-
-	path, err := exec.LookPath(o.QEMU)
-	if err != nil {
-		errs = append(errs, fmt.Errorf("%w: install QEMU (Debian: qemu-system-x86 and qemu-utils)", err))
-	}
-
-	o.QEMU = path
-
-	if i := o.Image; i.Disk == "" && i.Kernel == "" {
-		errs = append(errs, errors.New("nothing to boot: neither a disk image nor a kernel is named"))
-	} else if i.Kernel == "" && i.Firmware == nil {
-		errs = append(errs, errors.New("a disk image boots through UEFI firmware, and none is named"))
-	}
-
-	files := []*string{&o.Image.Disk, &o.Image.Kernel, &o.Image.Initrd}
-
-	if f := o.Image.Firmware; f != nil {
-		f = &qemu.Firmware{Code: f.Code, Vars: f.Vars}
-		o.Image.Firmware = f
-		files = append(files, &f.Code, &f.Vars)
-	}
-
-	for _, file := range files {
-		if *file == "" {
-			continue
-		}
-
-		if _, err := os.Stat(*file); err != nil {
-			errs = append(errs, fmt.Errorf("%w: build it first (make build)", err))
-		}
-
-		// The supervisor may run elsewhere.
-		if *file, err = filepath.Abs(*file); err != nil {
-			errs = append(errs, err)
-		}
-	}
-
-	return errs
-}

@@ -6,17 +6,21 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/seed-59268b81/talos/lab"
+	"github.com/seed-59268b81/talos/lab/state"
 )
 
 // Where a build leaves what machines boot, under its output folder, and where a
 // distribution has the same firmware.
 const (
-	builtDisk = "images/metal-amd64.raw"
-	builtCode = "components/firmware/OVMF_CODE.fd"
-	builtVars = "components/firmware/OVMF_VARS.fd"
+	builtDisk  = "images/metal-amd64.raw"
+	builtRoot  = "images/rootfs.sqsh"
+	builtCache = "components/image-layout"
+	builtCode  = "components/firmware/OVMF_CODE.fd"
+	builtVars  = "components/firmware/OVMF_VARS.fd"
 )
 
 var distributionFirmware = [][2]string{
@@ -38,19 +42,37 @@ func outputs() []string {
 	return folders
 }
 
-// image is what machines boot: what the flags name, else what was built.
-func (f *createFlags) image() (lab.Image, error) {
-	image := lab.Image{Disk: f.disk}
+// image is what machines of the provisioners run: what the flags name, else what
+// was built.
+func (f *createFlags) image(provisioners ...state.Provisioner) (lab.Image, error) {
+	var image lab.Image
 
-	if image.Disk == "" {
-		if image.Disk = find(builtDisk); image.Disk == "" {
-			return image, fmt.Errorf("no disk image in %s: run make build, or name one with --disk-image-path",
-				strings.Join(outputs(), " or "))
+	if slices.Contains(provisioners, state.QEMU) {
+		if err := f.boot(&image); err != nil {
+			return image, err
 		}
 	}
 
+	if slices.Contains(provisioners, state.Container) {
+		if image.Root = built(f.root, builtRoot); image.Root == "" {
+			return image, fmt.Errorf("no root image in %s: run make build, or name one with --root-image-path", strings.Join(outputs(), " or "))
+		}
+
+		// Without one the machines pull from registries.
+		image.Cache = built(f.cache, builtCache)
+	}
+
+	return image, nil
+}
+
+// boot is what virtual machines boot.
+func (f *createFlags) boot(image *lab.Image) error {
+	if image.Disk = built(f.disk, builtDisk); image.Disk == "" {
+		return fmt.Errorf("no disk image in %s: run make build, or name one with --disk-image-path", strings.Join(outputs(), " or "))
+	}
+
 	if (f.firmware.Code == "") != (f.firmware.Vars == "") {
-		return image, fmt.Errorf("--firmware-code-path and --firmware-vars-path go together")
+		return fmt.Errorf("--firmware-code-path and --firmware-vars-path go together")
 	}
 
 	firmware := f.firmware
@@ -65,12 +87,21 @@ func (f *createFlags) image() (lab.Image, error) {
 	}
 
 	if firmware.Code == "" {
-		return image, fmt.Errorf("no UEFI firmware for QEMU: run make build, install it (Debian: ovmf), or name it with --firmware-code-path")
+		return fmt.Errorf("no UEFI firmware for QEMU: run make build, install it (Debian: ovmf), or name it with --firmware-code-path")
 	}
 
 	image.Firmware = &firmware
 
-	return image, nil
+	return nil
+}
+
+// built is what is named, else what a build left.
+func built(named, name string) string {
+	if named != "" {
+		return named
+	}
+
+	return find(name)
 }
 
 func find(name string) string {

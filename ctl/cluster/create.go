@@ -5,10 +5,8 @@ package cluster
 import (
 	"fmt"
 	"net/netip"
-	"slices"
 	"time"
 
-	"github.com/dustin/go-humanize"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
@@ -17,6 +15,7 @@ import (
 	"github.com/seed-59268b81/talos/config/patch"
 	"github.com/seed-59268b81/talos/lab"
 	"github.com/seed-59268b81/talos/lab/qemu"
+	"github.com/seed-59268b81/talos/lab/state"
 )
 
 // createFlags are what create is asked for.
@@ -26,7 +25,9 @@ type createFlags struct {
 	cidr                                    string
 	mtu                                     uint16
 	offline                                 bool
+	provisioner, workerProvisioner          string
 	qemu                                    string
+	root, cache                             string
 	disk                                    string
 	extraDisks                              int
 	extraDiskSize                           string
@@ -56,25 +57,37 @@ var oldNames = map[string]string{
 }
 
 // newCreateCommand returns create, and under it, for who knows it by its
-// provider, create qemu, which is the same.
+// provisioner, create qemu and create container, which name that one.
 func newCreateCommand(p *place) *cobra.Command {
-	create := newCreation("create", p)
-	create.AddCommand(newCreation("qemu", p))
+	create := newCreation("create", state.QEMU, p)
+	create.AddCommand(newCreation(string(state.QEMU), state.QEMU, p))
+
+	containers := newCreation(string(state.Container), state.Container, p)
+	containers.Aliases = []string{docker}
+	create.AddCommand(containers)
 
 	return create
 }
 
-func newCreation(name string, p *place) *cobra.Command {
+// docker is what people know as the provisioner of containers.
+const docker = "docker"
+
+func newCreation(name string, as state.Provisioner, p *place) *cobra.Command {
 	var f createFlags
 
 	cmd := &cobra.Command{
 		Use:   name,
-		Short: "Create a cluster of virtual machines",
-		Long: `Create a cluster of virtual machines, configure them through their API, bootstrap, and wait for Kubernetes.
+		Short: "Create a cluster of virtual machines or containers",
+		Long: `Create a cluster of virtual machines or containers, configure them through their API, bootstrap, and wait for Kubernetes.
 
-The machines boot the disk image that make build left in out/images, or the one that is named. Where they are emulated, workers
-get their configuration when the control plane is ready, and a control plane that is alone elects no leader.`,
+Virtual machines boot the disk image that make build left in out/images, or the one that is named. Where they are emulated,
+workers get their configuration when the control plane is ready, and a control plane that is alone elects no leader.
+
+Containers run the root image from the same place in namespaces of this computer's kernel, at native speed. They need root, or
+subordinate ids (Debian: uidmap) and a delegated cgroup (systemd-run --user --scope -p Delegate=yes talosctl cluster create …).`,
 		Example: `  talosctl cluster create --workers 2
+  talosctl cluster create --provisioner container --workers 4
+  talosctl cluster create --provisioner container --provisioner-workers qemu --workers 1
   talosctl cluster create --name lab --controlplanes 3 --memory 3GiB --offline
   talosctl cluster create --config-patch '{"machine": {"sysctls": {"kernel.panic": "30"}}}'`,
 		Args: cobra.NoArgs,
@@ -88,7 +101,7 @@ get their configuration when the control plane is ready, and a control plane tha
 		},
 	}
 
-	f.flags(cmd.Flags())
+	f.flags(cmd.Flags(), as)
 	cmd.Flags().SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
 		if now, ok := oldNames[name]; ok {
 			name = now
@@ -100,7 +113,9 @@ get their configuration when the control plane is ready, and a control plane tha
 	return cmd
 }
 
-func (f *createFlags) flags(flags *pflag.FlagSet) {
+func (f *createFlags) flags(flags *pflag.FlagSet, as state.Provisioner) {
+	flags.StringVar(&f.provisioner, "provisioner", string(as), "what the machines are: qemu (virtual machines) or container (docker means the same)")
+	flags.StringVar(&f.workerProvisioner, "provisioner-workers", "", "what the worker machines are (default as --provisioner)")
 	flags.IntVar(&f.controlPlanes, "controlplanes", 1, "number of control plane machines")
 	flags.IntVar(&f.workers, "workers", 0, "number of worker machines")
 	flags.IntVar(&f.controlPlane.cpus, "cpus", 2, "CPUs of each control plane machine")
@@ -115,6 +130,8 @@ func (f *createFlags) flags(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.offline, "offline", false, "leave the machines no way out of their network")
 	flags.StringVar(&f.qemu, "qemu", "", "QEMU program (default qemu-system-x86_64 on the path)")
 	flags.StringVar(&f.disk, "disk-image-path", "", "raw disk image to boot (default the one that was built last)")
+	flags.StringVar(&f.root, "root-image-path", "", "root image of containers (default the one that was built last)")
+	flags.StringVar(&f.cache, "image-cache-path", "", "OCI image layout for containers (default the one that was built last)")
 	flags.StringVar(&f.firmware.Code, "firmware-code-path", "", "UEFI firmware for QEMU, its code")
 	flags.StringVar(&f.firmware.Vars, "firmware-vars-path", "", "UEFI firmware for QEMU, its variables")
 	flags.StringVar(&f.kubernetesVersion, "kubernetes-version", images.KubernetesVersion, "Kubernetes version")
@@ -140,6 +157,7 @@ func (f *createFlags) creation(p *place) (*creation, error) {
 		Name: p.name, StateDir: dir, ControlPlanes: f.controlPlanes, Workers: f.workers,
 		QEMU: f.qemu, MTU: f.mtu, Offline: f.offline,
 	}
+	c.lab.Provisioner, c.lab.WorkerProvisioner = f.provisioners()
 
 	if f.controlPlanes < 1 {
 		return nil, fmt.Errorf("--controlplanes %d: a cluster has at least one", f.controlPlanes)
@@ -161,7 +179,7 @@ func (f *createFlags) creation(p *place) (*creation, error) {
 		return nil, err
 	}
 
-	if c.lab.Image, err = f.image(); err != nil {
+	if c.lab.Image, err = f.image(c.lab.Provisioner, c.lab.WorkerProvisioner); err != nil {
 		return nil, err
 	}
 
@@ -198,64 +216,19 @@ func (f *createFlags) creation(p *place) (*creation, error) {
 	return c, nil
 }
 
-func (s sizeFlags) size(suffix, disk string) (lab.Size, error) {
-	memory, err := bytesOf("--memory"+suffix, s.memory, 256<<20)
-	if err != nil {
-		return lab.Size{}, err
-	}
-
-	space, err := bytesOf("--disk", disk, 1<<30)
-	if err != nil {
-		return lab.Size{}, err
-	}
-
-	if s.cpus < 1 {
-		return lab.Size{}, fmt.Errorf("--cpus%s %d: a machine has at least one", suffix, s.cpus)
-	}
-
-	return lab.Size{CPUs: s.cpus, MemoryMiB: int(memory >> 20), DiskGiB: int(space >> 30)}, nil
-}
-
-// extra are the sizes of the disks beside a machine's own, in GiB.
-func (f *createFlags) extra() ([]int, error) {
-	if f.extraDisks < 0 {
-		return nil, fmt.Errorf("--extra-disks %d: want none or more", f.extraDisks)
-	}
-
-	size, err := bytesOf("--extra-disks-size", f.extraDiskSize, 1<<30)
-	if err != nil {
-		return nil, err
-	}
-
-	return slices.Repeat([]int{int(size >> 30)}, f.extraDisks), nil
-}
-
-// bytesOf reads an amount such as 4GiB; a number alone counts MiB.
-func bytesOf(flag, text string, least uint64) (uint64, error) {
-	written := text
-
-	if digits(text) {
-		text += "MiB"
-	}
-
-	n, err := humanize.ParseBytes(text)
-	if err != nil {
-		return 0, fmt.Errorf("%s %q: want an amount such as 4GiB or 4096MiB", flag, written)
-	}
-
-	if n < least {
-		return 0, fmt.Errorf("%s %q: want at least %s", flag, written, humanize.IBytes(least))
-	}
-
-	return n, nil
-}
-
-func digits(text string) bool {
-	for _, r := range text {
-		if r < '0' || r > '9' {
-			return false
+// provisioners are those of the control planes and the workers.
+func (f *createFlags) provisioners() (controlPlanes, workers state.Provisioner) {
+	named := func(name string) state.Provisioner {
+		if name == docker {
+			return state.Container
 		}
+
+		return state.Provisioner(name)
 	}
 
-	return text != ""
+	if f.workerProvisioner == "" {
+		return named(f.provisioner), named(f.provisioner)
+	}
+
+	return named(f.provisioner), named(f.workerProvisioner)
 }

@@ -63,7 +63,13 @@ func (c *creation) run(ctx context.Context, out io.Writer) error {
 		return err
 	}
 
-	c.steps.say("machines are on, with %s (%s)", status.Accel, status.AccelWhy)
+	if status.Accel != "" {
+		c.steps.say("virtual machines are on, with %s (%s)", status.Accel, status.AccelWhy)
+	}
+
+	if status.Containers != "" {
+		c.steps.say("containers are on, with %s", status.Containers)
+	}
 
 	c.emulated = status.Accel == (accel.Accel{}).Name()
 	// Emulated machines share this computer's cores: workers that wait for their control plane would only slow it down.

@@ -54,9 +54,13 @@ func show(out io.Writer, l *lab.Lab, status *control.Status, now time.Time) erro
 		fmt.Fprintf(w, "RUNS WITH\t%s: %s\n", status.Accel, status.AccelWhy)
 	}
 
+	if status.Containers != "" {
+		fmt.Fprintf(w, "CONTAINERS\t%s\n", status.Containers)
+	}
+
 	fmt.Fprintf(w, "DIRECTORY\t%s\n\n", s.Dir)
 
-	fmt.Fprintln(w, "NAME\tROLE\tADDRESS\tCPUS\tMEMORY\tDISK\tPOWER\tBOOTS\tWHY\tAPI\tKUBERNETES\tLINK")
+	fmt.Fprintln(w, "NAME\tROLE\tRUNS AS\tADDRESS\tCPUS\tMEMORY\tDISK\tPOWER\tBOOTS\tWHY\tAPI\tKUBERNETES\tLINK")
 
 	for _, n := range l.Nodes() {
 		power, boots, why, link := "off", "-", "-", "-"
@@ -73,7 +77,7 @@ func show(out io.Writer, l *lab.Lab, status *control.Status, now time.Time) erro
 			kubernetes = n.KubernetesEndpoint()
 		}
 
-		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", n.Name, n.Role, n.Addr, n.CPUs,
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%d\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", n.Name, n.Role, n.As(), n.Addr, n.CPUs,
 			humanize.IBytes(uint64(n.MemoryMiB)<<20), humanize.IBytes(uint64(n.DiskGiB)<<30),
 			power, boots, why, n.APIEndpoint(), kubernetes, link)
 	}

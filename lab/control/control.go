@@ -38,13 +38,15 @@ const (
 // Status is how a lab is.
 type Status struct {
 	Name string `json:"name"`
-	// Accel is "kvm" or "tcg", and why.
-	Accel    string          `json:"accel"`
-	AccelWhy string          `json:"accelWhy"`
-	Nodes    []NodeStatus    `json:"nodes"`
-	Paths    []PathFault     `json:"paths,omitempty"`
-	Gateway  netswitch.Link  `json:"gateway,omitzero"`
-	Traffic  netswitch.Stats `json:"traffic"`
+	// Accel is "kvm" or "tcg", and why; empty without virtual machines.
+	Accel    string `json:"accel,omitempty"`
+	AccelWhy string `json:"accelWhy,omitempty"`
+	// Containers is what containers run with; empty without them.
+	Containers string          `json:"containers,omitempty"`
+	Nodes      []NodeStatus    `json:"nodes"`
+	Paths      []PathFault     `json:"paths,omitempty"`
+	Gateway    netswitch.Link  `json:"gateway,omitzero"`
+	Traffic    netswitch.Stats `json:"traffic"`
 }
 
 // NodeStatus is how a node is.

@@ -17,6 +17,12 @@ var (
 	ErrOff = errors.New("the machine is off")
 )
 
+// Errors of the network cards.
+var (
+	ErrPlugged   = errors.New("the card is already plugged in")
+	ErrUnplugged = errors.New("the card is not plugged in")
+)
+
 // Power is whether a machine is on.
 type Power string
 

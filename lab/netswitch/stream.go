@@ -18,23 +18,28 @@ const readBuffer = 256 << 10
 // ServeStream connects a stream of length-prefixed frames to the switch under a
 // name, until the stream ends, which is no error, or ctx is done.
 func (s *Switch) ServeStream(ctx context.Context, name string, conn net.Conn) error {
+	return s.serve(ctx, name, conn, func(p *Port) error { return p.readFrom(conn) }, streamWriter(conn))
+}
+
+// serve connects something to the switch until it ends or ctx is done.
+func (s *Switch) serve(ctx context.Context, name string, conn io.Closer, read func(*Port) error, write func([]*Frame) error) error {
 	p := s.plug(name)
 	stop := context.AfterFunc(ctx, func() { _ = conn.Close() }) // unblocks both directions
 
 	written := make(chan error, 1)
 	go func() {
-		written <- p.run(streamWriter(conn))
+		written <- p.run(write)
 		// Without a way out the port is of no use: end the reader too.
 		_ = conn.Close()
 	}()
 
-	readErr := p.readFrom(conn)
+	readErr := read(p)
 
 	p.Close()
 	stop()
 	_ = conn.Close() // a second close reports only that it is one
 
-	if err := errors.Join(streamError(readErr), streamError(<-written)); err != nil && ctx.Err() == nil {
+	if err := errors.Join(packetError(readErr), packetError(<-written)); err != nil && ctx.Err() == nil {
 		return fmt.Errorf("switch port %s: %w", name, err)
 	}
 

@@ -14,6 +14,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/seed-59268b81/talos/lab/qemu"
@@ -29,6 +30,8 @@ type Lab struct {
 	Network Network   `yaml:"network"`
 	Machine Machine   `yaml:"machine"`
 	Nodes   []Node    `yaml:"nodes"`
+	// Cgroups are folders of /sys/fs/cgroup that the lab made for its containers.
+	Cgroups []string `yaml:"cgroups,omitempty"`
 	// Supervisor runs the lab; nil while the lab is stopped.
 	Supervisor *Process `yaml:"supervisor,omitempty"`
 }
@@ -55,6 +58,11 @@ type Machine struct {
 	Kernel  string `yaml:"kernel,omitempty"`
 	Initrd  string `yaml:"initrd,omitempty"`
 	Cmdline string `yaml:"cmdline,omitempty"`
+	// Root is the root image of the containers, and RootDir where it is unpacked.
+	Root    string `yaml:"root,omitempty"`
+	RootDir string `yaml:"rootDir,omitempty"`
+	// Cache is the folder of an OCI image layout for containers.
+	Cache string `yaml:"cache,omitempty"`
 }
 
 // Role is what a node is in its cluster.
@@ -109,6 +117,7 @@ const (
 	talosconfig = "talosconfig"
 	kubeconfig  = "kubeconfig"
 	configsDir  = "configs"
+	rootsDir    = "roots"
 )
 
 // LogPath is the supervisor's log.
@@ -131,6 +140,23 @@ func (l *Lab) ConfigsPath() string { return filepath.Join(l.Dir, configsDir) }
 
 // NodeDir is the directory of a node's console, firmware variables and disk.
 func (l *Lab) NodeDir(name string) string { return filepath.Join(l.Dir, nodesDir, name) }
+
+// RootsPath is where root images of containers are unpacked.
+func (l *Lab) RootsPath() string { return filepath.Join(l.Dir, rootsDir) }
+
+// Uses tells whether any node runs as one provisioner.
+func (l *Lab) Uses(p Provisioner) bool {
+	return slices.ContainsFunc(l.Nodes, func(n Node) bool { return n.As() == p })
+}
+
+// As is what the node runs as.
+func (n *Node) As() Provisioner {
+	if n.Provisioner == "" {
+		return QEMU
+	}
+
+	return n.Provisioner
+}
 
 // DiskPath is a node's disk.
 func (l *Lab) DiskPath(name string) string { return filepath.Join(l.NodeDir(name), "disk.qcow2") }
@@ -220,7 +246,7 @@ func (l *Lab) Remove() error {
 	var errs []error
 
 	// The state goes last: while it is there, another try finds the rest.
-	for _, name := range []string{nodesDir, configsDir, baseFile, socketFile, logFile, talosconfig, kubeconfig, stateFile + ".new", stateFile} {
+	for _, name := range []string{nodesDir, rootsDir, configsDir, baseFile, socketFile, logFile, talosconfig, kubeconfig, stateFile + ".new", stateFile} {
 		errs = append(errs, os.RemoveAll(filepath.Join(l.Dir, name)))
 	}
 

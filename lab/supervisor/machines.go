@@ -5,10 +5,12 @@ package supervisor
 import (
 	"context"
 	"errors"
+	"io"
 	"net"
 	"os"
 	"sync"
 
+	"github.com/seed-59268b81/talos/lab/container"
 	"github.com/seed-59268b81/talos/lab/machine"
 	"github.com/seed-59268b81/talos/lab/qemu"
 	"github.com/seed-59268b81/talos/lab/state"
@@ -43,7 +45,22 @@ func (s *Supervisor) powerOn(ctx context.Context) error {
 
 // machine returns the machine of a node, by what the node runs as.
 func (s *Supervisor) machine(ctx context.Context, node *state.Node) machine.Machine {
+	if node.As() == state.Container {
+		return s.container(ctx, node)
+	}
+
 	return s.virtual(ctx, node)
+}
+
+// container returns a machine in namespaces of this computer's kernel.
+func (s *Supervisor) container(ctx context.Context, node *state.Node) machine.Machine {
+	mac, _ := net.ParseMAC(node.MAC) // has been parsed before
+
+	return container.New(container.Config{
+		Name: node.Name, Dir: s.lab.NodeDir(node.Name), Root: s.lab.Machine.RootDir, ImageCache: s.lab.Machine.Cache,
+		Cards: []container.Card{{MAC: mac}}, IDs: s.ids, Cgroup: s.cgroups.Machine(node.Name),
+		Limits: container.Limits{MemoryMiB: node.MemoryMiB, CPUs: node.CPUs},
+	}, s.plugTap(ctx, node.Name), s.record(node), s.log)
 }
 
 // virtual returns a virtual machine.
@@ -73,6 +90,17 @@ func (s *Supervisor) plug(ctx context.Context, name string) func(int, net.Conn) 
 	return func(_ int, conn net.Conn) {
 		s.plugs.Go(func() {
 			if err := s.sw.ServeStream(ctx, name, conn); err != nil {
+				s.log.Warn("link lost", "node", name, "error", err)
+			}
+		})
+	}
+}
+
+// plugTap returns what connects a container's card with the switch.
+func (s *Supervisor) plugTap(ctx context.Context, name string) func(int, io.ReadWriteCloser) {
+	return func(_ int, frames io.ReadWriteCloser) {
+		s.plugs.Go(func() {
+			if err := s.sw.ServePackets(ctx, name, frames); err != nil {
 				s.log.Warn("link lost", "node", name, "error", err)
 			}
 		})

@@ -9,14 +9,19 @@ import (
 	"github.com/seed-59268b81/talos/lab/control"
 	"github.com/seed-59268b81/talos/lab/gateway"
 	"github.com/seed-59268b81/talos/lab/netswitch"
+	"github.com/seed-59268b81/talos/lab/state"
 )
 
 // Status tells how the lab is.
 func (s *Supervisor) Status() control.Status {
 	faults, traffic := s.sw.Faults(), s.sw.Stats()
 	status := control.Status{
-		Name: s.lab.Name, Accel: s.accel.Name(), AccelWhy: s.accel.Why,
+		Name: s.lab.Name, Containers: s.containers(),
 		Gateway: faults.Links[gateway.PortName], Traffic: traffic[gateway.PortName],
+	}
+
+	if s.lab.Uses(state.QEMU) {
+		status.Accel, status.AccelWhy = s.accel.Name(), s.accel.Why
 	}
 
 	for _, node := range s.lab.Nodes {

@@ -18,6 +18,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/seed-59268b81/talos/lab/container"
 	"github.com/seed-59268b81/talos/lab/control"
 	"github.com/seed-59268b81/talos/lab/gateway"
 	"github.com/seed-59268b81/talos/lab/machine"
@@ -38,7 +39,10 @@ type Supervisor struct {
 	sw    *netswitch.Switch
 	gw    *gateway.Gateway
 	nodes map[string]machine.Machine
-	stop  context.CancelFunc
+	// ids and cgroups are the containers'; without containers, nil.
+	ids     *container.IDs
+	cgroups *container.Cgroups
+	stop    context.CancelFunc
 
 	mu    sync.Mutex // guards lab and its file
 	lab   *state.Lab
@@ -145,7 +149,9 @@ func (s *Supervisor) begin(ctx context.Context) error {
 		return err
 	}
 
-	s.accel = accel.Choose(ctx, s.lab.Machine.QEMU)
+	if err := s.host(ctx); err != nil {
+		return err
+	}
 
 	return s.powerOn(ctx)
 }
@@ -166,10 +172,12 @@ func (s *Supervisor) forward(node *state.Node, port *uint16, to uint16) error {
 // end cuts all power, takes the network down and says in the state that the lab
 // is stopped.
 func (s *Supervisor) end() error {
+	var cut sync.WaitGroup
 	for _, m := range s.nodes {
-		m.Cut()
+		cut.Go(m.Cut)
 	}
 
+	cut.Wait()
 	s.stop()
 	s.plugs.Wait()
 
@@ -179,6 +187,12 @@ func (s *Supervisor) end() error {
 
 	s.mu.Lock()
 	defer s.mu.Unlock()
+
+	if err := container.RemoveCgroups(s.lab.Cgroups...); err != nil {
+		s.log.Error("cgroups left", "error", err)
+	} else {
+		s.lab.Cgroups = nil
+	}
 
 	s.lab.Supervisor = nil
 	_ = os.Remove(s.lab.SocketPath())

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package container
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+// Unpack unpacks a root image, which is a squashfs or already a folder, below a
+// folder and returns where it is: at a name made from its content, so that an
+// image is unpacked once. Its files belong to the caller: root has those of the
+// image.
+func Unpack(ctx context.Context, image, dir string) (string, error) {
+	if info, err := os.Stat(image); err != nil {
+		return "", fmt.Errorf("unpack the root image: %w", err)
+	} else if info.IsDir() {
+		return filepath.Abs(image)
+	}
+
+	name, err := digest(image)
+	if err != nil {
+		return "", fmt.Errorf("unpack the root image: %w", err)
+	}
+
+	to, err := filepath.Abs(filepath.Join(dir, name))
+	if err != nil {
+		return "", fmt.Errorf("unpack the root image: %w", err)
+	}
+
+	if _, err := os.Stat(to); err == nil {
+		return to, nil
+	}
+
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return "", fmt.Errorf("unpack the root image: %w", err)
+	}
+
+	// Whole or not at all.
+	part := to + ".part"
+	if err := os.RemoveAll(part); err != nil {
+		return "", fmt.Errorf("unpack the root image: %w", err)
+	}
+
+	out, err := exec.CommandContext(ctx, "unsquashfs", "-quiet", "-no-progress", "-no-xattrs", "-dest", part, image).CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("unpack the root image: unsquashfs %s: %w: %s", image, err, strings.TrimSpace(string(out)))
+	}
+
+	if err := os.Rename(part, to); err != nil {
+		return "", fmt.Errorf("unpack the root image: %w", err)
+	}
+
+	return to, nil
+}
+
+func digest(path string) (string, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer file.Close()
+
+	sum := sha256.New()
+	if _, err := io.Copy(sum, file); err != nil {
+		return "", err
+	}
+
+	return hex.EncodeToString(sum.Sum(nil)[:16]), nil
+}

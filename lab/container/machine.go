@@ -1,0 +1,334 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package container
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/seed-59268b81/talos/lab/machine"
+)
+
+// Machine is a container.
+type Machine struct {
+	cfg     Config
+	plug    func(card int, frames io.ReadWriteCloser)
+	changed func(machine.Status)
+	log     *slog.Logger
+	console *machine.Console
+
+	// button is for one hand at a time, on the power button and on the cards, and
+	// guards which of them are unplugged.
+	button sync.Mutex
+
+	mu     sync.Mutex // guards what follows
+	status machine.Status
+	run    *run // nil while off
+}
+
+// run is the time from one power-on to the next time that the power is off.
+type run struct {
+	// gone is closed when the power is off and the status says so.
+	gone chan struct{}
+
+	mu sync.Mutex // guards what follows
+	// cut and reset are what the button did.
+	cut, reset bool
+	boot       *boot
+}
+
+// boot is one life of process 1.
+type boot struct {
+	process *process
+	cards   map[int]*os.File
+	// over is closed when the machine has been started again, or is off.
+	over chan struct{}
+}
+
+// New returns a machine that is off. When it boots, or a card is plugged in,
+// plug is called with the frames of each network card; it has to return at once,
+// and to close them in the end. Changed, if not nil, is called after each change
+// of the status.
+func New(cfg Config, plug func(card int, frames io.ReadWriteCloser), changed func(machine.Status), log *slog.Logger) *Machine {
+	cfg.Cards = slices.Clone(cfg.Cards) // which are unplugged changes
+
+	return &Machine{
+		cfg: cfg, plug: plug, changed: changed, log: log.With("node", cfg.Name),
+		console: machine.NewConsole(cfg.ConsolePath()),
+		status:  machine.Status{Power: machine.Off, Why: "never switched on", Since: time.Now()},
+	}
+}
+
+// Status returns how the machine is.
+func (m *Machine) Status() machine.Status {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+
+	return m.status
+}
+
+// update changes the status and tells about it.
+func (m *Machine) update(edit func(*machine.Status)) {
+	m.mu.Lock()
+	edit(&m.status)
+	m.status.Since = time.Now()
+	s := m.status
+	m.mu.Unlock()
+
+	m.log.Info("machine", "power", s.Power, "why", s.Why, "boots", s.Boots, "pid", s.PID)
+
+	if m.changed != nil {
+		m.changed(s)
+	}
+}
+
+func (m *Machine) current() *run {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+
+	return m.run
+}
+
+// On switches the power on.
+func (m *Machine) On(context.Context) error {
+	m.button.Lock()
+	defer m.button.Unlock()
+
+	if m.current() != nil {
+		return fmt.Errorf("switch on %s: %w", m.cfg.Name, machine.ErrOn)
+	}
+
+	b, err := m.boot()
+	if err != nil {
+		m.update(func(s *machine.Status) { s.Why = err.Error() })
+
+		return fmt.Errorf("switch on %s: %w", m.cfg.Name, err)
+	}
+
+	r := &run{boot: b, gone: make(chan struct{})}
+
+	m.mu.Lock()
+	m.run = r
+	m.mu.Unlock()
+	m.booted(b, "switched on")
+
+	go m.live(r)
+
+	return nil
+}
+
+func (m *Machine) booted(b *boot, why string) {
+	m.update(func(s *machine.Status) { s.Power, s.Why, s.PID, s.Boots = machine.On, why, b.process.pid, s.Boots+1 })
+}
+
+// boot starts process 1 in namespaces and cgroups of its own.
+func (m *Machine) boot() (*boot, error) {
+	for _, dir := range []string{rootDir, stateDir, ephemeralDir} {
+		if err := os.MkdirAll(filepath.Join(m.cfg.Dir, dir), 0o755); err != nil {
+			return nil, fmt.Errorf("make the machine's folders: %w", err)
+		}
+	}
+
+	if err := m.console.Boot(); err != nil {
+		return nil, err
+	}
+
+	if err := m.cfg.Cgroup.create(m.cfg.Limits); err != nil {
+		return nil, err
+	}
+
+	p, err := startProcess(m.cfg.spec(), m.cfg.Cgroup, m.cfg.IDs)
+	if err != nil {
+		return nil, err
+	}
+
+	b := &boot{process: p, cards: map[int]*os.File{}, over: make(chan struct{})}
+
+	if err := m.begin(b); err != nil {
+		p.kill()
+		_ = p.wait() // that it was killed is no news
+		b.close()
+
+		return nil, err
+	}
+
+	return b, nil
+}
+
+// begin makes the network cards and lets process 1 run.
+func (m *Machine) begin(b *boot) error {
+	for i, card := range m.cfg.Cards {
+		if card.Unplugged {
+			continue
+		}
+
+		if err := m.insert(b, i); err != nil {
+			return err
+		}
+	}
+
+	return b.process.run()
+}
+
+func (b *boot) close() {
+	for _, card := range b.cards {
+		_ = card.Close() // the switch may have
+	}
+}
+
+// live follows a machine through its boots until its power is off.
+func (m *Machine) live(r *run) {
+	for {
+		b := r.boot
+		e := m.watch(r, b)
+
+		if e.again {
+			next, err := m.next(r, e.pause)
+			if next != nil {
+				m.booted(next, e.why)
+				close(b.over)
+
+				continue
+			}
+
+			if e.why = machine.PowerCut; err != nil {
+				e.why = err.Error()
+			}
+		}
+
+		m.mu.Lock()
+		m.run = nil
+		m.mu.Unlock()
+		m.update(func(s *machine.Status) { s.Power, s.Why, s.PID = machine.Off, e.why, 0 })
+
+		if err := m.console.Close(); err != nil {
+			m.log.Error("console not closed", "error", err)
+		}
+
+		close(b.over)
+		close(r.gone)
+
+		return
+	}
+}
+
+// watch follows process 1 to its end.
+func (m *Machine) watch(r *run, b *boot) end {
+	logged := make(chan struct{})
+
+	go func() {
+		defer close(logged)
+
+		if _, err := m.console.ReadFrom(b.process.console); err != nil {
+			m.log.Error("console lost", "error", err)
+		}
+	}()
+
+	err := <-b.process.ended
+	// All that the machine wrote is in the pipe, which now ends.
+	_ = b.process.writer.Close()
+	<-logged
+	b.process.disconnect()
+
+	r.mu.Lock()
+	e := judge(r.cut, r.reset, err)
+	r.reset = false
+	b.close()
+	r.mu.Unlock()
+
+	if err := RemoveCgroups(m.cfg.Cgroup.dirs()...); err != nil {
+		m.log.Error("cgroups left", "error", err)
+	}
+
+	return e
+}
+
+// next boots again, unless the power was cut meanwhile, in which case it returns
+// nothing.
+func (m *Machine) next(r *run, pause time.Duration) (*boot, error) {
+	time.Sleep(pause)
+
+	r.mu.Lock()
+	defer r.mu.Unlock()
+
+	if r.cut {
+		return nil, nil
+	}
+
+	next, err := m.boot()
+	if err != nil {
+		return nil, err
+	}
+
+	r.boot = next
+
+	return next, nil
+}
+
+// Reset presses the reset button.
+func (m *Machine) Reset(ctx context.Context) error {
+	r := m.current()
+	if r == nil {
+		return fmt.Errorf("reset %s: %w", m.cfg.Name, machine.ErrOff)
+	}
+
+	r.mu.Lock()
+	r.reset = true
+	b := r.boot
+	b.process.kill()
+	r.mu.Unlock()
+
+	select {
+	case <-b.over:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("reset %s: %w", m.cfg.Name, ctx.Err())
+	}
+}
+
+// Off asks the guest to power off, and waits until it has or ctx is done.
+func (m *Machine) Off(ctx context.Context) error {
+	r := m.current()
+	if r == nil {
+		return nil
+	}
+
+	r.mu.Lock()
+	_ = r.boot.process.cmd.Process.Signal(syscall.SIGTERM) // fails only when it has ended
+	r.mu.Unlock()
+
+	select {
+	case <-r.gone:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("switch off %s: the guest was asked and has not powered off (%w); cutting its power does not ask", m.cfg.Name, ctx.Err())
+	}
+}
+
+// Cut takes the power away. A machine that is off stays so.
+func (m *Machine) Cut() {
+	m.button.Lock()
+	defer m.button.Unlock()
+
+	r := m.current()
+	if r == nil {
+		return
+	}
+
+	r.mu.Lock()
+	r.cut = true
+	r.boot.process.kill()
+	r.mu.Unlock()
+
+	<-r.gone
+}

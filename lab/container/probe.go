@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package container
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+// probe makes a machine as it will be made, with an empty root, and lets go of
+// it before its first process begins.
+func probe(ids *IDs) (err error) {
+	dir, err := os.MkdirTemp("", "talos-lab-")
+	if err != nil {
+		return fmt.Errorf("try to make a machine: %w", err)
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+
+	cfg := Config{Name: "probe", Dir: dir, Root: filepath.Join(dir, "image"), IDs: ids}
+
+	for _, name := range []string{
+		rootDir, stateDir, ephemeralDir, "image/dev", "image/proc", "image/sys", "image/run", "image/system", "image/tmp", "image/var",
+	} {
+		if err := os.MkdirAll(filepath.Join(dir, name), 0o755); err != nil {
+			return fmt.Errorf("try to make a machine: %w", err)
+		}
+	}
+
+	cgroups, err := NewCgroups(filepath.Base(dir))
+	if err != nil {
+		return err
+	}
+
+	defer func() { err = errors.Join(err, RemoveCgroups(cgroups.Dirs()...)) }()
+
+	if err := cgroups.Create(); err != nil {
+		return fmt.Errorf("try to make a machine: %w", err)
+	}
+
+	cfg.Cgroup = cgroups.Machine("probe")
+	if err := cfg.Cgroup.create(Limits{}); err != nil {
+		return fmt.Errorf("try to make a machine: %w", err)
+	}
+
+	spec := cfg.spec()
+	spec.Probe = true
+
+	p, err := startProcess(spec, cfg.Cgroup, ids)
+	if err != nil {
+		return fmt.Errorf("try to make a machine: %w; it needs what a root without a container around it may do, or subordinate ids and a delegated cgroup", err)
+	}
+
+	if err := p.wait(); err != nil {
+		return fmt.Errorf("try to make a machine: %w", err)
+	}
+
+	return nil
+}

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package container
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// removeTime is how long processes that were killed may take to leave their
+// cgroup.
+const removeTime = 5 * time.Second
+
+// RemoveCgroups ends all processes in cgroups and those below them, and removes
+// them. Those that are gone need nothing.
+func RemoveCgroups(dirs ...string) error {
+	errs := make([]error, len(dirs))
+
+	var all sync.WaitGroup
+
+	for i, dir := range dirs {
+		all.Go(func() { errs[i] = removeCgroup(dir) })
+	}
+
+	all.Wait()
+
+	return errors.Join(errs...)
+}
+
+func removeCgroup(root string) error {
+	deadline := time.Now().Add(removeTime)
+
+	for {
+		dirs, err := tree(root)
+		if err != nil {
+			return fmt.Errorf("remove cgroup: %w", err)
+		}
+
+		var last error
+
+		for _, dir := range slices.Backward(dirs) {
+			if last = unix.Rmdir(dir); last != nil && !errors.Is(last, unix.ENOENT) {
+				break
+			}
+
+			last = nil
+		}
+
+		if last == nil {
+			return nil
+		}
+
+		if time.Now().After(deadline) {
+			return fmt.Errorf("remove cgroup %s: %w", root, last)
+		}
+
+		for _, dir := range dirs {
+			if err := killAll(dir); err != nil {
+				return err
+			}
+		}
+
+		time.Sleep(5 * time.Millisecond)
+	}
+}
+
+// tree lists a cgroup and those below it, parents first; of one that is gone,
+// nothing.
+func tree(root string) ([]string, error) {
+	var dirs []string
+
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+
+		if err == nil && d.IsDir() {
+			dirs = append(dirs, path)
+		}
+
+		return err
+	})
+
+	return dirs, err
+}
+
+// killAll ends the processes of a cgroup.
+func killAll(dir string) error {
+	processes, err := pids(dir)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENODEV) {
+		return nil // removed meanwhile
+	}
+
+	if err != nil {
+		return err
+	}
+
+	for _, pid := range processes {
+		// The handle is taken before another look, so that what is looked at is
+		// what is killed.
+		handle, err := os.FindProcess(pid)
+		if err != nil {
+			continue // it ended
+		}
+
+		if still, err := pids(dir); err == nil && slices.Contains(still, pid) {
+			err = handle.Signal(unix.SIGKILL)
+		}
+
+		_ = handle.Release()
+
+		if err != nil && !errors.Is(err, os.ErrProcessDone) {
+			return fmt.Errorf("kill process %d: %w", pid, err)
+		}
+	}
+
+	return nil
+}

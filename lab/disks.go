@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package lab
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	"github.com/seed-59268b81/talos/lab/container"
+	"github.com/seed-59268b81/talos/lab/qemu"
+	"github.com/seed-59268b81/talos/lab/qemu/accel"
+	"github.com/seed-59268b81/talos/lab/state"
+)
+
+func makeDisks(ctx context.Context, s *state.Lab, image string) error {
+	if image != "" && s.Uses(state.QEMU) {
+		if err := qemu.CopyBase(image, s.BasePath()); err != nil {
+			return err
+		}
+
+		if !accel.Choose(ctx, s.Machine.QEMU).KVM {
+			if err := qemu.AddEmulatedEntry(ctx, s.BasePath()); err != nil {
+				return err
+			}
+		}
+	}
+
+	for _, n := range s.Nodes {
+		if err := os.MkdirAll(s.NodeDir(n.Name), 0o755); err != nil {
+			return fmt.Errorf("create the directory of node %s: %w", n.Name, err)
+		}
+
+		if n.As() != state.QEMU {
+			continue
+		}
+
+		if image != "" {
+			if err := qemu.CreateOverlay(ctx, s.DiskPath(n.Name), s.BasePath(), n.DiskGiB); err != nil {
+				return err
+			}
+		}
+
+		for i, size := range n.ExtraDisksGiB {
+			if err := qemu.CreateOverlay(ctx, s.ExtraDiskPath(n.Name, i), "", size); err != nil {
+				return err
+			}
+		}
+	}
+
+	return nil
+}
+
+// What a container takes of this computer's disk: the images that it unpacks,
+// and what its pods write at first. An unpacked root image is shared.
+const (
+	controlPlaneSpace = 3 << 30
+	workerSpace       = 3 << 29
+	rootSpace         = 512 << 20
+)
+
+// checkContainers finds out whether this computer can run the lab's containers.
+func checkContainers(s *state.Lab) error {
+	if !s.Uses(state.Container) {
+		return nil
+	}
+
+	needs := container.Needs{Dir: s.Dir}
+
+	if info, err := os.Stat(s.Machine.Root); err == nil && !info.IsDir() {
+		needs.Squashfs = true
+		needs.Space += rootSpace
+
+		for _, n := range s.Nodes {
+			if n.As() == state.Container {
+				needs.Space += map[state.Role]uint64{state.ControlPlane: controlPlaneSpace, state.Worker: workerSpace}[n.Role]
+			}
+		}
+	}
+
+	return container.Check(needs)
+}
+
+// unpackRoot unpacks the root image of the containers.
+func unpackRoot(ctx context.Context, s *state.Lab) (err error) {
+	if !s.Uses(state.Container) {
+		return nil
+	}
+
+	if s.Machine.RootDir, err = container.Unpack(ctx, s.Machine.Root, s.RootsPath()); err != nil {
+		return err
+	}
+
+	return s.Save()
+}

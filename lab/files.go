@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package lab
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+
+	"github.com/seed-59268b81/talos/lab/qemu"
+	"github.com/seed-59268b81/talos/lab/state"
+)
+
+// uses tells whether any node runs as one provisioner.
+func (o *Options) uses(as state.Provisioner) bool {
+	return o.ControlPlanes > 0 && o.Provisioner == as || o.Workers > 0 && o.WorkerProvisioner == as
+}
+
+// checkFiles looks for what the machines run and boot.
+func (o *Options) checkFiles() []error {
+	var errs []error
+
+	if o.uses(state.QEMU) {
+		errs = o.checkQEMU()
+	}
+
+	if o.uses(state.Container) && o.Image.Root == "" {
+		errs = append(errs, errors.New("nothing to run in containers: no root image is named"))
+	}
+
+	return append(errs, o.findFiles()...)
+}
+
+func (o *Options) checkQEMU() []error {
+	var errs []error
+
+	if o.QEMU == "" {
+		o.QEMU = "qemu-system-x86_64"
+	}
+
+	path, err := exec.LookPath(o.QEMU)
+	if err != nil {
+		errs = append(errs, fmt.Errorf("%w: install QEMU (Debian: qemu-system-x86 and qemu-utils)", err))
+	}
+
+	o.QEMU = path
+
+	if i := o.Image; i.Disk == "" && i.Kernel == "" {
+		errs = append(errs, errors.New("nothing to boot: neither a disk image nor a kernel is named"))
+	} else if i.Kernel == "" && i.Firmware == nil {
+		errs = append(errs, errors.New("a disk image boots through UEFI firmware, and none is named"))
+	}
+
+	return errs
+}
+
+// findFiles makes the paths of what is there absolute.
+func (o *Options) findFiles() []error {
+	var errs []error
+
+	files := []*string{&o.Image.Disk, &o.Image.Kernel, &o.Image.Initrd, &o.Image.Root, &o.Image.Cache}
+
+	if f := o.Image.Firmware; f != nil {
+		f = &qemu.Firmware{Code: f.Code, Vars: f.Vars}
+		o.Image.Firmware = f
+		files = append(files, &f.Code, &f.Vars)
+	}
+
+	for _, file := range files {
+		if *file == "" {
+			continue
+		}
+
+		if _, err := os.Stat(*file); err != nil {
+			errs = append(errs, fmt.Errorf("%w: build it first (make build)", err))
+		}
+
+		// The supervisor may run elsewhere.
+		path, err := filepath.Abs(*file)
+		if err != nil {
+			errs = append(errs, err)
+		}
+
+		*file = path
+	}
+
+	return errs
+}

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package netswitch
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"syscall"
+)
+
+// ServePackets connects what carries one frame with each read and each write,
+// such as a tap device, to the switch under a name, until it ends, which is no
+// error, or ctx is done.
+func (s *Switch) ServePackets(ctx context.Context, name string, conn io.ReadWriteCloser) error {
+	return s.serve(ctx, name, conn, packetReader(conn), packetWriter(conn))
+}
+
+func packetReader(r io.Reader) func(*Port) error {
+	return func(p *Port) error {
+		// Frames that wait in queues are no longer than they have to be.
+		buf := make([]byte, MaxFrame)
+
+		for {
+			n, err := r.Read(buf)
+			if err != nil {
+				return err
+			}
+
+			p.Send(buf[:n])
+		}
+	}
+}
+
+func packetWriter(w io.Writer) func([]*Frame) error {
+	return func(frames []*Frame) error {
+		for _, f := range frames {
+			// A tap device that the guest has not switched on, or has given a smaller
+			// MTU, refuses frames: they are lost as on a real cable.
+			if _, err := w.Write(f.Bytes()); err != nil && !errors.Is(err, syscall.EIO) && !errors.Is(err, syscall.EINVAL) {
+				return err
+			}
+		}
+
+		return nil
+	}
+}
+
+// packetError drops the errors with which a tap device ends when its machine is
+// switched off.
+func packetError(err error) error {
+	if errors.Is(err, os.ErrClosed) || errors.Is(err, syscall.EIO) || errors.Is(err, syscall.EBADFD) {
+		return nil
+	}
+
+	return streamError(err)
+}
