@@ -10,22 +10,16 @@ import (
 	"os"
 	"strconv"
 	"time"
+
+	"github.com/seed-59268b81/talos/lab/machine"
 )
 
 const (
 	// firstSlot is where the root ports of the cards begin on the root bus, above
 	// the places that QEMU gives to other devices by itself.
 	firstSlot = 0x10
-	// MaxCards is how many network cards a machine can have.
-	MaxCards = 8
 	// releaseTime is how long a guest may take to let go of a card.
 	releaseTime = 20 * time.Second
-)
-
-// Errors of the cards.
-var (
-	ErrPlugged   = errors.New("the card is already plugged in")
-	ErrUnplugged = errors.New("the card is not plugged in")
 )
 
 // plugged are the numbers of the cards that are there when the machine is
@@ -114,10 +108,10 @@ func (m *Machine) cardIs(card int, unplugged bool) error {
 	case m.cfg.Cards[card].Unplugged == unplugged:
 		return nil
 	case unplugged:
-		return ErrPlugged
+		return machine.ErrPlugged
 	}
 
-	return ErrUnplugged
+	return machine.ErrUnplugged
 }
 
 func (m *Machine) insert(ctx context.Context, r *run, card int) error {

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/seed-59268b81/talos/lab/machine"
 )
 
 // TestPlug has cards come and go in a machine without a system: what takes a
@@ -64,12 +66,12 @@ func TestPlug(t *testing.T) {
 	must(m.On(t.Context()))
 	next("connected at power-on", connected, 0, 1)
 
-	if err := m.Plug(t.Context(), 0); !errors.Is(err, ErrPlugged) {
-		t.Errorf("plug a card that is plugged in: got %v, want %v", err, ErrPlugged)
+	if err := m.Plug(t.Context(), 0); !errors.Is(err, machine.ErrPlugged) {
+		t.Errorf("plug a card that is plugged in: got %v, want %v", err, machine.ErrPlugged)
 	}
 
-	if err := m.Unplug(t.Context(), 2); !errors.Is(err, ErrUnplugged) {
-		t.Errorf("unplug a card that is not plugged in: got %v, want %v", err, ErrUnplugged)
+	if err := m.Unplug(t.Context(), 2); !errors.Is(err, machine.ErrUnplugged) {
+		t.Errorf("unplug a card that is not plugged in: got %v, want %v", err, machine.ErrUnplugged)
 	}
 
 	if err := m.Plug(t.Context(), 3); err == nil {
