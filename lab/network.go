@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"time"
@@ -198,4 +199,15 @@ func (l *Lab) Heal(ctx context.Context) error {
 	}
 
 	return l.control.Heal(ctx)
+}
+
+// Capture writes the frames of the ports that names mean (world.Find), or
+// without names all frames of the lab, to w as a pcapng file, until ctx is done,
+// which is no error.
+func (l *Lab) Capture(ctx context.Context, w io.Writer, names ...string) error {
+	if err := l.running(); err != nil {
+		return err
+	}
+
+	return l.control.Capture(ctx, names, w)
 }

@@ -43,9 +43,9 @@ func TestPlan(t *testing.T) {
 		return []world.Card{{Network: "lab", MAC: mac, Addr4: netip.MustParseAddr(addr)}}
 	}
 	want := []state.Node{
-		{Name: "demo-controlplane-1", Role: "controlplane", Addr: netip.MustParseAddr("10.9.1.66"), Cards: card("10.9.1.66", "52:54:0a:09:01:42"), CPUs: 2, MemoryMiB: 4096, DiskGiB: 10, ExtraDisksGiB: []int{1, 5}},
-		{Name: "demo-controlplane-2", Role: "controlplane", Addr: netip.MustParseAddr("10.9.1.67"), Cards: card("10.9.1.67", "52:54:0a:09:01:43"), CPUs: 2, MemoryMiB: 4096, DiskGiB: 10, ExtraDisksGiB: []int{1, 5}},
-		{Name: "demo-worker-1", Role: "worker", Addr: netip.MustParseAddr("10.9.1.68"), Cards: card("10.9.1.68", "52:54:0a:09:01:44"), CPUs: 8, MemoryMiB: 2048, DiskGiB: 10, ExtraDisksGiB: []int{1, 5}},
+		{Name: "demo-controlplane-1", Role: "controlplane", Provisioner: state.QEMU, Addr: netip.MustParseAddr("10.9.1.66"), Cards: card("10.9.1.66", "52:54:0a:09:01:42"), CPUs: 2, MemoryMiB: 4096, DiskGiB: 10, ExtraDisksGiB: []int{1, 5}},
+		{Name: "demo-controlplane-2", Role: "controlplane", Provisioner: state.QEMU, Addr: netip.MustParseAddr("10.9.1.67"), Cards: card("10.9.1.67", "52:54:0a:09:01:43"), CPUs: 2, MemoryMiB: 4096, DiskGiB: 10, ExtraDisksGiB: []int{1, 5}},
+		{Name: "demo-worker-1", Role: "worker", Provisioner: state.QEMU, Addr: netip.MustParseAddr("10.9.1.68"), Cards: card("10.9.1.68", "52:54:0a:09:01:44"), CPUs: 8, MemoryMiB: 2048, DiskGiB: 10, ExtraDisksGiB: []int{1, 5}},
 	}
 	if d := cmp.Diff(want, lab.Nodes, cmpopts.IgnoreFields(state.Node{}, "UUID"), cmpopts.EquateComparable(netip.Addr{})); d != "" {
 		t.Errorf("nodes (-want +got):\n%s", d)

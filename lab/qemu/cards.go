@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"path/filepath"
 	"strconv"
 	"time"
 
@@ -114,41 +115,51 @@ func (m *Machine) cardIs(card int, unplugged bool) error {
 	return machine.ErrUnplugged
 }
 
+// insert has QEMU connect a new card to a socket. It cannot be handed one, as
+// when it starts: QEMU 7.2 looks for the descriptor in a thread that knows
+// nothing of the monitor's.
 func (m *Machine) insert(ctx context.Context, r *run, card int) error {
-	near, far, err := socketPair()
+	dir, err := os.MkdirTemp("", "lab") // a short path, which no other user can enter
 	if err != nil {
 		return err
 	}
-	defer far.Close() // QEMU has its own by then
+	defer os.RemoveAll(dir)
 
-	if err := connectCard(ctx, r.monitor, card, far, m.cfg.Cards[card].MAC); err != nil {
-		return errors.Join(err, near.Close())
-	}
+	socket := filepath.Join(dir, netID(card))
 
-	m.plug(card, near) // which closes it when QEMU does
-
-	return nil
-}
-
-func connectCard(ctx context.Context, monitor *monitor, card int, stream *os.File, mac net.HardwareAddr) error {
-	name := netID(card)
-
-	if err := monitor.do(ctx, qmpCommand{Name: "getfd", Arguments: map[string]string{"fdname": name}, file: stream}); err != nil {
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: socket, Net: "unix"})
+	if err != nil {
 		return err
 	}
+	defer l.Close()
 
-	if err := monitor.do(ctx, qmpCommand{Name: "netdev_add", Arguments: map[string]any{
-		"type": "stream", "id": name, "server": false, "addr": map[string]string{"type": "fd", "str": name},
+	name := netID(card)
+	if err := r.monitor.do(ctx, qmpCommand{Name: "netdev_add", Arguments: map[string]any{
+		"type": "stream", "id": name, "server": false, "addr": map[string]string{"type": "unix", "path": socket},
 	}}); err != nil {
 		return err
 	}
 
-	err := monitor.do(ctx, qmpCommand{Name: "device_add", Arguments: map[string]string{
-		"driver": "virtio-net-pci", "id": cardID(card), "bus": slotID(card), "netdev": name, "romfile": "", "mac": mac.String(),
-	}})
-	if err != nil {
-		return errors.Join(err, monitor.do(ctx, qmpCommand{Name: "netdev_del", Arguments: map[string]string{"id": name}}))
+	disconnect := func(err error) error {
+		return errors.Join(err, r.monitor.do(ctx, qmpCommand{Name: "netdev_del", Arguments: map[string]string{"id": name}}))
 	}
+
+	if err := l.SetDeadline(time.Now().Add(answerTime)); err != nil {
+		return disconnect(err)
+	}
+
+	conn, err := l.Accept()
+	if err != nil {
+		return disconnect(err)
+	}
+
+	if err := r.monitor.do(ctx, qmpCommand{Name: "device_add", Arguments: map[string]string{
+		"driver": "virtio-net-pci", "id": cardID(card), "bus": slotID(card), "netdev": name, "romfile": "", "mac": m.cfg.Cards[card].MAC.String(),
+	}}); err != nil {
+		return disconnect(errors.Join(err, conn.Close()))
+	}
+
+	m.plug(card, conn) // which closes it when QEMU does
 
 	return nil
 }

@@ -10,9 +10,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"os"
-
-	"golang.org/x/sys/unix"
 )
 
 // monitor speaks QMP, QEMU's control protocol: a JSON object a line, commands
@@ -88,13 +85,10 @@ func readMessages(r io.Reader, handle func(qmpMessage)) error {
 	return lines.Err()
 }
 
-// qmpCommand is a command for QEMU. A file that goes with it is one that QEMU
-// shall have open.
+// qmpCommand is a command for QEMU.
 type qmpCommand struct {
 	Name      string `json:"execute"`
 	Arguments any    `json:"arguments,omitempty"`
-
-	file *os.File
 }
 
 // execute runs a command and waits for its answer.
@@ -111,7 +105,7 @@ func (m *monitor) do(ctx context.Context, c qmpCommand) error {
 		return fmt.Errorf("tell QEMU %s: %w", command, ctx.Err())
 	}
 
-	if err := m.send(c); err != nil {
+	if err := json.NewEncoder(m.conn).Encode(c); err != nil { // one write, with its newline
 		<-m.busy
 
 		return fmt.Errorf("tell QEMU %s: %w", command, errors.Join(errMonitorClosed, err))
@@ -142,28 +136,4 @@ func (m *monitor) do(ctx context.Context, c qmpCommand) error {
 	case <-ctx.Done():
 		return fmt.Errorf("tell QEMU %s: no answer: %w", command, ctx.Err())
 	}
-}
-
-func (m *monitor) send(c qmpCommand) error {
-	line, err := json.Marshal(c)
-	if err != nil {
-		return err
-	}
-
-	line = append(line, '\n')
-
-	if c.file == nil {
-		_, err = m.conn.Write(line)
-
-		return err
-	}
-
-	socket, ok := m.conn.(*net.UnixConn)
-	if !ok {
-		return fmt.Errorf("hand over a file: the monitor is a %T", m.conn)
-	}
-
-	_, _, err = socket.WriteMsgUnix(line, unix.UnixRights(int(c.file.Fd())), nil)
-
-	return err
 }
