@@ -86,7 +86,12 @@ func (l *Lab) PartitionFor(ctx context.Context, d time.Duration, groups ...[]str
 	case <-ctx.Done():
 	}
 
-	return errors.Join(ctx.Err(), l.between(context.WithoutCancel(ctx), groups, netswitch.Impairment{}))
+	return errors.Join(ctx.Err(), l.Join(context.WithoutCancel(ctx), groups...))
+}
+
+// Join heals the paths that Partition cut.
+func (l *Lab) Join(ctx context.Context, groups ...[]string) error {
+	return l.between(ctx, groups, netswitch.Impairment{})
 }
 
 // between sets the paths between the nodes of different groups.
@@ -199,6 +204,44 @@ func (l *Lab) Heal(ctx context.Context) error {
 	}
 
 	return l.control.Heal(ctx)
+}
+
+// HealOnly takes away the faults of what a name means: of its links, of the
+// paths that begin or end there, of a router and of a network's services.
+func (l *Lab) HealOnly(ctx context.Context, name string) error {
+	w := &l.state.World
+
+	ports, err := w.Find(l.state.Machines(), name)
+	if err != nil {
+		return err
+	}
+
+	status, err := l.Status(ctx)
+	if err != nil {
+		return err
+	}
+
+	errs := []error{l.control.SetLink(ctx, name, netswitch.Link{})}
+
+	for _, path := range status.Paths {
+		if slices.Contains(ports, world.Port{Network: path.Network, Name: path.From}) || slices.Contains(ports, world.Port{Network: path.Network, Name: path.To}) {
+			path.Impairment = netswitch.Impairment{}
+			errs = append(errs, l.control.SetPath(ctx, path))
+		}
+	}
+
+	for _, p := range ports {
+		if r, ok := w.Router(p.Name); ok {
+			leg, _ := r.Leg(p.Network)
+			errs = append(errs, l.control.SetLeg(ctx, r.Name, leg.Network, leg.Setting))
+		}
+	}
+
+	if n, ok := w.Network(name); ok {
+		errs = append(errs, l.control.SetServices(ctx, name, n.Services))
+	}
+
+	return errors.Join(errs...)
 }
 
 // Capture writes the frames of the ports that names mean (world.Find), or

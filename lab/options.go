@@ -44,11 +44,11 @@ type Options struct {
 	// QEMU is the program, by default qemu-system-x86_64 on the path.
 	QEMU string
 
-	// Subnet, of IPv4, Subnet6 and MTU are those of the network "lab", which there
-	// is if no other network is described. Without a Subnet6 it has IPv4 alone,
+	// Subnet, of IPv4, and Subnet6 are those of the network "lab", which there is
+	// if no other network is described. Without a Subnet6 it has IPv4 alone,
 	// 10.5.0.0/24 by default; without a Subnet, but with a Subnet6, IPv6 alone.
 	Subnet, Subnet6 netip.Prefix
-	// MTU is 1500 by default.
+	// MTU of the networks that have none of their own, 1500 by default.
 	MTU uint16
 	// Networks and Routers describe a world of more than one network, and Sites
 	// one of networks behind NAT routers; see package world.
@@ -59,6 +59,8 @@ type Options struct {
 	// role. By default each has one on the first network; but where there are
 	// sites, each worker has its card on the next site.
 	ControlPlaneCards, WorkerCards []world.Card
+	// ExtraCards are further cards of each machine of a role.
+	ExtraCards []world.Card
 	// NodeCards are the cards of machines by name, instead of those of their role.
 	NodeCards map[string][]world.Card
 	// LeaseTime of DHCP is one hour by default.

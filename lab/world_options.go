@@ -26,6 +26,10 @@ func (o *Options) world() world.World {
 	}
 
 	for i := range w.Networks {
+		if w.Networks[i].MTU == 0 {
+			w.Networks[i].MTU = o.MTU
+		}
+
 		w.Networks[i].Offline = w.Networks[i].Offline || o.Offline
 	}
 
@@ -49,10 +53,10 @@ func (o *Options) cards(w *world.World, role state.Role, i int, name string) []w
 	}
 
 	if len(cards) == 0 {
-		return []world.Card{{Network: network}}
+		cards = []world.Card{{Network: network}}
 	}
 
-	return slices.Clone(cards)
+	return slices.Concat(cards, o.ExtraCards)
 }
 
 // checkNodeCards reports cards for machines that there are not.

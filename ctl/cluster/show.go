@@ -48,7 +48,7 @@ func show(out io.Writer, l *lab.Lab, status *control.Status, now time.Time) erro
 	fmt.Fprintf(w, "CREATED\t%s\n", humanize.RelTime(s.Created, now, "ago", "from now"))
 
 	for _, n := range s.World.Networks {
-		fmt.Fprintf(w, "NETWORK\t%s: %s, gateway %s, MTU %d%s\n", n.Name, both(n.Subnet4, n.Subnet6), both(n.Gateway4, n.Gateway6), n.MTU,
+		fmt.Fprintf(w, "NETWORK\t%s: %s, gateway %s, MTU %d%s\n", n.Name, join46(n.Subnet4, n.Subnet6), join46(n.Gateway4, n.Gateway6), n.MTU,
 			map[bool]string{true: ", offline"}[n.Offline])
 	}
 
@@ -91,8 +91,8 @@ func show(out io.Writer, l *lab.Lab, status *control.Status, now time.Time) erro
 	return w.Flush()
 }
 
-// both writes what there is of a value for IPv4 and one for IPv6.
-func both[T interface {
+// join46 writes what there is of a value for IPv4 and one for IPv6.
+func join46[T interface {
 	IsValid() bool
 	String() string
 }](v4, v6 T) string {

@@ -11,15 +11,16 @@ import (
 // Internet is the network that sites share.
 const Internet = "internet"
 
-// internetSubnet is reserved for documentation (RFC 5737, TEST-NET-3): public
+// InternetSubnet is its subnet, which is reserved for documentation (RFC 5737, TEST-NET-3): public
 // addresses, of which the real Internet has none.
-var internetSubnet = netip.MustParsePrefix("203.0.113.0/24")
+var InternetSubnet = netip.MustParsePrefix("203.0.113.0/24")
 
 // Site is a network behind a router with a NAT.
 type Site struct {
 	// Name of the network. Its router is NAME-router.
 	Name string
-	// Subnet of the site. Sites may have the same one, as homes do.
+	// Subnet of the site, 10.6.N.0/24 for the N-th site by default. Sites may have
+	// the same one, as homes do.
 	Subnet netip.Prefix
 	// NAT of the site's router; External is the router's address.
 	NAT nat.Config
@@ -33,10 +34,14 @@ func (s Site) RouterName() string { return s.Name + "-router" }
 // Add adds sites to a world, and the network that they share if it is not there.
 func (w *World) Add(sites ...Site) {
 	if _, ok := w.Network(Internet); !ok && len(sites) > 0 {
-		w.Networks = append(w.Networks, Network{Name: Internet, Subnet4: internetSubnet})
+		w.Networks = append(w.Networks, Network{Name: Internet, Subnet4: InternetSubnet})
 	}
 
-	for _, s := range sites {
+	for i, s := range sites {
+		if !s.Subnet.IsValid() {
+			s.Subnet = netip.PrefixFrom(netip.AddrFrom4([4]byte{10, 6, byte(i + 1), 0}), 24)
+		}
+
 		w.Networks = append(w.Networks, Network{Name: s.Name, Subnet4: s.Subnet, Router: s.RouterName()})
 		w.Routers = append(w.Routers, Router{Name: s.RouterName(), Legs: []Leg{
 			{Network: s.Name},
