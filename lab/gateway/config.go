@@ -80,6 +80,9 @@ type Config struct {
 	// Domain is the lab's own zone: hosts resolve as NAME and NAME.DOMAIN.
 	Domain string
 	Hosts  []Host
+	// Names are further names for DNS: the lab's hosts on other networks. A host
+	// of this network that has the same name has all addresses.
+	Names map[string][]netip.Addr
 	// LeaseTime of DHCP and DHCPv6, one hour if zero. Clients renew after half of
 	// it.
 	LeaseTime time.Duration

@@ -35,7 +35,7 @@ func (g *Gateway) serveDHCP(ctx context.Context) error {
 	return nil
 }
 
-func (g *Gateway) handleDHCP(conn net.PacketConn, peer net.Addr, request *dhcpv4.DHCPv4) {
+func (g *Gateway) handleDHCP(conn net.PacketConn, _ net.Addr, request *dhcpv4.DHCPv4) {
 	behaviour := g.dhcp.get()
 	if behaviour.value.Silent || !g.pause(behaviour.value.Delay) {
 		return
@@ -59,9 +59,21 @@ func (g *Gateway) handleDHCP(conn net.PacketConn, peer net.Addr, request *dhcpv4
 	g.cfg.Log.Info("DHCP", "client", request.ClientHWAddr.String(), "request", request.MessageType(), "reply", reply.MessageType(),
 		"address", reply.YourIPAddr, "hostname", reply.HostName())
 
-	if _, err := conn.WriteTo(reply.ToBytes(), peer); err != nil {
-		g.cfg.Log.Warn("DHCP reply not sent", "client", request.ClientHWAddr.String(), "to", peer, "error", err)
+	to := &net.UDPAddr{IP: g.cfg.replyAddr(request, reply), Port: dhcpv4.ClientPort}
+	if _, err := conn.WriteTo(reply.ToBytes(), to); err != nil {
+		g.cfg.Log.Warn("DHCP reply not sent", "client", request.ClientHWAddr.String(), "to", to, "error", err)
 	}
+}
+
+// replyAddr is where a reply goes: to a client's address if it has one here and
+// keeps it, else to all (RFC 2131, 4.1).
+func (c *Config) replyAddr(request, reply *dhcpv4.DHCPv4) net.IP {
+	has, ok := netip.AddrFromSlice(request.ClientIPAddr.To4())
+	if !ok || !c.Subnet4.Contains(has) || request.IsBroadcast() || reply.MessageType() == dhcpv4.MessageTypeNak {
+		return net.IPv4bcast
+	}
+
+	return request.ClientIPAddr
 }
 
 // answerDHCP returns the answer to a client's message, or nil where none is

@@ -12,7 +12,8 @@ import (
 	"github.com/insomniacslk/dhcp/dhcpv4"
 )
 
-func testConfig(t testing.TB) *Config {
+// testConfig is a network of two machines, IPv4 only unless edited.
+func testConfig(t testing.TB, edits ...func(*Config)) *Config {
 	cfg := &Config{
 		Subnet4: netip.MustParsePrefix("10.5.0.0/24"),
 		Addr4:   netip.MustParseAddr("10.5.0.1"),
@@ -23,6 +24,10 @@ func testConfig(t testing.TB) *Config {
 		},
 		Offline: true,
 	}
+	for _, edit := range edits {
+		edit(cfg)
+	}
+
 	if err := cfg.setDefaults(); err != nil {
 		t.Fatal(err)
 	}
@@ -87,6 +92,38 @@ func TestAnswerDHCP(t *testing.T) {
 				t.Errorf("got transaction %v, want %v", reply.TransactionID, tt.in.TransactionID)
 			}
 		})
+	}
+}
+
+func TestReplyAddr(t *testing.T) {
+	cfg := testConfig(t)
+
+	for _, tt := range []struct {
+		name   string
+		client net.IP
+		bcast  bool
+		reply  dhcpv4.MessageType
+		want   string
+	}{
+		{"a client without an address", nil, false, dhcpv4.MessageTypeOffer, "255.255.255.255"},
+		{"a renewal", net.IP{10, 5, 0, 2}, false, dhcpv4.MessageTypeAck, "10.5.0.2"},
+		{"a client that wants a broadcast", net.IP{10, 5, 0, 2}, true, dhcpv4.MessageTypeAck, "255.255.255.255"},
+		{"a refusal", net.IP{10, 5, 0, 2}, false, dhcpv4.MessageTypeNak, "255.255.255.255"},
+		{"a client from elsewhere", net.IP{192, 0, 2, 7}, false, dhcpv4.MessageTypeAck, "255.255.255.255"},
+	} {
+		request, err := dhcpv4.New(dhcpv4.WithClientIP(tt.client), dhcpv4.WithBroadcast(tt.bcast))
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		reply, err := dhcpv4.New(dhcpv4.WithMessageType(tt.reply))
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		if got := cfg.replyAddr(request, reply).String(); got != tt.want {
+			t.Errorf("%s: got %s, want %s", tt.name, got, tt.want)
+		}
 	}
 }
 

@@ -169,16 +169,16 @@ func addressRecord(name string, addr netip.Addr) dns.RR {
 }
 
 // lookup returns the addresses of a name of the lab.
-func (c *Config) lookup(name string) ([]netip.Addr, bool) {
+func (c *Config) lookup(name string) (addrs []netip.Addr, ok bool) {
 	name = strings.TrimSuffix(name, "."+c.Domain)
 
 	for _, known := range c.names() {
 		if strings.EqualFold(known.name, name) {
-			return known.addrs, true
+			addrs, ok = append(addrs, known.addrs...), true
 		}
 	}
 
-	return nil, false
+	return addrs, ok
 }
 
 // reverse returns the name of the host that has an address.
@@ -214,6 +214,10 @@ func (c *Config) names() []namedAddrs {
 	for i := range c.Hosts {
 		h := &c.Hosts[i]
 		names = append(names, namedAddrs{h.Name, append(c.addrs4(h), c.addrs6(h)...)})
+	}
+
+	for name, addrs := range c.Names {
+		names = append(names, namedAddrs{name, addrs})
 	}
 
 	return names

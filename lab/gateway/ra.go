@@ -182,6 +182,14 @@ func (g *Gateway) solicit() {
 	}
 }
 
+// heardAll forgets solicitations.
+func (g *Gateway) heardAll() {
+	select {
+	case <-g.solicited:
+	default:
+	}
+}
+
 func (g *Gateway) serveRA(ctx context.Context) error {
 	g.run(func() {
 		for {
@@ -194,6 +202,7 @@ func (g *Gateway) serveRA(ctx context.Context) error {
 			case <-time.After(ra.interval()):
 			case <-g.solicited:
 				_ = g.pause(raSpacing)
+				g.heardAll() // one answer is for all who asked meanwhile
 			case <-ctx.Done():
 				if ra := g.ra.get().value; ra.Goodbye && !ra.Off {
 					g.port.Send(g.cfg.goodbye(ra))

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"sync"
 	"time"
 
 	"github.com/seed-59268b81/talos/lab/netswitch"
@@ -41,6 +42,7 @@ type netStack struct {
 	*stack.Stack
 	mac  tcpip.LinkAddress
 	card *channel.Endpoint
+	own  sync.Map // the stack's addresses
 	// solicited hears when a host looks for routers; nil for a stack that is none.
 	solicited chan<- struct{}
 }
@@ -119,6 +121,8 @@ func (s *netStack) addAddress(addr netip.Prefix) error {
 		return stackError(fmt.Sprintf("add address %v", addr), err)
 	}
 
+	s.own.Store(addr.Addr(), true)
+
 	return nil
 }
 
@@ -187,6 +191,10 @@ func (s *netStack) receive(frame []byte) {
 		return
 	}
 
+	if s.asksForOther(frame) {
+		return
+	}
+
 	if s.solicited != nil && isSolicitation(frame) {
 		select {
 		case s.solicited <- struct{}{}:
@@ -197,6 +205,25 @@ func (s *netStack) receive(frame []byte) {
 	pkt := stack.NewPacketBuffer(stack.PacketBufferOptions{Payload: buffer.MakeWithData(frame)})
 	s.card.InjectInbound(0, pkt) // the Ethernet layer reads the protocol
 	pkt.DecRef()
+}
+
+// asksForOther reports whether a frame asks by ARP for an address that is not
+// the stack's. A stack that takes packets for any address (see openOutbound)
+// would claim it.
+func (s *netStack) asksForOther(frame []byte) bool {
+	if header.Ethernet(frame).Type() != header.ARPProtocolNumber {
+		return false
+	}
+
+	packet := header.ARP(frame[header.EthernetMinimumSize:])
+
+	if !packet.IsValid() || packet.Op() != header.ARPRequest {
+		return false
+	}
+
+	_, own := s.own.Load(netip.AddrFrom4([4]byte(packet.ProtocolAddressTarget())))
+
+	return !own
 }
 
 func stackError(op string, err tcpip.Error) error {

@@ -16,6 +16,9 @@ import (
 // maxLease is the longest lease below infinity.
 const maxLease = (1<<32 - 2) * time.Second
 
+// Validate reports what of a configuration cannot be.
+func (c Config) Validate() error { return c.setDefaults() }
+
 // setDefaults fills in what is not set, and reports what cannot be.
 func (c *Config) setDefaults() error {
 	if c.PortName == "" {

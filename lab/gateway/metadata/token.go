@@ -80,7 +80,7 @@ func (t *tokens) give(w http.ResponseWriter, r *http.Request, service *tokenServ
 	}
 
 	for old, token := range t.given {
-		if now.After(token.until) {
+		if !now.Before(token.until) {
 			delete(t.given, old)
 		}
 	}
