@@ -41,6 +41,8 @@ func (c *Core) receive6(l *leg, b []byte, mac HardwareAddr) {
 		c.local6(l, p)
 	case to.IsMulticast() || mac.group():
 		return
+	case l.BlockUDP && c.own[to] != l && ip.IsUDP(b):
+		c.drop("UDP blocked")
 	case c.own[to] != nil:
 		c.local6(l, p)
 	default:
@@ -78,7 +80,7 @@ func (c *Core) forward6(p *packet) {
 		return
 	}
 
-	if (r.leg.BlockUDP || p.in.BlockUDP) && ip.IsUDP(h) {
+	if r.leg.BlockUDP && ip.IsUDP(h) {
 		c.drop("UDP blocked")
 
 		return
