@@ -3,6 +3,9 @@
 GO      ?= go
 WORKERS ?= 0
 NAME    ?= default
+# IN=containers starts containers in place of virtual machines.
+IN      ?= machines
+PROVISIONER = $(if $(filter containers,$(IN)),container,qemu)
 # The images hold all that a cluster needs, so it gets no way out of its network. LABFLAGS= opens one.
 LABFLAGS ?= --offline
 BUILD    = $(GO) run ./components/cmd/build
@@ -16,8 +19,8 @@ help: ## show this
 build: ## build all programs, container images and the disk image
 	@$(BUILD)
 
-up: build ## build, then start the cluster NAME (default: default), with WORKERS=n workers
-	@out/bin/talosctl cluster create --state out/lab --name $(NAME) --workers $(WORKERS) $(LABFLAGS)
+up: build ## build, then start the cluster NAME (default: default), with WORKERS=n workers; IN=containers needs no KVM to be fast
+	@out/bin/talosctl cluster create --provisioner $(PROVISIONER) --state out/lab --name $(NAME) --workers $(WORKERS) $(LABFLAGS)
 
 down: ## stop the cluster and remove its machines
 	@out/bin/talosctl cluster destroy --state out/lab --name $(NAME)

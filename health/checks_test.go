@@ -152,6 +152,10 @@ func TestChecks(t *testing.T) {
 		{"memory less the kernel's part", func(c *cluster) { c.memory = 1900 << 20 }, "", ""},
 		{"a small disk", func(c *cluster) { set(c, "vda", block.DiskSpec{Size: 1 << 30}) }, "all nodes disk sizes", "system disk vda has 1024 MiB"},
 		{"no disk", func(c *cluster) { drop[block.SystemDiskSpec](c, block.SystemDiskID) }, "all nodes disk sizes", "not known yet"},
+		{"a container", func(c *cluster) {
+			drop[block.SystemDiskSpec](c, block.SystemDiskID)
+			set(c, runtime.PlatformDisks, runtime.PlatformConditionSpec{})
+		}, "", ""},
 		{"kubelet sick", func(c *cluster) { set(c, "kubelet", v1alpha1.ServiceSpec{Running: true}) }, "kubelet to be healthy", "service kubelet"},
 		{"booting", func(c *cluster) {
 			set(c, runtime.MachineStatusID, runtime.MachineStatusSpec{Stage: runtime.StageBooting, Status: runtime.MachineStatusStatus{

@@ -135,6 +135,12 @@ func diskSize(ctx context.Context, m Machine) error {
 	}
 
 	if system == nil {
+		// A container has none.
+		shared, err := typed.Find[runtime.PlatformConditionSpec](ctx, m.State, "", runtime.PlatformDisks)
+		if err != nil || shared != nil {
+			return err
+		}
+
 		return errors.New("the system disk is not known yet")
 	}
 

@@ -19,7 +19,7 @@ func Register() error {
 		resource.Register[block.DiskSpec](), resource.Register[block.SystemDiskSpec](),
 		resource.Register[config.MachineConfigSpec](),
 		resource.Register[k8s.NodenameSpec](), resource.Register[k8s.StaticPodSpec](), resource.Register[k8s.StaticPodStatusSpec](),
-		resource.Register[runtime.MachineStatusSpec](),
+		resource.Register[runtime.MachineStatusSpec](), resource.Register[runtime.PlatformConditionSpec](),
 		resource.Register[v1alpha1.ServiceSpec](),
 	)
 }

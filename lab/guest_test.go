@@ -46,13 +46,7 @@ func guestImage(t *testing.T) lab.Image {
 	paths := kernelPaths(t)
 	dir := t.TempDir()
 	program := filepath.Join(dir, "guest")
-
-	build := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-ldflags=-s -w", "-o", program, "./testdata/guest")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("build the guest: %v\n%s", err, out)
-	}
+	buildGuest(t, program)
 
 	modules, err := paths.Modules()
 	if err != nil {
@@ -104,6 +98,15 @@ func guestImage(t *testing.T) lab.Image {
 	}
 
 	return lab.Image{Kernel: paths.Vmlinuz(), Initrd: initrd, Cmdline: "console=ttyS0 reboot=k panic=1 quiet"}
+}
+
+func buildGuest(t *testing.T, program string) {
+	build := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-ldflags=-s -w", "-o", program, "./testdata/guest")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("build the guest: %v\n%s", err, out)
+	}
 }
 
 // withDependencies returns the files of modules in the order to load them.

@@ -148,6 +148,10 @@ func (l *Lab) Destroy(ctx context.Context) error {
 		return fmt.Errorf("destroy lab %s: %w", l.Name(), err)
 	}
 
+	if err := container.RemoveFiles(l.state.NodesPath()); err != nil {
+		return fmt.Errorf("destroy lab %s: %w", l.Name(), err)
+	}
+
 	return l.state.Remove()
 }
 

@@ -32,6 +32,7 @@ import (
 	"github.com/seed-59268b81/talos/sys/cmdline"
 	"github.com/seed-59268b81/talos/sys/module"
 	"github.com/seed-59268b81/talos/sys/mount"
+	"github.com/seed-59268b81/talos/sys/platform"
 	"github.com/seed-59268b81/talos/sys/power"
 	"github.com/seed-59268b81/talos/trustd"
 )
@@ -47,17 +48,17 @@ func (m *Machine) controllers(modules *module.Loader, settled <-chan struct{}) (
 		return nil, err
 	}
 
-	links, _, err := network.Open() // for as long as the machine runs
+	links, _, err := network.Open(m.Platform) // for as long as the machine runs
 	if err != nil {
 		return nil, err
 	}
 
 	publish := func(msg proto.Message) { m.Events.Publish(msg, "") }
-	m.server.Config = config.New(os.DirFS("/"), args, func(err error) {
+	m.server.Config = config.New(os.DirFS("/"), args, m.Platform, func(err error) {
 		publish(&apimachine.ConfigLoadErrorEvent{Error: err.Error()})
 	})
 
-	values := &metactl.Values{}
+	values := metactl.New(m.Platform)
 	m.server.Meta = values
 
 	all := []controller.Controller{
@@ -66,9 +67,10 @@ func (m *Machine) controllers(modules *module.Loader, settled <-chan struct{}) (
 		config.MachineTypeController(),
 		&v1alpha1.ServiceController{Supervisor: m.Supervisor},
 		runtime.IdentityController(os.DirFS("/")),
+		runtime.PlatformController(m.Platform),
 		runtime.MachineStatusController(publish),
-		&runtime.PowerController{Steps: m.powerSteps(), Act: endMachine, Publish: m.Events.Publish},
-		runtime.BootLogController(m.Journal, "/", settled),
+		&runtime.PowerController{Steps: m.powerSteps(), Act: m.end, Publish: m.Events.Publish},
+		runtime.BootLogController(m.Journal, m.Platform, "/", settled),
 		apid.ConfigController(),
 		apid.TrustdController(m.Supervisor, apid.Process{
 			Executable: executable, UID: trustd.UID, Sockets: []string{trustd.RuntimeSocket},
@@ -76,18 +78,18 @@ func (m *Machine) controllers(modules *module.Loader, settled <-chan struct{}) (
 		files.EtcFileController("/etc", "/system/etc", func(source, target string) error {
 			return mount.Bind(source, target, mount.NoSuid|mount.NoDev|mount.NoExec)
 		}),
-		cri.ContainerdController(m.Supervisor),
+		cri.ContainerdController(m.Supervisor, m.Platform),
 		cri.ImageCacheController(m.Supervisor),
 	}
 
-	all = append(all, kernel.Controllers(modules, settled)...)
+	all = append(all, kernel.Controllers(m.Platform, modules, settled)...)
 	all = append(all, network.Controllers(links)...)
-	all = append(all, timectl.Controllers()...)
+	all = append(all, timectl.Controllers(m.Platform)...)
 	all = append(all, cluster.Controllers()...)
 	all = append(all, secrets.Controllers()...)
 	all = append(all, etcd.Controllers(etcd.Deps{Supervisor: m.Supervisor})...)
-	all = append(all, k8s.Controllers(k8s.Deps{Supervisor: m.Supervisor})...)
-	all = append(all, blockctl.Controllers()...)
+	all = append(all, k8s.Controllers(k8s.Deps{Supervisor: m.Supervisor, Platform: m.Platform})...)
+	all = append(all, blockctl.Controllers(m.Platform)...)
 
 	return all, nil
 }
@@ -110,7 +112,12 @@ func (m *Machine) unmountVolumes(ctx context.Context, _ runtimeres.PowerRequestS
 	return blockctl.StopVolumes(ctx, m.State)
 }
 
-func endMachine(action runtimeres.PowerAction) error {
+// end ends the machine: the kernel, or in a container all its processes.
+func (m *Machine) end(action runtimeres.PowerAction) error {
+	if m.Platform.Owns(platform.Disks) {
+		power.Flush()
+	}
+
 	if action == runtimeres.PowerShutdown {
 		return power.Off()
 	}

@@ -7,20 +7,24 @@ package machine
 import (
 	"context"
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
 	"strings"
 	"sync"
 
+	"github.com/seed-59268b81/talos/machine/server"
 	"github.com/seed-59268b81/talos/sys/bootlog"
 	"github.com/seed-59268b81/talos/sys/kmsg"
 	"github.com/seed-59268b81/talos/sys/logring"
+	"github.com/seed-59268b81/talos/sys/platform"
 )
 
 // ServiceID of machined itself; the name of its log.
-const ServiceID = "machined"
+const ServiceID = server.MachinedLog
 
-// logHandler writes each record as one line to machined's log and to the kernel's, where the console shows it.
+// logHandler writes each record as one line to machined's log and to the kernel's, where the console shows it; in a
+// container to standard error, which is its console.
 type logHandler struct {
 	out   *logOutput
 	level slog.Level
@@ -29,16 +33,20 @@ type logHandler struct {
 }
 
 type logOutput struct {
-	mu   sync.Mutex
-	kmsg *os.File
-	logs *logring.Logs
+	mu sync.Mutex
+	// kmsg is the kernel's log, console what stands in for it in a container; one of them, or none.
+	kmsg    io.Writer
+	console io.Writer
+	logs    *logring.Logs
 }
 
 // newLog returns machined's logger. Without the kernel's log there is still the other.
-func newLog(logs *logring.Logs, level slog.Level) *slog.Logger {
+func newLog(p platform.Platform, logs *logring.Logs, level slog.Level) *slog.Logger {
 	out := &logOutput{logs: logs}
 
-	if f, err := os.OpenFile(kmsg.Path, os.O_WRONLY, 0); err == nil {
+	if !p.Owns(platform.KernelLog) {
+		out.console = os.Stderr
+	} else if f, err := os.OpenFile(kmsg.Path, os.O_WRONLY, 0); err == nil {
 		out.kmsg = f
 	}
 
@@ -82,16 +90,21 @@ func (h *logHandler) Handle(_ context.Context, r slog.Record) error {
 	// One record is one line, whatever an error text holds.
 	line := strings.ReplaceAll(b.String(), "\n", "\\n")
 
-	h.out.logs.Append(ServiceID, fmt.Appendf(nil, "%s %-5s %s", r.Time.UTC().Format("2006-01-02T15:04:05.000Z"), r.Level, line))
+	stamped := fmt.Appendf(nil, "%s %-5s %s", r.Time.UTC().Format("2006-01-02T15:04:05.000Z"), r.Level, line)
+
+	h.out.logs.Append(ServiceID, stamped)
 
 	h.out.mu.Lock()
 	defer h.out.mu.Unlock()
 
-	if h.out.kmsg == nil {
-		return nil
-	}
+	var err error
 
-	_, err := fmt.Fprintf(h.out.kmsg, "<%d>[talos] %s\n", severity(r.Level), clip(line))
+	switch {
+	case h.out.kmsg != nil:
+		_, err = fmt.Fprintf(h.out.kmsg, "<%d>[talos] %s\n", severity(r.Level), clip(line))
+	case h.out.console != nil:
+		_, err = fmt.Fprintf(h.out.console, "[talos] %s\n", stamped)
+	}
 
 	return err
 }

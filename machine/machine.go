@@ -33,6 +33,7 @@ import (
 	"github.com/seed-59268b81/talos/sys/logring"
 	"github.com/seed-59268b81/talos/sys/module"
 	"github.com/seed-59268b81/talos/sys/mount"
+	"github.com/seed-59268b81/talos/sys/platform"
 	"github.com/seed-59268b81/talos/sys/reaper"
 	"github.com/seed-59268b81/talos/sys/supervisor"
 	"github.com/seed-59268b81/talos/trustd"
@@ -45,10 +46,14 @@ func Main() {
 	journal := bootlog.New(bootlog.DefaultLimits)
 	logs.Tap = journal.Append
 
-	log := newLog(logs, slog.LevelInfo)
-	log.Info("starting", "version", version.Tag)
+	place, err := platform.Detect()
 
-	err := start(context.Background(), log, logs, journal)
+	log := newLog(place, logs, slog.LevelInfo)
+	log.Info("starting", "version", version.Tag, "platform", place.Name())
+
+	if err == nil {
+		err = start(context.Background(), place, log, logs, journal)
+	}
 
 	log.Error("the system cannot run", "error", err)
 
@@ -56,14 +61,24 @@ func Main() {
 		log.Error("the logs of this boot could not be kept", "error", err)
 	}
 
+	if place.Mode == platform.Container {
+		os.Exit(1) // whoever started the container sees that, and has the log
+	}
+
 	boot.Halt(func(format string, args ...any) { log.Error(fmt.Sprintf(format, args...)) })
 }
 
 // start makes the mounts, and the types known beside that: both take a while on a slow machine.
-func start(ctx context.Context, log *slog.Logger, logs *logring.Logs, journal *bootlog.Journal) error {
-	modules, err := module.NewLoader()
-	if err != nil {
-		return err
+func start(ctx context.Context, place platform.Platform, log *slog.Logger, logs *logring.Logs, journal *bootlog.Journal) error {
+	var (
+		modules *module.Loader
+		err     error
+	)
+
+	if place.Owns(platform.KernelModules) {
+		if modules, err = module.NewLoader(); err != nil {
+			return err
+		}
 	}
 
 	state := memory.New()
@@ -71,7 +86,7 @@ func start(ctx context.Context, log *slog.Logger, logs *logring.Logs, journal *b
 
 	go func() { defined <- registerDefinitions(ctx, state) }()
 
-	if err := boot.Early(modules); err != nil {
+	if err := boot.Early(place, modules); err != nil {
 		return err
 	}
 
@@ -79,29 +94,41 @@ func start(ctx context.Context, log *slog.Logger, logs *logring.Logs, journal *b
 		return err
 	}
 
-	return run(ctx, log, logs, journal, state, modules)
+	return run(ctx, place, log, logs, journal, state, modules)
 }
 
-func run(ctx context.Context, log *slog.Logger, logs *logring.Logs, journal *bootlog.Journal, state *memory.State, modules *module.Loader) error {
-	tree := cgroup.Tree{Root: cgroup.Mount}
-
-	if err := errors.Join(tree.Create(cgroup.All()...), tree.Add(cgroup.Init, os.Getpid())); err != nil {
+func run(
+	ctx context.Context, place platform.Platform, log *slog.Logger, logs *logring.Logs, journal *bootlog.Journal, state *memory.State, modules *module.Loader,
+) error {
+	if err := makeGroups(place); err != nil {
 		// The system runs without its reservations; that is worth a word, not an end.
 		log.Error("the cgroups are not as they should be", "error", err)
 	}
 
 	go reaper.Run(ctx)
-	go keepKernelLog(ctx, log, journal)
+
+	if place.Owns(platform.KernelLog) {
+		go keepKernelLog(ctx, log, journal)
+	}
 
 	ring := &events.Ring{}
 	sup := supervisor.New(ctx, log, logs, func(st supervisor.Status) { ring.Publish(serviceEvent(st), "") })
 
 	settled := make(chan struct{})
-	go afterAPI(ctx, log, sup, modules, settled)
+
+	if place.Owns(platform.KernelModules) {
+		go afterAPI(ctx, log, sup, modules, settled)
+	} else {
+		close(settled)
+	}
 
 	m := &Machine{
-		State: state, Supervisor: sup, Events: ring, Journal: journal, Log: log,
-		server: &server.Server{State: state, Supervisor: sup, Outputs: logs, Ring: ring, Journal: journal, Log: log},
+		State: state, Supervisor: sup, Events: ring, Journal: journal, Log: log, Platform: place,
+		server: &server.Server{State: state, Supervisor: sup, Outputs: logs, Ring: ring, Journal: journal, Log: log, Platform: place},
+	}
+
+	if place.Mode == platform.Container {
+		go m.shutDownOnSignal(ctx)
 	}
 
 	if err := m.startAPID(); err != nil {
@@ -132,6 +159,23 @@ func run(ctx context.Context, log *slog.Logger, logs *logring.Logs, journal *boo
 	}
 
 	return rt.Run(ctx)
+}
+
+// makeGroups makes the services' cgroups where the machine has a tree for them.
+func makeGroups(place platform.Platform) error {
+	if !place.Owns(platform.CgroupReservations) {
+		return nil
+	}
+
+	tree := cgroup.Tree{Root: cgroup.Mount}
+
+	var err error
+
+	if place.Mode == platform.Container {
+		err = tree.Vacate(cgroup.Init)
+	}
+
+	return errors.Join(err, tree.Create(cgroup.All()...), tree.Add(cgroup.Init, os.Getpid()))
 }
 
 // afterAPI does what can wait until the API is up, unless it does not come up at all: the drivers of all other devices,
@@ -173,6 +217,7 @@ type Machine struct {
 	Events     *events.Ring
 	Journal    *bootlog.Journal
 	Log        *slog.Logger
+	Platform   platform.Platform
 
 	server *server.Server
 }

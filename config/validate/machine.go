@@ -34,6 +34,7 @@ func (c *check) machine(m *v1alpha1.MachineConfig) {
 
 	c.accepted("machine.acceptedCAs", m.AcceptedCAs)
 	c.kernel(m)
+	c.container(m)
 	c.files(m.Files)
 	c.nodeMeta(m)
 

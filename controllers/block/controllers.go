@@ -12,17 +12,24 @@ import (
 	"github.com/seed-59268b81/talos/cosi/typed"
 	"github.com/seed-59268b81/talos/resources/block"
 	"github.com/seed-59268b81/talos/sys/disk"
+	"github.com/seed-59268b81/talos/sys/platform"
 	"github.com/seed-59268b81/talos/sys/uevent"
 )
 
-// Controllers returns the controllers of the domain, on the real kernel.
-func Controllers() []controller.Controller {
+// Controllers returns the controllers of the domain, on the real kernel. A machine that has no disks looks at none.
+func Controllers(p platform.Platform) []controller.Controller {
+	if !p.Owns(platform.Disks) {
+		return []controller.Controller{
+			VolumeConfigController(folderVolumes()), VolumeManagerController(Partitioner{}), MountController(Folders{}),
+		}
+	}
+
 	return []controller.Controller{
 		&DevicesController{Sys: disk.Sys, Listen: uevent.Listen},
 		DisksController(disk.Sys),
 		DiscoveryController(Devices{}),
 		SystemDiskController(),
-		VolumeConfigController(),
+		VolumeConfigController(systemVolumes()),
 		VolumeManagerController(Partitioner{Sys: disk.Sys}),
 		MountController(Mounts{}),
 	}

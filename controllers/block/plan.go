@@ -16,6 +16,8 @@ import (
 type view struct {
 	configs map[string]block.VolumeConfigSpec
 	found   []block.DiscoveredVolumeSpec
+	// folders are those that are there, of volumes that are folders.
+	folders map[string]bool
 	// system is nil until the disk with META is found; systemErr says why it cannot be told.
 	system    *block.SystemDiskSpec
 	systemErr error
@@ -65,6 +67,8 @@ func plan(v view) (map[string]block.VolumeStatusSpec, []action) {
 		switch {
 		case v.closing && !v.inUse[id]:
 			s.Phase = block.VolumePhaseClosed
+		case cfg.Type == block.VolumeTypeDirectory:
+			v.folder(id, cfg, &s)
 		case v.systemErr != nil:
 			fail(&s, v.systemErr)
 		case v.system == nil:

@@ -28,6 +28,7 @@ import (
 	"github.com/seed-59268b81/talos/sys/meta"
 	"github.com/seed-59268b81/talos/sys/mount"
 	"github.com/seed-59268b81/talos/sys/nstest"
+	"github.com/seed-59268b81/talos/sys/platform"
 	"github.com/seed-59268b81/talos/sys/uevent"
 )
 
@@ -171,7 +172,7 @@ func boot(t *testing.T, loop, root string) *machine {
 	// Nothing but the loop device: the disks of the machine are nobody's to look at.
 	sys := only(t, filepath.Base(loop))
 
-	for _, c := range Controllers() {
+	for _, c := range Controllers(platform.Platform{}) {
 		switch c.Name() {
 		case "block.DevicesController":
 			c = &DevicesController{Sys: sys, Listen: uevent.Listen}

@@ -66,13 +66,13 @@ func provisioned(id string, wave int, p block.PartitionSpec) block.ProvisioningS
 }
 
 // VolumeConfigController wants the system's own volumes. They need no machine configuration: that is kept on one.
-func VolumeConfigController() controller.Controller {
+func VolumeConfigController(volumes map[string]block.VolumeConfigSpec) controller.Controller {
 	return &controller.Reconciler{
 		ControllerName: "block.VolumeConfigController",
 		Writes:         []controller.Output{controller.Out[block.VolumeConfigSpec](controller.Shared)},
 		Cleanup:        []resource.Kind{resource.KindOf[block.VolumeConfigSpec]("")},
 		Reconcile: func(ctx context.Context, rt controller.Runtime, _ *slog.Logger) error {
-			for id, spec := range systemVolumes() {
+			for id, spec := range volumes {
 				if err := typed.Set(ctx, rt, "", id, spec); err != nil {
 					return err
 				}

@@ -138,6 +138,8 @@ func readView(ctx context.Context, rt controller.Runtime) (view, error) {
 		v.configs[c.Metadata().ID()] = *c.TypedSpec()
 	}
 
+	v.folders = folders(v.configs)
+
 	found, err := typed.List[block.DiscoveredVolumeSpec](ctx, rt, "")
 	if err != nil {
 		return v, err

@@ -124,7 +124,7 @@ func (c *Controller) apply(ctx context.Context, rt controller.Runtime, req reque
 		current = active.TypedSpec().Config()
 	}
 
-	cfg, warnings, err := check(current, req.Change)
+	cfg, warnings, err := check(current, req.Change, c.mode)
 	if err != nil {
 		return answer{err: err}
 	}
@@ -152,7 +152,7 @@ func (c *Controller) apply(ctx context.Context, rt controller.Runtime, req reque
 }
 
 // check is all that can be said of a change without touching anything.
-func check(current *config.Config, change Change) (*config.Config, []string, error) {
+func check(current *config.Config, change Change, mode validate.Mode) (*config.Config, []string, error) {
 	if change.Anonymous && current != nil {
 		return nil, nil, fmt.Errorf("%w: the machine has a configuration; use a client certificate of its administrator (without --insecure)", ErrDenied)
 	}
@@ -162,7 +162,7 @@ func check(current *config.Config, change Change) (*config.Config, []string, err
 		return nil, nil, fmt.Errorf("%w: %w", ErrInvalid, err)
 	}
 
-	warnings, err := validate.Validate(cfg, validate.Metal)
+	warnings, err := validate.Validate(cfg, mode)
 	if err != nil {
 		return nil, nil, fmt.Errorf("%w: %w", ErrInvalid, err)
 	}

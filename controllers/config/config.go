@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/seed-59268b81/talos/config"
+	"github.com/seed-59268b81/talos/config/validate"
 	"github.com/seed-59268b81/talos/controllers/volume"
 	"github.com/seed-59268b81/talos/cosi/controller"
 	"github.com/seed-59268b81/talos/cosi/resource"
@@ -20,6 +21,7 @@ import (
 	configres "github.com/seed-59268b81/talos/resources/config"
 	"github.com/seed-59268b81/talos/resources/runtime"
 	"github.com/seed-59268b81/talos/sys/cmdline"
+	"github.com/seed-59268b81/talos/sys/platform"
 )
 
 const (
@@ -31,6 +33,7 @@ const (
 type Controller struct {
 	requests chan request
 	sources  []source
+	mode     validate.Mode
 	fs       filesystem
 	// failed is told when a configuration was found that cannot be used.
 	failed func(error)
@@ -47,8 +50,10 @@ type Controller struct {
 
 // New returns the controller; root is the root filesystem, args the kernel's. A configuration that cannot be used is
 // reported to failed.
-func New(root fs.FS, args cmdline.Cmdline, failed func(error)) *Controller {
-	return &Controller{requests: make(chan request), sources: fixedSources(root, args), fs: disk{}, failed: failed}
+func New(root fs.FS, args cmdline.Cmdline, p platform.Platform, failed func(error)) *Controller {
+	return &Controller{
+		requests: make(chan request), sources: fixedSources(root, args, p), mode: validate.Mode(p.Mode.String()), fs: disk{}, failed: failed,
+	}
 }
 
 // Name implements controller.Controller.

@@ -28,6 +28,7 @@ import (
 	configres "github.com/seed-59268b81/talos/resources/config"
 	"github.com/seed-59268b81/talos/resources/runtime"
 	"github.com/seed-59268b81/talos/sys/cmdline"
+	"github.com/seed-59268b81/talos/sys/platform"
 )
 
 // bench is a machine with a controller.
@@ -54,7 +55,7 @@ func startBare(ctx context.Context, t *testing.T, files map[string]string, args 
 	t.Helper()
 
 	b := &bench{st: memory.New(), disk: newCutDisk(files, -1)}
-	b.Controller = New(fstest.MapFS{}, cmdline.Parse(args), func(err error) { b.failed = append(b.failed, err) })
+	b.Controller = New(fstest.MapFS{}, cmdline.Parse(args), platform.Platform{}, func(err error) { b.failed = append(b.failed, err) })
 	b.Controller.fs = b.disk
 
 	rt := cosiruntime.New(b.st, slog.New(slog.NewTextHandler(io.Discard, nil)))

@@ -5,6 +5,7 @@
 package config
 
 import (
+	"bytes"
 	"encoding/base64"
 	"errors"
 	"fmt"
@@ -12,9 +13,11 @@ import (
 	"io/fs"
 	"strings"
 
+	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/seed-59268b81/talos/sys/cmdline"
+	"github.com/seed-59268b81/talos/sys/platform"
 )
 
 // Kernel arguments that carry a configuration: base64 of zstd, in as many arguments of the name as it takes.
@@ -36,7 +39,7 @@ type source struct {
 }
 
 // fixedSources are those beside the disk, in the order in which they are asked.
-func fixedSources(root fs.FS, args cmdline.Cmdline) []source {
+func fixedSources(root fs.FS, args cmdline.Cmdline, p platform.Platform) []source {
 	return []source{
 		{"the image (/" + embedded + ")", func() ([]byte, error) {
 			text, err := fs.ReadFile(root, embedded)
@@ -47,8 +50,46 @@ func fixedSources(root fs.FS, args cmdline.Cmdline) []source {
 			return text, err
 		}},
 		{"kernel argument " + argEarly, func() ([]byte, error) { return fromArgs(args.All(argEarly)) }},
+		{"the variable USERDATA of the container", func() ([]byte, error) { return fromUserData(p.UserData) }},
 		{"kernel argument " + argInline, func() ([]byte, error) { return fromArgs(args.All(argInline)) }},
 	}
+}
+
+// fromUserData reads base64 of a configuration, or of one that gzip has packed.
+func fromUserData(value string) ([]byte, error) {
+	if value == "" {
+		return nil, nil
+	}
+
+	text, err := base64.StdEncoding.DecodeString(value)
+	if err != nil {
+		return nil, fmt.Errorf("it is not base64: %w", err)
+	}
+
+	if !bytes.HasPrefix(text, []byte{0x1f, 0x8b}) {
+		return text, nil
+	}
+
+	reader, err := gzip.NewReader(bytes.NewReader(text))
+	if err != nil {
+		return nil, fmt.Errorf("it is not gzip: %w", err)
+	}
+
+	return readLimited(reader, "gzip")
+}
+
+// readLimited reads all of an unpacked configuration.
+func readLimited(reader io.Reader, format string) ([]byte, error) {
+	text, err := io.ReadAll(io.LimitReader(reader, maxConfig+1))
+	if err != nil {
+		return nil, fmt.Errorf("it is not %s: %w", format, err)
+	}
+
+	if len(text) > maxConfig {
+		return nil, fmt.Errorf("it unpacks to more than %d bytes", maxConfig)
+	}
+
+	return text, nil
 }
 
 func fromArgs(values []string) ([]byte, error) {
@@ -67,14 +108,5 @@ func fromArgs(values []string) ([]byte, error) {
 	}
 	defer reader.Close()
 
-	text, err := io.ReadAll(io.LimitReader(reader, maxConfig+1))
-	if err != nil {
-		return nil, fmt.Errorf("it is not zstd: %w", err)
-	}
-
-	if len(text) > maxConfig {
-		return nil, fmt.Errorf("it unpacks to more than %d bytes", maxConfig)
-	}
-
-	return text, nil
+	return readLimited(reader, "zstd")
 }

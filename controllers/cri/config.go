@@ -30,9 +30,51 @@ const (
 
 type table = map[string]any
 
+// place is what containerd must know of where it runs.
+type place struct {
+	// snapshotter of the pods' images.
+	snapshotter string
+	// keepOOMScores tells that scores of the OOM killer cannot be lowered: pods then get the lowest that can be.
+	keepOOMScores bool
+	// ownKernel is false where AppArmor, the limits of the kernel's resources and the like are another's.
+	ownKernel bool
+}
+
 // renderConfig returns containerd's configuration. The registries are not in it: containerd reads the hosts folder at
 // each pull, so that a change of mirrors needs no restart.
-func renderConfig() ([]byte, error) {
+func renderConfig(at place) ([]byte, error) {
+	runtime := table{
+		"cni": table{"bin_dirs": []string{cniBinDir}, "conf_dir": cniConfDir},
+		"containerd": table{
+			"default_runtime_name": "runc",
+			"runtimes": table{"runc": table{
+				"runtime_type": "io.containerd.runc.v2",
+				"options":      table{"SystemdCgroup": false},
+			}},
+		},
+		"enable_unprivileged_ports": true,
+		"enable_unprivileged_icmp":  true,
+	}
+
+	images := table{
+		"discard_unpacked_layers": true,
+		"pinned_images":           table{"sandbox": images.DefaultPause},
+		"registry":                table{"config_path": container.HostsDir},
+	}
+
+	if at.keepOOMScores {
+		runtime["restrict_oom_score_adj"] = true
+	}
+
+	if !at.ownKernel {
+		// Its profiles are loaded into the kernel, for everybody.
+		runtime["disable_apparmor"] = true
+	}
+
+	if at.snapshotter != container.Overlayfs {
+		images["snapshotter"] = at.snapshotter
+	}
+
 	return toml.Marshal(table{
 		"version": 3,
 		"root":    rootDir,
@@ -51,23 +93,8 @@ func renderConfig() ([]byte, error) {
 			"io.containerd.differ.v1.erofs",
 		},
 		"plugins": table{
-			"io.containerd.cri.v1.runtime": table{
-				"cni": table{"bin_dirs": []string{cniBinDir}, "conf_dir": cniConfDir},
-				"containerd": table{
-					"default_runtime_name": "runc",
-					"runtimes": table{"runc": table{
-						"runtime_type": "io.containerd.runc.v2",
-						"options":      table{"SystemdCgroup": false},
-					}},
-				},
-				"enable_unprivileged_ports": true,
-				"enable_unprivileged_icmp":  true,
-			},
-			"io.containerd.cri.v1.images": table{
-				"discard_unpacked_layers": true,
-				"pinned_images":           table{"sandbox": images.DefaultPause},
-				"registry":                table{"config_path": container.HostsDir},
-			},
+			"io.containerd.cri.v1.runtime": runtime,
+			"io.containerd.cri.v1.images":  images,
 		},
 	})
 }

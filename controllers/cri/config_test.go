@@ -12,6 +12,7 @@ import (
 	"github.com/pelletier/go-toml/v2"
 
 	"github.com/seed-59268b81/talos/config/v1alpha1"
+	"github.com/seed-59268b81/talos/sys/container"
 )
 
 func TestRenderHosts(t *testing.T) {
@@ -67,7 +68,7 @@ func TestRenderHostsRefusesBadEndpoint(t *testing.T) {
 }
 
 func TestRenderConfigIsTOML(t *testing.T) {
-	raw, err := renderConfig()
+	raw, err := renderConfig(metal)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,3 +82,6 @@ func TestRenderConfigIsTOML(t *testing.T) {
 		t.Errorf("got %+v (%v)", decoded, err)
 	}
 }
+
+// metal is a machine that has the kernel for itself.
+var metal = place{snapshotter: container.Overlayfs, ownKernel: true}

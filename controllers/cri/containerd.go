@@ -23,6 +23,8 @@ import (
 	"github.com/seed-59268b81/talos/resources/config"
 	"github.com/seed-59268b81/talos/sys/cgroup"
 	"github.com/seed-59268b81/talos/sys/container"
+	"github.com/seed-59268b81/talos/sys/mount"
+	"github.com/seed-59268b81/talos/sys/platform"
 	"github.com/seed-59268b81/talos/sys/supervisor"
 )
 
@@ -37,8 +39,10 @@ var environment = []string{
 }
 
 // ContainerdController starts containerd once its disk is mounted, and keeps the registry hosts as configured.
-func ContainerdController(sup *supervisor.Supervisor) controller.Controller {
+func ContainerdController(sup *supervisor.Supervisor, p platform.Platform) controller.Controller {
 	const name = "cri.ContainerdController"
+
+	var at place // once it is known
 
 	return &controller.Reconciler{
 		ControllerName: name,
@@ -46,7 +50,7 @@ func ContainerdController(sup *supervisor.Supervisor) controller.Controller {
 			controller.In[config.MachineConfigSpec](controller.Weak, "", config.ActiveID),
 		),
 		Writes: []controller.Output{volume.Output()},
-		Reconcile: func(ctx context.Context, rt controller.Runtime, _ *slog.Logger) error {
+		Reconcile: func(ctx context.Context, rt controller.Runtime, log *slog.Logger) error {
 			cfg, err := typed.Find[config.MachineConfigSpec](ctx, rt, "", config.ActiveID)
 			if err != nil {
 				return err
@@ -67,7 +71,11 @@ func ContainerdController(sup *supervisor.Supervisor) controller.Controller {
 				return err
 			}
 
-			rendered, err := renderConfig()
+			if at == (place{}) {
+				at = placeOf(p, log)
+			}
+
+			rendered, err := renderConfig(at)
 			if err != nil {
 				return err
 			}
@@ -83,7 +91,7 @@ func ContainerdController(sup *supervisor.Supervisor) controller.Controller {
 					Path: "/usr/bin/containerd", Argv: []string{"containerd", "--config", ConfigPath, "--log-level", "info"},
 					Env: environment, Cgroup: cgroup.Containerd.Path, OOMScoreAdj: -500,
 				},
-				Health:          &supervisor.Health{Check: container.Healthy, InitialDelay: 100 * time.Millisecond, Timeout: healthTimeout},
+				Health:          &supervisor.Health{Check: healthy(at), InitialDelay: 100 * time.Millisecond, Timeout: healthTimeout},
 				RestartInterval: time.Second,
 			})
 			if errors.Is(err, supervisor.ErrClosed) {
@@ -92,6 +100,38 @@ func ContainerdController(sup *supervisor.Supervisor) controller.Controller {
 
 			return err
 		},
+	}
+}
+
+// placeOf finds what the kernel lets containerd do. On a kernel of its own the machine has what it needs, or says so.
+func placeOf(p platform.Platform, log *slog.Logger) place {
+	at := place{snapshotter: container.Overlayfs, keepOOMScores: !p.Owns(platform.OOMScores), ownKernel: p.Owns(platform.KernelModules)}
+
+	if at.ownKernel {
+		return at
+	}
+
+	if err := mount.TryOverlay(rootDir); err != nil {
+		log.Warn("images are copied for each container: overlays do not work here", "error", err)
+
+		at.snapshotter = container.Native
+	}
+
+	return at
+}
+
+// healthy is containerd's check. It is not healthy before it knows its snapshotter: the containers wait for that.
+func healthy(at place) func(context.Context) error {
+	if at.snapshotter == container.Overlayfs {
+		return container.Healthy
+	}
+
+	return func(ctx context.Context) error {
+		if err := container.Healthy(ctx); err != nil {
+			return err
+		}
+
+		return container.UseSnapshotter(ctx, at.snapshotter)
 	}
 }
 

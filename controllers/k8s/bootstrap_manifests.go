@@ -11,6 +11,7 @@ import (
 	"github.com/seed-59268b81/talos/config/v1alpha1"
 	"github.com/seed-59268b81/talos/controllers/k8s/args"
 	"github.com/seed-59268b81/talos/resources/k8s"
+	"github.com/seed-59268b81/talos/sys/platform"
 )
 
 // vxlanPort is the IANA's; the kernel's own default is an older one.
@@ -23,16 +24,30 @@ var proxyPolicy = args.Policy{
 }
 
 // bootstrapManifestsConfig is what the built-in manifests are rendered from.
-func bootstrapManifestsConfig(cfg *v1alpha1.Config) (*k8s.BootstrapManifestsConfigSpec, error) {
+func bootstrapManifestsConfig(p platform.Platform) func(*v1alpha1.Config) (*k8s.BootstrapManifestsConfigSpec, error) {
+	return func(cfg *v1alpha1.Config) (*k8s.BootstrapManifestsConfigSpec, error) {
+		return bootstrapManifests(cfg, p)
+	}
+}
+
+func bootstrapManifests(cfg *v1alpha1.Config, p platform.Platform) (*k8s.BootstrapManifestsConfigSpec, error) {
 	cluster := &cfg.Cluster
 	host, port := nodeEndpoint(cfg)
 
-	proxyArgs, err := args.Merge("kube-proxy", args.Set{
+	wanted := args.Set{
 		"cluster-cidr":      {strings.Join(prefixes(cluster.PodSubnets()), ",")},
 		"hostname-override": {"$(NODE_NAME)"},
 		"kubeconfig":        {"/etc/kubernetes/kubeconfig"},
 		"proxy-mode":        {orDefault(cluster.Proxy.Mode, v1alpha1.DefaultProxyMode)},
-	}, proxyExtraArgs(cluster.Proxy.ExtraArgs), proxyPolicy)
+	}
+
+	// The size of the table of connections is the kernel's, for all network namespaces. kube-proxy ends when it may not
+	// write it; 0 leaves it as it is.
+	if !p.Owns(platform.KernelParameters) {
+		wanted["conntrack-max-per-core"], wanted["conntrack-min"] = []string{"0"}, []string{"0"}
+	}
+
+	proxyArgs, err := args.Merge("kube-proxy", wanted, proxyExtraArgs(cluster.Proxy.ExtraArgs), proxyPolicy)
 	if err != nil {
 		return nil, err
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/seed-59268b81/talos/controllers/fromconfig"
 	"github.com/seed-59268b81/talos/cosi/controller"
 	"github.com/seed-59268b81/talos/resources/k8s"
+	"github.com/seed-59268b81/talos/sys/platform"
 )
 
 // Deps are what the controllers need from outside.
@@ -17,6 +18,8 @@ type Deps struct {
 	Supervisor Supervisor
 	// Root of the file system; "/" when empty.
 	Root string
+	// Platform is where the machine runs.
+	Platform platform.Platform
 }
 
 // Controllers of this domain.
@@ -26,9 +29,9 @@ func Controllers(deps Deps) []controller.Controller {
 		root = "/"
 	}
 
-	service := &kubeletServiceController{supervisor: deps.Supervisor, root: root}
+	service := &kubeletServiceController{supervisor: deps.Supervisor, root: root, platform: deps.Platform}
 
-	return slices.Concat(settingsControllers(), finalControllers(), nodeSpecControllers(), []controller.Controller{
+	return slices.Concat(settingsControllers(deps.Platform), finalControllers(), nodeSpecControllers(), []controller.Controller{
 		etcdEncryptionConfigController(),
 		renderSecretsController(root),
 		renderConfigsController(root),
@@ -38,7 +41,7 @@ func Controllers(deps Deps) []controller.Controller {
 		nodenameController(),
 		nodeIPController(),
 		kubeletConfigController(),
-		kubeletSpecController(),
+		kubeletSpecController(deps.Platform),
 		kubeletStatusController(),
 		service.controller(),
 		kubeletKubeconfigController(root),

@@ -20,12 +20,19 @@ import (
 	"github.com/seed-59268b81/talos/resources/k8s"
 	"github.com/seed-59268b81/talos/sys/cgroup"
 	"github.com/seed-59268b81/talos/sys/container"
+	"github.com/seed-59268b81/talos/sys/platform"
 	"github.com/seed-59268b81/talos/sys/supervisor"
 )
 
 // kubeletContainer is the kubelet as a container with all rights: it mounts, and its mounts must be seen by pods.
-func kubeletContainer(spec k8s.KubeletSpecSpec, files map[string][]byte, exists func(string) bool) supervisor.Service {
+func kubeletContainer(spec k8s.KubeletSpecSpec, files map[string][]byte, p platform.Platform, exists func(string) bool) supervisor.Service {
 	mounts := kubeletMounts(spec.ExtraMounts, exists)
+
+	// The kubelet sets parameters of the kernel. A new /proc would let it set the host's, and show it the host's.
+	if !p.Owns(platform.KernelParameters) {
+		mounts = append([]specs.Mount{{Type: "bind", Source: "/proc", Destination: "/proc", Options: []string{"rbind", "rw"}}}, mounts...)
+	}
+
 	argv := append([]string{"/usr/local/bin/kubelet"}, spec.Args...)
 
 	return supervisor.Service{

@@ -19,6 +19,7 @@ import (
 	"github.com/seed-59268b81/talos/resources/k8s"
 	"github.com/seed-59268b81/talos/resources/secrets"
 	"github.com/seed-59268b81/talos/resources/timeres"
+	"github.com/seed-59268b81/talos/sys/platform"
 	"github.com/seed-59268b81/talos/sys/supervisor"
 )
 
@@ -32,6 +33,7 @@ type Supervisor interface {
 type kubeletServiceController struct {
 	supervisor Supervisor
 	root       string
+	platform   platform.Platform
 	// running is the fingerprint of the service as applied last.
 	running string
 }
@@ -126,7 +128,7 @@ func (c *kubeletServiceController) apply(
 		return err
 	}
 
-	service := kubeletContainer(spec, contents, func(path string) bool { return exists(filepath.Join(c.root, path)) })
+	service := kubeletContainer(spec, contents, c.platform, func(path string) bool { return exists(filepath.Join(c.root, path)) })
 	if service.Fingerprint == c.running {
 		return nil
 	}

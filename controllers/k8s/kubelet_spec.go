@@ -12,10 +12,11 @@ import (
 	"github.com/seed-59268b81/talos/cosi/typed"
 	"github.com/seed-59268b81/talos/resources/config"
 	"github.com/seed-59268b81/talos/resources/k8s"
+	"github.com/seed-59268b81/talos/sys/platform"
 )
 
 // kubeletSpecController puts settings, name and addresses together.
-func kubeletSpecController() controller.Controller {
+func kubeletSpecController(p platform.Platform) controller.Controller {
 	return &controller.Reconciler{
 		ControllerName: "k8s.KubeletSpecController",
 		Reads: []controller.Input{
@@ -46,6 +47,7 @@ func kubeletSpecController() controller.Controller {
 
 			spec, err := kubelet.Spec(settings, kubelet.Node{
 				Name: nodename.Nodename, IPs: ips.Addresses, ControlPlane: machineType.MachineType.IsControlPlane(),
+				Platform: p,
 			})
 			if err != nil {
 				return err

@@ -8,10 +8,11 @@ import (
 	"github.com/seed-59268b81/talos/cosi/controller"
 	"github.com/seed-59268b81/talos/cosi/resource"
 	"github.com/seed-59268b81/talos/resources/k8s"
+	"github.com/seed-59268b81/talos/sys/platform"
 )
 
 // settingsControllers copy the settings of the control plane out of the machine configuration.
-func settingsControllers() []controller.Controller {
+func settingsControllers(p platform.Platform) []controller.Controller {
 	return []controller.Controller{
 		onControlPlane("k8s.ControlPlaneAPIServerController", k8s.APIServerID, controller.Shared, apiServerConfig),
 		onControlPlane("k8s.ControlPlaneControllerManagerController", k8s.ControllerManagerID, controller.Shared, controllerManagerConfig),
@@ -21,7 +22,7 @@ func settingsControllers() []controller.Controller {
 		onControlPlane("k8s.ControlPlaneAuthenticationController", k8s.AuthenticationID, controller.Exclusive, authenticationConfig),
 		onControlPlane("k8s.ControlPlaneAuthorizationController", k8s.AuthorizationID, controller.Exclusive, authorizationConfig),
 		onControlPlane("k8s.ControlPlaneExtraManifestsController", k8s.ExtraManifestsID, controller.Exclusive, extraManifestsConfig),
-		onControlPlane("k8s.ControlPlaneBootstrapManifestsController", k8s.BootstrapManifestsID, controller.Exclusive, bootstrapManifestsConfig),
+		onControlPlane("k8s.ControlPlaneBootstrapManifestsController", k8s.BootstrapManifestsID, controller.Exclusive, bootstrapManifestsConfig(p)),
 		fromconfig.Controller("k8s.NodeIPConfigController", k8s.NodeIPID, controller.Exclusive, nodeIPConfig),
 	}
 }

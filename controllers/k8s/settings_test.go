@@ -19,6 +19,7 @@ import (
 	"github.com/seed-59268b81/talos/resources/k8s"
 	"github.com/seed-59268b81/talos/resources/network"
 	"github.com/seed-59268b81/talos/resources/secrets"
+	"github.com/seed-59268b81/talos/sys/platform"
 )
 
 // controlPlane is a generated configuration with patches.
@@ -64,7 +65,7 @@ func TestImages(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	boot, err := bootstrapManifestsConfig(cfg)
+	boot, err := bootstrapManifests(cfg, platform.Platform{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,16 +7,22 @@ package kernel
 import (
 	"github.com/seed-59268b81/talos/cosi/controller"
 	"github.com/seed-59268b81/talos/sys/module"
+	"github.com/seed-59268b81/talos/sys/platform"
 )
 
-// Controllers of the domain. settled is that of HotplugController.
-func Controllers(loader *module.Loader, settled <-chan struct{}) []controller.Controller {
-	return []controller.Controller{
+// Controllers of the domain. settled is that of HotplugController. Where the kernel is another's, modules are wanted and
+// not loaded, and loader is nil.
+func Controllers(p platform.Platform, loader *module.Loader, settled <-chan struct{}) []controller.Controller {
+	all := []controller.Controller{
 		ParamDefaultsController(),
 		ParamConfigController(),
-		ParamController("/"),
+		ParamController("/", p),
 		ModuleConfigController(),
-		ModuleController(loader),
-		&HotplugController{Loader: loader, Settled: settled},
 	}
+
+	if p.Owns(platform.KernelModules) {
+		all = append(all, ModuleController(loader), &HotplugController{Loader: loader, Settled: settled})
+	}
+
+	return all
 }

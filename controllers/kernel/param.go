@@ -18,6 +18,7 @@ import (
 	"github.com/seed-59268b81/talos/cosi/resource"
 	"github.com/seed-59268b81/talos/cosi/typed"
 	"github.com/seed-59268b81/talos/resources/runtime"
+	"github.com/seed-59268b81/talos/sys/platform"
 )
 
 // param is what one parameter shall be.
@@ -30,8 +31,11 @@ type param struct {
 // longer wanted. The configuration wins over the defaults.
 //
 // It also runs when a kernel module has come, because modules bring parameters (net.bridge is br_netfilter's).
-func ParamController(root string) controller.Controller {
-	c := &paramController{root: root, original: map[string]string{}}
+//
+// Where the kernel is another's, only parameters of the machine's own network are set, and all others are shown as
+// unsupported, with the value that they have.
+func ParamController(root string, p platform.Platform) controller.Controller {
+	c := &paramController{root: root, platform: p, original: map[string]string{}}
 
 	return &controller.Reconciler{
 		ControllerName: "runtime.KernelParamSpecController",
@@ -47,7 +51,8 @@ func ParamController(root string) controller.Controller {
 }
 
 type paramController struct {
-	root string
+	root     string
+	platform platform.Platform
 	// original values, by id, of what was changed.
 	original map[string]string
 }
@@ -61,7 +66,7 @@ func (c *paramController) reconcile(ctx context.Context, rt controller.Runtime, 
 	var errs []error
 
 	for id, p := range wanted {
-		status, err := c.set(id, p)
+		status, err := c.apply(id, p)
 		if err != nil {
 			errs = append(errs, err)
 
@@ -118,6 +123,27 @@ func (c *paramController) path(id string) string {
 	swap := strings.NewReplacer(".", "/", "/", ".")
 
 	return filepath.Join(c.root, swap.Replace(id))
+}
+
+// ownParams are those of the network namespace. The kernel refuses the others of the network by itself.
+const ownParams = sysctlPrefix + "net."
+
+// apply sets a parameter that is the machine's own.
+func (c *paramController) apply(id string, p param) (runtime.KernelParamStatusSpec, error) {
+	if c.platform.Owns(platform.KernelParameters) {
+		return c.set(id, p)
+	}
+
+	if strings.HasPrefix(id, ownParams) {
+		return c.set(id, param{value: p.value, ignoreErrors: true})
+	}
+
+	current, err := os.ReadFile(c.path(id))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission) {
+		return runtime.KernelParamStatusSpec{}, fmt.Errorf("kernel parameter %s: %w", id, err)
+	}
+
+	return runtime.KernelParamStatusSpec{Current: strings.TrimSpace(string(current)), Unsupported: true}, nil
 }
 
 func (c *paramController) set(id string, p param) (runtime.KernelParamStatusSpec, error) {

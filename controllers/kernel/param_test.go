@@ -21,6 +21,7 @@ import (
 	cosiruntime "github.com/seed-59268b81/talos/cosi/runtime"
 	"github.com/seed-59268b81/talos/cosi/typed"
 	"github.com/seed-59268b81/talos/resources/runtime"
+	"github.com/seed-59268b81/talos/sys/platform"
 )
 
 func TestParamController(t *testing.T) {
@@ -57,7 +58,7 @@ func TestParamController(t *testing.T) {
 		st := memory.New()
 		rt := cosiruntime.New(st, slog.New(slog.NewTextHandler(io.Discard, nil)))
 
-		if err := rt.RegisterController(ParamController(root)); err != nil {
+		if err := rt.RegisterController(ParamController(root, platform.Platform{})); err != nil {
 			t.Fatal(err)
 		}
 

@@ -17,6 +17,7 @@ import (
 	"github.com/seed-59268b81/talos/resources/block"
 	"github.com/seed-59268b81/talos/resources/runtime"
 	"github.com/seed-59268b81/talos/sys/meta"
+	"github.com/seed-59268b81/talos/sys/platform"
 )
 
 // ErrNotLoaded is a write before META was found.
@@ -58,6 +59,36 @@ func (v *Values) change(fn func(*meta.Store) error) error {
 	v.wake()
 
 	return nil
+}
+
+// New returns the values of the partition, or where the machine has no disks, of a file that is made when it is missing.
+func New(p platform.Platform) *Values {
+	v := &Values{}
+
+	if !p.Owns(platform.Disks) {
+		v.Open = openFile
+	}
+
+	return v
+}
+
+// openFile opens a file of the size of the partition.
+func openFile(path string) (meta.Device, error) {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, err
+	}
+
+	st, err := f.Stat()
+	if err == nil && st.Size() < meta.PartitionSize {
+		err = f.Truncate(meta.PartitionSize)
+	}
+
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+
+	return f, nil
 }
 
 // Controller returns the controller that reads the partition once it is located, and shows its values.

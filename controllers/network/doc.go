@@ -24,11 +24,14 @@ import (
 	"github.com/seed-59268b81/talos/sys/dhcp4"
 	"github.com/seed-59268b81/talos/sys/netlink"
 	"github.com/seed-59268b81/talos/sys/nic"
+	"github.com/seed-59268b81/talos/sys/platform"
 )
 
 // Deps are what the controllers touch outside of the state.
 type Deps struct {
 	Kernel netlink.Kernel
+	// Platform is where the machine runs.
+	Platform platform.Platform
 	// Probe tells what is known of a physical link.
 	Probe func(name string, index uint32) nic.Info
 	// SetHostname tells the kernel the machine's name.
@@ -45,7 +48,7 @@ type DHCP4Settings struct {
 }
 
 // Open returns the machine's own network. Close ends it.
-func Open() (*Deps, func() error, error) {
+func Open(p platform.Platform) (*Deps, func() error, error) {
 	kernel, err := netlink.Open()
 	if err != nil {
 		return nil, nil, err
@@ -54,8 +57,9 @@ func Open() (*Deps, func() error, error) {
 	prober := nic.NewProber("/sys")
 
 	return &Deps{
-		Kernel: kernel,
-		Probe:  prober.Probe,
+		Kernel:   kernel,
+		Platform: p,
+		Probe:    prober.Probe,
 		SetHostname: func(hostname, domainname string) error {
 			if err := unix.Sethostname([]byte(hostname)); err != nil {
 				return fmt.Errorf("sethostname %q: %w", hostname, err)

@@ -21,6 +21,7 @@ import (
 	"github.com/seed-59268b81/talos/resources/network"
 	"github.com/seed-59268b81/talos/sys/netlink"
 	"github.com/seed-59268b81/talos/sys/nstest"
+	"github.com/seed-59268b81/talos/sys/platform"
 )
 
 // dhcpServer is a real DHCP server in a network of its own, on the other end of a veth pair.
@@ -102,7 +103,7 @@ func TestRealKernel(t *testing.T) {
 		return
 	}
 
-	deps, closeDeps, err := Open()
+	deps, closeDeps, err := Open(platform.Platform{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,6 +3,7 @@
 package network
 
 import (
+	"regexp"
 	"slices"
 
 	"github.com/seed-59268b81/talos/cosi/controller"
@@ -10,6 +11,7 @@ import (
 	"github.com/seed-59268b81/talos/resources/network/nethelpers"
 	"github.com/seed-59268b81/talos/sys/netlink"
 	"github.com/seed-59268b81/talos/sys/nic"
+	"github.com/seed-59268b81/talos/sys/platform"
 )
 
 // LinkStatusController shows the kernel's links, and of physical ones what the hardware says.
@@ -30,12 +32,24 @@ func LinkStatusController(d *Deps) controller.Controller {
 			out := make(map[string]network.LinkStatusSpec, len(links))
 
 			for _, l := range links {
-				out[l.Name] = linkStatus(l, names, d.Probe)
+				out[l.Name] = linkStatus(asCard(l, d.Platform), names, d.Probe)
 			}
 
 			return out, nil
 		},
 	}
+}
+
+// givenCard is the name of a card that whoever started a container made for it: the end of a tap, veth, macvlan or ipvlan.
+var givenCard = regexp.MustCompile(`^eth[0-9]+$`)
+
+// asCard returns a link as the machine sees it: what stands in for a network card is one, although software made it.
+func asCard(l netlink.Link, p platform.Platform) netlink.Link {
+	if !p.Owns(platform.NetworkCards) && givenCard.MatchString(l.Name) && slices.Contains([]string{"tun", "veth", "macvlan", "ipvlan"}, l.Kind) {
+		l.Kind = ""
+	}
+
+	return l
 }
 
 func linkStatus(l netlink.Link, names map[uint32]string, probe func(string, uint32) nic.Info) network.LinkStatusSpec {

@@ -19,24 +19,27 @@ import (
 	"github.com/seed-59268b81/talos/resources/runtime"
 	"github.com/seed-59268b81/talos/sys/bootlog"
 	"github.com/seed-59268b81/talos/sys/kmsg"
+	"github.com/seed-59268b81/talos/sys/platform"
 	"github.com/seed-59268b81/talos/version"
 )
 
 // bootLogs keeps the logs of this boot on EPHEMERAL while that is mounted, records why the boot ends when the machine is
 // told to go down, and states which boots are known.
 type bootLogs struct {
-	journal *bootlog.Journal
-	root    string
-	settled <-chan struct{}
+	journal  *bootlog.Journal
+	platform platform.Platform
+	root     string
+	settled  <-chan struct{}
 }
 
 // settledTime is the longest that the drivers are waited for which show why the last boot ended.
 const settledTime = 20 * time.Second
 
 // BootLogController has the journal written to EPHEMERAL. Root is "/" but in tests: where the evidence of a crash is, once
-// settled is closed; the drivers of the firmware's memory and of watchdogs are not among the first.
-func BootLogController(journal *bootlog.Journal, root string, settled <-chan struct{}) controller.Controller {
-	c := &bootLogs{journal: journal, root: root, settled: settled}
+// settled is closed; the drivers of the firmware's memory and of watchdogs are not among the first. Where that evidence is of
+// another machine it is left alone.
+func BootLogController(journal *bootlog.Journal, p platform.Platform, root string, settled <-chan struct{}) controller.Controller {
+	c := &bootLogs{journal: journal, platform: p, root: root, settled: settled}
 
 	return &controller.Reconciler{
 		ControllerName: c.name(),
@@ -82,7 +85,7 @@ func (c *bootLogs) reconcile(ctx context.Context, rt controller.Runtime, log *sl
 		return err
 	}
 
-	boot := bootlog.Boot{ID: id.TypedSpec().BootID, Start: kmsg.BootTime().UTC(), Version: version.Tag}
+	boot := bootlog.Boot{ID: id.TypedSpec().BootID, Start: c.started().UTC(), Version: version.Tag}
 	report := func(err error) {
 		if err != nil {
 			log.Error("the logs of this boot are not kept", "error", err)
@@ -92,6 +95,10 @@ func (c *bootLogs) reconcile(ctx context.Context, rt controller.Runtime, log *sl
 	}
 
 	gather := func() bootlog.Evidence {
+		if !c.platform.Owns(platform.CrashEvidence) {
+			return bootlog.Evidence{}
+		}
+
 		select {
 		case <-c.settled:
 		case <-time.After(settledTime):
@@ -108,6 +115,18 @@ func (c *bootLogs) reconcile(ctx context.Context, rt controller.Runtime, log *sl
 
 	return c.state(ctx, rt)
 }
+
+// started is when this boot began: the kernel's start, unless that is another's.
+func (c *bootLogs) started() time.Time {
+	if c.platform.Owns(platform.KernelLog) {
+		return kmsg.BootTime()
+	}
+
+	return processStart
+}
+
+// processStart is when machined began.
+var processStart = time.Now()
 
 // state writes the boots as resources.
 func (c *bootLogs) state(ctx context.Context, rt controller.Runtime) error {

@@ -19,6 +19,7 @@ import (
 	"github.com/seed-59268b81/talos/resources/block"
 	"github.com/seed-59268b81/talos/resources/runtime"
 	"github.com/seed-59268b81/talos/sys/bootlog"
+	"github.com/seed-59268b81/talos/sys/platform"
 )
 
 const mountID = "boot-logs-" + block.VolumeEphemeral
@@ -30,7 +31,7 @@ func boot(t *testing.T, id, disk, root string, settled <-chan struct{}) (*contro
 	journal := bootlog.New(bootlog.DefaultLimits)
 	journal.Append("machined", []byte("starting "+id))
 
-	n := controllertest.Start(t, controllers.BootLogController(journal, root, settled))
+	n := controllertest.Start(t, controllers.BootLogController(journal, platform.Platform{}, root, settled))
 	t.Cleanup(func() { journal.Close() }) //nolint:errcheck // the end
 
 	controllertest.Set(n, runtime.BootIDID, runtime.BootIDSpec{BootID: id})

@@ -13,6 +13,7 @@ import (
 	"github.com/seed-59268b81/talos/cosi/typed"
 	"github.com/seed-59268b81/talos/resources/timeres"
 	"github.com/seed-59268b81/talos/sys/clock"
+	"github.com/seed-59268b81/talos/sys/platform"
 )
 
 // adjtimeInterval is how often the kernel is asked: it announces nothing.
@@ -69,6 +70,10 @@ func adjtimeStatus(s clock.State) timeres.AdjtimeStatusSpec {
 }
 
 // Controllers of the domain.
-func Controllers() []controller.Controller {
+func Controllers(p platform.Platform) []controller.Controller {
+	if !p.Owns(platform.Clock) {
+		return []controller.Controller{SharedClockController(), &AdjtimeStatusController{Read: clock.Read}}
+	}
+
 	return []controller.Controller{&SyncController{Clock: System}, &AdjtimeStatusController{Read: clock.Read}}
 }

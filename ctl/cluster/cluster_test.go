@@ -75,6 +75,9 @@ func TestCreateRefuses(t *testing.T) {
 		{"image that is not there", []string{"--disk-image-path", "/nonexistent"}, "/nonexistent"},
 		{"half a firmware", []string{"--firmware-vars-path", ""}, "go together"},
 		{"name that is none", []string{"--name", "My Lab"}, `"My Lab"`},
+		{"provisioner that is none", []string{"--provisioner", "vmware"}, `provisioner "vmware": want qemu or container`},
+		{"containers of no image", []string{"--provisioner", "docker", "--root-image-path", "/nonexistent"}, "/nonexistent"},
+		{"workers of no image", []string{"--workers", "1", "--provisioner-workers", "container", "--root-image-path", "/nonexistent"}, "/nonexistent"},
 		{"an argument too many", []string{"qemu2"}, "qemu2"},
 	}
 
@@ -185,11 +188,12 @@ func cards(link netswitch.Link) []control.CardStatus {
 
 func TestShow(t *testing.T) {
 	l := stopped(t)
+	l.Node(1).Provisioner = state.Container
 
 	var out strings.Builder
 
 	err := show(&out, l, &control.Status{
-		Accel: "tcg", AccelWhy: "no hardware virtualization",
+		Accel: "tcg", AccelWhy: "no hardware virtualization", Containers: "this computer's kernel, as root",
 		Nodes: []control.NodeStatus{
 			{Name: "demo-controlplane-1", Machine: machine.Status{Power: machine.On, Why: "switched on", Boots: 2}, Cards: cards(netswitch.Link{})},
 			{
@@ -203,16 +207,17 @@ func TestShow(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	want := `CLUSTER     demo
-CONDITION   lab demo is stopped: talosctl cluster reboot starts it, talosctl cluster destroy removes it
-CREATED     3 hours ago
-NETWORK     lab: 10.5.0.0/24, gateway 10.5.0.1, MTU 1500, offline
-RUNS WITH   tcg: no hardware virtualization
-DIRECTORY   ` + l.State().Dir + `
+	want := `CLUSTER      demo
+CONDITION    lab demo is stopped: talosctl cluster reboot starts it, talosctl cluster destroy removes it
+CREATED      3 hours ago
+NETWORK      lab: 10.5.0.0/24, gateway 10.5.0.1, MTU 1500, offline
+RUNS WITH    tcg: no hardware virtualization
+CONTAINERS   this computer's kernel, as root
+DIRECTORY    ` + l.State().Dir + `
 
-NAME                  ROLE           ADDRESS    CPUS   MEMORY    DISK     POWER   BOOTS   WHY           API               KUBERNETES        LINK
-demo-controlplane-1   controlplane   10.5.0.2   2      4.0 GiB   10 GiB   on      2       switched on   127.0.0.1:40001   127.0.0.1:40011   good
-demo-worker-1         worker         10.5.0.3   2      4.0 GiB   10 GiB   off     1       power cut     127.0.0.1:40002   -                 in: delay 1s loss 12.5%, out: cut
+NAME                  ROLE           RUNS AS     ADDRESS    CPUS   MEMORY    DISK     POWER   BOOTS   WHY           API               KUBERNETES        LINK
+demo-controlplane-1   controlplane   qemu        10.5.0.2   2      4.0 GiB   10 GiB   on      2       switched on   127.0.0.1:40001   127.0.0.1:40011   good
+demo-worker-1         worker         container   10.5.0.3   2      4.0 GiB   -        off     1       power cut     127.0.0.1:40002   -                 in: delay 1s loss 12.5%, out: cut
 
 PATH   a -> b: cut
 `

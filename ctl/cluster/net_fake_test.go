@@ -4,6 +4,7 @@ package cluster
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -157,6 +158,10 @@ func (f *fakeLab) SetLink(name string, link netswitch.Link) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 
+	if err := errors.Join(link.In.Validate(), link.Out.Validate()); err != nil {
+		return err
+	}
+
 	ports, err := f.state.World.Find(f.state.Machines(), name)
 	for _, p := range ports {
 		f.links[p] = link
@@ -209,6 +214,12 @@ func (f *fakeLab) SetCard(_ context.Context, node string, card int, unplugged bo
 
 func (f *fakeLab) Capture(names []string) (func(context.Context, io.Writer) error, error) {
 	f.captured = names
+
+	for _, name := range names {
+		if _, err := f.state.World.Find(f.state.Machines(), name); err != nil {
+			return nil, err
+		}
+	}
 
 	return func(ctx context.Context, w io.Writer) error {
 		_, err := io.WriteString(w, "packets")

@@ -79,8 +79,13 @@ func show(out io.Writer, l *lab.Lab, status *control.Status, now time.Time) erro
 			kubernetes = n.KubernetesEndpoint()
 		}
 
+		disk := humanize.IBytes(uint64(n.DiskGiB) << 30)
+		if n.As() == state.Container { // its volumes are folders
+			disk = "-"
+		}
+
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%d\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", n.Name, n.Role, n.As(), n.Addr, n.CPUs,
-			humanize.IBytes(uint64(n.MemoryMiB)<<20), humanize.IBytes(uint64(n.DiskGiB)<<30),
+			humanize.IBytes(uint64(n.MemoryMiB)<<20), disk,
 			power, boots, why, n.APIEndpoint(), kubernetes, link)
 	}
 

@@ -16,7 +16,8 @@ import (
 	subid "github.com/moby/sys/user"
 )
 
-// idCount is how many ids a machine has: pods use any of 16 bits.
+// idCount is how many ids a machine has beside root's: pods use any of 16 bits,
+// and the scheduler 65536.
 const idCount = 1 << 16
 
 // IDs are the ids of this computer that a machine's ids from 1 on are; its 0 is
@@ -46,7 +47,7 @@ func FindIDs() (*IDs, error) {
 		first        *int
 	}{{"/etc/subuid", "--add-subuids", &ids.SubUID}, {"/etc/subgid", "--add-subgids", &ids.SubGID}} {
 		ranges, err := subid.ParseSubIDFileFilter(file.path, func(s subid.SubID) bool {
-			return (s.Name == name || s.Name == strconv.Itoa(ids.UID)) && s.Count >= idCount-1
+			return (s.Name == name || s.Name == strconv.Itoa(ids.UID)) && s.Count >= idCount
 		})
 		if err != nil && !errors.Is(err, os.ErrNotExist) {
 			errs = append(errs, fmt.Errorf("read %s: %w", file.path, err))
@@ -83,7 +84,7 @@ func (i *IDs) apply(pid int) error {
 		own, first int
 	}{{"newuidmap", i.UID, i.SubUID}, {"newgidmap", i.GID, i.SubGID}} {
 		cmd := exec.Command(m.program, strconv.Itoa(pid),
-			"0", strconv.Itoa(m.own), "1", "1", strconv.Itoa(m.first), strconv.Itoa(idCount-1))
+			"0", strconv.Itoa(m.own), "1", "1", strconv.Itoa(m.first), strconv.Itoa(idCount))
 
 		if out, err := cmd.CombinedOutput(); err != nil {
 			return fmt.Errorf("%s: %w: %s", m.program, err, strings.TrimSpace(string(out)))

@@ -76,11 +76,15 @@ func startProcess(spec Spec, cgroup Cgroup, ids *IDs) (*process, error) {
 func (p *process) start(theirs *os.File, ids *IDs) error {
 	p.cmd = &exec.Cmd{
 		Path: "/proc/self/exe", Args: []string{stageName}, Env: []string{}, Dir: "/",
-		ExtraFiles: []*os.File{theirs}, Stdout: p.writer, Stderr: p.writer,
+		ExtraFiles: []*os.File{theirs},
 		SysProcAttr: &syscall.SysProcAttr{
 			Cloneflags: unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWNET | unix.CLONE_NEWUTS | unix.CLONE_NEWIPC,
 			Pdeathsig:  syscall.SIGKILL, Setsid: true,
 		},
+	}
+
+	if p.writer != nil {
+		p.cmd.Stdout, p.cmd.Stderr = p.writer, p.writer
 	}
 
 	if ids != nil {
@@ -174,34 +178,12 @@ func (p *process) prepare(spec Spec, cgroup Cgroup, ids *IDs) error {
 		return err
 	}
 
-	message, err := json.Marshal(spec)
+	rights, err := p.ask(spec, time.Now().Add(stageTime))
 	if err != nil {
-		return fmt.Errorf("tell the stage: %w", err)
+		return err
 	}
 
-	_ = p.lab.SetDeadline(time.Now().Add(stageTime))
-
-	if _, err := p.lab.Write(message); err != nil {
-		return fmt.Errorf("tell the stage: %w", err)
-	}
-
-	reply, rights := make([]byte, messageLimit), make([]byte, unix.CmsgSpace(4*253)) // SCM_MAX_FD
-
-	n, oobn, _, _, err := p.lab.ReadMsgUnix(reply, rights)
-	if err != nil {
-		return fmt.Errorf("hear from the stage: %w", err)
-	}
-
-	var said answer
-	if err := json.Unmarshal(reply[:n], &said); err != nil {
-		return fmt.Errorf("hear from the stage: %w", err)
-	}
-
-	if said.Error != "" {
-		return errors.New(said.Error)
-	}
-
-	messages, err := unix.ParseSocketControlMessage(rights[:oobn])
+	messages, err := unix.ParseSocketControlMessage(rights)
 	if err != nil {
 		return fmt.Errorf("take the network cards: %w", err)
 	}
@@ -224,6 +206,39 @@ func (p *process) prepare(spec Spec, cgroup Cgroup, ids *IDs) error {
 	}
 
 	return nil
+}
+
+// ask tells the stage what to make and returns the control messages of its
+// answer.
+func (p *process) ask(spec Spec, deadline time.Time) ([]byte, error) {
+	message, err := json.Marshal(spec)
+	if err != nil {
+		return nil, fmt.Errorf("tell the stage: %w", err)
+	}
+
+	_ = p.lab.SetDeadline(deadline) // a socket has deadlines
+
+	if _, err := p.lab.Write(message); err != nil {
+		return nil, fmt.Errorf("tell the stage: %w", err)
+	}
+
+	reply, rights := make([]byte, messageLimit), make([]byte, unix.CmsgSpace(4*253)) // SCM_MAX_FD
+
+	n, oobn, _, _, err := p.lab.ReadMsgUnix(reply, rights)
+	if err != nil {
+		return nil, fmt.Errorf("hear from the stage: %w", err)
+	}
+
+	var said answer
+	if err := json.Unmarshal(reply[:n], &said); err != nil {
+		return nil, fmt.Errorf("hear from the stage: %w", err)
+	}
+
+	if said.Error != "" {
+		return nil, errors.New(said.Error)
+	}
+
+	return rights[:oobn], nil
 }
 
 // tap makes a network card.

@@ -25,6 +25,8 @@ type Spec struct {
 	UserNamespace bool `json:"userNamespace"`
 	// Probe only tries all of it, and ends instead of becoming Init.
 	Probe bool `json:"probe,omitempty"`
+	// Remove is a folder to remove, and nothing else is done.
+	Remove string `json:"remove,omitempty"`
 }
 
 // CgroupMount is a mount of the cgroup file system in a machine.

@@ -36,7 +36,7 @@ func init() {
 }
 
 // stage runs as the first process of the new namespaces, and returns only on
-// failure.
+// failure, which it has told.
 func stage() {
 	// The machine continues from the thread that calls exec, and cgroup
 	// namespaces belong to a thread.
@@ -59,12 +59,16 @@ func stage() {
 		return
 	}
 
-	if err := prepare(lab); err != nil {
-		reply, _ := json.Marshal(answer{Error: err.Error()}) // a string always can
-		_, _ = lab.Write(reply)                              // the lab is gone, or learns it
+	if err = prepare(lab); err == nil {
+		os.Exit(0)
 	}
+
+	reply, _ := json.Marshal(answer{Error: err.Error()}) // a string always can
+	_, _ = lab.Write(reply)                              // the lab is gone, or learns it
 }
 
+// prepare makes a machine and becomes its process 1. It returns when there is
+// nothing to become.
 func prepare(lab *net.UnixConn) error {
 	message := make([]byte, messageLimit)
 
@@ -76,6 +80,10 @@ func prepare(lab *net.UnixConn) error {
 	var spec Spec
 	if err := json.Unmarshal(message[:n], &spec); err != nil {
 		return fmt.Errorf("read what to start: %w", err)
+	}
+
+	if spec.Remove != "" {
+		return spec.remove(lab)
 	}
 
 	taps, err := spec.enter()
@@ -92,7 +100,7 @@ func prepare(lab *net.UnixConn) error {
 	}
 
 	if spec.Probe {
-		os.Exit(0)
+		return nil
 	}
 
 	// The end of the connection is the end of the lab.

@@ -95,10 +95,11 @@ func readStat(pid int) (stat, error) {
 	return parseStat(text)
 }
 
-// parseStat reads fields 3 and 22 of proc_pid_stat(5). Field 2, the program's
-// name, may hold blanks and parentheses.
+// parseStat reads fields 3, 20 and 22 of proc_pid_stat(5). Field 2, the program's
+// name, may hold blanks and parentheses. A process whose first thread has ended
+// keeps its files until the last one has.
 func parseStat(text []byte) (stat, error) {
-	const state, start = 3, 22
+	const state, threads, start = 3, 20, 22
 
 	fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
 	if len(fields) <= start-state {
@@ -110,7 +111,9 @@ func parseStat(text []byte) (stat, error) {
 		return stat{}, fmt.Errorf("process status %.60q: start time: %w", text, err)
 	}
 
-	return stat{dead: fields[0] == "Z" || fields[0] == "X", start: ticks}, nil
+	ended := fields[0] == "Z" || fields[0] == "X"
+
+	return stat{dead: ended && len(fields[threads-state]) == 1 && fields[threads-state] <= "1", start: ticks}, nil
 }
 
 func bootID() string {

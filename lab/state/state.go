@@ -134,6 +134,9 @@ func (l *Lab) KubeconfigPath() string { return filepath.Join(l.Dir, kubeconfig) 
 // ConfigsPath is the directory of the nodes' machine configurations.
 func (l *Lab) ConfigsPath() string { return filepath.Join(l.Dir, configsDir) }
 
+// NodesPath is where the directories of the nodes are.
+func (l *Lab) NodesPath() string { return filepath.Join(l.Dir, nodesDir) }
+
 // NodeDir is the directory of a node's console, firmware variables and disk.
 func (l *Lab) NodeDir(name string) string { return filepath.Join(l.Dir, nodesDir, name) }
 

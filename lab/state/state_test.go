@@ -274,8 +274,16 @@ func FuzzParseStat(f *testing.F) {
 }
 
 func TestParseStat(t *testing.T) {
-	got, err := parseStat([]byte("42 (a) b) Z 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 777 23"))
-	if want := (stat{dead: true, start: 777}); err != nil || got != want {
-		t.Errorf("got %+v, %v, want %+v", got, err, want)
+	for _, tt := range []struct {
+		name, text string
+		want       stat
+	}{
+		{"ended", "42 (a) b) Z 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 1 21 777 23", stat{dead: true, start: 777}},
+		{"threads are left", "42 (a) b) Z 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 12 21 777 23", stat{start: 777}},
+		{"running", "42 (a) b) S 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 1 21 777 23", stat{start: 777}},
+	} {
+		if got, err := parseStat([]byte(tt.text)); err != nil || got != tt.want {
+			t.Errorf("%s: got %+v, %v, want %+v", tt.name, got, err, tt.want)
+		}
 	}
 }

@@ -12,12 +12,19 @@ import (
 
 	"github.com/seed-59268b81/talos/sys/module"
 	"github.com/seed-59268b81/talos/sys/mount"
+	"github.com/seed-59268b81/talos/sys/platform"
 )
 
 // Early is the start of machined as process 1: it verifies what the system stands on, mounts the pseudo file
 // systems, makes /system anew, and sets the limits and the environment that every child inherits. After an
 // error there is nothing to run on: log it and call Halt.
-func Early(modules *module.Loader) error {
+//
+// In a container modules is nil, and what is mounted already stays as it is.
+func Early(p platform.Platform, modules *module.Loader) error {
+	if !p.Owns(platform.KernelArguments) || !p.Owns(platform.FileSystems) {
+		return earlyContainer(p.Owns(platform.OOMScores))
+	}
+
 	cmdline, err := os.ReadFile("/proc/cmdline")
 	if err != nil {
 		return fmt.Errorf("read the kernel command line: %w", err)
@@ -63,7 +70,7 @@ func Early(modules *module.Loader) error {
 		return fmt.Errorf("make /dev/fd: %w", err)
 	}
 
-	return setEnvironment()
+	return setEnvironment(true)
 }
 
 func makeDirs(dirs []dir) error {
@@ -98,9 +105,22 @@ func bindEtc() error {
 // noFile is the limit of open files that services inherit.
 const noFile = 1048576
 
-func setEnvironment() error {
-	if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: noFile, Max: noFile}); err != nil {
-		return fmt.Errorf("set the limit of open files to %d: %w", noFile, err)
+// setEnvironment sets the limits and variables that services inherit. Who may not raise a limit keeps the one there is.
+func setEnvironment(canRaise bool) error {
+	limit := unix.Rlimit{Cur: noFile, Max: noFile}
+
+	if !canRaise {
+		var old unix.Rlimit
+		if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &old); err != nil {
+			return fmt.Errorf("read the limit of open files: %w", err)
+		}
+
+		limit.Max = min(noFile, old.Max)
+		limit.Cur = limit.Max
+	}
+
+	if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
+		return fmt.Errorf("set the limit of open files to %d: %w", limit.Max, err)
 	}
 
 	os.Clearenv() // the kernel passes unknown arguments of its command line as variables

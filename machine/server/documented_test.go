@@ -23,6 +23,7 @@ import (
 	"google.golang.org/protobuf/types/known/emptypb"
 
 	"github.com/seed-59268b81/talos/api/machine"
+	"github.com/seed-59268b81/talos/sys/platform"
 )
 
 // documented are the states of the calls in docs/api.md.
@@ -103,6 +104,49 @@ func TestDocumentedCallsAreThere(t *testing.T) {
 	}
 
 	all.Wait()
+}
+
+// TestDocumentedNeeds makes every call to a machine in a container: those that are documented to need a machine are refused with
+// the sentence there, and no other is.
+func TestDocumentedNeeds(t *testing.T) {
+	table := documented(t)
+	b := newBench(t)
+	b.Root, b.Containerd = t.TempDir(), filepath.Join(t.TempDir(), "containerd.sock")
+	b.Platform = platform.Platform{Mode: platform.Container}
+
+	var all sync.WaitGroup
+
+	count := 0
+
+	for _, service := range services(t) {
+		for i := range service.Methods().Len() {
+			method := service.Methods().Get(i)
+			name := string(service.FullName()) + "/" + string(method.Name())
+
+			sentence, needs := strings.CutPrefix(table[name], "needs a machine: ")
+			if needs {
+				count++
+			}
+
+			all.Go(func() {
+				ctx, cancel := context.WithTimeout(as(t.Context(), RoleAdmin), 2*time.Second)
+				defer cancel()
+
+				err := answer(ctx, b.conn, method, "/"+name, &emptypb.Empty{})
+				refused := strings.Contains(status.Convert(err).Message(), "talosctl get platformconditions")
+
+				if refused != needs || needs && (status.Code(err) != codes.FailedPrecondition || status.Convert(err).Message() != sentence) {
+					t.Errorf("%s: got %v, want it refused: %t, with %q", name, err, needs, sentence)
+				}
+			})
+		}
+	}
+
+	all.Wait()
+
+	if count == 0 {
+		t.Error("no call needs a machine")
+	}
 }
 
 // answer is the first of a call with one request.

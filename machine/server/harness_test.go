@@ -35,6 +35,7 @@ import (
 	"github.com/seed-59268b81/talos/sys/bootlog"
 	"github.com/seed-59268b81/talos/sys/cmdline"
 	"github.com/seed-59268b81/talos/sys/logring"
+	"github.com/seed-59268b81/talos/sys/platform"
 	"github.com/seed-59268b81/talos/sys/supervisor"
 )
 
@@ -61,7 +62,7 @@ func newBench(t *testing.T) *bench {
 	b := &bench{disk: t.TempDir(), Server: &Server{
 		State: st, Outputs: logs, Ring: &events.Ring{}, Journal: bootlog.New(bootlog.DefaultLimits), Log: log,
 		Supervisor: supervisor.New(ctx, log, logs, nil),
-		Config:     config.New(fstest.MapFS{}, cmdline.Parse(""), func(error) {}),
+		Config:     config.New(fstest.MapFS{}, cmdline.Parse(""), platform.Platform{}, func(error) {}),
 	}}
 
 	g := New(log, append(testPeers.Options(), Authorized(st)...)...)

@@ -20,6 +20,7 @@ import (
 	"github.com/seed-59268b81/talos/api/machine"
 	"github.com/seed-59268b81/talos/sys/bootlog"
 	"github.com/seed-59268b81/talos/sys/kmsg"
+	"github.com/seed-59268b81/talos/sys/platform"
 )
 
 // MetadataBoot is the key of a call's metadata by which Logs, LogsContainers and Dmesg are asked for an earlier boot: -1
@@ -122,15 +123,24 @@ func (s *Server) LogsContainers(ctx context.Context, _ *emptypb.Empty) (*machine
 	return &machine.LogsContainersResponse{Messages: []*machine.LogsContainer{{Ids: ids}}}, nil
 }
 
-// Dmesg implements machine.MachineService. Without follow it sends what the kernel has; with tail only what comes.
+// MachinedLog is the name of machined's own log, and of its service.
+const MachinedLog = "machined"
+
+// Dmesg implements machine.MachineService. Without follow it sends what the kernel has; with tail only what comes. Where the
+// kernel is another's, machined's log takes the place of the kernel's, in which it is otherwise found too.
 func (s *Server) Dmesg(req *machine.DmesgRequest, stream grpc.ServerStreamingServer[common.Data]) error {
 	send := func(p []byte) error { return stream.Send(&common.Data{Bytes: p}) }
+	own := s.Platform.Owns(platform.KernelLog)
 
 	switch boot, err := bootFrom(stream.Context()); {
 	case err != nil:
 		return err
-	case boot != 0:
+	case boot != 0 && own:
 		return s.bootLogs(stream.Context(), boot, bootlog.Kernel, -1, req.GetFollow(), send)
+	case boot != 0:
+		return s.bootLogs(stream.Context(), boot, MachinedLog, -1, req.GetFollow(), send)
+	case !own:
+		return s.machinedLog(stream.Context(), req, send)
 	}
 
 	boot := kmsg.BootTime()
@@ -179,4 +189,14 @@ func (s *Server) Dmesg(req *machine.DmesgRequest, stream grpc.ServerStreamingSer
 	}
 
 	return flush()
+}
+
+// machinedLog answers as Dmesg does, out of machined's log.
+func (s *Server) machinedLog(ctx context.Context, req *machine.DmesgRequest, send func([]byte) error) error {
+	lines := -1
+	if req.GetFollow() && req.GetTail() {
+		lines = 0
+	}
+
+	return s.Outputs.Read(ctx, MachinedLog, lines, req.GetFollow(), send)
 }

@@ -29,6 +29,7 @@ import (
 	"github.com/seed-59268b81/talos/machine/events"
 	"github.com/seed-59268b81/talos/sys/bootlog"
 	"github.com/seed-59268b81/talos/sys/logring"
+	"github.com/seed-59268b81/talos/sys/platform"
 	"github.com/seed-59268b81/talos/sys/supervisor"
 )
 
@@ -51,6 +52,8 @@ type Server struct {
 	Journal    *bootlog.Journal
 	Config     *config.Controller
 	Log        *slog.Logger
+	// Platform is where the machine runs.
+	Platform platform.Platform
 }
 
 // Register adds the services to a gRPC server.

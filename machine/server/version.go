@@ -22,7 +22,7 @@ func (s *Server) Version(context.Context, *emptypb.Empty) (*machine.VersionRespo
 			Tag: version.Tag, Sha: version.SHA, Built: version.Built,
 			GoVersion: runtime.Version(), Os: runtime.GOOS, Arch: runtime.GOARCH,
 		},
-		Platform: &machine.PlatformInfo{Name: "metal", Mode: "metal"},
+		Platform: &machine.PlatformInfo{Name: s.Platform.Name(), Mode: s.Platform.Mode.String()},
 		Features: &machine.FeaturesInfo{Rbac: true},
 	}}}, nil
 }

@@ -22,11 +22,17 @@ import (
 	"github.com/seed-59268b81/talos/resources/block"
 	"github.com/seed-59268b81/talos/sys/disk"
 	"github.com/seed-59268b81/talos/sys/gpt"
+	"github.com/seed-59268b81/talos/sys/platform"
 )
 
 // BlockDeviceWipe implements storage.StorageService. Nothing is wiped before every device of the call is known to be of no
 // use to anybody.
 func (s *diskService) BlockDeviceWipe(ctx context.Context, req *storage.BlockDeviceWipeRequest) (*storage.BlockDeviceWipeResponse, error) {
+	// The host's are seen in /sys, and an engine may show them in /dev.
+	if !s.server.Platform.Owns(platform.Disks) {
+		return nil, status.Error(codes.FailedPrecondition, noDisks)
+	}
+
 	devices, err := disk.Scan(s.server.path("sys"))
 	if err != nil {
 		return nil, status.Errorf(codes.Internal, "wipe: %v", err)
@@ -60,6 +66,9 @@ func (s *diskService) BlockDeviceWipe(ctx context.Context, req *storage.BlockDev
 
 	return &storage.BlockDeviceWipeResponse{Messages: []*storage.BlockDeviceWipe{{}}}, nil
 }
+
+// noDisks is answered where disks are another's.
+const noDisks = "wipe: a container has no disks of its own; see: talosctl get platformconditions"
 
 func wipeError(device string, err error) error {
 	if errors.Is(err, disk.ErrInUse) {

@@ -25,6 +25,8 @@ func Register() error {
 		resource.Register[MaintenanceServiceRequestSpec](),
 		resource.Register[MetaKeySpec](),
 		resource.Register[MetaLoadedSpec](),
+		resource.Register[PlatformConditionSpec](),
+		resource.Register[PlatformMetadataSpec](),
 		resource.Register[PowerRequestSpec](),
 		resource.Register[SecurityStateSpec](),
 		resource.Register[VersionSpec](),

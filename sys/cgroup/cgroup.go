@@ -14,6 +14,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	"golang.org/x/sys/unix"
 )
 
 // Mount is where cgroup2 is mounted.
@@ -132,6 +134,38 @@ func (t Tree) enable(path string) error {
 	}
 
 	return nil
+}
+
+// Vacate makes a group and moves all processes of the root into it. A root that is that of a cgroup namespace only is a
+// group like any other to the kernel: it delegates no controllers while processes are in it.
+func (t Tree) Vacate(g Group) error {
+	if err := os.MkdirAll(filepath.Join(t.Root, g.Path), 0o755); err != nil {
+		return fmt.Errorf("create cgroup %s: %w", g.Path, err)
+	}
+
+	text, err := os.ReadFile(filepath.Join(t.Root, "cgroup.procs"))
+	if err != nil {
+		return fmt.Errorf("read the processes of cgroup %q: %w", "/", err)
+	}
+
+	var errs []error
+
+	for _, field := range strings.Fields(string(text)) {
+		// 0 is a process outside of our PID namespace, which we cannot name.
+		if pid, err := strconv.Atoi(field); err == nil && pid != 0 {
+			errs = append(errs, t.Add(g, pid))
+		}
+	}
+
+	return errors.Join(errs...)
+}
+
+// Unified reports whether the kernel's controllers are in the tree that is mounted at Mount, and not in hierarchies of
+// cgroup v1.
+func Unified() bool {
+	var st unix.Statfs_t
+
+	return unix.Statfs(Mount, &st) == nil && st.Type == unix.CGROUP2_SUPER_MAGIC
 }
 
 // Add moves a process into a group.

@@ -53,3 +53,33 @@ func TestCreate(t *testing.T) {
 		t.Errorf("no cgroup2 mount: got %v, want an error naming cgroup.controllers", err)
 	}
 }
+
+// The root's processes are in the group afterwards, but for those that this PID namespace does not show.
+func TestVacate(t *testing.T) {
+	root := t.TempDir()
+	if err := os.WriteFile(filepath.Join(root, "cgroup.procs"), []byte("0\n1\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+
+	// The kernel makes this one with the group.
+	if err := os.Mkdir(filepath.Join(root, cgroup.Init.Path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+
+	procs := filepath.Join(root, cgroup.Init.Path, "cgroup.procs")
+	if err := os.WriteFile(procs, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+
+	if err := (cgroup.Tree{Root: root}).Vacate(cgroup.Init); err != nil {
+		t.Fatal(err)
+	}
+
+	if got, err := os.ReadFile(procs); err != nil || string(got) != "1" {
+		t.Errorf("got %q, %v, want process 1", got, err)
+	}
+
+	if err := (cgroup.Tree{Root: t.TempDir()}).Vacate(cgroup.Init); err == nil {
+		t.Error("a root without cgroup.procs: got no error")
+	}
+}

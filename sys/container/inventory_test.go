@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	v1 "github.com/containerd/cgroups/v3/cgroup1/stats"
 	"github.com/containerd/cgroups/v3/cgroup2/stats"
 	containers "github.com/containerd/containerd/api/services/containers/v1"
 	"github.com/containerd/containerd/api/types"
@@ -97,16 +98,24 @@ func TestUsed(t *testing.T) {
 		t.Fatal(err)
 	}
 
+	first, err := anypb.New(&v1.Metrics{
+		Memory: &v1.MemoryStat{TotalInactiveFile: 1000, Usage: &v1.MemoryEntry{Usage: 5000}},
+		CPU:    &v1.CPUStat{Usage: &v1.CPUUsage{Total: 7000}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+
 	strange, err := anypb.New(&stats.Metrics{Memory: &stats.MemoryStat{Usage: 5, InactiveFile: 1000}})
 	if err != nil {
 		t.Fatal(err)
 	}
 
-	all := []Listed{{ID: "etcd", InternalID: "etcd"}, {ID: "x", InternalID: "x"}, {ID: "stopped", InternalID: "stopped"}}
+	all := []Listed{{ID: "etcd", InternalID: "etcd"}, {ID: "x", InternalID: "x"}, {ID: "v1", InternalID: "v1"}, {ID: "stopped", InternalID: "stopped"}}
 
-	got, err := used(all, []*types.Metric{{ID: "etcd", Data: group}, {ID: "x", Data: strange}, {ID: "of nobody", Data: group}})
+	got, err := used(all, []*types.Metric{{ID: "etcd", Data: group}, {ID: "x", Data: strange}, {ID: "v1", Data: first}, {ID: "of nobody", Data: group}})
 
-	want := []Usage{{Listed: all[0], Memory: 4000, CPU: 7 * time.Microsecond}, {Listed: all[1]}}
+	want := []Usage{{Listed: all[0], Memory: 4000, CPU: 7 * time.Microsecond}, {Listed: all[1]}, {Listed: all[2], Memory: 4000, CPU: 7 * time.Microsecond}}
 	if d := cmp.Diff(want, got); err != nil || d != "" {
 		t.Errorf("%v (-want +got):\n%s", err, d)
 	}

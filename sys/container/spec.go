@@ -6,11 +6,15 @@ package container
 
 import (
 	"context"
+	"sync"
 
 	containerd "github.com/containerd/containerd/v2/client"
 	"github.com/containerd/containerd/v2/core/containers"
 	"github.com/containerd/containerd/v2/pkg/oci"
 	specs "github.com/opencontainers/runtime-spec/specs-go"
+	"golang.org/x/sys/unix"
+
+	"github.com/seed-59268b81/talos/sys/oom"
 )
 
 // spec returns the options that make the OCI runtime spec.
@@ -54,13 +58,26 @@ func privileged() []oci.SpecOpts {
 	}
 }
 
+// openFiles is how many files a container may have open: as many as machined, whose limit cannot be raised everywhere.
+var openFiles = sync.OnceValue(func() uint64 {
+	const most = 1048576
+
+	var own unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &own); err != nil {
+		return most
+	}
+
+	return min(most, own.Max)
+})
+
 func (c *Container) resources(_ context.Context, _ oci.Client, _ *containers.Container, s *oci.Spec) error {
-	s.Process.OOMScoreAdj = &c.OOMScoreAdj
+	score := oom.Allowed(c.OOMScoreAdj)
+	s.Process.OOMScoreAdj = &score
 	s.Linux.RootfsPropagation = c.RootPropagation
 	// The reservations belong to the group that the system made; the runtime must not touch them.
 	s.Linux.Resources = &specs.LinuxResources{Devices: s.Linux.Resources.Devices}
 	// Services open many files; containerd's default is that of a login shell.
-	s.Process.Rlimits = []specs.POSIXRlimit{{Type: "RLIMIT_NOFILE", Hard: 1048576, Soft: 1048576}}
+	s.Process.Rlimits = []specs.POSIXRlimit{{Type: "RLIMIT_NOFILE", Hard: openFiles(), Soft: openFiles()}}
 
 	return nil
 }

@@ -7,13 +7,16 @@ package container
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
+	v1 "github.com/containerd/cgroups/v3/cgroup1/stats"
 	"github.com/containerd/cgroups/v3/cgroup2/stats"
 	tasks "github.com/containerd/containerd/api/services/tasks/v1"
 	"github.com/containerd/containerd/api/types"
 	"github.com/containerd/containerd/v2/pkg/namespaces"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/anypb"
 )
 
 // Usage of a running container.
@@ -55,17 +58,38 @@ func used(all []Listed, metrics []*types.Metric) ([]Usage, error) {
 			continue
 		}
 
-		// The runtime has types for the first version of cgroups, too; the system has only the second.
-		var group stats.Metrics
-		if err := proto.Unmarshal(m.GetData().GetValue(), &group); err != nil {
+		memory, cpu, err := measured(m.GetData())
+		if err != nil {
 			return nil, fmt.Errorf("metrics of container %s: %w", l.ID, err)
 		}
 
-		memory := group.GetMemory().GetUsage()
-		memory -= min(memory, group.GetMemory().GetInactiveFile())
-
-		out = append(out, Usage{Listed: l, Memory: memory, CPU: time.Duration(group.GetCPU().GetUsageUsec()) * time.Microsecond})
+		out = append(out, Usage{Listed: l, Memory: memory, CPU: cpu})
 	}
 
 	return out, nil
+}
+
+// measured reads what the runtime measured in a group. It has a message for each version of cgroups.
+func measured(data *anypb.Any) (memory uint64, cpu time.Duration, err error) {
+	var inactive uint64
+
+	if strings.Contains(data.GetTypeUrl(), ".cgroups.v1.") {
+		var group v1.Metrics
+		if err := proto.Unmarshal(data.GetValue(), &group); err != nil {
+			return 0, 0, err
+		}
+
+		memory, inactive = group.GetMemory().GetUsage().GetUsage(), group.GetMemory().GetTotalInactiveFile()
+		cpu = time.Duration(group.GetCPU().GetUsage().GetTotal())
+	} else {
+		var group stats.Metrics
+		if err := proto.Unmarshal(data.GetValue(), &group); err != nil {
+			return 0, 0, err
+		}
+
+		memory, inactive = group.GetMemory().GetUsage(), group.GetMemory().GetInactiveFile()
+		cpu = time.Duration(group.GetCPU().GetUsageUsec()) * time.Microsecond
+	}
+
+	return memory - min(memory, inactive), cpu, nil
 }

@@ -2,7 +2,7 @@
 
 //go:build linux
 
-// Package power ends the machine: reboot(2), with the disks synced first.
+// Package power ends the machine: reboot(2). In a PID namespace the kernel ends its processes instead.
 package power
 
 import (
@@ -17,9 +17,10 @@ func Reboot() error { return end("reboot", unix.LINUX_REBOOT_CMD_RESTART) }
 // Off powers the machine off; it returns only on failure.
 func Off() error { return end("power off", unix.LINUX_REBOOT_CMD_POWER_OFF) }
 
-func end(what string, cmd int) error {
-	unix.Sync()
+// Flush writes to the disks what the kernel still holds.
+func Flush() { unix.Sync() }
 
+func end(what string, cmd int) error {
 	if err := unix.Reboot(cmd); err != nil {
 		return fmt.Errorf("%s: %w", what, err)
 	}

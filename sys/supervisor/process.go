@@ -15,6 +15,9 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/seed-59268b81/talos/sys/cgroup"
+	"github.com/seed-59268b81/talos/sys/oom"
 )
 
 // Process is a runner that executes a program. It is killed with its whole cgroup when it does not end in time.
@@ -26,7 +29,8 @@ type Process struct {
 	Env []string
 	// UID and GID to run as.
 	UID, GID uint32
-	// Cgroup is the path below the cgroup2 mount to run in, made by the caller (package cgroup); empty: machined's own.
+	// Cgroup is the path below the cgroup2 mount to run in, made by the caller (package cgroup); empty, and on a host with
+	// cgroup v1: machined's own.
 	Cgroup string
 	// OOMScoreAdj from -1000 to 1000.
 	OOMScoreAdj int
@@ -36,9 +40,6 @@ type Process struct {
 	StopSignal  syscall.Signal
 	StopTimeout time.Duration
 }
-
-// cgroupMount is where cgroup2 is mounted.
-const cgroupMount = "/sys/fs/cgroup"
 
 // Run implements Runner.
 func (p *Process) Run(ctx context.Context, run Run) error {
@@ -59,8 +60,8 @@ func (p *Process) Run(ctx context.Context, run Run) error {
 	// Children of the service may keep the output pipe open after it has ended.
 	cmd.WaitDelay = 2 * time.Second
 
-	if p.Cgroup != "" {
-		dir, err := os.Open(cgroupMount + "/" + p.Cgroup)
+	if p.Cgroup != "" && cgroup.Unified() {
+		dir, err := os.Open(cgroup.Mount + "/" + p.Cgroup)
 		if err != nil {
 			return fmt.Errorf("process %s: open cgroup: %w", path, err)
 		}
@@ -76,8 +77,8 @@ func (p *Process) Run(ctx context.Context, run Run) error {
 
 	pid := cmd.Process.Pid
 
-	if p.OOMScoreAdj != 0 {
-		err := os.WriteFile(fmt.Sprintf("/proc/%d/oom_score_adj", pid), []byte(strconv.Itoa(p.OOMScoreAdj)), 0)
+	if score := oom.Allowed(p.OOMScoreAdj); score != 0 {
+		err := os.WriteFile(fmt.Sprintf("/proc/%d/oom_score_adj", pid), []byte(strconv.Itoa(score)), 0)
 		if err != nil && !errors.Is(err, os.ErrNotExist) {
 			fmt.Fprintf(run.Log, "supervisor: set oom_score_adj: %v\n", err)
 		}

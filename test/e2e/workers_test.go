@@ -17,15 +17,27 @@ import (
 	"github.com/seed-59268b81/talos/test/cluster"
 )
 
-const workersName = "e2e-workers"
-
-// TestWorkers makes a cluster of a control plane and two workers the way its users do, and holds that one endpoint reaches
-// all three, that a worker forwards nothing, and that a dead node costs its own answer alone.
+// TestWorkers walks through the life of a cluster of virtual machines.
 func TestWorkers(t *testing.T) {
 	if os.Getenv(cluster.Require) != cluster.All {
 		t.Skip("starts three machines, which takes long where they are emulated: run make e2e")
 	}
 
+	workers(t, "e2e-workers", 38*time.Minute, "cluster", "create", "qemu")
+}
+
+// TestContainers walks through the life of a cluster of containers, who are fast wherever they run.
+func TestContainers(t *testing.T) {
+	if os.Getenv(cluster.Require) == "" || os.Geteuid() != 0 {
+		t.Skip("needs a built system, and root: run make test")
+	}
+
+	workers(t, "e2e-containers", 8*time.Minute, "cluster", "create", "container")
+}
+
+// workers makes a cluster of a control plane and two workers the way its users do, and holds that one endpoint reaches
+// all three, that a worker forwards nothing, and that a dead node costs its own answer alone.
+func workers(t *testing.T, name string, patience time.Duration, create ...string) {
 	out, err := cluster.Out()
 	if err != nil {
 		t.Fatal(err)
@@ -53,11 +65,11 @@ func TestWorkers(t *testing.T) {
 	}
 
 	destroy := func() {
-		if _, err := lab.Open(filepath.Join(state, workersName)); err != nil {
+		if _, err := lab.Open(filepath.Join(state, name)); err != nil {
 			return
 		}
 
-		if _, _, err := run(2*time.Minute, "cluster", "destroy", "--state", state, "--name", workersName); err != nil {
+		if _, _, err := run(2*time.Minute, "cluster", "destroy", "--state", state, "--name", name); err != nil {
 			t.Error(err)
 		}
 	}
@@ -66,12 +78,12 @@ func TestWorkers(t *testing.T) {
 	t.Cleanup(destroy)
 
 	// It waits until all nodes are Ready and the API of both workers answers.
-	if _, _, err := run(40*time.Minute, "cluster", "create", "qemu", "--state", state, "--name", workersName, "--workers", "2", "--offline",
-		"--wait-timeout", "38m"); err != nil {
+	if _, _, err := run(patience+2*time.Minute, append(create, "--state", state, "--name", name, "--workers", "2", "--offline",
+		"--wait-timeout", patience.String())...); err != nil {
 		t.Fatal(err)
 	}
 
-	machines, err := lab.Open(filepath.Join(state, workersName))
+	machines, err := lab.Open(filepath.Join(state, name))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,7 +131,7 @@ func TestWorkers(t *testing.T) {
 	})
 
 	t.Run("a worker comes back with a certificate", func(t *testing.T) {
-		if _, _, err := run(time.Minute, "cluster", "reboot", worker.Name, "--state", state, "--name", workersName); err != nil {
+		if _, _, err := run(time.Minute, "cluster", "reboot", worker.Name, "--state", state, "--name", name); err != nil {
 			t.Fatal(err)
 		}
 

@@ -288,6 +288,7 @@ var own = map[string]bool{
 	"MachineConfigs.config.talos.dev":              true,
 	"MachineTypes.config.talos.dev":                true,
 	"MaintenanceServiceRequests.runtime.talos.dev": true,
+	"PlatformConditions.runtime.talos.dev":         true,
 	"NodeCordonedSpecs.k8s.talos.dev":              true,
 	"Boots.runtime.talos.dev":                      true,
 	"PowerRequests.runtime.talos.dev":              true,

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/seed-59268b81/talos/resources/k8s"
+	"github.com/seed-59268b81/talos/sys/platform"
 )
 
 type object = map[string]any
@@ -24,7 +25,29 @@ func configuration(cfg k8s.KubeletConfigSpec, node Node) (object, error) {
 		}
 	}
 
-	return merge(merge(defaults(cfg, node), cfg.ExtraConfig), forced), nil
+	return merge(merge(defaults(cfg, node), cfg.ExtraConfig), merge(forced, inPlace(node.Platform))), nil
+}
+
+// inPlace is what the kubelet must know of a place that is not all the machine's own.
+func inPlace(p platform.Platform) object {
+	out := object{}
+
+	// It warns of cgroup v1 by not starting. Services of the system have no groups there that it could measure.
+	if !p.Owns(platform.CgroupReservations) {
+		out["failCgroupV1"] = false
+		out["systemCgroups"], out["kubeletCgroups"] = "", ""
+	}
+
+	if !p.Owns(platform.OOMScores) {
+		out["oomScoreAdj"] = 0
+	}
+
+	if !p.Owns(platform.RootUser) {
+		out["featureGates"] = object{"KubeletInUserNamespace": true}
+		out["protectKernelDefaults"] = false
+	}
+
+	return out
 }
 
 // alwaysSet is what nothing overrides.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/seed-59268b81/talos/controllers/k8s/args"
 	"github.com/seed-59268b81/talos/resources/k8s"
+	"github.com/seed-59268b81/talos/sys/platform"
 )
 
 // policy of extra arguments: the node owns how the kubelet reaches the cluster and the runtime.
@@ -28,6 +29,8 @@ type Node struct {
 	Name         string
 	IPs          []netip.Addr
 	ControlPlane bool
+	// Platform is where the node runs.
+	Platform platform.Platform
 }
 
 // Spec is the kubelet as it is to run.

@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"os/signal"
 	"runtime"
 	"strings"
 	"syscall"
@@ -27,7 +28,29 @@ func main() {
 	}
 }
 
+// poweroff is what a container's power button asks for.
+func poweroff() {
+	asked := make(chan os.Signal, 1)
+	signal.Notify(asked, syscall.SIGTERM)
+	<-asked
+
+	_ = unix.Reboot(unix.LINUX_REBOOT_CMD_POWER_OFF)
+}
+
 func run() error {
+	go poweroff()
+
+	if os.Getenv("PLATFORM") != "container" {
+		if err := begin(); err != nil {
+			return err
+		}
+	}
+
+	return serve()
+}
+
+// begin makes what a virtual machine has to make itself.
+func begin() error {
 	for _, m := range []struct{ source, target string }{{"proc", "/proc"}, {"sysfs", "/sys"}, {"devtmpfs", "/dev"}} {
 		if err := os.MkdirAll(m.target, 0o755); err != nil {
 			return err
@@ -38,10 +61,10 @@ func run() error {
 		}
 	}
 
-	if err := loadModules(); err != nil {
-		return err
-	}
+	return loadModules()
+}
 
+func serve() error {
 	lease, err := takeLease("eth0")
 	if err != nil {
 		return err
@@ -68,6 +91,7 @@ func run() error {
 	})
 	http.HandleFunc("GET /look", func(w http.ResponseWriter, r *http.Request) { answer(w, lease.look(r.FormValue("peer"))) })
 	http.HandleFunc("GET /ping", func(w http.ResponseWriter, r *http.Request) { answer(w, ping(r.FormValue("to"))) })
+	http.HandleFunc("GET /confined", func(w http.ResponseWriter, _ *http.Request) { answer(w, confined()) })
 	http.HandleFunc("POST /reboot", func(http.ResponseWriter, *http.Request) {
 		_ = unix.Reboot(unix.LINUX_REBOOT_CMD_RESTART)
 	})

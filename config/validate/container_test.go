@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package validate_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/seed-59268b81/talos/config/configtest"
+	"github.com/seed-59268b81/talos/config/validate"
+)
+
+// What a container leaves alone is accepted with a warning there, and without on metal.
+func TestContainerLeavesAlone(t *testing.T) {
+	for _, tt := range []struct{ name, patch, path string }{
+		{"sysctl of the kernel", `machine: {sysctls: {kernel.panic: "30"}}`, "machine.sysctls"},
+		{"sysctl of the network", `machine: {sysctls: {net.core.somaxconn: "4096"}}`, ""},
+		{"sysfs", `machine: {sysfs: {module.loop.parameters.max_loop: "8"}}`, "machine.sysfs"},
+		{"modules", `machine: {kernel: {modules: [{name: wireguard}]}}`, "machine.kernel.modules"},
+		{"kernel arguments", `machine: {install: {extraKernelArgs: [quiet]}}`, "machine.install.extraKernelArgs"},
+		{"encryption", `machine: {systemDiskEncryption: {state: {provider: luks2, keys: [{slot: 0, nodeID: {}}]}}}`, "machine.systemDiskEncryption"},
+		{"time servers", `machine: {time: {servers: [10.0.0.1]}}`, "machine.time"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			cfg := patched(t, configtest.ControlPlane(t), tt.patch)
+
+			for _, mode := range []validate.Mode{validate.Metal, validate.Container} {
+				warnings, err := validate.Validate(cfg, mode)
+				if err != nil {
+					t.Errorf("%s: %v", mode, err)
+				}
+
+				got := ""
+
+				for _, w := range warnings {
+					if path, _, ok := strings.Cut(w, ": is not applied in a container"); ok {
+						got = path
+					}
+				}
+
+				want := ""
+				if mode == validate.Container {
+					want = tt.path
+				}
+
+				if got != want && !(want != "" && strings.HasPrefix(got, want)) {
+					t.Errorf("%s: got a warning of %q, want one of %q", mode, got, want)
+				}
+			}
+		})
+	}
+}

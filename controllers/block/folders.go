@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package block
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path"
+
+	"github.com/seed-59268b81/talos/resources/block"
+)
+
+// Folders is the Mounter of a machine without disks: its volumes are folders that whoever started it has put in place.
+// They stay where they are until all processes of the machine have ended.
+type Folders struct{}
+
+// Mount implements Mounter.
+func (Folders) Mount(_ context.Context, volume string, s block.VolumeStatusSpec, readOnly bool) error {
+	if readOnly {
+		return nil
+	}
+
+	return makeFolders(s.MountSpec.TargetPath, append([]folder{{".", os.FileMode(s.MountSpec.FileMode), s.MountSpec.UID}}, foldersOf[volume]...))
+}
+
+// Writable implements Mounter.
+func (Folders) Writable(string) error { return nil }
+
+// Unmount implements Mounter.
+func (Folders) Unmount(string) error { return nil }
+
+// Abandon implements Mounter.
+func (Folders) Abandon(string) error { return nil }
+
+// folderVolumes are the system's volumes on a machine without disks. The values of META are a file in STATE.
+func folderVolumes() map[string]block.VolumeConfigSpec {
+	volumes := map[string]block.VolumeConfigSpec{}
+
+	for id, v := range systemVolumes() {
+		volumes[id] = block.VolumeConfigSpec{Type: block.VolumeTypeDirectory, Mount: v.Mount}
+	}
+
+	volumes[block.VolumeMeta] = block.VolumeConfigSpec{Type: block.VolumeTypeDirectory, ParentID: block.VolumeState}
+
+	return volumes
+}
+
+// folderOf is where a volume is that is a folder, or a file in its parent's.
+func (v *view) folderOf(id string) string {
+	cfg := v.configs[id]
+	if cfg.ParentID != "" {
+		return path.Join(v.configs[cfg.ParentID].Mount.TargetPath, id)
+	}
+
+	return cfg.Mount.TargetPath
+}
+
+// folder fills the status of a volume that is a folder. One that is only read may be missing.
+func (v *view) folder(id string, cfg block.VolumeConfigSpec, s *block.VolumeStatusSpec) {
+	at := cfg.Mount.TargetPath
+	if cfg.ParentID != "" {
+		at = v.configs[cfg.ParentID].Mount.TargetPath
+	}
+
+	s.Location, s.MountLocation = v.folderOf(id), v.folderOf(id)
+
+	switch {
+	case v.folders[at]:
+		s.Phase = block.VolumePhaseReady
+	case cfg.Mount.ReadOnly():
+		s.Location, s.MountLocation, s.Phase = "", "", block.VolumePhaseMissing
+	default:
+		fail(s, fmt.Errorf("there is no folder %s: whoever starts the container has to mount one there", at))
+	}
+}
+
+// folders tells which of the folders that volumes are made of are there.
+func folders(configs map[string]block.VolumeConfigSpec) map[string]bool {
+	there := map[string]bool{}
+
+	for _, cfg := range configs {
+		if cfg.Type == block.VolumeTypeDirectory && cfg.ParentID == "" {
+			st, err := os.Stat(cfg.Mount.TargetPath)
+			there[cfg.Mount.TargetPath] = err == nil && st.IsDir()
+		}
+	}
+
+	return there
+}

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package k8s
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	specs "github.com/opencontainers/runtime-spec/specs-go"
+
+	"github.com/seed-59268b81/talos/resources/k8s"
+	"github.com/seed-59268b81/talos/sys/container"
+	"github.com/seed-59268b81/talos/sys/platform"
+)
+
+// In a container the kubelet sees the machine's /proc, in which the kernel's parameters cannot be written.
+func TestKubeletProc(t *testing.T) {
+	for _, tt := range []struct {
+		mode platform.Mode
+		want bool
+	}{{platform.Metal, false}, {platform.Container, true}} {
+		service := kubeletContainer(k8s.KubeletSpecSpec{}, nil, platform.Platform{Mode: tt.mode}, func(string) bool { return true })
+
+		c, ok := service.Runner.(*container.Container)
+		if !ok {
+			t.Fatalf("the runner is a %T", service.Runner)
+		}
+
+		got := slices.ContainsFunc(c.Mounts, func(m specs.Mount) bool { return m.Source == "/proc" && m.Destination == "/proc" })
+		if got != tt.want || !c.HostPID {
+			t.Errorf("%s: got the machine's /proc: %t, want %t", tt.mode, got, tt.want)
+		}
+	}
+}
+
+// kube-proxy leaves the table of connections alone where it is another's, unless the configuration says otherwise.
+func TestProxyConntrack(t *testing.T) {
+	inContainer := platform.Platform{Mode: platform.Container}
+
+	for _, tt := range []struct {
+		name, patch string
+		place       platform.Platform
+		want        []string
+	}{
+		{"a computer of its own", `{cluster: {clusterName: a}}`, platform.Platform{}, nil},
+		{"a container", `{cluster: {clusterName: a}}`, inContainer, []string{"--conntrack-max-per-core=0", "--conntrack-min=0"}},
+		{
+			"a container with a wish", `{cluster: {proxy: {extraArgs: {conntrack-min: "9"}}}}`, inContainer,
+			[]string{"--conntrack-max-per-core=0", "--conntrack-min=9"},
+		},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			spec, err := bootstrapManifests(controlPlane(t, tt.patch), tt.place)
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			got := slices.DeleteFunc(slices.Clone(spec.ProxyArgs), func(a string) bool { return !strings.HasPrefix(a, "--conntrack") })
+			if !slices.Equal(got, tt.want) {
+				t.Errorf("got %q, want %q", got, tt.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package kubelet
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/seed-59268b81/talos/resources/k8s"
+	"github.com/seed-59268b81/talos/sys/platform"
+)
+
+func TestConfigurationInPlace(t *testing.T) {
+	const gate = "KubeletInUserNamespace"
+
+	container := func(l platform.Limits) platform.Platform {
+		return platform.Platform{Mode: platform.Container, Limits: l}
+	}
+	usual := object{
+		"failCgroupV1": nil, "oomScoreAdj": -450, "protectKernelDefaults": true, gate: nil, "Other": nil,
+		"systemCgroups": systemCgroups, "kubeletCgroups": kubeletCgroups,
+	}
+
+	for _, tt := range []struct {
+		name  string
+		place platform.Platform
+		extra object
+		want  object // what differs
+	}{
+		{"a computer of its own", platform.Platform{}, nil, object{}},
+		{"a container with all rights", container(platform.Limits{}), nil, object{}},
+		{"cgroup v1", container(platform.Limits{CgroupV1: true}), nil, object{"failCgroupV1": false, "systemCgroups": "", "kubeletCgroups": ""}},
+		{"no lower scores", container(platform.Limits{NoResource: true}), object{"oomScoreAdj": -1}, object{"oomScoreAdj": 0}},
+		{
+			"without root, with a feature gate of the configuration", container(platform.Limits{UserNamespace: true}),
+			object{"featureGates": object{"Other": true}},
+			object{gate: true, "Other": true, "protectKernelDefaults": false},
+		},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			all, err := configuration(k8s.KubeletConfigSpec{ExtraConfig: tt.extra}, Node{Platform: tt.place})
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			got := object{}
+
+			for key := range usual {
+				got[key] = all[key]
+			}
+
+			if gates, ok := all["featureGates"].(object); ok {
+				got[gate], got["Other"] = gates[gate], gates["Other"]
+			}
+
+			if d := cmp.Diff(merge(usual, tt.want), got); d != "" {
+				t.Errorf("(-want +got):\n%s", d)
+			}
+		})
+	}
+}

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package time
+
+import (
+	"context"
+	"log/slog"
+
+	"github.com/seed-59268b81/talos/cosi/controller"
+	"github.com/seed-59268b81/talos/cosi/typed"
+	"github.com/seed-59268b81/talos/resources/timeres"
+)
+
+// SharedClockController stands in for SyncController where the clock is another's to set. The machine takes it to be right,
+// and says that it does not set it.
+func SharedClockController() controller.Controller {
+	return &controller.Reconciler{
+		ControllerName: "time.SyncController",
+		Writes:         []controller.Output{controller.Out[timeres.StatusSpec](controller.Exclusive)},
+		Reconcile: func(ctx context.Context, rt controller.Runtime, _ *slog.Logger) error {
+			return typed.Set(ctx, rt, "", timeres.StatusID, timeres.StatusSpec{Synced: true, SyncDisabled: true})
+		},
+	}
+}

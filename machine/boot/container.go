@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package boot
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/seed-59268b81/talos/sys/mount"
+)
+
+// inContainer are the mounts that machined needs in a container too. All others are the kernel's own file systems, or
+// what only a computer of its own has.
+var inContainer = []string{"/run", "/system", "/tmp", "/dev/shm", "/dev/pts", "/dev/mqueue", "/sys/fs/cgroup"}
+
+// containerMounts returns the mounts that are left to make: who started the container has made some or all.
+func containerMounts(points []mount.Point, table []mount.Entry) []mount.Point {
+	var out []mount.Point
+
+	for _, p := range points {
+		there := slices.ContainsFunc(table, func(e mount.Entry) bool { return e.Target == p.Target })
+		if !there && slices.Contains(inContainer, p.Target) {
+			out = append(out, p)
+		}
+	}
+
+	return out
+}
+
+// standIns are files of /proc that tell of the host, by what stands in their place: a boot has an id of its own and no
+// kernel arguments, and the kubelet, which insists on some parameters of the kernel and would set them, finds them set.
+func standIns(bootID string) map[string]string {
+	return map[string]string{
+		"/proc/sys/kernel/random/boot_id":     bootID,
+		"/proc/cmdline":                       "\n",
+		"/proc/sys/vm/overcommit_memory":      "1\n",
+		"/proc/sys/vm/panic_on_oom":           "0\n",
+		"/proc/sys/kernel/panic":              "10\n",
+		"/proc/sys/kernel/panic_on_oops":      "1\n",
+		"/proc/sys/kernel/keys/root_maxkeys":  "1000000\n",
+		"/proc/sys/kernel/keys/root_maxbytes": "25000000\n",
+	}
+}
+
+// standInDir is where the files are that stand in for those of /proc.
+const standInDir = "/system/proc"
+
+// earlyContainer is Early in a container: the same system folders and limits, and nothing of the host is touched.
+func earlyContainer(canRaise bool) error {
+	if err := mount.MakeShared("/"); err != nil {
+		return err
+	}
+
+	table, err := mount.Table()
+	if err != nil {
+		return err
+	}
+
+	if err := mount.All(containerMounts(Mounts(), table)); err != nil {
+		return err
+	}
+
+	unix.Umask(0o022)
+
+	if err := makeDirs(systemDirs); err != nil {
+		return err
+	}
+
+	if err := bindEtc(); err != nil {
+		return err
+	}
+
+	// The kernel's log is the host's. The kubelet does not start without one, and takes an empty one.
+	for link, target := range map[string]string{"/dev/fd": "/proc/self/fd", "/dev/kmsg": "/dev/null"} {
+		if err := os.Symlink(target, link); err != nil && !errors.Is(err, fs.ErrExist) {
+			return fmt.Errorf("make %s: %w", link, err)
+		}
+	}
+
+	// The kernel makes a new one at each reading.
+	bootID, err := os.ReadFile("/proc/sys/kernel/random/uuid")
+	if err != nil {
+		return fmt.Errorf("make an id of this boot: %w", err)
+	}
+
+	if err := standIn(standIns(string(bootID))); err != nil {
+		return err
+	}
+
+	return setEnvironment(canRaise)
+}
+
+// standIn shows files in place of others. What this kernel does not have needs none.
+func standIn(files map[string]string) error {
+	for target, text := range files {
+		if _, err := os.Stat(target); errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+
+		source := filepath.Join(standInDir, target)
+
+		if err := os.MkdirAll(filepath.Dir(source), 0o755); err != nil {
+			return fmt.Errorf("stand in for %s: %w", target, err)
+		}
+
+		if err := os.WriteFile(source, []byte(text), 0o444); err != nil {
+			return fmt.Errorf("stand in for %s: %w", target, err)
+		}
+
+		if err := mount.Bind(source, target, hardened|mount.ReadOnly); err != nil {
+			return err
+		}
+	}
+
+	return nil
+}

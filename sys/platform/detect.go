@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package platform
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/seed-59268b81/talos/sys/cgroup"
+)
+
+// Variables of the environment of process 1, by convention of container engines for this kind of image.
+const (
+	modeVariable     = "PLATFORM"
+	userDataVariable = "USERDATA"
+)
+
+// found is what Detect looks at.
+type found struct {
+	mode, userData string
+	// pidNamespace is the link /proc/self/ns/pid.
+	pidNamespace string
+	// uidMap and status are files of /proc/self.
+	uidMap, status string
+	cgroup2        bool
+}
+
+// initialPIDNamespace is the link of the PID namespace that the kernel starts with: its number is part of the kernel's
+// interface (PROC_PID_INIT_INO).
+const initialPIDNamespace = "pid:[4026531836]"
+
+// Detect tells where this process 1 runs. /proc and /sys/fs/cgroup must be mounted in a container, and need not be on a
+// computer of its own.
+func Detect() (Platform, error) {
+	f := found{mode: os.Getenv(modeVariable), userData: os.Getenv(userDataVariable)}
+	if f.mode != Container.String() {
+		return Platform{}, nil
+	}
+
+	var err error
+
+	if f.pidNamespace, err = os.Readlink("/proc/self/ns/pid"); err != nil {
+		return Platform{}, fmt.Errorf("detect the platform: %w", err)
+	}
+
+	for path, text := range map[string]*string{"/proc/self/uid_map": &f.uidMap, "/proc/self/status": &f.status} {
+		raw, err := os.ReadFile(path)
+		if err != nil {
+			return Platform{}, fmt.Errorf("detect the platform: %w", err)
+		}
+
+		*text = string(raw)
+	}
+
+	f.cgroup2 = cgroup.Unified()
+
+	return decide(f)
+}
+
+// decide is what follows from what was found. The kernel passes unknown arguments of its command line to process 1 as
+// variables; a computer does not become a container by that.
+func decide(f found) (Platform, error) {
+	if f.mode != Container.String() || f.pidNamespace == initialPIDNamespace {
+		return Platform{}, nil
+	}
+
+	capabilities, err := effective(f.status)
+	if err != nil {
+		return Platform{}, fmt.Errorf("detect the platform: %w", err)
+	}
+
+	return Platform{Mode: Container, UserData: f.userData, Limits: Limits{
+		UserNamespace: !wholeRange(f.uidMap),
+		CgroupV1:      !f.cgroup2,
+		NoResource:    capabilities&(1<<unix.CAP_SYS_RESOURCE) == 0 || !wholeRange(f.uidMap),
+	}}, nil
+}
+
+// effective reads the effective capabilities out of /proc/PID/status.
+func effective(status string) (uint64, error) {
+	for line := range strings.Lines(status) {
+		if text, ok := strings.CutPrefix(line, "CapEff:"); ok {
+			return strconv.ParseUint(strings.TrimSpace(text), 16, 64)
+		}
+	}
+
+	return 0, fmt.Errorf("status of process %d: it has no line CapEff", os.Getpid())
+}
+
+// wholeRange reports whether a uid_map is that of the initial user namespace: every id stands for itself.
+func wholeRange(uidMap string) bool {
+	fields := strings.Fields(uidMap)
+
+	return len(fields) == 3 && fields[0] == "0" && fields[1] == "0" && fields[2] == "4294967295"
+}

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package platform
+
+import (
+	"cmp"
+	"slices"
+)
+
+// Facility is a part of the computer that a machine may own or share.
+type Facility string
+
+// The facilities, by the names that users see.
+const (
+	KernelModules      Facility = "kernel-modules"
+	KernelParameters   Facility = "kernel-parameters"
+	KernelArguments    Facility = "kernel-arguments"
+	KernelLog          Facility = "kernel-log"
+	FileSystems        Facility = "file-systems"
+	Disks              Facility = "disks"
+	Clock              Facility = "clock"
+	CrashEvidence      Facility = "crash-evidence"
+	NetworkCards       Facility = "network-cards"
+	CgroupReservations Facility = "cgroup-reservations"
+	OOMScores          Facility = "oom-scores"
+	RootUser           Facility = "root-user"
+)
+
+// facility says when one is withheld, and what that means to a user.
+type facility struct {
+	withheld func(Platform) bool
+	reason   string
+	message  string
+}
+
+// Reasons of conditions.
+const (
+	reasonShared     = "SharedWithHost"
+	reasonCgroupV1   = "CgroupV1"
+	reasonCapability = "CapabilityMissing"
+	reasonUserNS     = "UserNamespace"
+)
+
+func inContainer(p Platform) bool { return p.Mode == Container }
+
+var facilities = map[Facility]facility{
+	KernelModules: {inContainer, reasonShared,
+		"the kernel is the host's: no module is loaded, and machine.kernel.modules is not applied; the host must have what the pods need"},
+	KernelParameters: {inContainer, reasonShared,
+		"only parameters of the network (net.*) are the machine's own: other sysctls of the system and of machine.sysctls, and machine.sysfs, are not applied; " +
+			"the kubelet sees the values that it insists on in files in place of the host's"},
+	KernelArguments: {inContainer, reasonShared,
+		"the kernel's arguments are the host's: none is read, and hardening arguments are not required"},
+	KernelLog: {inContainer, reasonShared,
+		"the kernel's log is the host's: dmesg shows machined's log instead, and messages of the kernel are not kept with those of the boot"},
+	FileSystems: {inContainer, reasonShared,
+		"who started the container has mounted its file systems; the kernel's own ones (bpf, debugfs, tracefs, efivarfs) are not mounted"},
+	Disks: {inContainer, reasonShared,
+		"the machine has no disks: its volumes are folders, machine.install and disk encryption are not applied, and there are no boot entries to upgrade or roll back"},
+	Clock: {inContainer, reasonShared,
+		"the clock is the host's, and taken to be right: machine.time is not applied"},
+	CrashEvidence: {inContainer, reasonShared,
+		"the firmware's memory and the watchdogs are the host's: the end of an earlier boot is told from the machine's own journal alone"},
+	NetworkCards: {inContainer, reasonShared,
+		"the cards (eth0, eth1, …) are ends of links that whoever started the container has made"},
+	CgroupReservations: {func(p Platform) bool { return p.Limits.CgroupV1 }, reasonCgroupV1,
+		"the host has controllers of cgroup v1: the system's services have no groups, no reservations and no limits of their own"},
+	OOMScores: {func(p Platform) bool { return p.Limits.NoResource }, reasonCapability,
+		"CAP_SYS_RESOURCE is missing: processes of the system are not protected from the kernel's OOM killer, and limits are not raised over the host's"},
+	RootUser: {func(p Platform) bool { return p.Limits.UserNamespace }, reasonUserNS,
+		"root of the machine is a user of the host: devices cannot be made, and pods that need the computer's root do not work"},
+}
+
+// Condition tells that a facility is not the machine's own.
+type Condition struct {
+	Facility        Facility
+	Reason, Message string
+}
+
+// Conditions are those of all facilities that the machine does not own, sorted; none on a computer of its own.
+func (p Platform) Conditions() []Condition {
+	var out []Condition
+
+	for f, held := range facilities {
+		if !p.Owns(f) {
+			out = append(out, Condition{Facility: f, Reason: held.reason, Message: held.message})
+		}
+	}
+
+	slices.SortFunc(out, func(a, b Condition) int { return cmp.Compare(a.Facility, b.Facility) })
+
+	return out
+}

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package platform
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+const (
+	allCapabilities = "Name:\tinit\nCapEff:\t000001ffffffffff\n"
+	noResource      = "Name:\tinit\nCapEff:\t000001fffeffffff\n"
+	wholeMap        = "         0          0 4294967295\n"
+	userMap         = "         0       1000          1\n         1     100000      65536\n"
+	inside, outside = "pid:[4026532234]", initialPIDNamespace
+)
+
+func TestDecide(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		found found
+		want  Platform
+	}{
+		{"a computer", found{pidNamespace: outside, status: allCapabilities, uidMap: wholeMap}, Platform{}},
+		{"a kernel argument", found{mode: "container", userData: "x", pidNamespace: outside, status: allCapabilities, uidMap: wholeMap}, Platform{}},
+		{"another word", found{mode: "docker", pidNamespace: inside, status: allCapabilities, uidMap: wholeMap}, Platform{}},
+		{
+			"a container with all rights",
+			found{mode: "container", userData: "e30=", pidNamespace: inside, status: allCapabilities, uidMap: wholeMap, cgroup2: true},
+			Platform{Mode: Container, UserData: "e30="},
+		},
+		{
+			"a host with cgroup v1 that keeps a capability",
+			found{mode: "container", pidNamespace: inside, status: noResource, uidMap: wholeMap},
+			Platform{Mode: Container, Limits: Limits{CgroupV1: true, NoResource: true}},
+		},
+		{
+			// The capability counts in the initial user namespace only.
+			"without root",
+			found{mode: "container", pidNamespace: inside, status: allCapabilities, uidMap: userMap, cgroup2: true},
+			Platform{Mode: Container, Limits: Limits{UserNamespace: true, NoResource: true}},
+		},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			got, err := decide(tt.found)
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+
+	if _, err := decide(found{mode: "container", pidNamespace: inside, uidMap: wholeMap}); err == nil {
+		t.Error("a status without capabilities was taken")
+	}
+}
+
+func TestConditions(t *testing.T) {
+	if got := (Platform{}).Conditions(); len(got) != 0 {
+		t.Errorf("a computer of its own has conditions %v", got)
+	}
+
+	for _, tt := range []struct {
+		name   string
+		limits Limits
+		also   []Facility
+	}{
+		{"with all rights", Limits{}, nil},
+		{"cgroup v1", Limits{CgroupV1: true}, []Facility{CgroupReservations}},
+		{"no capability", Limits{NoResource: true}, []Facility{OOMScores}},
+		{"no root", Limits{UserNamespace: true, NoResource: true}, []Facility{OOMScores, RootUser}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			p := Platform{Mode: Container, Limits: tt.limits}
+			want := map[Facility]bool{}
+
+			for _, f := range append(tt.also, KernelModules, KernelParameters, KernelArguments, KernelLog, FileSystems, Disks, Clock, CrashEvidence, NetworkCards) {
+				want[f] = true
+			}
+
+			got := map[Facility]bool{}
+
+			for _, c := range p.Conditions() {
+				got[c.Facility] = true
+
+				if c.Reason == "" || c.Message == "" || p.Owns(c.Facility) {
+					t.Errorf("%s: got reason %q, message %q, owned %t", c.Facility, c.Reason, c.Message, p.Owns(c.Facility))
+				}
+			}
+
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// A condition that no code acts on would be a claim. Each facility is asked for somewhere outside this package.
+func TestEveryFacilityIsAskedFor(t *testing.T) {
+	root := filepath.Join("..", "..")
+	asked := map[string]bool{}
+
+	for _, part := range []string{"machine", "controllers", "sys"} {
+		err := filepath.WalkDir(filepath.Join(root, part), func(path string, _ fs.DirEntry, err error) error {
+			if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") || strings.Contains(path, "/platform/") {
+				return err
+			}
+
+			file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
+			if err != nil {
+				return err
+			}
+
+			ast.Inspect(file, func(n ast.Node) bool {
+				if s, ok := n.(*ast.SelectorExpr); ok {
+					if x, ok := s.X.(*ast.Ident); ok && x.Name == "platform" {
+						asked[s.Sel.Name] = true
+					}
+				}
+
+				return true
+			})
+
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	file, err := parser.ParseFile(token.NewFileSet(), "facilities.go", nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	count := 0
+
+	for _, d := range file.Decls {
+		g, ok := d.(*ast.GenDecl)
+		if !ok || g.Tok != token.CONST {
+			continue
+		}
+
+		for _, s := range g.Specs {
+			if v, ok := s.(*ast.ValueSpec); ok && v.Type != nil {
+				if count++; !asked[v.Names[0].Name] {
+					t.Errorf("no code asks whether the machine owns platform.%s", v.Names[0].Name)
+				}
+			}
+		}
+	}
+
+	if count != len(facilities) {
+		t.Errorf("%d facilities have a constant, %d a row", count, len(facilities))
+	}
+}
