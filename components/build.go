@@ -25,6 +25,8 @@ type Options struct {
 	Out string
 	// Refresh asks Debian for newer packages. Without it those of the first build stay.
 	Refresh bool
+	// Uses are what else the machine's programs are needed for, besides the build and the lab.
+	Uses []hosttools.Use
 	// Log is told what is built. Terminal says that it is one.
 	Log      io.Writer
 	Terminal bool
@@ -68,6 +70,17 @@ func (o Options) complete() (Options, error) {
 	return o, err
 }
 
+// EnsureTools installs programs that the machine lacks. Those of the lab belong to every build: who builds the images wants
+// to start them, and would find out twenty minutes later.
+func (o Options) EnsureTools(ctx context.Context) error {
+	uses := append([]hosttools.Use{hosttools.Build, hosttools.Lab}, o.Uses...)
+	if err := hosttools.Ensure(ctx, o.Log, uses...); err != nil {
+		return fmt.Errorf("prepare this machine: %w", err)
+	}
+
+	return nil
+}
+
 // FindRoot goes up from the working directory to the folder with our go.mod.
 func FindRoot() (string, error) {
 	dir, err := os.Getwd()
@@ -102,7 +115,7 @@ func NewGraph(o Options) (*graph.Graph, error) {
 		g.Add(m.step(o.Root))
 	}
 
-	for _, s := range sets {
+	for _, s := range slices.Concat(sets, testSets) {
 		g.Add(s.step(o.Root, cache, o.Refresh))
 	}
 
@@ -111,11 +124,13 @@ func NewGraph(o Options) (*graph.Graph, error) {
 		return nil, err
 	}
 
-	for _, s := range imageSteps {
+	for _, s := range slices.Concat(imageSteps, conformanceSteps(o.Root)) {
 		g.Add(s)
 	}
 
 	g.Add(pauseStep(o.Root))
+	g.Add(registryStep(o.Root))
+	g.Add(testFilesStep(o.Root))
 	g.Add(rootfsStep(o.Root))
 
 	for name := range ownPrograms {
@@ -133,8 +148,8 @@ func Build(ctx context.Context, o Options, targets ...string) (Paths, error) {
 		return Paths{}, err
 	}
 
-	if err := hosttools.Ensure(ctx, o.Log); err != nil {
-		return Paths{}, fmt.Errorf("preparing this machine: %w", err)
+	if err := o.EnsureTools(ctx); err != nil {
+		return Paths{}, err
 	}
 
 	if o.Refresh {
@@ -143,6 +158,11 @@ func Build(ctx context.Context, o Options, targets ...string) (Paths, error) {
 		}
 	} else if err := hosttools.Refresh(ctx, o.Log); err != nil {
 		return Paths{}, err
+	}
+
+	steps := Expand(targets)
+	if len(steps) == 0 { // only the programs were asked for
+		return Paths{Out: o.Out}, nil
 	}
 
 	g, err := NewGraph(o)
@@ -157,7 +177,7 @@ func Build(ctx context.Context, o Options, targets ...string) (Paths, error) {
 	console := graph.NewConsole(o.Log, o.Terminal)
 	defer console.Close()
 
-	_, err = g.Run(ctx, console, Expand(targets)...)
+	_, err = g.Run(ctx, console, steps...)
 
 	return Paths{Out: o.Out}, err
 }

@@ -47,3 +47,14 @@ func rootfsStep(root string) graph.Step {
 		Publish: map[string]string{".": "components/rootfs"},
 	}
 }
+
+// RootTools returns the programs from Debian that lie in the root image, by their paths there.
+func RootTools() []string {
+	var paths []string
+
+	for _, tool := range xfsTools {
+		paths = append(paths, "/"+tool)
+	}
+
+	return paths
+}

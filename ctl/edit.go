@@ -166,6 +166,7 @@ func (f *editFile) edit(ctx context.Context, cmd *cobra.Command, text string) (s
 		return "", errors.New("edit: $EDITOR is blank")
 	}
 
+	//program:user $EDITOR
 	program := exec.CommandContext(ctx, editor[0], append(editor[1:], f.path)...)
 	program.Stdin, program.Stdout, program.Stderr = cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr()
 

@@ -13,20 +13,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/seed-59268b81/talos/components/hosttools"
+	"github.com/seed-59268b81/talos/components/hosttools/hosttest"
 	"github.com/seed-59268b81/talos/sys/blkid"
 	"github.com/seed-59268b81/talos/sys/gpt"
 )
-
-func need(t *testing.T, tools ...string) {
-	t.Helper()
-
-	for _, tool := range tools {
-		if _, err := hosttools.LookPath(tool); err != nil {
-			t.Skipf("%s is not installed", tool)
-		}
-	}
-}
 
 func write(t *testing.T, path, text string) string {
 	t.Helper()
@@ -78,12 +68,7 @@ func smallDisk(t *testing.T) string {
 func output(t *testing.T, name string, args ...string) string {
 	t.Helper()
 
-	path, err := hosttools.LookPath(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	out, err := exec.Command(path, args...).CombinedOutput()
+	out, err := exec.Command(hosttest.Need(t, name), args...).CombinedOutput()
 	if err != nil {
 		t.Fatalf("%s %v: %v\n%s", name, args, err, out)
 	}
@@ -92,8 +77,6 @@ func output(t *testing.T, name string, args ...string) string {
 }
 
 func TestDisk(t *testing.T) {
-	need(t, "mformat", "mcopy", "mtype", "mke2fs", "e2fsck", "debugfs")
-
 	path := smallDisk(t)
 
 	f, err := os.Open(path)
@@ -161,8 +144,6 @@ func TestDisk(t *testing.T) {
 }
 
 func TestDiskIsReproducible(t *testing.T) {
-	need(t, "mformat", "mcopy", "mke2fs", "debugfs")
-
 	var sums [2][]byte
 
 	for i := range sums {

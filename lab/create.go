@@ -188,6 +188,7 @@ func (l *Lab) startProcess(ctx context.Context) error {
 	}
 
 	args := append(l.supervisor[1:len(l.supervisor):len(l.supervisor)], l.state.Dir)
+	//program:self talosctl, or the test
 	cmd := exec.Command(l.supervisor[0], args...)
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}

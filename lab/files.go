@@ -40,12 +40,17 @@ func (o *Options) checkQEMU() []error {
 		o.QEMU = "qemu-system-x86_64"
 	}
 
+	//program:qemu-system-x86_64 or another, which the user names
 	path, err := exec.LookPath(o.QEMU)
 	if err != nil {
-		errs = append(errs, fmt.Errorf("%w: install QEMU (Debian: qemu-system-x86 and qemu-utils)", err))
+		errs = append(errs, fmt.Errorf("%w: install QEMU (Debian: qemu-system-x86)", err))
 	}
 
 	o.QEMU = path
+
+	if _, err := exec.LookPath("qemu-img"); err != nil {
+		errs = append(errs, fmt.Errorf("%w: it makes the machines' disks: install it (Debian: qemu-utils)", err))
+	}
 
 	if i := o.Image; i.Disk == "" && i.Kernel == "" {
 		errs = append(errs, errors.New("nothing to boot: neither a disk image nor a kernel is named"))

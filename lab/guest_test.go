@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/seed-59268b81/talos/components"
+	"github.com/seed-59268b81/talos/components/hosttools/hosttest"
 	"github.com/seed-59268b81/talos/imager/cpio"
 	"github.com/seed-59268b81/talos/lab"
 )
@@ -29,9 +30,9 @@ var kernel = sync.OnceValues(func() (components.Paths, error) {
 })
 
 func kernelPaths(t *testing.T) components.Paths {
-	if _, err := exec.LookPath("qemu-system-x86_64"); err != nil {
-		t.Skip("qemu-system-x86_64 is not installed")
-	}
+	t.Helper()
+
+	hosttest.Need(t, "qemu-system-x86_64")
 
 	paths, err := kernel()
 	if err != nil {

@@ -19,6 +19,7 @@ import (
 
 	"google.golang.org/grpc/codes"
 
+	"github.com/seed-59268b81/talos/components/hosttools/hosttest"
 	"github.com/seed-59268b81/talos/config/generate"
 	"github.com/seed-59268b81/talos/controllers/controllertest"
 	"github.com/seed-59268b81/talos/controllers/secrets"
@@ -146,7 +147,7 @@ func setUp(t *testing.T) bool {
 		return false
 	}
 
-	if out, err := exec.Command("ip", "link", "set", "lo", "up").CombinedOutput(); err != nil {
+	if out, err := exec.Command(hosttest.Need(t, "ip"), "link", "set", "lo", "up").CombinedOutput(); err != nil {
 		t.Skipf("ip link set lo up: %v: %s", err, out)
 	}
 

@@ -14,21 +14,18 @@ import (
 )
 
 // Console shows a run to people. On a terminal the steps that run and those that wait stand below the finished ones
-// and are drawn anew each second. Elsewhere (a file, CI) each event is one plain line, and when nothing has happened
-// for a while one line says what still runs and what waits for it. Steps that were in the cache are only counted.
+// and are drawn again each second. Elsewhere (a file, CI) there is one line for each finished step, and one every half
+// minute that says what runs and how many steps wait. Steps that were in the cache are only counted.
 type Console struct {
 	out   io.Writer
 	live  bool
 	start time.Time
-	beat  time.Duration
 
 	mu     sync.Mutex
-	about  map[string]string
 	active map[string]*activity
 	drawn  int // lines of the live part on the screen
 	cached int
 	made   int
-	spoke  time.Time
 	stop   chan struct{}
 	ended  sync.WaitGroup
 }
@@ -43,10 +40,9 @@ type activity struct {
 // NewConsole starts to show a run on out. Close ends it. live says that out is a terminal.
 func NewConsole(out io.Writer, live bool) *Console {
 	c := &Console{
-		out: out, live: live, start: time.Now(), beat: 15 * time.Second,
-		active: map[string]*activity{}, about: map[string]string{}, stop: make(chan struct{}),
+		out: out, live: live, start: time.Now(),
+		active: map[string]*activity{}, stop: make(chan struct{}),
 	}
-	c.spoke = c.start
 	c.ended.Go(c.tick)
 
 	return c
@@ -64,36 +60,37 @@ func (c *Console) Close() {
 	c.print(fmt.Sprintf("steps made: %d, up to date: %d", c.made, c.cached))
 }
 
+// Between two drawings on a terminal, and between two lines elsewhere.
+const (
+	frame = time.Second
+	beat  = 30 * time.Second
+)
+
 func (c *Console) tick() {
-	t := time.NewTicker(time.Second)
+	every := beat
+	if c.live {
+		every = frame
+	}
+
+	t := time.NewTicker(every)
 	defer t.Stop()
 
 	for {
 		select {
 		case <-c.stop:
 			return
-		case now := <-t.C:
+		case <-t.C:
 			c.mu.Lock()
 
 			if c.live {
 				c.erase()
 				c.draw()
-			} else if now.Sub(c.spoke) >= c.beat && len(c.active) > 0 {
+			} else if len(c.active) > 0 {
 				c.print("… " + c.summary())
 			}
 
 			c.mu.Unlock()
 		}
-	}
-}
-
-// Plan implements Reporter.
-func (c *Console) Plan(steps []Step) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-
-	for _, s := range steps {
-		c.about[s.Name] = s.About
 	}
 }
 
@@ -112,10 +109,6 @@ func (c *Console) Started(step string) {
 
 	delete(c.active, "build")
 	c.active[step] = &activity{since: time.Now()}
-
-	if !c.live {
-		c.print(fmt.Sprintf("%-29s %s", step, c.about[step]))
-	}
 }
 
 // Progress implements Reporter.
@@ -136,7 +129,12 @@ func (c *Console) Finished(step string, cached bool, took time.Duration) {
 	delete(c.active, step)
 
 	for _, a := range c.active {
+		before := len(a.waits)
+
 		a.waits = slices.DeleteFunc(a.waits, func(w string) bool { return w == step })
+		if before > 0 && len(a.waits) == 0 {
+			a.since = time.Now()
+		}
 	}
 
 	if cached {
@@ -163,7 +161,6 @@ func (c *Console) Failed(step string, err error) {
 // print puts one permanent line above the live part.
 func (c *Console) print(line string) {
 	c.erase()
-	c.spoke = time.Now()
 	fmt.Fprintf(c.out, "%7s  %s\n", seconds(time.Since(c.start)), line)
 	c.draw()
 }
@@ -191,14 +188,41 @@ func (c *Console) draw() {
 	}
 }
 
-func (c *Console) summary() string { return strings.Join(c.lines(), "; ") }
+// maxNamed is how many running steps a summary names.
+const maxNamed = 3
+
+// summary is one short line: the running steps, those longest at work first, and how many wait.
+func (c *Console) summary() string {
+	var running []string
+
+	waiting := 0
+
+	for _, name := range c.eldest() {
+		if a := c.active[name]; a.queue || len(a.waits) > 0 {
+			waiting++
+		} else {
+			running = append(running, name+" "+time.Since(a.since).Round(time.Second).String())
+		}
+	}
+
+	if more := len(running) - maxNamed; more > 0 {
+		running = append(running[:maxNamed], fmt.Sprintf("%d more", more))
+	}
+
+	return fmt.Sprintf("running: %s; waiting: %d", cmp.Or(strings.Join(running, ", "), "nothing"), waiting)
+}
+
+// eldest are the names of the active steps, those longest in their state first.
+func (c *Console) eldest() []string {
+	return slices.SortedFunc(maps.Keys(c.active), func(a, b string) int {
+		return cmp.Or(c.active[a].since.Compare(c.active[b].since), strings.Compare(a, b))
+	})
+}
 
 // lines describes what is going on: the running steps, those longest at work first, then the waiting ones by what they
 // wait for.
 func (c *Console) lines() []string {
-	names := slices.SortedFunc(maps.Keys(c.active), func(a, b string) int {
-		return cmp.Or(c.active[a].since.Compare(c.active[b].since), strings.Compare(a, b))
-	})
+	names := c.eldest()
 
 	var lines []string
 

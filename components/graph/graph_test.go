@@ -25,7 +25,6 @@ type events struct {
 
 func newEvents() *events { return &events{ran: map[string]int{}, cached: map[string]int{}} }
 
-func (*events) Plan([]Step)              {}
 func (*events) Waiting(string, []string) {}
 func (*events) Progress(_, _ string)     {}
 func (*events) Failed(string, error)     {}
@@ -322,42 +321,5 @@ func TestHeavySlots(t *testing.T) {
 
 	if most > slots {
 		t.Errorf("heavy steps at once: got %d, want at most %d", most, slots)
-	}
-}
-
-func TestConsolePlain(t *testing.T) {
-	var out strings.Builder
-
-	c := NewConsole(&out, false)
-	c.Plan([]Step{{Name: "compile", About: "all programs"}, {Name: "pack"}, {Name: "old"}})
-	c.Waiting("pack", []string{"compile", "old"})
-	c.Started("compile")
-	c.Progress("compile", "12 packages")
-	c.Finished("old", true, 0)
-
-	for _, name := range []string{"d", "c", "b", "a"} {
-		c.Waiting(name, nil)
-	}
-
-	c.mu.Lock()
-	got := c.summary()
-	c.mu.Unlock()
-
-	if want := "compile 0.0s (12 packages); waiting for a free processor: a, b, 2 more; waiting for compile: pack"; got != want {
-		t.Errorf("what goes on: got %q, want %q", got, want)
-	}
-
-	c.Finished("compile", false, 1500*time.Millisecond)
-	c.Failed("pack", errors.New("disk full"))
-	c.Close()
-
-	for _, want := range []string{"all programs", "done in 1.5s", "FAILED: disk full", "steps made: 1, up to date: 1"} {
-		if !strings.Contains(out.String(), want) {
-			t.Errorf("output lacks %q:\n%s", want, out.String())
-		}
-	}
-
-	if strings.Contains(out.String(), "\x1b") {
-		t.Errorf("plain output has terminal control characters: %q", out.String())
 	}
 }

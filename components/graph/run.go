@@ -12,8 +12,6 @@ import (
 
 // Reporter is told how the run goes. Its methods are called from many goroutines.
 type Reporter interface {
-	// Plan gives the steps in the order in which they will be looked at.
-	Plan(steps []Step)
 	// Waiting says that a step cannot start before those named are done; none means it waits for a free slot.
 	Waiting(step string, on []string)
 	// Started says that a step is not in the cache and runs.
@@ -39,8 +37,6 @@ func (g *Graph) Run(ctx context.Context, rep Reporter, names ...string) (Results
 		return nil, err
 	}
 	defer unlock()
-
-	rep.Plan(steps)
 
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package hosttools sees that the building machine has the programs that a build and a lab call, and installs what is
-// missing from Debian's packages.
+// Package hosttools sees that the machine has the programs and headers that the build, the lab and the tests call, and
+// installs what is missing from Debian's packages. The table of them is Tools: one for all, so that what is missing is
+// found before the first step of a build, and not by an exec in the middle of a lab.
 package hosttools
 
 import (
@@ -15,34 +16,6 @@ import (
 	"strings"
 	"time"
 )
-
-// Tool is something that must be on the machine, and the package that brings it.
-type Tool struct {
-	// Name is a program to be found in PATH or the system's sbin folders, or, beginning with a slash, a file.
-	Name    string
-	Package string
-	For     string
-}
-
-// Tools are what a build and a lab need, besides Go.
-var Tools = []Tool{
-	{"make", "make", "the Makefile"},
-	{"gcc", "gcc", "runc and pause"},
-	{"/usr/include/stdio.h", "libc6-dev", "runc and pause"},
-	{"/usr/include/seccomp.h", "libseccomp-dev", "runc"},
-	{"pkg-config", "pkg-config", "runc"},
-	{"objcopy", "binutils", "the unified kernel image"},
-	{"depmod", "kmod", "the kernel modules"},
-	{"mksquashfs", "squashfs-tools", "the root image"},
-	{"mke2fs", "e2fsprogs", "the image cache's partition"},
-	{"debugfs", "e2fsprogs", "the image cache's partition"},
-	{"mkfs.vfat", "dosfstools", "the boot partition"},
-	{"mcopy", "mtools", "the boot partition"},
-	{"zstd", "zstd", "the initramfs"},
-	{"xz", "xz-utils", "kernel modules"},
-	{"ip", "iproute2", "network tests in namespaces"},
-	{"qemu-system-x86_64", "qemu-system-x86", "the lab"},
-}
 
 // Missing returns the tools that are not on the machine. root is put before absolute paths; it is "" but in tests.
 func Missing(root string, tools []Tool, lookPath func(string) (string, error)) []Tool {
@@ -73,6 +46,7 @@ func LookPath(name string) (string, error) {
 	}
 
 	for _, dir := range []string{"/usr/local/sbin", "/usr/sbin", "/sbin"} {
+		//program:arg the name above, in another folder
 		if found, err := exec.LookPath(filepath.Join(dir, name)); err == nil {
 			return found, nil
 		}
@@ -81,15 +55,21 @@ func LookPath(name string) (string, error) {
 	return "", err
 }
 
-// Ensure installs what is missing, telling on out what and why. With everything there it does nothing.
-func Ensure(ctx context.Context, out io.Writer) error {
-	missing := Missing("", Tools, LookPath)
+// Ensure installs what is missing for the uses, telling on out what and why. With everything there it does nothing.
+func Ensure(ctx context.Context, out io.Writer, uses ...Use) error {
+	missing := Missing("", ForUse(uses...), LookPath)
 	if len(missing) == 0 {
 		return nil
 	}
 
 	for _, t := range missing {
 		fmt.Fprintf(out, "missing: %s (package %s), for %s\n", t.Name, t.Package, t.For)
+	}
+
+	for _, t := range missing {
+		if t.Package == "" {
+			return fmt.Errorf("%s is not in PATH, and no package brings it: it is for %s", t.Name, t.For)
+		}
 	}
 
 	packages := Packages(missing)
@@ -167,6 +147,7 @@ func listsFresh(dir string, now time.Time) bool {
 // asRoot runs a command, through sudo when we are not root.
 func asRoot(ctx context.Context, out io.Writer, args ...string) error {
 	if os.Geteuid() != 0 {
+		//program:optional without it the command is shown, for root to run
 		if _, err := exec.LookPath("sudo"); err != nil {
 			return fmt.Errorf("must be root for this, and there is no sudo; run as root: %s", strings.Join(args, " "))
 		}
@@ -174,6 +155,7 @@ func asRoot(ctx context.Context, out io.Writer, args ...string) error {
 		args = append([]string{"sudo", "--preserve-env=DEBIAN_FRONTEND"}, args...)
 	}
 
+	//program:apt-get,optional through sudo where this is not root
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
 	cmd.Env = append(os.Environ(), "DEBIAN_FRONTEND=noninteractive")
 	cmd.Stdin = os.Stdin // sudo asks for a password

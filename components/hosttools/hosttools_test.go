@@ -4,8 +4,10 @@ package hosttools
 
 import (
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -29,11 +31,11 @@ func TestMissing(t *testing.T) {
 		return "", errors.New("not found")
 	}
 	tools := []Tool{
-		{"gcc", "gcc", ""},
-		{"mcopy", "mtools", ""},
-		{"mdir", "mtools", ""},
-		{"/usr/include/stdio.h", "libc6-dev", ""},
-		{"/usr/include/seccomp.h", "libseccomp-dev", ""},
+		{"gcc", "gcc", Build, ""},
+		{"mcopy", "mtools", Build, ""},
+		{"mdir", "mtools", Build, ""},
+		{"/usr/include/stdio.h", "libc6-dev", Build, ""},
+		{"/usr/include/seccomp.h", "libseccomp-dev", Build, ""},
 	}
 
 	missing := Missing(root, tools, installed)
@@ -77,5 +79,58 @@ func TestListsFresh(t *testing.T) {
 				t.Errorf("fresh: got %v, want %v", got, test.want)
 			}
 		})
+	}
+}
+
+func TestForUse(t *testing.T) {
+	count := 0
+
+	for _, use := range Uses {
+		got := ForUse(use)
+		if len(got) == 0 {
+			t.Errorf("%s: got no tools", use)
+		}
+
+		count += len(got)
+	}
+
+	if count != len(Tools) {
+		t.Errorf("tools of all uses: got %d, want %d: one has a use that is not in Uses", count, len(Tools))
+	}
+
+	names := map[string]bool{}
+	for _, tool := range Tools {
+		if names[tool.Name] || tool.For == "" {
+			t.Errorf("%s stands twice in the table, or for nothing", tool.Name)
+		}
+
+		names[tool.Name] = true
+	}
+}
+
+// TestEnsureNamesWhatNoPackageBrings sets PATH to nothing: go is found in none of the system's folders.
+func TestEnsureNamesWhatNoPackageBrings(t *testing.T) {
+	t.Setenv("PATH", t.TempDir())
+
+	for _, dir := range []string{"/usr/local/sbin", "/usr/sbin", "/sbin"} {
+		if _, err := os.Stat(filepath.Join(dir, "go")); err == nil {
+			t.Fatalf("%s holds a go, where nobody looks for one", dir)
+		}
+	}
+
+	err := Ensure(t.Context(), io.Discard, Build)
+	if err == nil || !strings.Contains(err.Error(), "go is not in PATH") {
+		t.Errorf("got %v, want that go is not in PATH", err)
+	}
+}
+
+func TestHint(t *testing.T) {
+	for name, want := range map[string]string{
+		"sgdisk": "make host-tools installs it (Debian: apt-get install gdisk)",
+		"rogue":  "it is in no table of package hosttools",
+	} {
+		if got := Hint(name); got != want {
+			t.Errorf("%s: got %q, want %q", name, got, want)
+		}
 	}
 }

@@ -50,7 +50,8 @@ func (p Process) service(name string, group cgroup.Group, port int) (supervisor.
 	}
 
 	return supervisor.Service{
-		ID:     name,
+		ID: name,
+		//program:image the stage of package sandbox
 		Runner: &supervisor.Process{Path: path, Argv: argv, Env: env, Cgroup: group.Path, OOMScoreAdj: -998},
 		Health: &supervisor.Health{
 			Check:        func(ctx context.Context) error { return checkPort(ctx, name, port) },

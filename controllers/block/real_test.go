@@ -17,6 +17,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/seed-59268b81/talos/components/hosttools/hosttest"
 	"github.com/seed-59268b81/talos/cosi/memory"
 	"github.com/seed-59268b81/talos/cosi/resource"
 	"github.com/seed-59268b81/talos/cosi/runtime"
@@ -35,10 +36,8 @@ import (
 // TestRealKernel takes a loop device with nothing but META through all of it: partitions, file systems, mounts, growth,
 // an interrupted mkfs, unmount.
 func TestRealKernel(t *testing.T) {
-	for _, tool := range []string{"/usr/sbin/mkfs.xfs", "/usr/sbin/xfs_growfs", "/usr/sbin/losetup"} {
-		if _, err := os.Stat(tool); err != nil {
-			t.Skipf("needs %s", tool)
-		}
+	for _, tool := range []string{"mkfs.xfs", "xfs_growfs", "losetup"} {
+		hosttest.Need(t, tool)
 	}
 
 	if !nstest.Isolate(t) {
@@ -277,7 +276,7 @@ func newDisk(t *testing.T, image string, size int64) string {
 		t.Fatal(err)
 	}
 
-	out, err := exec.CommandContext(t.Context(), "losetup", "-P", "-f", "--show", image).CombinedOutput()
+	out, err := exec.CommandContext(t.Context(), hosttest.Need(t, "losetup"), "-P", "-f", "--show", image).CombinedOutput()
 	if err != nil {
 		t.Skipf("no loop device can be had: %v: %s", err, out)
 	}
@@ -370,7 +369,7 @@ func run(t *testing.T, command ...string) {
 	t.Helper()
 
 	// Not the test's context: that is over when it cleans up.
-	if out, err := exec.Command(command[0], command[1:]...).CombinedOutput(); err != nil { //nolint:noctx // see above
+	if out, err := exec.Command(hosttest.Need(t, command[0]), command[1:]...).CombinedOutput(); err != nil { //nolint:noctx // see above
 		t.Errorf("%v: %v\n%s", command, err, out)
 	}
 }

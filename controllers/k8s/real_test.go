@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/seed-59268b81/talos/components/hosttools/hosttest"
 	"github.com/seed-59268b81/talos/config/generate"
 	"github.com/seed-59268b81/talos/controllers/controllertest"
 	"github.com/seed-59268b81/talos/controllers/etcd"
@@ -45,7 +46,7 @@ func TestRealControlPlane(t *testing.T) {
 
 	for _, name := range []string{"etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler"} {
 		if _, err := os.Stat(filepath.Join(binaries, name)); err != nil {
-			t.Skipf("the programs are not built (make components): %v", err)
+			hosttest.NotBuilt(t, fmt.Errorf("the programs are not built (%w): run make build", err))
 		}
 	}
 
@@ -210,7 +211,7 @@ func setUpLoopback(t *testing.T) {
 	t.Helper()
 
 	for _, do := range [][]string{{"link", "set", "lo", "up"}, {"address", "add", controllertest.Address.String(), "dev", "lo"}} {
-		if out, err := exec.Command("ip", do...).CombinedOutput(); err != nil {
+		if out, err := exec.Command(hosttest.Need(t, "ip"), do...).CombinedOutput(); err != nil {
 			t.Skipf("ip %s: %v: %s", strings.Join(do, " "), err, out)
 		}
 	}
@@ -253,6 +254,7 @@ func (p *programs) start(id string, argv []string, uid int) {
 	}
 
 	ctx, cancel := context.WithCancel(context.Background())
+	//program:built the programs of a node, in its root
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr, cmd.Env = "/", log, log, []string{"HOME=/tmp"}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Chroot: p.root, Credential: &syscall.Credential{Uid: uint32(uid), Gid: uint32(uid)}}

@@ -217,7 +217,7 @@ DIRECTORY    ` + l.State().Dir + `
 
 NAME                  ROLE           RUNS AS     ADDRESS    CPUS   MEMORY    DISK     POWER   BOOTS   WHY           API               KUBERNETES        LINK
 demo-controlplane-1   controlplane   qemu        10.5.0.2   2      4.0 GiB   10 GiB   on      2       switched on   127.0.0.1:40001   127.0.0.1:40011   good
-demo-worker-1         worker         container   10.5.0.3   2      4.0 GiB   -        off     1       power cut     127.0.0.1:40002   -                 in: delay 1s loss 12.5%, out: cut
+demo-worker-1         worker         container   10.5.0.3   2      4.0 GiB   -        off     1       power cut     127.0.0.1:40002   -                 in: delay 1s±0s loss 12.5%, out: cut
 
 PATH   a -> b: cut
 `

@@ -7,14 +7,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/dustin/go-humanize"
-
 	"github.com/seed-59268b81/talos/lab/control"
 	"github.com/seed-59268b81/talos/lab/netswitch"
 )
-
-// etherHeader is what DropOver of package netswitch counts beside the packet.
-const etherHeader = 14
 
 // cardLinks tells what is wrong with the links of a machine's cards.
 func cardLinks(cards []control.CardStatus) string {
@@ -46,51 +41,12 @@ func describe(l netswitch.Link) string {
 	case l == netswitch.Link{}:
 		return "good"
 	case l.In == l.Out:
-		return impairment(l.In)
+		return l.In.String()
 	case l.Out == netswitch.Impairment{}:
-		return "in: " + impairment(l.In)
+		return "in: " + l.In.String()
 	case l.In == netswitch.Impairment{}:
-		return "out: " + impairment(l.Out)
+		return "out: " + l.Out.String()
 	}
 
-	return "in: " + impairment(l.In) + ", out: " + impairment(l.Out)
-}
-
-func impairment(i netswitch.Impairment) string {
-	if i.Cut {
-		return "cut"
-	}
-
-	var all []string
-	add := func(format string, args ...any) { all = append(all, fmt.Sprintf(format, args...)) }
-
-	switch {
-	case i.Jitter > 0:
-		add("delay %v±%v", i.Delay, i.Jitter)
-	case i.Delay > 0:
-		add("delay %v", i.Delay)
-	}
-
-	for _, p := range []struct {
-		name  string
-		value float64
-	}{{"loss", i.Loss}, {"duplicate", i.Duplicate}, {"corrupt", i.Corrupt}} {
-		if p.value > 0 {
-			add("%s %.3g%%", p.name, p.value*100)
-		}
-	}
-
-	if i.Bandwidth > 0 {
-		add("bandwidth %s", humanize.SI(float64(i.Bandwidth), "bit/s"))
-	}
-
-	if i.DropOver > 0 {
-		add("packets over %d bytes lost", i.DropOver-etherHeader)
-	}
-
-	if i.Block != "" {
-		add("no %s", strings.ToUpper(string(i.Block)))
-	}
-
-	return strings.Join(all, " ")
+	return "in: " + l.In.String() + ", out: " + l.Out.String()
 }

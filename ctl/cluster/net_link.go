@@ -20,6 +20,9 @@ import (
 	"github.com/seed-59268b81/talos/lab/netswitch"
 )
 
+// etherHeader is what DropOver of package netswitch counts beside the packet.
+const etherHeader = 14
+
 // The directions of a link, as its machine sees them.
 const (
 	in   = "in"

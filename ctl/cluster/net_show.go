@@ -85,7 +85,7 @@ func netShow(out io.Writer, l *lab.Lab, status *control.Status) error {
 	}
 
 	for _, path := range status.Paths {
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", path.From, path.To, path.Network, impairment(path.Impairment))
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", path.From, path.To, path.Network, path.Impairment)
 	}
 
 	return t.Flush()

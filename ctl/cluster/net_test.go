@@ -80,7 +80,7 @@ func TestNetShow(t *testing.T) {
 		"demo-controlplane-1/0 internet 203.0.113.2 52:54:cb:00:71:02 yes good 1.0 MiB 2.0 MiB 3",
 		"demo-worker-1/0 home 10.6.1.2 52:54:0a:06:01:02 yes good 1.0 MiB 2.0 MiB 3",
 		"demo-worker-1/1 storage 10.7.2.2 fd00:7::5054:aff:fe07:202 52:54:0a:07:02:02 yes " +
-			"in: delay 1s±1ms loss 5% duplicate 10% corrupt 20% bandwidth 10 Mbit/s packets over 1400 bytes lost no UDP 1.0 MiB 2.0 MiB 3",
+			"in: delay 1s±1ms loss 5% duplicate 10% corrupt 20% bandwidth 10000000 bit/s drop over 1414 bytes block udp 1.0 MiB 2.0 MiB 3",
 		"demo-worker-2/0 home 10.6.1.3 52:54:0a:06:01:03 yes good 1.0 MiB 2.0 MiB 3",
 		"",
 		"FROM TO NETWORK PATH",
@@ -108,7 +108,7 @@ func TestNetLinks(t *testing.T) {
 			map[string]netswitch.Link{"demo-worker-2/0": same(netswitch.Impairment{Delay: 200 * time.Millisecond, Jitter: 20 * time.Millisecond})},
 		},
 		{
-			"delay 10.6.1.3 100ms --direction in", "demo-worker-2/0 on home: in: delay 100ms, out: delay 200ms±20ms\n",
+			"delay 10.6.1.3 100ms --direction in", "demo-worker-2/0 on home: in: delay 100ms±0s, out: delay 200ms±20ms\n",
 			map[string]netswitch.Link{"demo-worker-2/0": {
 				In: netswitch.Impairment{Delay: 100 * time.Millisecond}, Out: netswitch.Impairment{Delay: 200 * time.Millisecond, Jitter: 20 * time.Millisecond},
 			}},
@@ -119,15 +119,15 @@ func TestNetLinks(t *testing.T) {
 			map[string]netswitch.Link{"demo-worker-1/1": same(netswitch.Impairment{Loss: 0.05})},
 		},
 		{
-			"bandwidth worker-1/1 10Mbit", "demo-worker-1/1 on storage: loss 5% bandwidth 10 Mbit/s\n",
+			"bandwidth worker-1/1 10Mbit", "demo-worker-1/1 on storage: loss 5% bandwidth 10000000 bit/s\n",
 			map[string]netswitch.Link{"demo-worker-1/1": same(netswitch.Impairment{Loss: 0.05, Bandwidth: 1e7})},
 		},
 		{
-			"mtu worker-1/1 1400", "demo-worker-1/1 on storage: loss 5% bandwidth 10 Mbit/s packets over 1400 bytes lost\n",
+			"mtu worker-1/1 1400", "demo-worker-1/1 on storage: loss 5% bandwidth 10000000 bit/s drop over 1414 bytes\n",
 			map[string]netswitch.Link{"demo-worker-1/1": same(netswitch.Impairment{Loss: 0.05, Bandwidth: 1e7, DropOver: 1414})},
 		},
 		{
-			"mtu worker-1/1 0", "demo-worker-1/1 on storage: loss 5% bandwidth 10 Mbit/s\n",
+			"mtu worker-1/1 0", "demo-worker-1/1 on storage: loss 5% bandwidth 10000000 bit/s\n",
 			map[string]netswitch.Link{"demo-worker-1/1": same(netswitch.Impairment{Loss: 0.05, Bandwidth: 1e7})},
 		},
 		{"heal", "all faults healed\n", map[string]netswitch.Link{}},

@@ -99,6 +99,7 @@ func offPath() string {
 		return ""
 	}
 
+	//program:self under its own name
 	if found, err := exec.LookPath(filepath.Base(self)); err == nil {
 		if a, errA := os.Stat(found); errA == nil {
 			if b, errB := os.Stat(self); errB == nil && os.SameFile(a, b) {

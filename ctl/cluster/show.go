@@ -90,7 +90,7 @@ func show(out io.Writer, l *lab.Lab, status *control.Status, now time.Time) erro
 	}
 
 	for _, path := range status.Paths {
-		fmt.Fprintf(w, "\nPATH\t%s -> %s: %s\n", path.From, path.To, impairment(path.Impairment))
+		fmt.Fprintf(w, "\nPATH\t%s -> %s: %s\n", path.From, path.To, path.Impairment)
 	}
 
 	return w.Flush()

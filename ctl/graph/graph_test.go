@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/seed-59268b81/talos/api/inspect"
+	"github.com/seed-59268b81/talos/components/hosttools/hosttest"
 )
 
 var edges = []*inspect.ControllerDependencyEdge{
@@ -80,18 +81,11 @@ func TestManyResources(t *testing.T) {
 	}
 }
 
-// dotAccepts has graphviz read the graph, where it is installed.
+// dotAccepts has graphviz read the graph.
 func dotAccepts(t *testing.T, graph string) {
 	t.Helper()
 
-	dot, err := exec.LookPath("dot")
-	if err != nil {
-		t.Log("graphviz is not installed: the graph is compared as text only")
-
-		return
-	}
-
-	cmd := exec.Command(dot, "-Tcanon")
+	cmd := exec.Command(hosttest.Need(t, "dot"), "-Tcanon")
 	cmd.Stdin = strings.NewReader(graph)
 
 	if output, err := cmd.CombinedOutput(); err != nil {

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/seed-59268b81/talos/components/hosttools/hosttest"
 	"github.com/seed-59268b81/talos/imager/cpio"
 )
 
@@ -36,13 +37,8 @@ func archive(t *testing.T) []byte {
 
 // The archiver that everybody has unpacks what we pack.
 func TestUnpacks(t *testing.T) {
-	tool, err := exec.LookPath("cpio")
-	if err != nil {
-		t.Skip("cpio is not installed")
-	}
-
 	dir := t.TempDir()
-	cmd := exec.Command(tool, "-idm", "--quiet")
+	cmd := exec.Command(hosttest.Need(t, "cpio"), "-idm", "--quiet")
 	cmd.Dir, cmd.Stdin = dir, bytes.NewReader(archive(t))
 
 	if out, err := cmd.CombinedOutput(); err != nil {

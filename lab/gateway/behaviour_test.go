@@ -3,6 +3,7 @@
 package gateway
 
 import (
+	"encoding/json"
 	"net"
 	"net/netip"
 	"strings"
@@ -291,4 +292,41 @@ func TestNTPDrift(t *testing.T) {
 			t.Errorf("got %v ahead after 100 s, want %v", got, want)
 		}
 	})
+}
+
+// TestBehavioursAsJSON checks that a healthy service is an empty object, and
+// that a behaviour comes out as it went in.
+func TestBehavioursAsJSON(t *testing.T) {
+	addr := netip.MustParseAddr
+
+	roundTrip(t, DHCPBehaviour{}, DHCPBehaviour{Addr: addr("10.5.0.3"), HostNames: []string{"a"}, Delay: time.Second})
+	roundTrip(t, DHCPv6Behaviour{}, DHCPv6Behaviour{Stateless: true, LeaseTime: time.Minute})
+	roundTrip(t, DNSBehaviour{}, DNSBehaviour{Rcode: "SERVFAIL"})
+	roundTrip(t, NTPBehaviour{}, NTPBehaviour{Offset: -time.Hour, Drift: 1e-4, Stratum: 16})
+	roundTrip(t, MetadataBehaviour{}, MetadataBehaviour{Status: 500})
+	roundTrip(t, RouterAdvertisement{}, RouterAdvertisement{
+		From: AnnouncedRouter{Addr: addr("fe80::9"), MAC: "52:54:00:00:09:09"}, DNS: []netip.Addr{addr("fd05::1")}, Managed: true,
+	})
+}
+
+func roundTrip[T any](t *testing.T, healthy, in T) {
+	t.Helper()
+
+	if b, err := json.Marshal(healthy); string(b) != "{}" || err != nil {
+		t.Errorf("%T: got %s, %v, want {}", healthy, b, err)
+	}
+
+	b, err := json.Marshal(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	var out T
+	if err := json.Unmarshal(b, &out); err != nil {
+		t.Fatal(err)
+	}
+
+	if d := cmp.Diff(in, out, cmp.Comparer(func(a, b netip.Addr) bool { return a == b })); d != "" {
+		t.Errorf("%T (-in +out):\n%s", in, d)
+	}
 }

@@ -42,7 +42,7 @@ func TestBeyond(t *testing.T) {
 // TestOnlineGatewayStarts checks that a gateway with a way out comes up and goes
 // down.
 func TestOnlineGatewayStarts(t *testing.T) {
-	cfg := testConfig(t)
+	cfg := testConfig(t, dualStack)
 	cfg.Offline = false
 
 	gw, err := New(netswitch.New(1), *cfg)

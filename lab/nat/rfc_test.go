@@ -104,6 +104,10 @@ func TestRFC(t *testing.T) {
 		{"4787 5: address-dependent filtering", Config{Filtering: AddressDependent}, []step{
 			out(udp, hostA, serverX, outX), in(udp, serverX2, ext(5000), serverX2+" > "+hostA), in(udp, serverY, ext(5000), "filtered"),
 		}},
+		{"what was let in opens no filter", Config{Filtering: AddressDependent}, []step{
+			out(udp, hostA, serverX, outX), in(udp, serverX2, ext(5000), serverX2+" > "+hostA).later(4 * min), out(udp, hostA, serverY, ext(5000)+" > "+serverY),
+			in(udp, serverX2, ext(5000), "filtered").later(2 * min),
+		}},
 		{"4787 5: address and port-dependent filtering", Config{}, []step{
 			out(udp, hostA, serverX, outX), in(udp, serverX2, ext(5000), "filtered"), in(udp, serverX, ext(5000), backX),
 		}},

@@ -34,7 +34,6 @@ type Table struct {
 	next     uint16 // port after the last one given
 	rand     *rand.Rand
 	swept    time.Time
-	count    [verdicts]uint64
 }
 
 // flowKey names a session, or with less of the remote endpoint, a mapping.

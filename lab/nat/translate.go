@@ -16,13 +16,6 @@ func (t *Table) Translate(d Direction, b []byte, now time.Time) Verdict {
 		t.sweep(now)
 	}
 
-	v := t.translate(d, b, now)
-	t.count[v]++
-
-	return v
-}
-
-func (t *Table) translate(d Direction, b []byte, now time.Time) Verdict {
 	p, ok := parse(b)
 
 	switch {

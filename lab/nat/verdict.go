@@ -51,16 +51,3 @@ func (v Verdict) String() string {
 		"fragment without its first",
 	}[v]
 }
-
-// Count returns how many packets had each verdict.
-func (t *Table) Count() map[string]uint64 {
-	count := map[string]uint64{}
-
-	for v, n := range t.count {
-		if n > 0 {
-			count[Verdict(v).String()] = n
-		}
-	}
-
-	return count
-}

@@ -270,3 +270,24 @@ func TestNewImpairmentsValidate(t *testing.T) {
 		}
 	}
 }
+
+func TestImpairmentString(t *testing.T) {
+	tests := []struct {
+		in   Impairment
+		want string
+	}{
+		{Impairment{}, ""},
+		{Impairment{Cut: true, Loss: 1}, "cut"},
+		{Impairment{Delay: 20 * time.Millisecond, Loss: 0.05}, "delay 20ms±0s loss 5%"},
+		{
+			Impairment{Duplicate: 0.5, Corrupt: 0.001, Bandwidth: 1e6, DropOver: 1414, Block: UDP},
+			"duplicate 50% corrupt 0.1% bandwidth 1000000 bit/s drop over 1414 bytes block udp",
+		},
+	}
+
+	for _, tt := range tests {
+		if got := tt.in.String(); got != tt.want {
+			t.Errorf("got %q, want %q", got, tt.want)
+		}
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"strings"
 	"time"
 )
 
@@ -72,6 +73,45 @@ func (i Impairment) Validate() error {
 	}
 
 	return errors.Join(errs...)
+}
+
+// String writes it for people: "delay 20ms±5ms loss 1% bandwidth 1000000 bit/s".
+// It is empty for one that does nothing.
+func (i Impairment) String() string {
+	if i.Cut {
+		return "cut"
+	}
+
+	var parts []string
+
+	add := func(format string, args ...any) { parts = append(parts, fmt.Sprintf(format, args...)) }
+
+	if i.Delay > 0 || i.Jitter > 0 {
+		add("delay %v±%v", i.Delay, i.Jitter)
+	}
+
+	for _, p := range []struct {
+		name  string
+		value float64
+	}{{"loss", i.Loss}, {"duplicate", i.Duplicate}, {"corrupt", i.Corrupt}} {
+		if p.value > 0 {
+			add("%s %.3g%%", p.name, p.value*100)
+		}
+	}
+
+	if i.Bandwidth > 0 {
+		add("bandwidth %d bit/s", i.Bandwidth)
+	}
+
+	if i.DropOver > 0 {
+		add("drop over %d bytes", i.DropOver)
+	}
+
+	if i.Block != "" {
+		add("block %s", i.Block)
+	}
+
+	return strings.Join(parts, " ")
 }
 
 // Link is what is done to the frames of one port.

@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
+
+	"github.com/seed-59268b81/talos/components/hosttools/hosttest"
 )
 
 func TestCopyBaseKeepsHoles(t *testing.T) {
@@ -61,10 +63,7 @@ func TestCopyBaseKeepsHoles(t *testing.T) {
 }
 
 func TestCreateOverlay(t *testing.T) {
-	if _, err := exec.LookPath("qemu-img"); err != nil {
-		t.Skip("qemu-img is not installed")
-	}
-
+	qemuImg := hosttest.Need(t, "qemu-img")
 	dir := t.TempDir()
 	base := filepath.Join(dir, "base.raw")
 
@@ -100,7 +99,7 @@ func TestCreateOverlay(t *testing.T) {
 				t.Fatal(err)
 			}
 
-			out, err := exec.CommandContext(t.Context(), "qemu-img", "info", "--output=json", path).Output()
+			out, err := exec.CommandContext(t.Context(), qemuImg, "info", "--output=json", path).Output()
 			if err != nil {
 				t.Fatal(err)
 			}

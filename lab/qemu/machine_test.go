@@ -9,7 +9,6 @@ import (
 	"log/slog"
 	"net"
 	"os"
-	"os/exec"
 	"strings"
 	"testing"
 	"time"
@@ -17,17 +16,16 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/seed-59268b81/talos/components/hosttools/hosttest"
 	"github.com/seed-59268b81/talos/lab/machine"
 )
 
 // newMachine returns a machine with nothing to boot: its BIOS looks around and
 // halts.
 func newMachine(t *testing.T, edit func(*Config)) *Machine {
-	binary, err := exec.LookPath("qemu-system-x86_64")
-	if err != nil {
-		t.Skip("qemu-system-x86_64 is not installed")
-	}
+	t.Helper()
 
+	binary := hosttest.Need(t, "qemu-system-x86_64")
 	cfg := Config{
 		Name: "test", UUID: "8c7f9a52-3f2b-4d8e-9a55-0123456789ab", Dir: t.TempDir(), Binary: binary,
 		CPUs: 1, MemoryMiB: 32, Cards: []Card{{MAC: net.HardwareAddr{0x52, 0x54, 0, 0, 0, 2}}},

@@ -55,6 +55,7 @@ func startProcess(binary string, args []string, cards int, logPath string) (*pro
 		return nil, err
 	}
 
+	//program:qemu-system-x86_64 as package lab found it
 	p.cmd = exec.Command(binary, args...)
 	p.cmd.ExtraFiles = theirs
 	p.cmd.Stdout, p.cmd.Stderr = logFile, logFile

@@ -48,6 +48,9 @@
 // its hosts addresses of IPv4 needs a lab/gateway on their network, whose DHCP
 // names the router.
 //
+// The NAT matrix, which pairs of hosts behind NATs reach each other directly, is
+// this package's test: go test ./lab/router -run Matrix -v.
+//
 // gVisor's stack forwards too, and was rejected: its NAT has one behavior, it
 // cannot be stepped in virtual time packet by packet, and each router would be
 // a stack with goroutines of its own.

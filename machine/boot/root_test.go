@@ -11,14 +11,13 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/seed-59268b81/talos/components/hosttools/hosttest"
 	"github.com/seed-59268b81/talos/sys/mount"
 )
 
 // The root image's way: packed, attached to a loop device, mounted read-only.
 func TestMountImage(t *testing.T) {
-	if _, err := exec.LookPath("mksquashfs"); err != nil {
-		t.Skip("mksquashfs is not installed")
-	}
+	mksquashfs := hosttest.Need(t, "mksquashfs")
 
 	runtime.LockOSThread() // and not unlocked: the thread's namespace ends with it
 
@@ -41,7 +40,7 @@ func TestMountImage(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	if out, err := exec.Command("mksquashfs", tree, image, "-quiet", "-no-progress").CombinedOutput(); err != nil {
+	if out, err := exec.Command(mksquashfs, tree, image, "-quiet", "-no-progress").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 

@@ -21,6 +21,7 @@ import (
 	"google.golang.org/protobuf/types/known/emptypb"
 
 	"github.com/seed-59268b81/talos/api/storage"
+	"github.com/seed-59268b81/talos/components/hosttools/hosttest"
 	"github.com/seed-59268b81/talos/resources/block"
 	"github.com/seed-59268b81/talos/sys/disk"
 	"github.com/seed-59268b81/talos/sys/gpt"
@@ -138,7 +139,9 @@ func TestRealWipe(t *testing.T) {
 	}
 
 	mounted := filepath.Join(t.TempDir())
-	mustRun(t, "mkfs.ext4", "-q", loop+"p1")
+	if out, err := exec.CommandContext(t.Context(), hosttest.Need(t, "mkfs.ext4"), "-q", loop+"p1").CombinedOutput(); err != nil {
+		t.Fatalf("mkfs.ext4: %v: %s", err, out)
+	}
 
 	if err := unix.Mount(loop+"p1", mounted, "ext4", 0, ""); err != nil {
 		t.Skipf("no mount: %v", err)
@@ -188,17 +191,6 @@ func TestRealWipe(t *testing.T) {
 	}
 }
 
-func mustRun(t *testing.T, name string, args ...string) string {
-	t.Helper()
-
-	out, err := exec.CommandContext(t.Context(), name, args...).CombinedOutput()
-	if err != nil {
-		t.Skipf("%s %v: %v: %s", name, args, err, out)
-	}
-
-	return strings.TrimSpace(string(out))
-}
-
 // newLoop makes a loop device with one partition.
 func newLoop(t *testing.T, image string, size int64) string {
 	t.Helper()
@@ -223,9 +215,16 @@ func newLoop(t *testing.T, image string, size int64) string {
 		t.Fatal(err)
 	}
 
-	loop := mustRun(t, "losetup", "-f", "--show", image)
+	losetup := hosttest.Need(t, "losetup")
 
-	t.Cleanup(func() { exec.Command("losetup", "-d", loop).Run() }) //nolint:errcheck,noctx // of a test
+	out, err := exec.CommandContext(t.Context(), losetup, "-f", "--show", image).CombinedOutput()
+	if err != nil {
+		t.Skipf("no loop device can be had: %v: %s", err, out)
+	}
+
+	loop := strings.TrimSpace(string(out))
+
+	t.Cleanup(func() { exec.Command(losetup, "-d", loop).Run() }) //nolint:errcheck,noctx // of a test
 
 	d, err := disk.Open(loop, true)
 	if err != nil {

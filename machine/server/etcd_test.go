@@ -26,26 +26,12 @@ import (
 	"google.golang.org/protobuf/types/known/emptypb"
 
 	"github.com/seed-59268b81/talos/api/machine"
+	"github.com/seed-59268b81/talos/components/hosttools/hosttest"
 	"github.com/seed-59268b81/talos/config/configtest"
 	"github.com/seed-59268b81/talos/controllers/etcd/etcdclient"
 	"github.com/seed-59268b81/talos/pki"
 	"github.com/seed-59268b81/talos/resources/secrets"
 )
-
-// etcdBinary finds an etcd: in ETCD, as built by this project, or installed.
-func etcdBinary(t *testing.T) string {
-	t.Helper()
-
-	for _, path := range []string{os.Getenv("ETCD"), "../../out/components/bin/etcd", "etcd"} {
-		if found, err := exec.LookPath(path); path != "" && err == nil {
-			return found
-		}
-	}
-
-	t.Skip("there is no etcd: build the components, or set ETCD to one")
-
-	return ""
-}
 
 // etcdPKI gives the machine its certificates for etcd, and returns the authority.
 func etcdPKI(t *testing.T, b *bench) *pki.CA {
@@ -102,7 +88,7 @@ func runEtcd(t *testing.T, ca *pki.CA) {
 	in := func(name string) string { return filepath.Join(dir, name) }
 	client, peer := freeURL(t), freeURL(t)
 
-	cmd := exec.Command(etcdBinary(t), "--name", "node", "--data-dir", in("data"),
+	cmd := exec.Command(hosttest.Built(t, "etcd"), "--name", "node", "--data-dir", in("data"),
 		"--listen-client-urls", client, "--advertise-client-urls", client, "--listen-peer-urls", peer,
 		"--initial-advertise-peer-urls", peer, "--initial-cluster", "node="+peer, "--unsafe-no-fsync", "--log-level", "error",
 		"--cert-file", in("server.crt"), "--key-file", in("server.key"), "--trusted-ca-file", in("ca.crt"), "--client-cert-auth",

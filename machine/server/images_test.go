@@ -29,6 +29,7 @@ import (
 
 	"github.com/seed-59268b81/talos/api/common"
 	"github.com/seed-59268b81/talos/api/machine"
+	"github.com/seed-59268b81/talos/components/hosttools/hosttest"
 )
 
 // realContainerd runs one, with mounts of its own, without what starts pods.
@@ -39,20 +40,7 @@ func realContainerd(t *testing.T) (socket string) {
 		t.Skip("containerd unpacks images as root only")
 	}
 
-	var path string
-
-	for _, candidate := range []string{os.Getenv("CONTAINERD"), "../../out/components/bin/containerd", "containerd"} {
-		if found, err := exec.LookPath(candidate); candidate != "" && err == nil {
-			path = found
-
-			break
-		}
-	}
-
-	if path == "" {
-		t.Skip("there is no containerd: build the components, or set CONTAINERD to one")
-	}
-
+	path := hosttest.Built(t, "containerd")
 	dir := t.TempDir()
 	socket = filepath.Join(dir, "c.sock")
 	config := `version = 3

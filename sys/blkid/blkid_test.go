@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/seed-59268b81/talos/components/hosttools/hosttest"
 	"github.com/seed-59268b81/talos/sys/blkid"
 	"github.com/seed-59268b81/talos/sys/gpt"
 )
@@ -210,11 +211,7 @@ func FuzzProbe(f *testing.F) {
 func run(t *testing.T, command ...string) {
 	t.Helper()
 
-	if _, err := exec.LookPath(command[0]); err != nil {
-		t.Skipf("needs %s: %v", command[0], err)
-	}
-
-	if out, err := exec.CommandContext(t.Context(), command[0], command[1:]...).CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(t.Context(), hosttest.Need(t, command[0]), command[1:]...).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %v\n%s", command, err, out)
 	}
 }

@@ -5,9 +5,13 @@
 package cgroup_test
 
 import (
+	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/seed-59268b81/talos/sys/cgroup"
@@ -81,5 +85,56 @@ func TestVacate(t *testing.T) {
 
 	if err := (cgroup.Tree{Root: t.TempDir()}).Vacate(cgroup.Init); err == nil {
 		t.Error("a root without cgroup.procs: got no error")
+	}
+}
+
+// On the real kernel: a group of its own stands for the root of a cgroup namespace.
+func TestVacateReal(t *testing.T) {
+	mount := ""
+
+	for _, at := range []string{cgroup.Mount, cgroup.Mount + "/unified"} {
+		if _, err := os.Stat(at + "/cgroup.controllers"); err == nil {
+			mount = at
+		}
+	}
+
+	root, err := os.MkdirTemp(mount, "vacate-")
+	if mount == "" || err != nil {
+		t.Skipf("no cgroup2 mount to write to: %v", err)
+	}
+
+	dir, err := os.Open(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	child := exec.CommandContext(t.Context(), "sleep", "60")
+	child.SysProcAttr = &syscall.SysProcAttr{UseCgroupFD: true, CgroupFD: int(dir.Fd())}
+
+	t.Cleanup(func() {
+		if child.Process != nil {
+			child.Process.Kill() //nolint:errcheck // it may have ended
+			child.Wait()         //nolint:errcheck // it was killed
+		}
+
+		if err := errors.Join(dir.Close(), os.Remove(filepath.Join(root, cgroup.Init.Path)), os.Remove(root)); err != nil {
+			t.Error(err)
+		}
+	})
+
+	if err := child.Start(); err != nil {
+		t.Skipf("no child in a cgroup: %v", err)
+	}
+
+	if err := (cgroup.Tree{Root: root}).Vacate(cgroup.Init); err != nil {
+		t.Fatal(err)
+	}
+
+	want := map[string]string{"cgroup.procs": "", cgroup.Init.Path + "/cgroup.procs": strconv.Itoa(child.Process.Pid)}
+
+	for path, pids := range want {
+		if got, err := os.ReadFile(filepath.Join(root, path)); err != nil || strings.TrimSpace(string(got)) != pids {
+			t.Errorf("%s: got %q, %v, want %q", path, got, err, pids)
+		}
 	}
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/seed-59268b81/talos/components/hosttools/hosttest"
 	"github.com/seed-59268b81/talos/sys/gpt"
 )
 
@@ -82,12 +83,7 @@ func TestOtherToolsAgree(t *testing.T) {
 		{"sfdisk", []string{"--verify"}, []string{"No errors detected"}},
 	} {
 		t.Run(tool.name, func(t *testing.T) {
-			path, err := exec.LookPath(tool.name)
-			if err != nil {
-				t.Skipf("%s is not installed", tool.name)
-			}
-
-			out, err := exec.Command(path, append(tool.args, f.Name())...).CombinedOutput()
+			out, err := exec.Command(hosttest.Need(t, tool.name), append(tool.args, f.Name())...).CombinedOutput()
 			if err != nil {
 				t.Fatalf("%v\n%s", err, out)
 			}
@@ -103,11 +99,7 @@ func TestOtherToolsAgree(t *testing.T) {
 
 // What others write is read.
 func TestReadSgdisk(t *testing.T) {
-	sgdisk, err := exec.LookPath("sgdisk")
-	if err != nil {
-		t.Skip("sgdisk is not installed")
-	}
-
+	sgdisk := hosttest.Need(t, "sgdisk")
 	f := image(t, 32*mib)
 
 	out, err := exec.Command(sgdisk, "-n", "2:2048:+3M", "-c", "2:Größe", "-t", "2:8200", "-A", "2:set:2", f.Name()).CombinedOutput()

@@ -12,6 +12,10 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/seed-59268b81/talos/sys/capability"
 )
 
 // Allowed returns the score itself, or the lowest that may be set if that is higher.
@@ -23,30 +27,34 @@ func Allowed(score int) int {
 	return max(score, lowest())
 }
 
-// lowest is found by writing: the kernel knows who may lower a score, and in which namespace.
-var lowest = sync.OnceValue(func() int { return probe("/proc/self/oom_score_adj") })
-
 // minScore of the kernel (OOM_SCORE_ADJ_MIN).
 const minScore = -1000
 
-func probe(path string) int {
-	text, err := os.ReadFile(path)
+// lowest is not found by trying: what is started meanwhile would inherit the score.
+var lowest = sync.OnceValue(func() int {
+	rights, err := capability.Own()
 	if err != nil {
 		return 0
 	}
 
-	own, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	own, err := os.ReadFile("/proc/self/oom_score_adj")
 	if err != nil {
 		return 0
 	}
 
-	if err := os.WriteFile(path, []byte(strconv.Itoa(minScore)), 0); err != nil {
-		return own
+	return lowestOf(rights, string(own))
+})
+
+// lowestOf is the lowest score that a process with the rights and a score of its own may set.
+func lowestOf(rights capability.Rights, own string) int {
+	if rights.Computer(unix.CAP_SYS_RESOURCE) {
+		return minScore
 	}
 
-	if err := os.WriteFile(path, text, 0); err != nil {
-		return own
+	score, err := strconv.Atoi(strings.TrimSpace(own))
+	if err != nil {
+		return 0
 	}
 
-	return minScore
+	return score
 }

@@ -6,49 +6,54 @@ package oom
 
 import (
 	"os"
-	"path/filepath"
+	"os/exec"
+	"strconv"
+	"strings"
 	"testing"
+
+	"github.com/seed-59268b81/talos/sys/capability"
 )
 
-func TestProbe(t *testing.T) {
-	dir := t.TempDir()
-	lowers := filepath.Join(dir, "lowers")
-
-	if err := os.WriteFile(lowers, []byte("-500\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-
+func TestLowestOf(t *testing.T) {
 	for _, tt := range []struct {
-		name, path string
-		want       int
+		name   string
+		rights capability.Rights
+		own    string
+		want   int
 	}{
-		{"one that may lower", lowers, minScore},
-		{"no such file", filepath.Join(dir, "absent"), 0},
+		{"all rights", capability.Rights{Effective: ^uint64(0)}, "0\n", minScore},
+		{"no capability", capability.Rights{}, "-5\n", -5},
+		{"in a user namespace", capability.Rights{Effective: ^uint64(0), UserNamespace: true}, "100\n", 100},
+		{"no score", capability.Rights{}, "", 0},
 	} {
-		if got := probe(tt.path); got != tt.want {
+		if got := lowestOf(tt.rights, tt.own); got != tt.want {
 			t.Errorf("%s: got %d, want %d", tt.name, got, tt.want)
 		}
 	}
-
-	if left, err := os.ReadFile(lowers); err != nil || string(left) != "-500\n" {
-		t.Errorf("the probe left %q, %v", left, err)
-	}
 }
 
-// What is allowed is what the kernel lets this process write.
+// The kernel takes what is allowed, for a process that has the score of this one.
 func TestAllowed(t *testing.T) {
-	before, err := os.ReadFile("/proc/self/oom_score_adj")
-	if err != nil {
-		t.Fatal(err)
+	child := exec.CommandContext(t.Context(), "sleep", "60")
+	if err := child.Start(); err != nil {
+		t.Skipf("no child: %v", err)
 	}
 
-	for _, score := range []int{-998, -1, 0, 300} {
-		if got := Allowed(score); got != score && got != lowest() {
-			t.Errorf("%d: got %d, want it or %d", score, got, lowest())
+	defer child.Wait()         //nolint:errcheck // it was killed
+	defer child.Process.Kill() //nolint:errcheck // see above
+
+	path := "/proc/" + strconv.Itoa(child.Process.Pid) + "/oom_score_adj"
+
+	for _, score := range []int{300, 0, -1, -998} {
+		want := strconv.Itoa(Allowed(score))
+
+		// A score that was raised cannot be lowered to where it was without the right to.
+		if err := os.WriteFile(path, []byte(want), 0); err != nil {
+			t.Errorf("%d: %v", score, err)
 		}
-	}
 
-	if after, err := os.ReadFile("/proc/self/oom_score_adj"); err != nil || string(after) != string(before) {
-		t.Errorf("this process had %q and has %q, %v", before, after, err)
+		if got, err := os.ReadFile(path); err != nil || strings.TrimSpace(string(got)) != want {
+			t.Errorf("%d: got %s, %v, want %s", score, got, err, want)
+		}
 	}
 }

@@ -20,6 +20,7 @@ import (
 	"golang.org/x/net/bpf"
 	"golang.org/x/sys/unix"
 
+	"github.com/seed-59268b81/talos/components/hosttools/hosttest"
 	"github.com/seed-59268b81/talos/sys/nstest"
 	"github.com/seed-59268b81/talos/sys/pcap"
 )
@@ -34,12 +35,7 @@ func TestFormat(t *testing.T) {
 	}
 
 	// The tool that people read it with agrees.
-	tcpdump, err := exec.LookPath("tcpdump")
-	if err != nil {
-		t.Skip(err)
-	}
-
-	cmd := exec.CommandContext(t.Context(), tcpdump, "-r", "-", "-n")
+	cmd := exec.CommandContext(t.Context(), hosttest.Need(t, "tcpdump"), "-r", "-", "-n")
 	cmd.Stdin = bytes.NewReader(file)
 
 	if out, err := cmd.CombinedOutput(); err != nil {
@@ -202,7 +198,9 @@ func TestCaptureTunnel(t *testing.T) {
 		return
 	}
 
-	if out, err := exec.CommandContext(t.Context(), "ip", "tuntap", "add", "dev", "tun7", "mode", "tun").CombinedOutput(); err != nil {
+	ip := hosttest.Need(t, "ip")
+
+	if out, err := exec.CommandContext(t.Context(), ip, "tuntap", "add", "dev", "tun7", "mode", "tun").CombinedOutput(); err != nil {
 		t.Skipf("no tunnel device: %v: %s", err, out)
 	}
 
@@ -213,7 +211,7 @@ func TestCaptureTunnel(t *testing.T) {
 	err := pcap.Capture{Link: "tun7"}.Run(t.Context(), func(b []byte) error {
 		file = b
 
-		out, err := exec.CommandContext(t.Context(), "ip", "link", "delete", "tun7").CombinedOutput()
+		out, err := exec.CommandContext(t.Context(), ip, "link", "delete", "tun7").CombinedOutput()
 		if err != nil {
 			t.Errorf("%v: %s", err, out)
 		}

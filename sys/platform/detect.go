@@ -7,11 +7,10 @@ package platform
 import (
 	"fmt"
 	"os"
-	"strconv"
-	"strings"
 
 	"golang.org/x/sys/unix"
 
+	"github.com/seed-59268b81/talos/sys/capability"
 	"github.com/seed-59268b81/talos/sys/cgroup"
 )
 
@@ -70,32 +69,14 @@ func decide(f found) (Platform, error) {
 		return Platform{}, nil
 	}
 
-	capabilities, err := effective(f.status)
+	rights, err := capability.Parse(f.status, f.uidMap)
 	if err != nil {
 		return Platform{}, fmt.Errorf("detect the platform: %w", err)
 	}
 
 	return Platform{Mode: Container, UserData: f.userData, Limits: Limits{
-		UserNamespace: !wholeRange(f.uidMap),
+		UserNamespace: rights.UserNamespace,
 		CgroupV1:      !f.cgroup2,
-		NoResource:    capabilities&(1<<unix.CAP_SYS_RESOURCE) == 0 || !wholeRange(f.uidMap),
+		NoResource:    !rights.Computer(unix.CAP_SYS_RESOURCE),
 	}}, nil
-}
-
-// effective reads the effective capabilities out of /proc/PID/status.
-func effective(status string) (uint64, error) {
-	for line := range strings.Lines(status) {
-		if text, ok := strings.CutPrefix(line, "CapEff:"); ok {
-			return strconv.ParseUint(strings.TrimSpace(text), 16, 64)
-		}
-	}
-
-	return 0, fmt.Errorf("status of process %d: it has no line CapEff", os.Getpid())
-}
-
-// wholeRange reports whether a uid_map is that of the initial user namespace: every id stands for itself.
-func wholeRange(uidMap string) bool {
-	fields := strings.Fields(uidMap)
-
-	return len(fields) == 3 && fields[0] == "0" && fields[1] == "0" && fields[2] == "4294967295"
 }

@@ -52,7 +52,7 @@ var facilities = map[Facility]facility{
 	KernelArguments: {inContainer, reasonShared,
 		"the kernel's arguments are the host's: none is read, and hardening arguments are not required"},
 	KernelLog: {inContainer, reasonShared,
-		"the kernel's log is the host's: dmesg shows machined's log instead, and messages of the kernel are not kept with those of the boot"},
+		"the kernel's log is the host's: dmesg shows machined's log instead, messages of the kernel are not kept with those of the boot, and the kubelet tells of no process that the kernel has ended"},
 	FileSystems: {inContainer, reasonShared,
 		"who started the container has mounted its file systems; the kernel's own ones (bpf, debugfs, tracefs, efivarfs) are not mounted"},
 	Disks: {inContainer, reasonShared,

@@ -23,7 +23,10 @@ import (
 const Interval = 10 * time.Second
 
 // Run reaps until ctx is done.
-func Run(ctx context.Context) {
+func Run(ctx context.Context) { Every(ctx, Interval) }
+
+// Every reaps with another time between two rounds, for a process that is no PID 1 and inherits orphans as a subreaper.
+func Every(ctx context.Context, interval time.Duration) {
 	seen := map[int]bool{}
 	self := os.Getpid()
 
@@ -31,7 +34,7 @@ func Run(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-time.After(Interval):
+		case <-time.After(interval):
 		}
 
 		seen = round(self, seen, func(pid int) {

@@ -73,6 +73,7 @@ func Main() error {
 		return fmt.Errorf("sandbox %s: %w", box.Path, err)
 	}
 
+	//program:image what the box is for: apid, trustd
 	return fmt.Errorf("sandbox %s: exec: %w", box.Path, syscall.Exec(box.Path, box.Argv, box.Env))
 }
 

@@ -109,6 +109,7 @@ func TestMountsOfLater(t *testing.T) {
 		t.Fatal(err)
 	}
 
+	//program:self the test, as the stage
 	cmd := &exec.Cmd{Path: path, Args: argv, Env: env, Stderr: os.Stderr}
 
 	in, err := cmd.StdinPipe()
@@ -170,6 +171,7 @@ func TestBox(t *testing.T) {
 		t.Fatal(err)
 	}
 
+	//program:self the test, as the stage
 	out, err := (&exec.Cmd{Path: path, Args: argv, Env: env}).CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)

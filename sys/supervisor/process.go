@@ -48,6 +48,7 @@ func (p *Process) Run(ctx context.Context, run Run) error {
 		path = p.Argv[0]
 	}
 
+	//program:image the composite literals of Process say which
 	cmd := &exec.Cmd{Path: path, Args: p.Argv, Env: p.Env, Stdout: run.Log, Stderr: run.Log, Dir: "/"}
 	if p.Stdin != nil {
 		cmd.Stdin = p.Stdin

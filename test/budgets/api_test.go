@@ -42,6 +42,7 @@ func TestClient(t *testing.T) {
 	for range runs {
 		began := time.Now()
 
+		//program:built talosctl
 		if text, err := exec.CommandContext(t.Context(), filepath.Join(out, "bin", "talosctl"), "version", "--client").CombinedOutput(); err != nil {
 			t.Fatalf("talosctl version --client: %v: %s", err, text)
 		}

@@ -241,6 +241,7 @@ func (c *Cluster) Talosctl(args ...string) string {
 	ctx, cancel := context.WithTimeout(c.t.Context(), 2*time.Minute)
 	defer cancel()
 
+	//program:built talosctl
 	cmd := exec.CommandContext(ctx, c.built.talosctl, args...)
 	cmd.Env = append(os.Environ(), "TALOSCONFIG="+filepath.Join(c.dir, "talosconfig"))
 

@@ -59,6 +59,7 @@ func start(t testing.TB, args ...string) *grpc.ClientConn {
 	t.Helper()
 
 	socket := filepath.Join(t.TempDir(), "s")
+	//program:built above
 	cmd := exec.Command(cosid, append([]string{"--listen", "unix://" + socket}, args...)...)
 	cmd.Stderr = os.Stderr
 
@@ -129,6 +130,7 @@ func startEtcd(dir string) (stop func(), err error) {
 	var binary string
 
 	for _, path := range []string{os.Getenv("ETCD"), "../../out/components/bin/etcd", "etcd"} {
+		//program:built etcd, unless one is named or installed
 		if found, err := exec.LookPath(path); path != "" && err == nil {
 			binary = found
 

@@ -1,21 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Command report runs go test and tells what comes of it while it runs: a line for each package with the time since the
-// start, the output of what fails as soon as it has failed, why tests were skipped, and at the end
+// start, the output of what fails as soon as it has failed, why tests were skipped, where the time went, and at the end
 //
 //	1234 passed, 0 failed, 5 skipped
 //
 // Tests and their subtests count alike; a package that does not build, or that ends outside of a test, is a failure of
 // its own. Packages named by -alone run after all others, one by one, and are shown line by line: those that take
-// minutes and all of the machine.
+// minutes and all of the machine. Before the tests run the commands of -build, without which nothing else can, and of
+// each -phase; one that fails is a failure too.
 //
-//	go run ./test/report -alone test/e2e -timeout 50m ./...
+// With -host it is also a failure when the machine that this runs on is not left as it was, see package host.
+//
+//	go run ./test/report -host -build 'make build' -phase 'vet=go vet ./...' -alone test/e2e -timeout 50m ./...
 package main
 
 import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -32,12 +36,30 @@ func main() {
 	alone := flag.String("alone", "", "run packages whose path contains this after the others, and show them line by line")
 	timeout := flag.Duration("timeout", 10*time.Minute, "how long one package may take")
 	race := flag.Bool("race", false, "look for data races")
+	build := flag.String("build", "", "run this `command` first, and nothing else when it fails")
+	hold := flag.Bool("host", false, "fail when processes, mounts, addresses and the like of this machine are not left as they were")
+
+	var phases []phase
+
+	flag.Func("phase", "run `name=command` before the tests; may be given several times", func(text string) error {
+		name, command, ok := strings.Cut(text, "=")
+		if !ok || name == "" || command == "" {
+			return errors.New("it is not name=command")
+		}
+
+		phases = append(phases, phase{name, command})
+
+		return nil
+	})
 	flag.Parse()
 
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
 
-	r := &runner{tally: newTally(os.Stdout), alone: *alone, flags: []string{"-timeout=" + timeout.String()}}
+	r := &runner{
+		tally: newTally(os.Stdout), alone: *alone, flags: []string{"-timeout=" + timeout.String()},
+		build: *build, phases: phases, hold: *hold,
+	}
 	if *race {
 		r.flags = append(r.flags, "-race")
 	}
@@ -57,19 +79,39 @@ func main() {
 type runner struct {
 	*tally
 
-	alone string
-	flags []string
+	alone  string
+	flags  []string
+	build  string
+	phases []phase
+	hold   bool
 }
 
-func (r *runner) run(ctx context.Context, patterns []string) error {
+func (r *runner) run(ctx context.Context, patterns []string) (err error) {
 	defer r.finish()
+
+	if r.hold {
+		compare, err := r.watchHost(ctx)
+		if err != nil {
+			return err
+		}
+
+		defer compare()
+	}
+
+	if r.build != "" && !r.command(ctx, phase{"build", r.build}) {
+		return ctx.Err()
+	}
+
+	for _, p := range r.phases {
+		r.command(ctx, p)
+	}
 
 	together, alone, err := packages(ctx, r.alone, patterns)
 	if err != nil {
 		return err
 	}
 
-	if err := r.test(ctx, together); err != nil {
+	if err := r.timed("tests", func() error { return r.test(ctx, together) }); err != nil {
 		return err
 	}
 
@@ -77,7 +119,7 @@ func (r *runner) run(ctx context.Context, patterns []string) error {
 		r.live = pkg
 
 		// What takes the whole machine is not taken from a cache: it depends on more than its sources.
-		if err := r.test(ctx, []string{"-count=1", pkg}); err != nil {
+		if err := r.timed(short(pkg), func() error { return r.test(ctx, []string{"-count=1", pkg}) }); err != nil {
 			return err
 		}
 	}
@@ -116,8 +158,10 @@ func (r *runner) test(ctx context.Context, args []string) error {
 
 	cmd := exec.CommandContext(ctx, "go", slices.Concat([]string{"test", "-json"}, r.flags, args)...)
 	cmd.Stderr = os.Stderr
-	// Tests clean up after themselves when they are interrupted, not when they are killed.
-	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGINT) }
+	// Tests clean up after themselves when they are interrupted, not when they are killed; and go test does not pass on what
+	// only itself is sent.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGINT) }
 	cmd.WaitDelay = time.Minute
 
 	pipe, err := cmd.StdoutPipe()

@@ -35,6 +35,7 @@ type tally struct {
 	passed, failed, skipped int
 	noTests                 int
 	reasons                 map[string]int // why tests were skipped
+	spent                   spent
 }
 
 func newTally(out io.Writer) *tally {
@@ -89,6 +90,8 @@ func (t *tally) output(r *result, e event) {
 }
 
 func (t *tally) testEnds(r *result, e event) {
+	t.spent.test(e, e.Package == t.live)
+
 	switch e.Action {
 	case "pass":
 		r.passed++
@@ -127,6 +130,7 @@ func reason(output []string) string {
 
 func (t *tally) packageEnds(r *result, e event) {
 	took := time.Duration(e.Elapsed * float64(time.Second)).Round(10 * time.Millisecond)
+	t.spent.packages = append(t.spent.packages, item{short(e.Package), took})
 
 	// It did not build, or ended outside of its tests.
 	if e.Action == "fail" && r.failed == 0 {
@@ -203,5 +207,6 @@ func (t *tally) finish() {
 	}
 
 	t.say("packages without tests: %d", t.noTests)
+	t.spent.print(t.out)
 	fmt.Fprintf(t.out, "%d passed, %d failed, %d skipped\n", t.passed, t.failed, t.skipped)
 }

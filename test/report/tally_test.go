@@ -33,6 +33,8 @@ func TestTally(t *testing.T) {
   0:00  ok    a                                           1.23s  2 passed, 1 skipped
   0:00  skipped 1: needs root: run as root
   0:00  packages without tests: 1
+slowest packages:
+     1.2s  a
 2 passed, 0 failed, 1 skipped
 `},
 		{"a failure", `

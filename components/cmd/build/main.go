@@ -10,10 +10,12 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"slices"
 	"syscall"
 
 	"github.com/seed-59268b81/talos/components"
 	"github.com/seed-59268b81/talos/components/graph"
+	"github.com/seed-59268b81/talos/components/hosttools"
 	"github.com/seed-59268b81/talos/imager"
 )
 
@@ -27,6 +29,15 @@ func main() {
 	)
 
 	flag.StringVar(&o.Out, "out", "", "output `folder` (default: out in the repository)")
+	flag.Func("tools", "install the programs for `use` too, besides those of the build and the lab: test, fresh", func(use string) error {
+		if !slices.Contains(hosttools.Uses, hosttools.Use(use)) {
+			return fmt.Errorf("it is none of %v", hosttools.Uses)
+		}
+
+		o.Uses = append(o.Uses, hosttools.Use(use))
+
+		return nil
+	})
 	flag.BoolVar(&o.Refresh, "refresh", false, "ask Debian for newer packages")
 	flag.Usage = func() {
 		fmt.Fprintln(flag.CommandLine.Output(), "usage: build [flags] [target ...]")

@@ -4,7 +4,9 @@ package metadata
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
+	"slices"
 	"strings"
 )
 
@@ -45,13 +47,8 @@ var akamai = platform{
 }
 
 func akamaiInstance(in *Instance) object {
-	var tags []string
-	for name := range in.Tags {
-		tags = append(tags, name)
-	}
-
 	return object{
-		"id": in.ID, "label": in.Name, "region": in.Region, "type": in.Type, "host_uuid": in.uuid(), "tags": tags,
+		"id": in.number(), "label": in.Name, "region": in.Region, "type": in.Type, "host_uuid": in.uuid(), "tags": slices.Sorted(maps.Keys(in.Tags)),
 		"backups": object{"enabled": false, "status": ""}, "account_euuid": in.Project,
 	}
 }

@@ -3,8 +3,10 @@
 package metadata
 
 import (
+	"maps"
 	"net/http"
 	"net/netip"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -35,7 +37,7 @@ var azure = platform{
 
 		return 0, ""
 	},
-	render: func(in *Instance) tree { return nil }, // everything has a form by request
+	render: func(*Instance) tree { return nil }, // everything has a form by request
 	serve: func(w http.ResponseWriter, r *http.Request, in *Instance, _ tree) bool {
 		if !strings.HasPrefix(r.URL.Path, "/metadata") {
 			wireServer(w, r, in)
@@ -83,8 +85,8 @@ func azureMetadata(in *Instance) object {
 	}
 
 	var tags []string
-	for name, value := range in.Tags {
-		tags = append(tags, name+":"+value)
+	for _, name := range slices.Sorted(maps.Keys(in.Tags)) {
+		tags = append(tags, name+":"+in.Tags[name])
 	}
 
 	return object{

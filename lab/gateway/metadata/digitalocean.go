@@ -5,6 +5,7 @@ package metadata
 import (
 	"fmt"
 	"net/netip"
+	"strings"
 )
 
 // digitalOcean is DigitalOcean's metadata service.
@@ -40,7 +41,7 @@ var digitalOcean = platform{
 		}
 
 		all := object{
-			"droplet_id": in.ID, "hostname": in.fqdn(), "region": in.Region, "interfaces": interfaces,
+			"droplet_id": in.number(), "hostname": in.fqdn(), "region": in.Region, "interfaces": interfaces,
 			"dns":      object{"nameservers": in.dns()},
 			"features": object{"dhcp_enabled": true},
 		}
@@ -48,7 +49,16 @@ var digitalOcean = platform{
 		docs := tree{}
 		docs.leaves(at, all)
 		delete(docs, at+"/droplet_id")
-		docs.put(at+"/id", in.ID)
+
+		// What JSON calls ip_address is a document named address.
+		for path, doc := range docs {
+			if folder, ok := strings.CutSuffix(path, "/ip_address"); ok {
+				docs[folder+"/address"] = doc
+				delete(docs, path)
+			}
+		}
+
+		docs.leaves(at+"/id", in.number())
 		docs.user(at+"/user-data", in)
 
 		if len(in.UserData) > 0 {

@@ -2,6 +2,8 @@
 
 package metadata
 
+import "fmt"
+
 // equinixMetal is Equinix Metal's metadata service. Machines find it by name; it
 // is served without TLS here, as a machine in the lab trusts no one's
 // certificate for that name.
@@ -15,8 +17,7 @@ var equinixMetal = platform{
 		)
 
 		for i, card := range in.Cards {
-			name := "eth" + string(rune('0'+i%10))
-			cards = append(cards, object{"name": name, "mac": card.MAC.String(), "bond": "bond0"})
+			cards = append(cards, object{"name": fmt.Sprintf("eth%d", i), "mac": card.MAC.String(), "bond": "bond0"})
 		}
 
 		for _, is4 := range []bool{true, false} {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"strconv"
 )
 
 // everywhere is the address of most clouds' metadata servers.
@@ -105,6 +106,21 @@ func (in *Instance) uuid() string {
 	b[6], b[8] = 0x40, 0x80
 
 	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
+}
+
+// number is the instance's id for clouds whose ids are numbers: made from the
+// first card's hardware address where ID is none.
+func (in *Instance) number() uint64 {
+	if n, err := strconv.ParseUint(in.ID, 10, 64); err == nil {
+		return n
+	}
+
+	var n uint64
+	for _, b := range in.Cards[0].MAC {
+		n = n<<8 | uint64(b)
+	}
+
+	return n
 }
 
 // orElse is a text, or another one where it is empty.

@@ -85,7 +85,7 @@ func gcpMetadata(in *Instance) object {
 	return object{
 		"project": object{"project-id": project, "numeric-project-id": project},
 		"instance": object{
-			"id": in.ID, "name": in.Name, "hostname": in.fqdn(),
+			"id": in.number(), "name": in.Name, "hostname": in.fqdn(),
 			"zone":               "projects/" + project + "/zones/" + in.Zone,
 			"machine-type":       "projects/" + project + "/machineTypes/" + in.Type,
 			"scheduling":         object{"preemptible": "FALSE", "automatic-restart": "TRUE"},

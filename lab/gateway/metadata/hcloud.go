@@ -23,7 +23,7 @@ var hcloud = platform{
 
 		docs := tree{}
 		for _, fact := range [][2]string{
-			{"instance-id", in.ID}, {"hostname", in.fqdn()}, {"region", in.Region}, {"availability-zone", in.Zone},
+			{"instance-id", fmt.Sprint(in.number())}, {"hostname", in.fqdn()}, {"region", in.Region}, {"availability-zone", in.Zone},
 			{"public-ipv4", hostText(public)},
 		} {
 			docs.put(at+"/metadata/"+fact[0], fact[1])

@@ -12,7 +12,8 @@ type Instance struct {
 	// Platform is the cloud, one of Platforms.
 	Platform string
 	// ID is the instance's id, in the form that the cloud uses; made from the
-	// first card's hardware address if empty.
+	// first card's hardware address if empty. Clouds whose ids are UUIDs always
+	// make theirs so.
 	ID string
 	// Name is the host name without a domain.
 	Name   string

@@ -52,19 +52,19 @@ func networkData(in *Instance) object {
 		})
 
 		for n, p := range card.Addrs {
-			kind, any, bits := "ipv4", "0.0.0.0", netmask(p)
+			kind, world := "ipv4", "0.0.0.0"
 			if p.Addr().Is6() {
-				kind, any = "ipv6", "::"
+				kind, world = "ipv6", "::"
 			}
 
 			routes := []object{}
 			if _, router := card.first(p.Addr().Is4()); router.IsValid() {
-				routes = append(routes, object{"network": any, "netmask": any, "gateway": router.String()})
+				routes = append(routes, object{"network": world, "netmask": world, "gateway": router.String()})
 			}
 
 			networks = append(networks, object{
 				"id": fmt.Sprintf("network%d.%d", i, n), "link": link, "type": kind, "ip_address": p.Addr().String(),
-				"netmask": bits, "routes": routes, "network_id": fmt.Sprintf("network%d", i),
+				"netmask": netmask(p), "routes": routes, "network_id": fmt.Sprintf("network%d", i),
 			})
 		}
 	}

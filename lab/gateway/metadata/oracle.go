@@ -2,7 +2,10 @@
 
 package metadata
 
-import "net/http"
+import (
+	"fmt"
+	"net/http"
+)
 
 // oracle is Oracle Cloud's instance metadata service, version 2 and the older
 // one, which asks for no header.
@@ -35,7 +38,7 @@ var oracle = platform{
 		var vnics []object
 
 		for i, card := range in.Cards {
-			vnic := object{"vnicId": in.ID + ".vnic" + string(rune('0'+i%10)), "macAddr": card.MAC.String(), "nicIndex": i, "vlanTag": 0}
+			vnic := object{"vnicId": fmt.Sprintf("%s.vnic%d", in.ID, i), "macAddr": card.MAC.String(), "nicIndex": i, "vlanTag": 0}
 			if p, router := card.first(true); p.IsValid() {
 				vnic["privateIp"], vnic["subnetCidrBlock"], vnic["virtualRouterIp"] = p.Addr().String(), p.Masked().String(), hostText(router)
 			}

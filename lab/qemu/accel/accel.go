@@ -121,6 +121,7 @@ func Probe(ctx context.Context, qemu string, args []string) Accel {
 		return Accel{Why: fmt.Sprintf("hardware virtualization not probed: %v", err)}
 	}
 
+	//program:qemu-system-x86_64 as package lab found it
 	cmd := exec.CommandContext(ctx, qemu, append([]string{
 		"-machine", "q35", "-m", "16", "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot",
 		"-device", "isa-debug-exit,iobase=0xf4,iosize=4", "-bios", firmware,

@@ -13,15 +13,14 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/seed-59268b81/talos/components/hosttools/hosttest"
 )
 
 func qemu(t *testing.T) string {
-	path, err := exec.LookPath("qemu-system-x86_64")
-	if err != nil {
-		t.Skip("qemu-system-x86_64 is not installed")
-	}
+	t.Helper()
 
-	return path
+	return hosttest.Need(t, "qemu-system-x86_64")
 }
 
 // TestProbeGuestRuns runs the guest under emulation, where it must reach its
@@ -95,17 +94,11 @@ func TestCacheKeepsTheAnswer(t *testing.T) {
 
 // TestProbeIsItsSource assembles probe.S anew.
 func TestProbeIsItsSource(t *testing.T) {
-	for _, tool := range []string{"as", "ld"} {
-		if _, err := exec.LookPath(tool); err != nil {
-			t.Skipf("%s is not installed", tool)
-		}
-	}
-
 	dir := t.TempDir()
 
 	for _, cmd := range []*exec.Cmd{
-		exec.CommandContext(t.Context(), "as", "--64", "-o", dir+"/probe.o", "probe.S"),
-		exec.CommandContext(t.Context(), "ld", "-Ttext=0xfffffe00", "--oformat=binary", "-e", "start", "-o", dir+"/probe.bin", dir+"/probe.o"),
+		exec.CommandContext(t.Context(), hosttest.Need(t, "as"), "--64", "-o", dir+"/probe.o", "probe.S"),
+		exec.CommandContext(t.Context(), hosttest.Need(t, "ld"), "-Ttext=0xfffffe00", "--oformat=binary", "-e", "start", "-o", dir+"/probe.bin", dir+"/probe.o"),
 	} {
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Fatalf("%v: %v\n%s", cmd.Args, err, out)

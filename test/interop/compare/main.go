@@ -88,6 +88,7 @@ func run(count int, benchtime, only string) error {
 		}
 
 		if _, done := measured[aim.name]; !done {
+			//program:built by compile
 			both, err := measure(ours, theirs, aim.name, benchtime, count)
 			if err != nil {
 				return err

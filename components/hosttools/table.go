@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package hosttools
+
+import "slices"
+
+// Use is what a tool is needed for.
+type Use string
+
+// The uses: Build makes the images, Lab runs a cluster in virtual machines, Test is all that tests and make's other
+// targets call, Fresh is make fresh.
+const (
+	Build Use = "build"
+	Lab   Use = "lab"
+	Test  Use = "test"
+	Fresh Use = "fresh"
+)
+
+// Uses are all uses.
+var Uses = []Use{Build, Lab, Test, Fresh}
+
+// Tool is something that must be on the machine, and the package that brings it.
+type Tool struct {
+	// Name is a program to be found in PATH or the system's sbin folders, or, beginning with a slash, a file.
+	Name string
+	// Package is Debian's; empty where none has it.
+	Package string
+	Use     Use
+	For     string
+}
+
+// Tools are all that this project calls on the machine that it is built on. Package house holds that every name that
+// is passed to exec, in code and in scripts, is here, and that every program here is called.
+//
+// Those of packages that every Debian has (apt, coreutils, dpkg, mawk) are here for machines that are no Debian.
+var Tools = []Tool{
+	{"go", "", Build, "everything; install it from https://go.dev/dl"},
+	{"make", "make", Build, "the Makefile"},
+	{"git", "git", Build, "the version of what is built, and the list of files that belong to the project"},
+	{"dirname", "coreutils", Build, "scripts"},
+	{"rm", "coreutils", Build, "make clean"},
+	{"awk", "mawk", Build, "make help"},
+	{"apt-config", "apt", Fresh, "the proxies that apt uses"},
+	{"apt-cache", "apt", Build, "which version of a package Debian has"},
+	{"apt-get", "apt", Build, "the packages that the images are made of, and those of this table"},
+	{"dpkg-deb", "dpkg", Build, "unpacking them"},
+	{"gcc", "gcc", Build, "runc and pause"},
+	{"/usr/include/stdio.h", "libc6-dev", Build, "runc and pause"},
+	{"/usr/include/seccomp.h", "libseccomp-dev", Build, "runc"},
+	{"pkg-config", "pkg-config", Build, "runc"},
+	{"depmod", "kmod", Build, "the kernel modules"},
+	{"mksquashfs", "squashfs-tools", Build, "the root image"},
+	{"mke2fs", "e2fsprogs", Build, "the image cache's partition"},
+	{"debugfs", "e2fsprogs", Build, "the image cache's partition"},
+	{"mformat", "mtools", Build, "the boot partition"},
+	{"mmd", "mtools", Build, "the boot partition"},
+	{"mcopy", "mtools", Build, "the boot partition"},
+
+	{"qemu-system-x86_64", "qemu-system-x86", Lab, "the machines"},
+	{"qemu-img", "qemu-utils", Lab, "the machines' disks"},
+	{"unsquashfs", "squashfs-tools", Lab, "the root of containers"},
+	{"newuidmap", "uidmap", Lab, "containers without root"},
+	{"newgidmap", "uidmap", Lab, "containers without root"},
+
+	{"as", "binutils", Test, "the guest that probes for KVM"},
+	{"ld", "binutils", Test, "the guest that probes for KVM"},
+	{"cpio", "cpio", Test, "reading the initramfs"},
+	{"cryptsetup", "cryptsetup-bin", Test, "samples of encrypted volumes"},
+	{"dot", "graphviz", Test, "the graph of dependencies"},
+	{"e2fsck", "e2fsprogs", Test, "the image cache's partition"},
+	{"gofmt", "", Test, "make lint; it comes with Go, from https://go.dev/dl"},
+	{"grep", "grep", Test, "the Makefile"},
+	{"ip", "iproute2", Test, "networks in namespaces"},
+	{"losetup", "mount", Test, "disks"},
+	{"mkfs.ext4", "e2fsprogs", Test, "samples of file systems"},
+	{"mkfs.vfat", "dosfstools", Test, "samples of file systems"},
+	{"mkfs.xfs", "xfsprogs", Test, "volumes, which the system formats with it"},
+	{"mkswap", "util-linux", Test, "samples of file systems"},
+	{"mtype", "mtools", Test, "the boot partition"},
+	{"sfdisk", "fdisk", Test, "partition tables"},
+	{"sgdisk", "gdisk", Test, "partition tables"},
+	{"sh", "dash", Test, "a process that prints and waits"},
+	{"sleep", "coreutils", Test, "a process to look at"},
+	{"tcpdump", "tcpdump", Test, "captures"},
+	{"true", "coreutils", Test, "a process that ends"},
+	{"unshare", "util-linux", Test, "programs of images in namespaces"},
+	{"xfs_growfs", "xfsprogs", Test, "volumes, which the system grows with it"},
+
+	{"debootstrap", "debootstrap", Fresh, "a bare Debian"},
+}
+
+// ForUse returns the tools for the uses.
+func ForUse(uses ...Use) []Tool {
+	var tools []Tool
+
+	for _, t := range Tools {
+		if slices.Contains(uses, t.Use) {
+			tools = append(tools, t)
+		}
+	}
+
+	return tools
+}
+
+// Hint says how a program that is not there is installed.
+func Hint(name string) string {
+	for _, t := range Tools {
+		if t.Name == name && t.Package != "" {
+			return "make host-tools installs it (Debian: apt-get install " + t.Package + ")"
+		}
+	}
+
+	return "it is in no table of package hosttools"
+}

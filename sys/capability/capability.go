@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+// Package capability tells what the kernel lets a process do that is root by name: root of a container may lack
+// capabilities, and root of a user namespace has them for what is in the namespace only.
+package capability
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+)
+
+// Rights of a process.
+type Rights struct {
+	// Effective capabilities, a bit each.
+	Effective uint64
+	// UserNamespace tells that the process is not in the initial one.
+	UserNamespace bool
+}
+
+// Own returns the rights of this process.
+func Own() (Rights, error) {
+	status, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		return Rights{}, fmt.Errorf("read capabilities: %w", err)
+	}
+
+	uidMap, err := os.ReadFile("/proc/self/uid_map")
+	if err != nil {
+		return Rights{}, fmt.Errorf("read capabilities: %w", err)
+	}
+
+	return Parse(string(status), string(uidMap))
+}
+
+// Parse reads /proc/PID/status and /proc/PID/uid_map.
+func Parse(status, uidMap string) (Rights, error) {
+	for line := range strings.Lines(status) {
+		text, ok := strings.CutPrefix(line, "CapEff:")
+		if !ok {
+			continue
+		}
+
+		effective, err := strconv.ParseUint(strings.TrimSpace(text), 16, 64)
+		if err != nil {
+			return Rights{}, fmt.Errorf("parse capabilities: %w", err)
+		}
+
+		return Rights{Effective: effective, UserNamespace: !wholeRange(uidMap)}, nil
+	}
+
+	return Rights{}, errors.New("parse capabilities: the status has no line CapEff")
+}
+
+// Computer reports whether the process has a capability for all of the computer, as the kernel's capable() asks.
+func (r Rights) Computer(capability int) bool {
+	return !r.UserNamespace && r.Effective&(1<<capability) != 0
+}
+
+// wholeRange reports whether a uid_map is that of the initial user namespace: every id stands for itself.
+func wholeRange(uidMap string) bool {
+	fields := strings.Fields(uidMap)
+
+	return len(fields) == 3 && fields[0] == "0" && fields[1] == "0" && fields[2] == "4294967295"
+}

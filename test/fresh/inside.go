@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// inside is process 1 of the machine: it mounts, makes the root its own, and does what a user does.
+func inside(description string) error {
+	var m machine
+	if err := json.Unmarshal([]byte(description), &m); err != nil {
+		return err
+	}
+
+	if err := m.mount(); err != nil {
+		return err
+	}
+
+	return m.use()
+}
+
+// mount mounts the machine's root and makes it the root.
+func (m *machine) mount() error {
+	// Nothing of it shows outside.
+	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
+		return fmt.Errorf("make the mounts private: %w", err)
+	}
+
+	if err := m.overlay(m.Base, "/"); err != nil {
+		return err
+	}
+
+	for place, lower := range m.Overlays {
+		if err := m.overlay(lower, place); err != nil {
+			return err
+		}
+	}
+
+	for _, b := range []struct {
+		from, to string
+		flags    uintptr
+	}{{m.Go, goPlace, unix.MS_RDONLY}, {"/dev", "/dev", 0}, {"/sys", "/sys", 0}} {
+		to := filepath.Join(m.Root, b.to)
+		if err := os.MkdirAll(to, 0o755); err != nil {
+			return err
+		}
+
+		if err := unix.Mount(b.from, to, "", unix.MS_BIND|unix.MS_REC, ""); err != nil {
+			return fmt.Errorf("bind %s: %w", b.from, err)
+		}
+
+		if b.flags != 0 {
+			if err := unix.Mount("", to, "", unix.MS_REMOUNT|unix.MS_BIND|b.flags, ""); err != nil {
+				return fmt.Errorf("make %s read-only: %w", b.to, err)
+			}
+		}
+	}
+
+	if err := unix.Mount("proc", filepath.Join(m.Root, "proc"), "proc", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, ""); err != nil {
+		return fmt.Errorf("mount /proc: %w", err)
+	}
+
+	// The old root goes below the new one, and from there out of sight.
+	if err := os.Chdir(m.Root); err != nil {
+		return err
+	}
+
+	if err := unix.PivotRoot(".", "."); err != nil {
+		return fmt.Errorf("make %s the root: %w", m.Root, err)
+	}
+
+	if err := unix.Unmount(".", unix.MNT_DETACH); err != nil {
+		return fmt.Errorf("unmount the old root: %w", err)
+	}
+
+	return errors.Join(os.Chdir("/"), unix.Sethostname([]byte("fresh")))
+}
+
+// overlay shows a folder at a place of the machine so that what is written there does not come to it.
+func (m *machine) overlay(lower, place string) error {
+	upper, work, target := m.upper(place), m.upper(place)+".work", filepath.Join(m.Root, place)
+	for _, dir := range []string{upper, work, target} {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			return err
+		}
+	}
+
+	// A cache of Go may not be there yet.
+	if err := os.MkdirAll(lower, 0o755); err != nil {
+		return err
+	}
+
+	if strings.ContainsAny(lower+upper, ":,\\") {
+		return fmt.Errorf("overlay %s: its path has a colon, a comma or a backslash, which mount cannot take", lower)
+	}
+
+	options := "lowerdir=" + lower + ",upperdir=" + upper + ",workdir=" + work
+	if err := unix.Mount("overlay", target, "overlay", 0, options); err != nil {
+		return fmt.Errorf("overlay %s at %s: %w: the folder out must lie on a file system that can be written through an overlay", lower, place, err)
+	}
+
+	return nil
+}
+
+// use does what README says. A machine that is only powered on is left in maintenance.
+func (m *machine) use() error {
+	up := []string{"up", "NAME=fresh"}
+	if m.Until == untilMachinesOn {
+		up = append(up, "LABFLAGS=--offline --skip-injecting-config")
+	}
+
+	for _, targets := range [][]string{up, {"down", "NAME=fresh"}} {
+		start := time.Now()
+		fmt.Println("fresh: $ make", strings.Join(targets, " "))
+
+		cmd := exec.Command("make", targets...)
+		cmd.Dir, cmd.Env = sourcePlace, m.Env
+		cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
+
+		if err := cmd.Run(); err != nil {
+			return fmt.Errorf("make %s: %w", targets[0], err)
+		}
+
+		fmt.Printf("fresh: make %s took %.1fs\n", targets[0], time.Since(start).Seconds())
+	}
+
+	left, err := processes()
+	if err != nil {
+		return err
+	}
+
+	if len(left) > 0 {
+		return fmt.Errorf("make down left processes: %s", strings.Join(left, "; "))
+	}
+
+	if _, err := os.Stat(filepath.Join(sourcePlace, "out/lab/fresh")); !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("make down left out/lab/fresh: %w", err)
+	}
+
+	return nil
+}
+
+// processes are the command lines of all that still run beside this one. What has ended and waits for nobody is none.
+func processes() ([]string, error) {
+	entries, err := os.ReadDir("/proc")
+	if err != nil {
+		return nil, err
+	}
+
+	var all []string
+
+	for _, e := range entries {
+		if pid, err := strconv.Atoi(e.Name()); err != nil || pid == os.Getpid() {
+			continue
+		}
+
+		line, err := os.ReadFile(filepath.Join("/proc", e.Name(), "cmdline"))
+		if err != nil || len(line) == 0 {
+			continue
+		}
+
+		all = append(all, e.Name()+" "+strings.TrimSpace(strings.ReplaceAll(string(line), "\x00", " ")))
+	}
+
+	return all, nil
+}

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+// Command fresh shows that a machine which has nothing but Debian 12, make, git and Go can do what README says: it makes
+// such a machine out of debootstrap's smallest Debian, in mount and process namespaces of its own, puts a clone of HEAD
+// there, and runs make up to a Ready node and make down.
+//
+// The host lends its network, its Go, and its caches (what the build has made, Go's modules and compiled packages), these
+// as overlays: nothing that happens there changes them. So what is tested is what the build asks of the machine, not an
+// hour of compiling. Without the caches it works as well, and takes as long as the first build.
+//
+// Whatever ends this program ends the namespaces with all processes and mounts in them; the folder (out/fresh) goes at the
+// end, or at the beginning of the next run.
+//
+//	go run ./test/fresh                      to a Ready node
+//	go run ./test/fresh -until machines-on   until the machines are on and in maintenance
+//
+// A container would do as well, but needs a container engine, and that is one more thing which a machine has by accident.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/seed-59268b81/talos/components"
+)
+
+// How far make up goes.
+const (
+	untilReady      = "ready"
+	untilMachinesOn = "machines-on"
+)
+
+func main() {
+	// The same program is process 1 of the fresh machine.
+	if len(os.Args) == 3 && os.Args[1] == insideArgument {
+		if err := inside(os.Args[2]); err != nil {
+			fmt.Fprintln(os.Stderr, "fresh:", err)
+			os.Exit(1)
+		}
+
+		return
+	}
+
+	until := flag.String("until", untilReady, "how far to go: ready or machines-on")
+	flag.Parse()
+
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
+	defer stop()
+
+	if err := run(ctx, *until); err != nil {
+		fmt.Fprintln(os.Stderr, "fresh:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, until string) (err error) {
+	if until != untilReady && until != untilMachinesOn {
+		return fmt.Errorf("-until %s: it is neither %s nor %s", until, untilReady, untilMachinesOn)
+	}
+
+	if os.Geteuid() != 0 {
+		return errors.New("a root file system of another machine can be made and entered by root only: run this as root")
+	}
+
+	root, err := components.FindRoot()
+	if err != nil {
+		return err
+	}
+
+	if err := os.MkdirAll(filepath.Join(root, "out"), 0o755); err != nil {
+		return err
+	}
+
+	// It may be a link to another place.
+	out, err := filepath.EvalSymlinks(filepath.Join(root, "out"))
+	if err != nil {
+		return err
+	}
+
+	place := filepath.Join(out, "fresh")
+
+	unlock, err := lock(place + ".lock")
+	if err != nil {
+		return err
+	}
+	defer unlock()
+
+	// What a run left that was killed; its mounts went with its namespaces.
+	if err := os.RemoveAll(place); err != nil {
+		return fmt.Errorf("remove the rest of an earlier run: %w", err)
+	}
+
+	defer func() { err = errors.Join(err, os.RemoveAll(place)) }()
+
+	start := time.Now()
+	say := func(what string) { fmt.Printf("%7.1fs  fresh: %s\n", time.Since(start).Seconds(), what) }
+
+	base, made, err := base(ctx, filepath.Join(out, "cache", cachedBase))
+	if err != nil {
+		return err
+	}
+
+	if made {
+		say("made a bare Debian " + suite)
+	}
+
+	m, err := plan(ctx, root, out, place, base)
+	if err != nil {
+		return err
+	}
+
+	m.Until = until
+
+	if err := m.prepare(ctx); err != nil {
+		return err
+	}
+
+	say("a machine with " + bare + " and Go is there, with a clone of " + m.Commit)
+
+	if err := m.enter(ctx); err != nil {
+		return err
+	}
+
+	say("everything worked, and nothing is left")
+
+	return nil
+}
+
+// lock keeps a second run out, which would remove the folder of the first.
+func lock(path string) (unlock func(), err error) {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
+	if err != nil {
+		return nil, err
+	}
+
+	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+		return nil, errors.Join(fmt.Errorf("lock %s: another run is at work: %w", path, err), f.Close())
+	}
+
+	return func() {
+		_ = os.Remove(path)
+		_ = f.Close()
+	}, nil
+}

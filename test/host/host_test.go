@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package host
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sys/unix"
+
+	"github.com/seed-59268b81/talos/components/hosttools/hosttest"
+	"github.com/seed-59268b81/talos/sys/nstest"
+)
+
+func TestDiff(t *testing.T) {
+	before := Snapshot{"mounts": {"/", "/proc"}, "links": {"lo up"}, "sysctls": {"vm/x = 1"}}
+	after := Snapshot{"mounts": {"/", "/mnt"}, "links": {"lo up"}, "sysctls": {"net/new = 1", "vm/x = 2"}}
+	want := []string{"mounts: new: /mnt", "mounts: gone: /proc", "sysctls: new: vm/x = 2", "sysctls: gone: vm/x = 1"}
+
+	if d := cmp.Diff(want, Diff(before, after)); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+
+	if got := Diff(before, before); got != nil {
+		t.Errorf("of the same: got %q, want none", got)
+	}
+}
+
+// TestRealKernel makes, in namespaces of its own, one thing of each kind that can be made there, and finds just these.
+func TestRealKernel(t *testing.T) {
+	if !nstest.Isolate(t) {
+		return
+	}
+
+	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
+		t.Skipf("no private mounts: %v", err)
+	}
+
+	// Of this network namespace, and no longer of that in which /sys was mounted.
+	before, err := Take(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	dir := t.TempDir()
+	if err := unix.Mount("made", dir, "tmpfs", 0, ""); err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Unmount(dir, 0) //nolint:errcheck // the namespace ends with the test
+
+	ip := hosttest.Need(t, "ip")
+	for _, args := range [][]string{
+		{"link", "set", "lo", "up"}, {"address", "add", "192.0.2.1/24", "dev", "lo"}, {"route", "add", "198.51.100.0/24", "dev", "lo"},
+	} {
+		if out, err := exec.CommandContext(t.Context(), ip, args...).CombinedOutput(); err != nil {
+			t.Fatalf("ip %v: %v: %s", args, err, out)
+		}
+	}
+
+	if err := os.WriteFile("/proc/sys/net/ipv4/ip_default_ttl", []byte("63"), 0); err != nil {
+		t.Fatal(err)
+	}
+
+	after, err := Take(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	got := strings.Join(Diff(before, after), "\n")
+	for _, want := range []string{
+		"mounts: new: " + dir + " (tmpfs made)", "links: new: lo  mtu 65536 up", "addresses: new: lo 192.0.2.1/24",
+		"routes: new: lo 006433C6", "sysctls: new: net/ipv4/ip_default_ttl = 63", "sysctls: gone: net/ipv4/ip_default_ttl = 64",
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("got no %q in\n%s", want, got)
+		}
+	}
+}
+
+// TestQuiet: two snapshots of a machine on which this test does nothing are the same but for what others do; sysctls
+// above all, of which many change by themselves.
+func TestQuiet(t *testing.T) {
+	if !nstest.Isolate(t) {
+		return
+	}
+
+	before, err := Take(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	time.Sleep(300 * time.Millisecond) // for what counts
+
+	after, err := Take(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	if len(before["sysctls"]) < 300 {
+		t.Errorf("got %d sysctls, want several hundred", len(before["sysctls"]))
+	}
+
+	for _, kind := range []string{"sysctls", "links", "addresses", "routes", "mounts"} {
+		if d := cmp.Diff(before[kind], after[kind]); d != "" {
+			t.Errorf("%s change by themselves: a rule is missing (-before +after):\n%s", kind, d)
+		}
+	}
+}
+
+// TestLeft: a process that its parent left behind is ours, and found.
+func TestLeft(t *testing.T) {
+	if os.Getenv("TALOS_TEST_LEFT") == "" {
+		cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestLeft$", "-test.v")
+		cmd.Env = append(os.Environ(), "TALOS_TEST_LEFT=1")
+
+		if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), "--- PASS: TestLeft") {
+			t.Fatalf("%v\n%s", err, out)
+		}
+
+		return
+	}
+
+	if err := Adopt(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+
+	before, err := Take(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	pidFile := filepath.Join(t.TempDir(), "pid")
+
+	// The shell ends at once, and its child does not.
+	if err := exec.CommandContext(t.Context(), "sh", "-c", "sleep 1000 >/dev/null 2>&1 & echo $! >"+pidFile).Run(); err != nil {
+		t.Fatal(err)
+	}
+
+	different, err := Settle(t.Context(), before, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	raw, err := os.ReadFile(pidFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	pid := strings.TrimSpace(string(raw))
+	if got, want := strings.Join(different, "\n"), "processes: new: "+pid+" sleep 1000"; !strings.Contains(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+
+	if err := exec.CommandContext(t.Context(), "sh", "-c", "kill "+pid).Run(); err != nil {
+		t.Fatal(err)
+	}
+
+	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+		left, err := Left()
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		if len(left) == 0 {
+			return
+		}
+
+		if time.Now().After(deadline) {
+			t.Fatalf("after its end: got %q, want none", left)
+		}
+	}
+}
+
+func TestDescendants(t *testing.T) {
+	all := []process{
+		{pid: 1, parent: 0, line: "init"}, {pid: 9, parent: 7, line: "deep"}, {pid: 5, parent: 1, line: "us"}, {pid: 7, parent: 5, line: "child"},
+		{pid: 8, parent: 1, line: "other"}, {pid: 10, parent: 5, zombie: true, line: ""},
+	}
+
+	if d := cmp.Diff([]string{"7 child", "9 deep"}, descendants(5, all)); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+}
+
+// TestForeign takes folders for cgroups: the file has the same form.
+func TestForeign(t *testing.T) {
+	for _, tt := range []struct {
+		name, outer, inner string
+		want               bool
+	}{
+		{"empty", "", "", false},
+		{"another's", "8\n9\n", "", true},
+		{"another's below", "", "8\n", true},
+		{"ours", "5\n", "", false},
+		{"ours below another's", "8\n", "5\n", false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			dir := t.TempDir()
+			if err := os.Mkdir(filepath.Join(dir, "inner"), 0o755); err != nil {
+				t.Fatal(err)
+			}
+
+			for name, text := range map[string]string{"cgroup.procs": tt.outer, "inner/cgroup.procs": tt.inner} {
+				if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+
+			if got := foreign(dir, map[int]bool{5: true}); got != tt.want {
+				t.Errorf("got %t, want %t", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestParsers(t *testing.T) {
+	if got, ok := parseStat("12 (a b) c) Z 3 12 12 0"); !ok || got.parent != 3 || !got.zombie {
+		t.Errorf("stat: got %+v, %t, want a zombie of 3", got, ok)
+	}
+
+	if _, ok := parseStat("rubbish"); ok {
+		t.Error("stat: rubbish was read")
+	}
+
+	for name, tt := range map[string]struct{ got, want []string }{
+		"mounts": {
+			mountLines("22 1 0:20 / /proc rw,nosuid shared:5 - proc proc rw\n23 1 0:21 / /run/user/1000 rw - tmpfs tmpfs rw\nrubbish\n"),
+			[]string{"/proc (proc proc)"},
+		},
+		"IPv6 addresses": {
+			permanent6("00000000000000000000000000000001 01 80 10 80 lo\n20010db8000000000000000000000002 02 40 00 00 eth0\nrubbish\n"),
+			[]string{"lo ::1/128"},
+		},
+		"an IPv4 route": {
+			route4(strings.Fields("eth0 00000000 0102000A 0003 0 12 100 00000000 0 0 0")),
+			[]string{"eth0", "00000000", "0102000A", "0003", "100", "00000000"},
+		},
+		"an IPv6 route":        {route6(strings.Fields("20 40 00 00 fe 00000400 00000001 00000000 00000001 eth0")), []string{"20/40", "fe", "00000400", "eth0"}},
+		"one of a neighbour":   {route6(strings.Fields("20 40 00 00 fe 00000400 00000001 00000000 01000001 eth0")), nil},
+		"one of advertisement": {route6(strings.Fields("20 40 00 00 fe 00000400 00000001 00000000 00040001 eth0")), nil},
+		"rules": {
+			ruleLines("table ip nat {\n\tchain out {\n\t\ttype nat hook\n\t\toif eth0 counter packets 7 bytes 9 accept\n\t}\n}\n"),
+			[]string{"table ip nat", "table ip nat: chain out", "table ip nat: chain out: type nat hook", "table ip nat: chain out: oif eth0 counter  accept"},
+		},
+	} {
+		if d := cmp.Diff(tt.want, tt.got); d != "" {
+			t.Errorf("%s (-want +got):\n%s", name, d)
+		}
+	}
+}
+
+func TestRulesGiveAReason(t *testing.T) {
+	for _, rules := range [][]rule{foreignMounts, foreignCgroups, restless} {
+		for _, r := range rules {
+			if r.why == "" {
+				t.Errorf("%s is left out without a reason", r.what)
+			}
+		}
+	}
+}

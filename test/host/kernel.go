@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package host
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// mounts are those of this process's namespace, which is the host's.
+func mounts(context.Context) ([]string, error) {
+	text, err := os.ReadFile("/proc/self/mountinfo")
+	if err != nil {
+		return nil, err
+	}
+
+	return mountLines(string(text)), nil
+}
+
+// mountLines are the mounts of mountinfo(5), as point, file system and source.
+func mountLines(text string) []string {
+	var all []string
+
+	for line := range strings.Lines(text) {
+		head, tail, ok := strings.Cut(line, " - ")
+		before, after := strings.Fields(head), strings.Fields(tail)
+
+		if !ok || len(before) < 5 || len(after) < 2 || left(foreignMounts, before[4]) {
+			continue
+		}
+
+		all = append(all, before[4]+" ("+after[0]+" "+after[1]+")")
+	}
+
+	return all
+}
+
+// namedNamespaces are network namespaces that a name keeps alive; those of processes end with them.
+func namedNamespaces(context.Context) ([]string, error) {
+	return filepath.Glob("/run/netns/*")
+}
+
+// cgroups are the folders of all hierarchies, but for those in which only others' processes run.
+func cgroups(context.Context) ([]string, error) {
+	const top = "/sys/fs/cgroup"
+
+	processes, err := table()
+	if err != nil {
+		return nil, err
+	}
+
+	ours := below(os.Getpid(), processes)
+
+	var all []string
+
+	err = filepath.WalkDir(top, func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case errors.Is(err, fs.ErrNotExist): // it has just gone, or there are none
+			return nil
+		case err != nil || !d.IsDir():
+			return err
+		}
+
+		name := strings.TrimPrefix(path, top+"/")
+		if path != top && (left(foreignCgroups, name) || foreign(path, ours)) {
+			return fs.SkipDir
+		}
+
+		all = append(all, name)
+
+		return nil
+	})
+
+	return all, err
+}
+
+// foreign reports whether processes run in a cgroup or below it, and none of them is ours: it is another's lab, or engine.
+func foreign(dir string, ours map[int]bool) bool {
+	some, own := false, false
+
+	_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error { //nolint:errcheck // what has gone holds nothing
+		if err != nil || !d.IsDir() {
+			return nil //nolint:nilerr // see above
+		}
+
+		text, err := os.ReadFile(filepath.Join(path, "cgroup.procs"))
+		if err != nil {
+			return nil //nolint:nilerr // see above
+		}
+
+		for pid := range strings.FieldsSeq(string(text)) {
+			n, err := strconv.Atoi(pid)
+			some = true
+			own = own || err == nil && ours[n]
+		}
+
+		return nil
+	})
+
+	return some && !own
+}
+
+// loopDevices are those with a file behind.
+func loopDevices(context.Context) ([]string, error) {
+	files, err := filepath.Glob("/sys/block/loop*/loop/backing_file")
+
+	var all []string
+
+	for _, file := range files {
+		if behind, err := os.ReadFile(file); err == nil {
+			all = append(all, strings.Split(file, "/")[3]+" of "+strings.TrimSpace(string(behind)))
+		}
+	}
+
+	return all, err
+}
+
+// sysctls are the settings of the network, the memory and the kernel. One that may not be read cannot be changed by
+// whoever reads it.
+func sysctls(context.Context) ([]string, error) {
+	const top = "/proc/sys"
+
+	var all []string
+
+	for _, part := range []string{"kernel", "net", "vm"} {
+		err := filepath.WalkDir(filepath.Join(top, part), func(path string, d fs.DirEntry, err error) error {
+			name := strings.TrimPrefix(path, top+"/")
+
+			switch {
+			case errors.Is(err, fs.ErrNotExist):
+				return nil
+			case err != nil:
+				return err
+			case d.IsDir() || left(restless, name):
+				return nil
+			}
+
+			// An order is written and not read.
+			if value, err := os.ReadFile(path); err == nil {
+				all = append(all, name+" = "+strings.Join(strings.Fields(string(value)), " "))
+			}
+
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+
+	return all, nil
+}

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package host
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/seed-59268b81/talos/sys/reaper"
+)
+
+// reapInterval is short because tests look whether a process is gone, but long enough for this process to ask first how
+// its own children have ended.
+const reapInterval = 2 * time.Second
+
+// Adopt makes this process the parent of all that its descendants leave behind, in place of process 1, and collects those
+// that end, until ctx is done.
+func Adopt(ctx context.Context) error {
+	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
+		return fmt.Errorf("adopt orphans: %w", err)
+	}
+
+	go reaper.Every(ctx, reapInterval)
+
+	return nil
+}
+
+// process is one line of the table of processes.
+type process struct {
+	pid, parent int
+	zombie      bool
+	line        string
+}
+
+// Left are the descendants of this process that still run.
+func Left() ([]string, error) {
+	all, err := table()
+
+	return descendants(os.Getpid(), all), err
+}
+
+// table is the machine's table of processes.
+func table() ([]process, error) {
+	entries, err := os.ReadDir("/proc")
+	if err != nil {
+		return nil, err
+	}
+
+	var all []process
+
+	for _, e := range entries {
+		pid, err := strconv.Atoi(e.Name())
+		if err != nil {
+			continue
+		}
+
+		// A process may end while it is looked at.
+		stat, err := os.ReadFile(filepath.Join("/proc", e.Name(), "stat"))
+		if err != nil {
+			continue
+		}
+
+		p, ok := parseStat(string(stat))
+		if !ok {
+			continue
+		}
+
+		line, _ := os.ReadFile(filepath.Join("/proc", e.Name(), "cmdline"))
+		p.pid, p.line = pid, strings.TrimSpace(strings.ReplaceAll(string(line), "\x00", " "))
+		all = append(all, p)
+	}
+
+	return all, nil
+}
+
+// parseStat reads state and parent out of proc_pid_stat(5). The name before them may hold anything, parentheses too.
+func parseStat(stat string) (process, bool) {
+	i := strings.LastIndexByte(stat, ')')
+	words := strings.Fields(stat[i+1:])
+
+	if i < 0 || len(words) < 2 {
+		return process{}, false
+	}
+
+	parent, err := strconv.Atoi(words[1])
+
+	return process{parent: parent, zombie: words[0] == "Z" || words[0] == "X"}, err == nil
+}
+
+// below are a process and all that descend from it.
+func below(of int, all []process) map[int]bool {
+	found := map[int]bool{of: true}
+
+	for grown := true; grown; {
+		grown = false
+
+		for _, p := range all {
+			if found[p.parent] && !found[p.pid] {
+				found[p.pid], grown = true, true
+			}
+		}
+	}
+
+	return found
+}
+
+// descendants are the processes below one, without those that have ended and wait to be asked how.
+func descendants(of int, all []process) []string {
+	found := below(of, all)
+
+	var lines []string
+
+	for _, p := range all {
+		if p.pid != of && found[p.pid] && !p.zombie {
+			lines = append(lines, fmt.Sprintf("%d %s", p.pid, p.line))
+		}
+	}
+
+	slices.Sort(lines)
+
+	return lines
+}

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"syscall"
+	"time"
+
+	"github.com/seed-59268b81/talos/test/host"
+)
+
+// phase is a command that is part of the run besides the tests.
+type phase struct{ name, command string }
+
+// timed notes how long a part of the run takes.
+func (r *runner) timed(name string, do func() error) error {
+	start := r.since()
+	defer func() { r.spent.phases = append(r.spent.phases, item{name, r.since() - start}) }()
+
+	return do()
+}
+
+// command runs a phase and reports whether it succeeded. What it says is shown as it is.
+func (r *runner) command(ctx context.Context, p phase) bool {
+	err := r.timed(p.name, func() error {
+		cmd := exec.CommandContext(ctx, "sh", "-c", p.command)
+		cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+		// It cleans up after itself when it is interrupted, not when it is killed. Ctrl-C reaches it anyway.
+		cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+		cmd.WaitDelay = time.Minute
+
+		return cmd.Run()
+	})
+
+	if err != nil {
+		r.failed++
+		r.say("FAIL  %s: %s: %v", p.name, p.command, err)
+	}
+
+	return err == nil
+}
+
+// patience is how long what was stopped may take to be gone.
+const patience = 10 * time.Second
+
+// watchHost takes down how the host is, and returns what compares it in the end.
+func (r *runner) watchHost(ctx context.Context) (compare func(), err error) {
+	if err := host.Adopt(ctx); err != nil {
+		return nil, err
+	}
+
+	before, err := host.Take(ctx)
+	if err != nil {
+		return nil, err
+	}
+
+	return func() {
+		// An interrupted run is compared too: its tests clean up.
+		different, err := host.Settle(context.WithoutCancel(ctx), before, patience)
+		if err != nil {
+			r.failed++
+			r.say("FAIL  compare the host with how it was: %v", err)
+		}
+
+		if len(different) == 0 {
+			r.say("ok    the host is as it was before")
+
+			return
+		}
+
+		r.failed++
+		r.say("FAIL  the host is not as it was before:")
+
+		for _, line := range different {
+			fmt.Fprintln(r.out, "        "+line)
+		}
+	}, nil
+}
