@@ -18,6 +18,7 @@ import (
 	"github.com/seed-59268b81/talos/cosi/controller"
 	"github.com/seed-59268b81/talos/cosi/memory"
 	"github.com/seed-59268b81/talos/cosi/runtime"
+	"github.com/seed-59268b81/talos/sys/platform"
 )
 
 // realEdges is the graph of the controllers that run on a machine.
@@ -25,9 +26,9 @@ var edges = sync.OnceValues(func() ([]Edge, error) {
 	rt := runtime.New(memory.New(), nil)
 
 	for _, c := range slices.Concat(
-		etcd.Controllers(etcd.Deps{}), k8s.Controllers(k8s.Deps{}), network.Controllers(&network.Deps{}), time.Controllers(),
+		etcd.Controllers(etcd.Deps{}), k8s.Controllers(k8s.Deps{}), network.Controllers(&network.Deps{}), time.Controllers(platform.Platform{}),
 		[]controller.Controller{apid.ConfigController()},
-		secrets.Controllers(), cluster.Controllers(), block.Controllers(),
+		secrets.Controllers(), cluster.Controllers(), block.Controllers(platform.Platform{}),
 	) {
 		if err := rt.RegisterController(c); err != nil {
 			return nil, err
