@@ -18,10 +18,10 @@ fresh: TOOLS = -tools fresh
 FRESH_UNTIL ?= ready
 
 .DEFAULT_GOAL := help
-.PHONY: help host-tools build images up down test vet fresh e2e chaos bench bench-cosi budgets generate lint clean
+.PHONY: help host-tools build images up down test vet fresh e2e conformance conformance-images chaos bench bench-cosi budgets generate lint clean
 
 help: ## show this
-	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 host-tools: ## install the programs that the build, the lab and the tests call
 	@$(BUILD) -tools test host-tools
@@ -47,6 +47,13 @@ fresh: ## make up on a bare Debian 12, in namespaces of its own; FRESH_UNTIL=mac
 
 e2e: build ## the end-to-end tests alone, those with several machines too
 	@TALOS_E2E=all $(GO) run ./test/report -alone test/e2e -timeout 90m ./test/e2e/...
+
+conformance-images: build ## the images that Kubernetes' own tests use, and a disk image whose cache has them
+	@$(BUILD) conformance-disk-image
+
+conformance: ## Kubernetes' own tests against the cluster NAME: a short set, or FOCUS='\[Conformance\]' for all
+	@$(BUILD) e2e kubectl
+	@$(GO) run ./test/conformance -kubeconfig out/lab/$(NAME)/kubeconfig -focus '$(FOCUS)' -skip '$(SKIP)'
 
 chaos: ## long random histories, and processes killed at work, of package cosi
 	@COSI_TEST_STEPS=1000000 BOLT_TEST_KILLS=200 $(GO) test -count=1 -v -timeout 60m -run 'TestLongHistory|TestKill' ./cosi/memory ./cosi/bolt

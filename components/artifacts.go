@@ -25,7 +25,10 @@
 //	components/kernel/          vmlinuz, and lib/modules/RELEASE with modules.dep (Paths.Vmlinuz, Paths.Modules)
 //	components/boot/            systemd-bootx64.efi and linuxx64.efi.stub (Paths.SystemdBoot, Paths.EFIStub)
 //	components/firmware/        OVMF_CODE.fd and OVMF_VARS.fd for QEMU (Paths.FirmwareCode, Paths.FirmwareVars)
-//	components/image-layout/    every container image of config/images as one OCI layout (Paths.ImageLayout)
+//	components/image-layout/    every container image of a node as one OCI layout (Paths.ImageLayout)
+//	components/conformance-image-layout/
+//	                            these and the images of Kubernetes' end-to-end tests (Paths.ConformanceImageLayout); only
+//	                            on demand
 //	cache/                      the build cache; remove it to build from nothing
 //
 // # How it builds
@@ -100,9 +103,14 @@ func (p Paths) FirmwareVars() string {
 	return filepath.Join(p.Out, "components", "firmware", "OVMF_VARS.fd")
 }
 
-// ImageLayout is the OCI layout with all images of config/images; each entry of its index.json has the full reference
-// in the annotation org.opencontainers.image.ref.name.
-func (p Paths) ImageLayout() string { return filepath.Join(p.Out, "components", "image-layout") }
+// ImageLayout is the OCI layout with all images of images.Cache; each entry of its index.json has the full reference in
+// the annotation org.opencontainers.image.ref.name.
+func (p Paths) ImageLayout() string { return filepath.Join(p.Out, layoutFolders[TargetImages]) }
+
+// ConformanceImageLayout is the OCI layout with those images and all of images.Conformance.
+func (p Paths) ConformanceImageLayout() string {
+	return filepath.Join(p.Out, layoutFolders[TargetConformanceImages])
+}
 
 // Targets that Build takes.
 const (
@@ -113,10 +121,14 @@ const (
 	TargetFirmware  = "firmware"
 	TargetRootfs    = "rootfs"
 	TargetImages    = "images"
-	TargetTalos     = "talos"
-	TargetInit      = "init"
-	TargetModprobe  = "modprobe"
-	TargetSandbox   = "sandbox"
-	TargetTalosctl  = "talosctl"
-	TargetKubectl   = "kubectl"
+	// TargetConformanceImages and TargetConformanceTests are built only on demand.
+	TargetConformanceImages = "conformance-images"
+	TargetConformanceTests  = "e2e"
+
+	TargetTalos    = "talos"
+	TargetInit     = "init"
+	TargetModprobe = "modprobe"
+	TargetSandbox  = "sandbox"
+	TargetTalosctl = "talosctl"
+	TargetKubectl  = "kubectl"
 )

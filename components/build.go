@@ -115,7 +115,7 @@ func NewGraph(o Options) (*graph.Graph, error) {
 		g.Add(m.step(o.Root))
 	}
 
-	for _, s := range sets {
+	for _, s := range slices.Concat(sets, testSets) {
 		g.Add(s.step(o.Root, cache, o.Refresh))
 	}
 
@@ -124,11 +124,13 @@ func NewGraph(o Options) (*graph.Graph, error) {
 		return nil, err
 	}
 
-	for _, s := range imageSteps {
+	for _, s := range slices.Concat(imageSteps, conformanceSteps(o.Root)) {
 		g.Add(s)
 	}
 
 	g.Add(pauseStep(o.Root))
+	g.Add(registryStep(o.Root))
+	g.Add(testFilesStep(o.Root))
 	g.Add(rootfsStep(o.Root))
 
 	for name := range ownPrograms {

@@ -116,16 +116,20 @@ func TestModulesHaveTheVersionsOfConfigImages(t *testing.T) {
 }
 
 func TestKubernetesLibrariesAreOfItsRelease(t *testing.T) {
-	mod := readMod(t, "kubernetes")
 	release := strings.Replace(images.KubernetesVersion, "v1.", "v0.", 1)
 
-	if len(mod.replaces) < 30 {
-		t.Errorf("replaced libraries: got %d, want all of Kubernetes' staging modules, over 30", len(mod.replaces))
-	}
+	for _, folder := range []string{"kubernetes", "conformance", "e2e"} {
+		mod := readMod(t, folder)
 
-	for name, with := range mod.replaces {
-		if want := name + " " + release; with != want {
-			t.Errorf("components/kubernetes replaces %s with %q, want %q", name, with, want)
+		if len(mod.replaces) < 30 {
+			t.Errorf("components/%s: replaced libraries: got %d, want all of Kubernetes' staging modules, over 30",
+				folder, len(mod.replaces))
+		}
+
+		for name, with := range mod.replaces {
+			if want := name + " " + release; with != want {
+				t.Errorf("components/%s replaces %s with %q, want %q", folder, name, with, want)
+			}
 		}
 	}
 }
@@ -298,8 +302,10 @@ func TestHashFiles(t *testing.T) {
 	}
 }
 
-func TestVersionsInsideTheKubernetesRelease(t *testing.T) {
-	// config/images writes the version down; the release's own Makefile, when it is on this machine, must agree.
+// releaseSource is the folder of the Kubernetes release, if a build has fetched it.
+func releaseSource(t *testing.T) string {
+	t.Helper()
+
 	source, err := output(t.Context(), "kubernetes", "go", "list", "-m", "-f", "{{.Dir}}", "k8s.io/kubernetes")
 	if err == nil && source == "" {
 		err = fs.ErrNotExist
@@ -308,6 +314,13 @@ func TestVersionsInsideTheKubernetesRelease(t *testing.T) {
 	if err != nil {
 		hosttest.NotBuilt(t, fmt.Errorf("the module k8s.io/kubernetes is not in this machine's module cache (%w): run go mod download there", err))
 	}
+
+	return source
+}
+
+func TestVersionsInsideTheKubernetesRelease(t *testing.T) {
+	// config/images writes the version down; the release's own Makefile, when it is on this machine, must agree.
+	source := releaseSource(t)
 
 	for file, test := range map[string]struct{ pattern, want string }{
 		"build/pause/Makefile":        {`(?m)^TAG \?= (.*)$`, images.PauseVersion},

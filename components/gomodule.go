@@ -85,6 +85,10 @@ func (m module) inputs(ctx context.Context, dir string) ([]string, error) {
 
 	for _, p := range m.programs {
 		inputs = append(inputs, p.name, p.pkg, strings.Join(p.tags, ","))
+
+		if p.test {
+			inputs = append(inputs, "test")
+		}
 	}
 
 	inputs = append(inputs, strings.Join(m.tags, ","))
@@ -108,8 +112,23 @@ func (m module) build(ctx context.Context, dir string, w *graph.Work) error {
 	}
 
 	groups := map[string][]program{}
+
 	for _, p := range m.programs {
 		tags := strings.Join(append(slices.Clone(m.tags), p.tags...), ",")
+
+		if p.test {
+			w.Progress("compiling %s", p.name)
+
+			if err := goBuild(ctx, w, goBuildArgs{
+				dir: dir, out: filepath.Join(w.Dir, p.name), tags: tags, cgo: m.cgo, test: true, variables: variables,
+				packages: []string{p.pkg},
+			}); err != nil {
+				return err
+			}
+
+			continue
+		}
+
 		groups[tags] = append(groups[tags], p)
 	}
 
@@ -177,8 +196,10 @@ func (m module) linkVariables(ctx context.Context, dir string) (map[string]strin
 type goBuildArgs struct {
 	dir, out, tags string
 	cgo            bool
-	variables      map[string]string
-	packages       []string
+	// test builds the tests of the one package.
+	test      bool
+	variables map[string]string
+	packages  []string
 }
 
 // goBuild runs the go command and tells how many packages it has compiled so far.
@@ -193,6 +214,10 @@ func goBuild(ctx context.Context, w *graph.Work, a goBuildArgs) error {
 	}
 
 	args := append(slices.Clone(goBuildFlags), "-tags", a.tags, "-ldflags", link, "-o", a.out)
+	if a.test {
+		args = append([]string{"test", "-c"}, args[1:]...)
+	}
+
 	cmd := exec.CommandContext(ctx, "go", append(args, a.packages...)...)
 	cmd.Dir, cmd.Env = a.dir, goEnv(a.cgo)
 

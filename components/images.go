@@ -4,12 +4,8 @@ package components
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"maps"
-	"os"
-	"path"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -20,69 +16,95 @@ import (
 	"github.com/seed-59268b81/talos/config/images"
 )
 
-// recipe says what an image of one repository is made of. Every image but pause has a base below this: users, a /tmp,
-// the merged layout and CA certificates.
-type recipe struct {
-	repository string
-	// module and program are the step and its result that the image is for; target is where the program goes.
-	module, program, target string
-	// more are programs of the module that go beside it.
-	more []string
-	// sets are Debian sets, each a layer, below the program.
-	sets []string
-	// bare leaves the base out.
-	bare   bool
-	config v1.Config
-}
-
-// recipes are keyed by step name, image-NAME. That they are just those of images.Cache is checked at the start.
+// imageRecipes are keyed by step name, image-NAME. That they are just those of images.Cache is checked at the start.
 func imageRecipes() map[string]recipe {
 	// Kubernetes' own manifests name the program by its path, and so do ours.
-	program := func(repository, module, name string, sets ...string) recipe {
+	program := func(repository, name string, sets ...string) recipe {
 		target := "usr/local/bin/" + name
 
 		return recipe{
-			repository: repository, module: module, program: name, target: target, sets: sets,
+			repository: repository, sets: sets, layers: []layer{{take: []taken{{"kubernetes", name, target, 0}}}},
 			config: v1.Config{Entrypoint: []string{"/" + target}},
 		}
 	}
 
 	return map[string]recipe{
-		"image-kube-apiserver":          program(images.KubeAPIServer, "kubernetes", "kube-apiserver"),
-		"image-kube-controller-manager": program(images.KubeControllerManager, "kubernetes", "kube-controller-manager"),
-		"image-kube-scheduler":          program(images.KubeScheduler, "kubernetes", "kube-scheduler"),
-		"image-kube-proxy":              program(images.KubeProxy, "kubernetes", "kube-proxy", "firewall-files"),
+		"image-kube-apiserver":          program(images.KubeAPIServer, "kube-apiserver"),
+		"image-kube-controller-manager": program(images.KubeControllerManager, "kube-controller-manager"),
+		"image-kube-scheduler":          program(images.KubeScheduler, "kube-scheduler"),
+		"image-kube-proxy":              program(images.KubeProxy, "kube-proxy", "firewall-files"),
 		// busybox for the shell that fsck.xfs is written for; the tools above it hide its own mount and the like.
-		"image-kubelet": program(images.Kubelet, "kubernetes", "kubelet", "busybox", "firewall-files", "kubelet-files"),
-		"image-etcd": {
-			// etcdutl restores snapshots.
-			repository: images.Etcd, module: "etcd", program: "etcd", target: "usr/local/bin/etcd", more: []string{"etcdutl"},
-			config: v1.Config{Entrypoint: []string{"/usr/local/bin/etcd"}},
-		},
+		"image-kubelet": program(images.Kubelet, "kubelet", "busybox", "firewall-files", "kubelet-files"),
+		"image-etcd":    etcdRecipe(),
 		"image-pause": {
-			repository: images.Pause, module: "pause", program: "pause", target: "pause", bare: true,
+			repository: images.Pause, layers: []layer{{take: []taken{{"pause", "pause", "pause", 0}}}}, bare: true,
 			config: v1.Config{Entrypoint: []string{"/pause"}, User: "65535:65535"},
 		},
 		"image-coredns": {
-			repository: images.CoreDNS, module: "coredns", program: "coredns", target: "coredns",
+			repository: images.CoreDNS, layers: []layer{corednsLayer},
 			config: v1.Config{Entrypoint: []string{"/coredns"}, User: "65532:65532", WorkingDir: "/"},
 		},
 		"image-flannel": {
-			// busybox for cp, by which its DaemonSet installs the CNI configuration.
-			repository: images.Flannel, module: "flannel", program: "flanneld", target: "opt/bin/flanneld",
-			sets:   []string{"firewall-files", "busybox"},
+			// busybox for the shell and cp, by which its DaemonSet installs the CNI configuration.
+			repository: images.Flannel, sets: []string{"firewall-files", "busybox"},
+			layers: []layer{{take: []taken{{"flannel", "flanneld", "opt/bin/flanneld", 0}}}},
 			config: v1.Config{Entrypoint: []string{"/opt/bin/flanneld"}},
 		},
-		"image-agnhost": {
-			// busybox for a shell, wget and nslookup, which people use to look around in a cluster.
-			repository: images.Agnhost, module: "kubernetes", program: "agnhost", target: "agnhost",
-			sets:   []string{"busybox"},
-			config: v1.Config{Entrypoint: []string{"/agnhost"}, Cmd: []string{"pause"}},
+		"image-agnhost": agnhostRecipe(),
+	}
+}
+
+func etcdRecipe() recipe {
+	return recipe{
+		repository: images.Etcd,
+		// etcdutl restores snapshots.
+		layers: []layer{{take: []taken{
+			{"etcd", "etcd", "usr/local/bin/etcd", 0}, {"etcd", "etcdutl", "usr/local/bin/etcdutl", 0},
+		}}},
+		config: v1.Config{Entrypoint: []string{"/usr/local/bin/etcd"}},
+	}
+}
+
+// corednsLayer is of two images, in whose layout it is one blob.
+var corednsLayer = layer{take: []taken{{"coredns", "coredns", "coredns", 0}}}
+
+// agnhostRecipe makes what the Dockerfile in test/images/agnhost of the Kubernetes release makes: busybox and the tools
+// that tests call in it, CoreDNS, and the program with what its subcommands read. There is one image of this name, not a
+// small one for users and a full one for tests: what `kubectl exec` finds in it must not depend on how a cluster was made.
+func agnhostRecipe() recipe {
+	return recipe{
+		repository: images.Agnhost,
+		sets:       []string{"busybox", "test-tools", "pause-registry"},
+		layers: []layer{corednsLayer, {
+			take: []taken{
+				{"kubernetes", "agnhost", "agnhost", 0},
+				{"test-files", "localhost.crt", "localhost.crt", 0},
+				{"test-files", "localhost.key", "localhost.key", 0},
+			},
+			links: map[string]string{"agnhost-2": "agnhost"},
+			dirs:  []string{"uploads"},
+			files: map[string]string{
+				"etc/passwd": baseFiles["etc/passwd"] +
+					"user-defined-in-image:x:1000:1000:user-defined-in-image:/home/user-defined-in-image:/bin/sh\n",
+				"etc/group": baseFiles["etc/group"] +
+					"user-defined-in-image:x:1000:\ngroup-defined-in-image:x:50000:user-defined-in-image\n",
+			},
+		}},
+		config: v1.Config{
+			Entrypoint: []string{"/agnhost"}, Cmd: []string{"pause"},
+			ExposedPorts: ports("80/tcp", "8080/tcp", "8081/tcp", "9376/tcp", "5000/tcp"),
 		},
 	}
 }
 
-const searchPath = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+func ports(names ...string) map[string]struct{} {
+	set := map[string]struct{}{}
+	for _, name := range names {
+		set[name] = struct{}{}
+	}
+
+	return set
+}
 
 // imageSteps returns a step for each image, and one that joins them into a layout.
 func imageSteps(root string) ([]graph.Step, error) {
@@ -114,10 +136,15 @@ func imageSteps(root string) ([]graph.Step, error) {
 		return nil, fmt.Errorf("config/images lists %s in the cache, and components has no recipe for it", reference)
 	}
 
-	return append(steps, graph.Step{
-		Name:  TargetImages,
-		About: "all container images as one layout",
-		Needs: names,
+	return append(steps, layoutStep(root, TargetImages, "all container images as one layout", names)), nil
+}
+
+// layoutStep merges the layouts of steps into one, and publishes it.
+func layoutStep(root, name, about string, needs []string) graph.Step {
+	return graph.Step{
+		Name:  name,
+		About: about,
+		Needs: needs,
 		Inputs: func(context.Context, graph.Results) ([]string, error) {
 			hash, err := recipeHash(root, imageRecipe)
 
@@ -125,14 +152,20 @@ func imageSteps(root string) ([]graph.Step, error) {
 		},
 		Run: func(_ context.Context, w *graph.Work) error {
 			var layouts []string
-			for _, name := range names {
+			for _, name := range needs {
 				layouts = append(layouts, w.Needs[name].Dir)
 			}
 
 			return ociimage.Merge(w.Dir, layouts...)
 		},
-		Publish: map[string]string{".": "components/image-layout"},
-	}), nil
+		Publish: map[string]string{".": layoutFolders[name]},
+	}
+}
+
+// layoutFolders are where the layouts are published.
+var layoutFolders = map[string]string{
+	TargetImages:            "components/image-layout",
+	TargetConformanceImages: "components/conformance-image-layout",
 }
 
 // byRepository splits references into repositories; one of two tags is an error, since a recipe has one version.
@@ -153,86 +186,4 @@ func byRepository(references []string) (map[string]string, error) {
 	}
 
 	return found, nil
-}
-
-func imageStep(root, name, reference string, r recipe) graph.Step {
-	needs := append([]string{r.module}, r.sets...)
-	if !r.bare {
-		needs = append(needs, "certificates")
-	}
-
-	return graph.Step{
-		Name:  name,
-		About: reference,
-		Needs: needs,
-		Heavy: true, // compression
-		Inputs: func(context.Context, graph.Results) ([]string, error) {
-			hash, err := recipeHash(root, imageRecipe)
-			config, _ := json.Marshal(r.config)
-
-			return []string{reference, hash, string(config)}, err
-		},
-		Run: func(ctx context.Context, w *graph.Work) error {
-			return r.make(ctx, reference, w)
-		},
-	}
-}
-
-// make packs the image.
-func (r recipe) make(ctx context.Context, reference string, w *graph.Work) error {
-	scratch, err := os.MkdirTemp(filepath.Dir(w.Dir), "layers-")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(scratch)
-
-	img := ociimage.Image{Reference: reference, Config: r.config}
-	img.Config.Env = []string{searchPath}
-
-	if !r.bare {
-		base := filepath.Join(scratch, "base")
-		if err := baseTree(base, w.Needs["certificates"].Dir); err != nil {
-			return err
-		}
-
-		img.Layers = append(img.Layers, ociimage.Tree(base))
-	}
-
-	for _, s := range r.sets {
-		tree := filepath.Join(scratch, s)
-		if err := graph.LinkTree(w.Needs[s].Dir, tree); err != nil {
-			return err
-		}
-
-		if link := setLinks[s]; link != nil {
-			if err := link(ctx, tree); err != nil {
-				return err
-			}
-		}
-
-		img.Layers = append(img.Layers, ociimage.Tree(tree))
-	}
-
-	own := filepath.Join(scratch, "program")
-	target := filepath.Join(own, r.target)
-
-	if err := os.MkdirAll(filepath.Dir(target), 0o755); err != nil {
-		return err
-	}
-
-	if err := os.Link(filepath.Join(w.Needs[r.module].Dir, r.program), target); err != nil {
-		return err
-	}
-
-	for _, name := range r.more {
-		if err := os.Link(filepath.Join(w.Needs[r.module].Dir, name), filepath.Join(filepath.Dir(target), name)); err != nil {
-			return err
-		}
-	}
-
-	img.Layers = append(img.Layers, ociimage.Tree(own))
-
-	w.Progress("packing %s", path.Base(reference))
-
-	return ociimage.Write(w.Dir, img)
 }

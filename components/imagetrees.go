@@ -63,6 +63,15 @@ var setLinks = map[string]func(ctx context.Context, tree string) error{
 
 		return nil
 	},
+	"test-tools": func(_ context.Context, tree string) error {
+		local := filepath.Join(tree, "usr/local/bin")
+
+		return errors.Join(
+			os.Symlink("nc.openbsd", filepath.Join(tree, "usr/bin/nc")),
+			os.MkdirAll(local, 0o755),
+			os.Symlink("../../bin/iperf", filepath.Join(local, "iperf")),
+		)
+	},
 	"busybox": func(ctx context.Context, tree string) error {
 		bin := filepath.Join(tree, "usr/bin")
 

@@ -14,7 +14,6 @@ import (
 
 // pauseStep compiles the pause program from its source in the Kubernetes release.
 func pauseStep(root string) graph.Step {
-	kubernetes := filepath.Join(root, "components", "kubernetes")
 	flags := []string{"-Os", "-Wall", "-Werror", "-static", "-s", "-DVERSION=v" + images.PauseVersion}
 
 	return graph.Step{
@@ -26,11 +25,7 @@ func pauseStep(root string) graph.Step {
 			return append([]string{images.KubernetesVersion, gcc}, flags...), err
 		},
 		Run: func(ctx context.Context, w *graph.Work) error {
-			if _, err := output(ctx, kubernetes, "go", "mod", "download", "k8s.io/kubernetes"); err != nil {
-				return err
-			}
-
-			source, err := output(ctx, kubernetes, "go", "list", "-m", "-f", "{{.Dir}}", "k8s.io/kubernetes")
+			source, err := kubernetesSource(ctx, root)
 			if err != nil {
 				return err
 			}

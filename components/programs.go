@@ -3,6 +3,7 @@
 package components
 
 import (
+	"path"
 	"strings"
 
 	"github.com/seed-59268b81/talos/config/images"
@@ -22,6 +23,8 @@ type module struct {
 	variables map[string]string
 	// cgo links with C libraries, statically.
 	cgo bool
+	// onDemand modules are no part of what `make build` makes.
+	onDemand bool
 }
 
 // program is a main package, and the name that the built program gets.
@@ -30,6 +33,8 @@ type program struct {
 	tags      []string
 	// bin publishes it for people as well.
 	bin bool
+	// test says that pkg is a package with tests, and that these are the program.
+	test bool
 }
 
 // modules are all third-party Go programs. Tags and variables are those of each project's own release build, less what
@@ -101,15 +106,46 @@ func modules() []module {
 			},
 			programs: []program{{name: "flanneld", pkg: "github.com/flannel-io/flannel"}},
 		},
+		{
+			folder: "conformance", about: "programs of Kubernetes' test images", onDemand: true,
+			upstream: "k8s.io/kubernetes", version: images.KubernetesVersion,
+			programs: testImagePrograms("nonewprivs", "regression-issue-74839", "resource-consumer", "resource-consumer/consume-cpu"),
+		},
+		{
+			folder: "sample-apiserver", about: "API server that Kubernetes' tests aggregate", onDemand: true,
+			upstream: "k8s.io/sample-apiserver", version: images.SampleAPIServerVersion,
+			programs: []program{{name: "sample-apiserver", pkg: "k8s.io/sample-apiserver"}},
+		},
+		{
+			// The release's own build calls it e2e.test.
+			folder: TargetConformanceTests, about: "Kubernetes' end-to-end tests", onDemand: true,
+			upstream: "k8s.io/kubernetes", version: images.KubernetesVersion,
+			tags: kubernetesTags, variables: kubernetesVariables(),
+			programs: []program{
+				{name: "e2e.test", pkg: "k8s.io/kubernetes/test/e2e", test: true},
+				{name: "ginkgo", pkg: "github.com/onsi/ginkgo/v2/ginkgo"},
+			},
+		},
 	}
 }
+
+func testImagePrograms(folders ...string) []program {
+	var programs []program
+	for _, f := range folders {
+		programs = append(programs, program{name: path.Base(f), pkg: "k8s.io/kubernetes/test/images/" + f})
+	}
+
+	return programs
+}
+
+// kubernetesTags are those of the release's build, without the tests' own programs in those of the control plane.
+var kubernetesTags = []string{"selinux", "notest", "grpcnotrace"}
 
 func kubernetes() module {
 	m := module{
 		folder: "kubernetes", about: "control plane, kubelet, kube-proxy, kubectl, agnhost",
 		upstream: "k8s.io/kubernetes", version: images.KubernetesVersion,
-		tags:      []string{"selinux", "notest", "grpcnotrace"},
-		variables: map[string]string{},
+		tags: kubernetesTags, variables: kubernetesVariables(),
 		programs: []program{
 			{name: "kubectl", pkg: "k8s.io/kubernetes/cmd/kubectl", bin: true},
 			{name: "agnhost", pkg: "k8s.io/kubernetes/test/images/agnhost"},
@@ -120,18 +156,24 @@ func kubernetes() module {
 		m.programs = append(m.programs, program{name: name, pkg: "k8s.io/kubernetes/cmd/" + name})
 	}
 
-	number := strings.Split(strings.TrimPrefix(m.version, "v"), ".")
+	return m
+}
+
+// kubernetesVariables are the version as Kubernetes' programs tell it.
+func kubernetesVariables() map[string]string {
+	variables := map[string]string{}
+	number := strings.Split(strings.TrimPrefix(images.KubernetesVersion, "v"), ".")
 
 	for _, pkg := range []string{"k8s.io/client-go/pkg/version", "k8s.io/component-base/version"} {
-		m.variables[pkg+".gitVersion"] = m.version
-		m.variables[pkg+".gitMajor"] = number[0]
-		m.variables[pkg+".gitMinor"] = number[1]
-		m.variables[pkg+".gitTreeState"] = "clean"
-		m.variables[pkg+".gitCommit"] = "" // a module does not say
-		m.variables[pkg+".buildDate"] = "{built}"
+		variables[pkg+".gitVersion"] = images.KubernetesVersion
+		variables[pkg+".gitMajor"] = number[0]
+		variables[pkg+".gitMinor"] = number[1]
+		variables[pkg+".gitTreeState"] = "clean"
+		variables[pkg+".gitCommit"] = "" // a module does not say
+		variables[pkg+".buildDate"] = "{built}"
 	}
 
-	return m
+	return variables
 }
 
 func cniPlugins(folders ...string) []program {

@@ -13,7 +13,7 @@ import (
 var (
 	setRecipe    = []string{"sets.go", "debian/debian.go", "debian/selection.go"}
 	rootfsRecipe = []string{"rootfs.go", "debian/selection.go", "graph/tree.go"}
-	imageRecipe  = []string{"images.go", "imagetrees.go", "ociimage/layer.go", "ociimage/layout.go", "debian/selection.go"}
+	imageRecipe  = []string{"images.go", "imagerecipe.go", "imagetrees.go", "ociimage/layer.go", "ociimage/layout.go", "debian/selection.go"}
 )
 
 // recipeHash hashes sources of ours.

@@ -21,6 +21,9 @@ const (
 	TargetUKI       = "uki"
 	TargetCache     = "image-cache"
 	TargetDisk      = "disk-image"
+	// TargetConformanceDisk is built only on demand.
+	TargetConformanceCache = "conformance-image-cache"
+	TargetConformanceDisk  = "conformance-disk-image"
 )
 
 // Options of the images.
@@ -55,7 +58,15 @@ func (p Paths) Kernel() string { return p.image("vmlinuz") }
 func (p Paths) UKI() string { return p.image(ukiName(cmp.Or(p.version, version.Tag))) }
 
 // Disk is the disk image.
-func (p Paths) Disk() string { return p.image("metal-amd64.raw") }
+func (p Paths) Disk() string { return p.image(diskName) }
+
+// ConformanceDisk is the disk image whose cache has the images of Kubernetes' end-to-end tests as well.
+func (p Paths) ConformanceDisk() string { return p.image(conformanceDiskName) }
+
+const (
+	diskName            = "metal-amd64.raw"
+	conformanceDiskName = "metal-amd64-conformance.raw"
+)
 
 func ukiName(tag string) string { return fmt.Sprintf("Talos-%s.efi", tag) }
 
@@ -63,7 +74,15 @@ func ukiName(tag string) string { return fmt.Sprintf("Talos-%s.efi", tag) }
 func AddSteps(g *graph.Graph, o Options) {
 	o.Version = o.tag()
 
-	for _, s := range []graph.Step{rootStep(o), initramfsStep(), ukiStep(o), cacheStep(), diskStep(o)} {
+	for _, s := range []graph.Step{
+		rootStep(o), initramfsStep(), ukiStep(o),
+		cacheStep(TargetCache, "the file system of container images", components.TargetImages),
+		diskStep(o, TargetDisk, "the disk image", TargetCache, diskName),
+		cacheStep(TargetConformanceCache, "the file system of container images, those of Kubernetes' tests too",
+			components.TargetConformanceImages),
+		diskStep(o, TargetConformanceDisk, "the disk image with the images of Kubernetes' tests", TargetConformanceCache,
+			conformanceDiskName),
+	} {
 		g.Add(s)
 	}
 }

@@ -23,22 +23,20 @@ const (
 	sectorSize = 512
 )
 
-// diskStep makes the disk image.
-func diskStep(o Options) graph.Step {
-	const name = "metal-amd64.raw"
-
+// diskStep makes the disk image with the image cache of a step.
+func diskStep(o Options, target, about, cache, name string) graph.Step {
 	return graph.Step{
-		Name:   TargetDisk,
-		About:  "the disk image",
-		Needs:  []string{TargetUKI, TargetCache, components.TargetBoot},
+		Name:   target,
+		About:  about,
+		Needs:  []string{TargetUKI, cache, components.TargetBoot},
 		Inputs: inputs(o.Version),
 		Run: func(ctx context.Context, w *graph.Work) error {
 			return makeDisk(ctx, filepath.Join(w.Dir, name), diskParts{
 				loader:  filepath.Join(w.Needs[components.TargetBoot].Dir, "systemd-bootx64.efi"),
 				uki:     filepath.Join(w.Needs[TargetUKI].Dir, ukiName(o.Version)),
-				cache:   filepath.Join(w.Needs[TargetCache].Dir, "imagecache.ext4"),
+				cache:   filepath.Join(w.Needs[cache].Dir, "imagecache.ext4"),
 				espSize: espSize,
-				seed:    w.Needs[TargetUKI].Digest + w.Needs[TargetCache].Digest + w.Needs[components.TargetBoot].Digest,
+				seed:    w.Needs[TargetUKI].Digest + w.Needs[cache].Digest + w.Needs[components.TargetBoot].Digest,
 			})
 		},
 		Publish: map[string]string{name: "images/" + name},

@@ -8,6 +8,8 @@
 //	vmlinuz                 the kernel, as Debian ships and signs it
 //	Talos-VERSION.efi       the unified kernel image of these with the command line
 //	metal-amd64.raw         a disk: EFI (systemd-boot and the image above), META, IMAGECACHE
+//	metal-amd64-conformance.raw
+//	                        the same with the images of Kubernetes' end-to-end tests; only on demand
 //
 // Each is a step of the build graph, so it is made again only when something in it changed. Images are
 // reproducible: files have one fixed time, names have one order, identifiers are derived from contents.

@@ -11,20 +11,19 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/seed-59268b81/talos/components"
 	"github.com/seed-59268b81/talos/components/graph"
 )
 
 // cacheStep makes the file system of the partition IMAGECACHE: the OCI layout with every container image
-// that a node pulls.
-func cacheStep() graph.Step {
+// that a node pulls, or another layout that holds these too.
+func cacheStep(name, about, images string) graph.Step {
 	return graph.Step{
-		Name:   TargetCache,
-		About:  "the file system of container images",
-		Needs:  []string{components.TargetImages},
+		Name:   name,
+		About:  about,
+		Needs:  []string{images},
 		Inputs: inputs(),
 		Run: func(ctx context.Context, w *graph.Work) error {
-			layout := w.Needs[components.TargetImages]
+			layout := w.Needs[images]
 
 			tree, remove, err := scratch(w.Dir)
 			if err != nil {

@@ -83,6 +83,7 @@ var Tools = []Tool{
 	{"sleep", "coreutils", Test, "a process to look at"},
 	{"tcpdump", "tcpdump", Test, "captures"},
 	{"true", "coreutils", Test, "a process that ends"},
+	{"unshare", "util-linux", Test, "programs of images in namespaces"},
 	{"xfs_growfs", "xfsprogs", Test, "volumes, which the system grows with it"},
 
 	{"debootstrap", "debootstrap", Fresh, "a bare Debian"},

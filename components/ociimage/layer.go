@@ -65,6 +65,7 @@ func (t Tree) tarTo(w io.Writer) error {
 		case d.Type().IsRegular():
 			header.Typeflag = tar.TypeReg
 			header.Size = info.Size()
+			header.Mode |= setIDs(info.Mode())
 		default:
 			return fmt.Errorf("%s: a layer holds only files, folders and links, not %v", rel, d.Type())
 		}
@@ -92,6 +93,21 @@ func (t Tree) tarTo(w io.Writer) error {
 	}
 
 	return archive.Close()
+}
+
+// setIDs returns the bits of a program that runs as the user or the group that owns it, as tar has them.
+func setIDs(mode fs.FileMode) int64 {
+	var bits int64
+
+	if mode&fs.ModeSetuid != 0 {
+		bits |= 0o4000
+	}
+
+	if mode&fs.ModeSetgid != 0 {
+		bits |= 0o2000
+	}
+
+	return bits
 }
 
 // writeLayer compresses the tree into the blobs folder; it returns the blob's descriptor and the hash of the archive

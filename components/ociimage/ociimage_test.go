@@ -253,3 +253,42 @@ func TestMerge(t *testing.T) {
 		t.Errorf("merging one reference twice: got %v, want an error that names it", err)
 	}
 }
+
+func TestSetIDsAreKept(t *testing.T) {
+	for name, test := range map[string]struct {
+		mode os.FileMode
+		want int64
+	}{
+		"plain":        {0o755, 0o755},
+		"set-user-ID":  {0o755 | os.ModeSetuid, 0o4755},
+		"set-group-ID": {0o711 | os.ModeSetgid, 0o2711},
+		"both":         {0o755 | os.ModeSetuid | os.ModeSetgid, 0o6755},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tree := makeTree(t, "one")
+			if err := os.Chmod(filepath.Join(string(tree), "usr/bin/program"), test.mode); err != nil {
+				t.Fatal(err)
+			}
+
+			var packed bytes.Buffer
+			if err := tree.tarTo(&packed); err != nil {
+				t.Fatal(err)
+			}
+
+			for archive := tar.NewReader(&packed); ; {
+				header, err := archive.Next()
+				if err != nil {
+					t.Fatalf("the program is not in the archive: %v", err)
+				}
+
+				if header.Name == "usr/bin/program" {
+					if header.Mode != test.want {
+						t.Errorf("got mode %o, want %o", header.Mode, test.want)
+					}
+
+					return
+				}
+			}
+		})
+	}
+}

@@ -3,10 +3,11 @@
 package network
 
 import (
-	"context"
-	"errors"
-	"log/slog"
+	"cmp"
+	"fmt"
+	"net/netip"
 	"slices"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -16,120 +17,128 @@ import (
 	"github.com/seed-59268b81/talos/sys/netlink"
 )
 
-// AddressSpecController gives links the addresses of AddressSpecs.
-func AddressSpecController(d *Deps) controller.Controller { return &addressSpecController{d} }
-
-type addressSpecController struct{ deps *Deps }
-
-// Name implements controller.Controller.
-func (*addressSpecController) Name() string { return "network.AddressSpecController" }
-
-// Inputs implements controller.Controller.
-func (*addressSpecController) Inputs() []controller.Input {
-	return []controller.Input{controller.In[network.AddressSpecSpec](controller.Strong, "")}
+// addressSpecController gives links the addresses of AddressSpecs.
+func addressSpecController(kernel *netlink.Observer) controller.Controller {
+	return &specController[network.AddressSpecSpec]{
+		name: "network.AddressSpecController", kind: network.ConditionAddress, kernel: kernel, tries: tries{},
+		planner: &addressPlanner{leavingSince: map[string]time.Time{}},
+	}
 }
 
-// Outputs implements controller.Controller.
-func (*addressSpecController) Outputs() []controller.Output { return nil }
+// addressPlanner remembers since when addresses wait to be removed.
+type addressPlanner struct{ leavingSince map[string]time.Time }
 
-// Run implements controller.Controller.
-func (c *addressSpecController) Run(ctx context.Context, rt controller.Runtime, log *slog.Logger) error {
-	watch := func(ctx context.Context, changed func()) error {
-		return c.deps.Kernel.Watch(ctx, netlink.WatchLinks|netlink.WatchAddresses, changed)
-	}
-
-	return follow(ctx, rt, watch, func(ctx context.Context) error { return c.reconcile(ctx, rt, log) })
-}
-
-func (c *addressSpecController) reconcile(ctx context.Context, rt controller.Runtime, log *slog.Logger) error {
-	specs, err := hold[network.AddressSpecSpec](ctx, rt, c.Name())
-	if err != nil {
-		return err
-	}
-
-	links, err := c.deps.Kernel.Links()
-	if err != nil {
-		return err
-	}
-
-	addresses, err := c.deps.Kernel.Addresses()
-	if err != nil {
-		return err
-	}
-
-	remove, add := planAddresses(specs.wanted, specs.leaving, links, addresses)
-
-	var errs []error
-
-	for _, a := range remove {
-		errs = append(errs, c.deps.Kernel.DeleteAddress(a))
-
-		log.Info("address removed", "address", a.Prefix, "link", a.LinkIndex)
-	}
-
-	for _, a := range add {
-		if err := c.deps.Kernel.AddAddress(a); err != nil && !errors.Is(err, unix.EEXIST) {
-			errs = append(errs, err)
-
-			continue
-		}
-
-		log.Info("address added", "address", a.Prefix, "link", a.LinkIndex)
-	}
-
-	if err := errors.Join(errs...); err != nil {
-		return err
-	}
-
-	return specs.release(ctx, rt, c.Name())
-}
+// sourcePatience is how long an address stays for routes that still have it as their source: the kernel would remove
+// them, though others are about to take their place.
+const sourcePatience = time.Second
 
 // decided are the flags of an address that a spec decides about; the kernel adds others by itself.
 const decided = nethelpers.AddressNoPrefixRoute | nethelpers.AddressManagementTemp | nethelpers.AddressPermanent
 
-// planAddresses returns what to remove from the kernel, then what to add. An address on a link that is not
-// there waits for it.
-func planAddresses(wanted, leaving []network.AddressSpecSpec, links []netlink.Link, addresses []netlink.Address) (remove, add []netlink.Address) {
-	find := func(spec network.AddressSpecSpec) (netlink.Address, bool, bool) {
-		i := slices.IndexFunc(links, func(l netlink.Link) bool {
-			return l.Name == spec.LinkName || slices.Contains(l.AltNames, spec.LinkName)
-		})
-		if i < 0 {
-			return netlink.Address{}, false, false
+// plan adds before it removes, so that a change of address does not take the link's routes away between the two.
+func (p *addressPlanner) plan(specs held[network.AddressSpecSpec], now *netlink.Snapshot) plan {
+	out := newPlan()
+	wanted := p.planWanted(&out, specs.wanted, now)
+	leaving := map[string]time.Time{}
+
+	for _, s := range specs.leaving {
+		link, ok := now.Link(s.spec.LinkName)
+		if !ok {
+			continue // it went with its link
 		}
 
-		a := netlink.Address{LinkIndex: links[i].Index, Prefix: spec.Address, Scope: uint8(spec.Scope), Flags: uint32(spec.Flags)}
+		a := netlink.Address{LinkIndex: link.Index, Prefix: s.spec.Address}
 
-		if j := slices.IndexFunc(addresses, a.Same); j >= 0 {
-			return addresses[j], true, true
+		i := slices.IndexFunc(now.Addresses, func(have netlink.Address) bool { return have.LinkIndex == a.LinkIndex && have.Prefix == a.Prefix })
+		if i < 0 || slices.ContainsFunc(wanted, a.Same) {
+			continue
 		}
 
-		return a, true, false
+		since, ok := p.leavingSince[s.id]
+		if !ok {
+			since = time.Now()
+		}
+
+		if left := time.Until(since.Add(sourcePatience)); left > 0 && isSource(now.Routes, a.Prefix.Addr()) {
+			out.staying[s.id], leaving[s.id], out.again = true, since, left
+
+			continue
+		}
+
+		have := now.Addresses[i]
+
+		out.add(s.id, fmt.Sprintf("remove address %s from %s", a.Prefix, link.Name), func(k *netlink.Observer) error { return k.DeleteAddress(have) })
 	}
 
-	for _, spec := range leaving {
-		if a, _, exists := find(spec); exists {
-			remove = append(remove, a)
+	p.leavingSince = leaving
+
+	return out
+}
+
+// isSource tells whether a route of ours has the address as its source.
+func isSource(routes []netlink.Route, a netip.Addr) bool {
+	return slices.ContainsFunc(routes, func(r netlink.Route) bool {
+		return r.Source == a && (r.Protocol == unix.RTPROT_DHCP || r.Protocol == unix.RTPROT_STATIC)
+	})
+}
+
+// planWanted plans for what is wanted, and returns the kernel's addresses that are spoken for. Of specs of the same
+// address on one link one wins.
+func (p *addressPlanner) planWanted(out *plan, specs []item[network.AddressSpecSpec], now *netlink.Snapshot) []netlink.Address {
+	var (
+		taken  []netlink.Address
+		owners []string
+	)
+
+	for _, s := range ranked(specs, func(a, b network.AddressSpecSpec) int { return cmp.Compare(a.LinkName, b.LinkName) }) {
+		link, ok := now.Link(s.spec.LinkName)
+		if !ok {
+			out.say(s.id, network.SpecWaiting, "link "+s.spec.LinkName+" is not there")
+
+			continue
 		}
+
+		want := netlink.Address{LinkIndex: link.Index, Prefix: s.spec.Address, Scope: uint8(s.spec.Scope), Flags: uint32(s.spec.Flags)}
+
+		if i := slices.IndexFunc(taken, want.Same); i >= 0 {
+			out.say(s.id, network.SpecConflict, "the address is that of "+owners[i])
+
+			continue
+		}
+
+		taken, owners = append(taken, want), append(owners, s.id)
+
+		planAddress(out, s.id, want, link, now.Addresses)
 	}
 
-	for _, spec := range wanted {
-		a, possible, exists := find(spec)
+	return taken
+}
 
-		if exists {
-			differ := (nethelpers.AddressFlags(a.Flags)^spec.Flags)&decided != 0 || nethelpers.Scope(a.Scope) != spec.Scope
-			if !differ {
-				continue
+func planAddress(out *plan, id string, want netlink.Address, link netlink.Link, addresses []netlink.Address) {
+	i := slices.IndexFunc(addresses, want.Same)
+
+	switch {
+	case i < 0 && want.Prefix.Addr().Is6() && link.MTU < netlink.MinMTU6:
+		out.say(id, network.SpecWaiting, fmt.Sprintf("link %s has an MTU of %d, and IPv6 needs %d", link.Name, link.MTU, netlink.MinMTU6))
+	case i < 0:
+		out.add(id, fmt.Sprintf("add address %s to %s", want.Prefix, link.Name), func(k *netlink.Observer) error { return k.AddAddress(want) })
+	case !sameAddress(addresses[i], want):
+		have := addresses[i]
+
+		out.add(id, fmt.Sprintf("make address %s on %s anew as %s", have.Prefix, link.Name, want.Prefix), func(k *netlink.Observer) error {
+			if err := k.DeleteAddress(have); err != nil {
+				return err
 			}
 
-			remove = append(remove, a)
-			a.Scope, a.Flags = uint8(spec.Scope), uint32(spec.Flags)
-		}
-
-		if possible {
-			add = append(add, a)
-		}
+			return k.AddAddress(want)
+		})
+	case addresses[i].Flags&unix.IFA_F_DADFAILED != 0:
+		out.say(id, network.SpecConflict, "another machine on link "+link.Name+" has the address")
 	}
+}
 
-	return remove, add
+// sameAddress tells whether the kernel's address is the wanted one. The kernel itself decides on the scopes of IPv6.
+func sameAddress(have, want netlink.Address) bool {
+	return have.Prefix == want.Prefix && nethelpers.AddressFlags(have.Flags^want.Flags)&decided == 0 &&
+		(want.Prefix.Addr().Is6() || have.Scope == want.Scope)
 }

@@ -9,24 +9,15 @@ import (
 	"github.com/seed-59268b81/talos/sys/netlink"
 )
 
-// AddressStatusController shows the kernel's addresses.
-func AddressStatusController(d *Deps) controller.Controller {
+// addressStatusController shows the kernel's addresses.
+func addressStatusController(kernel *netlink.Observer) controller.Controller {
 	return &observer[network.AddressStatusSpec]{
-		name: "network.AddressStatusController", kernel: d.Kernel, groups: netlink.WatchLinks | netlink.WatchAddresses, kind: controller.Shared,
-		observe: func() (map[string]network.AddressStatusSpec, error) {
-			names, err := linkNames(d.Kernel)
-			if err != nil {
-				return nil, err
-			}
+		name: "network.AddressStatusController", kernel: kernel, kind: controller.Shared,
+		observe: func(now *netlink.Snapshot) map[string]network.AddressStatusSpec {
+			names := now.LinkNames()
+			out := make(map[string]network.AddressStatusSpec, len(now.Addresses))
 
-			addresses, err := d.Kernel.Addresses()
-			if err != nil {
-				return nil, err
-			}
-
-			out := make(map[string]network.AddressStatusSpec, len(addresses))
-
-			for _, a := range addresses {
+			for _, a := range now.Addresses {
 				name, ok := names[a.LinkIndex]
 				if !ok {
 					continue // the link went between the two questions
@@ -40,7 +31,7 @@ func AddressStatusController(d *Deps) controller.Controller {
 				out[network.AddressID(name, a.Prefix)] = spec
 			}
 
-			return out, nil
+			return out
 		},
 	}
 }

@@ -59,7 +59,7 @@ func parseArguments(c cmdline.Cmdline) (arguments, error) {
 // device is the link that an ip= argument is for: the named one, or the first physical one; empty for none.
 func (f facts) device(ip cmdline.IP) string {
 	if ip.Device != "" {
-		return ip.Device
+		return f.canonical(ip.Device)
 	}
 
 	for i, l := range f.links {

@@ -26,7 +26,7 @@ func TestGivenCards(t *testing.T) {
 		for mode, want := range map[platform.Mode]bool{platform.Metal: tt.metal, platform.Container: tt.container} {
 			l := netlink.Link{Name: tt.name, Kind: tt.kind, Type: uint16(nethelpers.LinkTypeEther)}
 
-			s := linkStatus(asCard(l, platform.Platform{Mode: mode}), nil, nil)
+			s := linkStatus(asCard(l, platform.Platform{Mode: mode}), nil)
 			if s.Physical() != want {
 				t.Errorf("%s of kind %q, %s: got a card: %t, want %t", tt.name, tt.kind, mode, s.Physical(), want)
 			}

@@ -48,11 +48,26 @@ func (f facts) devices(log *slog.Logger) []device {
 		}
 
 		if name != "" {
-			out = append(out, device{d, name})
+			out = append(out, device{d, f.canonical(name)})
 		}
 	}
 
 	return out
+}
+
+// canonical is the own name of a link that is called by one of its alternative names.
+func (f facts) canonical(name string) string {
+	if slices.Contains(f.names, name) {
+		return name
+	}
+
+	for i, l := range f.links {
+		if slices.Contains(l.AltNames, name) {
+			return f.names[i]
+		}
+	}
+
+	return name
 }
 
 // selected returns the names of the links that match a selector, sorted.
@@ -125,7 +140,7 @@ func describe(s v1alpha1.DeviceSelector) string {
 
 // ignored tells links that are to be left alone.
 func (f facts) ignored(devices []device, name string) bool {
-	return slices.Contains(f.cmdline.ignored, name) ||
+	return slices.ContainsFunc(f.cmdline.ignored, func(ignored string) bool { return f.canonical(ignored) == name }) ||
 		slices.ContainsFunc(devices, func(d device) bool { return d.name == name && v1alpha1.IsTrue(d.Ignore) })
 }
 
@@ -147,7 +162,7 @@ func (f facts) configured(devices []device) map[string]bool {
 	}
 
 	for _, name := range f.cmdline.ignored {
-		names[name] = true
+		names[f.canonical(name)] = true
 	}
 
 	return names
@@ -167,6 +182,10 @@ func (f facts) slaves(d device) []string {
 
 	if d.Bridge != nil {
 		out = append(out, d.Bridge.Interfaces...)
+	}
+
+	for i := range out {
+		out[i] = f.canonical(out[i])
 	}
 
 	slices.Sort(out)

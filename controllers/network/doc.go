@@ -8,8 +8,11 @@
 // kernel and changes only what differs; a *StatusController shows what the kernel has. What to do is computed
 // by pure functions from specs and the kernel's state; Deps are the thin shells that do it.
 //
-// Specs of addresses, routes and links carry the finalizer of their controller, so that what goes from the
-// configuration goes from the kernel too.
+// All share one observed snapshot of the kernel (netlink.Observer). Specs of addresses, routes and links are planned
+// by what the kernel knows its objects by: where two specs are about one object, the same one always wins. What becomes of
+// each is a SpecCondition: one that waits, loses or is refused says so there and holds up no other.
+//
+// These specs carry the finalizer of their controller, so that what goes from the configuration goes from the kernel too.
 package network
 
 import (
@@ -17,11 +20,13 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"time"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/seed-59268b81/talos/cosi/controller"
 	"github.com/seed-59268b81/talos/sys/dhcp4"
+	"github.com/seed-59268b81/talos/sys/dhcp6"
 	"github.com/seed-59268b81/talos/sys/netlink"
 	"github.com/seed-59268b81/talos/sys/nic"
 	"github.com/seed-59268b81/talos/sys/platform"
@@ -38,6 +43,8 @@ type Deps struct {
 	SetHostname func(hostname, domainname string) error
 	// DHCP4 opens the DHCP conversation of a link; hostname is asked for the name to tell the server.
 	DHCP4 func(link string, hw net.HardwareAddr, settings DHCP4Settings) dhcp4.Exchange
+	// DHCP6 does the same for DHCPv6.
+	DHCP6 func(link string, hw net.HardwareAddr, settings DHCP6Settings) dhcp6.Exchange
 }
 
 // DHCP4Settings are what a DHCP client says of itself.
@@ -45,6 +52,13 @@ type DHCP4Settings struct {
 	Hostname     func() string
 	SkipHostname bool
 	ClientID     []byte
+}
+
+// DHCP6Settings are what a DHCPv6 client says of itself. An empty DUID is by the link's hardware address.
+type DHCP6Settings struct {
+	Hostname     func() string
+	SkipHostname bool
+	DUID         []byte
 }
 
 // Open returns the machine's own network. Close ends it.
@@ -74,22 +88,27 @@ func Open(p platform.Platform) (*Deps, func() error, error) {
 		DHCP4: func(link string, hw net.HardwareAddr, s DHCP4Settings) dhcp4.Exchange {
 			return &dhcp4.Link{Name: link, HardwareAddr: hw, Hostname: s.Hostname, SkipHostname: s.SkipHostname, ClientID: s.ClientID}
 		},
+		DHCP6: func(link string, hw net.HardwareAddr, s DHCP6Settings) dhcp6.Exchange {
+			return &dhcp6.Link{Name: link, HardwareAddr: hw, Hostname: s.Hostname, SkipHostname: s.SkipHostname, DUID: s.DUID}
+		},
 	}, func() error { return errors.Join(kernel.Close(), prober.Close()) }, nil
 }
 
 // Controllers returns all controllers of the network.
 func Controllers(d *Deps) []controller.Controller {
+	kernel := netlink.NewObserver(d.Kernel)
+
 	return []controller.Controller{
 		// Layers.
 		AddressConfigController(), LinkConfigController(), RouteConfigController(), OperatorConfigController(),
 		HostnameConfigController(), ResolverConfigController(), TimeServerConfigController(),
-		OperatorSpecController(d),
+		operatorSpecController(d, kernel),
 		// Winners.
 		AddressMergeController(), LinkMergeController(), RouteMergeController(), OperatorMergeController(),
 		HostnameMergeController(), ResolverMergeController(), TimeServerMergeController(),
 		// The kernel.
-		AddressSpecController(d), LinkSpecController(d), RouteSpecController(d), HostnameSpecController(d),
-		AddressStatusController(d), LinkStatusController(d), RouteStatusController(d),
+		addressSpecController(kernel), linkSpecController(kernel), routeSpecController(kernel), HostnameSpecController(d),
+		addressStatusController(kernel), linkStatusController(kernel, d), routeStatusController(kernel),
 		// What follows.
 		ResolverSpecController(), TimeServerSpecController(), EtcFileController(), HardwareAddrController(),
 		NodeAddressController(), NodeAddressSortAlgorithmController(), AddressFilterController(), StatusController(),
@@ -97,8 +116,9 @@ func Controllers(d *Deps) []controller.Controller {
 }
 
 // follow runs a controller that also watches something outside of the state: watch calls its argument after
-// each change until the context ends.
-func follow(ctx context.Context, rt controller.Runtime, watch func(context.Context, func()) error, reconcile func(context.Context) error) error {
+// each change until the context ends. Reconcile returns after which time it is to be called though nothing has changed;
+// 0 is never.
+func follow(ctx context.Context, rt controller.Runtime, watch func(context.Context, func()) error, reconcile func(context.Context) (time.Duration, error)) error {
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan error, 1)
 
@@ -112,6 +132,8 @@ func follow(ctx context.Context, rt controller.Runtime, watch func(context.Conte
 		}
 	}()
 
+	var again <-chan time.Time
+
 	for {
 		select {
 		case <-ctx.Done():
@@ -121,10 +143,17 @@ func follow(ctx context.Context, rt controller.Runtime, watch func(context.Conte
 
 			return err
 		case <-rt.Events():
+		case <-again:
 		}
 
-		if err := reconcile(ctx); err != nil {
+		after, err := reconcile(ctx)
+		if err != nil {
 			return err
+		}
+
+		again = nil
+		if after > 0 {
+			again = time.After(after)
 		}
 
 		rt.ResetRestartBackoff()

@@ -11,11 +11,16 @@ import (
 	"github.com/seed-59268b81/talos/resources/network"
 )
 
+// item is a merged spec with its id.
+type item[S layered] struct {
+	id   string
+	spec S
+}
+
 // held are the merged specs of S, each with the controller's finalizer: those wanted, and those on their way
-// out, which are released once the kernel has let go of them.
+// out, each of which is released once the kernel has let go of it.
 type held[S layered] struct {
-	wanted, leaving []S
-	pointers        []resource.Pointer // of leaving
+	wanted, leaving []item[S]
 }
 
 func hold[S layered](ctx context.Context, rt controller.Runtime, finalizer string) (held[S], error) {
@@ -26,13 +31,12 @@ func hold[S layered](ctx context.Context, rt controller.Runtime, finalizer strin
 		return h, err
 	}
 
-	for _, item := range items {
-		md := item.Metadata()
+	for _, r := range items {
+		md := r.Metadata()
 
 		if md.Phase() == resource.PhaseTearingDown {
 			if md.HasFinalizer(finalizer) {
-				h.leaving = append(h.leaving, *item.TypedSpec())
-				h.pointers = append(h.pointers, md.Pointer())
+				h.leaving = append(h.leaving, item[S]{md.ID(), *r.TypedSpec()})
 			}
 
 			continue
@@ -44,19 +48,13 @@ func hold[S layered](ctx context.Context, rt controller.Runtime, finalizer strin
 			}
 		}
 
-		h.wanted = append(h.wanted, *item.TypedSpec())
+		h.wanted = append(h.wanted, item[S]{md.ID(), *r.TypedSpec()})
 	}
 
 	return h, nil
 }
 
-// release lets go of what was leaving.
-func (h held[S]) release(ctx context.Context, rt controller.Runtime, finalizer string) error {
-	for _, p := range h.pointers {
-		if err := rt.RemoveFinalizer(ctx, p, finalizer); err != nil {
-			return err
-		}
-	}
-
-	return nil
+// release lets go of a spec that was leaving.
+func release[S layered](ctx context.Context, rt controller.Runtime, finalizer, id string) error {
+	return rt.RemoveFinalizer(ctx, resource.PointerOf[S](network.NamespaceName, id), finalizer)
 }

@@ -21,16 +21,15 @@ import (
 // HostnameConfigController proposes hostnames: one made from the identity or the address, that of the kernel's
 // arguments, that of the configuration.
 func HostnameConfigController() controller.Controller {
+	var first netip.Addr // the address that a name is made of, which stays when the address does not
+
 	return layerController("network.HostnameConfigController",
 		[]controller.Input{
 			controller.In[network.NodeAddressSpec](controller.Weak, "", network.NodeAddressDefaultID),
 			controller.In[cluster.IdentitySpec](controller.Weak, "", cluster.LocalIdentityID),
 		},
 		func(ctx context.Context, rt controller.Runtime, f facts, _ *slog.Logger) ([]network.HostnameSpecSpec, error) {
-			var (
-				nodeID  string
-				address netip.Addr
-			)
+			nodeID := ""
 
 			identity, err := typed.Find[cluster.IdentitySpec](ctx, rt, "", cluster.LocalIdentityID)
 			if err != nil {
@@ -46,11 +45,11 @@ func HostnameConfigController() controller.Controller {
 				return nil, err
 			}
 
-			if addresses != nil && len(addresses.TypedSpec().Addresses) > 0 {
-				address = addresses.TypedSpec().Addresses[0].Addr()
+			if addresses != nil && len(addresses.TypedSpec().Addresses) > 0 && !first.IsValid() {
+				first = addresses.TypedSpec().Addresses[0].Addr()
 			}
 
-			return hostnameLayers(f, nodeID, address)
+			return hostnameLayers(f, nodeID, first)
 		})
 }
 

@@ -24,7 +24,7 @@ func given(t *testing.T, args, interfaces string) facts {
 	f := facts{
 		links: []network.LinkStatusSpec{
 			{Index: 2, Type: nethelpers.LinkTypeEther, HardwareAddr: []byte{0x52, 0x54, 0, 0, 0, 1}, Driver: "virtio_net", BusPath: "0000:00:03.0", PCIID: "1AF4:1000"},
-			{Index: 3, Type: nethelpers.LinkTypeEther, HardwareAddr: []byte{2, 0, 0, 0, 0, 9}, PermanentAddr: []byte{0x52, 0x54, 0, 0, 0, 2}, Driver: "e1000"},
+			{Index: 3, AltNames: []string{"enp0s4"}, Type: nethelpers.LinkTypeEther, HardwareAddr: []byte{2, 0, 0, 0, 0, 9}, PermanentAddr: []byte{0x52, 0x54, 0, 0, 0, 2}, Driver: "e1000"},
 			{Index: 1, Type: nethelpers.LinkTypeLoopback},
 			{Index: 4, Type: nethelpers.LinkTypeEther, Kind: "veth"},
 		},
@@ -110,7 +110,11 @@ func show(t *testing.T, f facts) string {
 	}
 
 	for _, s := range operatorLayers(f, log) {
-		fmt.Fprintf(&b, "%s operator %s metric %d\n", s.Layer, s.ID(), s.DHCP4.RouteMetric)
+		if s.Operator == network.OperatorDHCP6 && s.Layer == network.LayerDefault && s.DHCP6.ClientIdentifier.DUIDRawHex == "" {
+			continue // goes with the others: TestOperatorLayers
+		}
+
+		fmt.Fprintf(&b, "%s operator %s metric %d%s\n", s.Layer, s.ID(), s.DHCP4.RouteMetric+s.DHCP6.RouteMetric, s.DHCP6.ClientIdentifier.DUIDRawHex)
 	}
 
 	return b.String()
@@ -172,6 +176,34 @@ configuration operator dhcp4/eth0 metric 50
 `,
 			want: `
 default link lo
+`,
+		},
+		{
+			name: "by alternative names: one link, and no default for it",
+			args: "ip=192.0.2.9:::24::enp0s4:none",
+			interfaces: `
+- {interface: enp0s4, mtu: 1400, addresses: [192.0.2.7/24], vlans: [{vlanId: 5}]}
+- {interface: br0, bridge: {interfaces: [enp0s4]}}
+`,
+			want: `
+default link lo
+default link eth0
+cmdline link eth1
+configuration link br0 bridge
+configuration link eth1 mtu 1400 in br0
+configuration link eth1.5 vlan vlan 5 of eth1
+cmdline address eth1/192.0.2.9/24
+configuration address eth1/192.0.2.7/24
+default operator dhcp4/eth0 metric 1024
+`,
+		},
+		{
+			name: "ignored by its alternative name",
+			args: "talos.network.interface.ignore=enp0s4",
+			want: `
+default link lo
+default link eth0
+default operator dhcp4/eth0 metric 1024
 `,
 		},
 		{
@@ -245,6 +277,39 @@ cmdline operator dhcp4/eth1 metric 1024
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// DHCPv6 goes with DHCPv4, as routers say, unless the configuration says otherwise.
+func TestOperatorLayers(t *testing.T) {
+	for _, tt := range []struct{ name, args, interfaces, want string }{
+		{name: "nothing said", want: "default/dhcp4/eth0 default/dhcp6/eth0 default/dhcp4/eth1 default/dhcp6/eth1"},
+		{name: "by argument", args: "ip=eth1:dhcp", want: "default/dhcp4/eth0 default/dhcp6/eth0 cmdline/dhcp4/eth1 default/dhcp6/eth1"},
+		{
+			name: "asked for",
+			interfaces: `
+- {interface: eth0, dhcp: true}
+- {interface: eth1, dhcp: true, dhcpOptions: {ipv6: true, ipv4: false, duidv6: "00030001525400000002"}}
+`,
+			want: "configuration/dhcp4/eth0 default/dhcp6/eth0 configuration/dhcp6/eth1",
+		},
+		{
+			name: "turned off, and static",
+			interfaces: `
+- {interface: eth0, dhcp: true, dhcpOptions: {ipv6: false}}
+- {interface: eth1, addresses: [192.0.2.1/24]}
+`,
+			want: "configuration/dhcp4/eth0",
+		},
+	} {
+		var got []string
+		for _, s := range operatorLayers(given(t, tt.args, tt.interfaces), slog.New(slog.DiscardHandler)) {
+			got = append(got, network.LayeredID(s.Layer, s.ID()))
+		}
+
+		if text := strings.Join(got, " "); text != tt.want {
+			t.Errorf("%s: got %s, want %s", tt.name, text, tt.want)
+		}
 	}
 }
 

@@ -34,15 +34,8 @@ func fromLease(op network.OperatorSpecSpec, lease *dhcp4.Lease, echo string) lea
 		specs.routes = leaseRoutes(op, lease)
 	}
 
-	if lease.Hostname != "" && !strings.EqualFold(lease.Hostname, echo) && !op.DHCP4.SkipHostnameRequest {
-		spec := network.HostnameSpecSpec{Layer: network.LayerOperator}
-		if err := spec.ParseFQDN(lease.Hostname); err == nil {
-			if spec.Domainname == "" {
-				spec.Domainname = lease.Domain
-			}
-
-			specs.hostnames = []network.HostnameSpecSpec{spec}
-		}
+	if !op.DHCP4.SkipHostnameRequest {
+		specs.hostnames = leasedHostname(lease.Hostname, lease.Domain, echo)
 	}
 
 	search := lease.Search
@@ -50,20 +43,46 @@ func fromLease(op network.OperatorSpecSpec, lease *dhcp4.Lease, echo string) lea
 		search = []string{lease.Domain}
 	}
 
-	if len(lease.DNS)+len(search) > 0 {
-		specs.resolvers = []network.ResolverSpecSpec{{DNSServers: lease.DNS, SearchDomains: search, Layer: network.LayerOperator}}
-	}
-
-	if len(lease.NTP) > 0 {
-		spec := network.TimeServerSpecSpec{Layer: network.LayerOperator}
-		for _, server := range lease.NTP {
-			spec.NTPServers = append(spec.NTPServers, server.String())
-		}
-
-		specs.timeServers = []network.TimeServerSpecSpec{spec}
-	}
+	specs.resolvers = leasedResolvers(lease.DNS, search)
+	specs.timeServers = leasedTimeServers(lease.NTP)
 
 	return specs
+}
+
+// leasedHostname is a server's name for the machine, in the network's domain where it has none of its own.
+func leasedHostname(name, domain, echo string) []network.HostnameSpecSpec {
+	spec := network.HostnameSpecSpec{Layer: network.LayerOperator}
+
+	if name == "" || strings.EqualFold(name, echo) || spec.ParseFQDN(name) != nil {
+		return nil
+	}
+
+	if spec.Domainname == "" {
+		spec.Domainname = domain
+	}
+
+	return []network.HostnameSpecSpec{spec}
+}
+
+func leasedResolvers(servers []netip.Addr, search []string) []network.ResolverSpecSpec {
+	if len(servers)+len(search) == 0 {
+		return nil
+	}
+
+	return []network.ResolverSpecSpec{{DNSServers: servers, SearchDomains: search, Layer: network.LayerOperator}}
+}
+
+func leasedTimeServers(servers []netip.Addr) []network.TimeServerSpecSpec {
+	if len(servers) == 0 {
+		return nil
+	}
+
+	spec := network.TimeServerSpecSpec{Layer: network.LayerOperator}
+	for _, server := range servers {
+		spec.NTPServers = append(spec.NTPServers, server.String())
+	}
+
+	return []network.TimeServerSpecSpec{spec}
 }
 
 // leaseRoutes are the lease's routes. Several default routers are tried in their order, by growing metrics. A

@@ -107,7 +107,7 @@ func (f facts) addDevice(links map[string]network.LinkSpecSpec, d device) error 
 		}
 
 		if d.BridgePort != nil {
-			spec.BridgeSlave.MasterName = d.BridgePort.Master
+			spec.BridgeSlave.MasterName = f.canonical(d.BridgePort.Master)
 		}
 	})
 

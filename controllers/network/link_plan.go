@@ -4,6 +4,7 @@ package network
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"reflect"
 	"slices"
@@ -12,170 +13,294 @@ import (
 	"github.com/seed-59268b81/talos/sys/netlink"
 )
 
-// linkStep is one change of the kernel's links.
-type linkStep struct {
-	create *netlink.NewLink
-	// index and change are those of an existing link; name is for errors.
-	index  uint32
-	change *netlink.LinkChange
-	delete bool
-	name   string
-}
+// plan makes the next changes that bring links in line with specs; what depends on a link that is not there yet comes in a
+// later round, which the change of the link causes.
+func (p *linkPlanner) plan(specs held[network.LinkSpecSpec], now *netlink.Snapshot) plan {
+	out := newPlan()
 
-// planLinks returns the next changes that bring links in line with specs; what depends on a link that is not
-// there yet comes in a later round. Removed are the specs that are on their way out.
-func planLinks(specs, removed []network.LinkSpecSpec, links []netlink.Link) []linkStep {
-	byName := map[string]netlink.Link{}
-	for _, l := range links {
-		byName[l.Name] = l
-	}
-
-	var steps []linkStep
-
-	for _, spec := range removed {
-		if l, ok := byName[spec.Name]; ok {
-			steps = append(steps, planRemoval(spec, l)...)
+	for index := range p.changed {
+		if !slices.ContainsFunc(now.Links, func(l netlink.Link) bool { return l.Index == index }) {
+			delete(p.changed, index)
 		}
 	}
 
-	for _, spec := range specs {
-		l, exists := byName[spec.Name]
+	for _, s := range specs.leaving {
+		if l, ok := now.Link(s.spec.Name); ok {
+			p.planRemoval(&out, s, l)
+		}
+	}
+
+	type tag struct {
+		parent string
+		id     uint16
+	}
+
+	var (
+		owners = map[uint32]string{}
+		tags   = map[tag]string{}
+	)
+
+	// A link's own name counts before alternative ones.
+	alternative := func(name string) bool { l, ok := now.Link(name); return ok && l.Name != name }
+	order := ranked(specs.wanted, func(a, b network.LinkSpecSpec) int {
+		return cmp.Or(compareBool(alternative(a.Name), alternative(b.Name)), cmp.Compare(a.Name, b.Name))
+	})
+
+	for _, s := range order {
+		spec := s.spec
+
+		if len(spec.Name) > netlink.MaxName {
+			out.say(s.id, network.SpecRefused, fmt.Sprintf("the name %s is longer than the kernel's %d bytes", spec.Name, netlink.MaxName))
+
+			continue
+		}
+
+		if spec.Kind == network.LinkKindVLAN {
+			key := tag{spec.ParentName, spec.VLAN.VID}
+			if owner := tags[key]; owner != "" {
+				out.say(s.id, network.SpecConflict, fmt.Sprintf("VLAN %d of link %s is that of %s", key.id, key.parent, owner))
+
+				continue
+			}
+
+			tags[key] = s.id
+		}
+
+		l, exists := now.Link(spec.Name)
+
+		if owner := owners[l.Index]; exists && owner != "" {
+			out.say(s.id, network.SpecConflict, "the link is that of "+owner)
+
+			continue
+		}
+
+		if exists {
+			owners[l.Index] = s.id
+		}
 
 		switch {
+		case exists && spec.Logical && l.Kind == "":
+			out.say(s.id, network.SpecConflict, "a network card has the name "+spec.Name)
 		case exists && spec.Logical && l.Kind != spec.Kind:
-			// The name is taken by a link of another kind; if that is ours too it is made anew in the next round.
-			if l.Kind != "" {
-				steps = append(steps, linkStep{name: spec.Name, index: l.Index, delete: true})
-			}
+			out.remove(s.id, l) // it is made anew in the next round
 		case exists:
-			steps = append(steps, planChange(spec, l, byName)...)
+			p.planChange(&out, s, l, now)
 		case spec.Logical:
-			if n, ok := newLink(spec, byName); ok {
-				steps = append(steps, linkStep{name: spec.Name, create: n})
-			}
+			planNew(&out, s, now)
+		default:
+			out.say(s.id, network.SpecWaiting, "the link is not there")
 		}
 	}
 
-	return steps
+	return out
 }
 
-// planRemoval deletes a logical link; of a physical one it only undoes that it is part of another.
-func planRemoval(spec network.LinkSpecSpec, l netlink.Link) []linkStep {
-	switch {
-	case spec.Logical && l.Kind == spec.Kind:
-		return []linkStep{{name: spec.Name, index: l.Index, delete: true}}
-	case spec.MasterName() != "" && l.Master != 0:
-		none := uint32(0)
+func (p *plan) remove(id string, l netlink.Link) {
+	p.add(id, "remove "+l.Kind+" link "+l.Name, func(k *netlink.Observer) error { return k.DeleteLink(l.Index) })
+}
 
-		return []linkStep{{name: spec.Name, index: l.Index, change: &netlink.LinkChange{Master: &none}}}
-	default:
-		return nil
+func (p *plan) change(id, what string, l netlink.Link, change netlink.LinkChange) {
+	p.add(id, "link "+l.Name+": "+what, func(k *netlink.Observer) error { return k.SetLink(l.Index, change) })
+}
+
+// planRemoval deletes a logical link; of a physical one it undoes what was set.
+func (p *linkPlanner) planRemoval(out *plan, s item[network.LinkSpecSpec], l netlink.Link) {
+	if s.spec.Logical {
+		if l.Kind == s.spec.Kind {
+			out.remove(s.id, l)
+		}
+
+		return
 	}
+
+	s.spec.BondSlave, s.spec.BridgeSlave, s.spec.MTU = network.BondSlave{}, network.BridgeSlave{}, 0
+	p.planMTU(out, s, l)
+	p.leaveMaster(out, s.id, l)
 }
 
-func newLink(spec network.LinkSpecSpec, byName map[string]netlink.Link) (*netlink.NewLink, bool) {
-	n := &netlink.NewLink{Name: spec.Name, Kind: spec.Kind, MTU: spec.MTU}
+func planNew(out *plan, s item[network.LinkSpecSpec], now *netlink.Snapshot) {
+	spec := s.spec
+	n := netlink.NewLink{Name: spec.Name, Kind: spec.Kind, MTU: spec.MTU}
 
 	switch spec.Kind {
 	case network.LinkKindVLAN:
-		parent, ok := byName[spec.ParentName]
-		if !ok {
-			return nil, false
+		parent, ok := now.Link(spec.ParentName)
+
+		switch {
+		case !ok:
+			out.say(s.id, network.SpecWaiting, "link "+spec.ParentName+", on which it is, is not there")
+
+			return
+		case spec.MTU > parent.MTU:
+			n.MTU = parent.MTU // the rest is said when it is there
 		}
 
 		n.Parent, n.VLAN = parent.Index, &netlink.VLAN{ID: spec.VLAN.VID, Protocol: uint16(spec.VLAN.Protocol)}
 	case network.LinkKindBridge:
 		n.Bridge = bridgeOf(spec)
 	case network.LinkKindBond:
-		n.Bond = bondOf(spec, byName)
+		n.Bond = bondOf(spec, now)
 	}
 
-	return n, true
+	out.add(s.id, "create "+spec.Kind+" link "+spec.Name, func(k *netlink.Observer) error { return k.CreateLink(n) })
 }
 
 // planChange compares an existing link with its spec.
-func planChange(spec network.LinkSpecSpec, l netlink.Link, byName map[string]netlink.Link) []linkStep {
-	var steps []linkStep
+func (p *linkPlanner) planChange(out *plan, s item[network.LinkSpecSpec], l netlink.Link, now *netlink.Snapshot) {
+	spec := s.spec
 
-	do := func(change netlink.LinkChange) {
-		steps = append(steps, linkStep{name: spec.Name, index: l.Index, change: &change})
-	}
+	if spec.Kind == network.LinkKindVLAN && l.VLAN != nil {
+		parent, ok := now.Link(spec.ParentName)
+		if ok && (l.VLAN.ID != spec.VLAN.VID || l.Parent != parent.Index) {
+			out.remove(s.id, l) // neither can be changed
 
-	if spec.Kind == network.LinkKindVLAN && l.VLAN != nil && (l.VLAN.ID != spec.VLAN.VID || l.Parent != byName[spec.ParentName].Index) {
-		return []linkStep{{name: spec.Name, index: l.Index, delete: true}} // neither can be changed
-	}
-
-	if spec.Kind == network.LinkKindBridge && !reflect.DeepEqual(l.Bridge, bridgeOf(spec)) {
-		do(netlink.LinkChange{Kind: spec.Kind, Bridge: bridgeOf(spec)})
-	}
-
-	if spec.Kind == network.LinkKindBond && l.Bond != nil && l.Bond.Mode != uint8(spec.BondMaster.Mode) {
-		return []linkStep{{name: spec.Name, index: l.Index, delete: true}} // a bond with slaves cannot change its mode
-	}
-
-	if spec.MTU != 0 && spec.MTU != l.MTU {
-		do(netlink.LinkChange{MTU: &spec.MTU})
-	}
-
-	if len(spec.HardwareAddress) > 0 && !bytes.Equal(spec.HardwareAddress, l.Address) {
-		do(netlink.LinkChange{Address: spec.HardwareAddress})
-	}
-
-	if name := spec.MasterName(); name != "" {
-		if master, ok := byName[name]; ok && l.Master != master.Index {
-			down := false
-			if l.Up() && spec.BondSlave.MasterName != "" { // a bond takes only links that are down
-				do(netlink.LinkChange{Up: &down})
-
-				l.Flags &^= 1
-			}
-
-			do(netlink.LinkChange{Master: &master.Index})
+			return
 		}
 	}
 
-	if spec.Up != l.Up() {
-		do(netlink.LinkChange{Up: &spec.Up})
+	if spec.Kind == network.LinkKindBridge && !reflect.DeepEqual(l.Bridge, bridgeOf(spec)) {
+		out.change(s.id, "bridge settings", l, netlink.LinkChange{Kind: spec.Kind, Bridge: bridgeOf(spec)})
 	}
 
-	return steps
+	if spec.Kind == network.LinkKindBond && l.Bond != nil && l.Bond.Mode != uint8(spec.BondMaster.Mode) {
+		out.remove(s.id, l) // a bond with slaves cannot change its mode
+
+		return
+	}
+
+	p.planMTU(out, s, l)
+
+	if len(spec.HardwareAddress) > 0 && !bytes.Equal(spec.HardwareAddress, l.Address) {
+		out.change(s.id, "hardware address "+spec.HardwareAddress.String(), l, netlink.LinkChange{Address: spec.HardwareAddress})
+	}
+
+	l = p.planMaster(out, s, l, now)
+
+	if spec.Up != l.Up() {
+		out.change(s.id, direction(spec.Up), l, netlink.LinkChange{Up: &spec.Up})
+	}
+}
+
+func direction(up bool) string {
+	if up {
+		return "up"
+	}
+
+	return "down"
+}
+
+// planMTU sets the MTU, or what it was before it was set. One that the driver does not take is not tried.
+func (p *linkPlanner) planMTU(out *plan, s item[network.LinkSpecSpec], l netlink.Link) {
+	want, before := s.spec.MTU, p.changed[l.Index]
+
+	switch {
+	case want != 0 && (want < l.MinMTU || l.MaxMTU != 0 && want > l.MaxMTU):
+		out.say(s.id, network.SpecRefused, fmt.Sprintf("the driver of link %s takes MTUs from %d to %d, not %d", l.Name, l.MinMTU, l.MaxMTU, want))
+
+		return
+	case want == 0 && before.mtu == l.MTU:
+		want = before.original
+	}
+
+	if want == 0 || want == l.MTU {
+		return
+	}
+
+	next := before
+	if before.mtu == 0 {
+		next.original = l.MTU
+	}
+
+	next.mtu = want
+	if want == next.original {
+		next.mtu = 0
+	}
+
+	out.add(s.id, fmt.Sprintf("link %s: MTU %d", l.Name, want), func(k *netlink.Observer) error {
+		err := k.SetLink(l.Index, netlink.LinkChange{MTU: &want})
+		if err == nil {
+			p.changed[l.Index] = next
+		}
+
+		return err
+	})
+}
+
+// planMaster makes the link part of its bond or bridge, and returns it as it will be.
+func (p *linkPlanner) planMaster(out *plan, s item[network.LinkSpecSpec], l netlink.Link, now *netlink.Snapshot) netlink.Link {
+	name := s.spec.MasterName()
+	if name == "" {
+		p.leaveMaster(out, s.id, l)
+
+		return l
+	}
+
+	master, ok := now.Link(name)
+
+	switch {
+	case !ok:
+		out.say(s.id, network.SpecWaiting, "link "+name+", of which it is to be part, is not there")
+
+		return l
+	case l.Master == master.Index:
+		p.noteMaster(l.Index, master.Index)
+
+		return l
+	}
+
+	if l.Up() && s.spec.BondSlave.MasterName != "" { // a bond takes only links that are down
+		down := false
+
+		out.change(s.id, "down", l, netlink.LinkChange{Up: &down})
+
+		l.Flags &^= 1
+	}
+
+	out.add(s.id, "link "+l.Name+": part of "+name, func(k *netlink.Observer) error {
+		err := k.SetLink(l.Index, netlink.LinkChange{Master: &master.Index})
+		if err == nil {
+			p.noteMaster(l.Index, master.Index)
+		}
+
+		return err
+	})
+
+	return l
+}
+
+func (p *linkPlanner) noteMaster(index, master uint32) {
+	c := p.changed[index]
+	c.master = master
+	p.changed[index] = c
+}
+
+// leaveMaster takes a link out of what it was made part of; what others did with it stays.
+func (p *linkPlanner) leaveMaster(out *plan, id string, l netlink.Link) {
+	c := p.changed[l.Index]
+	if l.Master == 0 || l.Master != c.master {
+		return
+	}
+
+	none := uint32(0)
+	out.change(id, "part of nothing", l, netlink.LinkChange{Master: &none})
 }
 
 func bridgeOf(spec network.LinkSpecSpec) *netlink.Bridge {
 	return &netlink.Bridge{STP: spec.BridgeMaster.STP.Enabled, VLANFiltering: spec.BridgeMaster.VLAN.FilteringEnabled}
 }
 
-func bondOf(spec network.LinkSpecSpec, byName map[string]netlink.Link) *netlink.Bond {
+func bondOf(spec network.LinkSpecSpec, now *netlink.Snapshot) *netlink.Bond {
 	b := spec.BondMaster
+	primary, _ := now.Link(b.Primary)
 
 	return &netlink.Bond{
 		Mode: uint8(b.Mode), XmitHashPolicy: uint8(b.HashPolicy), LACPRate: uint8(b.LACPRate), PrimaryReselect: uint8(b.PrimaryReselect),
 		FailOverMAC: uint8(b.FailOverMAC), ADSelect: uint8(b.ADSelect), ADLACPActive: uint8(b.ADLACPActive),
-		ARPValidate: uint32(b.ARPValidate), ARPAllTargets: uint32(b.ARPAllTargets), Primary: byName[b.Primary].Index,
+		ARPValidate: uint32(b.ARPValidate), ARPAllTargets: uint32(b.ARPAllTargets), Primary: primary.Index,
 		MIIMon: b.MIIMon, UpDelay: b.UpDelay, DownDelay: b.DownDelay, ARPInterval: b.ARPInterval, PeerNotifyDelay: b.PeerNotifyDelay,
 		ResendIGMP: b.ResendIGMP, MinLinks: b.MinLinks, LPInterval: b.LPInterval, PacketsPerSlave: b.PacketsPerSlave,
 		NumPeerNotif: b.NumPeerNotif, TLBDynamicLB: b.TLBDynamicLB, AllSlavesActive: b.AllSlavesActive, MissedMax: b.MissedMax,
 		ADActorSysPrio: b.ADActorSysPrio, ADUserPortKey: b.ADUserPortKey, UseCarrier: b.UseCarrier,
 		ARPIPTargets: slices.Clone(b.ARPIPTargets), NSIP6Targets: slices.Clone(b.NSIP6Targets),
 	}
-}
-
-// do makes the change.
-func (s linkStep) do(k netlink.Kernel) error {
-	var err error
-
-	switch {
-	case s.create != nil:
-		err = k.CreateLink(*s.create)
-	case s.delete:
-		err = k.DeleteLink(s.index)
-	default:
-		err = k.SetLink(s.index, *s.change)
-	}
-
-	if err != nil {
-		return fmt.Errorf("link %s: %w", s.name, err)
-	}
-
-	return nil
 }

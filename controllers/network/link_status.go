@@ -3,6 +3,7 @@
 package network
 
 import (
+	"reflect"
 	"regexp"
 	"slices"
 
@@ -14,30 +15,52 @@ import (
 	"github.com/seed-59268b81/talos/sys/platform"
 )
 
-// LinkStatusController shows the kernel's links, and of physical ones what the hardware says.
-func LinkStatusController(d *Deps) controller.Controller {
+// linkStatusController shows the kernel's links, and of physical ones what the hardware says. A card is asked again only
+// when its link has changed: that takes several calls of the driver.
+func linkStatusController(kernel *netlink.Observer, d *Deps) controller.Controller {
+	probed := map[uint32]probedLink{}
+
 	return &observer[network.LinkStatusSpec]{
-		name: "network.LinkStatusController", kernel: d.Kernel, groups: netlink.WatchLinks,
-		observe: func() (map[string]network.LinkStatusSpec, error) {
-			links, err := d.Kernel.Links()
-			if err != nil {
-				return nil, err
+		name: "network.LinkStatusController", kernel: kernel,
+		observe: func(now *netlink.Snapshot) map[string]network.LinkStatusSpec {
+			names, seen := now.LinkNames(), map[uint32]probedLink{}
+			out := make(map[string]network.LinkStatusSpec, len(now.Links))
+
+			for _, l := range now.Links {
+				status := linkStatus(asCard(l, d.Platform), names)
+
+				if status.Physical() && d.Probe != nil {
+					card, ok := probed[l.Index]
+					if !ok || !reflect.DeepEqual(card.link, l) {
+						card = probedLink{l, cardInfo(d.Probe(l.Name, l.Index))}
+					}
+
+					seen[l.Index] = card
+					card.info.describe(&status)
+				}
+
+				out[l.Name] = status
 			}
 
-			names := map[uint32]string{}
-			for _, l := range links {
-				names[l.Index] = l.Name
-			}
+			probed = seen
 
-			out := make(map[string]network.LinkStatusSpec, len(links))
-
-			for _, l := range links {
-				out[l.Name] = linkStatus(asCard(l, d.Platform), names, d.Probe)
-			}
-
-			return out, nil
+			return out
 		},
 	}
+}
+
+// probedLink is what a card said, and its link as it was then.
+type probedLink struct {
+	link netlink.Link
+	info cardInfo
+}
+
+type cardInfo nic.Info
+
+func (i cardInfo) describe(s *network.LinkStatusSpec) {
+	s.BusPath, s.PCIID, s.VendorID, s.ProductID = i.BusPath, i.PCIID, i.VendorID, i.ProductID
+	s.Driver, s.DriverVersion, s.FirmwareVersion = i.Driver, i.DriverVersion, i.FirmwareVersion
+	s.SpeedMegabits, s.Port, s.Duplex = i.SpeedMbit, nethelpers.Port(i.Port), nethelpers.Duplex(i.Duplex)
 }
 
 // givenCard is the name of a card that whoever started a container made for it: the end of a tap, veth, macvlan or ipvlan.
@@ -52,7 +75,7 @@ func asCard(l netlink.Link, p platform.Platform) netlink.Link {
 	return l
 }
 
-func linkStatus(l netlink.Link, names map[uint32]string, probe func(string, uint32) nic.Info) network.LinkStatusSpec {
+func linkStatus(l netlink.Link, names map[uint32]string) network.LinkStatusSpec {
 	s := network.LinkStatusSpec{
 		Alias: l.Alias, AltNames: l.AltNames, Index: l.Index, Type: nethelpers.LinkType(l.Type), LinkIndex: l.Parent,
 		Flags: nethelpers.LinkFlags(l.Flags), HardwareAddr: l.Address, PermanentAddr: l.PermanentAddress, BroadcastAddr: l.Broadcast,
@@ -72,14 +95,6 @@ func linkStatus(l netlink.Link, names map[uint32]string, probe func(string, uint
 
 	if l.Bond != nil {
 		s.BondMaster = bondStatus(l.Bond, names)
-	}
-
-	if s.Physical() && probe != nil {
-		info := probe(l.Name, l.Index)
-
-		s.BusPath, s.PCIID, s.VendorID, s.ProductID = info.BusPath, info.PCIID, info.VendorID, info.ProductID
-		s.Driver, s.DriverVersion, s.FirmwareVersion = info.Driver, info.DriverVersion, info.FirmwareVersion
-		s.SpeedMegabits, s.Port, s.Duplex = info.SpeedMbit, nethelpers.Port(info.Port), nethelpers.Duplex(info.Duplex)
 	}
 
 	return s

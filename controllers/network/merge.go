@@ -54,6 +54,11 @@ func winners[S layered](proposals []proposal[S], combine func(winner, loser S) S
 
 // mergeController writes the winners of S to namespace network.
 func mergeController[S layered](name string, combine func(winner, loser S) S) controller.Controller {
+	return mergeCompleted(name, combine, func(p []proposal[S]) []proposal[S] { return p })
+}
+
+// mergeCompleted is mergeController with proposals that are first completed by others.
+func mergeCompleted[S layered](name string, combine func(winner, loser S) S, complete func([]proposal[S]) []proposal[S]) controller.Controller {
 	return &controller.Reconciler{
 		ControllerName: name,
 		Reads:          []controller.Input{controller.In[S](controller.Weak, network.ConfigNamespaceName)},
@@ -73,7 +78,7 @@ func mergeController[S layered](name string, combine func(winner, loser S) S) co
 				}
 			}
 
-			for id, spec := range winners(proposals, combine) {
+			for id, spec := range winners(complete(proposals), combine) {
 				if err := set(ctx, rt, network.NamespaceName, id, spec); err != nil {
 					return err
 				}
@@ -99,9 +104,36 @@ func OperatorMergeController() controller.Controller {
 	return mergeController[network.OperatorSpecSpec]("network.OperatorMergeController", nil)
 }
 
-// HostnameMergeController merges HostnameSpecs.
+// HostnameMergeController merges HostnameSpecs. A name that a server gave stays until the machine stops, or a server gives
+// another, though the server or the card is gone: the name is that of the Kubernetes node, which must not become another one.
 func HostnameMergeController() controller.Controller {
-	return mergeController[network.HostnameSpecSpec]("network.HostnameMergeController", nil)
+	return mergeCompleted("network.HostnameMergeController", nil, keepGivenName())
+}
+
+func keepGivenName() func([]proposal[network.HostnameSpecSpec]) []proposal[network.HostnameSpecSpec] {
+	var given []proposal[network.HostnameSpecSpec] // at most one
+
+	return func(proposals []proposal[network.HostnameSpecSpec]) []proposal[network.HostnameSpecSpec] {
+		now := slices.DeleteFunc(slices.Clone(proposals), func(p proposal[network.HostnameSpecSpec]) bool { return p.spec.Layer != network.LayerOperator })
+		if len(now) == 0 {
+			return append(proposals, given...)
+		}
+
+		// Of several servers, the one whose name it is goes on giving it.
+		if !slices.ContainsFunc(now, func(p proposal[network.HostnameSpecSpec]) bool { return len(given) > 0 && p.id == given[0].id }) {
+			given = []proposal[network.HostnameSpecSpec]{slices.MinFunc(now, func(a, b proposal[network.HostnameSpecSpec]) int { return cmp.Compare(a.id, b.id) })}
+		}
+
+		for _, p := range now {
+			if p.id == given[0].id {
+				given[0] = p
+			}
+		}
+
+		others := slices.DeleteFunc(slices.Clone(proposals), func(p proposal[network.HostnameSpecSpec]) bool { return p.spec.Layer == network.LayerOperator })
+
+		return append(others, given...)
+	}
 }
 
 // LinkMergeController merges LinkSpecs: a layer may set the MTU only.

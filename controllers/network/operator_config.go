@@ -9,10 +9,12 @@ import (
 	"github.com/seed-59268b81/talos/config/v1alpha1"
 	"github.com/seed-59268b81/talos/cosi/controller"
 	"github.com/seed-59268b81/talos/resources/network"
+	"github.com/seed-59268b81/talos/resources/network/nethelpers"
 )
 
 // OperatorConfigController proposes operators: DHCP where the configuration or ip= asks for it, and on every
-// physical link that nothing else speaks of.
+// physical link that nothing else speaks of. DHCPv6 goes with DHCPv4 unless it is turned off, in layer default, in which it
+// does what routers say; turned on, it asks for addresses whatever they say.
 func OperatorConfigController() controller.Controller {
 	return layerController("network.OperatorConfigController", nil,
 		func(_ context.Context, _ controller.Runtime, f facts, log *slog.Logger) ([]network.OperatorSpecSpec, error) {
@@ -28,19 +30,34 @@ func operatorLayers(f facts, log *slog.Logger) []network.OperatorSpecSpec {
 
 	for i, l := range f.links {
 		if l.Physical() && !configured[f.names[i]] {
-			specs = append(specs, dhcp4Spec(f.names[i], nil, network.LayerDefault))
+			specs = append(specs, dhcp4Spec(f.names[i], nil, network.LayerDefault), dhcp6Spec(f.names[i], nil, network.LayerDefault))
 		}
 	}
 
 	for _, ip := range f.cmdline.ips {
 		if name := f.device(ip); name != "" && ip.DHCP {
-			specs = append(specs, dhcp4Spec(name, nil, network.LayerCmdline))
+			specs = append(specs, dhcp4Spec(name, nil, network.LayerCmdline), dhcp6Spec(name, nil, network.LayerDefault))
 		}
 	}
 
 	add := func(link string, on *bool, options *v1alpha1.DHCPOptions) {
-		if v1alpha1.IsTrue(on) && (options == nil || v1alpha1.IsTrueOr(options.IPv4, true)) {
+		if !v1alpha1.IsTrue(on) {
+			return
+		}
+
+		if options == nil {
+			options = &v1alpha1.DHCPOptions{}
+		}
+
+		if v1alpha1.IsTrueOr(options.IPv4, true) {
 			specs = append(specs, dhcp4Spec(link, options, network.LayerConfiguration))
+		}
+
+		switch {
+		case v1alpha1.IsTrue(options.IPv6):
+			specs = append(specs, dhcp6Spec(link, options, network.LayerConfiguration))
+		case options.IPv6 == nil:
+			specs = append(specs, dhcp6Spec(link, options, network.LayerDefault))
 		}
 	}
 
@@ -69,4 +86,21 @@ func dhcp4Spec(link string, options *v1alpha1.DHCPOptions, layer network.ConfigL
 		Operator: network.OperatorDHCP4, LinkName: link, RequireUp: true,
 		DHCP4: network.DHCP4OperatorSpec{RouteMetric: metric}, Layer: layer,
 	}
+}
+
+func dhcp6Spec(link string, options *v1alpha1.DHCPOptions, layer network.ConfigLayer) network.OperatorSpecSpec {
+	spec := network.OperatorSpecSpec{
+		Operator: network.OperatorDHCP6, LinkName: link, RequireUp: true,
+		DHCP6: network.DHCP6OperatorSpec{RouteMetric: network.DefaultRouteMetric}, Layer: layer,
+	}
+
+	if options != nil && options.RouteMetric != 0 {
+		spec.DHCP6.RouteMetric = options.RouteMetric
+	}
+
+	if options != nil && options.DUIDv6 != "" {
+		spec.DHCP6.ClientIdentifier = network.ClientIdentifierSpec{ClientIdentifier: nethelpers.ClientIdentifierDUID, DUIDRawHex: options.DUIDv6}
+	}
+
+	return spec
 }

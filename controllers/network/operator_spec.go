@@ -4,28 +4,29 @@ package network
 
 import (
 	"context"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"log/slog"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/seed-59268b81/talos/cosi/controller"
 	"github.com/seed-59268b81/talos/cosi/resource"
 	"github.com/seed-59268b81/talos/cosi/typed"
 	"github.com/seed-59268b81/talos/resources/network"
 	"github.com/seed-59268b81/talos/resources/network/nethelpers"
-	"github.com/seed-59268b81/talos/sys/dhcp4"
+	"github.com/seed-59268b81/talos/sys/netlink"
 )
 
-// OperatorSpecController runs operators and proposes, in their layer, what they learn.
-func OperatorSpecController(d *Deps) controller.Controller {
-	return &operatorSpecController{deps: d, running: map[string]*operator{}}
+// operatorSpecController runs operators and proposes, in their layer, what they learn.
+func operatorSpecController(d *Deps, kernel *netlink.Observer) controller.Controller {
+	return &operators{deps: d, kernel: kernel, running: map[string]*operator{}}
 }
 
-type operatorSpecController struct {
+type operators struct {
 	deps     *Deps
+	kernel   *netlink.Observer
 	running  map[string]*operator // by id
 	hostname atomic.Value         // string: what DHCP servers are told
 }
@@ -33,22 +34,24 @@ type operatorSpecController struct {
 // operator is a running DHCP client.
 type operator struct {
 	spec   network.OperatorSpecSpec
+	mode   mode6  // of DHCPv6
 	index  uint32 // of the link: one of the same name may be another
 	up     bool   // as of the last look
-	told   string
 	cancel context.CancelFunc
 	done   chan struct{}
 	check  chan struct{}
 
-	mu    sync.Mutex
-	lease *dhcp4.Lease
+	mu        sync.Mutex
+	told      string
+	learned   func(told string) leaseSpecs // nil before the first lease
+	condition network.SpecConditionSpec
 }
 
 // Name implements controller.Controller.
-func (*operatorSpecController) Name() string { return "network.OperatorSpecController" }
+func (*operators) Name() string { return "network.OperatorSpecController" }
 
 // Inputs implements controller.Controller.
-func (*operatorSpecController) Inputs() []controller.Input {
+func (*operators) Inputs() []controller.Input {
 	return []controller.Input{
 		controller.In[network.OperatorSpecSpec](controller.Weak, ""),
 		controller.In[network.LinkStatusSpec](controller.Weak, ""),
@@ -57,7 +60,7 @@ func (*operatorSpecController) Inputs() []controller.Input {
 }
 
 // Outputs implements controller.Controller.
-func (*operatorSpecController) Outputs() []controller.Output {
+func (*operators) Outputs() []controller.Output {
 	return []controller.Output{
 		controller.Out[network.AddressSpecSpec](controller.Shared),
 		controller.Out[network.LinkSpecSpec](controller.Shared),
@@ -65,12 +68,13 @@ func (*operatorSpecController) Outputs() []controller.Output {
 		controller.Out[network.HostnameSpecSpec](controller.Shared),
 		controller.Out[network.ResolverSpecSpec](controller.Shared),
 		controller.Out[network.TimeServerSpecSpec](controller.Shared),
+		controller.Out[network.SpecConditionSpec](controller.Shared),
 	}
 }
 
 // Run implements controller.Controller. The operators outlive a failure of a reconcile: a lease is not given up
 // because a write failed.
-func (c *operatorSpecController) Run(ctx context.Context, rt controller.Runtime, log *slog.Logger) error {
+func (c *operators) Run(ctx context.Context, rt controller.Runtime, log *slog.Logger) error {
 	defer func() {
 		if ctx.Err() != nil {
 			for id := range c.running {
@@ -79,27 +83,16 @@ func (c *operatorSpecController) Run(ctx context.Context, rt controller.Runtime,
 		}
 	}()
 
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-rt.Events():
-		}
-
-		if err := c.reconcile(ctx, rt, log); err != nil {
-			return err
-		}
-
-		rt.ResetRestartBackoff()
-	}
+	return follow(ctx, rt, c.kernel.Watch, func(ctx context.Context) (time.Duration, error) { return 0, c.reconcile(ctx, rt, log) })
 }
 
-func (c *operatorSpecController) reconcile(ctx context.Context, rt controller.Runtime, log *slog.Logger) error {
+func (c *operators) reconcile(ctx context.Context, rt controller.Runtime, log *slog.Logger) error {
 	if err := c.readHostname(ctx, rt); err != nil {
 		return err
 	}
 
-	if err := c.reconcileOperators(ctx, rt, log); err != nil {
+	conditions, err := c.reconcileOperators(ctx, rt, log)
+	if err != nil {
 		return err
 	}
 
@@ -107,14 +100,20 @@ func (c *operatorSpecController) reconcile(ctx context.Context, rt controller.Ru
 
 	for id, op := range c.running {
 		op.mu.Lock()
-		lease, echo := op.lease, op.told
+		learned, told := op.learned, op.told
 		op.mu.Unlock()
 
-		if lease == nil {
+		if learned == nil {
 			continue
 		}
 
-		if err := proposeLease(ctx, rt, id+"/", fromLease(op.spec, lease, echo)); err != nil {
+		if err := proposeLease(ctx, rt, id+"/", learned(told)); err != nil {
+			return err
+		}
+	}
+
+	for id, condition := range conditions {
+		if err := set(ctx, rt, "", network.SpecConditionID(network.ConditionOperator, id), condition); err != nil {
 			return err
 		}
 	}
@@ -122,7 +121,8 @@ func (c *operatorSpecController) reconcile(ctx context.Context, rt controller.Ru
 	return rt.CleanupOutputs(ctx,
 		resource.KindOf[network.AddressSpecSpec](network.ConfigNamespaceName), resource.KindOf[network.LinkSpecSpec](network.ConfigNamespaceName),
 		resource.KindOf[network.RouteSpecSpec](network.ConfigNamespaceName), resource.KindOf[network.HostnameSpecSpec](network.ConfigNamespaceName),
-		resource.KindOf[network.ResolverSpecSpec](network.ConfigNamespaceName), resource.KindOf[network.TimeServerSpecSpec](network.ConfigNamespaceName))
+		resource.KindOf[network.ResolverSpecSpec](network.ConfigNamespaceName), resource.KindOf[network.TimeServerSpecSpec](network.ConfigNamespaceName),
+		resource.KindOf[network.SpecConditionSpec](""))
 }
 
 func proposeLease(ctx context.Context, rt controller.Runtime, prefix string, specs leaseSpecs) error {
@@ -134,7 +134,7 @@ func proposeLease(ctx context.Context, rt controller.Runtime, prefix string, spe
 
 // readHostname tells running clients to ask again when the machine has got another name. A name that came from a
 // server is not told to servers: what they were told before, which made them give it, stays.
-func (c *operatorSpecController) readHostname(ctx context.Context, rt controller.Runtime) error {
+func (c *operators) readHostname(ctx context.Context, rt controller.Runtime) error {
 	spec, err := typed.Find[network.HostnameSpecSpec](ctx, rt, network.NamespaceName, network.HostnameID)
 	if err != nil || spec == nil || spec.TypedSpec().Layer == network.LayerOperator {
 		return err
@@ -152,36 +152,57 @@ func (c *operatorSpecController) readHostname(ctx context.Context, rt controller
 	return nil
 }
 
-// reconcileOperators starts and stops operators, and has leases checked whose link was down.
-func (c *operatorSpecController) reconcileOperators(ctx context.Context, rt controller.Runtime, log *slog.Logger) error {
+// reconcileOperators starts and stops operators, and has leases checked whose link was down. It returns how each is.
+func (c *operators) reconcileOperators(ctx context.Context, rt controller.Runtime, log *slog.Logger) (map[string]network.SpecConditionSpec, error) {
 	specs, err := typed.List[network.OperatorSpecSpec](ctx, rt, "")
 	if err != nil {
-		return err
+		return nil, err
 	}
 
-	wanted := map[string]bool{}
+	now, err := c.kernel.Snapshot()
+	if err != nil {
+		return nil, err
+	}
+
+	conditions, wanted := map[string]network.SpecConditionSpec{}, map[string]bool{}
 
 	for _, s := range specs {
 		spec := *s.TypedSpec()
-		if s.Metadata().Phase() != resource.PhaseRunning || spec.Operator != network.OperatorDHCP4 {
+		if s.Metadata().Phase() != resource.PhaseRunning || spec.Operator != network.OperatorDHCP4 && spec.Operator != network.OperatorDHCP6 {
 			continue
 		}
 
 		link, err := typed.Find[network.LinkStatusSpec](ctx, rt, "", spec.LinkName)
 		if err != nil {
-			return err
+			return nil, err
+		}
+
+		id := s.Metadata().ID()
+
+		waits := func(cause string) {
+			conditions[id] = network.SpecConditionSpec{State: network.SpecWaiting, Cause: cause}
 		}
 
 		if link == nil {
+			waits("link " + spec.LinkName + " is not there")
+
 			continue
 		}
 
-		id, l := s.Metadata().ID(), *link.TypedSpec()
-		wanted[id] = true
+		l := *link.TypedSpec()
 		up := usable(spec, l)
+		mode := c.mode(id, spec, now)
+
+		if spec.Operator == network.OperatorDHCP6 && mode == mode6Off {
+			waits("no router on link " + spec.LinkName + " has asked for DHCPv6")
+
+			continue
+		}
+
+		wanted[id] = true
 
 		op, ok := c.running[id]
-		if ok && (!sameOperator(op.spec, spec) || op.index != l.Index) {
+		if ok && (!sameOperator(op.spec, spec) || op.index != l.Index || op.mode != mode) {
 			c.stop(id)
 
 			ok = false
@@ -189,8 +210,8 @@ func (c *operatorSpecController) reconcileOperators(ctx context.Context, rt cont
 
 		switch {
 		case !ok && up:
-			if err := c.start(ctx, rt, log, id, spec, l); err != nil {
-				return err
+			if err := c.start(ctx, rt, log, id, spec, mode, l); err != nil {
+				return nil, err
 			}
 		case ok:
 			if up && !op.up {
@@ -198,6 +219,14 @@ func (c *operatorSpecController) reconcileOperators(ctx context.Context, rt cont
 			}
 
 			op.up = up
+		}
+
+		if op = c.running[id]; op == nil {
+			waits("link " + spec.LinkName + " is down")
+		} else {
+			op.mu.Lock()
+			conditions[id] = op.condition
+			op.mu.Unlock()
 		}
 	}
 
@@ -207,7 +236,7 @@ func (c *operatorSpecController) reconcileOperators(ctx context.Context, rt cont
 		}
 	}
 
-	return nil
+	return conditions, nil
 }
 
 // usable tells whether packets can go over the link.
@@ -226,38 +255,23 @@ func sameOperator(a, b network.OperatorSpecSpec) bool {
 	return a == b
 }
 
-func (c *operatorSpecController) start(ctx context.Context, rt controller.Runtime, log *slog.Logger, id string, spec network.OperatorSpecSpec, link network.LinkStatusSpec) error {
-	clientID, err := clientIdentifier(spec.DHCP4.ClientIdentifier, link)
-	if err != nil {
-		return fmt.Errorf("operator %s: %w", id, err)
+func (c *operators) start(ctx context.Context, rt controller.Runtime, log *slog.Logger, id string, spec network.OperatorSpecSpec, mode mode6, link network.LinkStatusSpec) error {
+	ctx, cancel := context.WithCancel(ctx)
+	op := &operator{
+		spec: spec, mode: mode, index: link.Index, up: true, cancel: cancel, done: make(chan struct{}), check: make(chan struct{}, 1),
+		condition: network.SpecConditionSpec{State: network.SpecWaiting, Cause: "asking for a lease"},
 	}
 
-	ctx, cancel := context.WithCancel(ctx)
-	op := &operator{spec: spec, index: link.Index, up: true, cancel: cancel, done: make(chan struct{}), check: make(chan struct{}, 1)}
+	prepare := c.dhcp4
+	if spec.Operator == network.OperatorDHCP6 {
+		prepare = c.dhcp6
+	}
 
-	exchange := c.deps.DHCP4(spec.LinkName, []byte(link.HardwareAddr), DHCP4Settings{
-		SkipHostname: spec.DHCP4.SkipHostnameRequest, ClientID: clientID,
-		Hostname: func() string {
-			name, _ := c.hostname.Load().(string)
+	run, err := prepare(op, link, log.With("link", spec.LinkName), rt.QueueReconcile)
+	if err != nil {
+		cancel()
 
-			op.mu.Lock()
-			defer op.mu.Unlock()
-
-			op.told = name
-
-			return name
-		},
-	})
-
-	client := dhcp4.Client{
-		Exchange: exchange, Check: op.check, Log: log.With("link", spec.LinkName),
-		Publish: func(lease *dhcp4.Lease) {
-			op.mu.Lock()
-			op.lease = lease
-			op.mu.Unlock()
-
-			rt.QueueReconcile()
-		},
+		return fmt.Errorf("operator %s: %w", id, err)
 	}
 
 	c.running[id] = op
@@ -265,13 +279,40 @@ func (c *operatorSpecController) start(ctx context.Context, rt controller.Runtim
 	go func() {
 		defer close(op.done)
 
-		client.Run(ctx)
+		run(ctx)
 	}()
 
 	return nil
 }
 
-func (c *operatorSpecController) stop(id string) {
+// name is what a server is told, and is noted.
+func (c *operators) name(op *operator) string {
+	name, _ := c.hostname.Load().(string)
+
+	op.mu.Lock()
+	defer op.mu.Unlock()
+
+	op.told = name
+
+	return name
+}
+
+// publish notes what a client has: what it learned, if anything yet, and what is wrong with it.
+func (o *operator) publish(learned func(string) leaseSpecs, trouble error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+
+	o.learned, o.condition = learned, network.SpecConditionSpec{}
+
+	if trouble != nil {
+		o.condition = network.SpecConditionSpec{State: network.SpecDegraded, Cause: trouble.Error()}
+		if learned == nil {
+			o.condition.State = network.SpecWaiting
+		}
+	}
+}
+
+func (c *operators) stop(id string) {
 	op := c.running[id]
 	delete(c.running, id)
 
@@ -284,23 +325,5 @@ func (o *operator) ask() {
 	select {
 	case o.check <- struct{}{}:
 	default:
-	}
-}
-
-// clientIdentifier is the content of option 61.
-func clientIdentifier(spec network.ClientIdentifierSpec, link network.LinkStatusSpec) ([]byte, error) {
-	switch spec.ClientIdentifier {
-	case nethelpers.ClientIdentifierMAC:
-		return append([]byte{byte(link.Type)}, link.HardwareAddr...), nil
-	case nethelpers.ClientIdentifierDUID:
-		duid, err := hex.DecodeString(spec.DUIDRawHex)
-		if err != nil {
-			return nil, fmt.Errorf("client identifier: %w", err)
-		}
-
-		// RFC 4361: type 255, an identity association (the link's index), the DUID.
-		return append([]byte{255, byte(link.Index >> 24), byte(link.Index >> 16), byte(link.Index >> 8), byte(link.Index)}, duid...), nil
-	default:
-		return nil, nil
 	}
 }

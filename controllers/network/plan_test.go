@@ -8,8 +8,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"golang.org/x/sys/unix"
 
 	"github.com/seed-59268b81/talos/resources/network"
@@ -19,34 +21,60 @@ import (
 	"github.com/seed-59268b81/talos/sys/netlink/netlinktest"
 )
 
-// settle runs planLinks against a kernel until nothing is left to do, and returns what was done.
-func settle(t *testing.T, k *netlinktest.Kernel, wanted, leaving []network.LinkSpecSpec) []string {
+// round plans once against a kernel, does the steps, and returns what they were with the plan.
+func round[S layered](t *testing.T, kernel netlink.Kernel, pl planner[S], wanted, leaving []S) (did []string, p plan) {
 	t.Helper()
 
-	before := len(k.Calls())
+	o := netlink.NewObserver(kernel)
 
-	for range 10 {
-		links, err := k.Links()
-		if err != nil {
-			t.Fatal(err)
+	now, err := o.Snapshot()
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	items := func(specs []S) (out []item[S]) {
+		for _, s := range specs {
+			out = append(out, item[S]{s.ID(), s})
 		}
 
-		steps := planLinks(wanted, leaving, links)
-		if len(steps) == 0 {
-			return k.Calls()[before:]
-		}
+		return out
+	}
 
-		for _, s := range steps {
-			if err := s.do(k); err != nil {
-				t.Fatal(err)
-			}
+	p = pl.plan(held[S]{items(wanted), items(leaving)}, now)
+
+	for _, s := range p.steps {
+		did = append(did, s.what)
+
+		if err := s.do(o); err != nil {
+			t.Fatalf("%s: %v", s.what, err)
 		}
 	}
 
-	t.Fatalf("the links do not settle:\n%s", strings.Join(k.Calls(), "\n"))
+	return did, p
+}
+
+// settle plans until nothing is left to do, and returns what was done.
+func settle[S layered](t *testing.T, kernel netlink.Kernel, pl planner[S], wanted, leaving []S) []string {
+	t.Helper()
+
+	var all []string
+
+	for range 10 {
+		did, _ := round(t, kernel, pl, wanted, leaving)
+		if len(did) == 0 {
+			return all
+		}
+
+		all = append(all, did...)
+		leaving = nil
+	}
+
+	t.Fatalf("it does not settle:\n%s", strings.Join(all, "\n"))
 
 	return nil
 }
+
+func newLinkPlanner() *linkPlanner { return &linkPlanner{changed: map[uint32]changedLink{}} }
 
 func TestPlanLinks(t *testing.T) {
 	var k netlinktest.Kernel
@@ -59,6 +87,7 @@ func TestPlanLinks(t *testing.T) {
 	vlan := network.LinkSpecSpec{Name: "bond0.7", Logical: true, Up: true, Kind: network.LinkKindVLAN, ParentName: "bond0", VLAN: network.VLANSpec{VID: 7, Protocol: 0x8100}}
 	bridge := network.LinkSpecSpec{Name: "br0", Logical: true, Up: true, Kind: network.LinkKindBridge}
 	port := network.LinkSpecSpec{Name: "eth1", Up: true, BridgeSlave: network.BridgeSlave{MasterName: "br0"}}
+	planner := newLinkPlanner()
 
 	for _, tt := range []struct {
 		name            string
@@ -66,126 +95,285 @@ func TestPlanLinks(t *testing.T) {
 		want            []string
 	}{
 		{
-			// The VLAN's parent is made in the same round, so that it follows in the next.
 			name: "made", wanted: []network.LinkSpecSpec{vlan, slave, bond, bridge, port},
 			want: []string{
-				"SetLink 1 mtu=9000", "SetLink 1 up=true", "CreateLink bond bond0", "CreateLink bridge br0", "SetLink 2 up=true",
-				"CreateLink vlan bond0.7", "SetLink 1 up=false", "SetLink 1 master=3", "SetLink 1 up=true", "SetLink 3 up=true", "SetLink 4 up=true", "SetLink 2 master=4", "SetLink 5 up=true",
+				"create bond link bond0", "create bridge link br0", "link eth0: MTU 9000", "link eth0: up", "link eth1: up",
+				"link bond0: up", "create vlan link bond0.7", "link br0: up", "link eth0: down", "link eth0: part of bond0", "link eth0: up", "link eth1: part of br0",
+				"link bond0.7: up",
 			},
 		},
 		{name: "nothing to do", wanted: []network.LinkSpecSpec{vlan, slave, bond, bridge, port}, want: nil},
 		{
 			name:   "changed",
 			wanted: []network.LinkSpecSpec{vlan, slave, bond, func() network.LinkSpecSpec { b := bridge; b.BridgeMaster.STP.Enabled = true; return b }(), port},
-			want:   []string{"SetLink 4 bridge"},
+			want:   []string{"link br0: bridge settings"},
 		},
 		{
 			name:   "what cannot be changed is made anew",
 			wanted: []network.LinkSpecSpec{func() network.LinkSpecSpec { v := vlan; v.VLAN.VID = 8; return v }()},
-			want:   []string{"DeleteLink 5", "CreateLink vlan bond0.7", "SetLink 6 up=true"},
+			want:   []string{"remove vlan link bond0.7", "create vlan link bond0.7", "link bond0.7: up"},
+		},
+		{
+			name:   "settings taken back",
+			wanted: []network.LinkSpecSpec{{Name: "eth0", Up: true}, bond, port},
+			want:   []string{"link eth0: MTU 1500", "link eth0: part of nothing"},
 		},
 		{
 			name: "gone", leaving: []network.LinkSpecSpec{vlan, slave, bond, port, bridge},
-			want: []string{"DeleteLink 6", "SetLink 1 master=0", "DeleteLink 3", "SetLink 2 master=0", "DeleteLink 4"},
+			want: []string{"remove vlan link bond0.7", "remove bond link bond0", "link eth1: part of nothing", "remove bridge link br0"},
 		},
 	} {
-		var got []string
-
-		if tt.leaving == nil {
-			got = settle(t, &k, tt.wanted, nil)
-		} else {
-			links, _ := k.Links()
-			before := len(k.Calls())
-
-			for _, s := range planLinks(nil, tt.leaving, links) {
-				if err := s.do(&k); err != nil {
-					t.Fatal(err)
-				}
-			}
-
-			got = k.Calls()[before:]
-		}
-
-		if diff := cmp.Diff(tt.want, got); diff != "" && (len(tt.want) > 0 || len(got) > 0) {
+		if diff := cmp.Diff(tt.want, settle(t, &k, planner, tt.wanted, tt.leaving)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", tt.name, diff)
 		}
 	}
 }
 
-func TestPlanAddresses(t *testing.T) {
-	links := []netlink.Link{{Name: "eth0", Index: 2, AltNames: []string{"enp0s3"}}}
-	spec := func(link, address string) network.AddressSpecSpec {
-		return addressSpec(link, prefix(address), network.LayerConfiguration)
+// A link that cannot be as it is wanted says why, is what it can be, and holds up no other.
+func TestLinkConditions(t *testing.T) {
+	var k netlinktest.Kernel
+
+	card := ethernet("eth0", 1)
+	card.MinMTU, card.MaxMTU, card.AltNames = 68, 1500, []string{"enp0s3"}
+	k.Plug(card)
+
+	vlan := func(name, parent string, id uint16) network.LinkSpecSpec {
+		return network.LinkSpecSpec{Name: name, Logical: true, Up: true, Kind: network.LinkKindVLAN, ParentName: parent, VLAN: network.VLANSpec{VID: id, Protocol: 0x8100}}
 	}
-	have := func(address string, flags nethelpers.AddressFlags) netlink.Address {
-		return netlink.Address{LinkIndex: 2, Prefix: prefix(address), Flags: uint32(flags)}
+	wanted := []network.LinkSpecSpec{
+		{Name: "eth0", Up: true, MTU: 9000},
+		{Name: "enp0s3", MTU: 1400},
+		{Name: "eth9", Up: true},
+		{Name: "dummy-is-too-long", Logical: true, Kind: network.LinkKindDummy},
+		vlan("a.7", "eth0", 7), vlan("b.7", "eth0", 7), vlan("c.8", "eth9", 8),
+		{Name: "dummy1", Logical: true, Kind: network.LinkKindDummy, Up: true, BridgeSlave: network.BridgeSlave{MasterName: "br9"}},
+	}
+	planner := newLinkPlanner()
+	settle(t, &k, planner, wanted, nil)
+
+	_, p := round(t, &k, planner, wanted, nil)
+	got := causes(p)
+	want := map[string]string{
+		"eth0":              "refused: the driver of link eth0 takes MTUs from 68 to 1500, not 9000",
+		"eth9":              "waiting: the link is not there",
+		"dummy-is-too-long": "refused: the name dummy-is-too-long is longer than the kernel's 15 bytes",
+		"b.7":               "conflict: VLAN 7 of link eth0 is that of a.7",
+		"c.8":               "waiting: link eth9, on which it is, is not there",
+		"dummy1":            "waiting: link br9, of which it is to be part, is not there",
+		"enp0s3":            "conflict: the link is that of eth0",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 
-	for _, tt := range []struct {
-		name            string
-		wanted, leaving []network.AddressSpecSpec
-		have            []netlink.Address
-		remove, add     string
-	}{
-		{name: "new", wanted: []network.AddressSpecSpec{spec("eth0", "10.0.0.1/24")}, remove: "[]", add: "[10.0.0.1/24]"},
-		{name: "by another name", wanted: []network.AddressSpecSpec{spec("enp0s3", "10.0.0.1/24")}, remove: "[]", add: "[10.0.0.1/24]"},
-		{name: "there", wanted: []network.AddressSpecSpec{spec("eth0", "10.0.0.1/24")}, have: []netlink.Address{have("10.0.0.1/24", nethelpers.AddressPermanent)}, remove: "[]", add: "[]"},
-		{name: "there, with the kernel's own flags", wanted: []network.AddressSpecSpec{spec("eth0", "2001:db8::1/64")}, have: []netlink.Address{have("2001:db8::1/64", nethelpers.AddressPermanent|nethelpers.AddressTentative)}, remove: "[]", add: "[]"},
-		{name: "there, but not for good", wanted: []network.AddressSpecSpec{spec("eth0", "10.0.0.1/24")}, have: []netlink.Address{have("10.0.0.1/24", 0)}, remove: "[10.0.0.1/24]", add: "[10.0.0.1/24]"},
-		{name: "no link", wanted: []network.AddressSpecSpec{spec("eth9", "10.0.0.1/24")}, remove: "[]", add: "[]"},
-		{name: "goes", leaving: []network.AddressSpecSpec{spec("eth0", "10.0.0.1/24"), spec("eth9", "10.0.0.1/24")}, have: []netlink.Address{have("10.0.0.1/24", nethelpers.AddressPermanent), have("10.0.0.2/24", nethelpers.AddressPermanent)}, remove: "[10.0.0.1/24]", add: "[]"},
-		{name: "gone already", leaving: []network.AddressSpecSpec{spec("eth0", "10.0.0.1/24")}, remove: "[]", add: "[]"},
-	} {
-		remove, add := planAddresses(tt.wanted, tt.leaving, links, tt.have)
-
-		text := func(list []netlink.Address) string {
-			var p []netip.Prefix
-			for _, a := range list {
-				p = append(p, a.Prefix)
-			}
-
-			return fmt.Sprint(p)
-		}
-		if text(remove) != tt.remove || text(add) != tt.add {
-			t.Errorf("%s: got remove %s, add %s, want %s, %s", tt.name, text(remove), text(add), tt.remove, tt.add)
+	links, _ := k.Links()
+	for _, l := range links {
+		if !l.Up() {
+			t.Errorf("link %s is down", l.Name)
 		}
 	}
 }
 
-func TestPlanRoutes(t *testing.T) {
-	links := []netlink.Link{{Name: "eth0", Index: 2, Flags: unix.IFF_UP}, {Name: "eth1", Index: 3}}
-	def := routeSpec("eth0", netip.Prefix{}, addr("10.0.0.1"), 1024, network.LayerOperator)
-	onLink := routeSpec("eth0", prefix("10.0.0.1/32"), netip.Addr{}, 1024, network.LayerOperator)
-	down := routeSpec("eth1", prefix("10.1.0.0/16"), addr("10.0.0.1"), 1024, network.LayerOperator)
-
-	kernel := func(change func(*netlink.Route)) netlink.Route {
-		r := netlink.Route{Family: unix.AF_INET, Gateway: addr("10.0.0.1"), LinkIndex: 2, Table: 254, Priority: 1024, Type: 1, Protocol: 4}
-		change(&r)
-
-		return r
+func TestPlanAddresses(t *testing.T) {
+	spec := func(link, address string) network.AddressSpecSpec {
+		return addressSpec(link, prefix(address), network.LayerConfiguration)
 	}
+	specs := func(s ...network.AddressSpecSpec) []network.AddressSpecSpec { return s }
+	dhcp := spec("eth0", "2001:db8::1/128")
+	dhcp.Layer = network.LayerOperator
 
 	for _, tt := range []struct {
 		name            string
-		wanted, leaving []network.RouteSpecSpec
-		have            []netlink.Route
-		remove, set     int
+		wanted, leaving []network.AddressSpecSpec
+		have            []netlink.Address // on eth0
+		mtu             uint32
+		steps           []string
+		conditions      map[string]string
 	}{
-		{name: "new; over a link that is down it waits", wanted: []network.RouteSpecSpec{def, down, onLink}, set: 2},
-		{name: "there", wanted: []network.RouteSpecSpec{def}, have: []netlink.Route{kernel(func(*netlink.Route) {})}},
-		{name: "another gateway", wanted: []network.RouteSpecSpec{def}, have: []netlink.Route{kernel(func(r *netlink.Route) { r.Gateway = addr("10.0.0.9") })}, set: 1},
-		{name: "another source", wanted: []network.RouteSpecSpec{def}, have: []netlink.Route{kernel(func(r *netlink.Route) { r.Source = addr("10.0.0.9") })}, set: 1},
-		{name: "another metric is another route", wanted: []network.RouteSpecSpec{def}, have: []netlink.Route{kernel(func(r *netlink.Route) { r.Priority = 1 })}, set: 1},
-		{name: "goes", leaving: []network.RouteSpecSpec{def}, have: []netlink.Route{kernel(func(*netlink.Route) {})}, remove: 1},
-		{name: "goes, but somebody else's is there", leaving: []network.RouteSpecSpec{def}, have: []netlink.Route{kernel(func(r *netlink.Route) { r.Gateway = addr("10.0.0.9") })}},
+		{name: "new", wanted: specs(spec("eth0", "10.0.0.1/24")), steps: []string{"add address 10.0.0.1/24 to eth0"}},
+		{name: "by another name", wanted: specs(spec("enp0s3", "10.0.0.1/24")), steps: []string{"add address 10.0.0.1/24 to eth0"}},
+		{name: "there", wanted: specs(spec("eth0", "10.0.0.1/24")), have: []netlink.Address{{Prefix: prefix("10.0.0.1/24")}}},
+		{name: "there, with the kernel's own flags", wanted: specs(spec("eth0", "2001:db8::1/64")), have: []netlink.Address{{Prefix: prefix("2001:db8::1/64"), Flags: unix.IFA_F_TENTATIVE}}},
+		{name: "there, in the kernel's scope", wanted: specs(spec("eth0", "fec0::1/64")), have: []netlink.Address{{Prefix: prefix("fec0::1/64")}}},
+		{
+			name: "there, but not for good", wanted: specs(spec("eth0", "2001:db8::1/64")), have: []netlink.Address{{Prefix: prefix("2001:db8::1/64"), Flags: unix.IFA_F_MANAGETEMPADDR}},
+			steps: []string{"make address 2001:db8::1/64 on eth0 anew as 2001:db8::1/64"},
+		},
+		{name: "no link", wanted: specs(spec("eth9", "10.0.0.1/24")), conditions: map[string]string{"eth9/10.0.0.1/24": "waiting: link eth9 is not there"}},
+		{
+			name: "one address, two lengths: the layer decides", wanted: specs(dhcp, spec("eth0", "2001:db8::1/64")),
+			have:       []netlink.Address{{Prefix: prefix("2001:db8::1/128")}},
+			steps:      []string{"make address 2001:db8::1/128 on eth0 anew as 2001:db8::1/64"},
+			conditions: map[string]string{"eth0/2001:db8::1/128": "conflict: the address is that of eth0/2001:db8::1/64"},
+		},
+		{
+			name: "one address, two lengths: the loser goes", wanted: specs(spec("eth0", "2001:db8::1/64")), leaving: specs(dhcp),
+			have: []netlink.Address{{Prefix: prefix("2001:db8::1/64")}},
+		},
+		{
+			name: "no IPv6 on a small MTU", wanted: specs(spec("eth0", "2001:db8::1/64"), spec("eth0", "10.0.0.1/24")), mtu: 1000,
+			steps:      []string{"add address 10.0.0.1/24 to eth0"},
+			conditions: map[string]string{"eth0/2001:db8::1/64": "waiting: link eth0 has an MTU of 1000, and IPv6 needs 1280"},
+		},
+		{
+			name: "somebody else has it", wanted: specs(spec("eth0", "2001:db8::1/64")), have: []netlink.Address{{Prefix: prefix("2001:db8::1/64"), Flags: unix.IFA_F_DADFAILED}},
+			conditions: map[string]string{"eth0/2001:db8::1/64": "conflict: another machine on link eth0 has the address"},
+		},
+		{
+			name: "goes", leaving: specs(spec("eth0", "10.0.0.1/24"), spec("eth9", "10.0.0.1/24")), have: []netlink.Address{{Prefix: prefix("10.0.0.1/24")}, {Prefix: prefix("10.0.0.2/24")}},
+			steps: []string{"remove address 10.0.0.1/24 from eth0"},
+		},
+		{name: "gone already", leaving: specs(spec("eth0", "10.0.0.1/24"))},
+		{
+			name: "another comes before one goes", leaving: specs(spec("eth0", "10.0.0.1/24")), wanted: specs(spec("eth0", "10.0.0.2/24")),
+			have: []netlink.Address{{Prefix: prefix("10.0.0.1/24")}}, steps: []string{"add address 10.0.0.2/24 to eth0", "remove address 10.0.0.1/24 from eth0"},
+		},
 	} {
-		remove, set := planRoutes(tt.wanted, tt.leaving, links, tt.have)
-		if len(remove) != tt.remove || len(set) != tt.set {
-			t.Errorf("%s: got remove %v, set %v, want %d, %d", tt.name, remove, set, tt.remove, tt.set)
+		k := netlinktest.Kernel{Promote: true}
+		card := ethernet("eth0", 1)
+		card.AltNames = []string{"enp0s3"}
+
+		if tt.mtu != 0 {
+			card.MTU = tt.mtu
 		}
 
-		if i := slices.IndexFunc(set, func(r netlink.Route) bool { return r.Gateway.IsValid() }); i >= 0 && slices.ContainsFunc(set[i:], func(r netlink.Route) bool { return !r.Gateway.IsValid() }) {
-			t.Errorf("%s: a gateway comes before the way to it: %v", tt.name, set)
+		index := k.Plug(card).Index
+
+		for _, a := range tt.have {
+			a.LinkIndex = index
+			if err := k.AddAddress(a); err != nil {
+				t.Fatal(err)
+			}
+		}
+
+		planner := &addressPlanner{leavingSince: map[string]time.Time{}}
+		steps, p := round(t, &k, planner, tt.wanted, tt.leaving)
+
+		if diff := cmp.Diff(tt.steps, steps); diff != "" {
+			t.Errorf("%s: steps (-want +got):\n%s", tt.name, diff)
+		}
+
+		if diff := cmp.Diff(tt.conditions, causes(p), cmpopts.EquateEmpty()); diff != "" {
+			t.Errorf("%s: conditions (-want +got):\n%s", tt.name, diff)
+		}
+
+		if again, _ := round(t, &k, planner, tt.wanted, tt.leaving); again != nil {
+			t.Errorf("%s: not quiet: %v", tt.name, again)
+		}
+	}
+}
+
+func causes(p plan) map[string]string {
+	out := map[string]string{}
+	for id, c := range p.conditions {
+		out[id] = c.State.String() + ": " + c.Cause
+	}
+
+	return out
+}
+
+func TestPlanRoutes(t *testing.T) {
+	def := routeSpec("eth0", netip.Prefix{}, addr("10.0.0.1"), 1024, network.LayerOperator)
+	second := routeSpec("eth1", netip.Prefix{}, addr("10.1.0.1"), 1024, network.LayerOperator)
+	configured := routeSpec("eth1", netip.Prefix{}, addr("10.1.0.9"), 1024, network.LayerConfiguration)
+	onLink := routeSpec("eth0", prefix("172.16.0.1/32"), netip.Addr{}, 1024, network.LayerOperator)
+	behind := routeSpec("eth0", prefix("10.9.0.0/16"), addr("172.16.0.1"), 1024, network.LayerOperator)
+	down := routeSpec("eth2", prefix("10.2.0.0/16"), addr("10.0.0.1"), 1024, network.LayerOperator)
+	sourced := def
+	sourced.Source = addr("10.0.0.77")
+	six := routeSpec("eth0", netip.Prefix{}, addr("fe80::1"), 1024, network.LayerOperator)
+	six2 := routeSpec("eth1", netip.Prefix{}, addr("fe80::1"), 1024, network.LayerOperator)
+	specs := func(s ...network.RouteSpecSpec) []network.RouteSpecSpec { return s }
+
+	type stage struct {
+		wanted, leaving []network.RouteSpecSpec
+		steps           []string
+		conditions      map[string]string
+	}
+
+	const loses = "applied: metric 1025 in place of 1024, which is that of "
+
+	for _, tt := range []struct {
+		name   string
+		stages []stage
+	}{
+		{"a gateway behind a route of its own, and a link that is down", []stage{{
+			wanted:     specs(behind, down, onLink),
+			steps:      []string{"set route 172.16.0.1/32 dev eth0 metric 1024 table 254", "set route 10.9.0.0/16 via 172.16.0.1 dev eth0 metric 1024 table 254"},
+			conditions: map[string]string{"inet4/10.0.0.1/10.2.0.0/16/1024": "waiting: link eth2 is down"},
+		}}},
+		{"another gateway, then none", []stage{
+			{wanted: specs(def), steps: []string{"set route default via 10.0.0.1 dev eth0 metric 1024 table 254"}},
+			{
+				wanted: specs(routeSpec("eth0", netip.Prefix{}, addr("10.0.0.9"), 1024, network.LayerOperator)), leaving: specs(def),
+				steps: []string{"set route default via 10.0.0.9 dev eth0 metric 1024 table 254", "remove route default via 10.0.0.1 dev eth0 metric 1024 table 254"},
+			},
+			{leaving: specs(routeSpec("eth0", netip.Prefix{}, addr("10.0.0.9"), 1024, network.LayerOperator)), steps: []string{"remove route default via 10.0.0.9 dev eth0 metric 1024 table 254"}},
+		}},
+		{"two cards: the first wins, the other is second", []stage{
+			{
+				wanted:     specs(second, def),
+				steps:      []string{"set route default via 10.0.0.1 dev eth0 metric 1024 table 254", "set route default via 10.1.0.1 dev eth1 metric 1025 table 254"},
+				conditions: map[string]string{second.ID(): loses + def.ID()},
+			},
+			{
+				wanted: specs(second), leaving: specs(def), // the second takes the first's place, and nothing of it stays
+				steps: []string{"set route default via 10.1.0.1 dev eth1 metric 1024 table 254", "remove route default via 10.0.0.1 dev eth0 metric 1024 table 254", "remove route default via 10.1.0.1 dev eth1 metric 1025 table 254"},
+			},
+			{leaving: specs(second), steps: []string{"remove route default via 10.1.0.1 dev eth1 metric 1024 table 254"}},
+		}},
+		{"two cards: the configuration wins", []stage{{
+			wanted:     specs(def, configured),
+			steps:      []string{"set route default via 10.1.0.9 dev eth1 metric 1024 table 254", "set route default via 10.0.0.1 dev eth0 metric 1025 table 254"},
+			conditions: map[string]string{def.ID(): loses + configured.ID()},
+		}}},
+		{"IPv6 has one of a key too", []stage{{
+			wanted:     specs(six2, six),
+			steps:      []string{"set route default via fe80::1 dev eth0 metric 1024 table 254", "set route default via fe80::1 dev eth1 metric 1025 table 254"},
+			conditions: map[string]string{six2.ID(): loses + six.ID()},
+		}}},
+		{"the source has to come", []stage{{wanted: specs(sourced), conditions: map[string]string{sourced.ID(): "waiting: the source address 10.0.0.77 is not there"}}}},
+	} {
+		k := netlinktest.Kernel{}
+
+		for i, name := range []string{"eth0", "eth1", "eth2"} {
+			l := ethernet(name, byte(i))
+			if name != "eth2" {
+				l.Flags = unix.IFF_UP
+			}
+
+			index := k.Plug(l).Index
+			if err := k.AddAddress(netlink.Address{LinkIndex: index, Prefix: prefix(fmt.Sprintf("10.%d.0.2/24", i))}); err != nil {
+				t.Fatal(err)
+			}
+		}
+
+		planner := &routePlanner{set: map[string][]netlink.Route{}}
+
+		for i, s := range tt.stages {
+			var steps []string
+
+			did, p := round(t, &k, planner, s.wanted, s.leaving)
+			for conditions := s.conditions; did != nil; did, p = round(t, &k, planner, s.wanted, nil) {
+				steps = append(steps, did...)
+
+				if diff := cmp.Diff(conditions, causes(p), cmpopts.EquateEmpty()); diff != "" {
+					t.Errorf("%s, stage %d: conditions (-want +got):\n%s", tt.name, i, diff)
+				}
+			}
+
+			if diff := cmp.Diff(s.conditions, causes(p), cmpopts.EquateEmpty()); diff != "" {
+				t.Errorf("%s, stage %d: conditions (-want +got):\n%s", tt.name, i, diff)
+			}
+
+			if diff := cmp.Diff(s.steps, steps); diff != "" {
+				t.Errorf("%s, stage %d: steps (-want +got):\n%s", tt.name, i, diff)
+			}
+		}
+
+		routes, _ := k.Routes()
+		if last := tt.stages[len(tt.stages)-1]; len(last.wanted) == 0 && slices.ContainsFunc(routes, func(r netlink.Route) bool { return r.Protocol != unix.RTPROT_KERNEL }) {
+			t.Errorf("%s: something stayed: %v", tt.name, routes)
 		}
 	}
 }

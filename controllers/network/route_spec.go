@@ -3,10 +3,10 @@
 package network
 
 import (
-	"context"
-	"errors"
-	"log/slog"
+	"cmp"
+	"fmt"
 	"slices"
+	"strings"
 
 	"golang.org/x/sys/unix"
 
@@ -15,154 +15,247 @@ import (
 	"github.com/seed-59268b81/talos/sys/netlink"
 )
 
-// RouteSpecController puts the routes of RouteSpecs into the kernel's tables.
-func RouteSpecController(d *Deps) controller.Controller { return &routeSpecController{d} }
-
-type routeSpecController struct{ deps *Deps }
-
-// Name implements controller.Controller.
-func (*routeSpecController) Name() string { return "network.RouteSpecController" }
-
-// Inputs implements controller.Controller.
-func (*routeSpecController) Inputs() []controller.Input {
-	return []controller.Input{controller.In[network.RouteSpecSpec](controller.Strong, "")}
+// routeSpecController puts the routes of RouteSpecs into the kernel's tables.
+func routeSpecController(kernel *netlink.Observer) controller.Controller {
+	return &specController[network.RouteSpecSpec]{
+		name: "network.RouteSpecController", kind: network.ConditionRoute, kernel: kernel, tries: tries{},
+		planner: &routePlanner{set: map[string][]netlink.Route{}},
+	}
 }
 
-// Outputs implements controller.Controller.
-func (*routeSpecController) Outputs() []controller.Output { return nil }
+// routePlanner remembers what it has set for each spec and not removed yet: the metric may not be the spec's, and a spec
+// may change.
+type routePlanner struct{ set map[string][]netlink.Route }
 
-// Run implements controller.Controller.
-func (c *routeSpecController) Run(ctx context.Context, rt controller.Runtime, log *slog.Logger) error {
-	watch := func(ctx context.Context, changed func()) error {
-		return c.deps.Kernel.Watch(ctx, netlink.WatchLinks|netlink.WatchAddresses|netlink.WatchRoutes, changed)
-	}
+// assigned is a spec with the route that it gets.
+type assigned struct {
+	item[network.RouteSpecSpec]
 
-	return follow(ctx, rt, watch, func(ctx context.Context) error { return c.reconcile(ctx, rt, log) })
+	route netlink.Route
+	// cause says why the metric is not the spec's.
+	cause string
+	// ready means that its link is there and up.
+	ready bool
 }
 
-func (c *routeSpecController) reconcile(ctx context.Context, rt controller.Runtime, log *slog.Logger) error {
-	specs, err := hold[network.RouteSpecSpec](ctx, rt, c.Name())
-	if err != nil {
-		return err
-	}
-
-	links, err := c.deps.Kernel.Links()
-	if err != nil {
-		return err
-	}
-
-	routes, err := c.deps.Kernel.Routes()
-	if err != nil {
-		return err
-	}
-
-	remove, set := planRoutes(specs.wanted, specs.leaving, links, routes)
-
-	var errs []error
-
-	for _, r := range remove {
-		errs = append(errs, c.deps.Kernel.DeleteRoute(r))
-
-		log.Info("route removed", "route", r)
-	}
-
-	for _, r := range set {
-		err := c.deps.Kernel.ReplaceRoute(r)
-
-		switch {
-		case notYet(err):
-			// The gateway's network or the source address is not there yet; its coming wakes us.
-			log.Debug("route has to wait", "route", r, "for", err)
-		case err != nil:
-			errs = append(errs, err)
-		default:
-			log.Info("route set", "route", r)
-		}
-	}
-
-	if err := errors.Join(errs...); err != nil {
-		return err
-	}
-
-	return specs.release(ctx, rt, c.Name())
-}
-
-// notYet tells the kernel's errors for a route that lacks an address or a link that is up. EINVAL is how it
-// refuses a preferred source that is no own address.
-func notYet(err error) bool {
-	for _, errno := range []error{unix.ENETUNREACH, unix.EHOSTUNREACH, unix.ENETDOWN, unix.EINVAL} {
-		if errors.Is(err, errno) {
-			return true
-		}
-	}
-
-	return false
-}
-
-// planRoutes returns what to remove from the kernel, then what to set. A route over a link that is not there
-// or down waits for it. Routes without a gateway come first: gateways may be behind them.
-func planRoutes(wanted, leaving []network.RouteSpecSpec, links []netlink.Link, routes []netlink.Route) (remove, set []netlink.Route) {
-	convert := func(spec network.RouteSpecSpec) (netlink.Route, bool) {
-		r := netlink.Route{
-			Family: uint8(spec.Family), Destination: spec.Destination, Source: spec.Source, Gateway: spec.Gateway, Table: uint32(spec.Table),
-			Priority: spec.Priority, Scope: uint8(spec.Scope), Type: uint8(spec.Type), Flags: uint32(spec.Flags), Protocol: uint8(spec.Protocol), MTU: spec.MTU,
-		}
-
-		if spec.OutLinkName == "" {
-			return r, true
-		}
-
-		i := slices.IndexFunc(links, func(l netlink.Link) bool {
-			return l.Name == spec.OutLinkName || slices.Contains(l.AltNames, spec.OutLinkName)
-		})
-		if i < 0 || !links[i].Up() {
-			return r, false
-		}
-
-		r.LinkIndex = links[i].Index
-
-		return r, true
-	}
-
-	for _, spec := range leaving {
-		r, ok := convert(spec)
-		if !ok {
-			continue // it went with its link
-		}
-
-		if slices.ContainsFunc(routes, func(have netlink.Route) bool { return have.SameKey(r) && have.Gateway == r.Gateway }) {
-			remove = append(remove, r)
-		}
-	}
-
-	for _, spec := range wanted {
-		r, ok := convert(spec)
-		if ok && !slices.ContainsFunc(routes, func(have netlink.Route) bool { return satisfies(have, r) }) {
-			set = append(set, r)
-		}
-	}
-
-	slices.SortStableFunc(set, func(a, b netlink.Route) int {
-		switch {
-		case a.Gateway.IsValid() == b.Gateway.IsValid():
-			return 0
-		case b.Gateway.IsValid():
-			return -1
-		default:
-			return 1
-		}
+// assign gives each spec a route of its own. The kernel has one route of each table, destination and metric: the spec that
+// wins gets it, by layer, then by the name of its link; the others get the next free metrics. It is the same whatever
+// links are there, so that a card that comes and goes moves no other's route.
+func assign(specs []item[network.RouteSpecSpec]) []assigned {
+	owners := map[netlink.Key]*assigned{}
+	out := make([]assigned, 0, len(specs))
+	order := ranked(specs, func(a, b network.RouteSpecSpec) int {
+		return cmp.Or(cmp.Compare(a.Priority, b.Priority), cmp.Compare(a.OutLinkName, b.OutLinkName))
 	})
 
-	return remove, set
+	var losers []int
+
+	for i, s := range order {
+		out = append(out, assigned{item: s, route: routeOf(s.spec)})
+
+		if key := out[i].route.Key(); owners[key] == nil {
+			owners[key] = &out[i]
+		} else {
+			losers = append(losers, i)
+		}
+	}
+
+	for _, i := range losers {
+		a := &out[i]
+		winner := owners[a.route.Key()]
+
+		for owners[a.route.Key()] != nil {
+			a.route.Priority++
+		}
+
+		owners[a.route.Key()] = a
+		a.cause = fmt.Sprintf("metric %d in place of %d, which is that of %s", a.route.Priority, a.spec.Priority, winner.id)
+	}
+
+	return out
+}
+
+// routeOf is a route of a spec, without its link.
+func routeOf(spec network.RouteSpecSpec) netlink.Route {
+	return netlink.Route{
+		Family: uint8(spec.Family), Destination: spec.Destination, Source: spec.Source, Gateway: spec.Gateway, Table: uint32(spec.Table),
+		Priority: spec.Priority, Scope: uint8(spec.Scope), Type: uint8(spec.Type), Flags: uint32(spec.Flags), Protocol: uint8(spec.Protocol), MTU: spec.MTU,
+	}
+}
+
+// plan sets before it removes.
+func (p *routePlanner) plan(specs held[network.RouteSpecSpec], now *netlink.Snapshot) plan {
+	out := newPlan()
+	routes := assign(specs.wanted)
+	before := p.set
+	p.set = map[string][]netlink.Route{}
+
+	var needed []netlink.Route // not to be removed on behalf of another spec
+
+	for i := range routes {
+		a := &routes[i]
+		p.set[a.id] = there(before[a.id], now)
+
+		if cause := locate(a, now); cause != "" {
+			out.say(a.id, network.SpecWaiting, cause+p.kept(a.id, now))
+
+			continue
+		}
+
+		a.ready = true
+		needed = append(needed, a.route)
+
+		if a.cause != "" {
+			out.say(a.id, network.SpecApplied, a.cause)
+		}
+	}
+
+	// Routes without a gateway come first: gateways may be behind them.
+	slices.SortStableFunc(routes, func(a, b assigned) int { return compareBool(a.route.Gateway.IsValid(), b.route.Gateway.IsValid()) })
+
+	for _, a := range routes {
+		if a.ready {
+			p.planRoute(&out, a.id, a.route, needed, now)
+		}
+	}
+
+	for _, s := range specs.leaving {
+		p.set[s.id] = there(before[s.id], now) // until it is gone
+
+		if a := (assigned{item: s, route: routeOf(s.spec)}); len(p.set[s.id]) == 0 && locate(&a, now) == "" {
+			p.set[s.id] = there([]netlink.Route{a.route}, now)
+		}
+
+		p.planRemoval(&out, s.id, netlink.Route{}, needed, now)
+	}
+
+	return out
+}
+
+// there are those of some routes that the kernel has.
+func there(routes []netlink.Route, now *netlink.Snapshot) []netlink.Route {
+	return slices.DeleteFunc(slices.Clone(routes), func(r netlink.Route) bool { return !contains(now.Routes, r) })
+}
+
+// locate fills in the link of a route, or says what it waits for.
+func locate(a *assigned, now *netlink.Snapshot) string {
+	if a.spec.OutLinkName != "" {
+		link, ok := now.Link(a.spec.OutLinkName)
+
+		switch {
+		case !ok:
+			return "link " + a.spec.OutLinkName + " is not there"
+		case !link.Up():
+			return "link " + a.spec.OutLinkName + " is down"
+		}
+
+		a.route.LinkIndex = link.Index
+	}
+
+	source := a.route.Source
+	if source.IsValid() && !slices.ContainsFunc(now.Addresses, func(have netlink.Address) bool { return have.Prefix.Addr() == source }) {
+		return "the source address " + source.String() + " is not there"
+	}
+
+	return ""
+}
+
+// planRoute sets a route unless it is there, and then removes what was set for the spec before.
+func (p *routePlanner) planRoute(out *plan, id string, want netlink.Route, needed []netlink.Route, now *netlink.Snapshot) {
+	if slices.ContainsFunc(now.Routes, func(have netlink.Route) bool { return satisfies(have, want) }) {
+		p.note(id, want)
+		p.planRemoval(out, id, want, needed, now)
+
+		return
+	}
+
+	out.add(id, "set route "+describeRoute(want, now), func(k *netlink.Observer) error {
+		err := k.ReplaceRoute(want)
+		if err == nil {
+			p.note(id, want)
+		}
+
+		return err
+	})
+	out.steps[len(out.steps)-1].stays = p.kept(id, now)
+}
+
+func (p *routePlanner) note(id string, r netlink.Route) {
+	if !contains(p.set[id], r) {
+		p.set[id] = append(p.set[id], r)
+	}
+}
+
+// planRemoval removes what was set for a spec, but for what is wanted for it now and what others need.
+func (p *routePlanner) planRemoval(out *plan, id string, want netlink.Route, needed []netlink.Route, now *netlink.Snapshot) {
+	for _, old := range p.set[id] {
+		have, ok := inKernel(old, now.Routes)
+		if !ok || contains(needed, old) || contains([]netlink.Route{want}, old) {
+			continue
+		}
+
+		out.add(id, "remove route "+describeRoute(have, now), func(k *netlink.Observer) error { return k.DeleteRoute(have) })
+	}
+}
+
+const keptUntilThen = " is kept until then"
+
+// kept says which route that was set for a spec before stays until the spec can be applied.
+func (p *routePlanner) kept(id string, now *netlink.Snapshot) string {
+	if len(p.set[id]) == 0 {
+		return ""
+	}
+
+	return "; " + describeRoute(p.set[id][0], now) + keptUntilThen
+}
+
+// inKernel finds the kernel's route with the key and way of another.
+func inKernel(r netlink.Route, routes []netlink.Route) (netlink.Route, bool) {
+	i := slices.IndexFunc(routes, func(have netlink.Route) bool { return have.Key() == r.Key() && have.SameWay(r) })
+	if i < 0 {
+		return netlink.Route{}, false
+	}
+
+	return routes[i], true
+}
+
+func contains(routes []netlink.Route, r netlink.Route) bool {
+	_, ok := inKernel(r, routes)
+
+	return ok
 }
 
 // satisfies tells whether the kernel's route is the wanted one.
 func satisfies(have, want netlink.Route) bool {
-	if !have.SameKey(want) || have.Gateway != want.Gateway || have.Type != want.Type || have.Protocol != want.Protocol || have.MTU != want.MTU {
+	if have.Key() != want.Key() || !have.SameWay(want) || have.Type != want.Type || have.Protocol != want.Protocol || have.MTU != want.MTU {
 		return false
 	}
 
-	// The kernel fills in the link and, for IPv6, has no scopes.
-	return (want.LinkIndex == 0 || have.LinkIndex == want.LinkIndex) &&
-		(want.Family == unix.AF_INET6 || have.Scope == want.Scope) && have.Source == want.Source
+	// IPv6 has no scopes.
+	return (want.Family == unix.AF_INET6 || have.Scope == want.Scope) && have.Source == want.Source
+}
+
+// describeRoute prints a route with the names of links, the source and what else tells it from a like one.
+func describeRoute(r netlink.Route, now *netlink.Snapshot) string {
+	text := r.String()
+	if name, ok := now.LinkNames()[r.LinkIndex]; ok {
+		text = strings.Replace(text, fmt.Sprintf(" dev %d ", r.LinkIndex), " dev "+name+" ", 1)
+	}
+
+	if r.Source.IsValid() {
+		text += " src " + r.Source.String()
+	}
+
+	return text
+}
+
+func compareBool(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case b:
+		return -1
+	default:
+		return 1
+	}
 }

@@ -9,24 +9,15 @@ import (
 	"github.com/seed-59268b81/talos/sys/netlink"
 )
 
-// RouteStatusController shows the kernel's routes.
-func RouteStatusController(d *Deps) controller.Controller {
+// routeStatusController shows the kernel's routes.
+func routeStatusController(kernel *netlink.Observer) controller.Controller {
 	return &observer[network.RouteStatusSpec]{
-		name: "network.RouteStatusController", kernel: d.Kernel, groups: netlink.WatchLinks | netlink.WatchRoutes,
-		observe: func() (map[string]network.RouteStatusSpec, error) {
-			names, err := linkNames(d.Kernel)
-			if err != nil {
-				return nil, err
-			}
+		name: "network.RouteStatusController", kernel: kernel,
+		observe: func(now *netlink.Snapshot) map[string]network.RouteStatusSpec {
+			names := now.LinkNames()
+			out := make(map[string]network.RouteStatusSpec, len(now.Routes))
 
-			routes, err := d.Kernel.Routes()
-			if err != nil {
-				return nil, err
-			}
-
-			out := make(map[string]network.RouteStatusSpec, len(routes))
-
-			for _, r := range routes {
+			for _, r := range now.Routes {
 				spec := network.RouteStatusSpec{
 					Family: nethelpers.Family(r.Family), Destination: r.Destination, Source: r.Source, Gateway: r.Gateway,
 					OutLinkIndex: r.LinkIndex, OutLinkName: names[r.LinkIndex], Table: nethelpers.RoutingTable(r.Table), Priority: r.Priority,
@@ -41,7 +32,7 @@ func RouteStatusController(d *Deps) controller.Controller {
 				out[network.RouteID(spec.Table, spec.OutLinkName, spec.Family, spec.Gateway, spec.Destination, spec.Priority)] = spec
 			}
 
-			return out, nil
+			return out
 		},
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"time"
 
 	"github.com/seed-59268b81/talos/cosi/controller"
 	"github.com/seed-59268b81/talos/cosi/resource"
@@ -15,10 +16,9 @@ import (
 // observer shows the kernel's state as resources of S: observe returns them by id.
 type observer[S resource.Spec] struct {
 	name    string
-	kernel  netlink.Kernel
-	groups  netlink.Groups
+	kernel  *netlink.Observer
 	kind    controller.OutputKind
-	observe func() (map[string]S, error)
+	observe func(now *netlink.Snapshot) map[string]S
 }
 
 // Name implements controller.Controller.
@@ -34,37 +34,32 @@ func (o *observer[S]) Outputs() []controller.Output {
 
 // Run implements controller.Controller.
 func (o *observer[S]) Run(ctx context.Context, rt controller.Runtime, _ *slog.Logger) error {
-	watch := func(ctx context.Context, changed func()) error { return o.kernel.Watch(ctx, o.groups, changed) }
+	generation := uint64(0)
 
-	return follow(ctx, rt, watch, func(ctx context.Context) error {
-		specs, err := o.observe()
+	return follow(ctx, rt, o.kernel.Watch, func(ctx context.Context) (time.Duration, error) {
+		now, err := o.kernel.Snapshot()
 		if err != nil {
-			return fmt.Errorf("observe the kernel: %w", err)
+			return 0, fmt.Errorf("observe the kernel: %w", err)
+		}
+
+		if now.Generation == generation {
+			return 0, nil
 		}
 
 		rt.StartTrackingOutputs()
 
-		for id, spec := range specs {
+		for id, spec := range o.observe(now) {
 			if err := set(ctx, rt, "", id, spec); err != nil {
-				return err
+				return 0, err
 			}
 		}
 
-		return rt.CleanupOutputs(ctx, resource.KindOf[S](""))
+		if err := rt.CleanupOutputs(ctx, resource.KindOf[S]("")); err != nil {
+			return 0, err
+		}
+
+		generation = now.Generation
+
+		return 0, nil
 	})
-}
-
-// linkNames maps indexes to names.
-func linkNames(k netlink.Kernel) (map[uint32]string, error) {
-	links, err := k.Links()
-	if err != nil {
-		return nil, err
-	}
-
-	names := make(map[uint32]string, len(links))
-	for _, l := range links {
-		names[l.Index] = l.Name
-	}
-
-	return names, nil
 }

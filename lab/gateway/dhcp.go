@@ -11,14 +11,11 @@ import (
 
 	"github.com/insomniacslk/dhcp/dhcpv4"
 	"github.com/insomniacslk/dhcp/dhcpv4/server4"
-	"gvisor.dev/gvisor/pkg/tcpip/adapters/gonet"
 	"gvisor.dev/gvisor/pkg/tcpip/network/ipv4"
-	"gvisor.dev/gvisor/pkg/tcpip/transport/udp"
-	"gvisor.dev/gvisor/pkg/waiter"
 )
 
 func (g *Gateway) serveDHCP(ctx context.Context) error {
-	conn, err := g.listenBroadcast(dhcpv4.ServerPort)
+	conn, err := g.listenAny(ipv4.ProtocolNumber, dhcpv4.ServerPort)
 	if err != nil {
 		return fmt.Errorf("start DHCP: %w", err)
 	}
@@ -38,50 +35,50 @@ func (g *Gateway) serveDHCP(ctx context.Context) error {
 	return nil
 }
 
-// listenBroadcast opens a UDP port that hears and sends broadcasts, which
-// gonet's own functions cannot.
-func (g *Gateway) listenBroadcast(port uint16) (net.PacketConn, error) {
-	var wq waiter.Queue
-
-	ep, err := g.stack.NewEndpoint(udp.ProtocolNumber, ipv4.ProtocolNumber, &wq)
-	if err != nil {
-		return nil, stackError("open a UDP endpoint", err)
+func (g *Gateway) handleDHCP(conn net.PacketConn, _ net.Addr, request *dhcpv4.DHCPv4) {
+	behaviour := g.dhcp.get()
+	if behaviour.value.Silent || !g.pause(behaviour.value.Delay) {
+		return
 	}
 
-	ep.SocketOptions().SetBroadcast(true)
-
-	if err := ep.Bind(endpoint(netip.Addr{}, port)); err != nil {
-		ep.Close()
-
-		return nil, stackError(fmt.Sprintf("bind UDP port %d", port), err)
-	}
-
-	return gonet.NewUDPConn(&wq, ep), nil
-}
-
-func (g *Gateway) handleDHCP(conn net.PacketConn, peer net.Addr, request *dhcpv4.DHCPv4) {
-	reply, err := g.cfg.answerDHCP(request)
+	reply, err := g.cfg.answerDHCP(request, behaviour.value, int(behaviour.acks.Load()))
 	if err != nil {
 		g.cfg.Log.Warn("DHCP request not answered", "client", request.ClientHWAddr.String(), "error", err)
 
 		return
 	}
 
-	if reply == nil {
+	if reply == nil || !behaviour.mayAnswer(behaviour.value.StopAfter) {
 		return
+	}
+
+	if reply.MessageType() == dhcpv4.MessageTypeAck {
+		behaviour.acks.Add(1)
 	}
 
 	g.cfg.Log.Info("DHCP", "client", request.ClientHWAddr.String(), "request", request.MessageType(), "reply", reply.MessageType(),
 		"address", reply.YourIPAddr, "hostname", reply.HostName())
 
-	if _, err := conn.WriteTo(reply.ToBytes(), peer); err != nil {
-		g.cfg.Log.Warn("DHCP reply not sent", "client", request.ClientHWAddr.String(), "to", peer, "error", err)
+	to := &net.UDPAddr{IP: g.cfg.replyAddr(request, reply), Port: dhcpv4.ClientPort}
+	if _, err := conn.WriteTo(reply.ToBytes(), to); err != nil {
+		g.cfg.Log.Warn("DHCP reply not sent", "client", request.ClientHWAddr.String(), "to", to, "error", err)
 	}
 }
 
+// replyAddr is where a reply goes: to a client's address if it has one here and
+// keeps it, else to all (RFC 2131, 4.1).
+func (c *Config) replyAddr(request, reply *dhcpv4.DHCPv4) net.IP {
+	has, ok := netip.AddrFromSlice(request.ClientIPAddr.To4())
+	if !ok || !c.Subnet4.Contains(has) || request.IsBroadcast() || reply.MessageType() == dhcpv4.MessageTypeNak {
+		return net.IPv4bcast
+	}
+
+	return request.ClientIPAddr
+}
+
 // answerDHCP returns the answer to a client's message, or nil where none is
-// due (RFC 2131, 4.3).
-func (c *Config) answerDHCP(request *dhcpv4.DHCPv4) (*dhcpv4.DHCPv4, error) {
+// due (RFC 2131, 4.3). The server has sent that many ACKs since it behaves so.
+func (c *Config) answerDHCP(request *dhcpv4.DHCPv4, b DHCPBehaviour, acks int) (*dhcpv4.DHCPv4, error) {
 	if request.OpCode != dhcpv4.OpcodeBootRequest {
 		return nil, fmt.Errorf("operation %v is not a request", request.OpCode)
 	}
@@ -91,35 +88,27 @@ func (c *Config) answerDHCP(request *dhcpv4.DHCPv4) (*dhcpv4.DHCPv4, error) {
 		return nil, fmt.Errorf("no lease is kept for this hardware address")
 	}
 
-	self, addr := net.IP(c.Addr.AsSlice()), net.IP(host.Addr.AsSlice())
+	self, addr, id := net.IP(c.Addr4.AsSlice()), net.IP(host.Addr4.AsSlice()), net.IP(c.Addr4.AsSlice())
+	if b.Addr.IsValid() {
+		addr = b.Addr.AsSlice()
+	}
 
-	var answer dhcpv4.MessageType
+	if b.ServerID.IsValid() {
+		id = b.ServerID.AsSlice()
+	}
 
-	switch request.MessageType() {
-	case dhcpv4.MessageTypeDiscover:
-		answer = dhcpv4.MessageTypeOffer
-	case dhcpv4.MessageTypeRequest:
-		if server := request.ServerIdentifier(); server != nil && !server.Equal(self) {
-			return nil, nil // the client took another server's offer
-		}
+	answer, err := answerType(request, id, addr)
+	if answer == dhcpv4.MessageTypeNone || err != nil {
+		return nil, err
+	}
 
-		answer = dhcpv4.MessageTypeAck
-		if wanted := wantedAddress(request); wanted != nil && !wanted.Equal(addr) {
-			answer = dhcpv4.MessageTypeNak
-		}
-	case dhcpv4.MessageTypeInform:
-		answer = dhcpv4.MessageTypeAck
-	case dhcpv4.MessageTypeRelease:
-		return nil, nil // leases are fixed
-	case dhcpv4.MessageTypeDecline:
-		return nil, fmt.Errorf("the client declines %v: something else answers for it", addr)
-	default:
-		return nil, fmt.Errorf("message type %v is not a client's", request.MessageType())
+	if b.RefuseRequests && request.MessageType() == dhcpv4.MessageTypeRequest {
+		answer = dhcpv4.MessageTypeNak
 	}
 
 	reply, err := dhcpv4.NewReplyFromRequest(request,
 		dhcpv4.WithMessageType(answer),
-		dhcpv4.WithOption(dhcpv4.OptServerIdentifier(self)))
+		dhcpv4.WithOption(dhcpv4.OptServerIdentifier(id)))
 	if err != nil {
 		return nil, fmt.Errorf("make a reply: %w", err)
 	}
@@ -133,21 +122,77 @@ func (c *Config) answerDHCP(request *dhcpv4.DHCPv4) (*dhcpv4.DHCPv4, error) {
 	reply.ServerIPAddr = self
 	if request.MessageType() != dhcpv4.MessageTypeInform {
 		reply.YourIPAddr = addr
-		reply.UpdateOption(dhcpv4.OptIPAddressLeaseTime(c.LeaseTime))
+		reply.UpdateOption(dhcpv4.OptIPAddressLeaseTime(orDefault(b.LeaseTime, c.LeaseTime)))
 	}
 
-	for _, option := range []dhcpv4.Option{
-		dhcpv4.OptSubnetMask(net.CIDRMask(c.Subnet.Bits(), 32)),
-		dhcpv4.OptRouter(self),
-		dhcpv4.OptDNS(self),
-		dhcpv4.OptNTPServers(self),
-		dhcpv4.OptHostName(host.Name),
-		dhcpv4.OptGeneric(dhcpv4.OptionInterfaceMTU, []byte{byte(c.MTU >> 8), byte(c.MTU)}),
-	} {
+	for _, option := range c.dhcpOptions(host, b, acks) {
 		reply.UpdateOption(option)
 	}
 
 	return reply, nil
+}
+
+// answerType is the kind of message that answers a client's, none where no
+// answer is due, by a server that has this identifier and this address for the
+// client.
+func answerType(request *dhcpv4.DHCPv4, id, addr net.IP) (dhcpv4.MessageType, error) {
+	switch request.MessageType() {
+	case dhcpv4.MessageTypeDiscover:
+		return dhcpv4.MessageTypeOffer, nil
+	case dhcpv4.MessageTypeRequest:
+		if server := request.ServerIdentifier(); server != nil && !server.Equal(id) {
+			return dhcpv4.MessageTypeNone, nil // the client took another server's offer
+		}
+
+		if wanted := wantedAddress(request); wanted != nil && !wanted.Equal(addr) {
+			return dhcpv4.MessageTypeNak, nil
+		}
+
+		return dhcpv4.MessageTypeAck, nil
+	case dhcpv4.MessageTypeInform:
+		return dhcpv4.MessageTypeAck, nil
+	case dhcpv4.MessageTypeRelease:
+		return dhcpv4.MessageTypeNone, nil // leases are fixed
+	case dhcpv4.MessageTypeDecline:
+		return dhcpv4.MessageTypeNone, fmt.Errorf("the client declines %v: something else answers for it", addr)
+	default:
+		return dhcpv4.MessageTypeNone, fmt.Errorf("message type %v is not a client's", request.MessageType())
+	}
+}
+
+// dhcpOptions is what a host is told besides its address.
+func (c *Config) dhcpOptions(host *Host, b DHCPBehaviour, acks int) []dhcpv4.Option {
+	self, router, name := net.IP(c.Addr4.AsSlice()), c.Addr4, host.Name
+
+	for _, other := range []netip.Addr{c.Router4, b.Router} {
+		if other.IsValid() {
+			router = other
+		}
+	}
+
+	if len(b.HostNames) > 0 {
+		name = b.HostNames[acks%len(b.HostNames)]
+	}
+
+	options := []dhcpv4.Option{
+		dhcpv4.OptSubnetMask(net.CIDRMask(c.Subnet4.Bits(), 32)),
+		dhcpv4.OptHostName(name),
+		dhcpv4.OptGeneric(dhcpv4.OptionInterfaceMTU, []byte{byte(c.MTU >> 8), byte(c.MTU)}),
+	}
+
+	if !b.NoRouter {
+		options = append(options, dhcpv4.OptRouter(router.AsSlice()))
+	}
+
+	if c.has(ServiceDNS) {
+		options = append(options, dhcpv4.OptDNS(self))
+	}
+
+	if c.has(ServiceNTP) {
+		options = append(options, dhcpv4.OptNTPServers(self))
+	}
+
+	return options
 }
 
 // wantedAddress is the address that a REQUEST asks to have or to keep.

@@ -12,17 +12,22 @@ import (
 	"github.com/insomniacslk/dhcp/dhcpv4"
 )
 
-func testConfig(t testing.TB) *Config {
+// testConfig is a network of two machines, IPv4 only unless edited.
+func testConfig(t testing.TB, edits ...func(*Config)) *Config {
 	cfg := &Config{
-		Subnet: netip.MustParsePrefix("10.5.0.0/24"),
-		Addr:   netip.MustParseAddr("10.5.0.1"),
-		Domain: "demo.lab.internal",
+		Subnet4: netip.MustParsePrefix("10.5.0.0/24"),
+		Addr4:   netip.MustParseAddr("10.5.0.1"),
+		Domain:  "demo.lab.internal",
 		Hosts: []Host{
-			{Name: "demo-controlplane-1", MAC: net.HardwareAddr{0x52, 0x54, 0, 0, 0, 2}, Addr: netip.MustParseAddr("10.5.0.2")},
-			{Name: "demo-worker-1", MAC: net.HardwareAddr{0x52, 0x54, 0, 0, 0, 3}, Addr: netip.MustParseAddr("10.5.0.3")},
+			{Name: "demo-controlplane-1", MAC: net.HardwareAddr{0x52, 0x54, 0, 0, 0, 2}, Addr4: netip.MustParseAddr("10.5.0.2")},
+			{Name: "demo-worker-1", MAC: net.HardwareAddr{0x52, 0x54, 0, 0, 0, 3}, Addr4: netip.MustParseAddr("10.5.0.3")},
 		},
 		Offline: true,
 	}
+	for _, edit := range edits {
+		edit(cfg)
+	}
+
 	if err := cfg.setDefaults(); err != nil {
 		t.Fatal(err)
 	}
@@ -74,7 +79,7 @@ func TestAnswerDHCP(t *testing.T) {
 
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			reply, err := cfg.answerDHCP(tt.in)
+			reply, err := cfg.answerDHCP(tt.in, DHCPBehaviour{}, 0)
 			if (err != nil) != tt.err {
 				t.Fatalf("got error %v, want one: %v", err, tt.err)
 			}
@@ -87,6 +92,38 @@ func TestAnswerDHCP(t *testing.T) {
 				t.Errorf("got transaction %v, want %v", reply.TransactionID, tt.in.TransactionID)
 			}
 		})
+	}
+}
+
+func TestReplyAddr(t *testing.T) {
+	cfg := testConfig(t)
+
+	for _, tt := range []struct {
+		name   string
+		client net.IP
+		bcast  bool
+		reply  dhcpv4.MessageType
+		want   string
+	}{
+		{"a client without an address", nil, false, dhcpv4.MessageTypeOffer, "255.255.255.255"},
+		{"a renewal", net.IP{10, 5, 0, 2}, false, dhcpv4.MessageTypeAck, "10.5.0.2"},
+		{"a client that wants a broadcast", net.IP{10, 5, 0, 2}, true, dhcpv4.MessageTypeAck, "255.255.255.255"},
+		{"a refusal", net.IP{10, 5, 0, 2}, false, dhcpv4.MessageTypeNak, "255.255.255.255"},
+		{"a client from elsewhere", net.IP{192, 0, 2, 7}, false, dhcpv4.MessageTypeAck, "255.255.255.255"},
+	} {
+		request, err := dhcpv4.New(dhcpv4.WithClientIP(tt.client), dhcpv4.WithBroadcast(tt.bcast))
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		reply, err := dhcpv4.New(dhcpv4.WithMessageType(tt.reply))
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		if got := cfg.replyAddr(request, reply).String(); got != tt.want {
+			t.Errorf("%s: got %s, want %s", tt.name, got, tt.want)
+		}
 	}
 }
 
@@ -127,7 +164,7 @@ func FuzzAnswerDHCP(f *testing.F) {
 			return
 		}
 
-		reply, err := cfg.answerDHCP(request)
+		reply, err := cfg.answerDHCP(request, DHCPBehaviour{}, 0)
 		if err != nil || reply == nil {
 			return
 		}
@@ -137,8 +174,8 @@ func FuzzAnswerDHCP(f *testing.F) {
 			t.Fatalf("a stranger %v was answered", request.ClientHWAddr)
 		}
 
-		if ip := reply.YourIPAddr; !ip.IsUnspecified() && !ip.Equal(net.IP(host.Addr.AsSlice())) {
-			t.Fatalf("got address %v for %v, want %v", ip, host.MAC, host.Addr)
+		if ip := reply.YourIPAddr; !ip.IsUnspecified() && !ip.Equal(net.IP(host.Addr4.AsSlice())) {
+			t.Fatalf("got address %v for %v, want %v", ip, host.MAC, host.Addr4)
 		}
 
 		if _, err := dhcpv4.FromBytes(reply.ToBytes()); err != nil {

@@ -12,7 +12,6 @@ import (
 
 	"gvisor.dev/gvisor/pkg/tcpip"
 	"gvisor.dev/gvisor/pkg/tcpip/adapters/gonet"
-	"gvisor.dev/gvisor/pkg/tcpip/network/ipv4"
 	"gvisor.dev/gvisor/pkg/tcpip/transport/tcp"
 	"gvisor.dev/gvisor/pkg/waiter"
 )
@@ -30,7 +29,7 @@ const (
 func (g *Gateway) Dial(ctx context.Context, to netip.AddrPort) (net.Conn, error) {
 	var wq waiter.Queue
 
-	ep, err := g.stack.NewEndpoint(tcp.ProtocolNumber, ipv4.ProtocolNumber, &wq)
+	ep, err := g.stack.NewEndpoint(tcp.ProtocolNumber, protocolOf(to.Addr()), &wq)
 	if err != nil {
 		return nil, stackError("open a TCP endpoint", err)
 	}

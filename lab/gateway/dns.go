@@ -12,8 +12,6 @@ import (
 	"time"
 
 	"github.com/miekg/dns"
-	"gvisor.dev/gvisor/pkg/tcpip/adapters/gonet"
-	"gvisor.dev/gvisor/pkg/tcpip/network/ipv4"
 )
 
 const (
@@ -22,38 +20,74 @@ const (
 )
 
 func (g *Gateway) serveDNS(ctx context.Context) error {
-	local := endpoint(g.cfg.Addr, dnsPort)
-
-	packets, err := gonet.DialUDP(g.stack, &local, nil, ipv4.ProtocolNumber)
+	packets, err := g.listenPackets(dnsPort)
 	if err != nil {
 		return fmt.Errorf("start DNS: %w", err)
 	}
 
-	streams, err := gonet.ListenTCP(g.stack, local, ipv4.ProtocolNumber)
+	var own []netip.Addr
+	for _, p := range g.cfg.prefixes() {
+		own = append(own, p.Addr())
+	}
+
+	streams, err := g.listenStreams(dnsPort, own...)
 	if err != nil {
-		return fmt.Errorf("start DNS: %w", err)
+		return fmt.Errorf("start DNS: %w", errors.Join(err, closeAll(packets)))
 	}
 
 	// Closing the sockets ends the servers; their own Shutdown needs them to have
 	// started.
-	context.AfterFunc(ctx, func() { _ = packets.Close(); _ = streams.Close() })
+	context.AfterFunc(ctx, func() { _ = closeAll(packets); _ = closeAll(streams) })
 
-	handler := dns.HandlerFunc(func(w dns.ResponseWriter, query *dns.Msg) {
-		_, overTCP := w.RemoteAddr().(*net.TCPAddr)
-		if err := w.WriteMsg(g.answerDNS(ctx, query, overTCP)); err != nil {
-			g.cfg.Log.Warn("DNS answer not sent", "to", w.RemoteAddr(), "error", err)
-		}
-	})
+	var servers []*dns.Server
+	for _, conn := range packets {
+		servers = append(servers, &dns.Server{PacketConn: conn})
+	}
 
-	for _, server := range []*dns.Server{
-		{PacketConn: packets, Handler: handler},
-		{Listener: streams, Handler: handler},
-	} {
+	for _, l := range streams {
+		servers = append(servers, &dns.Server{Listener: l})
+	}
+
+	for _, server := range servers {
+		server.Handler = dns.HandlerFunc(func(w dns.ResponseWriter, query *dns.Msg) { g.handleDNS(ctx, w, query) })
 		g.run(func() {
 			if err := server.ActivateAndServe(); err != nil && ctx.Err() == nil {
 				g.cfg.Log.Error("DNS stopped", "error", err)
 			}
 		})
+	}
+
+	return nil
+}
+
+func (g *Gateway) handleDNS(ctx context.Context, w dns.ResponseWriter, query *dns.Msg) {
+	behaviour := g.dns.get().value
+	if behaviour.Silent || !g.pause(behaviour.Delay) {
+		return
+	}
+
+	_, overTCP := w.RemoteAddr().(*net.TCPAddr)
+
+	answer := behaviour.answer(query, overTCP)
+	if answer == nil {
+		answer = g.answerDNS(ctx, query, overTCP)
+	}
+
+	if err := w.WriteMsg(answer); err != nil {
+		g.cfg.Log.Warn("DNS answer not sent", "to", w.RemoteAddr(), "error", err)
+	}
+}
+
+// answer is what a server that misbehaves answers, nil where it does not.
+func (b DNSBehaviour) answer(query *dns.Msg, overTCP bool) *dns.Msg {
+	switch {
+	case b.Rcode != "":
+		return new(dns.Msg).SetRcode(query, dns.StringToRcode[b.Rcode])
+	case b.Truncate && !overTCP:
+		answer := new(dns.Msg).SetReply(query)
+		answer.Truncated = true
+
+		return answer
 	}
 
 	return nil
@@ -89,13 +123,19 @@ func (c *Config) answerDNS(query *dns.Msg) *dns.Msg {
 	name := strings.TrimSuffix(dns.CanonicalName(question.Name), ".")
 	head := dns.RR_Header{Name: question.Name, Rrtype: question.Qtype, Class: dns.ClassINET, Ttl: dnsTTL}
 
-	if addr, ok := c.lookup(name); ok {
+	if addrs, ok := c.lookup(name); ok {
 		answer := new(dns.Msg).SetReply(query)
 		answer.Authoritative = true
 
-		if question.Qtype == dns.TypeA || question.Qtype == dns.TypeANY {
-			head.Rrtype = dns.TypeA
-			answer.Answer = []dns.RR{&dns.A{Hdr: head, A: addr.AsSlice()}}
+		for _, addr := range addrs {
+			kind := dns.TypeAAAA
+			if addr.Is4() {
+				kind = dns.TypeA
+			}
+
+			if question.Qtype == kind || question.Qtype == dns.TypeANY {
+				answer.Answer = append(answer.Answer, addressRecord(question.Name, addr))
+			}
 		}
 
 		return answer
@@ -116,29 +156,71 @@ func (c *Config) answerDNS(query *dns.Msg) *dns.Msg {
 	return nil
 }
 
-func (c *Config) lookup(name string) (netip.Addr, bool) {
-	name = strings.TrimSuffix(name, "."+c.Domain)
-	if name == PortName {
-		return c.Addr, true
+// addressRecord is an A or AAAA record.
+func addressRecord(name string, addr netip.Addr) dns.RR {
+	head := dns.RR_Header{Name: name, Rrtype: dns.TypeAAAA, Class: dns.ClassINET, Ttl: dnsTTL}
+	if addr.Is4() {
+		head.Rrtype = dns.TypeA
+
+		return &dns.A{Hdr: head, A: addr.AsSlice()}
 	}
 
-	for _, h := range c.Hosts {
-		if strings.EqualFold(h.Name, name) {
-			return h.Addr, true
+	return &dns.AAAA{Hdr: head, AAAA: addr.AsSlice()}
+}
+
+// lookup returns the addresses of a name of the lab.
+func (c *Config) lookup(name string) (addrs []netip.Addr, ok bool) {
+	name = strings.TrimSuffix(name, "."+c.Domain)
+
+	for _, known := range c.names() {
+		if strings.EqualFold(known.name, name) {
+			addrs, ok = append(addrs, known.addrs...), true
 		}
 	}
 
-	return netip.Addr{}, false
+	return addrs, ok
 }
 
+// reverse returns the name of the host that has an address.
 func (c *Config) reverse(name string) (string, bool) {
-	for _, h := range append([]Host{{Name: PortName, Addr: c.Addr}}, c.Hosts...) {
-		if arpa, err := dns.ReverseAddr(h.Addr.String()); err == nil && arpa == name+"." {
-			return h.Name, true
+	for _, known := range c.names() {
+		for _, addr := range known.addrs {
+			if arpa, err := dns.ReverseAddr(addr.String()); err == nil && arpa == name+"." {
+				return known.name, true
+			}
 		}
 	}
 
 	return "", false
+}
+
+type namedAddrs struct {
+	name  string
+	addrs []netip.Addr
+}
+
+// names returns what the network's names stand for.
+func (c *Config) names() []namedAddrs {
+	var own []netip.Addr
+	for _, p := range c.prefixes() {
+		own = append(own, p.Addr())
+	}
+
+	names := append([]namedAddrs{{PortName, own}}, c.metadataNames()...)
+	if c.PortName != PortName {
+		names = append(names, namedAddrs{c.PortName, own})
+	}
+
+	for i := range c.Hosts {
+		h := &c.Hosts[i]
+		names = append(names, namedAddrs{h.Name, append(c.addrs4(h), c.addrs6(h)...)})
+	}
+
+	for name, addrs := range c.Names {
+		names = append(names, namedAddrs{name, addrs})
+	}
+
+	return names
 }
 
 // ask puts a question to this computer's resolvers, one after the other.

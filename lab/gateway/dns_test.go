@@ -3,6 +3,7 @@
 package gateway
 
 import (
+	"net/netip"
 	"strings"
 	"testing"
 
@@ -35,6 +36,40 @@ func TestAnswerDNS(t *testing.T) {
 
 			got := answerString(cfg.answerDNS(new(dns.Msg).SetQuestion(tt.question, tt.kind)))
 			if got != tt.want {
+				t.Errorf("got %q, want %q", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestAnswerDNSWithIPv6(t *testing.T) {
+	tests := []struct {
+		name, question string
+		kind           uint16
+		edit           func(*Config)
+		want           string
+	}{
+		{"both protocols", "demo-controlplane-1.", dns.TypeANY, leased6, "NOERROR 10.5.0.2 fd05::2 fd05::5054:ff:fe00:2"},
+		{"IPv4 address", "demo-controlplane-1.", dns.TypeA, leased6, "NOERROR 10.5.0.2"},
+		{"IPv6 addresses", "demo-controlplane-1.demo.lab.internal.", dns.TypeAAAA, leased6, "NOERROR fd05::2 fd05::5054:ff:fe00:2"},
+		{"leased address only", "demo-controlplane-1.", dns.TypeAAAA, func(c *Config) { leased6(c); c.RA.NoAutonomous = true }, "NOERROR fd05::2"},
+		{"IPv4 address on a network without", "demo-controlplane-1.", dns.TypeA, onlyIPv6, "NOERROR"},
+		{"the gateway", "gateway.", dns.TypeAAAA, dualStack, "NOERROR fd05::1"},
+		{"the gateway's other name", "site-2.", dns.TypeA, func(c *Config) { c.PortName = "site-2" }, "NOERROR 10.5.0.1"},
+		{"reverse", "2.0.0.0.0.0.e.f.f.f.0.0.4.5.0.5.0.0.0.0.0.0.0.0.0.0.0.0.5.0.d.f.ip6.arpa.", dns.TypePTR, leased6,
+			"NOERROR demo-controlplane-1.demo.lab.internal."},
+		{"a host on another network", "far.", dns.TypeAAAA, func(c *Config) {
+			c.Names = map[string][]netip.Addr{"far": {netip.MustParseAddr("10.6.0.2"), netip.MustParseAddr("fd06::2")}}
+		}, "NOERROR fd06::2"},
+		{"a host on two networks", "demo-worker-1.", dns.TypeA, func(c *Config) {
+			c.Names = map[string][]netip.Addr{"demo-worker-1": {netip.MustParseAddr("10.6.0.3")}}
+		}, "NOERROR 10.5.0.3 10.6.0.3"},
+	}
+
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			cfg := testConfig(t, tt.edit)
+			if got := answerString(cfg.answerDNS(new(dns.Msg).SetQuestion(tt.question, tt.kind))); got != tt.want {
 				t.Errorf("got %q, want %q", got, tt.want)
 			}
 		})

@@ -1,99 +1,61 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package gateway is the lab's router, and all the services that a machine
-// finds on its network: DHCP with a fixed lease for each machine, DNS for the
-// lab's names, NTP with this computer's time, and the way in: ports of loopback
+// Package gateway is the router of one of the lab's networks, and all the
+// services that a machine finds there: DHCP and DHCPv6 with a fixed lease for
+// each machine, router advertisements, DNS for the lab's names, NTP with this
+// computer's time, a cloud's metadata server, and the way in: ports of loopback
 // forwarded to the machines.
 //
-// It is a TCP/IP stack of its own (gVisor's) on a port of the lab's switch. The
-// lab's subnet exists nowhere else, and never on this computer.
+// It is a TCP/IP stack of its own (gVisor's) on a port of the lab's switch. A
+// network has IPv4, IPv6 or both (Config.Subnet4, Config.Subnet6); it exists
+// nowhere else, and never on this computer. Each network of a lab has its own
+// Gateway, with its own port name if they share a switch.
+//
+// Services can misbehave, from the start (Config) and while they run (SetDHCP,
+// SetDHCPv6, SetRA, SetDNS, SetNTP, SetMetadata); the zero value of each
+// behaviour is a healthy service. A second DHCP server on a network is one more
+// Gateway with Services limited to ServiceDHCP and a port name, hardware address
+// and IP address of its own.
 //
 // An offline gateway has no code path by which a packet could leave the lab: it
-// answers traffic for the world with "network unreachable", so that what dials
-// out fails at once instead of waiting. Otherwise connections are made anew
-// from this computer's own sockets (gvisor-tap-vsock's forwarders), and names
-// that are not the lab's are asked of this computer's resolvers.
+// answers traffic for the world with "network unreachable", so that a client
+// fails at once instead of waiting. Otherwise connections are made again from
+// this computer's own sockets (gvisor-tap-vsock's forwarders), and names that
+// are not the lab's are asked of this computer's resolvers. The lab's networks,
+// link-local addresses and the addresses of clouds' metadata servers are never
+// dialled on this computer.
 package gateway
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
-	"net"
-	"net/netip"
 	"sync"
 	"time"
 
+	"github.com/seed-59268b81/talos/lab/gateway/metadata"
 	"github.com/seed-59268b81/talos/lab/netswitch"
 
+	"gvisor.dev/gvisor/pkg/tcpip/network/ipv6"
 	"gvisor.dev/gvisor/pkg/tcpip/stack"
 )
-
-// PortName is the gateway's name on the switch, for faults on its link.
-const PortName = "gateway"
-
-// mac is the gateway's hardware address. Machines have theirs in the same
-// locally administered range.
-var mac = net.HardwareAddr{0x52, 0x54, 0x00, 0x00, 0x00, 0x01}
-
-// Host is a machine of the lab.
-type Host struct {
-	Name string
-	MAC  net.HardwareAddr
-	Addr netip.Addr
-}
-
-// Config describes a gateway.
-type Config struct {
-	// Subnet is the lab's network; Addr is the gateway's address in it.
-	Subnet netip.Prefix
-	Addr   netip.Addr
-	// MTU of the network, 1500 if zero.
-	MTU uint16
-	// Domain is the lab's own zone: hosts resolve as NAME and NAME.DOMAIN.
-	Domain string
-	Hosts  []Host
-	// LeaseTime of DHCP, one hour if zero. Clients renew after half of it.
-	LeaseTime time.Duration
-	// Offline leaves no way out.
-	Offline bool
-	// Resolvers are asked for names that are not the lab's, as "address:port",
-	// unless Offline.
-	Resolvers []string
-	Log       *slog.Logger
-}
-
-func (c *Config) setDefaults() error {
-	if c.MTU == 0 {
-		c.MTU = 1500
-	}
-
-	if c.LeaseTime == 0 {
-		c.LeaseTime = time.Hour
-	}
-
-	if c.Log == nil {
-		c.Log = slog.New(slog.DiscardHandler)
-	}
-
-	if !c.Subnet.Addr().Is4() || !c.Subnet.Contains(c.Addr) {
-		return fmt.Errorf("gateway address %v is not in the IPv4 subnet %v", c.Addr, c.Subnet)
-	}
-
-	for _, h := range c.Hosts {
-		if !c.Subnet.Contains(h.Addr) || h.Addr == c.Addr {
-			return fmt.Errorf("address %v of machine %s is not free in subnet %v", h.Addr, h.Name, c.Subnet)
-		}
-	}
-
-	return nil
-}
 
 // Gateway is a running gateway.
 type Gateway struct {
 	cfg   Config
 	stack *stack.Stack
+	port  *netswitch.Port
+
+	dhcp     setting[DHCPBehaviour]
+	dhcpv6   setting[DHCPv6Behaviour]
+	ra       setting[RouterAdvertisement]
+	dns      setting[DNSBehaviour]
+	ntp      setting[NTPBehaviour]
+	metadata setting[MetadataBehaviour]
+
+	instances setting[*metadata.Server] // nil without a metadata service
+
+	solicited chan struct{} // wakes the router advertiser
 
 	done  context.Context // ends with Close
 	stop  context.CancelFunc
@@ -106,23 +68,34 @@ func New(sw *netswitch.Switch, cfg Config) (*Gateway, error) {
 		return nil, err
 	}
 
-	s, err := newStack(cfg.MTU, mac, netip.PrefixFrom(cfg.Addr, cfg.Subnet.Bits()))
+	s, err := newStack(cfg.MTU, cfg.MAC, ipv6.NDPConfigurations{}, append(cfg.prefixes(), cfg.metadataPrefixes()...)...)
 	if err != nil {
 		return nil, fmt.Errorf("start the gateway's network stack: %w", err)
 	}
 
-	ctx, stop := context.WithCancel(context.Background())
-	g := &Gateway{cfg: cfg, stack: s.Stack, done: ctx, stop: stop}
+	s.route(cfg.routes())
 
-	g.run(func() { s.connect(ctx, sw, PortName) })
+	ctx, stop := context.WithCancel(context.Background())
+	g := &Gateway{cfg: cfg, stack: s.Stack, solicited: make(chan struct{}, 1), done: ctx, stop: stop}
+	s.solicited = g.solicited
+
+	g.dhcp.set(cfg.DHCP)
+	g.dhcpv6.set(cfg.DHCPv6)
+	g.ra.set(cfg.RA)
+	g.dns.set(cfg.DNS)
+	g.ntp.set(cfg.NTP)
+	g.metadata.set(cfg.Metadata)
+
+	g.port = s.attach(sw, cfg.PortName)
+	g.run(func() { s.send(ctx, g.port) })
 
 	if cfg.Offline {
 		err = refuseOutbound(s.Stack)
 	} else {
-		err = openOutbound(s.Stack, cfg.Subnet)
+		err = openOutbound(s.Stack, cfg.inside())
 	}
 
-	if err = errors.Join(err, g.serveDHCP(ctx), g.serveDNS(ctx), g.serveNTP(ctx)); err != nil {
+	if err = errors.Join(err, g.serve(ctx)); err != nil {
 		g.Close()
 
 		return nil, err
@@ -131,12 +104,44 @@ func New(sw *netswitch.Switch, cfg Config) (*Gateway, error) {
 	return g, nil
 }
 
+// serve starts the services that the configuration has.
+func (g *Gateway) serve(ctx context.Context) error {
+	starts := map[Service]func(context.Context) error{
+		ServiceDHCP: g.serveDHCP, ServiceDHCPv6: g.serveDHCPv6, ServiceRA: g.serveRA,
+		ServiceDNS: g.serveDNS, ServiceNTP: g.serveNTP, ServiceMetadata: g.serveMetadata,
+	}
+
+	var errs []error
+
+	for _, service := range g.cfg.Services {
+		errs = append(errs, starts[service](ctx))
+	}
+
+	return errors.Join(errs...)
+}
+
 // run starts a task that Close waits for.
 func (g *Gateway) run(task func()) { g.tasks.Go(task) }
+
+// pause waits for a service's configured delay. It returns false when the
+// gateway closes meanwhile.
+func (g *Gateway) pause(d time.Duration) bool {
+	if d <= 0 {
+		return g.done.Err() == nil
+	}
+
+	select {
+	case <-time.After(d):
+		return true
+	case <-g.done.Done():
+		return false
+	}
+}
 
 // Close unplugs the gateway and ends its services and forwarded connections.
 func (g *Gateway) Close() {
 	g.stop()
 	g.stack.Close()
 	g.tasks.Wait()
+	g.port.Close()
 }

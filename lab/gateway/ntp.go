@@ -6,10 +6,9 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
+	"net"
+	"slices"
 	"time"
-
-	"gvisor.dev/gvisor/pkg/tcpip/adapters/gonet"
-	"gvisor.dev/gvisor/pkg/tcpip/network/ipv4"
 )
 
 const (
@@ -18,50 +17,73 @@ const (
 	ntpLen    = 48
 	ntpClient = 3
 	ntpServer = 4
+	// ntpUnsynchronized is the leap indicator of a clock that was never set;
+	// ntpStratumMax the stratum of its server.
+	ntpUnsynchronized = 3
+	ntpStratumMax     = 16
 	// ntpEpoch is 1 January 1970 in seconds of NTP's era 0.
 	ntpEpoch = 2208988800
 )
 
 func (g *Gateway) serveNTP(ctx context.Context) error {
-	local := endpoint(g.cfg.Addr, ntpPort)
-
-	conn, err := gonet.DialUDP(g.stack, &local, nil, ipv4.ProtocolNumber)
+	conns, err := g.listenPackets(ntpPort)
 	if err != nil {
 		return fmt.Errorf("start NTP: %w", err)
 	}
 
-	context.AfterFunc(ctx, func() { _ = conn.Close() })
-	g.run(func() {
-		buf := make([]byte, 1024)
+	for _, conn := range conns {
+		context.AfterFunc(ctx, func() { _ = conn.Close() })
+		g.run(func() {
+			if err := g.answerNTPOn(conn); ctx.Err() == nil {
+				g.cfg.Log.Error("NTP stopped", "error", err)
+			}
+		})
+	}
 
-		for {
-			n, peer, err := conn.ReadFrom(buf)
-			if err != nil {
-				if ctx.Err() == nil {
-					g.cfg.Log.Error("NTP stopped", "error", err)
-				}
+	return nil
+}
 
+func (g *Gateway) answerNTPOn(conn net.PacketConn) error {
+	buf := make([]byte, 1024)
+
+	for {
+		n, peer, err := conn.ReadFrom(buf)
+		if err != nil {
+			return err
+		}
+
+		received, request, behaviour := time.Now(), slices.Clone(buf[:n]), g.ntp.get()
+		if behaviour.value.Silent {
+			continue
+		}
+
+		g.run(func() {
+			if !g.pause(behaviour.value.Delay) {
 				return
 			}
 
-			received := time.Now()
+			clock := func(t time.Time) time.Time { return behaviour.value.clock(t, behaviour.from) }
+			reply := answerNTP(request, behaviour.value, clock(received), func() time.Time { return clock(time.Now()) })
 
-			reply := answerNTP(buf[:n], received, time.Now)
 			if reply == nil {
-				continue
+				return
 			}
 
 			if _, err := conn.WriteTo(reply, peer); err != nil {
 				g.cfg.Log.Warn("NTP reply not sent", "to", peer, "error", err)
 			}
-		}
-	})
+		})
+	}
+}
 
-	return nil
+// clock is what a server's clock shows at a time, when it behaves so from
+// another on.
+func (b NTPBehaviour) clock(t, from time.Time) time.Time {
+	return t.Add(b.Offset + time.Duration(b.Drift*float64(t.Sub(from))))
 }
 
 // answerNTP returns the answer to a client's packet, or nil when it is none.
-func answerNTP(request []byte, received time.Time, now func() time.Time) []byte {
+func answerNTP(request []byte, b NTPBehaviour, received time.Time, now func() time.Time) []byte {
 	if len(request) < ntpLen {
 		return nil
 	}
@@ -72,14 +94,28 @@ func answerNTP(request []byte, received time.Time, now func() time.Time) []byte 
 	}
 
 	reply := make([]byte, ntpLen)
-	reply[0] = version<<3 | ntpServer
-	reply[1] = 1                                      // stratum: this computer's clock is the lab's reference
+	reply[0] = b.Leap<<6 | version<<3 | ntpServer
+	reply[1] = max(b.Stratum, 1)                      // 1: this computer's clock is the lab's reference
 	reply[2] = request[2]                             // poll interval
 	reply[3] = 0xec                                   // precision: 2^-20 s
 	binary.BigEndian.PutUint32(reply[8:], 0x00000010) // root dispersion: 0.2 ms
-	copy(reply[12:], "LOCL")
-	binary.BigEndian.PutUint64(reply[16:], ntpTime(received)) // the clock was last set
-	copy(reply[24:32], request[40:48])                        // origin: the client's transmit time
+
+	switch {
+	case b.Kiss != "":
+		reply[0] |= ntpUnsynchronized << 6
+		reply[1] = 0
+		copy(reply[12:16], b.Kiss)
+	case reply[1] == 1:
+		copy(reply[12:16], "LOCL")
+	case reply[1] < ntpStratumMax:
+		copy(reply[12:16], []byte{192, 0, 2, 123}) // the server's own server: an address for documentation
+	}
+
+	if reply[1] < ntpStratumMax {
+		binary.BigEndian.PutUint64(reply[16:], ntpTime(received)) // the clock was last set
+	}
+
+	copy(reply[24:32], request[40:48]) // origin: the client's transmit time
 	binary.BigEndian.PutUint64(reply[32:], ntpTime(received))
 	binary.BigEndian.PutUint64(reply[40:], ntpTime(now()))
 

@@ -4,11 +4,15 @@ package gateway
 
 import (
 	"net/netip"
+	"slices"
 	"sync"
+
+	"github.com/seed-59268b81/talos/lab/gateway/metadata"
 
 	"github.com/containers/gvisor-tap-vsock/pkg/services/forwarder"
 	"gvisor.dev/gvisor/pkg/tcpip"
 	"gvisor.dev/gvisor/pkg/tcpip/network/ipv4"
+	"gvisor.dev/gvisor/pkg/tcpip/network/ipv6"
 	"gvisor.dev/gvisor/pkg/tcpip/stack"
 	"gvisor.dev/gvisor/pkg/tcpip/transport/tcp"
 	"gvisor.dev/gvisor/pkg/tcpip/transport/udp"
@@ -17,8 +21,10 @@ import (
 // refuseOutbound makes the stack a router that knows no network but the lab's,
 // and says so to who asks for another.
 func refuseOutbound(s *stack.Stack) error {
-	if err := s.SetForwardingDefaultAndAllNICs(ipv4.ProtocolNumber, true); err != nil {
-		return stackError("route between machines", err)
+	for _, protocol := range []tcpip.NetworkProtocolNumber{ipv4.ProtocolNumber, ipv6.ProtocolNumber} {
+		if err := s.SetForwardingDefaultAndAllNICs(protocol, true); err != nil {
+			return stackError("route between machines", err)
+		}
 	}
 
 	return nil
@@ -26,7 +32,7 @@ func refuseOutbound(s *stack.Stack) error {
 
 // openOutbound takes connections to any address beyond the lab and makes them
 // from this computer's own sockets.
-func openOutbound(s *stack.Stack, lab netip.Prefix) error {
+func openOutbound(s *stack.Stack, lab []netip.Prefix) error {
 	if err := s.SetPromiscuousMode(nic, true); err != nil {
 		return stackError("take packets for any address", err)
 	}
@@ -49,14 +55,23 @@ func openOutbound(s *stack.Stack, lab netip.Prefix) error {
 type packetHandler = func(stack.TransportEndpointID, *stack.PacketBuffer) bool
 
 // beyond keeps the lab's own addresses from being dialled on this computer,
-// where they are someone else's or nobody's.
-func beyond(lab netip.Prefix, handle packetHandler) packetHandler {
+// where they are someone else's or no one's, and those of metadata servers, which
+// would tell this computer's own secrets.
+func beyond(lab []netip.Prefix, handle packetHandler) packetHandler {
 	return func(id stack.TransportEndpointID, pkt *stack.PacketBuffer) bool {
 		to, ok := netip.AddrFromSlice(id.LocalAddress.AsSlice())
-		if !ok || lab.Contains(to) || to.IsLoopback() || to.IsMulticast() || to.IsUnspecified() {
+		if !ok || !isOutside(lab, to.Unmap()) {
 			return false
 		}
 
 		return handle(id, pkt)
 	}
+}
+
+func isOutside(lab []netip.Prefix, to netip.Addr) bool {
+	if !to.IsGlobalUnicast() || to.IsLinkLocalUnicast() || metadata.IsAddress(to) {
+		return false
+	}
+
+	return !slices.ContainsFunc(lab, func(p netip.Prefix) bool { return p.Contains(to) })
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"sync"
 	"time"
 
 	"github.com/seed-59268b81/talos/lab/netswitch"
@@ -19,6 +20,7 @@ import (
 	"gvisor.dev/gvisor/pkg/tcpip/link/ethernet"
 	"gvisor.dev/gvisor/pkg/tcpip/network/arp"
 	"gvisor.dev/gvisor/pkg/tcpip/network/ipv4"
+	"gvisor.dev/gvisor/pkg/tcpip/network/ipv6"
 	"gvisor.dev/gvisor/pkg/tcpip/stack"
 	"gvisor.dev/gvisor/pkg/tcpip/transport/icmp"
 	"gvisor.dev/gvisor/pkg/tcpip/transport/tcp"
@@ -40,26 +42,46 @@ type netStack struct {
 	*stack.Stack
 	mac  tcpip.LinkAddress
 	card *channel.Endpoint
+	own  sync.Map // the stack's addresses
+	// solicited hears when a host looks for routers; nil for a stack that is none.
+	solicited chan<- struct{}
 }
 
-func newStack(mtu uint16, mac net.HardwareAddr, addr netip.Prefix) (*netStack, error) {
+// newStack returns a stack with addresses of its own and routes to their
+// subnets. Its IPv6 address for the link is made from its hardware address.
+func newStack(mtu uint16, mac net.HardwareAddr, ndp ipv6.NDPConfigurations, addrs ...netip.Prefix) (*netStack, error) {
 	s := &netStack{
 		Stack: stack.New(stack.Options{
-			NetworkProtocols:   []stack.NetworkProtocolFactory{ipv4.NewProtocol, arp.NewProtocol},
-			TransportProtocols: []stack.TransportProtocolFactory{tcp.NewProtocol, udp.NewProtocol, icmp.NewProtocol4},
+			NetworkProtocols: []stack.NetworkProtocolFactory{
+				ipv4.NewProtocol, arp.NewProtocol,
+				ipv6.NewProtocolWithOptions(ipv6.Options{AutoGenLinkLocal: true, NDPConfigs: ndp}),
+			},
+			TransportProtocols: []stack.TransportProtocolFactory{
+				tcp.NewProtocol, udp.NewProtocol, icmp.NewProtocol4, icmp.NewProtocol6,
+			},
 		}),
 		mac: tcpip.LinkAddress(mac),
 	}
 	s.card = channel.New(sendQueue, uint32(mtu)+header.EthernetMinimumSize, s.mac)
 
+	if err := s.setUp(addrs); err != nil {
+		s.Close()
+
+		return nil, err
+	}
+
+	return s, nil
+}
+
+func (s *netStack) setUp(addrs []netip.Prefix) error {
 	// Links in the lab lose packets on demand; without SACK, TCP crawls then.
 	sack := tcpip.TCPSACKEnabled(true)
 	if err := s.SetTransportProtocolOption(tcp.ProtocolNumber, &sack); err != nil {
-		return nil, stackError("enable SACK", err)
+		return stackError("enable SACK", err)
 	}
 
 	if err := s.CreateNIC(nic, ethernet.New(s.card)); err != nil {
-		return nil, stackError("create the network card", err)
+		return stackError("create the network card", err)
 	}
 
 	// A machine that comes up is found soon after.
@@ -67,38 +89,88 @@ func newStack(mtu uint16, mac net.HardwareAddr, addr netip.Prefix) (*netStack, e
 	nud.RetransmitTimer = arpEvery
 	nud.MaxMulticastProbes = uint32(arpPatience / arpEvery)
 
-	if err := s.SetNUDConfigurations(nic, ipv4.ProtocolNumber, nud); err != nil {
-		return nil, stackError("set up ARP", err)
+	for _, protocol := range []tcpip.NetworkProtocolNumber{ipv4.ProtocolNumber, ipv6.ProtocolNumber} {
+		if err := s.SetNUDConfigurations(nic, protocol, nud); err != nil {
+			return stackError("set up neighbour discovery", err)
+		}
 	}
 
+	routes := []tcpip.Route{{Destination: subnetOf(linkLocal6), NIC: nic}}
+
+	for _, addr := range addrs {
+		if err := s.addAddress(addr); err != nil {
+			return err
+		}
+
+		routes = append(routes, tcpip.Route{Destination: subnetOf(addr), NIC: nic})
+	}
+
+	s.SetRouteTable(routes)
+
+	return nil
+}
+
+func (s *netStack) addAddress(addr netip.Prefix) error {
 	if err := s.AddProtocolAddress(nic, tcpip.ProtocolAddress{
-		Protocol: ipv4.ProtocolNumber,
+		Protocol: protocolOf(addr.Addr()),
 		AddressWithPrefix: tcpip.AddressWithPrefix{
 			Address:   tcpip.AddrFromSlice(addr.Addr().AsSlice()),
 			PrefixLen: addr.Bits(),
 		},
 	}, stack.AddressProperties{}); err != nil {
-		return nil, stackError(fmt.Sprintf("add address %v", addr), err)
+		return stackError(fmt.Sprintf("add address %v", addr), err)
 	}
 
-	subnet, err := tcpip.NewSubnet(
-		tcpip.AddrFromSlice(addr.Masked().Addr().AsSlice()),
-		tcpip.MaskFromBytes(net.CIDRMask(addr.Bits(), 32)),
-	)
-	if err != nil {
-		return nil, fmt.Errorf("route subnet %v: %w", addr.Masked(), err)
-	}
+	s.own.Store(addr.Addr(), true)
 
-	s.SetRouteTable([]tcpip.Route{{Destination: subnet, NIC: nic}})
-
-	return s, nil
+	return nil
 }
 
-// connect moves frames between the stack and the switch until ctx is done.
-func (s *netStack) connect(ctx context.Context, sw *netswitch.Switch, name string) {
-	port := sw.Attach(name, s.receive)
-	defer port.Close()
+// route is a route through a router, or with no router to the link itself.
+type route struct {
+	to  netip.Prefix
+	via netip.Addr
+}
 
+// route adds routes.
+func (s *netStack) route(routes []route) {
+	table := s.GetRouteTable()
+
+	for _, r := range routes {
+		entry := tcpip.Route{Destination: subnetOf(r.to), NIC: nic}
+		if r.via.IsValid() {
+			entry.Gateway = tcpip.AddrFromSlice(r.via.AsSlice())
+		}
+
+		table = append(table, entry)
+	}
+
+	s.SetRouteTable(table)
+}
+
+// subnetOf is a prefix as the stack has it.
+func subnetOf(p netip.Prefix) tcpip.Subnet {
+	p = p.Masked()
+
+	return tcpip.AddressWithPrefix{Address: tcpip.AddrFromSlice(p.Addr().AsSlice()), PrefixLen: p.Bits()}.Subnet()
+}
+
+// protocolOf is the network protocol of an address.
+func protocolOf(addr netip.Addr) tcpip.NetworkProtocolNumber {
+	if addr.Is4() {
+		return ipv4.ProtocolNumber
+	}
+
+	return ipv6.ProtocolNumber
+}
+
+// attach plugs the stack into a switch.
+func (s *netStack) attach(sw *netswitch.Switch, name string) *netswitch.Port {
+	return sw.Attach(name, s.receive)
+}
+
+// send moves the stack's frames to the switch until ctx is done.
+func (s *netStack) send(ctx context.Context, port *netswitch.Port) {
 	for {
 		pkt := s.card.ReadContext(ctx)
 		if pkt == nil {
@@ -119,16 +191,47 @@ func (s *netStack) receive(frame []byte) {
 		return
 	}
 
+	if s.asksForOther(frame) {
+		return
+	}
+
+	if s.solicited != nil && isSolicitation(frame) {
+		select {
+		case s.solicited <- struct{}{}:
+		default: // an advertisement is due already
+		}
+	}
+
 	pkt := stack.NewPacketBuffer(stack.PacketBufferOptions{Payload: buffer.MakeWithData(frame)})
 	s.card.InjectInbound(0, pkt) // the Ethernet layer reads the protocol
 	pkt.DecRef()
+}
+
+// asksForOther reports whether a frame asks by ARP for an address that is not
+// the stack's. A stack that takes packets for any address (see openOutbound)
+// would claim it.
+func (s *netStack) asksForOther(frame []byte) bool {
+	if header.Ethernet(frame).Type() != header.ARPProtocolNumber {
+		return false
+	}
+
+	packet := header.ARP(frame[header.EthernetMinimumSize:])
+
+	if !packet.IsValid() || packet.Op() != header.ARPRequest {
+		return false
+	}
+
+	_, own := s.own.Load(netip.AddrFrom4([4]byte(packet.ProtocolAddressTarget())))
+
+	return !own
 }
 
 func stackError(op string, err tcpip.Error) error {
 	return fmt.Errorf("%s: %w", op, errors.New(err.String()))
 }
 
-// endpoint is a port of the stack's own address, or with no address of any.
+// endpoint is a port of an address on the stack's card, or with no address of
+// any.
 func endpoint(addr netip.Addr, port uint16) tcpip.FullAddress {
 	full := tcpip.FullAddress{NIC: nic, Port: port}
 	if addr.IsValid() {

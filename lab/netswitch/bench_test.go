@@ -68,7 +68,7 @@ func BenchmarkStream(b *testing.B) {
 }
 
 // plugged returns the machine's end of a stream on the switch.
-func plugged(b *testing.B, sw *Switch, name string) net.Conn {
+func plugged(b testing.TB, sw *Switch, name string) net.Conn {
 	l, err := net.Listen("unix", filepath.Join(b.TempDir(), "s"))
 	if err != nil {
 		b.Fatal(err)

@@ -5,6 +5,7 @@ package netswitch
 import (
 	"container/heap"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -15,7 +16,8 @@ const delayLimit = 8192
 // delayLine holds frames until their time has come and then pushes them on.
 // Frames due at the same time keep their order.
 type delayLine struct {
-	out *queue
+	out     *queue
+	dropped *atomic.Uint64 // counts what finds out full
 
 	mu     sync.Mutex
 	held   dueHeap
@@ -24,7 +26,9 @@ type delayLine struct {
 	closed bool
 }
 
-func newDelayLine(out *queue) *delayLine { return &delayLine{out: out} }
+func newDelayLine(out *queue, dropped *atomic.Uint64) *delayLine {
+	return &delayLine{out: out, dropped: dropped}
+}
 
 // push holds a frame for d and takes over the caller's reference. It reports
 // false, and releases the frame, when the line is full or closed.
@@ -64,7 +68,9 @@ func (l *delayLine) flush() {
 
 	now := time.Now()
 	for len(l.held) > 0 && !l.held[0].at.After(now) {
-		l.out.push(heap.Pop(&l.held).(due).frame)
+		if !l.out.push(heap.Pop(&l.held).(due).frame) {
+			l.dropped.Add(1)
+		}
 	}
 
 	if len(l.held) > 0 {

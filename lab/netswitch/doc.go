@@ -6,8 +6,12 @@
 // carries each frame behind its length, four bytes, big endian. Programs in the
 // same process (the lab's gateway) plug in with Attach. The switch learns which
 // address is behind which port, and can be told to hurt the traffic: delay,
-// loss or a cut, on a port in either direction, or on the one-way path from one
-// port to another, from which partitions are made.
+// loss, duplication, damage, a limit of bandwidth, a black hole for long frames,
+// a block of UDP or a cut, on a port in either direction, or on the one-way path
+// from one port to another, from which partitions are made. A broadcast meets
+// the faults of its sender's link once, and those of each path on its own.
+//
+// Capture writes what passes as a pcapng file, which Wireshark reads.
 //
 // Ports are known by name, and faults belong to names: a machine whose power is
 // cut and returns finds its link as bad as it left it.

@@ -6,8 +6,16 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"strings"
 	"time"
 )
+
+// Protocol is a kind of traffic that an impairment can block.
+type Protocol string
+
+// UDP is all of it, over IPv4 and IPv6, fragments too: DNS, DHCP and QUIC with
+// the rest.
+const UDP Protocol = "udp"
 
 // Impairment is what is done to frames in one direction. The zero value does
 // nothing.
@@ -19,6 +27,19 @@ type Impairment struct {
 	Jitter time.Duration `json:"jitter,omitempty"`
 	// Loss is the probability that a frame disappears, from 0 to 1.
 	Loss float64 `json:"loss,omitempty"`
+	// Duplicate is the probability that a frame arrives twice.
+	Duplicate float64 `json:"duplicate,omitempty"`
+	// Corrupt is the probability that one bit after the Ethernet header is
+	// flipped.
+	Corrupt float64 `json:"corrupt,omitempty"`
+	// Bandwidth in bits per second; 0 is no limit. Frames wait in a queue for
+	// their turn, and are dropped where it is full.
+	Bandwidth uint64 `json:"bandwidth,omitempty"`
+	// DropOver is a black hole for frames of more bytes than this, Ethernet header
+	// included: 1414 lets IP packets of up to 1400 bytes pass. 0 is none.
+	DropOver int `json:"dropOver,omitempty"`
+	// Block lets no packet of a protocol through.
+	Block Protocol `json:"block,omitempty"`
 	// Cut lets no frame through.
 	Cut bool `json:"cut,omitempty"`
 }
@@ -30,11 +51,67 @@ func (i Impairment) Validate() error {
 		errs = append(errs, fmt.Errorf("delay %v, jitter %v: neither may be negative", i.Delay, i.Jitter))
 	}
 
-	if !(i.Loss >= 0 && i.Loss <= 1) {
-		errs = append(errs, fmt.Errorf("loss %v: want a probability from 0 to 1", i.Loss))
+	for _, p := range []struct {
+		name  string
+		value float64
+	}{{"loss", i.Loss}, {"duplicate", i.Duplicate}, {"corrupt", i.Corrupt}} {
+		if !(p.value >= 0 && p.value <= 1) { // NaN too
+			errs = append(errs, fmt.Errorf("%s %v: want a probability from 0 to 1", p.name, p.value))
+		}
+	}
+
+	if i.Bandwidth > 0 && i.Bandwidth < minBandwidth {
+		errs = append(errs, fmt.Errorf("bandwidth %d bit/s: want at least %d, or 0 for no limit", i.Bandwidth, minBandwidth))
+	}
+
+	if i.DropOver < 0 || i.DropOver > 0 && i.DropOver < headerLen {
+		errs = append(errs, fmt.Errorf("drop over %d bytes: want at least %d, or 0 for no limit", i.DropOver, headerLen))
+	}
+
+	if i.Block != "" && i.Block != UDP {
+		errs = append(errs, fmt.Errorf("block %q: only %q can be blocked", i.Block, UDP))
 	}
 
 	return errors.Join(errs...)
+}
+
+// String writes it for people: "delay 20ms±5ms loss 1% bandwidth 1000000 bit/s".
+// It is empty for one that does nothing.
+func (i Impairment) String() string {
+	if i.Cut {
+		return "cut"
+	}
+
+	var parts []string
+
+	add := func(format string, args ...any) { parts = append(parts, fmt.Sprintf(format, args...)) }
+
+	if i.Delay > 0 || i.Jitter > 0 {
+		add("delay %v±%v", i.Delay, i.Jitter)
+	}
+
+	for _, p := range []struct {
+		name  string
+		value float64
+	}{{"loss", i.Loss}, {"duplicate", i.Duplicate}, {"corrupt", i.Corrupt}} {
+		if p.value > 0 {
+			add("%s %.3g%%", p.name, p.value*100)
+		}
+	}
+
+	if i.Bandwidth > 0 {
+		add("bandwidth %d bit/s", i.Bandwidth)
+	}
+
+	if i.DropOver > 0 {
+		add("drop over %d bytes", i.DropOver)
+	}
+
+	if i.Block != "" {
+		add("block %s", i.Block)
+	}
+
+	return strings.Join(parts, " ")
 }
 
 // Link is what is done to the frames of one port.
@@ -65,36 +142,4 @@ func (f *Faults) clone() *Faults {
 	}
 
 	return c
-}
-
-// verdict is what becomes of one frame.
-type verdict int
-
-const (
-	pass verdict = iota
-	lost
-	cut
-)
-
-// judge decides over a frame from one port to another, with chance giving
-// numbers from 0 up to 1. The delay is that of all three impairments on the
-// way: the sender's, the path's, the receiver's.
-func (f *Faults) judge(from, to string, chance func() float64) (verdict, time.Duration) {
-	var delay time.Duration
-
-	for _, i := range [...]Impairment{f.Links[from].Out, f.Paths[Path{from, to}], f.Links[to].In} {
-		switch {
-		case i.Cut:
-			return cut, 0
-		case i.Loss > 0 && chance() < i.Loss:
-			return lost, 0
-		}
-
-		delay += i.Delay
-		if i.Jitter > 0 {
-			delay += time.Duration((2*chance() - 1) * float64(i.Jitter))
-		}
-	}
-
-	return pass, max(delay, 0)
 }

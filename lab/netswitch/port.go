@@ -14,7 +14,34 @@ type Port struct {
 }
 
 type counters struct {
-	sent, sentBytes, received, receivedBytes, dropped, lost, cut atomic.Uint64
+	sent, sentBytes, received, receivedBytes, dropped, lost, cut, blocked, duplicated, corrupted atomic.Uint64
+}
+
+// add counts what became of a frame for the port, and reports whether it goes
+// on.
+func (c *counters) add(f fate) bool {
+	switch f.verdict {
+	case lost:
+		c.lost.Add(1)
+	case cut:
+		c.cut.Add(1)
+	case blocked:
+		c.blocked.Add(1)
+	case congested:
+		c.dropped.Add(1)
+	}
+
+	if f.verdict != pass {
+		return false
+	}
+
+	c.duplicated.Add(uint64(f.extra))
+
+	if f.corrupt {
+		c.corrupted.Add(1)
+	}
+
+	return true
 }
 
 // Stats counts a port's frames, seen from the machine behind it.
@@ -23,11 +50,16 @@ type Stats struct {
 	SentBytes     uint64 `json:"sentBytes"`
 	Received      uint64 `json:"received"`
 	ReceivedBytes uint64 `json:"receivedBytes"`
-	// Dropped frames found the machine's queue full.
+	// Dropped frames found the machine's queue full, or that of a bandwidth limit.
 	Dropped uint64 `json:"dropped"`
-	// Lost and Cut frames fell to a fault on their way to the machine.
-	Lost uint64 `json:"lost"`
-	Cut  uint64 `json:"cut"`
+	// Lost, Cut and Blocked frames fell to a fault on their way to the machine.
+	// Blocked were those of a protocol, or too long.
+	Lost    uint64 `json:"lost"`
+	Cut     uint64 `json:"cut"`
+	Blocked uint64 `json:"blocked"`
+	// Duplicated frames were sent once more, Corrupted ones with a bit flipped.
+	Duplicated uint64 `json:"duplicated"`
+	Corrupted  uint64 `json:"corrupted"`
 }
 
 // Stats returns the port's counters.
@@ -36,6 +68,7 @@ func (p *Port) Stats() Stats {
 		Sent: p.count.sent.Load(), SentBytes: p.count.sentBytes.Load(),
 		Received: p.count.received.Load(), ReceivedBytes: p.count.receivedBytes.Load(),
 		Dropped: p.count.dropped.Load(), Lost: p.count.lost.Load(), Cut: p.count.cut.Load(),
+		Blocked: p.count.blocked.Load(), Duplicated: p.count.duplicated.Load(), Corrupted: p.count.corrupted.Load(),
 	}
 }
 
@@ -75,6 +108,10 @@ func (p *Port) run(deliver func([]*Frame) error) error {
 		frames, ok := p.out.take(spare)
 		if !ok {
 			return nil
+		}
+
+		if captures := p.sw.captures.Load(); captures != nil {
+			captures.received(p, frames)
 		}
 
 		var bytes uint64

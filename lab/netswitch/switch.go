@@ -8,7 +8,6 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
-	"time"
 )
 
 // addressLimit bounds the addresses learned, so that a guest that sends from
@@ -18,9 +17,11 @@ const addressLimit = 4096
 // Switch forwards Ethernet frames between ports.
 type Switch struct {
 	table  atomic.Pointer[table]
-	faults atomic.Pointer[Faults] // nil while no fault is set
+	faults atomic.Pointer[rules] // nil while no fault is set
 
-	mu     sync.Mutex // held to change table or faults
+	captures atomic.Pointer[captures] // nil while there is none
+
+	mu     sync.Mutex // held to change table, faults or captures
 	chance *rand.Rand // guarded by chanceMu
 	// chanceMu is its own lock, since frames are judged without mu.
 	chanceMu sync.Mutex
@@ -62,7 +63,8 @@ func (s *Switch) Attach(name string, receive func(frame []byte)) *Port {
 
 func (s *Switch) plug(name string) *Port {
 	q := newQueue()
-	p := &Port{name: name, sw: s, out: q, delayed: newDelayLine(q)}
+	p := &Port{name: name, sw: s, out: q}
+	p.delayed = newDelayLine(q, &p.count.dropped)
 
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -93,14 +95,25 @@ func (s *Switch) forward(in *Port, f *Frame) {
 		return
 	}
 
+	if captures := s.captures.Load(); captures != nil {
+		captures.sent(in, f)
+	}
+
 	t := s.table.Load()
 	if t.learned[from] != in {
 		s.learn(from, in)
 	}
 
+	faults := s.faults.Load()
+
+	var fate fate
+	if faults != nil {
+		fate = faults.leave(in.name, f, s.draw)
+	}
+
 	if out := t.learned[to]; out != nil && !to.group() {
 		if out != in {
-			s.pass(in, out, f)
+			s.pass(in, out, f, faults, fate)
 		}
 
 		return
@@ -108,7 +121,7 @@ func (s *Switch) forward(in *Port, f *Frame) {
 
 	for _, out := range t.ports {
 		if out != in {
-			s.pass(in, out, f)
+			s.pass(in, out, f, faults, fate)
 		}
 	}
 }
@@ -131,37 +144,50 @@ func (s *Switch) learn(a address, p *Port) {
 	s.table.Store(next)
 }
 
-// pass brings a frame to an output port, through the faults between the two.
-func (s *Switch) pass(in, out *Port, f *Frame) {
-	var delay time.Duration
+// pass brings a frame to an output port, through the faults between the two,
+// with what it has met on its sender's link.
+func (s *Switch) pass(in, out *Port, f *Frame, faults *rules, fate fate) {
+	if faults != nil {
+		faults.arrive(&fate, in.name, out.name, f, s.draw)
+	}
 
-	if faults := s.faults.Load(); faults != nil {
-		var v verdict
+	if !out.count.add(fate) {
+		return
+	}
 
-		switch v, delay = faults.judge(in.name, out.name, s.draw); v {
-		case lost:
-			out.count.lost.Add(1)
+	if fate.corrupt {
+		f = s.damaged(f)
+		defer f.release()
+	}
 
-			return
-		case cut:
-			out.count.cut.Add(1)
+	for range 1 + fate.extra {
+		f.retain()
 
-			return
+		var ok bool
+		if fate.delay > 0 {
+			ok = out.delayed.push(f, fate.delay)
+		} else {
+			ok = out.out.push(f)
+		}
+
+		if !ok {
+			out.count.dropped.Add(1)
 		}
 	}
+}
 
-	f.retain()
+// damaged returns a copy of a frame with one bit flipped.
+func (s *Switch) damaged(f *Frame) *Frame {
+	c := newFrame(len(f.Bytes()))
+	b := c.Bytes()
+	copy(b, f.Bytes())
 
-	var ok bool
-	if delay > 0 {
-		ok = out.delayed.push(f, delay)
-	} else {
-		ok = out.out.push(f)
+	if bits := 8 * (len(b) - headerLen); bits > 0 {
+		bit := int(s.draw() * float64(bits))
+		b[headerLen+bit/8] ^= 1 << (bit % 8)
 	}
 
-	if !ok {
-		out.count.dropped.Add(1)
-	}
+	return c
 }
 
 func (s *Switch) draw() float64 {
@@ -196,18 +222,17 @@ func (s *Switch) Heal() {
 }
 
 // Faults returns a copy of the faults in force.
-func (s *Switch) Faults() *Faults { return s.faults.Load().clone() }
+func (s *Switch) Faults() *Faults { return s.faults.Load().current().clone() }
 
 func (s *Switch) change(edit func(*Faults)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 
-	next := s.faults.Load().clone()
-	if edit(next); len(next.Links)+len(next.Paths) == 0 {
-		next = nil
-	}
+	old := s.faults.Load()
 
-	s.faults.Store(next)
+	next := old.current().clone()
+	edit(next)
+	s.faults.Store(newRules(next, old))
 }
 
 // Stats returns the counters of the ports now plugged in, by name.

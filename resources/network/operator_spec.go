@@ -19,6 +19,7 @@ type OperatorSpecSpec struct {
 	LinkName  string            `yaml:"linkName" protobuf:"2"`
 	RequireUp bool              `yaml:"requireUp" protobuf:"3"`
 	DHCP4     DHCP4OperatorSpec `yaml:"dhcp4,omitempty" protobuf:"4"`
+	DHCP6     DHCP6OperatorSpec `yaml:"dhcp6,omitempty" protobuf:"5"`
 	Layer     ConfigLayer       `yaml:"layer" protobuf:"7"`
 }
 
@@ -31,6 +32,13 @@ type DHCP4OperatorSpec struct {
 	SkipHostnameRequest bool                 `yaml:"skipHostnameRequest,omitempty" protobuf:"2"`
 	ClientIdentifier    ClientIdentifierSpec `yaml:"clientIdentifier,omitempty" protobuf:"3"`
 	SkipRoutes          bool                 `yaml:"skipRoutes,omitempty" protobuf:"4"`
+}
+
+// DHCP6OperatorSpec are the settings of a DHCPv6 client. RouteMetric has no effect: the routes of IPv6 are said by routers.
+type DHCP6OperatorSpec struct {
+	RouteMetric         uint32               `yaml:"routeMetric" protobuf:"2"`
+	SkipHostnameRequest bool                 `yaml:"skipHostnameRequest,omitempty" protobuf:"3"`
+	ClientIdentifier    ClientIdentifierSpec `yaml:"clientIdentifier,omitempty" protobuf:"4"`
 }
 
 // ClientIdentifierSpec is what a DHCP client calls itself.

@@ -26,6 +26,7 @@ func Register() error {
 		resource.Register[ResolverStatusSpec](),
 		resource.Register[RouteSpecSpec](),
 		resource.Register[RouteStatusSpec](),
+		resource.Register[SpecConditionSpec](),
 		resource.Register[StatusSpec](),
 		resource.Register[TimeServerSpecSpec](),
 		resource.Register[TimeServerStatusSpec](),

@@ -65,7 +65,7 @@ func TestClient(t *testing.T) {
 		check  time.Duration
 		until  time.Duration
 		want   []string
-		// published addresses, "-" for none.
+		// published addresses, with "!" while there is trouble.
 		published []string
 	}{
 		{
@@ -75,7 +75,7 @@ func TestClient(t *testing.T) {
 			want:   []string{"0s acquire", "30m0s renew", "1h0m0s renew", "1h30m0s renew"}, published: []string{"10.0.0.2/24", "10.0.0.2/24", "10.0.0.2/24", "10.0.0.2/24"},
 		},
 		{
-			name: "the server is gone: rebinds, then expires and starts again",
+			name: "the server is gone: rebinds, then expires, keeps it and starts again",
 			answer: func(n int, question string) (*Lease, error) {
 				if question == "acquire" && n < 20 {
 					return hour("10.0.0.2/24"), nil
@@ -88,10 +88,10 @@ func TestClient(t *testing.T) {
 				"0s acquire", "30m0s renew", "41m17s renew", "46m56s renew", "49m45s renew", "51m9s renew", "51m52s renew", "52m13s renew", "52m23s renew",
 				"52m30s rebind", "56m17s rebind", "58m11s rebind", "59m7s rebind", "59m36s rebind", "59m50s rebind", "59m59s rebind", "1h0m0s acquire",
 			},
-			published: []string{"10.0.0.2/24", "-", "10.0.0.2/24"},
+			published: []string{"10.0.0.2/24", "10.0.0.2/24!", "10.0.0.2/24"},
 		},
 		{
-			name: "refused: starts again at once",
+			name: "refused: keeps it and starts again at once",
 			answer: func(n int, question string) (*Lease, error) {
 				if question == "renew" {
 					return nil, ErrRefused
@@ -100,7 +100,7 @@ func TestClient(t *testing.T) {
 				return hour(fmt.Sprintf("10.0.0.%d/24", n)), nil
 			},
 			until: 31 * time.Minute,
-			want:  []string{"0s acquire", "30m0s renew", "30m0s acquire"}, published: []string{"10.0.0.1/24", "-", "10.0.0.3/24"},
+			want:  []string{"0s acquire", "30m0s renew", "30m0s acquire"}, published: []string{"10.0.0.1/24", "10.0.0.1/24!", "10.0.0.3/24"},
 		},
 		{
 			name:   "checked when the link comes back",
@@ -109,7 +109,20 @@ func TestClient(t *testing.T) {
 			want: []string{"0s acquire", "10m0s verify", "40m0s renew"}, published: []string{"10.0.0.2/24", "10.0.0.2/24", "10.0.0.2/24"},
 		},
 		{
-			name: "the check is not answered: the lease stays",
+			name: "the check is asked again until it is answered",
+			answer: func(n int, question string) (*Lease, error) {
+				if question == "verify" && n < 6 {
+					return nil, errSilence
+				}
+
+				return hour(fmt.Sprintf("10.0.0.%d/24", n)), nil
+			},
+			check: 10 * time.Minute, until: 42 * time.Minute,
+			want:      []string{"0s acquire", "10m0s verify", "10m4s verify", "10m12s verify", "10m28s verify", "11m0s verify", "41m0s renew"},
+			published: []string{"10.0.0.1/24", "10.0.0.6/24", "10.0.0.7/24"},
+		},
+		{
+			name: "the check is never answered: the lease stays, and is renewed in its time",
 			answer: func(_ int, question string) (*Lease, error) {
 				if question == "verify" {
 					return nil, errSilence
@@ -117,8 +130,9 @@ func TestClient(t *testing.T) {
 
 				return hour("10.0.0.2/24"), nil
 			},
-			check: 10 * time.Minute, until: 31 * time.Minute,
-			want: []string{"0s acquire", "10m0s verify", "30m0s renew"}, published: []string{"10.0.0.2/24", "10.0.0.2/24"},
+			check: 27 * time.Minute, until: 31 * time.Minute,
+			want:      []string{"0s acquire", "27m0s verify", "27m4s verify", "27m12s verify", "27m28s verify", "28m0s verify", "29m4s verify", "30m0s renew"},
+			published: []string{"10.0.0.2/24", "10.0.0.2/24"},
 		},
 		{
 			name: "an infinite lease is checked only",
@@ -144,12 +158,13 @@ func TestClient(t *testing.T) {
 
 				var published []string
 
-				c := Client{Exchange: s, Check: check, Log: slog.New(slog.DiscardHandler), Publish: func(l *Lease) {
-					if l == nil {
-						published = append(published, "-")
-					} else {
-						published = append(published, l.Address.String())
+				c := Client{Exchange: s, Check: check, Log: slog.New(slog.DiscardHandler), spread: func(d time.Duration) time.Duration { return d }, Publish: func(s Status) {
+					text := s.Lease.Address.String()
+					if s.Trouble != nil {
+						text += "!"
 					}
+
+					published = append(published, text)
 				}}
 				c.Run(ctx)
 
@@ -171,12 +186,23 @@ func TestClientBackoff(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 		defer cancel()
 
+		told := 0
 		s := &script{started: time.Now(), answer: func(string) (*Lease, error) { return nil, errSilence }}
-		c := Client{Exchange: s, Log: slog.New(slog.DiscardHandler), Publish: func(*Lease) { t.Error("published without a lease") }}
+		c := Client{Exchange: s, Log: slog.New(slog.DiscardHandler), Publish: func(s Status) {
+			if s.Lease != nil || s.Trouble == nil {
+				t.Errorf("got %+v, want no lease and why", s)
+			}
+
+			told++
+		}}
 		c.Run(ctx)
 
 		if n := len(s.log); n < 45 || n > 75 {
 			t.Errorf("asked %d times in an hour, want about 60", n)
+		}
+
+		if told != 1 {
+			t.Errorf("silence was told %d times, want once", told)
 		}
 
 		early := 0

@@ -81,7 +81,7 @@ func (l *Link) Renew(ctx context.Context, lease *Lease, timeout time.Duration) (
 	own := &net.UDPAddr{IP: lease.Address.Addr().AsSlice(), Port: nclient4.ClientPort}
 
 	renewed, err := l.converse(timeout, func(c *nclient4.Client) (*dhcpv4.DHCPv4, error) {
-		return l.request(ctx, c, dhcpv4.WithClientIP(lease.Address.Addr().AsSlice()))
+		return l.request(ctx, c, lease, dhcpv4.WithClientIP(lease.Address.Addr().AsSlice()))
 	}, nclient4.WithServerAddr(server), nclient4.WithUnicast(own))
 	if err == nil || errors.Is(err, ErrRefused) || ctx.Err() != nil || errors.Is(err, nclient4.ErrNoResponse) {
 		return renewed, err
@@ -93,20 +93,23 @@ func (l *Link) Renew(ctx context.Context, lease *Lease, timeout time.Duration) (
 // Rebind implements Exchange.
 func (l *Link) Rebind(ctx context.Context, lease *Lease, timeout time.Duration) (*Lease, error) {
 	return l.converse(timeout, func(c *nclient4.Client) (*dhcpv4.DHCPv4, error) {
-		return l.request(ctx, c, dhcpv4.WithClientIP(lease.Address.Addr().AsSlice()))
+		return l.request(ctx, c, lease, dhcpv4.WithClientIP(lease.Address.Addr().AsSlice()))
 	})
 }
 
 // Verify implements Exchange.
 func (l *Link) Verify(ctx context.Context, lease *Lease, timeout time.Duration) (*Lease, error) {
 	return l.converse(timeout, func(c *nclient4.Client) (*dhcpv4.DHCPv4, error) {
-		return l.request(ctx, c, dhcpv4.WithOption(dhcpv4.OptRequestedIPAddress(lease.Address.Addr().AsSlice())))
+		return l.request(ctx, c, lease, dhcpv4.WithOption(dhcpv4.OptRequestedIPAddress(lease.Address.Addr().AsSlice())))
 	})
 }
 
 // request sends a request that names no server: renewing, rebinding and verifying differ only in where the
 // address stands and where the packet goes (RFC 2131, 4.3.6).
-func (l *Link) request(ctx context.Context, c *nclient4.Client, address dhcpv4.Modifier) (*dhcpv4.DHCPv4, error) {
+//
+// The refusal of a server that did not grant the lease counts only when nobody else answers: of two servers on a network
+// each may think that it knows all addresses.
+func (l *Link) request(ctx context.Context, c *nclient4.Client, lease *Lease, address dhcpv4.Modifier) (*dhcpv4.DHCPv4, error) {
 	request, err := dhcpv4.New(append([]dhcpv4.Modifier{
 		dhcpv4.WithHwAddr(l.HardwareAddr), dhcpv4.WithMessageType(dhcpv4.MessageTypeRequest),
 		dhcpv4.WithOption(dhcpv4.OptMaxMessageSize(nclient4.MaxMessageSize)), address,
@@ -115,7 +118,22 @@ func (l *Link) request(ctx context.Context, c *nclient4.Client, address dhcpv4.M
 		return nil, err
 	}
 
-	return c.SendAndRead(ctx, c.RemoteAddr(), request, nclient4.IsMessageType(dhcpv4.MessageTypeAck, dhcpv4.MessageTypeNak))
+	var refusal *dhcpv4.DHCPv4
+
+	answer, err := c.SendAndRead(ctx, c.RemoteAddr(), request, func(m *dhcpv4.DHCPv4) bool {
+		if m.MessageType() == dhcpv4.MessageTypeNak {
+			refusal = m
+
+			return !lease.Server.IsValid() || toAddr(m.ServerIdentifier()) == lease.Server
+		}
+
+		return m.MessageType() == dhcpv4.MessageTypeAck
+	})
+	if errors.Is(err, nclient4.ErrNoResponse) && refusal != nil {
+		return refusal, nil
+	}
+
+	return answer, err
 }
 
 // modifiers say what the client asks for and what it is called.

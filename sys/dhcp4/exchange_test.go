@@ -29,6 +29,8 @@ type server struct {
 	seen   []string // message types, with who sent them
 	refuse bool
 	silent bool
+	// rogue is a second server beside it, which refuses everything, and sooner.
+	rogue bool
 }
 
 func (s *server) handle(conn net.PacketConn, peer net.Addr, m *dhcpv4.DHCPv4) {
@@ -37,6 +39,10 @@ func (s *server) handle(conn net.PacketConn, peer net.Addr, m *dhcpv4.DHCPv4) {
 
 	from := peer.(*net.UDPAddr).IP.String() //nolint:forcetypeassert // a UDP server
 	s.seen = append(s.seen, m.MessageType().String()+" from "+from+" called "+m.HostName()+" wants "+m.RequestedIPAddress().String())
+
+	if s.rogue {
+		s.reply(conn, peer, m, dhcpv4.MessageTypeNak, net.IPv4(192, 0, 2, 66))
+	}
 
 	if s.silent {
 		return
@@ -51,9 +57,13 @@ func (s *server) handle(conn net.PacketConn, peer net.Addr, m *dhcpv4.DHCPv4) {
 		kind = dhcpv4.MessageTypeNak
 	}
 
+	s.reply(conn, peer, m, kind, net.IPv4(192, 0, 2, 1))
+}
+
+func (s *server) reply(conn net.PacketConn, peer net.Addr, m *dhcpv4.DHCPv4, kind dhcpv4.MessageType, id net.IP) {
 	reply, err := dhcpv4.NewReplyFromRequest(m,
 		dhcpv4.WithMessageType(kind), dhcpv4.WithYourIP(net.IPv4(192, 0, 2, 2)), dhcpv4.WithNetmask(net.CIDRMask(24, 32)),
-		dhcpv4.WithLeaseTime(60), dhcpv4.WithOption(dhcpv4.OptServerIdentifier(net.IPv4(192, 0, 2, 1))),
+		dhcpv4.WithLeaseTime(60), dhcpv4.WithOption(dhcpv4.OptServerIdentifier(id)),
 		dhcpv4.WithOption(dhcpv4.OptRouter(net.IPv4(192, 0, 2, 1))), dhcpv4.WithOption(dhcpv4.OptDNS(net.IPv4(192, 0, 2, 1))))
 	if err != nil {
 		s.t.Error(err)
@@ -62,7 +72,7 @@ func (s *server) handle(conn net.PacketConn, peer net.Addr, m *dhcpv4.DHCPv4) {
 	}
 
 	to := &net.UDPAddr{IP: net.IPv4bcast, Port: 68}
-	if !m.ClientIPAddr.IsUnspecified() && from == m.ClientIPAddr.String() {
+	if from := peer.(*net.UDPAddr).IP.String(); !m.ClientIPAddr.IsUnspecified() && from == m.ClientIPAddr.String() {
 		to.IP = m.ClientIPAddr
 	}
 
@@ -238,7 +248,30 @@ func TestRealServer(t *testing.T) {
 		t.Errorf("refused: got %v, want ErrRefused", err)
 	}
 
+	// A second server that knows nothing of the lease refuses it: that counts only when its own server is silent.
+	s.mu.Lock()
+	s.refuse, s.rogue = false, true
+	s.mu.Unlock()
+
+	for _, ask := range []func() (*Lease, error){
+		func() (*Lease, error) { return link.Verify(ctx, lease, timeout) },
+		func() (*Lease, error) { return link.Rebind(ctx, lease, timeout) },
+	} {
+		if got, err := ask(); err != nil || got.Address != lease.Address || got.Server != lease.Server {
+			t.Errorf("beside a second server: got %v, %v, want the same lease", got, err)
+		}
+	}
+
 	s.set(false, true)
+
+	if _, err := link.Verify(ctx, lease, 200*time.Millisecond); !errors.Is(err, ErrRefused) {
+		t.Errorf("only the second server answers: got %v, want ErrRefused", err)
+	}
+
+	s.mu.Lock()
+	s.rogue = false
+	s.seen = s.seen[:7]
+	s.mu.Unlock()
 
 	if _, err := link.Acquire(ctx, 200*time.Millisecond); err == nil || errors.Is(err, ErrRefused) {
 		t.Errorf("silence: got %v, want an error of time", err)

@@ -113,5 +113,12 @@ func broadcast(p netip.Prefix) netip.Addr {
 	return netip.AddrFrom4(b)
 }
 
-// Same tells whether the kernel takes both for one address: it has each prefix once on a link.
-func (a Address) Same(b Address) bool { return a.LinkIndex == b.LinkIndex && a.Prefix == b.Prefix }
+// Same tells whether the kernel takes both for one address. It has each IPv4 prefix once on a link, and each
+// IPv6 address once, whatever the length of its network.
+func (a Address) Same(b Address) bool {
+	if a.LinkIndex != b.LinkIndex {
+		return false
+	}
+
+	return a.Prefix == b.Prefix || a.Prefix.Addr().Is6() && a.Prefix.Addr() == b.Prefix.Addr()
+}

@@ -42,6 +42,11 @@ func Open() (*Conn, error) {
 // Close releases the sockets.
 func (c *Conn) Close() error { return errors.Join(c.raw.Close(), c.rt.Close()) }
 
+// ErrInterrupted is of a dump in which changes came between all the time: it may lack what was there throughout.
+var ErrInterrupted = errors.New("interrupted by changes")
+
+const dumpAttempts = 10
+
 // dump asks for everything of one type. A dump that a change interrupted is asked for again.
 func (c *Conn) dump(message rtnetlink.Message, typ netlink.HeaderType) ([]netlink.Message, error) {
 	data, err := message.MarshalBinary()
@@ -62,14 +67,17 @@ func (c *Conn) dump(message rtnetlink.Message, typ netlink.HeaderType) ([]netlin
 			interrupted = interrupted || m.Header.Flags&unix.NLM_F_DUMP_INTR != 0
 		}
 
-		if !interrupted || attempt == 10 {
+		switch {
+		case !interrupted:
 			return messages, nil
+		case attempt == dumpAttempts:
+			return nil, fmt.Errorf("%w %d times", ErrInterrupted, attempt)
 		}
 	}
 }
 
 // Watch implements Kernel.
-func (c *Conn) Watch(ctx context.Context, what Groups, changed func()) error {
+func (c *Conn) Watch(ctx context.Context, what Groups, changed func(Groups)) error {
 	conn, err := netlink.Dial(unix.NETLINK_ROUTE, &netlink.Config{Groups: uint32(what)})
 	if err != nil {
 		return fmt.Errorf("netlink watch: %w", err)
@@ -82,17 +90,40 @@ func (c *Conn) Watch(ctx context.Context, what Groups, changed func()) error {
 	stop := context.AfterFunc(ctx, func() { _ = conn.SetReadDeadline(time.Unix(1, 0)) })
 	defer stop()
 
+	changed(what)
+
 	for {
-		changed()
+		messages, err := conn.Receive()
 
-		if _, err := conn.Receive(); err != nil && !errors.Is(err, unix.ENOBUFS) {
-			if ctx.Err() != nil {
-				return nil
-			}
-
+		switch {
+		case err == nil:
+			changed(told(messages).follows() & what)
+		case errors.Is(err, unix.ENOBUFS):
+			changed(what)
+		case ctx.Err() != nil:
+			return nil
+		default:
 			return fmt.Errorf("netlink watch: %w", err)
 		}
 	}
+}
+
+// told are the groups that messages belong to.
+func told(messages []netlink.Message) Groups {
+	var g Groups
+
+	for _, m := range messages {
+		switch m.Header.Type {
+		case unix.RTM_NEWLINK, unix.RTM_DELLINK:
+			g |= WatchLinks
+		case unix.RTM_NEWADDR, unix.RTM_DELADDR:
+			g |= WatchAddresses
+		case unix.RTM_NEWROUTE, unix.RTM_DELROUTE:
+			g |= WatchRoutes
+		}
+	}
+
+	return g
 }
 
 // gone takes the errors of removing what is not there.

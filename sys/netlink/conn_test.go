@@ -256,7 +256,7 @@ func testWatch(t *testing.T, k netlink.Kernel, index uint32) {
 	changed, done := make(chan struct{}, 100), make(chan error)
 
 	go func() {
-		done <- k.Watch(ctx, netlink.WatchAddresses, func() { changed <- struct{}{} })
+		done <- k.Watch(ctx, netlink.WatchAddresses, func(netlink.Groups) { changed <- struct{}{} })
 	}()
 
 	wait := func(what string) {

@@ -75,6 +75,12 @@ func (l *Link) decodeRest(attributes []byte) error {
 		switch ad.Type() {
 		case unix.IFLA_PERM_ADDRESS:
 			l.PermanentAddress = ad.Bytes()
+		case unix.IFLA_MIN_MTU:
+			l.MinMTU = ad.Uint32()
+		case unix.IFLA_MAX_MTU:
+			l.MaxMTU = ad.Uint32()
+		case unix.IFLA_AF_SPEC:
+			ad.Nested(l.decodeFamilies)
 		case unix.IFLA_PROP_LIST:
 			ad.Nested(func(nad *netlink.AttributeDecoder) error {
 				for nad.Next() {
@@ -89,6 +95,28 @@ func (l *Link) decodeRest(attributes []byte) error {
 	}
 
 	return ad.Err()
+}
+
+// decodeFamilies reads what IPv6 adds to a link; the other families have nothing that is used here.
+func (l *Link) decodeFamilies(ad *netlink.AttributeDecoder) error {
+	for ad.Next() {
+		if ad.Type() != unix.AF_INET6 {
+			continue
+		}
+
+		ad.Nested(func(nad *netlink.AttributeDecoder) error {
+			for nad.Next() {
+				if nad.Type() == unix.IFLA_INET6_FLAGS {
+					const advertised = RouterSeen | RouterManaged | RouterOtherConfig
+					l.Router = RouterFlags(nad.Uint32()) & advertised
+				}
+			}
+
+			return nil
+		})
+	}
+
+	return nil
 }
 
 func (l *Link) decodeKind(data rtnetlink.LinkDriver) {

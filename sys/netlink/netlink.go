@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package netlink is the kernel's network as this system uses it: links, addresses and routes, read whole,
-// changed one at a time, and watched. It is a thin shell over rtnetlink; what is to be changed is decided by
+// changed one at a time, and watched; an Observer keeps one Snapshot of it for all who look. It is a thin shell over rtnetlink; what is to be changed is decided by
 // its callers. Package netlinktest has the same in memory.
 //
 // All errors of changes carry the operation and the object and wrap the kernel's errno. Removing what is not
@@ -11,6 +11,7 @@ package netlink
 import (
 	"context"
 	"net/netip"
+	"slices"
 )
 
 // Kernel is the network of one network namespace.
@@ -35,9 +36,10 @@ type Kernel interface {
 	ReplaceRoute(Route) error
 	DeleteRoute(Route) error
 
-	// Watch calls changed after each change of links, addresses or routes, until the context ends. It has
-	// subscribed when it first calls changed.
-	Watch(ctx context.Context, what Groups, changed func()) error
+	// Watch calls changed with what has changed, until the context ends. It has subscribed when it first calls
+	// changed, with all that it watches. A change that the kernel tells nothing of comes with its cause: routes
+	// vanish silently with a link or an address.
+	Watch(ctx context.Context, what Groups, changed func(Groups)) error
 }
 
 // Groups select what Watch watches.
@@ -45,10 +47,23 @@ type Groups uint32
 
 // The groups, numbered as the kernel's multicast groups.
 const (
-	WatchLinks     Groups = 1 << 0
+	WatchLinks     Groups = 1<<0 | 1<<11 // and what routers advertise
 	WatchAddresses Groups = 1<<4 | 1<<8
 	WatchRoutes    Groups = 1<<6 | 1<<10
+	WatchAll              = WatchLinks | WatchAddresses | WatchRoutes
 )
+
+// follows adds what changes without a word when what has changed.
+func (g Groups) follows() Groups {
+	switch {
+	case g&WatchLinks != 0:
+		return WatchAll
+	case g&WatchAddresses != 0:
+		return g | WatchAddresses | WatchRoutes
+	default:
+		return g
+	}
+}
 
 // Link is a network interface.
 type Link struct {
@@ -66,8 +81,12 @@ type Link struct {
 	PermanentAddress []byte
 	Broadcast        []byte
 	MTU              uint32
-	QueueDisc        string
-	OperState        uint8
+	// MinMTU and MaxMTU are what the driver takes; a MaxMTU of 0 is no limit.
+	MinMTU, MaxMTU uint32
+	// Router are the IF_* flags of IPv6: what the last router advertisement said.
+	Router    RouterFlags
+	QueueDisc string
+	OperState uint8
 	// Kind is how software made the link: vlan, bond, bridge, veth; empty for hardware and loopback.
 	Kind, SlaveKind string
 	Alias           string
@@ -83,6 +102,25 @@ func (l Link) Up() bool { return l.Flags&1 != 0 }
 
 // Carrier tells whether the link can carry packets.
 func (l Link) Carrier() bool { return l.Flags&(1<<16) != 0 }
+
+// RouterFlags tell what routers advertise on a link (include/net/if_inet6.h).
+type RouterFlags uint32
+
+// The flags.
+const (
+	RouterOtherConfig RouterFlags = 0x80
+	RouterManaged     RouterFlags = 0x40
+	RouterSeen        RouterFlags = 0x20
+)
+
+// MaxName is the length of the longest name of a link, in bytes.
+const MaxName = 15
+
+// MinMTU6 is the smallest MTU of a link with IPv6 (RFC 8200, 5).
+const MinMTU6 = 1280
+
+// Named tells whether the link has the name, or has it as an alternative name.
+func (l Link) Named(name string) bool { return l.Name == name || slices.Contains(l.AltNames, name) }
 
 // NewLink is a logical link to be made.
 type NewLink struct {

@@ -115,12 +115,19 @@ func (r Route) String() string {
 	return fmt.Sprintf("%s dev %d metric %d table %d", s, r.LinkIndex, r.Priority, r.Table)
 }
 
-// SameKey tells whether the kernel has room for only one of both: for IPv4 the table, destination and metric
-// make the key, IPv6 has one for each way too.
-func (r Route) SameKey(o Route) bool {
-	if r.Family != o.Family || r.Table != o.Table || r.Destination != o.Destination || r.Priority != o.Priority {
-		return false
-	}
+// Key is what the kernel knows a route by: a route that is set takes the place of another with the same key. (IPv6
+// can have several routes of a key, which only those make that append: the kernel itself and routers.)
+type Key struct {
+	Family      uint8
+	Table       uint32
+	Destination netip.Prefix
+	Priority    uint32
+}
 
-	return r.Family == unix.AF_INET || r.Gateway == o.Gateway && r.LinkIndex == o.LinkIndex
+// Key returns the key of the route.
+func (r Route) Key() Key { return Key{r.Family, r.Table, r.Destination, r.Priority} }
+
+// SameWay tells whether both routes go by the same gateway and link; a link of 0 is any.
+func (r Route) SameWay(o Route) bool {
+	return r.Gateway == o.Gateway && (r.LinkIndex == o.LinkIndex || r.LinkIndex == 0 || o.LinkIndex == 0)
 }

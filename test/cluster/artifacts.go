@@ -22,6 +22,7 @@ const All = "all"
 type artifacts struct {
 	out               string
 	disk, code, vars  string
+	root, images      string
 	kubectl, talosctl string
 }
 
@@ -54,12 +55,14 @@ func find() (artifacts, error) {
 
 	a := artifacts{
 		out: out, disk: filepath.Join(out, "images", "metal-amd64.raw"),
+		root:    filepath.Join(out, "images", "rootfs.sqsh"),
+		images:  filepath.Join(out, "components", "image-layout"),
 		code:    filepath.Join(out, "components", "firmware", "OVMF_CODE.fd"),
 		vars:    filepath.Join(out, "components", "firmware", "OVMF_VARS.fd"),
 		kubectl: filepath.Join(out, "bin", "kubectl"), talosctl: filepath.Join(out, "bin", "talosctl"),
 	}
 
-	for _, path := range []string{a.disk, a.code, a.vars, a.kubectl, a.talosctl} {
+	for _, path := range []string{a.disk, a.root, a.images, a.code, a.vars, a.kubectl, a.talosctl} {
 		if _, err := os.Stat(path); err != nil {
 			return a, fmt.Errorf("%w: run make build", err)
 		}
@@ -69,5 +72,5 @@ func find() (artifacts, error) {
 }
 
 func (a artifacts) image() lab.Image {
-	return lab.Image{Disk: a.disk, Firmware: &qemu.Firmware{Code: a.code, Vars: a.vars}}
+	return lab.Image{Disk: a.disk, Firmware: &qemu.Firmware{Code: a.code, Vars: a.vars}, Root: a.root, Cache: a.images}
 }

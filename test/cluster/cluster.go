@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package cluster is a cluster of one control plane node in a virtual machine, for tests that want the whole system:
-// what was built, booted, configured over its API, with a kubectl to look at it as a user does.
+// Package cluster is a cluster of one control plane node, for tests that want the whole system: what was built, booted,
+// configured over its API, with a kubectl to look at it as a user does. The node is a virtual machine, or, where no
+// kernel, disk or firmware of its own is tested, a container, which is many times as fast.
 //
-//	c := cluster.Start(t)            // powers the machine on; it is gone with the test
+//	c := cluster.Start(t)            // powers a virtual machine on; it is gone with the test
+//	c := cluster.StartContainer(t)   // the same for a container
 //	c.Maintenance()                  // its API answers
 //	c.Configure(c.Config())
 //	c.Bootstrap()
@@ -26,6 +28,7 @@ import (
 	"github.com/seed-59268b81/talos/config/generate"
 	"github.com/seed-59268b81/talos/config/talosconfig"
 	"github.com/seed-59268b81/talos/lab"
+	"github.com/seed-59268b81/talos/lab/state"
 )
 
 // Cluster is one node and what belongs to it.
@@ -55,9 +58,25 @@ type Stage struct {
 // Size of the machine is what the budgets are for.
 var size = lab.Size{CPUs: 2, MemoryMiB: 4096, DiskGiB: 10}
 
-// Start powers a machine on, with empty disks of the given GiB beside its own. It skips the test when nothing is built,
-// see Require.
+// Start powers a virtual machine on, with empty disks of the given GiB beside its own. It skips the test when nothing is
+// built, see Require.
 func Start(t *testing.T, extraDisks ...int) *Cluster {
+	t.Helper()
+
+	return start(t, lab.Options{Provisioner: state.QEMU, ExtraDisks: extraDisks})
+}
+
+// StartContainer is Start for a machine in a container.
+func StartContainer(t *testing.T) *Cluster {
+	t.Helper()
+
+	return start(t, lab.Options{Provisioner: state.Container})
+}
+
+// Contained reports whether the machine is a container.
+func (c *Cluster) Contained() bool { return c.Node.As() == state.Container }
+
+func start(t *testing.T, options lab.Options) *Cluster {
 	t.Helper()
 
 	built, err := find()
@@ -79,9 +98,10 @@ func Start(t *testing.T, extraDisks ...int) *Cluster {
 		t.Fatal(err)
 	}
 
-	c.Lab, err = lab.Create(t.Context(), lab.Options{
-		Name: "e2e", StateDir: c.dir, ControlPlanes: 1, ControlPlane: size, ExtraDisks: extraDisks, Image: built.image(), Offline: true,
-	})
+	options.Name, options.StateDir, options.Image, options.Offline = "e2e", c.dir, built.image(), true
+	options.ControlPlanes, options.ControlPlane = 1, size
+
+	c.Lab, err = lab.Create(t.Context(), options)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +117,12 @@ func Start(t *testing.T, extraDisks ...int) *Cluster {
 		t.Fatal(err)
 	}
 
-	t.Logf("machine %s is on, with %s (%s); its console: %s", c.Node.Name, status.Accel, status.AccelWhy, c.Node.ConsolePath())
+	runs := status.Accel + " (" + status.AccelWhy + ")"
+	if c.Contained() {
+		runs = status.Containers
+	}
+
+	t.Logf("machine %s is on, with %s; its console: %s", c.Node.Name, runs, c.Node.ConsolePath())
 
 	return c
 }

@@ -7,8 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"runtime"
 	"slices"
+	"strconv"
 	"strings"
+	"testing"
 	"time"
 
 	"google.golang.org/grpc"
@@ -20,6 +24,7 @@ import (
 	"github.com/seed-59268b81/talos/api/machine"
 	"github.com/seed-59268b81/talos/client"
 	"github.com/seed-59268b81/talos/config/images"
+	"github.com/seed-59268b81/talos/test/cluster"
 )
 
 // call is what no command shows.
@@ -28,11 +33,57 @@ type call struct {
 	name string
 	// calls are the RPCs, of machine.MachineService where no service is named.
 	calls string
-	check func(ctx context.Context, api *client.Client) error
+	check func(ctx context.Context, api *client.Client, on computer) error
+}
+
+// computer is what a machine measures: its own, or in a container the one that the test runs on.
+type computer struct {
+	processors int
+	// disk that was read and written.
+	disk string
+	// up is the longest that its kernel may run.
+	up time.Duration
+}
+
+// computerOf tells what the cluster's machine measures.
+func computerOf(t *testing.T, c *cluster.Cluster) computer {
+	t.Helper()
+
+	if !c.Contained() {
+		return computer{processors: 2, disk: "vda", up: time.Hour}
+	}
+
+	return computer{processors: runtime.NumCPU(), disk: busyDisk(t), up: time.Since(time.Time{})}
+}
+
+// busyDisk is the disk that this computer has written most to.
+func busyDisk(t *testing.T) string {
+	t.Helper()
+
+	text, err := os.ReadFile("/proc/diskstats")
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	name, most := "", uint64(0)
+
+	for line := range strings.Lines(string(text)) {
+		// Behind the numbers of the device: its name, reads with three more numbers, writes.
+		fields := strings.Fields(line)
+		if len(fields) < 8 {
+			continue
+		}
+
+		if writes, err := strconv.ParseUint(fields[7], 10, 64); err == nil && writes > most {
+			name, most = fields[2], writes
+		}
+	}
+
+	return name
 }
 
 var calls = []call{
-	{name: "hostname", calls: "Hostname", check: func(ctx context.Context, api *client.Client) error {
+	{name: "hostname", calls: "Hostname", check: func(ctx context.Context, api *client.Client, _ computer) error {
 		name, err := api.Hostname(ctx)
 		if err == nil && name == "" {
 			err = errors.New("the machine has no name")
@@ -40,7 +91,7 @@ var calls = []call{
 
 		return err
 	}},
-	{name: "load", calls: "LoadAvg", check: func(ctx context.Context, api *client.Client) error {
+	{name: "load", calls: "LoadAvg", check: func(ctx context.Context, api *client.Client, _ computer) error {
 		load, err := api.LoadAvg(ctx)
 		if err == nil && load.GetLoad1() <= 0 && load.GetLoad15() <= 0 {
 			err = fmt.Errorf("a machine that runs Kubernetes has no load: %v", load)
@@ -48,50 +99,50 @@ var calls = []call{
 
 		return err
 	}},
-	{name: "system statistics", calls: "SystemStat", check: func(ctx context.Context, api *client.Client) error {
+	{name: "system statistics", calls: "SystemStat", check: func(ctx context.Context, api *client.Client, on computer) error {
 		stat, err := api.SystemStat(ctx)
 		if err != nil {
 			return err
 		}
 
 		booted := time.Unix(int64(stat.GetBootTime()), 0)
-		if len(stat.GetCpu()) != 2 || stat.GetProcessCreated() == 0 || time.Since(booted) < 0 || time.Since(booted) > time.Hour {
+		if len(stat.GetCpu()) != on.processors || stat.GetProcessCreated() == 0 || time.Since(booted) < 0 || time.Since(booted) > on.up {
 			return fmt.Errorf("got %d processors, %d processes made, booted at %s", len(stat.GetCpu()), stat.GetProcessCreated(), booted)
 		}
 
 		return nil
 	}},
-	{name: "processors", calls: "CPUInfo", check: func(ctx context.Context, api *client.Client) error {
+	{name: "processors", calls: "CPUInfo", check: func(ctx context.Context, api *client.Client, on computer) error {
 		processors, err := api.CPUInfo(ctx)
-		if err == nil && (len(processors) != 2 || processors[1].GetProcessor() != 1 || !slices.Contains(processors[0].GetFlags(), "lm")) {
-			err = fmt.Errorf("want two of 64 bits, got %v", processors)
+		if err == nil && (len(processors) != on.processors || processors[on.processors-1].GetProcessor() != uint32(on.processors-1) || !slices.Contains(processors[0].GetFlags(), "lm")) {
+			err = fmt.Errorf("want %d of 64 bits, got %v", on.processors, processors)
 		}
 
 		return err
 	}},
-	{name: "processor frequencies", calls: "CPUFreqStats", check: func(ctx context.Context, api *client.Client) error {
+	{name: "processor frequencies", calls: "CPUFreqStats", check: func(ctx context.Context, api *client.Client, on computer) error {
 		processors, err := api.CPUFreqStats(ctx)
-		if err == nil && len(processors) != 2 {
-			err = fmt.Errorf("want those of two, got %v", processors)
+		if err == nil && len(processors) != on.processors {
+			err = fmt.Errorf("want those of %d, got %v", on.processors, processors)
 		}
 
 		return err
 	}},
-	{name: "disk statistics", calls: "DiskStats", check: func(ctx context.Context, api *client.Client) error {
+	{name: "disk statistics", calls: "DiskStats", check: func(ctx context.Context, api *client.Client, on computer) error {
 		stats, err := api.DiskStats(ctx)
 		if err != nil {
 			return err
 		}
 
 		for _, d := range stats.GetDevices() {
-			if d.GetName() == "vda" && d.GetReadCompleted() > 0 && d.GetWriteCompleted() > 0 {
+			if d.GetName() == on.disk && d.GetReadCompleted() > 0 && d.GetWriteCompleted() > 0 {
 				return nil
 			}
 		}
 
-		return fmt.Errorf("vda was neither read nor written: %v", stats)
+		return fmt.Errorf("%s was neither read nor written: %v", on.disk, stats)
 	}},
-	{name: "network statistics", calls: "NetworkDeviceStats", check: func(ctx context.Context, api *client.Client) error {
+	{name: "network statistics", calls: "NetworkDeviceStats", check: func(ctx context.Context, api *client.Client, _ computer) error {
 		stats, err := api.NetworkDeviceStats(ctx)
 		if err != nil {
 			return err
@@ -114,7 +165,7 @@ var calls = []call{
 }
 
 // olderImageCalls pulls what the image cache has into a namespace where it is not, lists it and takes it away.
-func olderImageCalls(ctx context.Context, api *client.Client) error {
+func olderImageCalls(ctx context.Context, api *client.Client, _ computer) error {
 	const namespace = common.ContainerdNamespace_NS_SYSTEM
 
 	if _, err := api.Machine.ImagePull(ctx, &machine.ImagePullRequest{Namespace: namespace, Reference: images.DefaultPause}); err != nil {
@@ -149,7 +200,7 @@ func olderImageCalls(ctx context.Context, api *client.Client) error {
 }
 
 // writesRefused: not even an administrator writes a resource.
-func writesRefused(ctx context.Context, api *client.Client) error {
+func writesRefused(ctx context.Context, api *client.Client, _ computer) error {
 	hostname := client.Kind{Namespace: "network", Type: "HostnameStatuses.net.talos.dev"}
 
 	written, err := api.Resource(ctx, hostname, "hostname")

@@ -3,32 +3,41 @@
 package e2e
 
 import (
+	"context"
 	"testing"
 
+	"github.com/seed-59268b81/talos/client"
 	"github.com/seed-59268b81/talos/config/images"
 	"github.com/seed-59268b81/talos/test/cluster"
 )
 
-// commands has talosctl do all that docs/api.md says works, on a machine that has booted twice.
+// commands has talosctl do all that docs/api.md says works, on a machine that has booted twice and runs the workload.
 func commands(t *testing.T, c *cluster.Cluster) {
 	s := newSession(t, c)
 
 	for _, cmd := range looks {
 		t.Run(cmd.name, func(t *testing.T) {
+			want := cmd.want
+			if c.Contained() && cmd.contained != "" {
+				want = cmd.contained
+			}
+
 			switch {
 			case cmd.endless:
-				s.interrupted(t, cmd.want, cmd.line)
+				s.interrupted(t, want, cmd.line)
 			case cmd.refused:
-				s.refused(t, cmd.want, cmd.line)
+				s.refused(t, want, cmd.line)
 			default:
-				s.shows(t, cmd.want, cmd.line)
+				s.shows(t, want, cmd.line)
 			}
 		})
 	}
 
+	on := computerOf(t, c)
+
 	for _, call := range calls {
 		t.Run(call.name, func(t *testing.T) {
-			if err := c.API(t.Context(), call.check); err != nil {
+			if err := c.API(t.Context(), func(ctx context.Context, api *client.Client) error { return call.check(ctx, api, on) }); err != nil {
 				t.Error(err)
 			}
 		})
@@ -48,8 +57,9 @@ type look struct {
 	// calls are the RPCs that it makes, of machine.MachineService where no service is named.
 	calls string
 	line  string
-	// want is a pattern of what it prints; @ stands for the node's address.
-	want string
+	// want is a pattern of what it prints; @ stands for the node's address. contained is the one for a container, where it
+	// differs.
+	want, contained string
 	// refused is what has to fail; endless is what is interrupted when it has printed what is wanted.
 	refused, endless bool
 }
@@ -68,14 +78,14 @@ var looks = []look{
 	{name: "boots", calls: "cosi.resource.State/List", line: "get boots", want: `(?m)^@ +runtime +Boot +\S+ +\d+ +-1 +20\d\d-`},
 	{name: "service", calls: "ServiceList", line: "service", want: `(?m)^@ +kubelet +Running +OK `},
 	{name: "service, one", calls: "ServiceList", line: "service kubelet", want: `(?m)^ID +kubelet\nSTATE +Running\nHEALTH +OK\n`},
-	{name: "memory", calls: "Memory", line: "memory", want: `(?m)^@ +[34]\d{3} +[1-9]\d+ +\d+ +\d+ +\d+ +[1-9]\d+ +[1-9]\d+$`},
+	{name: "memory", calls: "Memory", line: "memory", want: `(?m)^@ +[34]\d{3} +[1-9]\d+ +\d+ +\d+ +\d+ +[1-9]\d+ +[1-9]\d+$`, contained: `(?m)^@ +[1-9]\d+ +[1-9]\d+ +\d+ +\d+ +\d+ +[1-9]\d+ +[1-9]\d+$`},
 	{name: "processes", calls: "Processes", line: "processes --sort cpu", want: `(?m)^@ +1 +[SRD] +[1-9]\d* +\d+\.\d\d +`},
-	{name: "mounts", calls: "Mounts", line: "mounts", want: `(?m)^@ +/dev/vda\d +[1-9]\d*\.\d\d +\d+\.\d\d +\d+\.\d\d +\d+\.\d\d% +/var$`},
+	{name: "mounts", calls: "Mounts", line: "mounts", want: `(?m)^@ +/dev/vda\d +[1-9]\d*\.\d\d +\d+\.\d\d +\d+\.\d\d +\d+\.\d\d% +/var$`, contained: `(?m)^@ +\S+ +[1-9]\d*\.\d\d +\d+\.\d\d +\d+\.\d\d +\d+\.\d\d% +/var$`},
 	{name: "diskfree", calls: "machine.StorageService/Statfs", line: "diskfree /var", want: `(?m)^@ +/var +[\d.]+ GB +[\d.]+ [MG]B +[\d.]+ GB +\d+\.\d\d% +[1-9]\d+ +[1-9]\d+ +[1-9]\d+$`},
-	{name: "disks", calls: "storage.StorageService/Disks", line: "disks", want: `(?m)^@ +/dev/vda +.* vda +11 GB +.* false +\*$`},
-	{name: "dmesg", calls: "Dmesg", line: "dmesg", want: `(?m)^@: .*Linux version 6\.`},
-	{name: "dmesg, following", calls: "Dmesg", line: "dmesg --follow", want: `Linux version 6\.`, endless: true},
-	{name: "dmesg of the boot before", calls: "Dmesg", line: "dmesg --boot -1", want: `(?m)^@: .*\[talos\] `},
+	{name: "disks", calls: "storage.StorageService/Disks", line: "disks", want: `(?m)^@ +/dev/vda +.* vda +11 GB +.* false +\*$`, contained: `^NODE +DEV.*\n$`},
+	{name: "dmesg", calls: "Dmesg", line: "dmesg", want: `(?m)^@: .*Linux version 6\.`, contained: `(?m)^@: .*starting version=v`},
+	{name: "dmesg, following", calls: "Dmesg", line: "dmesg --follow", want: `Linux version 6\.`, endless: true, contained: `starting version=v`},
+	{name: "dmesg of the boot before", calls: "Dmesg", line: "dmesg --boot -1", want: `(?m)^@: .*\[talos\] `, contained: `(?m)^@: .*starting version=v`},
 	{name: "logs", calls: "Logs", line: "logs etcd --tail 5", want: `(?m)^@: \{"level":"`},
 	{name: "logs, following", calls: "Logs", line: "logs etcd --follow", want: `(?m)^@: \{"level":"`, endless: true},
 	{name: "logs of the boot before", calls: "Logs", line: "logs etcd --boot -1", want: `(?m)^@: \{"level":"`},
@@ -144,7 +154,7 @@ var looks = []look{
 		want: `error: @: .*bootstrap is not available: the etcd data directory is not empty`,
 	},
 	{name: "service stop", calls: "ServiceStop", line: "service kubelet stop", refused: true, want: `error: @: .*the service does not allow this action`},
-	{name: "wipe disk of the system", calls: "storage.StorageService/BlockDeviceWipe", line: "wipe disk vda", refused: true, want: `error: @: .*wipe vda: volume \S+ is on /dev/vda\d`},
+	{name: "wipe disk of the system", calls: "storage.StorageService/BlockDeviceWipe", line: "wipe disk vda", refused: true, want: `error: @: .*wipe vda: volume \S+ is on /dev/vda\d`, contained: `error: @: .*wipe: a container has no disks of its own`},
 	{name: "completion bash", line: "completion bash", want: `__start_talosctl`},
 	{name: "completion fish", line: "completion fish", want: `complete -c talosctl`},
 	{name: "completion powershell", line: "completion powershell", want: `Register-ArgumentCompleter -CommandName 'talosctl'`},

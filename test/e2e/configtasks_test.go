@@ -12,44 +12,44 @@ import (
 	"github.com/seed-59268b81/talos/client/clienttest"
 )
 
-// ratio is a parameter of the kernel that nothing else of the system sets.
+// hops is a parameter of the kernel that nothing else of the system sets, and that each network namespace has.
 const (
-	ratio     = "/proc/sys/vm/dirty_ratio"
-	ratioPath = "vm.dirty_ratio"
+	hops     = "/proc/sys/net/ipv4/ip_default_ttl"
+	hopsPath = "net.ipv4.ip_default_ttl"
 )
 
 // configTasks change the machine's configuration or the user's, and leave the machine's as it was.
 var configTasks = []task{
 	{name: "patch", calls: "ApplyConfiguration cosi.resource.State/Get", do: func(t *testing.T, s *session) {
-		s.talosctl(t, "patch machineconfig --patch", `{"machine": {"sysctls": {"`+ratioPath+`": "21"}}}`)
-		s.comesToShow(t, `^21\n$`, "read "+ratio)
+		s.talosctl(t, "patch machineconfig --patch", `{"machine": {"sysctls": {"`+hopsPath+`": "21"}}}`)
+		s.comesToShow(t, `^21\n$`, "read "+hops)
 	}},
 	{name: "edit", calls: "ApplyConfiguration cosi.resource.State/Get", do: func(t *testing.T, s *session) {
 		ctx, cancel := context.WithTimeout(t.Context(), patience)
 		defer cancel()
 
 		cmd := s.command(ctx, "edit machineconfig")
-		cmd.Env = append(cmd.Env, "TALOS_EDITOR=", `EDITOR=sed -E -i s/(dirty_ratio:.*)21/\122/`)
+		cmd.Env = append(cmd.Env, "TALOS_EDITOR=", `EDITOR=sed -E -i s/(ip_default_ttl:.*)21/\122/`)
 
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Fatalf("talosctl edit machineconfig: %v\n%s", err, out)
 		}
 
-		s.comesToShow(t, `^22\n$`, "read "+ratio)
+		s.comesToShow(t, `^22\n$`, "read "+hops)
 	}},
 	{name: "machineconfig patch", calls: "ApplyConfiguration", do: func(t *testing.T, s *session) {
 		s.write(t, "own.yaml", s.Generated.ControlPlane)
-		s.talosctl(t, "machineconfig patch own.yaml --output patched.yaml --patch", `{"machine": {"sysctls": {"`+ratioPath+`": "23"}}}`)
+		s.talosctl(t, "machineconfig patch own.yaml --output patched.yaml --patch", `{"machine": {"sysctls": {"`+hopsPath+`": "23"}}}`)
 		s.shows(t, `(?m)^patched\.yaml is valid for metal mode$`, "validate --config patched.yaml --mode metal")
-		s.shows(t, `Dry run summary:\n[\s\S]*dirty_ratio`, "apply-config --dry-run --file patched.yaml")
-		s.shows(t, `^22\n$`, "read "+ratio)
+		s.shows(t, `Dry run summary:\n[\s\S]*ip_default_ttl`, "apply-config --dry-run --file patched.yaml")
+		s.shows(t, `^22\n$`, "read "+hops)
 	}},
 	{name: "apply-config", calls: "ApplyConfiguration", do: func(t *testing.T, s *session) {
 		s.write(t, "original.yaml", s.Generated.ControlPlane)
 		s.talosctl(t, "apply-config --file original.yaml")
 
-		if got := s.talosctl(t, "get machineconfig v1alpha1 -o yaml"); strings.Contains(got, ratioPath) {
-			t.Errorf("the machine still has %s in its configuration", ratioPath)
+		if got := s.talosctl(t, "get machineconfig v1alpha1 -o yaml"); strings.Contains(got, hopsPath) {
+			t.Errorf("the machine still has %s in its configuration", hopsPath)
 		}
 	}},
 	{name: "config new", calls: "GenerateClientConfiguration", do: func(t *testing.T, s *session) {

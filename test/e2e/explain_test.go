@@ -22,32 +22,12 @@ const (
 	absentImage = "ghcr.io/seed-59268b81/kubelet:v0.0.0-none"
 )
 
-// TestExplain breaks a machine in five ways, and holds that talosctl explain names each cause before all else, whether it
+// TestExplain breaks a machine in four ways, and holds that talosctl explain names each cause before all else, whether it
 // is asked about the machine or about what is broken.
 func TestExplain(t *testing.T) {
-	if os.Getenv(cluster.Require) != cluster.All {
-		t.Skip("breaks and mends a machine five times, which takes long where it is emulated: run make e2e")
-	}
-
-	c := cluster.Start(t)
+	c := cluster.StartContainer(t)
 	s := newSession(t, c)
-	name := ""
-
-	c.Run("a machine that is well", func(t *testing.T) {
-		c.Maintenance()
-		takesConfiguration(t, c)
-		c.Bootstrap()
-		c.Kubeconfig()
-		c.Ready("")
-		well(t, s)
-
-		nodes, err := c.Nodes(t.Context())
-		if err != nil || len(nodes) != 1 {
-			c.Fail("the nodes of Kubernetes: got %v, %v, want one", nodes, err)
-		}
-
-		name = nodes[0].Metadata.Name
-	})
+	name := wellAtFirst(t, c, s)
 
 	c.Run("a missing route", func(t *testing.T) {
 		// Its address by hand, and who wrote it forgot the gateway. The name, which was DHCP's, stays.
@@ -69,11 +49,28 @@ func TestExplain(t *testing.T) {
 		mended(t, s)
 	})
 
+	c.Run("etcd without quorum", func(t *testing.T) {
+		// The machine is for nothing else after this: a member cannot be taken back without a quorum.
+		c.AddEtcdMember(noMember, false)
+		explains(t, s, `etcd has no quorum: of its 2 members it takes 2, and 1 does not answer\n`, "service etcd")
+	})
+}
+
+// TestExplainClock is one more way, of a machine that has a clock of its own.
+func TestExplainClock(t *testing.T) {
+	if os.Getenv(cluster.Require) != cluster.All {
+		t.Skip("starts one more virtual machine, which takes long where it is emulated: run make e2e")
+	}
+
+	c := cluster.Start(t)
+	s := newSession(t, c)
+	name := wellAtFirst(t, c, s)
+
 	c.Run("the time not synced", func(t *testing.T) {
 		// A clock that was set stays right without its server until the next boot, and a time server that DHCP tells is
 		// asked before the configuration is found: nobody answers until it is.
 		s.write(t, "wrong.yaml", patched(t, c, "machine: {time: {servers: ["+noTimeServer+"]}, network: {interfaces: [{interface: eth0, dhcp: false, "+
-			"addresses: ["+s.node()+"/24], routes: [{network: 0.0.0.0/0, gateway: "+c.Lab.State().Network.Gateway.String()+"}]}]}}\n"+named(name)))
+			"addresses: ["+s.node()+"/24], routes: [{network: 0.0.0.0/0, gateway: "+c.Lab.State().World.Networks[0].Gateway4.String()+"}]}]}}\n"+named(name)))
 		s.talosctl(t, "apply-config --mode staged --file wrong.yaml")
 
 		const found = "the configuration was found"
@@ -101,12 +98,27 @@ func TestExplain(t *testing.T) {
 		explains(t, s, `the time is not synced: no answer from `+noTimeServer+`\n`, "timestatus")
 		mended(t, s)
 	})
+}
 
-	c.Run("etcd without quorum", func(t *testing.T) {
-		// The machine is for nothing else after this: a member cannot be taken back without a quorum.
-		c.AddEtcdMember(noMember, false)
-		explains(t, s, `etcd has no quorum: of its 2 members it takes 2, and 1 does not answer\n`, "service etcd")
+// wellAtFirst takes a machine to Ready and returns the name of its node.
+func wellAtFirst(t *testing.T, c *cluster.Cluster, s *session) (name string) {
+	c.Run("a machine that is well", func(t *testing.T) {
+		c.Maintenance()
+		takesConfiguration(t, c)
+		c.Bootstrap()
+		c.Kubeconfig()
+		c.Ready("")
+		well(t, s)
+
+		nodes, err := c.Nodes(t.Context())
+		if err != nil || len(nodes) != 1 {
+			c.Fail("the nodes of Kubernetes: got %v, %v, want one", nodes, err)
+		}
+
+		name = nodes[0].Metadata.Name
 	})
+
+	return name
 }
 
 // named keeps a name that was DHCP's.

@@ -142,11 +142,20 @@ var fileTasks = []task{
 	}},
 	{name: "dashboard", calls: "SystemStat Memory Processes ServiceList Logs", do: dashboard},
 	{name: "cluster show", do: func(t *testing.T, s *session) {
-		s.shows(t, `(?m)^`+s.Node.Name+` +controlplane +@ +2 +4\.0 GiB +10 GiB +on +`, "cluster show", s.lab()...)
+		s.shows(t, `(?m)^`+s.Node.Name+` +controlplane +`+string(s.Node.As())+` +@ +2 +4\.0 GiB +10 GiB +on +`, "cluster show", s.lab()...)
 	}},
 	{name: "cluster logs", do: func(t *testing.T, s *session) {
-		s.shows(t, `Linux version 6\.`, "cluster logs", s.lab()...)
+		s.shows(t, s.firstLine(), "cluster logs", s.lab()...)
 	}},
+}
+
+// firstLine is a pattern of the first thing that the machine says of itself.
+func (s *session) firstLine() string {
+	if s.Contained() {
+		return `starting version=v`
+	}
+
+	return `Linux version 6\.`
 }
 
 // lab are the flags by which talosctl cluster finds the machine.
@@ -259,7 +268,7 @@ func supportBundle(t *testing.T, s *session) {
 	defer bundle.Close() //nolint:errcheck // it was only read
 
 	missing := map[string]string{
-		"version.txt": "Tag:", "dmesg.log": "Linux version", "services.txt": "kubelet", "processes.txt": "apid", "mounts.txt": "/var",
+		"version.txt": "Tag:", "dmesg.log": "starting version=v", "services.txt": "kubelet", "processes.txt": "apid", "mounts.txt": "/var",
 		"sockets.txt": ":50000", "etcd-members.txt": ":2380", "logs/system/etcd.log": "level",
 		"resources/addressstatuses.net.talos.dev.yaml": s.node(),
 	}

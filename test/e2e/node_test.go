@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -14,44 +15,13 @@ import (
 	"github.com/seed-59268b81/talos/test/cluster"
 )
 
-// TestNode is the life of one node, in steps that each stand on the one before.
+// TestNode is the life of a virtual machine, in steps that each stand on the one before: its firmware, kernel, disks and
+// power. What takes none of these is tested with a container, see TestContainer, and with this one where all is asked for.
 func TestNode(t *testing.T) {
 	c := cluster.Start(t, 1) // a disk of 1 GiB to wipe
-	boot := ""
+	boot := begin(t, c)
 
-	c.Run("boots to maintenance", func(*testing.T) { c.Maintenance() })
-	c.Run("refuses bad input in maintenance", func(t *testing.T) { badInputInMaintenance(t, c) })
-	c.Run("takes its configuration", func(t *testing.T) { takesConfiguration(t, c) })
-	c.Run("refuses foreign clients", func(t *testing.T) { foreignClients(t, c) })
-	c.Run("is bootstrapped", func(*testing.T) { c.Bootstrap(); c.Kubeconfig() })
-	c.Run("is Ready", func(*testing.T) { boot, _ = c.Ready("") })
-	c.Run("has all pods of kube-system", func(t *testing.T) { systemPods(t, c) })
-	c.Run("is healthy", func(*testing.T) { c.Healthy() })
-	c.Run("refuses bad input", func(t *testing.T) { badInput(t, c) })
-	c.Run("keeps within its memory", func(t *testing.T) { memory(t, c) })
-	c.Run("serves a Deployment by its DNS name", func(t *testing.T) {
-		c.Kubectl(workload, "apply", "-f", "-")
-		served(t, c)
-	})
-	c.Run("lets a pod write under /var", func(t *testing.T) {
-		c.Kubectl("", "-n", namespace, "exec", "host", "--", "sh", "-c", "echo "+content+" > /data/file && sync")
-	})
-	c.Run("brings killed services back", func(t *testing.T) { killed(t, c) })
-	c.Run("prints resources as users know them", func(t *testing.T) { printed(t, c) })
-
-	c.Run("reboots", func(t *testing.T) {
-		boots := machineStatus(t, c).Boots
-
-		power(t, c, "reboot")
-
-		c.Until("the machine has rebooted", 3*time.Minute, func(ctx context.Context) error {
-			if s := machineStatus(t, c); s.Boots == boots {
-				return fmt.Errorf("it has not yet: %+v", s)
-			}
-
-			return nil
-		})
-	})
+	c.Run("reboots", func(t *testing.T) { rebooted(t, c) })
 	c.Run("is itself after a reboot", func(t *testing.T) { boot = itself(t, c, boot) })
 	c.Run("does what talosctl asks", func(t *testing.T) { commands(t, c) })
 
@@ -72,6 +42,52 @@ func TestNode(t *testing.T) {
 		boot = itself(t, c, boot)
 	})
 
+	if os.Getenv(cluster.Require) == cluster.All {
+		changes(t, c, boot)
+	}
+
+	c.Run("shuts down", func(t *testing.T) { shutDown(t, c) })
+}
+
+// TestContainer is the life of a machine in a container.
+func TestContainer(t *testing.T) {
+	c := cluster.StartContainer(t)
+	boot := begin(t, c)
+
+	c.Run("refuses bad input", func(t *testing.T) { badInput(t, c) })
+	c.Run("prints resources as users know them", func(t *testing.T) { printed(t, c) })
+	c.Run("reboots", func(t *testing.T) { rebooted(t, c) })
+	c.Run("is itself after a reboot", func(t *testing.T) { boot = itself(t, c, boot) })
+	c.Run("does what talosctl asks", func(t *testing.T) { commands(t, c) })
+	changes(t, c, boot)
+	c.Run("shuts down", func(t *testing.T) { shutDown(t, c) })
+}
+
+// begin takes a machine from its first boot to a workload that is served. It returns the id of the boot.
+func begin(t *testing.T, c *cluster.Cluster) (boot string) {
+	c.Run("boots to maintenance", func(*testing.T) { c.Maintenance() })
+	c.Run("refuses bad input in maintenance", func(t *testing.T) { badInputInMaintenance(t, c) })
+	c.Run("takes its configuration", func(t *testing.T) { takesConfiguration(t, c) })
+	c.Run("refuses foreign clients", func(t *testing.T) { foreignClients(t, c) })
+	c.Run("is bootstrapped", func(*testing.T) { c.Bootstrap(); c.Kubeconfig() })
+	c.Run("is Ready", func(*testing.T) { boot, _ = c.Ready("") })
+	c.Run("has all pods of kube-system", func(t *testing.T) { systemPods(t, c) })
+	c.Run("is healthy", func(*testing.T) { c.Healthy() })
+	c.Run("keeps within its memory", func(t *testing.T) { memory(t, c) })
+	c.Run("serves a Deployment by its DNS name", func(t *testing.T) {
+		c.Kubectl(workload, "apply", "-f", "-")
+		served(t, c)
+	})
+	c.Run("lets a pod write under /var", func(t *testing.T) {
+		c.Kubectl("", "-n", namespace, "exec", "host", "--", "sh", "-c", "echo "+content+" > /data/file && sync")
+	})
+
+	return boot
+}
+
+// changes are those that a cluster lives through: services that are killed, other configurations, lost data.
+func changes(t *testing.T, c *cluster.Cluster, boot string) {
+	c.Run("brings killed services back", func(t *testing.T) { killed(t, c) })
 	c.Run("rolls static pods by configuration", func(t *testing.T) { staticPodsRoll(t, c) })
 	c.Run("comes back from a snapshot", func(t *testing.T) {
 		power(t, c, "bootstrap from a snapshot")
@@ -79,15 +95,30 @@ func TestNode(t *testing.T) {
 	})
 	c.Run("reboots when its pods have moved", func(t *testing.T) { drained(t, c) })
 	c.Run("changes its name without a reboot", func(t *testing.T) { renamed(t, c) })
-	c.Run("shuts down", func(t *testing.T) {
-		power(t, c, "shutdown")
-		c.Until("the machine is off", 3*time.Minute, func(context.Context) error {
-			if s := machineStatus(t, c); s.Power != machine.Off {
-				return fmt.Errorf("it is %s", s.Power)
-			}
+}
 
-			return nil
-		})
+func rebooted(t *testing.T, c *cluster.Cluster) {
+	boots := machineStatus(t, c).Boots
+
+	power(t, c, "reboot")
+
+	c.Until("the machine has rebooted", 3*time.Minute, func(context.Context) error {
+		if s := machineStatus(t, c); s.Boots == boots {
+			return fmt.Errorf("it has not yet: %+v", s)
+		}
+
+		return nil
+	})
+}
+
+func shutDown(t *testing.T, c *cluster.Cluster) {
+	power(t, c, "shutdown")
+	c.Until("the machine is off", 3*time.Minute, func(context.Context) error {
+		if s := machineStatus(t, c); s.Power != machine.Off {
+			return fmt.Errorf("it is %s", s.Power)
+		}
+
+		return nil
 	})
 }
 

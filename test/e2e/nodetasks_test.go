@@ -48,6 +48,12 @@ var nodeTasks = []task{
 		}
 	}},
 	{name: "wipe disk", calls: "storage.StorageService/BlockDeviceWipe", do: func(t *testing.T, s *session) {
+		if s.Contained() {
+			s.refused(t, `error: @: .*wipe: a container has no disks of its own`, "wipe disk vdb")
+
+			return
+		}
+
 		shell := func(line string) string {
 			t.Helper()
 

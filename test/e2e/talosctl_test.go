@@ -24,7 +24,7 @@ func printed(t *testing.T, c *cluster.Cluster) {
 		{[]string{"service"}, `(?m)^10\.5\.0\.2 +kubelet +Running +OK `},
 		{[]string{"version"}, `(?m)^Server:\n[\s\S]*NODE: +10\.5\.0\.2`},
 		{[]string{"logs", "etcd", "--tail", "1"}, `\S`},
-		{[]string{"dmesg"}, `Linux version`},
+		{[]string{"dmesg"}, `starting version=v`},
 		{[]string{"memory"}, `(?m)^NODE +TOTAL +USED +FREE`},
 		{[]string{"health"}, `(?m)waiting for all k8s nodes to report schedulable: OK$`},
 	} {

@@ -288,10 +288,11 @@ var own = map[string]bool{
 	"MachineConfigs.config.talos.dev":              true,
 	"MachineTypes.config.talos.dev":                true,
 	"MaintenanceServiceRequests.runtime.talos.dev": true,
-	"PlatformConditions.runtime.talos.dev":         true,
 	"NodeCordonedSpecs.k8s.talos.dev":              true,
 	"Boots.runtime.talos.dev":                      true,
+	"PlatformConditions.runtime.talos.dev":         true,
 	"PowerRequests.runtime.talos.dev":              true,
+	"SpecConditions.net.talos.dev":                 true,
 	"VolumeLifecycles.block.talos.dev":             true,
 }
 
@@ -335,7 +336,6 @@ var later = map[string]bool{
 	"network.LinkStatusSpec.veth":                           true,
 	"network.LinkStatusSpec.vrf_master":                     true,
 	"network.LinkStatusSpec.wireguard":                      true,
-	"network.OperatorSpecSpec.dhcp6":                        true,
 	"network.OperatorSpecSpec.vip":                          true,
 	"network.RouteSpecSpec.next_hops":                       true,
 	"runtime.SecurityStateSpec.fips_state":                  true,

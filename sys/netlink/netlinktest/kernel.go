@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package netlinktest is a netlink.Kernel in memory, for tests: it keeps what it is told, tells watchers, and
-// fails where the test says so.
+// Package netlinktest is a netlink.Kernel in memory, for tests. It behaves as Linux does in what the controllers of
+// the network depend on, and one table of tests holds it to that (package netlink): addresses bring connected routes;
+// routes go with their link, their source address and the link being down; a gateway must be in reach; a route that is
+// set takes the place of the one with its key; names and MTUs have limits.
+//
+// Left out: the table local, multicast routes, duplicate address detection, ECMP, the rules of bonds' options.
 package netlinktest
 
 import (
@@ -11,8 +15,6 @@ import (
 	"slices"
 	"sync"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/seed-59268b81/talos/sys/netlink"
 )
 
@@ -20,19 +22,28 @@ import (
 type Kernel struct {
 	// Fail, if set, is asked before each operation, such as "AddAddress"; its error is returned.
 	Fail func(operation string) error
+	// Promote is net.ipv4.conf.all.promote_secondaries: a second IPv4 address of a network stays when the first goes.
+	Promote bool
 
 	mu        sync.Mutex
 	links     []netlink.Link
 	addresses []netlink.Address
 	routes    []netlink.Route
 	next      uint32
-	watchers  map[chan struct{}]netlink.Groups
+	watchers  map[*watcher]struct{}
 	calls     []string
+	reads     int
+}
+
+type watcher struct {
+	groups  netlink.Groups
+	pending netlink.Groups
+	wake    chan struct{}
 }
 
 var _ netlink.Kernel = (*Kernel)(nil)
 
-// Calls returns the changes that were made so far, such as "AddAddress 10.0.0.1/24 on 2".
+// Calls returns the changes that were asked for so far, such as "AddAddress 10.0.0.1/24 on 2".
 func (k *Kernel) Calls() []string {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -40,69 +51,19 @@ func (k *Kernel) Calls() []string {
 	return slices.Clone(k.calls)
 }
 
-// Plug adds a link as hardware does, and gives it the next index unless it has one.
-func (k *Kernel) Plug(l netlink.Link) netlink.Link {
+// Reads is how often links, addresses or routes were listed.
+func (k *Kernel) Reads() int {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 
-	if l.Index == 0 {
-		k.next++
-		l.Index = k.next
-	}
-
-	k.next = max(k.next, l.Index)
-	k.links = append(k.links, l)
-	k.notify(netlink.WatchLinks)
-
-	return l
-}
-
-// Unplug removes a link with its addresses and routes.
-func (k *Kernel) Unplug(index uint32) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-
-	k.remove(index)
-}
-
-func (k *Kernel) remove(index uint32) {
-	k.links = slices.DeleteFunc(k.links, func(l netlink.Link) bool { return l.Index == index })
-	k.addresses = slices.DeleteFunc(k.addresses, func(a netlink.Address) bool { return a.LinkIndex == index })
-	k.routes = slices.DeleteFunc(k.routes, func(r netlink.Route) bool { return r.LinkIndex == index })
-	k.notify(netlink.WatchLinks | netlink.WatchAddresses | netlink.WatchRoutes)
-}
-
-// Carrier plugs or unplugs the cable of a link.
-func (k *Kernel) Carrier(index uint32, on bool) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-
-	for i := range k.links {
-		if k.links[i].Index == index {
-			setCarrier(&k.links[i], on)
-		}
-	}
-
-	k.notify(netlink.WatchLinks)
-}
-
-const (
-	operDown = 2
-	operUp   = 6
-)
-
-func setCarrier(l *netlink.Link, on bool) {
-	const flags = unix.IFF_RUNNING | unix.IFF_LOWER_UP
-
-	l.Flags, l.OperState = l.Flags&^flags, operDown
-	if on {
-		l.Flags, l.OperState = l.Flags|flags, operUp
-	}
+	return k.reads
 }
 
 func (k *Kernel) begin(operation string, object any) error {
 	if object != nil {
 		k.calls = append(k.calls, fmt.Sprintf("%s %v", operation, object))
+	} else {
+		k.reads++
 	}
 
 	if k.Fail != nil {
@@ -110,17 +71,6 @@ func (k *Kernel) begin(operation string, object any) error {
 	}
 
 	return nil
-}
-
-func (k *Kernel) notify(what netlink.Groups) {
-	for ch, groups := range k.watchers {
-		if groups&what != 0 {
-			select {
-			case ch <- struct{}{}:
-			default:
-			}
-		}
-	}
 }
 
 // Links implements netlink.Kernel.
@@ -147,204 +97,62 @@ func (k *Kernel) Routes() ([]netlink.Route, error) {
 	return slices.Clone(k.routes), k.begin("Routes", nil)
 }
 
-// CreateLink implements netlink.Kernel.
-func (k *Kernel) CreateLink(n netlink.NewLink) error {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-
-	if err := k.begin("CreateLink", n.Kind+" "+n.Name); err != nil {
-		return err
+// notify tells watchers; what goes without a word goes with its cause.
+func (k *Kernel) notify(what netlink.Groups) {
+	if what&netlink.WatchLinks != 0 {
+		what = netlink.WatchAll
 	}
 
-	k.next++
-	k.links = append(k.links, netlink.Link{
-		Name: n.Name, Index: k.next, Type: unix.ARPHRD_ETHER, Kind: n.Kind, Parent: n.Parent, MTU: max(n.MTU, 1500),
-		VLAN: n.VLAN, Bridge: n.Bridge, Bond: n.Bond, OperState: operDown, Address: []byte{2, 0, 0, 0, 0, byte(k.next)},
-	})
-	k.notify(netlink.WatchLinks)
-
-	return nil
-}
-
-// SetLink implements netlink.Kernel.
-func (k *Kernel) SetLink(index uint32, change netlink.LinkChange) error {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-
-	if err := k.begin("SetLink", describe(index, change)); err != nil {
-		return err
+	if what&netlink.WatchAddresses != 0 {
+		what |= netlink.WatchRoutes
 	}
 
-	i := slices.IndexFunc(k.links, func(l netlink.Link) bool { return l.Index == index })
-	if i < 0 {
-		return fmt.Errorf("set link %d: %w", index, unix.ENODEV)
-	}
-
-	l := &k.links[i]
-
-	if change.Up != nil {
-		l.Flags &^= unix.IFF_UP
-		if *change.Up {
-			l.Flags |= unix.IFF_UP
+	for w := range k.watchers {
+		if w.groups&what == 0 {
+			continue
 		}
 
-		setCarrier(l, *change.Up)
+		w.pending |= w.groups & what
+
+		select {
+		case w.wake <- struct{}{}:
+		default:
+		}
 	}
-
-	if change.MTU != nil {
-		l.MTU = *change.MTU
-	}
-
-	if change.Address != nil {
-		l.Address = change.Address
-	}
-
-	if change.Master != nil {
-		l.Master = *change.Master
-	}
-
-	if change.Bridge != nil {
-		l.Bridge = change.Bridge
-	}
-
-	if change.Bond != nil {
-		l.Bond = change.Bond
-	}
-
-	k.notify(netlink.WatchLinks)
-
-	return nil
-}
-
-func describe(index uint32, c netlink.LinkChange) string {
-	s := fmt.Sprint(index)
-
-	if c.Up != nil {
-		s += fmt.Sprintf(" up=%v", *c.Up)
-	}
-
-	if c.MTU != nil {
-		s += fmt.Sprintf(" mtu=%d", *c.MTU)
-	}
-
-	if c.Address != nil {
-		s += fmt.Sprintf(" address=%x", c.Address)
-	}
-
-	if c.Master != nil {
-		s += fmt.Sprintf(" master=%d", *c.Master)
-	}
-
-	if c.Bridge != nil || c.Bond != nil {
-		s += " " + c.Kind
-	}
-
-	return s
-}
-
-// DeleteLink implements netlink.Kernel.
-func (k *Kernel) DeleteLink(index uint32) error {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-
-	if err := k.begin("DeleteLink", index); err != nil {
-		return err
-	}
-
-	k.remove(index)
-
-	return nil
-}
-
-// AddAddress implements netlink.Kernel.
-func (k *Kernel) AddAddress(a netlink.Address) error {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-
-	if err := k.begin("AddAddress", fmt.Sprintf("%s on %d", a.Prefix, a.LinkIndex)); err != nil {
-		return err
-	}
-
-	if slices.ContainsFunc(k.addresses, a.Same) {
-		return fmt.Errorf("add address %s: %w", a.Prefix, unix.EEXIST)
-	}
-
-	k.addresses = append(k.addresses, a)
-	k.notify(netlink.WatchAddresses)
-
-	return nil
-}
-
-// DeleteAddress implements netlink.Kernel.
-func (k *Kernel) DeleteAddress(a netlink.Address) error {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-
-	if err := k.begin("DeleteAddress", fmt.Sprintf("%s on %d", a.Prefix, a.LinkIndex)); err != nil {
-		return err
-	}
-
-	k.addresses = slices.DeleteFunc(k.addresses, a.Same)
-	k.notify(netlink.WatchAddresses)
-
-	return nil
-}
-
-// ReplaceRoute implements netlink.Kernel.
-func (k *Kernel) ReplaceRoute(r netlink.Route) error {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-
-	if err := k.begin("ReplaceRoute", r); err != nil {
-		return err
-	}
-
-	k.routes = append(slices.DeleteFunc(k.routes, r.SameKey), r)
-	k.notify(netlink.WatchRoutes)
-
-	return nil
-}
-
-// DeleteRoute implements netlink.Kernel.
-func (k *Kernel) DeleteRoute(r netlink.Route) error {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-
-	if err := k.begin("DeleteRoute", r); err != nil {
-		return err
-	}
-
-	k.routes = slices.DeleteFunc(k.routes, r.SameKey)
-	k.notify(netlink.WatchRoutes)
-
-	return nil
 }
 
 // Watch implements netlink.Kernel.
-func (k *Kernel) Watch(ctx context.Context, what netlink.Groups, changed func()) error {
-	ch := make(chan struct{}, 1)
+func (k *Kernel) Watch(ctx context.Context, what netlink.Groups, changed func(netlink.Groups)) error {
+	w := &watcher{groups: what, wake: make(chan struct{}, 1)}
 
 	k.mu.Lock()
 	if k.watchers == nil {
-		k.watchers = map[chan struct{}]netlink.Groups{}
+		k.watchers = map[*watcher]struct{}{}
 	}
 
-	k.watchers[ch] = what
+	k.watchers[w] = struct{}{}
 	k.mu.Unlock()
 
 	defer func() {
 		k.mu.Lock()
-		delete(k.watchers, ch)
+		delete(k.watchers, w)
 		k.mu.Unlock()
 	}()
 
-	for {
-		changed()
+	changed(what)
 
+	for {
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-ch:
+		case <-w.wake:
 		}
+
+		k.mu.Lock()
+		pending := w.pending
+		w.pending = 0
+		k.mu.Unlock()
+
+		changed(pending)
 	}
 }

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package network
+
+import (
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/seed-59268b81/talos/resources/network"
+	"github.com/seed-59268b81/talos/sys/dhcp4"
+	"github.com/seed-59268b81/talos/sys/netlink"
+	"github.com/seed-59268b81/talos/sys/netlink/netlinktest"
+)
+
+// pair is a machine of two cards with a DHCP server each, which name other routers.
+func pair() *world {
+	w := &world{kernel: &netlinktest.Kernel{Promote: true}, leases: map[string]*dhcp4.Lease{}}
+	w.kernel.Plug(netlink.Link{Name: "lo", Type: 772, Flags: 0x8, MTU: 65536})
+
+	for i, net := range []string{"172.20.0.", "172.30.0."} {
+		card := ethernet([]string{"eth0", "eth1"}[i], byte(i))
+		card.MinMTU, card.MaxMTU = 68, 9000
+		w.kernel.Plug(card)
+		w.leases[card.Name] = &dhcp4.Lease{
+			Address: prefix(net + "2/24"), Server: addr(net + "1"), Routes: []dhcp4.Route{{Destination: prefix("0.0.0.0/0"), Gateway: addr(net + "1")}},
+			Renew: time.Hour, Rebind: 2 * time.Hour, Expire: 3 * time.Hour,
+		}
+	}
+
+	return w
+}
+
+func (w *world) index(name string) uint32 {
+	links, _ := w.kernel.Links()
+	for _, l := range links {
+		if l.Name == name {
+			return l.Index
+		}
+	}
+
+	return 0
+}
+
+// Two cards, two default routes: both are there, the first card's is preferred, and a card that is gone and back changes
+// nothing for the other.
+func TestTwoDefaultRoutes(t *testing.T) {
+	w := pair()
+
+	inWorld(t, w, func(m *machine) {
+		m.boot("")
+		await(m, "", "inet4/172.20.0.1//1024", func(s network.RouteStatusSpec) bool { return s.OutLinkName == "eth0" })
+		await(m, "", "inet4/172.30.0.1//1025", func(s network.RouteStatusSpec) bool { return s.OutLinkName == "eth1" })
+		await(m, "", "route/inet4/172.30.0.1//1024", func(s network.SpecConditionSpec) bool {
+			return s.State == network.SpecApplied && s.Cause == "metric 1025 in place of 1024, which is that of inet4/172.20.0.1//1024"
+		})
+		await(m, "", "route/inet4/172.20.0.1//1024", func(s network.SpecConditionSpec) bool {
+			return s == network.SpecConditionSpec{}
+		})
+
+		w.kernel.Carrier(w.index("eth0"), false)
+		time.Sleep(time.Minute)
+		w.kernel.Carrier(w.index("eth0"), true)
+		time.Sleep(time.Minute)
+		synctest.Wait()
+
+		n := 0
+
+		for _, c := range w.kernel.Calls() {
+			if strings.Contains(c, "Route default") {
+				n++
+			}
+		}
+
+		if n != 2 {
+			t.Errorf("got %d changes of default routes, want 2:\n%s", n, strings.Join(w.kernel.Calls(), "\n"))
+		}
+	})
+}
+
+// What is not possible says so and holds up neither another nor a removal.
+func TestNobodyIsHeldHostage(t *testing.T) {
+	w := pair()
+
+	inWorld(t, w, func(m *machine) {
+		const head = "version: v1alpha1\nmachine:\n  type: worker\n  network:\n    interfaces:\n"
+
+		m.boot("")
+		m.configure(head + `
+      - {interface: dummy1, dummy: true, addresses: [198.51.100.1/32]}
+      - {interface: eth1, addresses: [192.0.2.1/24], routes: [{network: 203.0.113.0/24, gateway: 192.0.2.9}]}
+`)
+		await[network.LinkStatusSpec](m, "", "dummy1", nil)
+		await[network.RouteStatusSpec](m, "", "inet4/192.0.2.9/203.0.113.0/24/1024", nil)
+
+		m.configure(head + `
+      - {interface: toolongnameeth0, vlans: [{vlanId: 4000}]}
+      - {interface: eth0, mtu: 9001, addresses: [192.0.2.7/24], routes: [{gateway: 10.9.9.9}]}
+`)
+		awaitGone[network.LinkSpecSpec](m, "", "dummy1")
+		awaitGone[network.LinkStatusSpec](m, "", "dummy1")
+		awaitGone[network.RouteSpecSpec](m, "", "inet4/192.0.2.9/203.0.113.0/24/1024")
+		awaitGone[network.AddressSpecSpec](m, "", "eth1/192.0.2.1/24")
+		await[network.AddressStatusSpec](m, "", "eth0/192.0.2.7/24", nil)
+
+		for id, want := range map[string]network.SpecConditionSpec{
+			"link/toolongnameeth0.4000":    {State: network.SpecRefused, Cause: "the name toolongnameeth0.4000 is longer than the kernel's 15 bytes"},
+			"link/eth0":                    {State: network.SpecRefused, Cause: "the driver of link eth0 takes MTUs from 68 to 9000, not 9001"},
+			"route/inet4/10.9.9.9//1024":   {State: network.SpecWaiting, Cause: "set route default via 10.9.9.9 dev eth0 metric 1024 table 254: network is unreachable"},
+			"address/eth0/192.0.2.7/24":    {},
+			"route/inet4/172.30.0.1//1024": {Cause: "metric 1025 in place of 1024, which is that of inet4/10.9.9.9//1024"},
+		} {
+			await(m, "", id, func(s network.SpecConditionSpec) bool { return s == want })
+		}
+	})
+}
+
+// An error that nothing observed explains is tried again, less and less often.
+func TestRefusedIsTriedAgain(t *testing.T) {
+	w := pair()
+	w.kernel.Fail = func(op string) error {
+		if op == "AddAddress" {
+			return errBroken
+		}
+
+		return nil
+	}
+
+	inWorld(t, w, func(m *machine) {
+		m.boot("")
+		await(m, "", "address/eth0/172.20.0.2/24", func(s network.SpecConditionSpec) bool {
+			return s.State == network.SpecRefused && s.Cause == "add address 172.20.0.2/24 to eth0: broken"
+		})
+		time.Sleep(time.Hour)
+		synctest.Wait()
+
+		n := 0
+
+		for _, c := range w.kernel.Calls() {
+			if strings.HasPrefix(c, "AddAddress 172.20.0.2") {
+				n++
+			}
+		}
+
+		if n < 60 || n > 80 {
+			t.Errorf("got %d tries in an hour, want about one a minute", n)
+		}
+	})
+}
+
+// A program that undoes what is set is not fought with.
+func TestNoFight(t *testing.T) {
+	w := pair()
+
+	inWorld(t, w, func(m *machine) {
+		m.boot("")
+		await[network.AddressStatusSpec](m, "", "eth0/172.20.0.2/24", nil)
+
+		for range 1000 {
+			time.Sleep(100 * time.Millisecond)
+			synctest.Wait()
+
+			if err := w.kernel.DeleteAddress(netlink.Address{LinkIndex: w.index("eth0"), Prefix: prefix("172.20.0.2/24")}); err != nil {
+				t.Fatal(err)
+			}
+		}
+
+		n := 0
+
+		for _, c := range w.kernel.Calls() {
+			if strings.HasPrefix(c, "AddAddress 172.20.0.2") {
+				n++
+			}
+		}
+
+		if n > 60 {
+			t.Errorf("got %d tries in 100 s against a program that removes the address, want 5 in 10 s", n)
+		}
+
+		await(m, "", "address/eth0/172.20.0.2/24", func(s network.SpecConditionSpec) bool { return s.State == network.SpecConflict })
+		time.Sleep(time.Minute)
+		await(m, "", "address/eth0/172.20.0.2/24", func(s network.SpecConditionSpec) bool { return s.State == network.SpecApplied })
+	})
+}

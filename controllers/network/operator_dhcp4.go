@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package network
+
+import (
+	"context"
+	"encoding/hex"
+	"fmt"
+	"log/slog"
+
+	"github.com/seed-59268b81/talos/resources/network"
+	"github.com/seed-59268b81/talos/resources/network/nethelpers"
+	"github.com/seed-59268b81/talos/sys/dhcp4"
+)
+
+// dhcp4 prepares a DHCPv4 client.
+func (c *operators) dhcp4(op *operator, link network.LinkStatusSpec, log *slog.Logger, changed func()) (func(context.Context), error) {
+	clientID, err := clientIdentifier(op.spec.DHCP4.ClientIdentifier, link)
+	if err != nil {
+		return nil, err
+	}
+
+	client := dhcp4.Client{
+		Check: op.check, Log: log,
+		Exchange: c.deps.DHCP4(op.spec.LinkName, []byte(link.HardwareAddr), DHCP4Settings{
+			SkipHostname: op.spec.DHCP4.SkipHostnameRequest, ClientID: clientID, Hostname: func() string { return c.name(op) },
+		}),
+		Publish: func(s dhcp4.Status) {
+			var learned func(string) leaseSpecs
+			if s.Lease != nil {
+				learned = func(told string) leaseSpecs { return fromLease(op.spec, s.Lease, told) }
+			}
+
+			op.publish(learned, s.Trouble)
+			changed()
+		},
+	}
+
+	return client.Run, nil
+}
+
+// clientIdentifier is the content of option 61.
+func clientIdentifier(spec network.ClientIdentifierSpec, link network.LinkStatusSpec) ([]byte, error) {
+	switch spec.ClientIdentifier {
+	case nethelpers.ClientIdentifierMAC:
+		return append([]byte{byte(link.Type)}, link.HardwareAddr...), nil
+	case nethelpers.ClientIdentifierDUID:
+		duid, err := hex.DecodeString(spec.DUIDRawHex)
+		if err != nil {
+			return nil, fmt.Errorf("client identifier: %w", err)
+		}
+
+		// RFC 4361: type 255, an identity association (the link's index), the DUID.
+		return append([]byte{255, byte(link.Index >> 24), byte(link.Index >> 16), byte(link.Index >> 8), byte(link.Index)}, duid...), nil
+	default:
+		return nil, nil
+	}
+}

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package network
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"github.com/seed-59268b81/talos/cosi/controller"
+	"github.com/seed-59268b81/talos/cosi/resource"
+	"github.com/seed-59268b81/talos/resources/network"
+	"github.com/seed-59268b81/talos/sys/netlink"
+)
+
+// specController brings the kernel in line with the merged specs of S, by plans, and tells what became of each spec. It
+// is woken by changes of specs and of the kernel.
+type specController[S layered] struct {
+	name string
+	// kind is the first part of the ids of its conditions.
+	kind    string
+	kernel  *netlink.Observer
+	planner planner[S]
+	tries   tries
+}
+
+// planner plans for one kind of specs.
+type planner[S layered] interface {
+	plan(specs held[S], now *netlink.Snapshot) plan
+}
+
+// Name implements controller.Controller.
+func (c *specController[S]) Name() string { return c.name }
+
+// Inputs implements controller.Controller.
+func (*specController[S]) Inputs() []controller.Input {
+	return []controller.Input{controller.In[S](controller.Strong, "")}
+}
+
+// Outputs implements controller.Controller.
+func (*specController[S]) Outputs() []controller.Output {
+	return []controller.Output{controller.Out[network.SpecConditionSpec](controller.Shared)}
+}
+
+// Run implements controller.Controller.
+func (c *specController[S]) Run(ctx context.Context, rt controller.Runtime, log *slog.Logger) error {
+	return follow(ctx, rt, c.kernel.Watch, func(ctx context.Context) (time.Duration, error) { return c.reconcile(ctx, rt, log) })
+}
+
+func (c *specController[S]) reconcile(ctx context.Context, rt controller.Runtime, log *slog.Logger) (time.Duration, error) {
+	specs, err := hold[S](ctx, rt, c.name)
+	if err != nil {
+		return 0, err
+	}
+
+	now, err := c.kernel.Snapshot()
+	if err != nil {
+		return 0, err
+	}
+
+	p := c.planner.plan(specs, now)
+	failed, again := c.carryOut(&p, now.Generation, log)
+
+	for _, s := range specs.leaving {
+		if failed[s.id] || p.staying[s.id] {
+			continue
+		}
+
+		if err := release[S](ctx, rt, c.name, s.id); err != nil {
+			return 0, err
+		}
+	}
+
+	return again, c.report(ctx, rt, specs, p.conditions)
+}
+
+// carryOut does the steps of a plan. What fails is noted as a condition, and holds up nothing.
+func (c *specController[S]) carryOut(p *plan, generation uint64, log *slog.Logger) (failed map[string]bool, again time.Duration) {
+	failed, again = map[string]bool{}, p.again
+	wanted := map[string]bool{}
+
+	for _, s := range p.steps {
+		wanted[s.what] = true
+
+		err, pause := c.tries.allow(s.what, generation, time.Now())
+		if err == nil {
+			err = s.do(c.kernel)
+			pause = c.tries.note(s.what, generation, time.Now(), err)
+
+			if err == nil {
+				log.Info("network changed", "spec", s.id, "change", s.what)
+			} else {
+				log.Debug("network not changed", "spec", s.id, "change", s.what, "error", err)
+			}
+		}
+
+		if pause > 0 && (again == 0 || pause < again) {
+			again = pause
+		}
+
+		if err != nil && !failed[s.id] {
+			failed[s.id] = true
+			p.say(s.id, stateOf(err), s.cause(err))
+		}
+	}
+
+	c.tries.forget(wanted, time.Now())
+
+	return failed, again
+}
+
+func stateOf(err error) network.SpecState {
+	switch {
+	case errors.Is(err, errFought):
+		return network.SpecConflict
+	case notYet(err):
+		return network.SpecWaiting
+	default:
+		return network.SpecRefused
+	}
+}
+
+// report writes the conditions of wanted specs, and of those that should go and do not.
+func (c *specController[S]) report(ctx context.Context, rt controller.Runtime, specs held[S], conditions map[string]network.SpecConditionSpec) error {
+	rt.StartTrackingOutputs()
+
+	write := func(id string, condition network.SpecConditionSpec) error {
+		return set(ctx, rt, "", network.SpecConditionID(c.kind, id), condition)
+	}
+
+	for _, s := range specs.wanted {
+		if err := write(s.id, conditions[s.id]); err != nil {
+			return err
+		}
+	}
+
+	for _, s := range specs.leaving {
+		if condition, ok := conditions[s.id]; ok {
+			condition.Cause = "cannot be removed: " + condition.Cause
+			if err := write(s.id, condition); err != nil {
+				return err
+			}
+		}
+	}
+
+	return rt.CleanupOutputs(ctx, resource.KindOf[network.SpecConditionSpec](""))
+}

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package gateway
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"slices"
+
+	"github.com/seed-59268b81/talos/lab/gateway/metadata"
+)
+
+// metadataPort is where every cloud serves.
+const metadataPort = 80
+
+// linkLocal4 is where hosts have addresses before any other, and most clouds
+// their metadata servers.
+var linkLocal4 = netip.MustParsePrefix("169.254.0.0/16")
+
+func (g *Gateway) serveMetadata(ctx context.Context) error {
+	server, err := metadata.New(g.cfg.allInstances())
+	if err != nil {
+		return fmt.Errorf("start the metadata server: %w", err)
+	}
+
+	g.instances.set(server)
+
+	listeners, err := g.listenStreams(metadataPort, g.cfg.metadataAddrs()...)
+	if err != nil {
+		return fmt.Errorf("start the metadata server: %w", err)
+	}
+
+	httpServer := &http.Server{Handler: http.HandlerFunc(g.handleMetadata)}
+	context.AfterFunc(ctx, func() { _ = httpServer.Close(); _ = closeAll(listeners) })
+
+	for _, l := range listeners {
+		g.run(func() {
+			if err := httpServer.Serve(l); ctx.Err() == nil {
+				g.cfg.Log.Error("metadata server stopped", "error", err)
+			}
+		})
+	}
+
+	return nil
+}
+
+func (g *Gateway) handleMetadata(w http.ResponseWriter, r *http.Request) {
+	behaviour := g.metadata.get().value
+
+	switch {
+	case behaviour.Silent:
+		<-r.Context().Done()
+	case !g.pause(behaviour.Delay):
+	case behaviour.Status != 0:
+		http.Error(w, http.StatusText(behaviour.Status), behaviour.Status)
+	default:
+		client, err := netip.ParseAddrPort(r.RemoteAddr)
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+
+			return
+		}
+
+		from := client.Addr().Unmap()
+
+		host := g.cfg.hostByAddr(from)
+		if host == nil {
+			host = g.cfg.hostByMAC(g.neighbor(from))
+		}
+
+		if host == nil {
+			g.cfg.Log.Warn("metadata not told", "client", from, "path", r.URL.Path, "error", "no host has this address")
+			http.Error(w, "no instance has this address", http.StatusNotFound)
+
+			return
+		}
+
+		g.cfg.Log.Info("metadata", "client", host.Name, "method", r.Method, "path", r.URL.Path)
+		g.instances.get().value.Serve(w, r, host.Name)
+	}
+}
+
+// neighbor returns the hardware address that an address on the link belongs to,
+// or nil. Hosts that have no lease yet ask with addresses of their own choice.
+func (g *Gateway) neighbor(addr netip.Addr) net.HardwareAddr {
+	entries, err := g.stack.Neighbors(nic, protocolOf(addr))
+	if err != nil {
+		return nil
+	}
+
+	for _, entry := range entries {
+		if at, ok := netip.AddrFromSlice(entry.Addr.AsSlice()); ok && at == addr {
+			return net.HardwareAddr(entry.LinkAddr)
+		}
+	}
+
+	return nil
+}
+
+func (c *Config) hostByAddr(addr netip.Addr) *Host {
+	for i := range c.Hosts {
+		h := &c.Hosts[i]
+		if h.Addr4 == addr || h.Addr6 == addr || slices.Contains(c.addrs6(h), addr) {
+			return h
+		}
+	}
+
+	return nil
+}
+
+// SetInstance changes what the metadata server tells of a host from now on.
+func (g *Gateway) SetInstance(host string, instance metadata.Instance) error {
+	current := g.instances.get()
+	if current == nil {
+		return errors.New("set metadata: the gateway has no metadata server")
+	}
+
+	for i := range g.cfg.Hosts {
+		if h := &g.cfg.Hosts[i]; h.Name == host {
+			return current.value.Set(g.cfg.instance(h, instance))
+		}
+	}
+
+	return fmt.Errorf("set metadata: no host %q", host)
+}

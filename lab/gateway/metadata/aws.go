@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package metadata
+
+import (
+	"net/http"
+	"regexp"
+	"strings"
+)
+
+// aws is EC2's instance metadata service, version 2: each request shows a token.
+var aws = platform{
+	name:  "aws",
+	addrs: append(addrs("fd00:ec2::254"), everywhere),
+	token: &tokenService{
+		path: "/latest/api/token", ttlHeader: "X-aws-ec2-metadata-token-ttl-seconds", maxTTL: 21600,
+		header: "X-aws-ec2-metadata-token",
+	},
+	lists: true,
+	serve: datedVersion,
+	render: func(in *Instance) tree {
+		docs := ec2Tree(in, "/latest/meta-data")
+		docs.user("/latest/user-data", in)
+		docs["/latest/dynamic/instance-identity/document"] = jsonDocument(object{
+			"version": "2017-09-30", "instanceId": in.ID, "region": in.Region, "availabilityZone": in.Zone,
+			"instanceType": in.Type, "privateIp": in.ipv4(), "accountId": in.Project, "architecture": "x86_64",
+		})
+
+		docs.put("/latest/meta-data/ipv6", in.ipv6())
+		docs.put("/latest/meta-data/placement/region", in.Region)
+		docs.put("/latest/meta-data/instance-life-cycle", "on-demand")
+
+		for name, value := range in.Tags {
+			docs.put("/latest/meta-data/tags/instance/"+name, value)
+		}
+
+		for i, card := range in.Cards {
+			at := "/latest/meta-data/network/interfaces/macs/" + card.MAC.String() + "/"
+			docs.leaves(at+"device-number", i)
+			docs.put(at+"mac", card.MAC.String())
+			docs.put(at+"local-ipv4s", addrText(card.addr4()))
+			docs.put(at+"ipv6s", addrText(card.addr6()))
+
+			if p := card.addr4(); p.IsValid() {
+				docs.put(at+"subnet-ipv4-cidr-block", p.Masked().String())
+			}
+
+			if p := card.addr6(); p.IsValid() {
+				docs.put(at+"subnet-ipv6-cidr-blocks", p.Masked().String())
+			}
+		}
+
+		return docs
+	},
+}
+
+// ec2Tree is what clouds have in common that copy EC2's paths.
+func ec2Tree(in *Instance, at string) tree {
+	docs := tree{}
+	docs.put(at+"/instance-id", in.ID)
+	docs.put(at+"/instance-type", in.Type)
+	docs.put(at+"/hostname", in.fqdn())
+	docs.put(at+"/local-hostname", in.fqdn())
+	docs.put(at+"/local-ipv4", in.ipv4())
+	docs.put(at+"/public-ipv4", hostText(in.Public4))
+	docs.put(at+"/mac", in.Cards[0].MAC.String())
+	docs.put(at+"/placement/availability-zone", in.Zone)
+
+	return docs
+}
+
+// user adds the machine configuration; without one there is no document.
+func (t tree) user(path string, in *Instance) {
+	if len(in.UserData) > 0 {
+		t[path] = octets(in.UserData)
+	}
+}
+
+var dated = regexp.MustCompile(`^/(\d{4}-\d\d-\d\d|1\.0)(/|$)`)
+
+// datedVersion has EC2's older versions, whose names are dates, answer as the
+// latest.
+func datedVersion(w http.ResponseWriter, r *http.Request, _ *Instance, docs tree) bool {
+	version := dated.FindString(r.URL.Path)
+	if version == "" {
+		return false
+	}
+
+	docs.serve(w, "/latest/"+strings.TrimPrefix(r.URL.Path, version), true)
+
+	return true
+}

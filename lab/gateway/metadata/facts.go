@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package metadata
+
+import (
+	"encoding/base64"
+	"fmt"
+	"net"
+	"net/netip"
+	"strconv"
+)
+
+// everywhere is the address of most clouds' metadata servers.
+var everywhere = netip.MustParseAddr("169.254.169.254")
+
+func addrs(list ...string) []netip.Addr {
+	var out []netip.Addr
+	for _, s := range list {
+		out = append(out, netip.MustParseAddr(s))
+	}
+
+	return out
+}
+
+func base64Of(b []byte) string { return base64.StdEncoding.EncodeToString(b) }
+
+// fqdn is the instance's name with its domain, if it has one.
+func (in *Instance) fqdn() string {
+	if in.Domain == "" {
+		return in.Name
+	}
+
+	return in.Name + "." + in.Domain
+}
+
+// first returns a card's first address of a protocol, with its subnet's length,
+// and the router for it. They are invalid for a card that has none.
+func (c *Card) first(is4 bool) (netip.Prefix, netip.Addr) {
+	var (
+		addr   netip.Prefix
+		router netip.Addr
+	)
+
+	for _, a := range c.Addrs {
+		if a.Addr().Is4() == is4 && !addr.IsValid() {
+			addr = a
+		}
+	}
+
+	for _, r := range c.Routers {
+		if r.Is4() == is4 && !router.IsValid() {
+			router = r
+		}
+	}
+
+	return addr, router
+}
+
+// ipv4 and ipv6 are the first card's addresses, empty where it has none.
+func (in *Instance) ipv4() string { return addrText(in.Cards[0].addr4()) }
+func (in *Instance) ipv6() string { return addrText(in.Cards[0].addr6()) }
+
+func (c *Card) addr4() netip.Prefix {
+	addr, _ := c.first(true)
+
+	return addr
+}
+
+func (c *Card) addr6() netip.Prefix {
+	addr, _ := c.first(false)
+
+	return addr
+}
+
+// addrText is an address, empty where there is none.
+func addrText(p netip.Prefix) string { return hostText(p.Addr()) }
+
+func hostText(addr netip.Addr) string {
+	if !addr.IsValid() {
+		return ""
+	}
+
+	return addr.String()
+}
+
+func netmask(p netip.Prefix) string {
+	return net.IP(net.CIDRMask(p.Bits(), p.Addr().BitLen())).String()
+}
+
+// dns are the DNS servers as texts.
+func (in *Instance) dns() []string {
+	list := []string{}
+	for _, addr := range in.DNS {
+		list = append(list, addr.String())
+	}
+
+	return list
+}
+
+// uuid is a stable identifier in the form of a UUID, made from the instance's
+// id, for clouds that have such.
+func (in *Instance) uuid() string {
+	var b [16]byte
+
+	copy(b[10:], in.Cards[0].MAC)
+	b[6], b[8] = 0x40, 0x80
+
+	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
+}
+
+// number is the instance's id for clouds whose ids are numbers: made from the
+// first card's hardware address where ID is none.
+func (in *Instance) number() uint64 {
+	if n, err := strconv.ParseUint(in.ID, 10, 64); err == nil {
+		return n
+	}
+
+	var n uint64
+	for _, b := range in.Cards[0].MAC {
+		n = n<<8 | uint64(b)
+	}
+
+	return n
+}
+
+// orElse is a text, or another one where it is empty.
+func orElse(s, otherwise string) string {
+	if s == "" {
+		return otherwise
+	}
+
+	return s
+}
+
+// tagsOf are the instance's tags, an empty map where it has none.
+func tagsOf(in *Instance) map[string]string {
+	if in.Tags == nil {
+		return map[string]string{}
+	}
+
+	return in.Tags
+}

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package metadata
+
+import (
+	"crypto/rand"
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+)
+
+// tokenService is how a cloud gives out the tokens that its metadata server
+// asks for.
+type tokenService struct {
+	path      string
+	ttlHeader string // of the PUT request, in seconds
+	maxTTL    int
+	header    string // that shows the token
+	optional  bool   // requests without a token are answered too
+}
+
+// tokens are those given out.
+type tokens struct {
+	mu    sync.Mutex
+	given map[string]token
+}
+
+type token struct {
+	instance string
+	until    time.Time
+}
+
+// serve gives out a token, or refuses a request that shows none that is valid.
+// It returns false for a request that may go on.
+func (t *tokens) serve(w http.ResponseWriter, r *http.Request, service *tokenService, instance string) bool {
+	if r.URL.Path == service.path {
+		t.give(w, r, service, instance)
+
+		return true
+	}
+
+	shown := r.Header.Get(service.header)
+	if shown == "" && service.optional || t.valid(shown, instance) {
+		return false
+	}
+
+	http.Error(w, "401 - Unauthorized", http.StatusUnauthorized)
+
+	return true
+}
+
+func (t *tokens) give(w http.ResponseWriter, r *http.Request, service *tokenService, instance string) {
+	if r.Method != http.MethodPut {
+		http.Error(w, "405 - Method Not Allowed", http.StatusMethodNotAllowed)
+
+		return
+	}
+
+	if r.Header.Get("X-Forwarded-For") != "" {
+		http.Error(w, "403 - Forbidden", http.StatusForbidden) // a proxy asks, not the instance
+
+		return
+	}
+
+	ttl, err := strconv.Atoi(r.Header.Get(service.ttlHeader))
+	if err != nil || ttl < 1 || ttl > service.maxTTL {
+		http.Error(w, "400 - Bad Request", http.StatusBadRequest)
+
+		return
+	}
+
+	text, now := rand.Text(), time.Now()
+
+	t.mu.Lock()
+	defer t.mu.Unlock()
+
+	if t.given == nil {
+		t.given = make(map[string]token)
+	}
+
+	for old, token := range t.given {
+		if !now.Before(token.until) {
+			delete(t.given, old)
+		}
+	}
+
+	t.given[text] = token{instance, now.Add(time.Duration(ttl) * time.Second)}
+
+	w.Header().Set(service.ttlHeader, strconv.Itoa(ttl))
+	w.Header().Set("Content-Type", "text/plain")
+	_, _ = w.Write([]byte(text)) // the client is gone
+}
+
+func (t *tokens) valid(text, instance string) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+
+	token, ok := t.given[text]
+
+	return ok && token.instance == instance && time.Now().Before(token.until)
+}

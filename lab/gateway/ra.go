@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package gateway
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/netip"
+	"time"
+)
+
+// Times of router advertisements where none are configured. Hosts ask when they
+// come up, so that the interval only matters for changes.
+const (
+	raInterval  = 10 * time.Second
+	raLifetime  = 30 * time.Minute
+	raValid     = 24 * time.Hour
+	raPreferred = 4 * time.Hour
+	// raLifetimeMax is the longest router lifetime (RFC 8319, 4).
+	raLifetimeMax = 65535 * time.Second
+	// raInfinite is the first prefix lifetime that means for ever.
+	raInfinite = 0xffffffff * time.Second
+	// raSpacing is the least time between two advertisements (RFC 4861's is
+	// three seconds, which a lab that boots should not wait for).
+	raSpacing = 100 * time.Millisecond
+	// raHopLimit is the hop limit that hosts are told to send with.
+	raHopLimit = 64
+)
+
+// RouterAdvertisement is what the network's router tells hosts (RFC 4861, 4.2).
+// The zero value announces the gateway as default router for half an hour, its
+// subnet for addresses that hosts give themselves (SLAAC), the MTU, and the
+// gateway as DNS server.
+type RouterAdvertisement struct {
+	// Off announces nothing.
+	Off bool `json:",omitempty"`
+	// Interval between advertisements, 10 s if zero. Hosts that ask are answered
+	// at once.
+	Interval time.Duration `json:",omitempty"`
+	// Lifetime as default router, 30 minutes if zero. NotDefault announces
+	// lifetime 0: this is no default router.
+	Lifetime   time.Duration `json:",omitempty"`
+	NotDefault bool          `json:",omitempty"`
+	// Managed and Other are the M and O flags: DHCPv6 has addresses, or other
+	// configuration only.
+	Managed bool `json:",omitempty"`
+	Other   bool `json:",omitempty"`
+	// NoPrefix leaves out the prefix information. NoOnLink clears its L flag,
+	// NoAutonomous its A flag.
+	NoPrefix     bool `json:",omitempty"`
+	NoOnLink     bool `json:",omitempty"`
+	NoAutonomous bool `json:",omitempty"`
+	// Valid and Preferred are the prefix's lifetimes, 24 h and 4 h if zero.
+	// Deprecated announces preferred lifetime 0, Withdrawn both as 0: hosts give
+	// up the addresses soon (RFC 4862, 5.5.3).
+	Valid      time.Duration `json:",omitempty"`
+	Preferred  time.Duration `json:",omitempty"`
+	Deprecated bool          `json:",omitempty"`
+	Withdrawn  bool          `json:",omitempty"`
+	// NoMTU leaves out the MTU; MTU announces another one than the network's.
+	NoMTU bool   `json:",omitempty"`
+	MTU   uint32 `json:",omitempty"`
+	// NoDNS leaves out DNS servers and search domains (RFC 8106); DNS announces
+	// other servers than the gateway, Search other domains than Config.Domain.
+	NoDNS  bool         `json:",omitempty"`
+	DNS    []netip.Addr `json:",omitempty"`
+	Search []string     `json:",omitempty"`
+	// From is the router that is announced, if not the gateway itself.
+	From AnnouncedRouter `json:",omitzero"`
+	// Goodbye announces lifetime 0 when the gateway closes or announcing is
+	// turned off, so that hosts drop the router at once.
+	Goodbye bool `json:",omitempty"`
+}
+
+// AnnouncedRouter is a router on whose behalf a gateway advertises.
+type AnnouncedRouter struct {
+	Addr netip.Addr // link-local
+	MAC  string     `json:",omitempty"`
+}
+
+// IsZero reports that the gateway is the router itself.
+func (r AnnouncedRouter) IsZero() bool { return r == AnnouncedRouter{} }
+
+// Validate reports what cannot be announced.
+func (r RouterAdvertisement) Validate() error {
+	if r.Interval < 0 || r.Interval > 0 && r.Interval < raSpacing {
+		return fmt.Errorf("router advertisement: interval %v is shorter than %v", r.Interval, raSpacing)
+	}
+
+	if r.Lifetime < 0 || r.Lifetime > raLifetimeMax {
+		return fmt.Errorf("router advertisement: lifetime %v is out of range (0 to %v)", r.Lifetime, raLifetimeMax)
+	}
+
+	if r.Valid < 0 || r.Preferred < 0 || r.preferred() > r.valid() {
+		return fmt.Errorf("router advertisement: preferred lifetime %v is longer than the valid lifetime %v", r.preferred(), r.valid())
+	}
+
+	if r.MTU != 0 && r.MTU < minMTU6 {
+		return fmt.Errorf("router advertisement: MTU %d is less than IPv6's %d", r.MTU, minMTU6)
+	}
+
+	for _, addr := range r.DNS {
+		if !addr.Is6() {
+			return fmt.Errorf("router advertisement: DNS server %v is not an IPv6 address", addr)
+		}
+	}
+
+	if !r.From.IsZero() {
+		if !r.From.Addr.Is6() || !r.From.Addr.IsLinkLocalUnicast() {
+			return fmt.Errorf("router advertisement: router %v is not a link-local address", r.From.Addr)
+		}
+
+		if mac, err := net.ParseMAC(r.From.MAC); err != nil || len(mac) != 6 {
+			return fmt.Errorf("router advertisement: hardware address %q of router %v is not an Ethernet address", r.From.MAC, r.From.Addr)
+		}
+	}
+
+	return nil
+}
+
+func (r RouterAdvertisement) interval() time.Duration { return orDefault(r.Interval, raInterval) }
+
+func (r RouterAdvertisement) lifetime() time.Duration {
+	if r.NotDefault {
+		return 0
+	}
+
+	return orDefault(r.Lifetime, raLifetime)
+}
+
+func (r RouterAdvertisement) valid() time.Duration {
+	if r.Withdrawn {
+		return 0
+	}
+
+	return orDefault(r.Valid, raValid)
+}
+
+func (r RouterAdvertisement) preferred() time.Duration {
+	if r.Withdrawn || r.Deprecated {
+		return 0
+	}
+
+	if r.Preferred == 0 {
+		return min(raPreferred, r.valid())
+	}
+
+	return r.Preferred
+}
+
+func orDefault(d, otherwise time.Duration) time.Duration {
+	if d == 0 {
+		return otherwise
+	}
+
+	return d
+}
+
+// SetRA changes what is announced, and announces it.
+func (g *Gateway) SetRA(r RouterAdvertisement) error {
+	before := g.ra.get().value
+
+	if err := change(&g.ra, r); err != nil {
+		return err
+	}
+
+	if r.Off && !before.Off && before.Goodbye {
+		g.port.Send(g.cfg.goodbye(before))
+	}
+
+	g.solicit()
+
+	return nil
+}
+
+// solicit makes the router advertise soon.
+func (g *Gateway) solicit() {
+	select {
+	case g.solicited <- struct{}{}:
+	default: // it will
+	}
+}
+
+// heardAll forgets solicitations.
+func (g *Gateway) heardAll() {
+	select {
+	case <-g.solicited:
+	default:
+	}
+}
+
+func (g *Gateway) serveRA(ctx context.Context) error {
+	g.run(func() {
+		for {
+			ra := g.ra.get().value
+			if !ra.Off {
+				g.port.Send(g.cfg.advertisement(ra))
+			}
+
+			select {
+			case <-time.After(ra.interval()):
+			case <-g.solicited:
+				_ = g.pause(raSpacing)
+				g.heardAll() // one answer is for all who asked meanwhile
+			case <-ctx.Done():
+				if ra := g.ra.get().value; ra.Goodbye && !ra.Off {
+					g.port.Send(g.cfg.goodbye(ra))
+				}
+
+				return
+			}
+		}
+	})
+
+	return nil
+}

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package nat
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+	"time"
+)
+
+// Behavior says how much of the remote endpoint a mapping or a filter depends
+// on.
+type Behavior string
+
+// The behaviors of RFC 4787, sections 4.1 and 5.
+const (
+	EndpointIndependent     Behavior = "endpoint-independent"
+	AddressDependent        Behavior = "address-dependent"
+	AddressAndPortDependent Behavior = "address-and-port-dependent"
+)
+
+// Behaviors are all of them.
+var Behaviors = []Behavior{EndpointIndependent, AddressDependent, AddressAndPortDependent}
+
+// Allocation is how a new mapping gets its port.
+type Allocation string
+
+// The allocations.
+const (
+	// Preserve takes the internal port where it is free, else the next free one.
+	Preserve Allocation = "preserve"
+	// Sequential takes the next free port after the last one given.
+	Sequential Allocation = "sequential"
+	// Random takes any free port.
+	Random Allocation = "random"
+)
+
+// Hairpin is what becomes of packets from inside for a mapping of the external
+// address.
+type Hairpin string
+
+// The kinds of hairpinning (RFC 4787, section 6).
+const (
+	// HairpinOff drops them. It is the default.
+	HairpinOff Hairpin = ""
+	// HairpinExternal delivers them from the sender's external endpoint, as RFC
+	// 4787, REQ-9 demands.
+	HairpinExternal Hairpin = "external"
+	// HairpinInternal delivers them from the sender's internal endpoint.
+	HairpinInternal Hairpin = "internal"
+)
+
+// The default timeouts: what RFC 4787 REQ-5, RFC 5382 REQ-5 and RFC 5508 REQ-1
+// recommend or demand at least.
+const (
+	DefaultUDPTimeout            = 5 * time.Minute
+	DefaultTCPEstablishedTimeout = 2*time.Hour + 4*time.Minute
+	DefaultTCPTransitoryTimeout  = 4 * time.Minute
+	DefaultICMPTimeout           = time.Minute
+)
+
+// DefaultSessions is how many remote endpoints a table keeps at once.
+const DefaultSessions = 1 << 16
+
+// Protocol of a forward.
+type Protocol string
+
+// The protocols that can be forwarded.
+const (
+	TCP Protocol = "tcp"
+	UDP Protocol = "udp"
+)
+
+// Forward is a mapping that somebody configured: it lasts forever, and lets
+// everybody in.
+type Forward struct {
+	Protocol Protocol `json:"protocol"`
+	// Port of the external address.
+	Port uint16 `json:"port"`
+	// To is the internal endpoint. It has one forward at most, so that it is
+	// known from which port its answers come.
+	To netip.AddrPort `json:"to"`
+}
+
+// Config describes a NAT. The zero value of each field but External is a
+// default.
+type Config struct {
+	// External is the one external address, IPv4.
+	External netip.Addr `json:"external,omitzero"`
+	// Mapping behavior, EndpointIndependent by default.
+	Mapping Behavior `json:"mapping,omitempty"`
+	// Filtering behavior, AddressAndPortDependent by default.
+	Filtering Behavior `json:"filtering,omitempty"`
+	// Allocation of ports, Preserve by default.
+	Allocation Allocation `json:"allocation,omitempty"`
+	// FirstPort and LastPort bound the ports of mappings, 1024 and 65535 by
+	// default.
+	FirstPort uint16 `json:"firstPort,omitempty"`
+	LastPort  uint16 `json:"lastPort,omitempty"`
+	// Hairpin is off by default.
+	Hairpin Hairpin `json:"hairpin,omitempty"`
+	// Timeouts of what is idle; zero is the default of each.
+	UDPTimeout            time.Duration `json:"udpTimeout,omitempty"`
+	TCPEstablishedTimeout time.Duration `json:"tcpEstablishedTimeout,omitempty"`
+	TCPTransitoryTimeout  time.Duration `json:"tcpTransitoryTimeout,omitempty"`
+	ICMPTimeout           time.Duration `json:"icmpTimeout,omitempty"`
+	// RefreshInbound lets UDP packets from outside keep a mapping alive.
+	RefreshInbound bool `json:"refreshInbound,omitempty"`
+	// Sessions bounds the remote endpoints kept at once, DefaultSessions by
+	// default.
+	Sessions int       `json:"sessions,omitempty"`
+	Forwards []Forward `json:"forwards,omitempty"`
+	// Seed makes random ports repeatable.
+	Seed uint64 `json:"seed,omitempty"`
+}
+
+// Kind is the name that people have for a combination of behaviors.
+type Kind string
+
+// The classic kinds (RFC 3489, section 5).
+const (
+	FullCone       Kind = "full-cone"
+	Restricted     Kind = "restricted"
+	PortRestricted Kind = "port-restricted"
+	Symmetric      Kind = "symmetric"
+)
+
+// Kinds are all of them.
+var Kinds = []Kind{FullCone, Restricted, PortRestricted, Symmetric}
+
+// Behaviors returns the mapping and the filtering behavior of a kind, and
+// whether there is such a kind.
+func (k Kind) Behaviors() (mapping, filtering Behavior, ok bool) {
+	switch k {
+	case FullCone:
+		return EndpointIndependent, EndpointIndependent, true
+	case Restricted:
+		return EndpointIndependent, AddressDependent, true
+	case PortRestricted:
+		return EndpointIndependent, AddressAndPortDependent, true
+	case Symmetric:
+		return AddressAndPortDependent, AddressAndPortDependent, true
+	}
+
+	return "", "", false
+}
+
+func (c *Config) setDefaults() {
+	c.Mapping = cmp.Or(c.Mapping, EndpointIndependent)
+	c.Filtering = cmp.Or(c.Filtering, AddressAndPortDependent)
+	c.Allocation = cmp.Or(c.Allocation, Preserve)
+	c.FirstPort = cmp.Or(c.FirstPort, 1024)
+	c.LastPort = cmp.Or(c.LastPort, 65535)
+	c.UDPTimeout = cmp.Or(c.UDPTimeout, DefaultUDPTimeout)
+	c.TCPEstablishedTimeout = cmp.Or(c.TCPEstablishedTimeout, DefaultTCPEstablishedTimeout)
+	c.TCPTransitoryTimeout = cmp.Or(c.TCPTransitoryTimeout, DefaultTCPTransitoryTimeout)
+	c.ICMPTimeout = cmp.Or(c.ICMPTimeout, DefaultICMPTimeout)
+	c.Sessions = cmp.Or(c.Sessions, DefaultSessions)
+}
+
+// Validate tells what is wrong with a configuration. An External that is not
+// set is accepted, for a router that takes the address of its leg; New wants
+// one.
+func (c Config) Validate() error {
+	c.setDefaults()
+
+	var errs []error
+
+	wrong := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
+
+	if c.External.IsValid() && !c.External.Is4() {
+		wrong("external address %v: want IPv4", c.External)
+	}
+
+	for what, b := range map[string]Behavior{"mapping": c.Mapping, "filtering": c.Filtering} {
+		if !slices.Contains(Behaviors, b) {
+			wrong("%s %q: want one of %q", what, b, Behaviors)
+		}
+	}
+
+	if !slices.Contains([]Allocation{Preserve, Sequential, Random}, c.Allocation) {
+		wrong("allocation %q: want %s, %s or %s", c.Allocation, Preserve, Sequential, Random)
+	}
+
+	if !slices.Contains([]Hairpin{HairpinOff, HairpinExternal, HairpinInternal}, c.Hairpin) {
+		wrong("hairpin %q: want %s or %s, or nothing", c.Hairpin, HairpinExternal, HairpinInternal)
+	}
+
+	if c.FirstPort > c.LastPort {
+		wrong("ports %d to %d: the first is after the last", c.FirstPort, c.LastPort)
+	}
+
+	if min(c.UDPTimeout, c.TCPEstablishedTimeout, c.TCPTransitoryTimeout, c.ICMPTimeout) < 0 {
+		wrong("timeouts %v, %v, %v, %v: none may be negative", c.UDPTimeout, c.TCPEstablishedTimeout, c.TCPTransitoryTimeout, c.ICMPTimeout)
+	}
+
+	if c.Sessions < 0 {
+		wrong("sessions %d: may not be negative", c.Sessions)
+	}
+
+	return errors.Join(append(errs, c.validateForwards()...)...)
+}
+
+func (c Config) validateForwards() []error {
+	var errs []error
+
+	type end struct {
+		Protocol
+		netip.AddrPort
+	}
+
+	seen := map[end]bool{}
+
+	for _, f := range c.Forwards {
+		wrong := func(why string) {
+			errs = append(errs, fmt.Errorf("forward of %s port %d to %v: %s", f.Protocol, f.Port, f.To, why))
+		}
+
+		from, to := end{f.Protocol, netip.AddrPortFrom(netip.IPv4Unspecified(), f.Port)}, end{f.Protocol, f.To}
+
+		switch {
+		case !slices.Contains([]Protocol{TCP, UDP}, f.Protocol):
+			wrong("the protocol is neither tcp nor udp")
+		case f.Port == 0 || f.To.Port() == 0:
+			wrong("a port is missing")
+		case !f.To.Addr().Is4():
+			wrong("want an IPv4 address")
+		case seen[from]:
+			wrong("the port has two forwards")
+		case seen[to]:
+			wrong("the internal endpoint has two forwards")
+		}
+
+		seen[from], seen[to] = true, true
+	}
+
+	return errs
+}

@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package nat
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/netip"
+	"slices"
+	"time"
+)
+
+// sweepEvery is how often what has timed out is taken out of memory. What
+// packets meet does not depend on it.
+const sweepEvery = 10 * time.Second
+
+// fullSweepEvery is how often a full table looks for sessions that have timed
+// out.
+const fullSweepEvery = time.Second
+
+// Table is a NAT and all that it remembers.
+type Table struct {
+	cfg      Config
+	external [4]byte
+
+	flows  map[flowKey]*session    // by both ends, the one that answers go through
+	inside map[flowKey]*mapping    // by the internal endpoint and what mapping depends on
+	ports  map[portKey]*mapping    // by the external port
+	parts  map[partKey]translation // fragments to come
+
+	sessions int    // of all mappings
+	next     uint16 // port after the last one given
+	rand     *rand.Rand
+	swept    time.Time
+}
+
+// flowKey names a session, or with less of the remote endpoint, a mapping.
+type flowKey struct {
+	proto         uint8
+	local, remote endpoint
+}
+
+type portKey struct {
+	proto uint8
+	port  uint16
+}
+
+// mapping joins an internal endpoint with a port of the external address.
+type mapping struct {
+	key  flowKey // local, and the part of remote that the mapping depends on
+	port uint16
+	// static mappings are forwards. They have no sessions.
+	static   bool
+	sessions map[endpoint]*session
+}
+
+// session is what passes between a mapping and one remote endpoint.
+type session struct {
+	mapping *mapping
+	remote  endpoint
+	expires time.Time
+	// opened tells that a packet went out. A session that only saw packets come
+	// in keeps no mapping alive and opens no filter.
+	opened bool
+	tcp    tcpState
+}
+
+func (s *session) live(now time.Time) bool { return now.Before(s.expires) }
+
+func (m *mapping) live(now time.Time) bool {
+	return m.static || m.opened(now, func(*session) bool { return true })
+}
+
+// opened reports whether a live session to some remote endpoint was opened from
+// inside.
+func (m *mapping) opened(now time.Time, some func(*session) bool) bool {
+	for _, s := range m.sessions {
+		if s.opened && s.live(now) && some(s) {
+			return true
+		}
+	}
+
+	return false
+}
+
+// New returns a table without mappings but for the forwards.
+func New(cfg Config) (*Table, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+
+	if !cfg.External.IsValid() {
+		return nil, errors.New("the external address is missing")
+	}
+
+	cfg.setDefaults()
+
+	t := &Table{
+		cfg: cfg, external: cfg.External.As4(),
+		flows: map[flowKey]*session{}, inside: map[flowKey]*mapping{}, ports: map[portKey]*mapping{},
+		parts: map[partKey]translation{},
+		next:  cfg.FirstPort, rand: rand.New(rand.NewPCG(cfg.Seed, 0)),
+	}
+
+	for _, f := range cfg.Forwards {
+		proto := map[Protocol]uint8{TCP: tcp, UDP: udp}[f.Protocol]
+		m := &mapping{static: true, port: f.Port, key: flowKey{proto: proto, local: endpoint{f.To.Addr().As4(), f.To.Port()}}}
+		t.inside[m.key], t.ports[portKey{proto, f.Port}] = m, m
+	}
+
+	return t, nil
+}
+
+// External returns the external address.
+func (t *Table) External() netip.Addr { return t.cfg.External }
+
+// dependsOn returns the part of a remote endpoint that mapping depends on.
+func (t *Table) dependsOn(remote endpoint) endpoint {
+	switch t.cfg.Mapping {
+	case AddressAndPortDependent:
+		return remote
+	case AddressDependent:
+		return endpoint{addr: remote.addr}
+	default:
+		return endpoint{}
+	}
+}
+
+// mappingOf returns the live mapping of an internal endpoint towards a remote
+// one, or nil.
+func (t *Table) mappingOf(flow flowKey, now time.Time) *mapping {
+	if m := t.static(flow); m != nil {
+		return m
+	}
+
+	if s := t.sessionOf(flow, now); s != nil {
+		return s.mapping
+	}
+
+	flow.remote = t.dependsOn(flow.remote)
+
+	return t.alive(t.inside[flow], now)
+}
+
+func (t *Table) static(flow flowKey) *mapping {
+	if len(t.cfg.Forwards) == 0 {
+		return nil
+	}
+
+	flow.remote = endpoint{}
+	if m := t.inside[flow]; m != nil && m.static {
+		return m
+	}
+
+	return nil
+}
+
+// sessionOf returns a live session, or nil.
+func (t *Table) sessionOf(flow flowKey, now time.Time) *session {
+	s := t.flows[flow]
+	if s == nil || !s.live(now) || !s.opened && t.alive(s.mapping, now) == nil {
+		return nil
+	}
+
+	return s
+}
+
+// alive returns the mapping if it is, and forgets it otherwise.
+func (t *Table) alive(m *mapping, now time.Time) *mapping {
+	if m == nil || m.live(now) {
+		return m
+	}
+
+	t.forget(m)
+
+	return nil
+}
+
+// open returns the session of a mapping with a remote endpoint, or nil where no
+// more are kept.
+func (t *Table) open(m *mapping, remote endpoint, now time.Time) *session {
+	s := m.sessions[remote]
+
+	switch {
+	case s != nil && s.live(now):
+		return s
+	case s != nil:
+		*s = session{mapping: m, remote: remote}
+	case t.sessions >= t.cfg.Sessions:
+		if now.Sub(t.swept) >= fullSweepEvery {
+			t.sweep(now)
+
+			return t.open(m, remote, now)
+		}
+
+		return nil
+	default:
+		s = &session{mapping: m, remote: remote}
+		m.sessions[remote] = s
+		t.sessions++
+	}
+
+	return s
+}
+
+// claim makes a session the one that answers go through, unless its flow has a
+// live one: a flow stays with its mapping.
+func (t *Table) claim(s *session, now time.Time) {
+	if t.sessionOf(s.flow(), now) == nil {
+		t.flows[s.flow()] = s
+	}
+}
+
+func (s *session) flow() flowKey {
+	return flowKey{s.mapping.key.proto, s.mapping.key.local, s.remote}
+}
+
+func (t *Table) forget(m *mapping) {
+	for _, s := range m.sessions {
+		t.end(s)
+	}
+
+	delete(t.inside, m.key)
+	delete(t.ports, portKey{m.key.proto, m.port})
+}
+
+func (t *Table) end(s *session) {
+	delete(s.mapping.sessions, s.remote)
+	t.sessions--
+
+	// Another mapping may have the flow by now.
+	if t.flows[s.flow()] == s {
+		delete(t.flows, s.flow())
+	}
+}
+
+// sweep takes what has timed out out of memory.
+func (t *Table) sweep(now time.Time) {
+	t.swept = now
+
+	for _, m := range t.ports {
+		if t.alive(m, now) == nil {
+			continue
+		}
+
+		for _, s := range m.sessions {
+			if !s.live(now) {
+				t.end(s)
+			}
+		}
+	}
+
+	for key, part := range t.parts {
+		if !now.Before(part.expires) {
+			delete(t.parts, key)
+		}
+	}
+}
+
+// Mapping is one line of what a table remembers.
+type Mapping struct {
+	Protocol string         `json:"protocol"`
+	Inside   netip.AddrPort `json:"inside"`
+	External netip.AddrPort `json:"external"`
+	// Remotes is the number of remote endpoints with a session.
+	Remotes int  `json:"remotes"`
+	Static  bool `json:"static,omitempty"`
+}
+
+// Mappings returns the live mappings, in order of protocol and external port.
+func (t *Table) Mappings(now time.Time) []Mapping {
+	t.sweep(now)
+
+	var list []Mapping
+
+	for _, m := range t.ports {
+		list = append(list, Mapping{
+			Protocol: protocolName(m.key.proto),
+			Inside:   netip.AddrPortFrom(netip.AddrFrom4(m.key.local.addr), m.key.local.port),
+			External: netip.AddrPortFrom(t.cfg.External, m.port),
+			Remotes:  len(m.sessions), Static: m.static,
+		})
+	}
+
+	slices.SortFunc(list, func(a, b Mapping) int {
+		return cmp.Or(cmp.Compare(a.Protocol, b.Protocol), a.External.Compare(b.External))
+	})
+
+	return list
+}
+
+func protocolName(proto uint8) string {
+	switch proto {
+	case icmp:
+		return "icmp"
+	case tcp:
+		return "tcp"
+	case udp:
+		return "udp"
+	}
+
+	return fmt.Sprint(proto)
+}

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package router
+
+import (
+	"net/netip"
+
+	"github.com/seed-59268b81/talos/lab/ip"
+	"github.com/seed-59268b81/talos/lab/nat"
+
+	"gvisor.dev/gvisor/pkg/tcpip/header"
+)
+
+// receive4 takes an IPv4 packet from a leg.
+func (c *Core) receive4(l *leg, b []byte, group bool) {
+	h := header.IPv4(b)
+	if !h.IsValid(len(b)) || !h.IsChecksumValid() {
+		c.drop("malformed")
+
+		return
+	}
+
+	b = b[:h.TotalLength()]
+	p := &packet{in: l, frame: c.frame(len(b)), sent: b}
+	copy(p.ip(), b)
+
+	from, to := addresses4(b)
+
+	switch {
+	case group || to.IsMulticast() || c.isBroadcast(to):
+		// Services for those are the gateway's.
+		return
+	case !from.IsGlobalUnicast() && !from.IsLinkLocalUnicast() || !to.IsGlobalUnicast() && !to.IsLinkLocalUnicast() || c.isBroadcast(from):
+		c.drop("bad address")
+	case l.BlockUDP && h.Protocol() == ip.UDP && c.own[to] != l:
+		c.drop("UDP blocked")
+	case l.table != nil:
+		c.enter4(l, p, to)
+	case c.own[to] != nil:
+		c.self4(l, p, to)
+	default:
+		c.forward4(p)
+	}
+}
+
+func addresses4(b []byte) (from, to netip.Addr) {
+	h := header.IPv4(b)
+
+	return netip.AddrFrom4([4]byte(h.SourceAddressSlice())), netip.AddrFrom4([4]byte(h.DestinationAddressSlice()))
+}
+
+// isBroadcast reports whether it is the broadcast address of the link or of
+// one of the router's subnets.
+func (c *Core) isBroadcast(a netip.Addr) bool {
+	if a == netip.AddrFrom4([4]byte{255, 255, 255, 255}) {
+		return true
+	}
+
+	for _, r := range c.routes {
+		if r.to.Addr().Is4() && !r.gateway.IsValid() && r.to.Bits() < 31 && r.to.Contains(a) && (a == r.to.Addr() || !r.to.Contains(a.Next())) {
+			return true
+		}
+	}
+
+	return false
+}
+
+// enter4 takes a packet from the outside of a leg's NAT. Nothing is reached
+// from there but the leg's own addresses and what the NAT lets in.
+func (c *Core) enter4(l *leg, p *packet, to netip.Addr) {
+	if to != l.table.External() {
+		if l.owns(to) {
+			c.local4(p)
+		} else {
+			c.drop("NAT: not the external address")
+		}
+
+		return
+	}
+
+	// UDP that is let in by the NAT crosses the router.
+	if l.BlockUDP && header.IPv4(p.ip()).Protocol() == ip.UDP {
+		c.drop("UDP blocked")
+
+		return
+	}
+
+	switch v := l.table.Translate(nat.Inbound, p.ip(), c.now); {
+	case v == nat.Local:
+		c.local4(p)
+	case v.Dropped():
+		c.drop("NAT: " + v.String())
+	default:
+		c.forward4(p)
+	}
+}
+
+// self4 takes a packet for an address of the router's own. One for the external
+// address of a NAT comes from its inside, for a hairpin.
+func (c *Core) self4(in *leg, p *packet, to netip.Addr) {
+	outside := c.own[to]
+	if outside == in || outside.table == nil || outside.table.External() != to {
+		c.local4(p)
+
+		return
+	}
+
+	switch v := outside.table.Translate(nat.Outbound, p.ip(), c.now); {
+	case v == nat.Local:
+		c.local4(p)
+	case v.Dropped():
+		c.drop("NAT: " + v.String())
+	default:
+		c.forward4(p)
+	}
+}
+
+// forward4 sends a packet on.
+func (c *Core) forward4(p *packet) {
+	h := header.IPv4(p.ip())
+	from, to := addresses4(h)
+
+	if from.IsLinkLocalUnicast() || to.IsLinkLocalUnicast() || c.own[to] != nil { // RFC 3927, section 7
+		c.drop("bad address")
+
+		return
+	}
+
+	if h.TTL() <= 1 {
+		c.drop("TTL exceeded")
+		c.unreachable(p, timeExceeded)
+
+		return
+	}
+
+	r, ok := c.route(to)
+	if !ok {
+		c.drop("no route")
+		c.unreachable(p, netUnreachable)
+
+		return
+	}
+
+	if r.leg.BlockUDP && h.Protocol() == ip.UDP {
+		c.drop("UDP blocked")
+
+		return
+	}
+
+	if len(h) > r.leg.MTU && h.Flags()&header.IPv4FlagDontFragment != 0 {
+		c.drop("too big")
+
+		if !r.leg.SilentTooBig {
+			c.tooBig(p, r.leg.MTU)
+		}
+
+		return
+	}
+
+	if r.leg.table != nil && r.leg != p.in {
+		if v := r.leg.table.Translate(nat.Outbound, h, c.now); v != nat.Pass {
+			c.drop("NAT: " + v.String())
+
+			return
+		}
+	}
+
+	decrementTTL(h)
+
+	c.count.Forwarded++
+	c.leave4(r, p)
+}
+
+// decrementTTL takes one from the TTL and updates the checksum (RFC 1141).
+func decrementTTL(h header.IPv4) {
+	h.SetTTL(h.TTL() - 1)
+
+	sum := uint32(h.Checksum()) + 0x100
+	h.SetChecksum(uint16(sum + sum>>16))
+}
+
+// leave4 sends a packet over a leg, in fragments if it is too big.
+func (c *Core) leave4(r route, p *packet) {
+	_, next := addresses4(p.ip())
+	if r.gateway.IsValid() {
+		next = r.gateway
+	}
+
+	if len(p.ip()) <= r.leg.MTU {
+		c.send(r.leg, next, p)
+
+		return
+	}
+
+	for _, f := range c.fragment(p.ip(), r.leg.MTU) {
+		c.send(r.leg, next, &packet{in: p.in, frame: f, sent: p.sent})
+	}
+}
+
+// local4 answers an echo request to the router. Nothing else is served.
+func (c *Core) local4(p *packet) {
+	h := header.IPv4(p.ip())
+	if h.More() || h.FragmentOffset() != 0 {
+		return // it puts nothing together
+	}
+
+	message := header.ICMPv4(h.Payload())
+
+	switch {
+	case h.Protocol() == ip.UDP || h.Protocol() == ip.TCP:
+		c.unreachable(p, portUnreachable)
+	case h.Protocol() != ip.ICMP:
+		c.error4(p, header.ICMPv4DstUnreachable, header.ICMPv4ProtoUnreachable, 0)
+	case len(message) >= header.ICMPv4MinimumSize && message.Type() == header.ICMPv4Echo && sumValid(message):
+		from, to := addresses4(h)
+		reply := c.frame(header.IPv4MinimumSize + len(message))
+		copy(reply[etherLen+header.IPv4MinimumSize:], message)
+
+		answer := header.ICMPv4(reply[etherLen+header.IPv4MinimumSize:])
+		answer.SetType(header.ICMPv4EchoReply)
+		c.send4(reply, to, from)
+	}
+}

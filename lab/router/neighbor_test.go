@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package router
+
+import (
+	"encoding/binary"
+	"fmt"
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/gopacket/gopacket"
+	"github.com/gopacket/gopacket/layers"
+)
+
+const askARP = "world to ff:ff:ff:ff:ff:ff: ARP 1 198.51.100.1 is at 02:00:00:00:00:02, 198.51.100.9 at 00:00:00:00:00:00"
+
+func lines(list ...string) string { return strings.Join(list, "\n") }
+
+func TestNeighborIsFound(t *testing.T) {
+	b := newBench(t, nil)
+
+	if d := cmp.Diff(askARP, b.receive(0, fromSite("10.0.0.2:1", "198.51.100.9:7", 64, 9))); d != "" {
+		t.Errorf("the first packet (-want +got):\n%s", d)
+	}
+
+	for i := range queueLimit + 5 {
+		if got := b.receive(0, fromSite(fmt.Sprintf("10.0.0.2:%d", 2+i), "198.51.100.9:7", 64, 9)); got != "" {
+			t.Errorf("packet %d: got %s, want nothing", i, got)
+		}
+	}
+
+	// Asked again, and found: what waited comes in order, the rest was dropped.
+	if d := cmp.Diff(askARP+"\n", b.tick(probeEvery)); d != "" {
+		t.Errorf("after %v (-want +got):\n%s", probeEvery, d)
+	}
+
+	var want []string
+	for i := range queueLimit {
+		want = append(want, fmt.Sprintf("world to 02:00:00:00:00:09: 10.0.0.2 > 198.51.100.9 ttl 63 udp %d > 7", 1+i))
+	}
+
+	answer := arpFrame(layers.ARPReply, card(9), worldCard, netip.MustParseAddr("198.51.100.9"), netip.MustParseAddr("198.51.100.1"))
+	if d := cmp.Diff(lines(want...), b.receive(1, answer)); d != "" {
+		t.Errorf("what waited (-want +got):\n%s", d)
+	}
+
+	if got := b.core.Count().Dropped["neighbor queue full"]; got != 6 {
+		t.Errorf("got %d dropped, want 6", got)
+	}
+
+	if got := b.tick(time.Hour); got != "" {
+		t.Errorf("a quiet router sent %s", got)
+	}
+}
+
+func TestNeighborIsGone(t *testing.T) {
+	b := newBench(t, nil)
+	b.receive(0, fromSite("10.0.0.2:1", "198.51.100.9:7", 64, 9))
+	b.receive(0, fromSite("[2001:db8:1::2]:1", "[2001:db8:2::9]:7", 64, 9))
+
+	got := b.tick(probeEvery*probes - 1)
+	if n := strings.Count(got, askARP); n != probes-1 {
+		t.Errorf("asked %d times more, want %d", n, probes-1)
+	}
+
+	if n := strings.Count(got, "who is 2001:db8:2::9"); n != probes-1 {
+		t.Errorf("asked %d times more with IPv6, want %d", n, probes-1)
+	}
+
+	want := lines(
+		"site to 02:00:00:00:00:03: 10.0.0.1 > 10.0.0.2 ttl 64 icmp 3/1 about 10.0.0.2 > 198.51.100.9",
+		"site to 02:00:00:00:00:03: 2001:db8:1::1 > 2001:db8:1::2 ttl 64 icmp6 1/3 about 2001:db8:1::2 > 2001:db8:2::9",
+	) + "\n"
+	if d := cmp.Diff(want, b.tick(1)); d != "" {
+		t.Errorf("in the end (-want +got):\n%s", d)
+	}
+
+	if n := len(b.core.legs[1].neighbors); n != 2 {
+		t.Errorf("got %d neighbors, want the 2 that are there", n)
+	}
+}
+
+// TestNeighborIsAskedAgain uses one that was not heard of for a while.
+func TestNeighborIsAskedAgain(t *testing.T) {
+	b := newBench(t, nil)
+	b.tick(freshFor)
+
+	ask := "world to ff:ff:ff:ff:ff:ff: ARP 1 198.51.100.1 is at 02:00:00:00:00:02, 198.51.100.2 at 00:00:00:00:00:00"
+	through := "world to 02:00:00:00:00:04: 10.0.0.2 > 198.51.100.2 ttl 63 udp 1 > 7"
+
+	if d := cmp.Diff(lines(ask, through), b.receive(0, fromSite("10.0.0.2:1", "198.51.100.2:7", 64, 9))); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+
+	// It has another card now, and packets go there at once.
+	b.receive(1, arpFrame(layers.ARPReply, card(8), worldCard, netip.MustParseAddr("198.51.100.2"), netip.MustParseAddr("198.51.100.1")))
+
+	through = "world to 02:00:00:00:00:08: 10.0.0.2 > 198.51.100.2 ttl 63 udp 1 > 7"
+	if d := cmp.Diff(through, b.receive(0, fromSite("10.0.0.2:1", "198.51.100.2:7", 64, 9))); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+}
+
+func TestNeighborsAreBounded(t *testing.T) {
+	b := newBench(t, func(site, _ *Leg) { site.Addresses = prefixes("10.0.0.1/8") })
+
+	for i := range neighborLimit + 10 {
+		addr := netip.AddrFrom4([4]byte{10, 1, byte(i >> 8), byte(i)})
+		b.receive(0, arpFrame(layers.ARPRequest, siteHost, broadcast, addr, netip.MustParseAddr("10.0.0.1")))
+	}
+
+	if got := len(b.core.legs[0].neighbors); got != neighborLimit {
+		t.Errorf("got %d neighbors, want %d", got, neighborLimit)
+	}
+
+	// Those not heard of for a while make room.
+	b.tick(freshFor)
+	b.receive(0, arpFrame(layers.ARPRequest, siteHost, broadcast, netip.MustParseAddr("10.2.0.1"), netip.MustParseAddr("10.0.0.1")))
+
+	if got := b.core.legs[0].neighbors[netip.MustParseAddr("10.2.0.1")]; got == nil {
+		t.Error("a new neighbor found no room")
+	}
+}
+
+// TestForgedNeighbors sends what must not be believed.
+func TestForgedNeighbors(t *testing.T) {
+	b := newBench(t, nil)
+
+	for _, from := range []string{"10.0.0.1", "198.51.100.1", "0.0.0.0", "192.0.2.1", "224.0.0.1"} {
+		b.receive(0, arpFrame(layers.ARPRequest, card(9), broadcast, netip.MustParseAddr(from), netip.MustParseAddr("10.0.0.1")))
+	}
+
+	if got := len(b.core.legs[0].neighbors); got != 2 {
+		t.Errorf("got %d neighbors, want the 2 that are there", got)
+	}
+}
+
+func announced() *Announcement {
+	return &Announcement{
+		Prefixes: []AnnouncedPrefix{{Prefix: prefix("2001:db8:1::/64")}},
+		DNS:      []netip.Addr{netip.MustParseAddr("2001:db8:1::53")}, Other: true, MTU: 1400,
+	}
+}
+
+func TestAnnouncement(t *testing.T) {
+	b := newBench(t, func(site, _ *Leg) { site.Announce = announced() })
+
+	ra := "site to 33:33:00:00:00:01: fe80::ff:fe00:1 > ff02::1 ttl 255 icmp6 134/0\n"
+	if d := cmp.Diff(ra+ra+ra, b.tick(2*DefaultAnnounceInterval)); d != "" {
+		t.Errorf("in twenty seconds (-want +got):\n%s", d)
+	}
+
+	solicit := func(from string, options ...layers.ICMPv6Option) []byte {
+		ip := &layers.IPv6{Version: 6, HopLimit: 255, NextHeader: layers.IPProtocolICMPv6, SrcIP: netip.MustParseAddr(from).AsSlice(), DstIP: allRouters.AsSlice()}
+		message := &layers.ICMPv6{TypeCode: layers.CreateICMPv6TypeCode(layers.ICMPv6TypeRouterSolicitation, 0)}
+		_ = message.SetNetworkLayerForChecksum(ip)
+
+		return build(ethernet(siteHost, multicastMAC(allRouters), layers.EthernetTypeIPv6), ip, message, &layers.ICMPv6RouterSolicitation{Options: options})
+	}
+
+	if d := cmp.Diff(strings.TrimSpace(ra), b.receive(0, solicit("::"))); d != "" {
+		t.Errorf("asked by a host without an address (-want +got):\n%s", d)
+	}
+
+	want := "site to 02:00:00:00:00:03: fe80::ff:fe00:1 > fe80::3 ttl 255 icmp6 134/0"
+	if d := cmp.Diff(want, b.receive(0, solicit("fe80::3", layers.ICMPv6Option{Type: layers.ICMPv6OptSourceAddress, Data: siteHost[:]}))); d != "" {
+		t.Errorf("asked by a host (-want +got):\n%s", d)
+	}
+
+	// What it says.
+	frames := b.core.Receive(0, solicit("::"), b.now)
+	p := gopacket.NewPacket(frames[0].Data, layers.LayerTypeEthernet, gopacket.Default)
+
+	got, _ := p.Layer(layers.LayerTypeICMPv6RouterAdvertisement).(*layers.ICMPv6RouterAdvertisement)
+	if got == nil || got.RouterLifetime != 1800 || got.HopLimit != 64 || got.ManagedAddressConfig() || !got.OtherConfig() {
+		t.Fatalf("got %+v", got)
+	}
+
+	options := map[layers.ICMPv6Opt][]byte{}
+	for _, o := range got.Options {
+		options[o.Type] = o.Data
+	}
+
+	if got := HardwareAddr(options[layers.ICMPv6OptSourceAddress]); got != siteCard {
+		t.Errorf("got source %v, want %v", got, siteCard)
+	}
+
+	if got := binary.BigEndian.Uint32(options[layers.ICMPv6OptMTU][2:]); got != 1400 {
+		t.Errorf("got MTU %d, want 1400", got)
+	}
+
+	info := options[layers.ICMPv6OptPrefixInfo]
+	if got := netip.PrefixFrom(netip.AddrFrom16([16]byte(info[14:])), int(info[0])); got != prefix("2001:db8:1::/64") || info[1] != 0xc0 {
+		t.Errorf("got prefix %v flags %#x, want 2001:db8:1::/64, on the link and autonomous", got, info[1])
+	}
+
+	if valid, preferred := binary.BigEndian.Uint32(info[2:]), binary.BigEndian.Uint32(info[6:]); valid != 86400 || preferred != 14400 {
+		t.Errorf("got lifetimes %d and %d, want 86400 and 14400", valid, preferred)
+	}
+
+	if got := netip.AddrFrom16([16]byte(options[25][6:])); got != netip.MustParseAddr("2001:db8:1::53") {
+		t.Errorf("got DNS server %v", got)
+	}
+}
+
+func TestNoAnnouncementUnasked(t *testing.T) {
+	if got := newBench(t, nil).tick(time.Hour); got != "" {
+		t.Errorf("got %s, want nothing", got)
+	}
+}

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package router
+
+import (
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/seed-59268b81/talos/lab/nat"
+	"github.com/seed-59268b81/talos/lab/netswitch"
+)
+
+// Plug is where a leg is plugged in: a port name on a switch. Faults on the
+// switch are set for that name.
+type Plug struct {
+	Switch *netswitch.Switch
+	Port   string
+}
+
+// Router is a Core on ports of switches, with this computer's clock.
+type Router struct {
+	mu     sync.Mutex // guards core, timer, closed, and the sending of what core returns
+	core   *Core
+	timer  *time.Timer
+	closed bool
+
+	ports []*netswitch.Port
+}
+
+// Start plugs a router in: each of its legs, in their order, into the plug of
+// the same index.
+func Start(cfg Config, plugs []Plug) (*Router, error) {
+	core, err := NewCore(cfg)
+	if err != nil {
+		return nil, err
+	}
+
+	if len(plugs) != len(cfg.Legs) {
+		return nil, fmt.Errorf("router: %d plugs for %d legs", len(plugs), len(cfg.Legs))
+	}
+
+	r := &Router{core: core}
+
+	// No frame is taken before all ports are there.
+	r.mu.Lock()
+	defer r.mu.Unlock()
+
+	for i, p := range plugs {
+		r.ports = append(r.ports, p.Switch.Attach(p.Port, func(frame []byte) {
+			r.step(func(now time.Time) []Frame { return core.Receive(i, frame, now) })
+		}))
+	}
+
+	r.timer = time.AfterFunc(0, func() { r.step(core.Tick) })
+
+	return r, nil
+}
+
+// step has the core do something, sends what comes of it, and sets the timer.
+func (r *Router) step(do func(now time.Time) []Frame) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+
+	if r.closed {
+		return
+	}
+
+	now := time.Now()
+	before, waited := r.core.Next()
+
+	for _, f := range do(now) {
+		r.ports[f.Leg].Send(f.Data)
+	}
+
+	// Most frames leave the timer as it is.
+	if next, waits := r.core.Next(); waits && (!waited || next != before || !next.After(now)) {
+		r.timer.Reset(next.Sub(now))
+	}
+}
+
+// Close unplugs the router.
+func (r *Router) Close() {
+	r.mu.Lock()
+	r.closed = true
+	r.timer.Stop()
+	r.mu.Unlock()
+
+	for _, p := range r.ports {
+		p.Close()
+	}
+}
+
+// SetNAT gives a leg another NAT, without the mappings of the old one; nil takes
+// the NAT away.
+func (r *Router) SetNAT(leg string, cfg *nat.Config) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+
+	return r.core.SetNAT(leg, cfg)
+}
+
+// SetBlockUDP blocks UDP on a leg, or lets it pass.
+func (r *Router) SetBlockUDP(leg string, block bool) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+
+	return r.core.SetBlockUDP(leg, block)
+}
+
+// SetSilentTooBig makes a leg a black hole for packets that are too big for it,
+// or has their senders told.
+func (r *Router) SetSilentTooBig(leg string, silent bool) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+
+	return r.core.SetSilentTooBig(leg, silent)
+}
+
+// Mappings returns the mappings of a leg's NAT.
+func (r *Router) Mappings(leg string) ([]nat.Mapping, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+
+	return r.core.Mappings(leg, time.Now())
+}
+
+// Count returns what the router did so far.
+func (r *Router) Count() Count {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+
+	return r.core.Count()
+}

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package network
+
+import (
+	"fmt"
+
+	"github.com/seed-59268b81/talos/cosi/resource"
+)
+
+var specConditionDefinition = &resource.Definition{
+	Type:             "SpecConditions.net.talos.dev",
+	DefaultNamespace: NamespaceName,
+	PrintColumns: []resource.PrintColumn{
+		{Name: "State", JSONPath: "{.state}"},
+		{Name: "Cause", JSONPath: "{.cause}"},
+	},
+}
+
+// SpecConditionSpec tells what has become of a spec of namespace network. Its id is SpecConditionID.
+type SpecConditionSpec struct {
+	State SpecState `yaml:"state" protobuf:"1"`
+	// Cause is why the spec is not applied, or not as it says.
+	Cause string `yaml:"cause,omitempty" protobuf:"2"`
+}
+
+// Definition implements resource.Spec.
+func (SpecConditionSpec) Definition() *resource.Definition { return specConditionDefinition }
+
+// Kinds of specs with conditions: the first part of a condition's id.
+const (
+	ConditionAddress  = "address"
+	ConditionRoute    = "route"
+	ConditionLink     = "link"
+	ConditionOperator = "operator"
+)
+
+// SpecConditionID is the identity of the condition of a spec: route/inet4/10.0.0.1//1024.
+func SpecConditionID(kind, specID string) string { return kind + "/" + specID }
+
+// SpecState is what has become of a spec.
+type SpecState uint8
+
+// The states.
+const (
+	// SpecApplied is in effect.
+	SpecApplied SpecState = iota
+	// SpecWaiting needs something that is not there yet.
+	SpecWaiting
+	// SpecConflict loses to another spec, to another program, or to another machine.
+	SpecConflict
+	// SpecRefused is refused by the kernel, whatever else comes.
+	SpecRefused
+	// SpecDegraded is in effect by what was true before and could not be confirmed.
+	SpecDegraded
+)
+
+var specStateNames = [...]string{"applied", "waiting", "conflict", "refused", "degraded"}
+
+// String is the name of the state.
+func (s SpecState) String() string {
+	if int(s) < len(specStateNames) {
+		return specStateNames[s]
+	}
+
+	return fmt.Sprintf("state%d", uint8(s))
+}
+
+// MarshalText implements encoding.TextMarshaler.
+func (s SpecState) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (s *SpecState) UnmarshalText(text []byte) error {
+	for i, name := range specStateNames {
+		if name == string(text) {
+			*s = SpecState(i)
+
+			return nil
+		}
+	}
+
+	return fmt.Errorf("unknown state of a spec %q: want one of %v", text, specStateNames)
+}

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package dhcp6
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"time"
+
+	"github.com/insomniacslk/dhcp/dhcpv6"
+	"github.com/insomniacslk/dhcp/dhcpv6/nclient6"
+	"github.com/insomniacslk/dhcp/iana"
+)
+
+// Link is the Exchange over a network link. The link must be up and have a link-local address.
+type Link struct {
+	Name         string
+	HardwareAddr net.HardwareAddr
+	// DUID is what the client calls itself; empty is by its hardware address.
+	DUID []byte
+	// Hostname, if set, is asked at each conversation for the name that the server is told; it may be empty.
+	Hostname func() string
+	// SkipHostname does not ask the server for a name.
+	SkipHostname bool
+}
+
+var _ Exchange = (*Link)(nil)
+
+// Acquire implements Exchange.
+func (l *Link) Acquire(ctx context.Context, timeout time.Duration) (*Lease, error) {
+	return l.converse(timeout, false, func(c *nclient6.Client) (*dhcpv6.Message, error) {
+		solicit, err := l.message(dhcpv6.MessageTypeSolicit, dhcpv6.WithRapidCommit, l.association(nil))
+		if err != nil {
+			return nil, err
+		}
+
+		answer, err := c.SendAndRead(ctx, c.RemoteAddr(), solicit, offers)
+		if err != nil || answer.MessageType == dhcpv6.MessageTypeReply {
+			return answer, err
+		}
+
+		request, err := l.message(dhcpv6.MessageTypeRequest, dhcpv6.WithServerID(answer.Options.ServerID()), dhcpv6.WithOption(answer.Options.OneIANA()))
+		if err != nil {
+			return nil, err
+		}
+
+		return c.SendAndRead(ctx, c.RemoteAddr(), request, isReply)
+	})
+}
+
+// offers takes the first server that has an address to give.
+func offers(m *dhcpv6.Message) bool {
+	if m.MessageType != dhcpv6.MessageTypeAdvertise && m.MessageType != dhcpv6.MessageTypeReply || m.Options.ServerID() == nil {
+		return false
+	}
+
+	ia := m.Options.OneIANA()
+
+	return ia != nil && ia.Options.OneAddress() != nil
+}
+
+var isReply = nclient6.IsMessageType(dhcpv6.MessageTypeReply)
+
+// Renew implements Exchange.
+func (l *Link) Renew(ctx context.Context, lease *Lease, timeout time.Duration) (*Lease, error) {
+	if lease.server == nil {
+		return l.Rebind(ctx, lease, timeout)
+	}
+
+	return l.send(ctx, timeout, dhcpv6.MessageTypeRenew, dhcpv6.WithServerID(lease.server), l.association(lease))
+}
+
+// Rebind implements Exchange.
+func (l *Link) Rebind(ctx context.Context, lease *Lease, timeout time.Duration) (*Lease, error) {
+	return l.send(ctx, timeout, dhcpv6.MessageTypeRebind, l.association(lease))
+}
+
+// Inform implements Exchange.
+func (l *Link) Inform(ctx context.Context, timeout time.Duration) (*Lease, error) {
+	return l.send(ctx, timeout, dhcpv6.MessageTypeInformationRequest)
+}
+
+func (l *Link) send(ctx context.Context, timeout time.Duration, kind dhcpv6.MessageType, mods ...dhcpv6.Modifier) (*Lease, error) {
+	return l.converse(timeout, kind == dhcpv6.MessageTypeInformationRequest, func(c *nclient6.Client) (*dhcpv6.Message, error) {
+		m, err := l.message(kind, mods...)
+		if err != nil {
+			return nil, err
+		}
+
+		return c.SendAndRead(ctx, c.RemoteAddr(), m, isReply)
+	})
+}
+
+// converse opens a socket for one conversation: an old one does not outlive that the link goes down.
+func (l *Link) converse(timeout time.Duration, stateless bool, fn func(*nclient6.Client) (*dhcpv6.Message, error)) (*Lease, error) {
+	client, err := nclient6.New(l.Name, nclient6.WithTimeout(timeout), nclient6.WithRetry(1))
+	if err != nil {
+		return nil, fmt.Errorf("DHCPv6 on %s: %w", l.Name, err)
+	}
+	defer client.Close() //nolint:errcheck // nothing was buffered
+
+	answer, err := fn(client)
+	if err != nil {
+		return nil, fmt.Errorf("DHCPv6 on %s: %w", l.Name, err)
+	}
+
+	lease, err := FromReply(answer, stateless)
+	if err != nil {
+		return nil, fmt.Errorf("DHCPv6 on %s: %w", l.Name, err)
+	}
+
+	return lease, nil
+}
+
+// message is one of the client's, with what it asks for and what it is called.
+func (l *Link) message(kind dhcpv6.MessageType, mods ...dhcpv6.Modifier) (*dhcpv6.Message, error) {
+	m, err := dhcpv6.NewMessage()
+	if err != nil {
+		return nil, err
+	}
+
+	duid, err := l.duid()
+	if err != nil {
+		return nil, err
+	}
+
+	wanted := []dhcpv6.OptionCode{
+		dhcpv6.OptionDNSRecursiveNameServer, dhcpv6.OptionDomainSearchList, dhcpv6.OptionNTPServer, dhcpv6.OptionSNTPServerList,
+		dhcpv6.OptionInformationRefreshTime,
+	}
+	if !l.SkipHostname {
+		wanted = append(wanted, dhcpv6.OptionFQDN)
+	}
+
+	m.MessageType = kind
+	m.AddOption(dhcpv6.OptClientID(duid))
+	m.AddOption(dhcpv6.OptRequestedOption(wanted...))
+	m.AddOption(dhcpv6.OptElapsedTime(0))
+
+	if l.Hostname != nil {
+		if name := l.Hostname(); name != "" {
+			dhcpv6.WithFQDN(0, name)(m)
+		}
+	}
+
+	for _, mod := range mods {
+		mod(m)
+	}
+
+	return m, nil
+}
+
+// duid is by the hardware address: it is the same after a reboot, unlike one with a time in it.
+func (l *Link) duid() (dhcpv6.DUID, error) {
+	if len(l.DUID) > 0 {
+		return dhcpv6.DUIDFromBytes(l.DUID)
+	}
+
+	return &dhcpv6.DUIDLL{HWType: iana.HWTypeEthernet, LinkLayerAddr: l.HardwareAddr}, nil
+}
+
+// association asks for addresses, those of a lease if there is one.
+func (l *Link) association(lease *Lease) dhcpv6.Modifier {
+	ia := &dhcpv6.OptIANA{}
+	copy(ia.IaId[:], l.HardwareAddr[max(len(l.HardwareAddr)-len(ia.IaId), 0):])
+
+	if lease != nil {
+		for _, a := range lease.Addresses {
+			ia.Options.Add(&dhcpv6.OptIAAddress{IPv6Addr: a.AsSlice()})
+		}
+	}
+
+	return dhcpv6.WithOption(ia)
+}

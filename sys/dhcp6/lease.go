@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package dhcp6
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"net"
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/insomniacslk/dhcp/dhcpv6"
+	"github.com/insomniacslk/dhcp/iana"
+)
+
+// Lease is what a server granted.
+type Lease struct {
+	// Addresses stand alone: what else is on the link is said by routers. A stateless lease has none.
+	Addresses []netip.Addr
+	DNS       []netip.Addr
+	NTP       []netip.Addr
+	Search    []string
+	// Hostname is a name of the machine, perhaps with a domain.
+	Hostname string
+	// Renew, Rebind and Expire count from when the lease was granted; of a stateless one they are when to ask again. One
+	// that is for good has zeros.
+	Renew, Rebind, Expire time.Duration
+
+	// server granted it; nil for a stateless one.
+	server dhcpv6.DUID
+}
+
+// Bounds of what a server may say.
+const (
+	infinite     = math.MaxUint32 * time.Second
+	shortest     = time.Second
+	maxListItems = 64
+	// Refreshing what is stateless (RFC 8415, 21.23).
+	leastRefresh, usualRefresh = 10 * time.Minute, 24 * time.Hour
+)
+
+// next is the age at which a lease is to be asked about: at T1, then at halves of what is left to T2 and to the end.
+func (l *Lease) next(age time.Duration) time.Duration {
+	switch {
+	case l.Expire == 0:
+		return math.MaxInt64
+	case age < l.Renew:
+		return l.Renew
+	case age < l.Rebind:
+		return min(age+max((l.Rebind-age)/2, leastRetry), l.Rebind)
+	default:
+		return min(age+max((l.Expire-age)/2, leastRetry), l.Expire)
+	}
+}
+
+// FromReply reads a server's reply. What makes no sense is left out. A stateful reply without an address is an error, which
+// is ErrRefused where the server says so.
+func FromReply(m *dhcpv6.Message, stateless bool) (*Lease, error) {
+	if m.MessageType != dhcpv6.MessageTypeReply {
+		return nil, fmt.Errorf("DHCPv6 answer: got %s, want a reply", m.MessageType)
+	}
+
+	if err := statusOf(m.Options.Status()); err != nil {
+		return nil, err
+	}
+
+	l := &Lease{DNS: toAddrs(m.Options.DNS()), NTP: toAddrs(m.Options.NTPServers())}
+	if len(l.NTP) == 0 {
+		l.NTP = toAddrs(m.Options.SNTP())
+	}
+
+	if labels := m.Options.DomainSearchList(); labels != nil {
+		for _, name := range labels.Labels {
+			if name = text(name); validName(name) && len(l.Search) < maxListItems {
+				l.Search = append(l.Search, name)
+			}
+		}
+	}
+
+	if fqdn := m.Options.FQDN(); fqdn != nil && fqdn.DomainName != nil && len(fqdn.DomainName.Labels) > 0 {
+		if name := text(fqdn.DomainName.Labels[0]); validName(name) {
+			l.Hostname = name
+		}
+	}
+
+	if stateless {
+		l.Expire = max(m.Options.InformationRefreshTime(usualRefresh), leastRefresh)
+		l.Renew, l.Rebind = l.Expire, l.Expire
+
+		return l, nil
+	}
+
+	l.server = m.Options.ServerID()
+
+	return l, l.setAddresses(m)
+}
+
+// setAddresses reads the addresses and their times: the lease ends with the first that does.
+func (l *Lease) setAddresses(m *dhcpv6.Message) error {
+	preferred := infinite
+	l.Expire = infinite
+
+	for _, ia := range m.Options.IANA() {
+		if err := statusOf(ia.Options.Status()); err != nil {
+			return err
+		}
+
+		for _, o := range ia.Options.Addresses() {
+			a, ok := netip.AddrFromSlice(o.IPv6Addr.To16())
+			if !ok || !usable(a) || o.ValidLifetime <= 0 || len(l.Addresses) == maxListItems || slices.Contains(l.Addresses, a) {
+				continue
+			}
+
+			l.Addresses = append(l.Addresses, a)
+			l.Expire = min(l.Expire, max(o.ValidLifetime, shortest))
+			preferred = min(preferred, o.PreferredLifetime)
+			l.Renew, l.Rebind = ia.T1, ia.T2
+		}
+	}
+
+	if len(l.Addresses) == 0 {
+		return errors.New("DHCPv6 answer: no address")
+	}
+
+	if l.Expire == infinite {
+		l.Renew, l.Rebind, l.Expire = 0, 0, 0
+
+		return nil
+	}
+
+	// The server may leave both to us (RFC 8415, 21.4), and they must be in order.
+	if preferred <= 0 || preferred > l.Expire {
+		preferred = l.Expire
+	}
+
+	if l.Rebind <= 0 || l.Rebind >= l.Expire {
+		l.Rebind = preferred * 4 / 5
+	}
+
+	if l.Renew <= 0 || l.Renew >= l.Rebind {
+		l.Renew = l.Rebind * 5 / 8
+	}
+
+	return nil
+}
+
+func statusOf(s *dhcpv6.OptStatusCode) error {
+	switch {
+	case s == nil || s.StatusCode == iana.StatusSuccess:
+		return nil
+	case s.StatusCode == iana.StatusNoBinding || s.StatusCode == iana.StatusNotOnLink:
+		return fmt.Errorf("%w: %s", ErrRefused, s.StatusCode)
+	default:
+		return fmt.Errorf("DHCPv6 answer: %s", s.StatusCode)
+	}
+}
+
+func toAddrs(ips []net.IP) []netip.Addr {
+	var out []netip.Addr
+
+	for _, ip := range ips {
+		if a, ok := netip.AddrFromSlice(ip); ok && usable(a) && len(out) < maxListItems {
+			out = append(out, a)
+		}
+	}
+
+	return out
+}
+
+// usable tells an address that a machine can have and others can reach.
+func usable(a netip.Addr) bool {
+	return a.Is6() && !a.Is4In6() && !a.IsUnspecified() && !a.IsMulticast() && !a.IsLoopback() && !a.IsLinkLocalUnicast()
+}
+
+// text takes off what some servers end their texts with.
+func text(s string) string { return strings.TrimRight(s, "\x00. ") }
+
+// validName holds a name to letters, digits, hyphens, underscores and dots: it ends up in files.
+func validName(s string) bool {
+	if s == "" || len(s) > 253 {
+		return false
+	}
+
+	for _, c := range []byte(s) {
+		if c != '.' && c != '-' && c != '_' && (c < '0' || c > '9') && (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') {
+			return false
+		}
+	}
+
+	return true
+}

@@ -1,0 +1,341 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package netlinktest
+
+import (
+	"fmt"
+	"slices"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/seed-59268b81/talos/sys/netlink"
+)
+
+const (
+	operDown = 2
+	operUp   = 6
+)
+
+// Plug adds a link as hardware does, and gives it the next index unless it has one. One that is up has a cable.
+func (k *Kernel) Plug(l netlink.Link) netlink.Link {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+
+	if l.Index == 0 {
+		k.next++
+		l.Index = k.next
+	}
+
+	k.next = max(k.next, l.Index)
+	if l.MTU == 0 {
+		l.MTU = 1500
+	}
+
+	k.links = append(k.links, l)
+	k.notify(netlink.WatchLinks)
+
+	return l
+}
+
+// Unplug removes a link with its addresses and routes.
+func (k *Kernel) Unplug(index uint32) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+
+	k.remove(index)
+}
+
+func (k *Kernel) remove(index uint32) {
+	gone, ok := k.link(index)
+	if !ok {
+		return
+	}
+
+	peer := gone.Parent
+	k.links = slices.DeleteFunc(k.links, func(l netlink.Link) bool { return l.Index == index })
+	k.addresses = slices.DeleteFunc(k.addresses, func(a netlink.Address) bool { return a.LinkIndex == index })
+	k.routes = slices.DeleteFunc(k.routes, func(r netlink.Route) bool { return r.LinkIndex == index })
+
+	for i := range k.links {
+		if k.links[i].Master == index {
+			k.links[i].Master = 0
+		}
+	}
+
+	for _, above := range slices.Clone(k.links) { // tagged links go with what they are on
+		if above.Kind == "vlan" && above.Parent == index {
+			k.remove(above.Index)
+		}
+	}
+
+	if gone.Kind == "veth" {
+		k.remove(peer)
+	}
+
+	k.notify(netlink.WatchLinks)
+}
+
+func (k *Kernel) link(index uint32) (*netlink.Link, bool) {
+	i := slices.IndexFunc(k.links, func(l netlink.Link) bool { return l.Index == index })
+	if i < 0 {
+		return nil, false
+	}
+
+	return &k.links[i], true
+}
+
+// Carrier plugs or unplugs the cable of a link. Addresses and routes stay.
+func (k *Kernel) Carrier(index uint32, on bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+
+	if l, ok := k.link(index); ok {
+		k.setCarrier(l, on)
+	}
+
+	k.notify(netlink.WatchLinks)
+}
+
+func (k *Kernel) setCarrier(l *netlink.Link, on bool) {
+	const flags = unix.IFF_RUNNING | unix.IFF_LOWER_UP
+
+	l.Flags, l.OperState = l.Flags&^flags, operDown
+	if on {
+		l.Flags, l.OperState = l.Flags|flags, operUp
+	}
+
+	for i := range k.routes {
+		if r := &k.routes[i]; r.LinkIndex == l.Index {
+			r.Flags &^= unix.RTNH_F_LINKDOWN
+			if !on {
+				r.Flags |= unix.RTNH_F_LINKDOWN
+			}
+		}
+	}
+}
+
+// CreateLink implements netlink.Kernel.
+func (k *Kernel) CreateLink(n netlink.NewLink) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+
+	if err := k.begin("CreateLink", n.Kind+" "+n.Name); err != nil {
+		return err
+	}
+
+	if errno := k.checkNew(n); errno != 0 {
+		return fmt.Errorf("create %s link %s: %w", n.Kind, n.Name, errno)
+	}
+
+	l := k.create(n, n.Name)
+
+	if n.Kind == "veth" {
+		peer := k.create(n, n.VethPeer)
+		k.links[len(k.links)-1].Parent, k.links[len(k.links)-2].Parent = l, peer
+	}
+
+	k.notify(netlink.WatchLinks)
+
+	return nil
+}
+
+func (k *Kernel) checkNew(n netlink.NewLink) unix.Errno {
+	switch {
+	case len(n.Name) > netlink.MaxName || len(n.VethPeer) > netlink.MaxName:
+		return unix.ERANGE
+	case slices.ContainsFunc(k.links, func(l netlink.Link) bool { return l.Named(n.Name) }):
+		return unix.EEXIST
+	case n.Kind != "vlan":
+		return 0
+	}
+
+	parent, ok := k.link(n.Parent)
+
+	switch {
+	case !ok:
+		return unix.ENODEV
+	case n.MTU > parent.MTU:
+		return unix.ERANGE
+	case slices.ContainsFunc(k.links, func(l netlink.Link) bool { return l.VLAN != nil && l.Parent == n.Parent && *l.VLAN == *n.VLAN }):
+		return unix.EEXIST
+	default:
+		return 0
+	}
+}
+
+func (k *Kernel) create(n netlink.NewLink, name string) uint32 {
+	k.next++
+
+	mtu := n.MTU
+	if mtu == 0 {
+		mtu = 1500
+	}
+
+	k.links = append(k.links, netlink.Link{
+		Name: name, Index: k.next, Type: unix.ARPHRD_ETHER, Kind: n.Kind, Parent: n.Parent, MTU: mtu, MinMTU: 68, MaxMTU: 65535,
+		VLAN: n.VLAN, Bridge: n.Bridge, Bond: n.Bond, OperState: operDown, Address: []byte{2, 0, 0, 0, 0, byte(k.next)},
+	})
+
+	return k.next
+}
+
+// SetLink implements netlink.Kernel.
+func (k *Kernel) SetLink(index uint32, change netlink.LinkChange) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+
+	if err := k.begin("SetLink", describe(index, change)); err != nil {
+		return err
+	}
+
+	l, ok := k.link(index)
+	if !ok {
+		return fmt.Errorf("set link %d: %w", index, unix.ENODEV)
+	}
+
+	if errno := k.checkChange(l, change); errno != 0 {
+		return fmt.Errorf("set link %d: %w", index, errno)
+	}
+
+	if change.MTU != nil {
+		k.setMTU(l, *change.MTU)
+	}
+
+	if change.Address != nil {
+		l.Address = change.Address
+	}
+
+	if change.Master != nil {
+		l.Master = *change.Master
+	}
+
+	if change.Bridge != nil {
+		l.Bridge = change.Bridge
+	}
+
+	if change.Bond != nil {
+		l.Bond = change.Bond
+	}
+
+	if change.Up != nil && *change.Up != l.Up() {
+		k.setUp(l, *change.Up)
+	}
+
+	k.notify(netlink.WatchLinks)
+
+	return nil
+}
+
+func (k *Kernel) checkChange(l *netlink.Link, change netlink.LinkChange) unix.Errno {
+	if m := change.MTU; m != nil && (*m < l.MinMTU || l.MaxMTU != 0 && *m > l.MaxMTU) {
+		return unix.EINVAL
+	}
+
+	if change.Master != nil && *change.Master != 0 {
+		master, ok := k.link(*change.Master)
+
+		switch {
+		case !ok:
+			return unix.EINVAL
+		case master.Kind == "bond" && l.Up():
+			return unix.EPERM
+		}
+	}
+
+	return 0
+}
+
+// setMTU changes the MTU; below that of IPv6 the link has none.
+func (k *Kernel) setMTU(l *netlink.Link, mtu uint32) {
+	l.MTU = mtu
+
+	if mtu < netlink.MinMTU6 {
+		k.dropIPv6(l.Index)
+	}
+}
+
+// setUp takes a link up or down: down, its routes go, and what IPv6 has on it.
+func (k *Kernel) setUp(l *netlink.Link, up bool) {
+	l.Flags &^= unix.IFF_UP
+	if up {
+		l.Flags |= unix.IFF_UP
+	}
+
+	if !up {
+		k.routes = slices.DeleteFunc(k.routes, func(r netlink.Route) bool { return r.LinkIndex == l.Index })
+		k.dropIPv6(l.Index)
+	}
+
+	k.connectCable(l)
+
+	if !up {
+		return
+	}
+
+	for _, a := range k.addresses {
+		if a.LinkIndex == l.Index {
+			k.connect(a)
+		}
+	}
+}
+
+// connectCable gives a link a carrier that is up; a veth needs its other end up too.
+func (k *Kernel) connectCable(l *netlink.Link) {
+	on := l.Up()
+
+	if peer, ok := k.link(l.Parent); ok && l.Kind == "veth" {
+		on = on && peer.Up()
+		k.setCarrier(peer, on)
+	}
+
+	k.setCarrier(l, on)
+}
+
+func (k *Kernel) dropIPv6(index uint32) {
+	k.addresses = slices.DeleteFunc(k.addresses, func(a netlink.Address) bool { return a.LinkIndex == index && a.Prefix.Addr().Is6() })
+	k.routes = slices.DeleteFunc(k.routes, func(r netlink.Route) bool { return r.LinkIndex == index && r.Family == unix.AF_INET6 })
+}
+
+// DeleteLink implements netlink.Kernel.
+func (k *Kernel) DeleteLink(index uint32) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+
+	if err := k.begin("DeleteLink", index); err != nil {
+		return err
+	}
+
+	if l, ok := k.link(index); ok && l.Kind == "" {
+		return fmt.Errorf("delete link %d: %w", index, unix.EOPNOTSUPP)
+	}
+
+	k.remove(index)
+
+	return nil
+}
+
+func describe(index uint32, c netlink.LinkChange) string {
+	s := fmt.Sprint(index)
+
+	if c.Up != nil {
+		s += fmt.Sprintf(" up=%v", *c.Up)
+	}
+
+	if c.MTU != nil {
+		s += fmt.Sprintf(" mtu=%d", *c.MTU)
+	}
+
+	if c.Address != nil {
+		s += fmt.Sprintf(" address=%x", c.Address)
+	}
+
+	if c.Master != nil {
+		s += fmt.Sprintf(" master=%d", *c.Master)
+	}
+
+	if c.Bridge != nil || c.Bond != nil {
+		s += " " + c.Kind
+	}
+
+	return s
+}

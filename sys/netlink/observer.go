@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package netlink
+
+import (
+	"context"
+	"reflect"
+	"sync"
+	"time"
+)
+
+// Snapshot is the kernel's network as it was read last. It is not changed once it is given out.
+type Snapshot struct {
+	// Generation grows with each snapshot that differs from the one before.
+	Generation uint64
+
+	Links     []Link
+	Addresses []Address
+	Routes    []Route
+}
+
+// Observer is one view of a Kernel for all who look at it: one socket that is told of changes, and one snapshot in
+// which only what has changed is read again, when somebody asks. Changes are made through it too, so that who made
+// one sees it at once.
+//
+// Changes that come in a flood are told of less often: reading takes a twentieth of the time at most.
+type Observer struct {
+	kernel Kernel
+
+	reading  sync.Mutex // held by who reads the kernel
+	snapshot Snapshot
+
+	mu       sync.Mutex
+	dirty    Groups
+	watching bool // the kernel tells of changes
+	watchers map[*watcher]struct{}
+	stop     context.CancelFunc // of the watch
+	timer    *time.Timer        // of a wake-up that was put off
+	rest     time.Time          // until when who reads rests
+}
+
+type watcher struct {
+	changed func()
+	failed  chan error
+}
+
+// Rests between reads, in flood.
+const (
+	restFactor = 20
+	longest    = time.Second
+)
+
+// NewObserver returns an observer of a kernel.
+func NewObserver(k Kernel) *Observer {
+	return &Observer{kernel: k, watchers: map[*watcher]struct{}{}}
+}
+
+// Snapshot returns the present state of the kernel.
+func (o *Observer) Snapshot() (*Snapshot, error) {
+	o.reading.Lock()
+	defer o.reading.Unlock()
+
+	o.mu.Lock()
+	dirty := o.dirty
+	o.dirty = 0
+
+	if !o.watching { // nobody tells of changes
+		dirty = WatchAll
+	}
+	o.mu.Unlock()
+
+	if dirty == 0 {
+		now := o.snapshot
+
+		return &now, nil
+	}
+
+	next, started := o.snapshot, time.Now()
+
+	if err := next.read(o.kernel, dirty); err != nil {
+		o.mark(dirty)
+
+		return nil, err
+	}
+
+	o.mu.Lock()
+	o.rest = time.Now().Add(min(time.Since(started)*restFactor, longest))
+	o.mu.Unlock()
+
+	if next.Generation == 0 || !next.same(&o.snapshot) {
+		next.Generation++
+		o.snapshot = next
+	}
+
+	now := o.snapshot
+
+	return &now, nil
+}
+
+func (s *Snapshot) read(k Kernel, what Groups) (err error) {
+	if what&WatchLinks != 0 {
+		if s.Links, err = k.Links(); err != nil {
+			return err
+		}
+	}
+
+	if what&WatchAddresses != 0 {
+		if s.Addresses, err = k.Addresses(); err != nil {
+			return err
+		}
+	}
+
+	if what&WatchRoutes != 0 {
+		s.Routes, err = k.Routes()
+	}
+
+	return err
+}
+
+func (s *Snapshot) same(o *Snapshot) bool {
+	return reflect.DeepEqual(s.Links, o.Links) && reflect.DeepEqual(s.Addresses, o.Addresses) && reflect.DeepEqual(s.Routes, o.Routes)
+}
+
+// Link returns the link of a name; its own name counts before alternative ones.
+func (s *Snapshot) Link(name string) (Link, bool) {
+	for _, l := range s.Links {
+		if l.Name == name {
+			return l, true
+		}
+	}
+
+	for _, l := range s.Links {
+		if l.Named(name) {
+			return l, true
+		}
+	}
+
+	return Link{}, false
+}
+
+// LinkNames maps indexes to names.
+func (s *Snapshot) LinkNames() map[uint32]string {
+	names := make(map[uint32]string, len(s.Links))
+	for _, l := range s.Links {
+		names[l.Index] = l.Name
+	}
+
+	return names
+}
+
+// Watch calls changed at the start and after changes, until the context ends. It must not block. The kernel is watched
+// once, however many call this.
+func (o *Observer) Watch(ctx context.Context, changed func()) error {
+	w := &watcher{changed: changed, failed: make(chan error, 1)}
+
+	o.mu.Lock()
+	o.watchers[w] = struct{}{}
+
+	if o.stop == nil {
+		watchCtx, stop := context.WithCancel(context.Background())
+		o.stop = stop
+
+		go o.watch(watchCtx)
+	}
+	o.mu.Unlock()
+
+	changed()
+
+	defer func() {
+		o.mu.Lock()
+		defer o.mu.Unlock()
+
+		delete(o.watchers, w)
+
+		if len(o.watchers) == 0 && o.stop != nil {
+			o.end()
+		}
+	}()
+
+	select {
+	case <-ctx.Done():
+		return nil
+	case err := <-w.failed:
+		return err
+	}
+}
+
+// end stops the watch of the kernel. The lock is held.
+func (o *Observer) end() {
+	o.stop()
+	o.stop, o.watching = nil, false
+
+	if o.timer != nil {
+		o.timer.Stop()
+		o.timer = nil
+	}
+}
+
+// watch tells those who watch of each change, and of its own failure.
+func (o *Observer) watch(ctx context.Context) {
+	err := o.kernel.Watch(ctx, WatchAll, func(what Groups) {
+		o.mu.Lock()
+		defer o.mu.Unlock()
+
+		if ctx.Err() != nil || what == 0 {
+			return
+		}
+
+		o.watching = true
+		o.dirty |= what
+		o.wake(ctx)
+	})
+
+	o.mu.Lock()
+	defer o.mu.Unlock()
+
+	if ctx.Err() != nil { // another may watch by now
+		return
+	}
+
+	o.end()
+
+	for w := range o.watchers {
+		w.failed <- err
+
+		delete(o.watchers, w)
+	}
+}
+
+// wake calls those who watch, now or after the rest. The lock is held.
+func (o *Observer) wake(ctx context.Context) {
+	if o.timer != nil {
+		return
+	}
+
+	if rest := time.Until(o.rest); rest > 0 {
+		o.timer = time.AfterFunc(rest, func() {
+			o.mu.Lock()
+			defer o.mu.Unlock()
+
+			if ctx.Err() == nil {
+				o.timer = nil
+				o.tell()
+			}
+		})
+
+		return
+	}
+
+	o.tell()
+}
+
+func (o *Observer) tell() {
+	for w := range o.watchers {
+		w.changed()
+	}
+}
+
+func (o *Observer) mark(what Groups) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+
+	o.dirty |= what
+}
+
+// CreateLink implements Kernel.
+func (o *Observer) CreateLink(n NewLink) error {
+	defer o.mark(WatchAll)
+
+	return o.kernel.CreateLink(n)
+}
+
+// SetLink implements Kernel.
+func (o *Observer) SetLink(index uint32, change LinkChange) error {
+	defer o.mark(WatchAll)
+
+	return o.kernel.SetLink(index, change)
+}
+
+// DeleteLink implements Kernel.
+func (o *Observer) DeleteLink(index uint32) error {
+	defer o.mark(WatchAll)
+
+	return o.kernel.DeleteLink(index)
+}
+
+// AddAddress implements Kernel.
+func (o *Observer) AddAddress(a Address) error {
+	defer o.mark(WatchAddresses | WatchRoutes)
+
+	return o.kernel.AddAddress(a)
+}
+
+// DeleteAddress implements Kernel.
+func (o *Observer) DeleteAddress(a Address) error {
+	defer o.mark(WatchAddresses | WatchRoutes)
+
+	return o.kernel.DeleteAddress(a)
+}
+
+// ReplaceRoute implements Kernel.
+func (o *Observer) ReplaceRoute(r Route) error {
+	defer o.mark(WatchRoutes)
+
+	return o.kernel.ReplaceRoute(r)
+}
+
+// DeleteRoute implements Kernel.
+func (o *Observer) DeleteRoute(r Route) error {
+	defer o.mark(WatchRoutes)
+
+	return o.kernel.DeleteRoute(r)
+}

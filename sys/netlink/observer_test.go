@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package netlink_test
+
+import (
+	"context"
+	"errors"
+	"net/netip"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/seed-59268b81/talos/sys/netlink"
+	"github.com/seed-59268b81/talos/sys/netlink/netlinktest"
+	"github.com/seed-59268b81/talos/sys/nstest"
+)
+
+// Six look, and an event is read once, and of it only what may have changed.
+func TestObserverReadsOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var k netlinktest.Kernel
+
+		eth0 := k.Plug(netlink.Link{Name: "eth0", Flags: 1}).Index
+		o := netlink.NewObserver(&k)
+
+		var woken atomic.Int32
+
+		for range 6 {
+			go func() { _ = o.Watch(t.Context(), func() { woken.Add(1) }) }()
+		}
+
+		synctest.Wait()
+
+		look := func() *netlink.Snapshot {
+			t.Helper()
+
+			var s *netlink.Snapshot
+
+			for range 6 {
+				var err error
+				if s, err = o.Snapshot(); err != nil {
+					t.Fatal(err)
+				}
+			}
+
+			return s
+		}
+
+		first := look()
+		before, told := k.Reads(), woken.Load()
+
+		look()
+
+		if n := k.Reads() - before; n != 0 {
+			t.Errorf("nothing has changed: got %d reads, want 0", n)
+		}
+
+		if err := k.AddAddress(netlink.Address{LinkIndex: eth0, Prefix: netip.MustParsePrefix("192.0.2.2/24")}); err != nil {
+			t.Fatal(err)
+		}
+
+		synctest.Wait()
+
+		second := look()
+
+		if n := k.Reads() - before; n != 2 { // addresses and routes
+			t.Errorf("an address has come: got %d reads, want 2", n)
+		}
+
+		if n := woken.Load() - told; n != 6 {
+			t.Errorf("got %d wake-ups, want 6", n)
+		}
+
+		if second.Generation != first.Generation+1 || len(second.Routes) != 1 || len(first.Routes) != 0 {
+			t.Errorf("got generations %d and %d, routes %v and %v", first.Generation, second.Generation, first.Routes, second.Routes)
+		}
+	})
+}
+
+// Who makes a change through the observer sees it at once, without waiting for the kernel to tell.
+func TestObserverSeesItsOwnChanges(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var k netlinktest.Kernel
+
+		eth0 := k.Plug(netlink.Link{Name: "eth0", AltNames: []string{"enp0s3"}}).Index
+		o := netlink.NewObserver(&k)
+
+		go func() { _ = o.Watch(t.Context(), func() {}) }()
+
+		synctest.Wait()
+
+		if _, err := o.Snapshot(); err != nil {
+			t.Fatal(err)
+		}
+
+		up := true
+		if err := o.SetLink(eth0, netlink.LinkChange{Up: &up}); err != nil {
+			t.Fatal(err)
+		}
+
+		s, err := o.Snapshot()
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		if l, ok := s.Link("enp0s3"); !ok || !l.Up() {
+			t.Errorf("got %+v, %t, want a link that is up", l, ok)
+		}
+	})
+}
+
+// slow is a kernel whose lists take long.
+type slow struct{ netlinktest.Kernel }
+
+func (s *slow) Links() ([]netlink.Link, error) {
+	time.Sleep(10 * time.Millisecond)
+
+	return s.Kernel.Links()
+}
+
+// A hundred events a second are not a hundred reads, and the last one is not lost.
+func TestObserverInFlood(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var k slow
+
+		o := netlink.NewObserver(&k)
+		wake := make(chan struct{}, 1)
+
+		go func() {
+			_ = o.Watch(t.Context(), func() {
+				select {
+				case wake <- struct{}{}:
+				default:
+				}
+			})
+		}()
+
+		ctx, cancel := context.WithTimeout(t.Context(), 15*time.Second)
+		defer cancel()
+
+		go func() {
+			for range 1000 {
+				k.Plug(netlink.Link{Name: "l"})
+				time.Sleep(10 * time.Millisecond)
+			}
+		}()
+
+		var (
+			last *netlink.Snapshot
+			err  error
+			busy time.Duration
+		)
+
+		for ctx.Err() == nil {
+			select {
+			case <-ctx.Done():
+			case <-wake:
+				started := time.Now()
+				if last, err = o.Snapshot(); err != nil {
+					t.Fatal(err)
+				}
+
+				busy += time.Since(started)
+			}
+		}
+
+		if len(last.Links) != 1000 {
+			t.Errorf("the last look: got %d links, want 1000", len(last.Links))
+		}
+
+		if busy > time.Second {
+			t.Errorf("ten seconds of events took %s, want a tenth at most", busy)
+		}
+	})
+}
+
+var errLost = errors.New("the socket is lost")
+
+type deaf struct{ netlinktest.Kernel }
+
+func (*deaf) Watch(context.Context, netlink.Groups, func(netlink.Groups)) error { return errLost }
+
+// A watch that fails is the failure of all who watch; they start it again. Nobody watches: everything is read.
+func TestObserverFails(t *testing.T) {
+	var k deaf
+
+	o := netlink.NewObserver(&k)
+
+	for range 2 {
+		if err := o.Watch(t.Context(), func() {}); !errors.Is(err, errLost) {
+			t.Errorf("got %v, want %v", err, errLost)
+		}
+	}
+
+	k.Plug(netlink.Link{Name: "eth0"})
+
+	for want := 1; want < 3; want++ {
+		s, err := o.Snapshot()
+		if err != nil || len(s.Links) != want {
+			t.Errorf("got %+v, %v, want %d links", s, err, want)
+		}
+
+		k.Plug(netlink.Link{Name: "eth1"})
+	}
+}
+
+// On the real kernel: what is taken down takes its routes along without a word, and the snapshot knows.
+func TestObserverOfTheRealKernel(t *testing.T) {
+	if !nstest.Isolate(t) {
+		return
+	}
+
+	k := open(t)
+	a, _ := veth(t, k)
+	o := netlink.NewObserver(k)
+	wake := make(chan struct{}, 1)
+
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+
+	go func() {
+		ended <- o.Watch(ctx, func() {
+			select {
+			case wake <- struct{}{}:
+			default:
+			}
+		})
+	}()
+
+	until := func(what string, holds func(*netlink.Snapshot) bool) {
+		t.Helper()
+
+		for deadline := time.After(10 * time.Second); ; {
+			s, err := o.Snapshot()
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			if holds(s) {
+				return
+			}
+
+			select {
+			case <-wake:
+			case <-deadline:
+				t.Fatalf("%s: not seen in %+v", what, s)
+			}
+		}
+	}
+
+	has := func(s *netlink.Snapshot) bool {
+		for _, r := range s.Routes {
+			if r.Destination == netip.MustParsePrefix("192.0.2.0/24") {
+				return true
+			}
+		}
+
+		return false
+	}
+
+	if err := k.AddAddress(netlink.Address{LinkIndex: a.Index, Prefix: netip.MustParsePrefix("192.0.2.2/24")}); err != nil {
+		t.Fatal(err)
+	}
+
+	until("the route of an address", has)
+
+	if err := k.SetLink(a.Index, netlink.LinkChange{Up: ptr(false)}); err != nil {
+		t.Fatal(err)
+	}
+
+	until("the route gone with its link", func(s *netlink.Snapshot) bool { return !has(s) })
+
+	if l := linkNamed(t, k, "va"); l.MinMTU != 68 || l.MaxMTU != 65535 {
+		t.Errorf("got MTUs from %d to %d, want 68 to 65535", l.MinMTU, l.MaxMTU)
+	}
+
+	cancel()
+
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}
