@@ -11,8 +11,6 @@ import (
 
 	"github.com/seed-59268b81/talos/lab/container"
 	"github.com/seed-59268b81/talos/lab/control"
-	"github.com/seed-59268b81/talos/lab/gateway"
-	"github.com/seed-59268b81/talos/lab/netswitch"
 	"github.com/seed-59268b81/talos/lab/state"
 )
 
@@ -94,60 +92,6 @@ func (l *Lab) Status(ctx context.Context) (*control.Status, error) {
 	}
 
 	return l.control.Status(ctx)
-}
-
-// SetPath sets the fault of the one-way path from one node to another, by
-// their names; PortName of package gateway is the gateway's.
-func (l *Lab) SetPath(ctx context.Context, from, to string, i netswitch.Impairment) error {
-	if err := l.running(); err != nil {
-		return err
-	}
-
-	return l.control.SetPath(ctx, netswitch.Path{From: from, To: to}, i)
-}
-
-// Partition cuts, in both directions, the paths between the nodes of different
-// groups. Paths within a group and to the gateway, over which tests reach the
-// nodes, stay as they are.
-func (l *Lab) Partition(ctx context.Context, groups ...[]string) error {
-	cut := netswitch.Impairment{Cut: true}
-
-	for i, group := range groups {
-		for j, other := range groups {
-			if i == j {
-				continue
-			}
-
-			for _, from := range group {
-				for _, to := range other {
-					if err := l.SetPath(ctx, from, to, cut); err != nil {
-						return err
-					}
-				}
-			}
-		}
-	}
-
-	return nil
-}
-
-// SetGatewayLink sets the faults of the gateway's link: of all that reaches the
-// nodes from outside, their DNS, DHCP and time.
-func (l *Lab) SetGatewayLink(ctx context.Context, link netswitch.Link) error {
-	if err := l.running(); err != nil {
-		return err
-	}
-
-	return l.control.SetLink(ctx, gateway.PortName, link)
-}
-
-// Heal takes all faults away.
-func (l *Lab) Heal(ctx context.Context) error {
-	if err := l.running(); err != nil {
-		return err
-	}
-
-	return l.control.Heal(ctx)
 }
 
 // Stop cuts the power of all nodes and ends the supervisor. Start begins anew

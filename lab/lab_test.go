@@ -199,7 +199,7 @@ func testFaults(t *testing.T, l *lab.Lab, one, two *lab.Node) {
 	}
 
 	status, err := two.Status(t.Context())
-	if err != nil || status.Link.In.Delay != 300*time.Millisecond || status.Traffic.Received == 0 {
+	if err != nil || status.Cards[0].Link.In.Delay != 300*time.Millisecond || status.Cards[0].Traffic.Received == 0 {
 		t.Errorf("got status %+v, %v, want the fault and traffic", status, err)
 	}
 

@@ -67,13 +67,33 @@ func (n *Node) power(ctx context.Context, action control.Action) error {
 	return n.lab.control.Power(ctx, n.Name, action)
 }
 
-// SetLink sets the faults of the machine's link. The zero Link heals it.
+// SetLink sets the faults of the links of all the machine's cards. The zero Link
+// heals them.
 func (n *Node) SetLink(ctx context.Context, link netswitch.Link) error {
+	return n.lab.SetLink(ctx, n.Name, link)
+}
+
+// SetCardLink sets the faults of the link of one card, counted from 0.
+func (n *Node) SetCardLink(ctx context.Context, card int, link netswitch.Link) error {
+	return n.lab.SetLink(ctx, n.cardName(card), link)
+}
+
+func (n *Node) cardName(card int) string { return fmt.Sprintf("%s/%d", n.Name, card) }
+
+// Plug puts a network card into the machine, or into one that is off before it
+// is switched on.
+func (n *Node) Plug(ctx context.Context, card int) error { return n.setCard(ctx, card, false) }
+
+// Unplug takes a network card out of the machine, as soon as its kernel has let
+// go of it.
+func (n *Node) Unplug(ctx context.Context, card int) error { return n.setCard(ctx, card, true) }
+
+func (n *Node) setCard(ctx context.Context, card int, unplugged bool) error {
 	if err := n.lab.running(); err != nil {
 		return err
 	}
 
-	return n.lab.control.SetLink(ctx, n.Name, link)
+	return n.lab.control.SetCard(ctx, n.Name, card, unplugged)
 }
 
 // Consoles are the paths of all console logs that are kept, the latest boot's

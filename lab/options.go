@@ -15,6 +15,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/seed-59268b81/talos/lab/qemu"
 	"github.com/seed-59268b81/talos/lab/state"
+	"github.com/seed-59268b81/talos/lab/world"
 )
 
 // Options describe a lab to create. Zero values have defaults where one is
@@ -43,10 +44,25 @@ type Options struct {
 	// QEMU is the program, by default qemu-system-x86_64 on the path.
 	QEMU string
 
-	// Subnet is 10.5.0.0/24 by default. It exists only inside the lab.
-	Subnet netip.Prefix
-	// MTU is 1500 by default.
+	// Subnet, of IPv4, and Subnet6 are those of the network "lab", which there is
+	// if no other network is described. Without a Subnet6 it has IPv4 alone,
+	// 10.5.0.0/24 by default; without a Subnet, but with a Subnet6, IPv6 alone.
+	Subnet, Subnet6 netip.Prefix
+	// MTU of the networks that have none of their own, 1500 by default.
 	MTU uint16
+	// Networks and Routers describe a world of more than one network, and Sites
+	// one of networks behind NAT routers; see package world.
+	Networks []world.Network
+	Routers  []world.Router
+	Sites    []world.Site
+	// ControlPlaneCards and WorkerCards are the network cards of each machine of a
+	// role. By default each has one on the first network; but where there are
+	// sites, each worker has its card on the next site.
+	ControlPlaneCards, WorkerCards []world.Card
+	// ExtraCards are further cards of each machine of a role.
+	ExtraCards []world.Card
+	// NodeCards are the cards of machines by name, instead of those of their role.
+	NodeCards map[string][]world.Card
 	// LeaseTime of DHCP is one hour by default.
 	LeaseTime time.Duration
 	// Offline leaves the lab no way out.
@@ -112,14 +128,6 @@ var names = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,30}[a-z0-9])?$`)
 
 // plan checks options and returns the lab that they describe.
 func (o Options) plan() (*state.Lab, error) {
-	if !o.Subnet.IsValid() {
-		o.Subnet = defaultSubnet
-	}
-
-	if o.MTU == 0 {
-		o.MTU = 1500
-	}
-
 	if o.LeaseTime == 0 {
 		o.LeaseTime = time.Hour
 	}
@@ -141,7 +149,6 @@ func (o Options) plan() (*state.Lab, error) {
 		}
 	}
 
-	o.Subnet = o.Subnet.Masked()
 	if err := o.check(); err != nil {
 		return nil, err
 	}
@@ -153,26 +160,18 @@ func (o Options) plan() (*state.Lab, error) {
 
 	lab := &state.Lab{
 		Dir: dir, Name: o.Name, Created: time.Now().UTC().Truncate(time.Second),
-		Network: state.Network{
-			Subnet: o.Subnet, Gateway: o.Subnet.Addr().Next(), MTU: o.MTU, Domain: o.Name + ".lab.internal",
-			Offline: o.Offline, LeaseTime: o.LeaseTime, Seed: o.Seed,
-		},
+		Domain: o.Name + ".lab.internal", LeaseTime: o.LeaseTime, Seed: o.Seed, World: o.world(),
 		Machine: state.Machine{
 			QEMU: o.QEMU, Firmware: o.Image.Firmware, Kernel: o.Image.Kernel, Initrd: o.Image.Initrd, Cmdline: o.Image.Cmdline,
 			Root: o.Image.Root, Cache: o.Image.Cache,
 		},
 	}
 
-	addr := lab.Network.Gateway
 	add := func(role state.Role, as state.Provisioner, count int, size Size) {
 		for i := range count {
-			addr = addr.Next()
-			a := addr.As4()
+			name := fmt.Sprintf("%s-%s-%d", o.Name, role, i+1)
 			lab.Nodes = append(lab.Nodes, state.Node{
-				Name: fmt.Sprintf("%s-%s-%d", o.Name, role, i+1), Role: role, Provisioner: as, Addr: addr,
-				// One address tells the other.
-				MAC:  fmt.Sprintf("52:54:%02x:%02x:%02x:%02x", a[0], a[1], a[2], a[3]),
-				UUID: uuid.NewString(),
+				Name: name, Role: role, Provisioner: as, Cards: o.cards(&lab.World, role, i, name), UUID: uuid.NewString(),
 				CPUs: size.CPUs, MemoryMiB: size.MemoryMiB, DiskGiB: size.DiskGiB, ExtraDisksGiB: o.ExtraDisks,
 			})
 		}
@@ -180,7 +179,15 @@ func (o Options) plan() (*state.Lab, error) {
 	add(state.ControlPlane, o.Provisioner, o.ControlPlanes, o.ControlPlane.withDefaults(defaultControlPlane))
 	add(state.Worker, o.WorkerProvisioner, o.Workers, o.Worker.withDefaults(defaultWorker))
 
-	return lab, nil
+	if err := lab.World.Plan(lab.Machines()); err != nil {
+		return nil, err
+	}
+
+	for i := range lab.Nodes {
+		lab.Nodes[i].Addr = lab.Nodes[i].Cards[0].Addr()
+	}
+
+	return lab, o.checkNodeCards(lab)
 }
 
 func (o *Options) check() error {
@@ -216,19 +223,5 @@ func (o *Options) check() error {
 		}
 	}
 
-	if !o.Subnet.Addr().Is4() {
-		errs = append(errs, fmt.Errorf("subnet %v: want IPv4", o.Subnet))
-	} else if free := freeAddresses(o.Subnet); free < o.ControlPlanes+o.Workers {
-		errs = append(errs, fmt.Errorf("subnet %v has addresses for %d nodes, want %d", o.Subnet, free, o.ControlPlanes+o.Workers))
-	}
-
-	if o.MTU < 576 {
-		errs = append(errs, fmt.Errorf("MTU %d: IPv4 wants at least 576", o.MTU))
-	}
-
 	return errors.Join(append(errs, o.checkFiles()...)...)
 }
-
-// freeAddresses counts those that nodes can have: all but the network's own, the
-// gateway's and the broadcast address.
-func freeAddresses(subnet netip.Prefix) int { return max(0, 1<<(32-subnet.Bits())-3) }

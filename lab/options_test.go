@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/seed-59268b81/talos/lab/qemu"
 	"github.com/seed-59268b81/talos/lab/state"
+	"github.com/seed-59268b81/talos/lab/world"
 )
 
 func validOptions(t *testing.T) Options {
@@ -38,16 +39,19 @@ func TestPlan(t *testing.T) {
 		t.Fatal(err)
 	}
 
+	card := func(addr, mac string) []world.Card {
+		return []world.Card{{Network: "lab", MAC: mac, Addr4: netip.MustParseAddr(addr)}}
+	}
 	want := []state.Node{
-		{Name: "demo-controlplane-1", Role: "controlplane", Provisioner: "qemu", Addr: netip.MustParseAddr("10.9.1.66"), MAC: "52:54:0a:09:01:42", CPUs: 2, MemoryMiB: 4096, DiskGiB: 10, ExtraDisksGiB: []int{1, 5}},
-		{Name: "demo-controlplane-2", Role: "controlplane", Provisioner: "qemu", Addr: netip.MustParseAddr("10.9.1.67"), MAC: "52:54:0a:09:01:43", CPUs: 2, MemoryMiB: 4096, DiskGiB: 10, ExtraDisksGiB: []int{1, 5}},
-		{Name: "demo-worker-1", Role: "worker", Provisioner: "qemu", Addr: netip.MustParseAddr("10.9.1.68"), MAC: "52:54:0a:09:01:44", CPUs: 8, MemoryMiB: 2048, DiskGiB: 10, ExtraDisksGiB: []int{1, 5}},
+		{Name: "demo-controlplane-1", Role: "controlplane", Provisioner: state.QEMU, Addr: netip.MustParseAddr("10.9.1.66"), Cards: card("10.9.1.66", "52:54:0a:09:01:42"), CPUs: 2, MemoryMiB: 4096, DiskGiB: 10, ExtraDisksGiB: []int{1, 5}},
+		{Name: "demo-controlplane-2", Role: "controlplane", Provisioner: state.QEMU, Addr: netip.MustParseAddr("10.9.1.67"), Cards: card("10.9.1.67", "52:54:0a:09:01:43"), CPUs: 2, MemoryMiB: 4096, DiskGiB: 10, ExtraDisksGiB: []int{1, 5}},
+		{Name: "demo-worker-1", Role: "worker", Provisioner: state.QEMU, Addr: netip.MustParseAddr("10.9.1.68"), Cards: card("10.9.1.68", "52:54:0a:09:01:44"), CPUs: 8, MemoryMiB: 2048, DiskGiB: 10, ExtraDisksGiB: []int{1, 5}},
 	}
 	if d := cmp.Diff(want, lab.Nodes, cmpopts.IgnoreFields(state.Node{}, "UUID"), cmpopts.EquateComparable(netip.Addr{})); d != "" {
 		t.Errorf("nodes (-want +got):\n%s", d)
 	}
 
-	if got, want := lab.Network.Gateway, netip.MustParseAddr("10.9.1.65"); got != want {
+	if got, want := lab.World.Networks[0].Gateway4, netip.MustParseAddr("10.9.1.65"); got != want {
 		t.Errorf("got gateway %v, want %v", got, want)
 	}
 }
@@ -62,7 +66,7 @@ func TestPlanRefuses(t *testing.T) {
 		{"fewer than none", func(o *Options) { o.Workers = -1 }, "at least one node"},
 		{"a name that is no host name", func(o *Options) { o.Name = "My_Lab" }, `"My_Lab"`},
 		{"no directory", func(o *Options) { o.StateDir = "" }, "directory"},
-		{"more nodes than addresses", func(o *Options) { o.Subnet, o.Workers = netip.MustParsePrefix("10.5.0.0/29"), 4 }, "addresses for 5 nodes, want 6"},
+		{"more nodes than addresses", func(o *Options) { o.Subnet, o.Workers = netip.MustParsePrefix("10.5.0.0/29"), 4 }, "no free address left"},
 		{"IPv6", func(o *Options) { o.Subnet = netip.MustParsePrefix("fd00::/64") }, "want IPv4"},
 		{"negative size", func(o *Options) { o.Worker.MemoryMiB = -1 }, "negative"},
 		{"a disk of nothing", func(o *Options) { o.ExtraDisks = []int{1, 0} }, "extra disk of 0 GiB"},

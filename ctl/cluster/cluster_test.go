@@ -25,6 +25,7 @@ import (
 	"github.com/seed-59268b81/talos/lab/machine"
 	"github.com/seed-59268b81/talos/lab/netswitch"
 	"github.com/seed-59268b81/talos/lab/state"
+	"github.com/seed-59268b81/talos/lab/world"
 )
 
 // run runs the command and returns what it printed.
@@ -156,14 +157,15 @@ func TestNoCluster(t *testing.T) {
 func stopped(t *testing.T) *lab.Lab {
 	s := &state.Lab{
 		Dir: filepath.Join(t.TempDir(), "demo"), Name: "demo", Created: time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC),
-		Network: state.Network{
-			Subnet: netip.MustParsePrefix("10.5.0.0/24"), Gateway: netip.MustParseAddr("10.5.0.1"), MTU: 1500, Offline: true,
-		},
+		World: world.World{Networks: []world.Network{{
+			Name: "lab", Subnet4: netip.MustParsePrefix("10.5.0.0/24"), Gateway4: netip.MustParseAddr("10.5.0.1"), MTU: 1500, Offline: true,
+		}}},
 	}
 	for i, role := range []state.Role{state.ControlPlane, state.Worker} {
 		s.Nodes = append(s.Nodes, state.Node{
 			Name: fmt.Sprintf("demo-%s-1", role), Role: role, Addr: netip.AddrFrom4([4]byte{10, 5, 0, byte(2 + i)}),
-			CPUs: 2, MemoryMiB: 4096, DiskGiB: 10, APIPort: 40001 + uint16(i), KubernetesPort: 40011 + uint16(i),
+			Cards: []world.Card{{Network: "lab"}},
+			CPUs:  2, MemoryMiB: 4096, DiskGiB: 10, APIPort: 40001 + uint16(i), KubernetesPort: 40011 + uint16(i),
 		})
 	}
 
@@ -179,6 +181,11 @@ func stopped(t *testing.T) *lab.Lab {
 	return l
 }
 
+// cards is one with a link.
+func cards(link netswitch.Link) []control.CardStatus {
+	return []control.CardStatus{{LinkStatus: control.LinkStatus{Link: link}}}
+}
+
 func TestShow(t *testing.T) {
 	l := stopped(t)
 	l.Node(1).Provisioner = state.Container
@@ -188,13 +195,13 @@ func TestShow(t *testing.T) {
 	err := show(&out, l, &control.Status{
 		Accel: "tcg", AccelWhy: "no hardware virtualization", Containers: "this computer's kernel, as root",
 		Nodes: []control.NodeStatus{
-			{Name: "demo-controlplane-1", Machine: machine.Status{Power: machine.On, Why: "switched on", Boots: 2}},
+			{Name: "demo-controlplane-1", Machine: machine.Status{Power: machine.On, Why: "switched on", Boots: 2}, Cards: cards(netswitch.Link{})},
 			{
 				Name: "demo-worker-1", Machine: machine.Status{Power: machine.Off, Why: "power cut", Boots: 1},
-				Link: netswitch.Link{In: netswitch.Impairment{Delay: time.Second, Loss: 0.125}, Out: netswitch.Impairment{Cut: true}},
+				Cards: cards(netswitch.Link{In: netswitch.Impairment{Delay: time.Second, Loss: 0.125}, Out: netswitch.Impairment{Cut: true}}),
 			},
 		},
-		Paths: []control.PathFault{{Path: netswitch.Path{From: "a", To: "b"}, Impairment: netswitch.Impairment{Cut: true}}},
+		Paths: []control.PathFault{{Network: "lab", Path: netswitch.Path{From: "a", To: "b"}, Impairment: netswitch.Impairment{Cut: true}}},
 	}, l.State().Created.Add(3*time.Hour))
 	if err != nil {
 		t.Fatal(err)
@@ -203,7 +210,7 @@ func TestShow(t *testing.T) {
 	want := `CLUSTER      demo
 CONDITION    lab demo is stopped: talosctl cluster reboot starts it, talosctl cluster destroy removes it
 CREATED      3 hours ago
-NETWORK      10.5.0.0/24, gateway 10.5.0.1, MTU 1500, offline
+NETWORK      lab: 10.5.0.0/24, gateway 10.5.0.1, MTU 1500, offline
 RUNS WITH    tcg: no hardware virtualization
 CONTAINERS   this computer's kernel, as root
 DIRECTORY    ` + l.State().Dir + `

@@ -26,6 +26,7 @@ machines' API and to Kubernetes.`,
 		newShowCommand(&p),
 		newLogsCommand(&p),
 		newRebootCommand(&p),
+		newNetCommand(&p),
 		newRunLabCommand(),
 	)
 

@@ -22,6 +22,7 @@ import (
 type createFlags struct {
 	controlPlanes, workers                  int
 	controlPlane, worker                    sizeFlags
+	world                                   worldFlags
 	cidr                                    string
 	mtu                                     uint16
 	offline                                 bool
@@ -89,6 +90,7 @@ subordinate ids (Debian: uidmap) and a delegated cgroup (systemd-run --user --sc
   talosctl cluster create --provisioner container --workers 4
   talosctl cluster create --provisioner container --provisioner-workers qemu --workers 1
   talosctl cluster create --name lab --controlplanes 3 --memory 3GiB --offline
+  talosctl cluster create --provisioner container --workers 4 --sites 2 --nat symmetric
   talosctl cluster create --config-patch '{"machine": {"sysctls": {"kernel.panic": "30"}}}'`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -102,6 +104,7 @@ subordinate ids (Debian: uidmap) and a delegated cgroup (systemd-run --user --sc
 	}
 
 	f.flags(cmd.Flags(), as)
+	f.world.complete(cmd)
 	cmd.Flags().SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
 		if now, ok := oldNames[name]; ok {
 			name = now
@@ -126,7 +129,8 @@ func (f *createFlags) flags(flags *pflag.FlagSet, as state.Provisioner) {
 	flags.IntVar(&f.extraDisks, "extra-disks", 0, "number of empty disks of each machine beside its own")
 	flags.StringVar(&f.extraDiskSize, "extra-disks-size", "5GiB", "size of each of them")
 	flags.StringVar(&f.cidr, "cidr", "10.5.0.0/24", "network of the machines; it exists only inside the lab")
-	flags.Uint16Var(&f.mtu, "mtu", 1500, "MTU of that network")
+	flags.Uint16Var(&f.mtu, "mtu", 1500, "MTU of the networks")
+	f.world.flags(flags)
 	flags.BoolVar(&f.offline, "offline", false, "leave the machines no way out of their network")
 	flags.StringVar(&f.qemu, "qemu", "", "QEMU program (default qemu-system-x86_64 on the path)")
 	flags.StringVar(&f.disk, "disk-image-path", "", "raw disk image to boot (default the one that was built last)")
@@ -199,6 +203,10 @@ func (f *createFlags) creation(p *place) (*creation, error) {
 		if *patches.into, err = patch.Load(patches.args); err != nil {
 			return nil, fmt.Errorf("%s: %w", patches.flag, err)
 		}
+	}
+
+	if err := f.world.apply(&c.lab, &c.config); err != nil {
+		return nil, err
 	}
 
 	c.config.InstallDisk = "/dev/vda"

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"slices"
@@ -195,7 +196,7 @@ func (c *creation) generated() (map[state.Role][]byte, error) {
 	// Those of the user have the last word.
 	options.ControlPlanePatches = slices.Concat(own, options.ControlPlanePatches)
 
-	made, err := generate.New(c.place.name, "https://"+first.Addr.String()+":6443", c.kubernetesVersion, options)
+	made, err := generate.New(c.place.name, "https://"+netip.AddrPortFrom(first.Addr, 6443).String(), c.kubernetesVersion, options)
 	if err != nil {
 		return nil, err
 	}

@@ -21,6 +21,7 @@ import (
 	"github.com/seed-59268b81/talos/ctl/kubeconfig"
 	"github.com/seed-59268b81/talos/lab"
 	"github.com/seed-59268b81/talos/lab/state"
+	"github.com/seed-59268b81/talos/lab/world"
 )
 
 // labOf returns a lab of fake machines, one control plane and workers.
@@ -29,7 +30,9 @@ func labOf(t *testing.T, f *fakeMachine, workers ...*fakeMachine) *lab.Lab {
 
 	s := &state.Lab{
 		Dir: filepath.Join(t.TempDir(), "demo"), Name: "demo",
-		Network: state.Network{Subnet: netip.MustParsePrefix("10.5.0.0/24"), Gateway: netip.MustParseAddr("10.5.0.1")},
+		World: world.World{Networks: []world.Network{{
+			Name: "lab", Subnet4: netip.MustParsePrefix("10.5.0.0/24"), Gateway4: netip.MustParseAddr("10.5.0.1"),
+		}}},
 		Nodes: []state.Node{{
 			Name: "demo-controlplane-1", Role: state.ControlPlane, Addr: netip.MustParseAddr(f.addr),
 			APIPort: port(f.api.Addr().String()), KubernetesPort: port(f.kubernetes.Listener.Addr().String()),

@@ -13,7 +13,6 @@ import (
 
 	"github.com/seed-59268b81/talos/lab"
 	"github.com/seed-59268b81/talos/lab/control"
-	"github.com/seed-59268b81/talos/lab/netswitch"
 	"github.com/seed-59268b81/talos/lab/state"
 )
 
@@ -47,8 +46,11 @@ func show(out io.Writer, l *lab.Lab, status *control.Status, now time.Time) erro
 	fmt.Fprintf(w, "CLUSTER\t%s\n", s.Name)
 	fmt.Fprintf(w, "CONDITION\t%s\n", s.Explain())
 	fmt.Fprintf(w, "CREATED\t%s\n", humanize.RelTime(s.Created, now, "ago", "from now"))
-	fmt.Fprintf(w, "NETWORK\t%s, gateway %s, MTU %d%s\n", s.Network.Subnet, s.Network.Gateway, s.Network.MTU,
-		map[bool]string{true: ", offline"}[s.Network.Offline])
+
+	for _, n := range s.World.Networks {
+		fmt.Fprintf(w, "NETWORK\t%s: %s, gateway %s, MTU %d%s\n", n.Name, join46(n.Subnet4, n.Subnet6), join46(n.Gateway4, n.Gateway6), n.MTU,
+			map[bool]string{true: ", offline"}[n.Offline])
+	}
 
 	if status.Accel != "" {
 		fmt.Fprintf(w, "RUNS WITH\t%s: %s\n", status.Accel, status.AccelWhy)
@@ -68,7 +70,7 @@ func show(out io.Writer, l *lab.Lab, status *control.Status, now time.Time) erro
 		for _, m := range status.Nodes {
 			if m.Name == n.Name {
 				power, why = string(m.Machine.Power), m.Machine.Why
-				boots, link = fmt.Sprint(m.Machine.Boots), describe(m.Link)
+				boots, link = fmt.Sprint(m.Machine.Boots), cardLinks(m.Cards)
 			}
 		}
 
@@ -94,18 +96,17 @@ func show(out io.Writer, l *lab.Lab, status *control.Status, now time.Time) erro
 	return w.Flush()
 }
 
-// describe tells what is wrong with a link.
-func describe(l netswitch.Link) string {
+// join46 writes what there is of a value for IPv4 and one for IPv6.
+func join46[T interface {
+	IsValid() bool
+	String() string
+}](v4, v6 T) string {
 	switch {
-	case l == netswitch.Link{}:
-		return "good"
-	case l.In == l.Out:
-		return l.In.String()
-	case l.Out == netswitch.Impairment{}:
-		return "in: " + l.In.String()
-	case l.In == netswitch.Impairment{}:
-		return "out: " + l.Out.String()
+	case !v6.IsValid():
+		return v4.String()
+	case !v4.IsValid():
+		return v6.String()
 	}
 
-	return "in: " + l.In.String() + ", out: " + l.Out.String()
+	return v4.String() + " " + v6.String()
 }

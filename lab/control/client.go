@@ -12,8 +12,10 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"strconv"
 
 	"github.com/seed-59268b81/talos/lab/netswitch"
+	"github.com/seed-59268b81/talos/lab/world"
 )
 
 // Client tells a running lab what to do.
@@ -53,19 +55,34 @@ func (c *Client) Power(ctx context.Context, node string, action Action) error {
 	return c.call(ctx, http.MethodPost, "/nodes/"+url.PathEscape(node)+"/power", power{action}, nil)
 }
 
-// SetLink sets the faults of a node's link, or the gateway's.
-func (c *Client) SetLink(ctx context.Context, node string, link netswitch.Link) error {
-	return c.call(ctx, http.MethodPut, "/links/"+url.PathEscape(node), link, nil)
+// SetCard plugs a node's card in, or unplugs it.
+func (c *Client) SetCard(ctx context.Context, node string, number int, unplugged bool) error {
+	return c.call(ctx, http.MethodPut, "/nodes/"+url.PathEscape(node)+"/cards/"+strconv.Itoa(number), card{unplugged}, nil)
 }
 
-// SetPath sets the fault of a one-way path between two nodes.
-func (c *Client) SetPath(ctx context.Context, path netswitch.Path, i netswitch.Impairment) error {
-	return c.call(ctx, http.MethodPut, "/paths", PathFault{path, i}, nil)
+// SetLink sets the faults of the links that a name means; see world.Find.
+func (c *Client) SetLink(ctx context.Context, name string, link netswitch.Link) error {
+	return c.call(ctx, http.MethodPut, "/links/"+url.PathEscape(name), link, nil)
 }
 
-// Heal takes all faults away.
+// SetPath sets the fault of a one-way path.
+func (c *Client) SetPath(ctx context.Context, fault PathFault) error {
+	return c.call(ctx, http.MethodPut, "/paths", fault, nil)
+}
+
+// SetServices sets how the services of a network behave.
+func (c *Client) SetServices(ctx context.Context, network string, s world.Services) error {
+	return c.call(ctx, http.MethodPut, "/networks/"+url.PathEscape(network)+"/services", s, nil)
+}
+
+// SetLeg sets the NAT and the filters of a router's leg.
+func (c *Client) SetLeg(ctx context.Context, router, network string, s world.Setting) error {
+	return c.call(ctx, http.MethodPut, "/routers/"+url.PathEscape(router)+"/legs/"+url.PathEscape(network), s, nil)
+}
+
+// Heal takes all faults away. Unplugged cards stay unplugged.
 func (c *Client) Heal(ctx context.Context) error {
-	return c.call(ctx, http.MethodDelete, "/faults", nil, nil)
+	return c.call(ctx, http.MethodDelete, "/faults", struct{}{}, nil)
 }
 
 // Stop ends the lab's machines and its supervisor.

@@ -5,8 +5,12 @@
 //
 //	GET    /status                  how the lab is
 //	POST   /nodes/NAME/power        {"action": "on" | "off" | "cut" | "reset"}
-//	PUT    /links/NAME              a Link: faults of a node's (or the gateway's) link
-//	PUT    /paths                   a Path and an Impairment
+//	PUT    /nodes/NAME/cards/N      {"unplugged": true | false}
+//	PUT    /links/NAME              a Link: faults of the links that the name means (world.Find)
+//	PUT    /paths                   a PathFault
+//	PUT    /networks/NAME/services  world.Services: how the services of a network behave
+//	PUT    /routers/NAME/legs/NETWORK  world.Setting: NAT and filters of a router's leg
+//	GET    /capture?port=NAME       the frames of ports, or all, as pcapng, until the client is gone
 //	DELETE /faults                  heals everything
 //	POST   /stop                    cuts all power and ends the supervisor
 //
@@ -15,9 +19,11 @@ package control
 
 import (
 	"context"
+	"io"
 
 	"github.com/seed-59268b81/talos/lab/machine"
 	"github.com/seed-59268b81/talos/lab/netswitch"
+	"github.com/seed-59268b81/talos/lab/world"
 )
 
 // Action is a press of the power button.
@@ -44,31 +50,93 @@ type Status struct {
 	// Containers is what containers run with; empty without them.
 	Containers string          `json:"containers,omitempty"`
 	Nodes      []NodeStatus    `json:"nodes"`
+	Networks   []NetworkStatus `json:"networks"`
+	Routers    []RouterStatus  `json:"routers,omitempty"`
 	Paths      []PathFault     `json:"paths,omitempty"`
-	Gateway    netswitch.Link  `json:"gateway,omitzero"`
-	Traffic    netswitch.Stats `json:"traffic"`
 }
 
 // NodeStatus is how a node is.
 type NodeStatus struct {
-	Name    string          `json:"name"`
-	Machine machine.Status  `json:"machine"`
+	Name    string         `json:"name"`
+	Machine machine.Status `json:"machine"`
+	Cards   []CardStatus   `json:"cards"`
+}
+
+// LinkStatus is how the link of a port is.
+type LinkStatus struct {
+	world.Port
 	Link    netswitch.Link  `json:"link,omitzero"`
 	Traffic netswitch.Stats `json:"traffic"`
 }
 
-// PathFault is the fault of a one-way path.
+// CardStatus is how a node's card is.
+type CardStatus struct {
+	LinkStatus
+	Unplugged bool `json:"unplugged,omitempty"`
+}
+
+// NetworkStatus is how a network is.
+type NetworkStatus struct {
+	Name     string         `json:"name"`
+	Services world.Services `json:"services,omitzero"`
+	Gateway  LinkStatus     `json:"gateway"`
+}
+
+// RouterStatus is how a router is.
+type RouterStatus struct {
+	Name string      `json:"name"`
+	Legs []LegStatus `json:"legs"`
+}
+
+// LegStatus is how a router's leg is.
+type LegStatus struct {
+	LinkStatus
+	world.Setting
+}
+
+// PathFault is the fault of a one-way path: on one network or, in an order
+// without a network, on all that both ends are on.
 type PathFault struct {
+	Network string `json:"network,omitempty"`
 	netswitch.Path
 	netswitch.Impairment
+}
+
+// Links are those of all ports.
+func (s *Status) Links() []LinkStatus {
+	var all []LinkStatus
+
+	for _, n := range s.Nodes {
+		for _, c := range n.Cards {
+			all = append(all, c.LinkStatus)
+		}
+	}
+
+	for _, r := range s.Routers {
+		for _, leg := range r.Legs {
+			all = append(all, leg.LinkStatus)
+		}
+	}
+
+	for _, n := range s.Networks {
+		all = append(all, n.Gateway)
+	}
+
+	return all
 }
 
 // Lab is what can be told to a lab.
 type Lab interface {
 	Status() Status
 	Power(ctx context.Context, node string, action Action) error
-	SetLink(node string, link netswitch.Link) error
-	SetPath(path netswitch.Path, impairment netswitch.Impairment) error
-	Heal()
+	SetCard(ctx context.Context, node string, card int, unplugged bool) error
+	SetLink(name string, link netswitch.Link) error
+	SetPath(fault PathFault) error
+	SetServices(network string, services world.Services) error
+	SetLeg(router, network string, setting world.Setting) error
+	// Capture returns what writes the frames of the ports that names mean, or all
+	// frames without any, to w until ctx is done.
+	Capture(names []string) (write func(ctx context.Context, w io.Writer) error, err error)
+	Heal() error
 	Stop()
 }

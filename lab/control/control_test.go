@@ -4,19 +4,28 @@ package control
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/seed-59268b81/talos/lab/gateway"
 	"github.com/seed-59268b81/talos/lab/machine"
+	"github.com/seed-59268b81/talos/lab/nat"
 	"github.com/seed-59268b81/talos/lab/netswitch"
+	"github.com/seed-59268b81/talos/lab/world"
 )
 
 // fakeLab writes down what it is told.
@@ -27,18 +36,40 @@ var status = Status{
 	Nodes: []NodeStatus{{
 		Name:    "a",
 		Machine: machine.Status{Power: machine.On, Boots: 3, PID: 7},
-		Link:    netswitch.Link{Out: netswitch.Impairment{Loss: 0.5}},
-		Traffic: netswitch.Stats{Sent: 9},
+		Cards: []CardStatus{{
+			LinkStatus: LinkStatus{
+				Port: world.Port{Network: "lab", Name: "a/0"}, Traffic: netswitch.Stats{Sent: 9},
+				Link: netswitch.Link{Out: netswitch.Impairment{Loss: 0.5}},
+			},
+			Unplugged: true,
+		}},
 	}},
-	Paths: []PathFault{{netswitch.Path{From: "a", To: "b"}, netswitch.Impairment{Cut: true}}},
+	Networks: []NetworkStatus{{Name: "lab", Services: services, Gateway: LinkStatus{Port: world.Port{Network: "lab", Name: "gateway"}}}},
+	Routers: []RouterStatus{{Name: "r", Legs: []LegStatus{{
+		LinkStatus: LinkStatus{Port: world.Port{Network: "lab", Name: "r"}}, Setting: leg,
+	}}}},
+	Paths: []PathFault{{"lab", netswitch.Path{From: "a/0", To: "b/0"}, netswitch.Impairment{Cut: true}}},
 }
 
+var (
+	services = world.Services{Cloud: "aws", NTP: gateway.NTPBehaviour{Offset: time.Hour}, SecondDHCP: &gateway.DHCPBehaviour{Silent: true}}
+	leg      = world.Setting{BlockUDP: true, NAT: &nat.Config{Mapping: nat.AddressDependent}}
+)
+
 func (f *fakeLab) Status() Status { return status }
-func (f *fakeLab) Heal()          { f.told = append(f.told, "heal") }
 func (f *fakeLab) Stop()          { f.told = append(f.told, "stop") }
 
+func (f *fakeLab) Heal() error { return f.tell("heal") }
+
+func (f *fakeLab) tell(what ...any) error {
+	f.told = append(f.told, strings.TrimSpace(fmt.Sprintln(what...)))
+
+	return nil
+}
+
 func (f *fakeLab) Power(_ context.Context, node string, action Action) error {
-	f.told = append(f.told, fmt.Sprint(node, " ", action))
+	_ = f.tell(node, action)
+
 	if node == "gone" {
 		return errors.New("no node gone")
 	}
@@ -46,66 +77,103 @@ func (f *fakeLab) Power(_ context.Context, node string, action Action) error {
 	return nil
 }
 
-func (f *fakeLab) SetLink(node string, l netswitch.Link) error {
-	f.told = append(f.told, fmt.Sprintf("%s %+v", node, l))
-
-	return nil
+func (f *fakeLab) SetCard(_ context.Context, node string, card int, unplugged bool) error {
+	return f.tell(node, card, unplugged)
 }
 
-func (f *fakeLab) SetPath(p netswitch.Path, i netswitch.Impairment) error {
-	f.told = append(f.told, fmt.Sprintf("%+v %+v", p, i))
+func (f *fakeLab) SetLink(name string, l netswitch.Link) error { return f.tell(name, written(l)) }
+func (f *fakeLab) SetPath(p PathFault) error                   { return f.tell(written(p)) }
 
-	return nil
+func (f *fakeLab) SetServices(network string, s world.Services) error {
+	return f.tell(network, written(s))
+}
+
+func (f *fakeLab) SetLeg(router, network string, s world.Setting) error {
+	return f.tell(router, network, written(s))
+}
+
+func (f *fakeLab) Capture(names []string) (func(context.Context, io.Writer) error, error) {
+	if slices.Contains(names, "gone") {
+		return nil, errors.New("no port gone")
+	}
+
+	return func(ctx context.Context, w io.Writer) error {
+		if _, err := fmt.Fprint(w, names); err != nil {
+			return err
+		}
+
+		<-ctx.Done()
+
+		return f.tell("captured")
+	}, nil
+}
+
+func written(v any) string {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return err.Error()
+	}
+
+	return string(text)
+}
+
+// serve has a lab listen on a socket of its own.
+func serve(t *testing.T, name string) (*fakeLab, *Client) {
+	dir := filepath.Join(t.TempDir(), name)
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+
+	socket := filepath.Join(dir, "control.sock")
+	if err := os.WriteFile(socket, nil, 0o600); err != nil { // left by a crash
+		t.Fatal(err)
+	}
+
+	l, err := Listen(socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	lab := &fakeLab{}
+	server := &http.Server{Handler: Handler(lab)}
+
+	go func() { _ = server.Serve(l) }()
+	t.Cleanup(func() { _ = server.Close() })
+
+	return lab, NewClient(socket)
 }
 
 func TestClientAndServer(t *testing.T) {
 	for _, name := range []string{"short", strings.Repeat("long", 40)} {
 		t.Run(name[:5], func(t *testing.T) {
-			dir := filepath.Join(t.TempDir(), name)
-			if err := os.Mkdir(dir, 0o700); err != nil {
-				t.Fatal(err)
-			}
-
-			socket := filepath.Join(dir, "control.sock")
-			if err := os.WriteFile(socket, nil, 0o600); err != nil { // left by a crash
-				t.Fatal(err)
-			}
-
-			l, err := Listen(socket)
-			if err != nil {
-				t.Fatal(err)
-			}
-
-			lab := &fakeLab{}
-			server := &http.Server{Handler: Handler(lab)}
-
-			go func() { _ = server.Serve(l) }()
-			t.Cleanup(func() { _ = server.Close() })
-
-			c, ctx := NewClient(socket), t.Context()
+			lab, c := serve(t, name)
+			ctx := t.Context()
 
 			got, err := c.Status(ctx)
 			if err != nil {
 				t.Fatal(err)
 			}
 
-			if d := cmp.Diff(&status, got); d != "" {
+			if d := cmp.Diff(&status, got, cmpopts.EquateComparable(netip.Addr{})); d != "" {
 				t.Errorf("status (-want +got):\n%s", d)
 			}
 
 			link := netswitch.Link{In: netswitch.Impairment{Delay: time.Second}}
-			path := netswitch.Path{From: "a", To: "b"}
-			cut := netswitch.Impairment{Cut: true}
+			path := PathFault{"lab", netswitch.Path{From: "a", To: "b"}, netswitch.Impairment{Cut: true}}
 
 			for _, err := range []error{
-				c.Power(ctx, "a", Reset), c.SetLink(ctx, "a/b", link), c.SetPath(ctx, path, cut), c.Heal(ctx), c.Stop(ctx),
+				c.Power(ctx, "a", Reset), c.SetCard(ctx, "a", 1, true), c.SetLink(ctx, "a/1", link), c.SetPath(ctx, path),
+				c.SetServices(ctx, "lab", services), c.SetLeg(ctx, "r", "lab", leg), c.Heal(ctx), c.Stop(ctx),
 			} {
 				if err != nil {
 					t.Error(err)
 				}
 			}
 
-			want := []string{"a reset", fmt.Sprintf("a/b %+v", link), fmt.Sprintf("%+v %+v", path, cut), "heal", "stop"}
+			want := []string{
+				"a reset", "a 1 true", "a/1 " + written(link), written(path),
+				"lab " + written(services), "r lab " + written(leg), "heal", "stop",
+			}
 			if d := cmp.Diff(want, lab.told); d != "" {
 				t.Errorf("told (-want +got):\n%s", d)
 			}
@@ -117,6 +185,39 @@ func TestClientAndServer(t *testing.T) {
 	}
 }
 
+func TestCapture(t *testing.T) {
+	_, c := serve(t, "lab")
+
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+
+	r, w := io.Pipe()
+	ended := make(chan error, 1)
+
+	go func() { ended <- c.Capture(ctx, []string{"a/1", "r"}, w) }()
+
+	got := make([]byte, 7)
+	if _, err := io.ReadFull(r, got); err != nil || string(got) != "[a/1 r]" { // at once, not when it ends
+		t.Errorf("got %q, %v, want what was captured", got, err)
+	}
+
+	cancel()
+
+	if err := <-ended; err != nil {
+		t.Errorf("a capture that is told to end: got %v, want no error", err)
+	}
+
+	if err := c.Capture(t.Context(), []string{"gone"}, w); err == nil || err.Error() != "capture: no port gone" {
+		t.Errorf("got %v, want the lab's own words", err)
+	}
+
+	_ = r.Close()
+
+	if err := c.Capture(t.Context(), nil, w); !errors.Is(err, io.ErrClosedPipe) {
+		t.Errorf("a file that cannot be written: got %v, want %v", err, io.ErrClosedPipe)
+	}
+}
+
 func TestServerRefuses(t *testing.T) {
 	tests := []struct {
 		method, path, body string
@@ -125,6 +226,10 @@ func TestServerRefuses(t *testing.T) {
 		{"POST", "/nodes/a/power", `{"action":`, http.StatusBadRequest},
 		{"POST", "/nodes/a/power", `{"actoin":"on"}`, http.StatusBadRequest},
 		{"PUT", "/links/a", `{"in":{"loss":"much"}}`, http.StatusBadRequest},
+		{"PUT", "/nodes/a/cards/0", `{"plugged":true}`, http.StatusBadRequest},
+		{"PUT", "/nodes/a/cards/first", `{}`, http.StatusConflict},
+		{"PUT", "/networks/lab/services", `{"ntp":{"Offset":"late"}}`, http.StatusBadRequest},
+		{"PUT", "/routers/r/legs/lab", `{"nat":7}`, http.StatusBadRequest},
 		{"PUT", "/links/a", strings.Repeat(" ", requestLimit) + "{}", http.StatusBadRequest},
 		{"GET", "/nonsense", "", http.StatusNotFound},
 		{"DELETE", "/status", "", http.StatusMethodNotAllowed},

@@ -6,8 +6,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"strconv"
 
 	"github.com/seed-59268b81/talos/lab/netswitch"
+	"github.com/seed-59268b81/talos/lab/world"
 )
 
 // requestLimit is the longest request taken.
@@ -21,6 +23,10 @@ type power struct {
 	Action Action `json:"action"`
 }
 
+type card struct {
+	Unplugged bool `json:"unplugged"`
+}
+
 // Handler serves a lab.
 func Handler(lab Lab) http.Handler {
 	mux := http.NewServeMux()
@@ -28,15 +34,29 @@ func Handler(lab Lab) http.Handler {
 	mux.HandleFunc("POST /nodes/{node}/power", func(w http.ResponseWriter, r *http.Request) {
 		take(w, r, func(p power) error { return lab.Power(r.Context(), r.PathValue("node"), p.Action) })
 	})
-	mux.HandleFunc("PUT /links/{node}", func(w http.ResponseWriter, r *http.Request) {
-		take(w, r, func(l netswitch.Link) error { return lab.SetLink(r.PathValue("node"), l) })
+	mux.HandleFunc("PUT /nodes/{node}/cards/{card}", func(w http.ResponseWriter, r *http.Request) {
+		take(w, r, func(c card) error {
+			number, err := strconv.Atoi(r.PathValue("card"))
+			if err != nil {
+				return fmt.Errorf("card %q of %s: want its number, counted from 0", r.PathValue("card"), r.PathValue("node"))
+			}
+
+			return lab.SetCard(r.Context(), r.PathValue("node"), number, c.Unplugged)
+		})
 	})
-	mux.HandleFunc("PUT /paths", func(w http.ResponseWriter, r *http.Request) {
-		take(w, r, func(f PathFault) error { return lab.SetPath(f.Path, f.Impairment) })
+	mux.HandleFunc("PUT /links/{name}", func(w http.ResponseWriter, r *http.Request) {
+		take(w, r, func(l netswitch.Link) error { return lab.SetLink(r.PathValue("name"), l) })
 	})
-	mux.HandleFunc("DELETE /faults", func(w http.ResponseWriter, _ *http.Request) {
-		lab.Heal()
-		reply(w, http.StatusOK, struct{}{})
+	mux.HandleFunc("PUT /paths", func(w http.ResponseWriter, r *http.Request) { take(w, r, lab.SetPath) })
+	mux.HandleFunc("PUT /networks/{network}/services", func(w http.ResponseWriter, r *http.Request) {
+		take(w, r, func(s world.Services) error { return lab.SetServices(r.PathValue("network"), s) })
+	})
+	mux.HandleFunc("PUT /routers/{router}/legs/{network}", func(w http.ResponseWriter, r *http.Request) {
+		take(w, r, func(s world.Setting) error { return lab.SetLeg(r.PathValue("router"), r.PathValue("network"), s) })
+	})
+	mux.HandleFunc("GET /capture", func(w http.ResponseWriter, r *http.Request) { capture(lab, w, r) })
+	mux.HandleFunc("DELETE /faults", func(w http.ResponseWriter, r *http.Request) {
+		take(w, r, func(struct{}) error { return lab.Heal() })
 	})
 	mux.HandleFunc("POST /stop", func(w http.ResponseWriter, _ *http.Request) {
 		reply(w, http.StatusOK, struct{}{})

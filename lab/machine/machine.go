@@ -59,4 +59,9 @@ type Machine interface {
 	Reset(ctx context.Context) error
 	// Cut takes the power away. A machine that is off stays so.
 	Cut()
+	// Plug puts a network card into its slot; ErrPlugged tells that it is there. A
+	// machine that is off has it when it is switched on.
+	Plug(ctx context.Context, card int) error
+	// Unplug takes a network card out; ErrUnplugged tells that it is not there.
+	Unplug(ctx context.Context, card int) error
 }

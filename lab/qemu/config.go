@@ -25,13 +25,22 @@ type Config struct {
 	Accel     accel.Accel
 	CPUs      int
 	MemoryMiB int
-	MAC       net.HardwareAddr
+	// Cards are the machine's network cards, in the order in which the guest
+	// finds them.
+	Cards []Card
 	// Firmware is UEFI; without it the machine has a BIOS.
 	Firmware *Firmware
 	// Disks, the first being the one to boot from.
 	Disks []Disk
 	// Kernel, if set, is started directly, with Initrd and Cmdline.
 	Kernel, Initrd, Cmdline string
+}
+
+// Card is a network card. It keeps its slot, so that a guest knows it again.
+type Card struct {
+	MAC net.HardwareAddr
+	// Unplugged cards are not there until they are plugged in.
+	Unplugged bool
 }
 
 // Firmware is a UEFI build for QEMU.
@@ -59,7 +68,7 @@ func (c *Config) varsPath() string { return filepath.Join(c.Dir, "efivars.fd") }
 const (
 	fdConsole = 3 + iota
 	fdMonitor
-	fdNet
+	fdCards // and one more for each other card that is plugged in
 )
 
 // args are QEMU's arguments.
@@ -83,9 +92,8 @@ func (c *Config) args() []string {
 		"-serial", "chardev:console",
 		"-chardev", fmt.Sprintf("socket,id=monitor,fd=%d", fdMonitor),
 		"-mon", "chardev=monitor,mode=control",
-		"-netdev", fmt.Sprintf("stream,id=net0,server=off,addr.type=fd,addr.str=%d", fdNet),
-		"-device", "virtio-net-pci,netdev=net0,romfile=,mac=" + c.MAC.String(),
 	}
+	args = append(args, c.cardArgs()...)
 	args = append(args, c.Accel.Args(c.CPUs)...)
 
 	if c.Firmware != nil {

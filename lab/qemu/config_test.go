@@ -15,7 +15,8 @@ import (
 
 func TestArgs(t *testing.T) {
 	base := Config{
-		Name: "demo-1", UUID: "u", Dir: "/lab/demo-1", CPUs: 2, MemoryMiB: 4096, MAC: net.HardwareAddr{0x52, 0x54, 0, 0, 0, 2},
+		Name: "demo-1", UUID: "u", Dir: "/lab/demo-1", CPUs: 2, MemoryMiB: 4096,
+		Cards: []Card{{MAC: net.HardwareAddr{0x52, 0x54, 0, 0, 0, 2}}},
 	}
 
 	tests := []struct {
@@ -57,7 +58,8 @@ func TestArgs(t *testing.T) {
 			args := pairs(cfg.args())
 
 			for _, want := range []string{
-				fmt.Sprintf("-smp %d", cfg.CPUs), "-m 4096", "-device virtio-net-pci,netdev=net0,romfile=,mac=52:54:00:00:00:02",
+				fmt.Sprintf("-smp %d", cfg.CPUs), "-m 4096", "-device pcie-root-port,id=slot0,bus=pcie.0,chassis=1,addr=0x10",
+				"-device virtio-net-pci,id=card0,bus=slot0,netdev=net0,romfile=,mac=52:54:00:00:00:02",
 				"-netdev stream,id=net0,server=off,addr.type=fd,addr.str=5",
 			} {
 				if !slices.Contains(args, want) {
@@ -74,6 +76,28 @@ func TestArgs(t *testing.T) {
 				t.Errorf("arguments (-want +got):\n%s", d)
 			}
 		})
+	}
+}
+
+// TestCardArgs wants each card in a slot of its own, whichever others are there.
+func TestCardArgs(t *testing.T) {
+	cfg := Config{Cards: []Card{
+		{MAC: net.HardwareAddr{0x52, 0x54, 0, 0, 0, 2}, Unplugged: true},
+		{MAC: net.HardwareAddr{0x52, 0x54, 0, 0, 0, 3}},
+		{MAC: net.HardwareAddr{0x52, 0x54, 0, 0, 0, 4}},
+	}}
+	want := []string{
+		"-device pcie-root-port,id=slot0,bus=pcie.0,chassis=1,addr=0x10",
+		"-device pcie-root-port,id=slot1,bus=pcie.0,chassis=2,addr=0x11",
+		"-device pcie-root-port,id=slot2,bus=pcie.0,chassis=3,addr=0x12",
+		"-netdev stream,id=net1,server=off,addr.type=fd,addr.str=5",
+		"-device virtio-net-pci,id=card1,bus=slot1,netdev=net1,romfile=,mac=52:54:00:00:00:03",
+		"-netdev stream,id=net2,server=off,addr.type=fd,addr.str=6",
+		"-device virtio-net-pci,id=card2,bus=slot2,netdev=net2,romfile=,mac=52:54:00:00:00:04",
+	}
+
+	if d := cmp.Diff(want, pairs(cfg.cardArgs())); d != "" {
+		t.Errorf("arguments (-want +got):\n%s", d)
 	}
 }
 

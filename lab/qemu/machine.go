@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -25,12 +26,14 @@ const sameReset = time.Second
 // Machine is a virtual machine.
 type Machine struct {
 	cfg     Config
-	plug    func(net.Conn)
+	plug    func(card int, conn net.Conn)
 	changed func(machine.Status)
 	log     *slog.Logger
 	console *machine.Console
 
-	button sync.Mutex // one hand on the power button at a time
+	// button is for one hand at a time, on the power button and on the cards, and
+	// guards which of them are unplugged.
+	button sync.Mutex
 
 	mu     sync.Mutex // guards what follows
 	status machine.Status
@@ -47,12 +50,17 @@ type run struct {
 	reset time.Time
 	// gone is closed when the process has ended and the status says so.
 	gone chan struct{}
+	// released has the identifiers of devices that the guest has let go.
+	released chan string
 }
 
-// New returns a machine that is off. When it is switched on, plug is called
-// with its network card's stream; it has to return at once. Changed, if not
-// nil, is called after each change of the status.
-func New(cfg Config, plug func(net.Conn), changed func(machine.Status), log *slog.Logger) *Machine {
+// New returns a machine that is off. When it is switched on, or a card is
+// plugged in, plug is called with the stream of each network card; it has to
+// return at once. Changed, if not nil, is called after each change of the
+// status.
+func New(cfg Config, plug func(card int, conn net.Conn), changed func(machine.Status), log *slog.Logger) *Machine {
+	cfg.Cards = slices.Clone(cfg.Cards) // which are unplugged changes
+
 	return &Machine{
 		cfg: cfg, plug: plug, changed: changed, log: log.With("node", cfg.Name),
 		console: machine.NewConsole(cfg.ConsolePath()),
@@ -113,14 +121,18 @@ func (m *Machine) start(ctx context.Context) error {
 		return err
 	}
 
-	p, err := startProcess(m.cfg.Binary, m.cfg.args(), filepath.Join(m.cfg.Dir, "qemu.log"))
+	plugged := m.cfg.plugged()
+
+	p, err := startProcess(m.cfg.Binary, m.cfg.args(), len(plugged), filepath.Join(m.cfg.Dir, "qemu.log"))
 	if err != nil {
 		return err
 	}
 
-	m.plug(p.net)
+	for i, card := range plugged {
+		m.plug(card, p.cards[i])
+	}
 
-	r := &run{process: p, last: "QEMU ended", gone: make(chan struct{})}
+	r := &run{process: p, last: "QEMU ended", gone: make(chan struct{}), released: make(chan string, 1)}
 	r.monitor = newMonitor(p.monitor, func(e qmpMessage) { m.event(r, e) })
 
 	m.mu.Lock()
@@ -224,6 +236,13 @@ func (m *Machine) event(r *run, e qmpMessage) {
 			r.last = why
 		}
 		m.mu.Unlock()
+	case "DEVICE_DELETED":
+		if e.Data.Device != "" { // else it is a part of one
+			select {
+			case r.released <- e.Data.Device:
+			default: // no one waits
+			}
+		}
 	case "WATCHDOG":
 		m.update(func(s *machine.Status) { s.Why = "the watchdog fired: " + e.Data.Action })
 	}

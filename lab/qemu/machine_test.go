@@ -28,13 +28,13 @@ func newMachine(t *testing.T, edit func(*Config)) *Machine {
 	binary := hosttest.Need(t, "qemu-system-x86_64")
 	cfg := Config{
 		Name: "test", UUID: "8c7f9a52-3f2b-4d8e-9a55-0123456789ab", Dir: t.TempDir(), Binary: binary,
-		CPUs: 1, MemoryMiB: 32, MAC: net.HardwareAddr{0x52, 0x54, 0, 0, 0, 2},
+		CPUs: 1, MemoryMiB: 32, Cards: []Card{{MAC: net.HardwareAddr{0x52, 0x54, 0, 0, 0, 2}}},
 	}
 	if edit != nil {
 		edit(&cfg)
 	}
 
-	m := New(cfg, func(c net.Conn) { go func() { _, _ = io.Copy(io.Discard, c) }() }, nil, slog.New(slog.DiscardHandler))
+	m := New(cfg, func(_ int, c net.Conn) { go func() { _, _ = io.Copy(io.Discard, c) }() }, nil, slog.New(slog.DiscardHandler))
 	t.Cleanup(m.Cut)
 
 	return m

@@ -19,7 +19,7 @@ type process struct {
 	pid     int
 	console *os.File
 	monitor net.Conn
-	net     net.Conn
+	cards   []net.Conn
 
 	cmd     *exec.Cmd
 	logPath string
@@ -27,10 +27,10 @@ type process struct {
 	ended   chan error
 }
 
-// startProcess starts QEMU so that it ends with this program, however that
-// ends. What it prints is appended to a log.
-func startProcess(binary string, args []string, logPath string) (*process, error) {
-	p := &process{logPath: logPath, ended: make(chan error, 1)}
+// startProcess starts QEMU, with a number of network cards, so that it ends with
+// this program, however that ends. What it prints is appended to a log.
+func startProcess(binary string, args []string, cards int, logPath string) (*process, error) {
+	p := &process{logPath: logPath, cards: make([]net.Conn, cards), ended: make(chan error, 1)}
 
 	logFile, err := os.OpenFile(logPath, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
 	if err != nil {
@@ -88,8 +88,8 @@ func startProcess(binary string, args []string, logPath string) (*process, error
 	return p, nil
 }
 
-// connect makes the console's pipe and the two sockets and returns QEMU's ends,
-// in the order of the descriptors in config.go.
+// connect makes the console's pipe and the sockets and returns QEMU's ends, in
+// the order of the descriptors in config.go.
 func (p *process) connect() ([]*os.File, error) {
 	ours, theirs, err := os.Pipe()
 	if err != nil {
@@ -99,7 +99,12 @@ func (p *process) connect() ([]*os.File, error) {
 	p.console = ours
 	files := []*os.File{theirs}
 
-	for _, conn := range []*net.Conn{&p.monitor, &p.net} {
+	conns := []*net.Conn{&p.monitor}
+	for i := range p.cards {
+		conns = append(conns, &p.cards[i])
+	}
+
+	for _, conn := range conns {
 		near, far, err := socketPair()
 		if err != nil {
 			return files, err
@@ -134,7 +139,7 @@ func (p *process) disconnect() {
 		_ = p.console.Close()
 	}
 
-	for _, conn := range []net.Conn{p.monitor, p.net} {
+	for _, conn := range append([]net.Conn{p.monitor}, p.cards...) {
 		if conn != nil {
 			_ = conn.Close()
 		}

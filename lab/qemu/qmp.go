@@ -30,6 +30,7 @@ type qmpMessage struct {
 	Error    *qmpError       `json:"error"`
 	Event    string          `json:"event"`
 	Data     struct {
+		Device string `json:"device"`
 		Guest  bool   `json:"guest"`
 		Reason string `json:"reason"`
 		Action string `json:"action"`
@@ -84,15 +85,27 @@ func readMessages(r io.Reader, handle func(qmpMessage)) error {
 	return lines.Err()
 }
 
+// qmpCommand is a command for QEMU.
+type qmpCommand struct {
+	Name      string `json:"execute"`
+	Arguments any    `json:"arguments,omitempty"`
+}
+
 // execute runs a command and waits for its answer.
 func (m *monitor) execute(ctx context.Context, command string) error {
+	return m.do(ctx, qmpCommand{Name: command})
+}
+
+func (m *monitor) do(ctx context.Context, c qmpCommand) error {
+	command := c.Name
+
 	select {
 	case m.busy <- struct{}{}:
 	case <-ctx.Done():
 		return fmt.Errorf("tell QEMU %s: %w", command, ctx.Err())
 	}
 
-	if _, err := fmt.Fprintf(m.conn, "{\"execute\":%q}\n", command); err != nil {
+	if err := json.NewEncoder(m.conn).Encode(c); err != nil { // one write, with its newline
 		<-m.busy
 
 		return fmt.Errorf("tell QEMU %s: %w", command, errors.Join(errMonitorClosed, err))

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/seed-59268b81/talos/lab/qemu"
+	"github.com/seed-59268b81/talos/lab/world"
 	"go.yaml.in/yaml/v4"
 )
 
@@ -27,26 +28,19 @@ type Lab struct {
 
 	Name    string    `yaml:"name"`
 	Created time.Time `yaml:"created"`
-	Network Network   `yaml:"network"`
-	Machine Machine   `yaml:"machine"`
-	Nodes   []Node    `yaml:"nodes"`
+	// Domain is the lab's own zone in DNS.
+	Domain string `yaml:"domain"`
+	// LeaseTime of DHCP.
+	LeaseTime time.Duration `yaml:"leaseTime"`
+	// Seed makes the loss of frames repeatable.
+	Seed    uint64      `yaml:"seed"`
+	World   world.World `yaml:"world"`
+	Machine Machine     `yaml:"machine"`
+	Nodes   []Node      `yaml:"nodes"`
 	// Cgroups are folders of /sys/fs/cgroup that the lab made for its containers.
 	Cgroups []string `yaml:"cgroups,omitempty"`
 	// Supervisor runs the lab; nil while the lab is stopped.
 	Supervisor *Process `yaml:"supervisor,omitempty"`
-}
-
-// Network is the lab's own.
-type Network struct {
-	Subnet  netip.Prefix `yaml:"subnet"`
-	Gateway netip.Addr   `yaml:"gateway"`
-	MTU     uint16       `yaml:"mtu"`
-	Domain  string       `yaml:"domain"`
-	// Offline networks have no way out.
-	Offline   bool          `yaml:"offline"`
-	LeaseTime time.Duration `yaml:"leaseTime"`
-	// Seed makes the loss of frames repeatable.
-	Seed uint64 `yaml:"seed"`
 }
 
 // Machine is what the lab's machines have in common.
@@ -90,12 +84,14 @@ type Node struct {
 	Name        string      `yaml:"name"`
 	Role        Role        `yaml:"role"`
 	Provisioner Provisioner `yaml:"provisioner,omitempty"`
-	Addr        netip.Addr  `yaml:"address"`
-	MAC         string      `yaml:"mac"`
-	UUID        string      `yaml:"uuid"`
-	CPUs        int         `yaml:"cpus"`
-	MemoryMiB   int         `yaml:"memoryMiB"`
-	DiskGiB     int         `yaml:"diskGiB"`
+	// Addr is the address of its first card.
+	Addr netip.Addr `yaml:"address"`
+	// Cards are its network cards.
+	Cards     []world.Card `yaml:"cards"`
+	UUID      string       `yaml:"uuid"`
+	CPUs      int          `yaml:"cpus"`
+	MemoryMiB int          `yaml:"memoryMiB"`
+	DiskGiB   int          `yaml:"diskGiB"`
 	// ExtraDisksGiB are the sizes of the disks beside the one it boots from.
 	ExtraDisksGiB []int `yaml:"extraDisksGiB,omitempty"`
 	// APIPort and KubernetesPort are where its ports 50000 and 6443 are found on
@@ -197,18 +193,66 @@ func Load(dir string) (*Lab, error) {
 }
 
 func (l *Lab) decode(text []byte) error {
-	decoder := yaml.NewDecoder(bytes.NewReader(text))
-	decoder.KnownFields(true)
+	var form struct {
+		Network *yaml.Node `yaml:"network"`
+	}
 
-	if err := decoder.Decode(l); err != nil {
+	decode := func(into any, known bool) error {
+		decoder := yaml.NewDecoder(bytes.NewReader(text))
+		decoder.KnownFields(known)
+
+		return decoder.Decode(into)
+	}
+
+	if err := decode(&form, false); err != nil {
 		return err
 	}
 
-	if l.Name == "" || len(l.Nodes) == 0 || !l.Network.Subnet.IsValid() {
+	if form.Network != nil {
+		var o older
+		if err := decode(&o, true); err != nil {
+			return err
+		}
+
+		*l = *o.lab(l.Dir)
+	} else if err := decode(l, true); err != nil {
+		return err
+	}
+
+	return l.check()
+}
+
+// check reports what a damaged file lacks.
+func (l *Lab) check() error {
+	if l.Name == "" || len(l.Nodes) == 0 || len(l.World.Networks) == 0 {
 		return errors.New("name, nodes or network are missing: the file is damaged; remove the directory")
 	}
 
+	for _, n := range l.World.Networks {
+		if !n.Subnet4.IsValid() && !n.Subnet6.IsValid() {
+			return fmt.Errorf("network %q has no subnet: the file is damaged; remove the directory", n.Name)
+		}
+	}
+
+	for _, n := range l.Nodes {
+		for _, c := range n.Cards {
+			if _, ok := l.World.Network(c.Network); !ok {
+				return fmt.Errorf("node %s has a card on network %q, which there is not: the file is damaged; remove the directory", n.Name, c.Network)
+			}
+		}
+	}
+
 	return nil
+}
+
+// Machines are the nodes as their world sees them.
+func (l *Lab) Machines() []world.Machine {
+	var all []world.Machine
+	for _, n := range l.Nodes {
+		all = append(all, world.Machine{Name: n.Name, Cards: n.Cards})
+	}
+
+	return all
 }
 
 // Create writes the state of a new lab, and fails if its directory has one.

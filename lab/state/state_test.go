@@ -14,19 +14,49 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/seed-59268b81/talos/lab/gateway"
+	"github.com/seed-59268b81/talos/lab/nat"
 	"github.com/seed-59268b81/talos/lab/qemu"
+	"github.com/seed-59268b81/talos/lab/router"
+	"github.com/seed-59268b81/talos/lab/world"
 )
 
 func newLab(t *testing.T) *Lab {
 	return &Lab{
 		Dir: filepath.Join(t.TempDir(), "demo"), Name: "demo", Created: time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC),
-		Network: Network{
-			Subnet: netip.MustParsePrefix("10.5.0.0/24"), Gateway: netip.MustParseAddr("10.5.0.1"), MTU: 1500,
-			Domain: "demo.lab.internal", Offline: true, LeaseTime: time.Hour, Seed: 7,
+		Domain: "demo.lab.internal", LeaseTime: time.Hour, Seed: 7,
+		World: world.World{
+			Networks: []world.Network{
+				{
+					Name: "lab", Subnet4: netip.MustParsePrefix("10.5.0.0/24"), Gateway4: netip.MustParseAddr("10.5.0.1"), MTU: 1500, Offline: true,
+					Services: world.Services{
+						Cloud: "aws", DHCP: gateway.DHCPBehaviour{Addr: netip.MustParseAddr("10.5.0.9"), HostNames: []string{"a", "yes"}},
+						NTP: gateway.NTPBehaviour{Offset: -time.Hour, Drift: 0.0001}, SecondDHCP: &gateway.DHCPBehaviour{RefuseRequests: true},
+					},
+				},
+				{Name: "six", Subnet6: netip.MustParsePrefix("fd00::/64"), Gateway6: netip.MustParseAddr("fd00::1"), MTU: 1280, Router: "r"},
+			},
+			Routers: []world.Router{{
+				Name: "r",
+				Legs: []world.Leg{
+					{Network: "six", Addr6: netip.MustParseAddr("fd00::fffe")},
+					{
+						Network: "lab", Addr4: netip.MustParseAddr("10.5.0.254"), MTU: 1400, Setting: world.Setting{
+							BlockUDP: true, NAT: &nat.Config{Mapping: nat.AddressDependent, UDPTimeout: time.Minute, Seed: 1<<64 - 1},
+						},
+					},
+				},
+				Routes: []router.Route{{Destination: netip.MustParsePrefix("::/0"), Gateway: netip.MustParseAddr("fd00::1"), Leg: "six"}},
+			}},
 		},
 		Machine: Machine{QEMU: "/usr/bin/qemu", Firmware: &qemu.Firmware{Code: "c", Vars: "v"}},
 		Nodes: []Node{{
-			Name: "demo-controlplane-1", Role: ControlPlane, Addr: netip.MustParseAddr("10.5.0.2"), MAC: "52:54:00:00:00:02",
+			Name: "demo-controlplane-1", Role: ControlPlane, Addr: netip.MustParseAddr("10.5.0.2"),
+			Cards: []world.Card{
+				{Network: "lab", MAC: "52:54:00:00:00:02", Addr4: netip.MustParseAddr("10.5.0.2")},
+				{Network: "six", MAC: "52:54:00:00:00:03", Addr6: netip.MustParseAddr("fd00::2"), Unplugged: true},
+			},
 			CPUs: 2, MemoryMiB: 4096, DiskGiB: 10, APIPort: 50000, KubernetesPort: 6443,
 		}},
 	}
@@ -63,6 +93,12 @@ func TestLoadComplains(t *testing.T) {
 		{"nmae: x\n", "nmae"},
 		{"name: x\n", "damaged"},
 		{"network: {subnet: nonsense}\n", "nonsense"},
+		{"network: {subnet: 10.5.0.0/24, colour: red}\n", "colour"},
+		{"name: x\nworld: {networks: [{name: lab, subnet4: nonsense}]}\n", "nonsense"},
+		{"name: x\nworld: {networks: [{name: lab, colour: red}]}\n", "colour"},
+		{"name: x\nworld: {networks: [{name: lab}]}\nnodes: [{name: a}]\n", `network "lab" has no subnet`},
+		{"name: x\nworld: {networks: [{name: lab, subnet4: 10.5.0.0/24}]}\nnodes: [{name: a, cards: [{network: far}]}]\n", `network "far"`},
+		{"name: x\nworld: {networks: [{name: lab, subnet4: 10.5.0.0/24}]}\nnodes: [{name: a, cards: [{mtu: 1}]}]\n", "mtu"},
 		{"", "state.yaml"},
 	} {
 		if err := os.WriteFile(filepath.Join(dir, stateFile), []byte(tt.text), 0o600); err != nil {
@@ -75,7 +111,59 @@ func TestLoadComplains(t *testing.T) {
 	}
 }
 
+// TestLoadOlder reads the state of a lab from before there could be several
+// networks.
+func TestLoadOlder(t *testing.T) {
+	text, err := os.ReadFile("testdata/older.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, stateFile), text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+
+	got, err := Load(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	addr := netip.MustParseAddr
+	want := &Lab{
+		Dir: dir, Name: "demo", Created: time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC),
+		Domain: "demo.lab.internal", LeaseTime: time.Hour, Seed: 7,
+		World: world.World{Networks: []world.Network{
+			{Name: "lab", Subnet4: netip.MustParsePrefix("10.5.0.0/24"), Gateway4: addr("10.5.0.1"), MTU: 1500, Offline: true},
+		}},
+		Machine: Machine{QEMU: "/usr/bin/qemu", Firmware: &qemu.Firmware{Code: "c", Vars: "v"}},
+		Nodes: []Node{{
+			Name: "demo-controlplane-1", Role: ControlPlane, Addr: addr("10.5.0.2"),
+			Cards: []world.Card{{Network: "lab", MAC: "52:54:00:00:00:02", Addr4: addr("10.5.0.2")}},
+			CPUs:  2, MemoryMiB: 4096, DiskGiB: 10, APIPort: 50000, KubernetesPort: 6443,
+		}},
+		Supervisor: &Process{PID: 7, Start: 8, Boot: "b"},
+	}
+	if d := cmp.Diff(want, got, cmpopts.EquateComparable(netip.Addr{}, netip.Prefix{})); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+
+	if err := got.Save(); err != nil {
+		t.Fatal(err)
+	}
+
+	again, err := Load(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	if d := cmp.Diff(want, again, cmpopts.EquateComparable(netip.Addr{}, netip.Prefix{})); d != "" {
+		t.Errorf("saved and loaded (-want +got):\n%s", d)
+	}
+}
+
 func FuzzDecode(f *testing.F) {
+	f.Add([]byte("name: demo\nworld: {networks: [{name: lab, subnet4: 10.5.0.0/24}]}\nnodes: [{name: a, cards: [{network: lab}]}]\n"))
 	f.Add([]byte("name: demo\nnetwork: {subnet: 10.5.0.0/24}\nnodes: [{name: a, address: 10.5.0.2}]\n"))
 
 	f.Fuzz(func(t *testing.T, text []byte) {

@@ -12,8 +12,10 @@ import (
 
 	"github.com/seed-59268b81/talos/lab/container"
 	"github.com/seed-59268b81/talos/lab/machine"
+	"github.com/seed-59268b81/talos/lab/netswitch"
 	"github.com/seed-59268b81/talos/lab/qemu"
 	"github.com/seed-59268b81/talos/lab/state"
+	"github.com/seed-59268b81/talos/lab/world"
 )
 
 func (s *Supervisor) powerOn(ctx context.Context) error {
@@ -54,13 +56,16 @@ func (s *Supervisor) machine(ctx context.Context, node *state.Node) machine.Mach
 
 // container returns a machine in namespaces of this computer's kernel.
 func (s *Supervisor) container(ctx context.Context, node *state.Node) machine.Machine {
-	mac, _ := net.ParseMAC(node.MAC) // has been parsed before
+	var cards []container.Card
+	for _, card := range node.Cards {
+		cards = append(cards, container.Card{MAC: card.HardwareAddr(), Unplugged: card.Unplugged})
+	}
 
 	return container.New(container.Config{
 		Name: node.Name, Dir: s.lab.NodeDir(node.Name), Root: s.lab.Machine.RootDir, ImageCache: s.lab.Machine.Cache,
-		Cards: []container.Card{{MAC: mac}}, IDs: s.ids, Cgroup: s.cgroups.Machine(node.Name),
+		Cards: cards, IDs: s.ids, Cgroup: s.cgroups.Machine(node.Name),
 		Limits: container.Limits{MemoryMiB: node.MemoryMiB, CPUs: node.CPUs},
-	}, s.plugTap(ctx, node.Name), s.record(node), s.log)
+	}, s.plugTap(ctx, node), s.record(node), s.log)
 }
 
 // virtual returns a virtual machine.
@@ -71,7 +76,10 @@ func (s *Supervisor) virtual(ctx context.Context, node *state.Node) machine.Mach
 		CPUs: node.CPUs, MemoryMiB: node.MemoryMiB, Firmware: common.Firmware,
 		Kernel: common.Kernel, Initrd: common.Initrd, Cmdline: common.Cmdline,
 	}
-	cfg.MAC, _ = net.ParseMAC(node.MAC) // has been parsed before
+
+	for _, card := range node.Cards {
+		cfg.Cards = append(cfg.Cards, qemu.Card{MAC: card.HardwareAddr(), Unplugged: card.Unplugged})
+	}
 
 	if _, err := os.Stat(s.lab.DiskPath(node.Name)); err == nil {
 		cfg.Disks = []qemu.Disk{{Path: s.lab.DiskPath(node.Name), Format: "qcow2"}}
@@ -81,29 +89,32 @@ func (s *Supervisor) virtual(ctx context.Context, node *state.Node) machine.Mach
 		cfg.Disks = append(cfg.Disks, qemu.Disk{Path: s.lab.ExtraDiskPath(node.Name, i), Format: "qcow2"})
 	}
 
-	return qemu.New(cfg, s.plug(ctx, node.Name), s.record(node), s.log)
+	return qemu.New(cfg, s.plug(ctx, node), s.record(node), s.log)
 }
 
-// plug returns what connects a node's card with the switch.
-func (s *Supervisor) plug(ctx context.Context, name string) func(net.Conn) {
-	return func(conn net.Conn) {
-		s.plugs.Go(func() {
-			if err := s.sw.ServeStream(ctx, name, conn); err != nil {
-				s.log.Warn("link lost", "node", name, "error", err)
-			}
-		})
+// plug returns what connects the network cards of a virtual machine.
+func (s *Supervisor) plug(ctx context.Context, node *state.Node) func(int, net.Conn) {
+	return func(card int, conn net.Conn) {
+		s.serve(node, card, func(sw *netswitch.Switch, port string) error { return sw.ServeStream(ctx, port, conn) })
 	}
 }
 
-// plugTap returns what connects a container's card with the switch.
-func (s *Supervisor) plugTap(ctx context.Context, name string) func(int, io.ReadWriteCloser) {
-	return func(_ int, frames io.ReadWriteCloser) {
-		s.plugs.Go(func() {
-			if err := s.sw.ServePackets(ctx, name, frames); err != nil {
-				s.log.Warn("link lost", "node", name, "error", err)
-			}
-		})
+// plugTap returns what connects the network cards of a container.
+func (s *Supervisor) plugTap(ctx context.Context, node *state.Node) func(int, io.ReadWriteCloser) {
+	return func(card int, frames io.ReadWriteCloser) {
+		s.serve(node, card, func(sw *netswitch.Switch, port string) error { return sw.ServePackets(ctx, port, frames) })
 	}
+}
+
+// serve connects a card with its network.
+func (s *Supervisor) serve(node *state.Node, card int, serve func(sw *netswitch.Switch, port string) error) {
+	sw, port := s.networks[node.Cards[card].Network].sw, world.CardPort(node.Name, card)
+
+	s.plugs.Go(func() {
+		if err := serve(sw, port); err != nil {
+			s.log.Warn("link lost", "card", port, "error", err)
+		}
+	})
 }
 
 // record returns what keeps a node's process in the state file.

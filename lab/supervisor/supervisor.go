@@ -20,9 +20,7 @@ import (
 
 	"github.com/seed-59268b81/talos/lab/container"
 	"github.com/seed-59268b81/talos/lab/control"
-	"github.com/seed-59268b81/talos/lab/gateway"
 	"github.com/seed-59268b81/talos/lab/machine"
-	"github.com/seed-59268b81/talos/lab/netswitch"
 	"github.com/seed-59268b81/talos/lab/qemu/accel"
 	"github.com/seed-59268b81/talos/lab/state"
 )
@@ -36,15 +34,19 @@ const (
 type Supervisor struct {
 	log   *slog.Logger
 	accel accel.Accel
-	sw    *netswitch.Switch
-	gw    *gateway.Gateway
 	nodes map[string]machine.Machine
 	// ids and cgroups are the containers'; without containers, nil.
 	ids     *container.IDs
 	cgroups *container.Cgroups
-	stop    context.CancelFunc
+	// done ends when the lab is told to stop.
+	done context.Context
+	stop context.CancelFunc
 
-	mu    sync.Mutex // guards lab and its file
+	networks map[string]*network
+	routers  map[string]*runningRouter
+
+	// mu guards lab and its file, and how services and routers are set.
+	mu    sync.Mutex
 	lab   *state.Lab
 	plugs sync.WaitGroup // streams of the machines' cards
 }
@@ -65,7 +67,10 @@ func Run(ctx context.Context, dir string, log *slog.Logger, ready func()) (err e
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 
-	s := &Supervisor{lab: lab, log: log, stop: stop, nodes: map[string]machine.Machine{}}
+	s := &Supervisor{
+		lab: lab, log: log, done: ctx, stop: stop,
+		nodes: map[string]machine.Machine{}, networks: map[string]*network{}, routers: map[string]*runningRouter{},
+	}
 	defer func() { err = errors.Join(err, s.end()) }()
 
 	if err := s.begin(ctx); err != nil {
@@ -88,7 +93,8 @@ func Run(ctx context.Context, dir string, log *slog.Logger, ready func()) (err e
 		}
 	})()
 
-	log.Info("lab is up", "name", lab.Name, "accel", s.accel.Name(), "why", s.accel.Why)
+	status := s.Status()
+	log.Info("lab is up", "name", lab.Name, "accel", status.Accel, "why", status.AccelWhy, "containers", status.Containers)
 
 	if ready != nil {
 		ready()
@@ -108,29 +114,7 @@ func (s *Supervisor) begin(ctx context.Context) error {
 		return err
 	}
 
-	n := s.lab.Network
-	s.sw = netswitch.New(n.Seed)
-
-	cfg := gateway.Config{
-		Subnet4: n.Subnet, Addr4: n.Gateway, MTU: n.MTU, Domain: n.Domain, LeaseTime: n.LeaseTime,
-		Offline: n.Offline, Log: s.log,
-	}
-	if !n.Offline {
-		cfg.Resolvers = gateway.HostResolvers()
-	}
-
-	for i := range s.lab.Nodes {
-		node := &s.lab.Nodes[i]
-
-		mac, err := net.ParseMAC(node.MAC)
-		if err != nil {
-			return fmt.Errorf("node %s: %w", node.Name, err)
-		}
-
-		cfg.Hosts = append(cfg.Hosts, gateway.Host{Name: node.Name, MAC: mac, Addr4: node.Addr})
-	}
-
-	if s.gw, err = gateway.New(s.sw, cfg); err != nil {
+	if err := s.openWorld(); err != nil {
 		return err
 	}
 
@@ -164,7 +148,8 @@ func (s *Supervisor) forward(node *state.Node, port *uint16, to uint16) error {
 	}
 
 	*port = netip.MustParseAddrPort(l.Addr().String()).Port()
-	s.gw.Forward(l, netip.AddrPortFrom(node.Addr, to))
+	// The gateway is on the node's own network: this way crosses no router.
+	s.networks[node.Cards[0].Network].gw.Forward(l, netip.AddrPortFrom(node.Addr, to))
 
 	return nil
 }
@@ -180,10 +165,7 @@ func (s *Supervisor) end() error {
 	cut.Wait()
 	s.stop()
 	s.plugs.Wait()
-
-	if s.gw != nil {
-		s.gw.Close()
-	}
+	s.closeWorld()
 
 	s.mu.Lock()
 	defer s.mu.Unlock()

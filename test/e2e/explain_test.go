@@ -70,7 +70,7 @@ func TestExplainClock(t *testing.T) {
 		// A clock that was set stays right without its server until the next boot, and a time server that DHCP tells is
 		// asked before the configuration is found: nobody answers until it is.
 		s.write(t, "wrong.yaml", patched(t, c, "machine: {time: {servers: ["+noTimeServer+"]}, network: {interfaces: [{interface: eth0, dhcp: false, "+
-			"addresses: ["+s.node()+"/24], routes: [{network: 0.0.0.0/0, gateway: "+c.Lab.State().Network.Gateway.String()+"}]}]}}\n"+named(name)))
+			"addresses: ["+s.node()+"/24], routes: [{network: 0.0.0.0/0, gateway: "+c.Lab.State().World.Networks[0].Gateway4.String()+"}]}]}}\n"+named(name)))
 		s.talosctl(t, "apply-config --mode staged --file wrong.yaml")
 
 		const found = "the configuration was found"

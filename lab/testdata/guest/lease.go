@@ -59,25 +59,49 @@ func takeLease(card string) (*Lease, error) {
 		return nil, err
 	}
 
-	if err := defaultRoute(ack.Router()[0]); err != nil {
-		return nil, err
-	}
-
-	if err := os.MkdirAll("/etc", 0o755); err != nil {
-		return nil, err
-	}
-
-	if err := os.WriteFile("/etc/resolv.conf", fmt.Appendf(nil, "nameserver %v\n", ack.DNS()[0]), 0o644); err != nil {
-		return nil, err
-	}
-
 	ones, _ := ack.SubnetMask().Size()
 
 	return &Lease{
 		Addr: fmt.Sprintf("%v/%d", ack.YourIPAddr, ones), Hostname: ack.HostName(),
-		Router: fmt.Sprint(ack.Router()[0]), DNS: fmt.Sprint(ack.DNS()[0]),
-		NTP: fmt.Sprint(dhcpv4.GetIPs(dhcpv4.OptionNTPServers, ack.Options)[0]),
+		Router: first(ack.Router()), DNS: first(ack.DNS()), NTP: first(dhcpv4.GetIPs(dhcpv4.OptionNTPServers, ack.Options)),
 	}, nil
+}
+
+// first is the first of some addresses, or nothing.
+func first(addrs []net.IP) string {
+	if len(addrs) == 0 {
+		return ""
+	}
+
+	return addrs[0].String()
+}
+
+// use has the machine ask and reach the world as the lease tells.
+func (l *Lease) use() error {
+	if err := defaultRoute(net.ParseIP(l.Router).To4()); err != nil {
+		return err
+	}
+
+	if err := os.MkdirAll("/etc", 0o755); err != nil {
+		return err
+	}
+
+	return os.WriteFile("/etc/resolv.conf", fmt.Appendf(nil, "nameserver %s\n", l.DNS), 0o644)
+}
+
+// cards are the names of network cards by hardware address.
+func cards() map[string]string {
+	found := map[string]string{}
+
+	all, _ := net.Interfaces() // none if it fails, which shows
+
+	for _, card := range all {
+		if len(card.HardwareAddr) > 0 {
+			found[card.HardwareAddr.String()] = card.Name
+		}
+	}
+
+	return found
 }
 
 // up switches a card on, with an address or none.

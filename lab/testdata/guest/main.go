@@ -70,10 +70,25 @@ func serve() error {
 		return err
 	}
 
+	if err := lease.use(); err != nil {
+		return err
+	}
+
 	lease.Uptime = uptime()
 	fmt.Printf("guest: %s has %s after %v\n", lease.Hostname, lease.Addr, lease.Uptime)
 
 	http.HandleFunc("GET /lease", func(w http.ResponseWriter, _ *http.Request) { answer(w, lease) })
+	http.HandleFunc("GET /cards", func(w http.ResponseWriter, _ *http.Request) { answer(w, cards()) })
+	http.HandleFunc("GET /cards/{card}/lease", func(w http.ResponseWriter, r *http.Request) {
+		lease, err := takeLease(r.PathValue("card"))
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusInternalServerError)
+
+			return
+		}
+
+		answer(w, lease)
+	})
 	http.HandleFunc("GET /look", func(w http.ResponseWriter, r *http.Request) { answer(w, lease.look(r.FormValue("peer"))) })
 	http.HandleFunc("GET /ping", func(w http.ResponseWriter, r *http.Request) { answer(w, ping(r.FormValue("to"))) })
 	http.HandleFunc("GET /confined", func(w http.ResponseWriter, _ *http.Request) { answer(w, confined()) })

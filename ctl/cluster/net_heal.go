@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+)
+
+func newHealCommand(p *place) *cobra.Command {
+	return &cobra.Command{
+		Use:   "heal [NAME...]",
+		Short: "Take faults away",
+		Long: `Take all faults away, or those of what is named. Links and paths are good again; routers and services are as they were when the
+cluster was created. Cards that were unplugged stay unplugged.`,
+		Example: `  talosctl cluster net heal
+  talosctl cluster net heal worker-1 site-1-router`,
+		ValidArgsFunction: func(cmd *cobra.Command, _ []string, word string) ([]string, cobra.ShellCompDirective) {
+			return completion(p, allNames)(cmd, nil, word)
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			l, err := p.open()
+			if err != nil {
+				return err
+			}
+
+			if len(args) == 0 {
+				if err := l.Heal(cmd.Context()); err != nil {
+					return err
+				}
+
+				fmt.Fprintln(cmd.OutOrStdout(), "all faults healed")
+			}
+
+			for _, arg := range args {
+				name := fullName(l, arg)
+				if err := l.HealOnly(cmd.Context(), name); err != nil {
+					return err
+				}
+
+				fmt.Fprintf(cmd.OutOrStdout(), "%s healed\n", name)
+			}
+
+			return nil
+		},
+	}
+}

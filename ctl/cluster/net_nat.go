@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/seed-59268b81/talos/lab"
+	"github.com/seed-59268b81/talos/lab/nat"
+	"github.com/seed-59268b81/talos/lab/world"
+)
+
+func newNATCommand(p *place) *cobra.Command {
+	var (
+		config                                  nat.Config
+		mapping, filtering, hairpin, allocation string
+		timeout                                 time.Duration
+		none                                    bool
+	)
+
+	cmd := &cobra.Command{
+		Use:   "nat ROUTER [KIND]",
+		Short: "Change the NAT of a router",
+		Long: `Change the NAT of a router, or of one of its legs (ROUTER/NETWORK); the name of a site means its router. Connections through the
+old one are lost.
+
+KIND is full-cone, restricted, port-restricted or symmetric (RFC 3489); --mapping and --filtering choose each behavior of RFC 4787
+by itself: endpoint-independent, address-dependent or address-and-port-dependent.`,
+		Example: `  talosctl cluster net nat site-1 symmetric
+  talosctl cluster net nat site-1 --mapping address-dependent --filtering endpoint-independent --hairpin external
+  talosctl cluster net nat site-1 full-cone --udp-timeout 30s
+  talosctl cluster net nat site-1/internet --none`,
+		Args:              cobra.RangeArgs(1, 2),
+		ValidArgsFunction: completion(p, routerNames, func(*lab.Lab) []string { return kinds() }),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 2 {
+				var ok bool
+				if config.Mapping, config.Filtering, ok = nat.Kind(args[1]).Behaviors(); !ok {
+					return fmt.Errorf("kind %q: want %s", args[1], strings.Join(kinds(), ", "))
+				}
+			}
+
+			if mapping != "" {
+				config.Mapping = nat.Behavior(mapping)
+			}
+
+			if filtering != "" {
+				config.Filtering = nat.Behavior(filtering)
+			}
+
+			config.Hairpin, config.Allocation, config.UDPTimeout = nat.Hairpin(hairpin), nat.Allocation(allocation), timeout
+
+			l, err := p.open()
+			if err != nil {
+				return err
+			}
+
+			router := routerName(l, args[0])
+
+			if err := l.EditRouter(cmd.Context(), router, func(s *world.Setting) {
+				if s.NAT = &config; none {
+					s.NAT = nil
+				}
+			}); err != nil {
+				return err
+			}
+
+			if none {
+				fmt.Fprintf(cmd.OutOrStdout(), "%s: no NAT\n", router)
+			} else {
+				fmt.Fprintf(cmd.OutOrStdout(), "%s: NAT %s\n", router, describeNAT(&config))
+			}
+
+			return nil
+		},
+	}
+
+	cmd.Flags().StringVar(&mapping, "mapping", "", "on what of the remote endpoint the mapping depends (default endpoint-independent)")
+	cmd.Flags().StringVar(&filtering, "filtering", "", "on what of the remote endpoint the filter depends (default address-and-port-dependent)")
+	cmd.Flags().StringVar(&hairpin, "hairpin", "", "let machines behind the NAT reach each other by its address: external or internal, which source they see")
+	cmd.Flags().StringVar(&allocation, "allocation", "", "how ports are given: preserve, sequential or random (default preserve)")
+	cmd.Flags().DurationVar(&timeout, "udp-timeout", 0, "how long an idle UDP mapping lasts (default 5m)")
+	cmd.Flags().BoolVar(&none, "none", false, "route without NAT")
+
+	behaviors := cobra.FixedCompletions(behaviorNames(), cobra.ShellCompDirectiveNoFileComp)
+	_ = cmd.RegisterFlagCompletionFunc("mapping", behaviors)
+	_ = cmd.RegisterFlagCompletionFunc("filtering", behaviors)
+
+	return cmd
+}
+
+func kinds() []string {
+	var all []string
+	for _, k := range nat.Kinds {
+		all = append(all, string(k))
+	}
+
+	return all
+}
+
+func behaviorNames() []string {
+	var all []string
+	for _, b := range nat.Behaviors {
+		all = append(all, string(b))
+	}
+
+	return all
+}
+
+// describeNAT names the kind of a NAT, or its behaviors where there is no name,
+// and what else is not the default.
+func describeNAT(c *nat.Config) string {
+	if c == nil {
+		return "none"
+	}
+
+	mapping, filtering := c.Mapping, c.Filtering
+	if mapping == "" {
+		mapping = nat.EndpointIndependent
+	}
+
+	if filtering == "" {
+		filtering = nat.AddressAndPortDependent
+	}
+
+	text := fmt.Sprintf("mapping %s, filtering %s", mapping, filtering)
+
+	for _, kind := range nat.Kinds {
+		if m, f, _ := kind.Behaviors(); m == mapping && f == filtering {
+			text = string(kind)
+		}
+	}
+
+	if c.Hairpin != nat.HairpinOff {
+		text += fmt.Sprintf(", hairpin %s", c.Hairpin)
+	}
+
+	if c.Allocation != "" {
+		text += fmt.Sprintf(", ports %s", c.Allocation)
+	}
+
+	if c.UDPTimeout != 0 {
+		text += fmt.Sprintf(", UDP timeout %v", c.UDPTimeout)
+	}
+
+	return text
+}

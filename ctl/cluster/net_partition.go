@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/seed-59268b81/talos/lab"
+)
+
+func newPartitionCommand(p *place) *cobra.Command {
+	var duration time.Duration
+
+	cmd := &cobra.Command{
+		Use:   "partition GROUP GROUP...",
+		Short: "Part machines into groups that do not reach each other",
+		Long: `Part machines into groups, each a list of names with commas. Machines of different groups do not reach each other; those of a
+group do, and the gateway reaches all, so that their APIs can be called from here. Sites are parted by naming their routers.`,
+		Example: `  talosctl cluster net partition controlplane-1,worker-1 worker-2
+  talosctl cluster net partition controlplane-1 controlplane-2,controlplane-3 --for 1m
+  talosctl cluster net partition site-1-router site-2-router`,
+		Args: cobra.MinimumNArgs(2),
+		ValidArgsFunction: func(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
+			return completion(p, allNames)(cmd, nil, word)
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			l, err := p.open()
+			if err != nil {
+				return err
+			}
+
+			groups, err := groupsOf(l, args)
+			if err != nil {
+				return err
+			}
+
+			if err := l.Partition(cmd.Context(), groups...); err != nil {
+				return err
+			}
+
+			for i, group := range groups {
+				fmt.Fprintf(cmd.OutOrStdout(), "group %d: %s\n", i+1, strings.Join(group, ", "))
+			}
+
+			if duration == 0 {
+				return nil
+			}
+
+			return lasting(cmd, duration, func(ctx context.Context) error { return l.Join(ctx, groups...) })
+		},
+	}
+
+	cmd.Flags().DurationVar(&duration, "for", 0, "wait this long, then join the groups again")
+
+	return cmd
+}
+
+// groupsOf reads lists of names, none of which may be in two groups.
+func groupsOf(l *lab.Lab, args []string) ([][]string, error) {
+	seen := map[string]bool{}
+
+	var groups [][]string
+
+	for _, arg := range args {
+		var group []string
+
+		for name := range strings.SplitSeq(arg, ",") {
+			full := fullName(l, name)
+
+			if _, err := l.State().World.Find(l.State().Machines(), full); err != nil {
+				return nil, err
+			}
+
+			if seen[full] {
+				return nil, fmt.Errorf("%s is in two groups", full)
+			}
+
+			seen[full] = true
+			group = append(group, full)
+		}
+
+		groups = append(groups, group)
+	}
+
+	return groups, nil
+}

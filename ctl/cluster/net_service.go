@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/seed-59268b81/talos/lab/gateway"
+	"github.com/seed-59268b81/talos/lab/world"
+)
+
+// newServiceCommand is a command that sets how one service of a network behaves:
+// healthy but for what the flags say.
+func newServiceCommand(p *place, cmd *cobra.Command, edit func(*world.Services)) *cobra.Command {
+	cmd.Use += " NETWORK"
+	cmd.Long += " Without a flag, the server is healthy again."
+	cmd.Args = cobra.ExactArgs(1)
+	cmd.ValidArgsFunction = completion(p, networkNames)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		l, err := p.open()
+		if err != nil {
+			return err
+		}
+
+		if err := l.EditServices(cmd.Context(), args[0], edit); err != nil {
+			return err
+		}
+
+		status, err := l.Status(cmd.Context())
+		if err != nil {
+			return err
+		}
+
+		for _, n := range status.Networks {
+			if n.Name == args[0] {
+				fmt.Fprintf(cmd.OutOrStdout(), "services of %s: %s\n", n.Name, describeServices(n.Services))
+			}
+		}
+
+		return nil
+	}
+
+	return cmd
+}
+
+func newDHCPCommand(p *place) *cobra.Command {
+	var (
+		b      gateway.DHCPBehaviour
+		second bool
+	)
+
+	cmd := newServiceCommand(p, &cobra.Command{
+		Use:   "dhcp",
+		Short: "Have DHCP misbehave",
+		Long: `Have the DHCP server of a network misbehave, or with --second start another one beside it, which behaves as the flags say. --second is
+taken back by the command without it.`,
+		Example: `  talosctl cluster net dhcp lab --silent
+  talosctl cluster net dhcp lab --lease-time 10s
+  talosctl cluster net dhcp lab --second --no-router`,
+	}, func(s *world.Services) {
+		own := b // each run has its own
+
+		if s.SecondDHCP = nil; second {
+			s.SecondDHCP = &own
+		} else {
+			s.DHCP = own
+		}
+	})
+
+	cmd.Flags().BoolVar(&b.Silent, "silent", false, "answer nothing")
+	cmd.Flags().BoolVar(&b.RefuseRequests, "refuse", false, "refuse each request (NAK)")
+	cmd.Flags().BoolVar(&b.NoRouter, "no-router", false, "tell no default router")
+	cmd.Flags().IntVar(&b.StopAfter, "stop-after", 0, "fall silent after this many answers")
+	cmd.Flags().DurationVar(&b.Delay, "delay", 0, "how late each answer is")
+	cmd.Flags().DurationVar(&b.LeaseTime, "lease-time", 0, "lease for this long, instead of an hour")
+	cmd.Flags().StringSliceVar(&b.HostNames, "host-names", nil, "host names to tell, with each lease the next one")
+	cmd.Flags().BoolVar(&second, "second", false, "leave the server as it is, and have a second one behave so")
+
+	return cmd
+}
+
+func newNTPCommand(p *place) *cobra.Command {
+	var b gateway.NTPBehaviour
+
+	cmd := newServiceCommand(p, &cobra.Command{
+		Use:   "ntp",
+		Short: "Have NTP misbehave",
+		Long:  "Have the NTP server of a network be silent or wrong.",
+		Example: `  talosctl cluster net ntp lab --offset 2h
+  talosctl cluster net ntp lab --silent`,
+	}, func(s *world.Services) { s.NTP = b })
+
+	cmd.Flags().BoolVar(&b.Silent, "silent", false, "answer nothing")
+	cmd.Flags().DurationVar(&b.Delay, "delay", 0, "how late each answer is")
+	cmd.Flags().DurationVar(&b.Offset, "offset", 0, "how far the server's clock is ahead")
+	cmd.Flags().Float64Var(&b.Drift, "drift", 0, "seconds that the server's clock gains each second: 0.0001 is 100 ppm")
+	cmd.Flags().StringVar(&b.Kiss, "kiss", "", "answer with a kiss-o'-death: DENY, RATE or RSTR")
+	cmd.Flags().Uint8Var(&b.Stratum, "stratum", 0, "stratum to tell (default 1; 16 is not synchronized)")
+
+	return cmd
+}
+
+func newDNSCommand(p *place) *cobra.Command {
+	var b gateway.DNSBehaviour
+
+	cmd := newServiceCommand(p, &cobra.Command{
+		Use:   "dns",
+		Short: "Have DNS misbehave",
+		Long:  "Have the DNS server of a network be silent or slow, or fail.",
+		Example: `  talosctl cluster net dns lab --delay 2s
+  talosctl cluster net dns lab --rcode SERVFAIL`,
+	}, func(s *world.Services) { s.DNS = b })
+
+	cmd.Flags().BoolVar(&b.Silent, "silent", false, "answer nothing")
+	cmd.Flags().DurationVar(&b.Delay, "delay", 0, "how late each answer is")
+	cmd.Flags().StringVar(&b.Rcode, "rcode", "", "answer everything with this code, such as SERVFAIL")
+	cmd.Flags().BoolVar(&b.Truncate, "truncate", false, "truncate answers over UDP")
+
+	return cmd
+}
+
+// describeServices names the services that are not healthy.
+func describeServices(s world.Services) string {
+	var all []string
+	add := func(name, why string) {
+		if why != "" {
+			all = append(all, name+" "+why)
+		}
+	}
+
+	add("DHCP", describeDHCP(s.DHCP))
+
+	if s.SecondDHCP != nil {
+		why := describeDHCP(*s.SecondDHCP)
+		if why == "" {
+			why = "healthy"
+		}
+
+		add("second DHCP server", why)
+	}
+
+	add("DHCPv6", silent(s.DHCPv6.Silent, s.DHCPv6.Delay, s.DHCPv6 != gateway.DHCPv6Behaviour{}))
+	add("RA", map[bool]string{true: "off"}[s.RA.Off])
+	add("DNS", silent(s.DNS.Silent, s.DNS.Delay, s.DNS != gateway.DNSBehaviour{}, s.DNS.Rcode))
+	add("NTP", describeNTP(s.NTP))
+	add("metadata", silent(s.Metadata.Silent, s.Metadata.Delay, s.Metadata != gateway.MetadataBehaviour{}))
+
+	if len(all) == 0 {
+		return "healthy"
+	}
+
+	return strings.Join(all, "; ")
+}
+
+// silent tells what services may have in common, and else that one is odd.
+func silent(silent bool, delay time.Duration, odd bool, more ...string) string {
+	switch text := strings.Join(more, " "); {
+	case silent:
+		return "silent"
+	case text != "":
+		return text
+	case delay > 0:
+		return fmt.Sprintf("late by %v", delay)
+	case odd:
+		return "misbehaves"
+	}
+
+	return ""
+}
+
+func describeDHCP(b gateway.DHCPBehaviour) string {
+	var all []string
+	add := func(is bool, format string, args ...any) {
+		if is {
+			all = append(all, fmt.Sprintf(format, args...))
+		}
+	}
+
+	add(b.Silent, "silent")
+	add(b.StopAfter > 0, "silent after %d answers", b.StopAfter)
+	add(b.Delay > 0, "late by %v", b.Delay)
+	add(b.RefuseRequests, "refuses requests")
+	add(b.NoRouter, "tells no router")
+	add(b.Router.IsValid(), "tells router %v", b.Router)
+	add(b.ServerID.IsValid(), "calls itself %v", b.ServerID)
+	add(b.Addr.IsValid(), "leases %v to all", b.Addr)
+	add(b.LeaseTime > 0, "leases for %v", b.LeaseTime)
+	add(len(b.HostNames) > 0, "tells host names %s", strings.Join(b.HostNames, ", "))
+
+	return strings.Join(all, ", ")
+}
+
+func describeNTP(b gateway.NTPBehaviour) string {
+	switch {
+	case b.Silent:
+		return "silent"
+	case b.Kiss != "":
+		return "answers " + b.Kiss
+	case b.Offset != 0 || b.Drift != 0:
+		return fmt.Sprintf("ahead by %v, gains %v ppm", b.Offset, b.Drift*1e6)
+	}
+
+	return silent(false, b.Delay, b != gateway.NTPBehaviour{})
+}

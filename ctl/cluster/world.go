@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/seed-59268b81/talos/config/generate"
+	"github.com/seed-59268b81/talos/config/patch"
+	"github.com/seed-59268b81/talos/lab"
+	"github.com/seed-59268b81/talos/lab/gateway"
+	"github.com/seed-59268b81/talos/lab/nat"
+	"github.com/seed-59268b81/talos/lab/state"
+	"github.com/seed-59268b81/talos/lab/world"
+)
+
+// worldFlags are the worlds that create knows; lab.Options has all others.
+type worldFlags struct {
+	cards, sites   int
+	ipv6, ipv6Only bool
+	nat            string
+}
+
+func (f *worldFlags) flags(flags *pflag.FlagSet) {
+	flags.IntVar(&f.cards, "cards", 1, "network cards of each machine, each on a network of its own; only the first one's leads out")
+	flags.IntVar(&f.sites, "sites", 0, "put the workers on this many sites behind NAT routers, and the control plane on the network between")
+	flags.StringVar(&f.nat, "nat", string(nat.PortRestricted), "NAT of the sites: "+strings.Join(kinds(), ", "))
+	flags.BoolVar(&f.ipv6, "ipv6", false, "give the machines' network IPv6 as well")
+	flags.BoolVar(&f.ipv6Only, "ipv6-only", false, "give the machines' network IPv6 alone")
+}
+
+// complete adds the completion of values.
+func (f *worldFlags) complete(cmd *cobra.Command) {
+	_ = cmd.RegisterFlagCompletionFunc("nat", cobra.FixedCompletions(kinds(), cobra.ShellCompDirectiveNoFileComp))
+}
+
+// ipv6Cluster is what Kubernetes needs where there is no IPv4.
+const ipv6Cluster = `cluster: {network: {podSubnets: ["fd00:10:244::/56"], serviceSubnets: ["fd00:10:96::/112"]}}`
+
+// apply has the options describe the world.
+func (f *worldFlags) apply(o *lab.Options, config *generate.Options) error {
+	mapping, filtering, ok := nat.Kind(f.nat).Behaviors()
+
+	switch {
+	case f.cards < 1 || f.cards > world.MaxCards:
+		return fmt.Errorf("--cards %d: want 1 to %d", f.cards, world.MaxCards)
+	case f.sites < 0 || f.sites > 200:
+		return fmt.Errorf("--sites %d: want 0 to 200", f.sites)
+	case !ok:
+		return fmt.Errorf("--nat %q: want %s", f.nat, strings.Join(kinds(), ", "))
+	case f.ipv6 && f.ipv6Only:
+		return fmt.Errorf("--ipv6 and --ipv6-only: want one of them")
+	case f.sites > 0 && (f.ipv6 || f.ipv6Only):
+		return fmt.Errorf("--sites: the sites have IPv4 alone, so --ipv6 and --ipv6-only do not go with it")
+	}
+
+	if f.ipv6 || f.ipv6Only {
+		o.Subnet6 = gateway.DefaultSubnet6(state.OnlyNetwork)
+	}
+
+	if f.ipv6Only {
+		o.Subnet = netip.Prefix{}
+
+		own, err := patch.Load([]string{ipv6Cluster})
+		if err != nil {
+			return err
+		}
+
+		config.Patches = slices.Concat(own, config.Patches) // those of the user have the last word
+	}
+
+	for i := range f.sites {
+		o.Sites = append(o.Sites, world.Site{Name: fmt.Sprintf("site-%d", i+1), NAT: nat.Config{Mapping: mapping, Filtering: filtering}})
+	}
+
+	f.more(o)
+
+	return nil
+}
+
+// more adds the networks of the cards beside the first.
+func (f *worldFlags) more(o *lab.Options) {
+	if f.cards == 1 {
+		return
+	}
+
+	if f.sites == 0 {
+		o.Networks = append(o.Networks, world.Network{Name: state.OnlyNetwork, Subnet4: o.Subnet, Subnet6: o.Subnet6})
+	} else {
+		o.Networks = append(o.Networks, world.Network{Name: world.Internet, Subnet4: world.InternetSubnet})
+	}
+
+	for i := 2; i <= f.cards; i++ {
+		n := world.Network{Name: fmt.Sprintf("net-%d", i), Subnet4: netip.PrefixFrom(netip.AddrFrom4([4]byte{10, 7, byte(i), 0}), 24)}
+		n.Services.DHCP.NoRouter = true
+
+		if f.ipv6 || f.ipv6Only {
+			n.Subnet6 = gateway.DefaultSubnet6(n.Name)
+			n.Services.RA.NotDefault = true
+		}
+
+		if f.ipv6Only {
+			n.Subnet4 = netip.Prefix{}
+		}
+
+		o.Networks = append(o.Networks, n)
+		o.ExtraCards = append(o.ExtraCards, world.Card{Network: n.Name})
+	}
+}

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package control
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+)
+
+const portParameter = "port"
+
+// capture streams what Lab.Capture writes, each write at once.
+func capture(lab Lab, w http.ResponseWriter, r *http.Request) {
+	write, err := lab.Capture(r.URL.Query()[portParameter])
+	if err != nil {
+		reply(w, http.StatusConflict, failure{err.Error()})
+
+		return
+	}
+
+	w.Header().Set("Content-Type", "application/x-pcapng")
+	w.WriteHeader(http.StatusOK)
+
+	_ = write(r.Context(), &flusher{w, http.NewResponseController(w)}) // the client is gone, or the lab
+}
+
+type flusher struct {
+	io.Writer
+	control *http.ResponseController
+}
+
+func (f *flusher) Write(b []byte) (int, error) {
+	n, err := f.Writer.Write(b)
+	if err != nil {
+		return n, err
+	}
+
+	return n, f.control.Flush()
+}
+
+// Capture writes the frames of the ports that names mean, or all frames of the
+// lab, to w as pcapng until ctx is done or the lab ends.
+func (c *Client) Capture(ctx context.Context, names []string, w io.Writer) error {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://lab/capture?"+url.Values{portParameter: names}.Encode(), nil)
+	if err != nil {
+		return fmt.Errorf("capture: %w", err)
+	}
+
+	response, err := c.http.Do(request)
+	if err != nil {
+		return fmt.Errorf("capture: %w", err)
+	}
+	defer response.Body.Close()
+
+	if response.StatusCode != http.StatusOK {
+		var f failure
+		if err := json.NewDecoder(response.Body).Decode(&f); err != nil || f.Error == "" {
+			f.Error = response.Status
+		}
+
+		return fmt.Errorf("capture: %s", f.Error)
+	}
+
+	written := &destination{Writer: w}
+	if _, err := io.Copy(written, response.Body); written.err != nil {
+		return fmt.Errorf("write the capture: %w", written.err)
+	} else if err != nil && ctx.Err() == nil {
+		return fmt.Errorf("capture: the lab ended: %w", err)
+	}
+
+	return nil
+}
+
+// destination remembers that it was writing what failed, and not reading.
+type destination struct {
+	io.Writer
+	err error
+}
+
+func (d *destination) Write(b []byte) (n int, err error) {
+	n, d.err = d.Writer.Write(b)
+
+	return n, d.err
+}

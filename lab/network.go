@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package lab
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/seed-59268b81/talos/lab/control"
+	"github.com/seed-59268b81/talos/lab/gateway"
+	"github.com/seed-59268b81/talos/lab/nat"
+	"github.com/seed-59268b81/talos/lab/netswitch"
+	"github.com/seed-59268b81/talos/lab/world"
+)
+
+// SetLink sets the faults of the links that a name means: a node's or a
+// router's, all or one of them, a gateway's, or those of all that is on a
+// network (world.Find). The zero Link heals them.
+func (l *Lab) SetLink(ctx context.Context, name string, link netswitch.Link) error {
+	if err := l.running(); err != nil {
+		return err
+	}
+
+	return l.control.SetLink(ctx, name, link)
+}
+
+// EditLink changes the faults of the links that a name means, each as it is now.
+func (l *Lab) EditLink(ctx context.Context, name string, edit func(*netswitch.Link)) error {
+	ports, err := l.state.World.Find(l.state.Machines(), name)
+	if err != nil {
+		return err
+	}
+
+	status, err := l.Status(ctx)
+	if err != nil {
+		return err
+	}
+
+	for _, link := range status.Links() {
+		if !slices.Contains(ports, link.Port) {
+			continue
+		}
+
+		edit(&link.Link)
+
+		if err := l.control.SetLink(ctx, link.Port.Exact(), link.Link); err != nil {
+			return err
+		}
+	}
+
+	return nil
+}
+
+// SetPath sets the fault of the one-way path from one node to another, by
+// their names, on each network that both are on; routers and the gateway
+// (gateway.PortName) have paths as well.
+func (l *Lab) SetPath(ctx context.Context, from, to string, i netswitch.Impairment) error {
+	if err := l.running(); err != nil {
+		return err
+	}
+
+	return l.control.SetPath(ctx, control.PathFault{Path: netswitch.Path{From: from, To: to}, Impairment: i})
+}
+
+// Partition cuts, in both directions, the paths between the nodes of different
+// groups. Paths within a group and to the gateway, over which tests reach the
+// nodes, stay as they are. Sites are parted by the names of their routers.
+func (l *Lab) Partition(ctx context.Context, groups ...[]string) error {
+	return l.between(ctx, groups, netswitch.Impairment{Cut: true})
+}
+
+// PartitionFor is Partition for a time, or until ctx is done; then the paths are
+// healed.
+func (l *Lab) PartitionFor(ctx context.Context, d time.Duration, groups ...[]string) error {
+	if err := l.Partition(ctx, groups...); err != nil {
+		return err
+	}
+
+	select {
+	case <-time.After(d):
+	case <-ctx.Done():
+	}
+
+	return errors.Join(ctx.Err(), l.Join(context.WithoutCancel(ctx), groups...))
+}
+
+// Join heals the paths that Partition cut.
+func (l *Lab) Join(ctx context.Context, groups ...[]string) error {
+	return l.between(ctx, groups, netswitch.Impairment{})
+}
+
+// between sets the paths between the nodes of different groups.
+func (l *Lab) between(ctx context.Context, groups [][]string, i netswitch.Impairment) error {
+	for g, group := range groups {
+		for o, other := range groups {
+			if g == o {
+				continue
+			}
+
+			for _, from := range group {
+				for _, to := range other {
+					if err := l.SetPath(ctx, from, to, i); err != nil {
+						return err
+					}
+				}
+			}
+		}
+	}
+
+	return nil
+}
+
+// SetGatewayLink sets the faults of the gateways' links: of all that reaches the
+// nodes from outside, their DNS, DHCP and time.
+func (l *Lab) SetGatewayLink(ctx context.Context, link netswitch.Link) error {
+	return l.SetLink(ctx, gateway.PortName, link)
+}
+
+// EditServices changes how the services of a network behave, from how they do
+// now.
+func (l *Lab) EditServices(ctx context.Context, network string, edit func(*world.Services)) error {
+	status, err := l.Status(ctx)
+	if err != nil {
+		return err
+	}
+
+	for _, n := range status.Networks {
+		if n.Name == network {
+			edit(&n.Services)
+
+			return l.control.SetServices(ctx, network, n.Services)
+		}
+	}
+
+	return fmt.Errorf("lab %s has no network %q: it has %v", l.Name(), network, l.state.World.NetworkNames())
+}
+
+// SetNAT gives the leg of a router that has a NAT another one. Its mappings are
+// forgotten.
+func (l *Lab) SetNAT(ctx context.Context, router string, config nat.Config) error {
+	return l.EditRouter(ctx, router, func(s *world.Setting) { s.NAT = &config })
+}
+
+// EditRouter changes how a router treats what crosses its outer leg, the one
+// with the NAT, or one named ROUTER/NETWORK, from how it does now.
+func (l *Lab) EditRouter(ctx context.Context, name string, edit func(*world.Setting)) error {
+	status, err := l.Status(ctx)
+	if err != nil {
+		return err
+	}
+
+	leg, err := outerLeg(status.Routers, name)
+	if err != nil {
+		return fmt.Errorf("lab %s: %w", l.Name(), err)
+	}
+
+	edit(&leg.Setting)
+
+	return l.control.SetLeg(ctx, leg.Name, leg.Network, leg.Setting)
+}
+
+// outerLeg finds the leg that is meant by ROUTER or ROUTER/NETWORK.
+func outerLeg(routers []control.RouterStatus, name string) (control.LegStatus, error) {
+	router, network, named := strings.Cut(name, "/")
+
+	var all, legs []string
+
+	for _, r := range routers {
+		all = append(all, r.Name)
+
+		for _, leg := range r.Legs {
+			switch {
+			case r.Name != router:
+			case named && leg.Network == network, !named && leg.NAT != nil:
+				return leg, nil
+			default:
+				legs = append(legs, leg.Exact())
+			}
+		}
+	}
+
+	switch {
+	case len(all) == 0:
+		return control.LegStatus{}, fmt.Errorf("there is no router %q: there is no router at all; cluster create --sites makes some", router)
+	case len(legs) == 0:
+		return control.LegStatus{}, fmt.Errorf("there is no router %q: there is %s", router, strings.Join(all, ", "))
+	case named:
+		return control.LegStatus{}, fmt.Errorf("router %s has no leg %q: it has %s", router, network, strings.Join(legs, ", "))
+	}
+
+	return control.LegStatus{}, fmt.Errorf("router %s has no NAT: name the leg that is meant, one of %s", router, strings.Join(legs, ", "))
+}
+
+// Heal takes all faults away: links, paths, services and routers are again as
+// they were created. Unplugged cards stay unplugged.
+func (l *Lab) Heal(ctx context.Context) error {
+	if err := l.running(); err != nil {
+		return err
+	}
+
+	return l.control.Heal(ctx)
+}
+
+// HealOnly takes away the faults of what a name means: of its links, of the
+// paths that begin or end there, of a router and of a network's services.
+func (l *Lab) HealOnly(ctx context.Context, name string) error {
+	w := &l.state.World
+
+	ports, err := w.Find(l.state.Machines(), name)
+	if err != nil {
+		return err
+	}
+
+	status, err := l.Status(ctx)
+	if err != nil {
+		return err
+	}
+
+	errs := []error{l.control.SetLink(ctx, name, netswitch.Link{})}
+
+	for _, path := range status.Paths {
+		if slices.Contains(ports, world.Port{Network: path.Network, Name: path.From}) || slices.Contains(ports, world.Port{Network: path.Network, Name: path.To}) {
+			path.Impairment = netswitch.Impairment{}
+			errs = append(errs, l.control.SetPath(ctx, path))
+		}
+	}
+
+	for _, p := range ports {
+		if r, ok := w.Router(p.Name); ok {
+			leg, _ := r.Leg(p.Network)
+			errs = append(errs, l.control.SetLeg(ctx, r.Name, leg.Network, leg.Setting))
+		}
+	}
+
+	if n, ok := w.Network(name); ok {
+		errs = append(errs, l.control.SetServices(ctx, name, n.Services))
+	}
+
+	return errors.Join(errs...)
+}
+
+// Capture writes the frames of the ports that names mean (world.Find), or
+// without names all frames of the lab, to w as a pcapng file, until ctx is done,
+// which is no error.
+func (l *Lab) Capture(ctx context.Context, w io.Writer, names ...string) error {
+	if err := l.running(); err != nil {
+		return err
+	}
+
+	return l.control.Capture(ctx, names, w)
+}

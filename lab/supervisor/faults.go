@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package supervisor
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+
+	"github.com/seed-59268b81/talos/lab/control"
+	"github.com/seed-59268b81/talos/lab/netswitch"
+	"github.com/seed-59268b81/talos/lab/router"
+	"github.com/seed-59268b81/talos/lab/world"
+)
+
+// runningRouter is a router with how its legs are set now.
+type runningRouter struct {
+	*router.Router
+	settings map[string]world.Setting // by network
+}
+
+// SetLink sets the faults of the links that a name means.
+func (s *Supervisor) SetLink(name string, link netswitch.Link) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	ports, err := s.lab.World.Find(s.lab.Machines(), name)
+	if err != nil {
+		return err
+	}
+
+	for _, i := range []netswitch.Impairment{link.Out, link.In} {
+		if err := i.Validate(); err != nil {
+			return fmt.Errorf("link of %s: %w", name, err)
+		}
+	}
+
+	s.log.Info("link", "name", name, "link", link)
+
+	for _, p := range ports {
+		s.networks[p.Network].sw.SetLink(p.Name, link)
+	}
+
+	return nil
+}
+
+// SetPath sets the fault of a one-way path, on its network or all that both
+// ends are on.
+func (s *Supervisor) SetPath(fault control.PathFault) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	paths, err := s.lab.World.Paths(s.lab.Machines(), fault.From, fault.To)
+	if err != nil {
+		return err
+	}
+
+	if fault.Network != "" {
+		paths = slices.DeleteFunc(paths, func(p world.Path) bool { return p.Network != fault.Network })
+		if len(paths) == 0 {
+			return fmt.Errorf("path from %s to %s: they are not both on network %q", fault.From, fault.To, fault.Network)
+		}
+	}
+
+	if err := fault.Validate(); err != nil {
+		return fmt.Errorf("path from %s to %s: %w", fault.From, fault.To, err)
+	}
+
+	s.log.Info("path", "from", fault.From, "to", fault.To, "impairment", fault.Impairment)
+
+	for _, p := range paths {
+		s.networks[p.Network].sw.SetPath(netswitch.Path{From: p.From, To: p.To}, fault.Impairment)
+	}
+
+	return nil
+}
+
+// SetLeg changes how a router treats what crosses one of its legs.
+func (s *Supervisor) SetLeg(name, network string, setting world.Setting) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	r, ok := s.routers[name]
+	if !ok {
+		return s.unknown("router", name)
+	}
+
+	if _, ok := r.settings[network]; !ok {
+		return fmt.Errorf("router %s has no leg on network %q: it has legs on %v", name, network, slices.Sorted(maps.Keys(r.settings)))
+	}
+
+	s.log.Info("router", "name", name, "leg", network, "setting", setting)
+
+	return s.setLeg(name, r, network, setting)
+}
+
+// setLeg needs mu.
+func (s *Supervisor) setLeg(name string, r *runningRouter, network string, setting world.Setting) error {
+	was := r.settings[network]
+
+	// Another NAT forgets its mappings, so one that stays is left alone.
+	if !reflect.DeepEqual(was.NAT, setting.NAT) {
+		if err := r.SetNAT(network, setting.NAT); err != nil {
+			return fmt.Errorf("router %s: %w", name, err)
+		}
+	}
+
+	if err := errors.Join(r.SetBlockUDP(network, setting.BlockUDP), r.SetSilentTooBig(network, setting.SilentTooBig)); err != nil {
+		return fmt.Errorf("router %s: %w", name, err)
+	}
+
+	r.settings[network] = setting
+
+	return nil
+}
+
+// Heal takes all faults away: links, paths, routers and services are again as
+// the lab was created. Cards stay as they are.
+func (s *Supervisor) Heal() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	s.log.Info("all faults healed")
+
+	var errs []error
+
+	for _, n := range s.networks {
+		n.sw.Heal()
+		errs = append(errs, s.setServices(n, n.Services))
+	}
+
+	for name, r := range s.routers {
+		created, _ := s.lab.World.Router(name)
+		for _, leg := range created.Legs {
+			errs = append(errs, s.setLeg(name, r, leg.Network, leg.Setting))
+		}
+	}
+
+	return errors.Join(errs...)
+}

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package world
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+)
+
+// addresses are those of one network that are given out.
+type addresses struct {
+	network *Network
+	index   int // of the network in the world
+	taken   map[netip.Addr]bool
+	// next is the first address for cards that may be free, and count how many
+	// cards there are.
+	next  netip.Addr
+	count uint16
+}
+
+// taken returns the addresses of a network that the world has fixed already.
+func (w *World) taken(n *Network, machines []Machine) *addresses {
+	a := &addresses{
+		network: n, next: n.Subnet4.Addr().Next(), count: 1, // the gateway's
+		index: slices.IndexFunc(w.Networks, func(o Network) bool { return o.Name == n.Name }),
+		taken: map[netip.Addr]bool{n.Gateway4: true, n.Gateway6: true},
+	}
+
+	for _, r := range w.Routers {
+		for _, leg := range r.Legs {
+			if leg.Network == n.Name {
+				a.taken[leg.Addr4], a.taken[leg.Addr6] = true, true
+			}
+		}
+	}
+
+	for _, m := range machines {
+		for _, c := range m.Cards {
+			if c.Network == n.Name {
+				a.taken[c.Addr4], a.taken[c.Addr6] = true, true
+			}
+		}
+	}
+
+	delete(a.taken, netip.Addr{})
+
+	return a
+}
+
+// last gives out the last free addresses, of each kind that is wanted and not
+// yet chosen.
+func (a *addresses) last(addr4, addr6 *netip.Addr) error {
+	if subnet := a.network.Subnet4; addr4 != nil && subnet.IsValid() && !addr4.IsValid() {
+		addr := broadcast(subnet).Prev()
+		for a.taken[addr] {
+			addr = addr.Prev()
+		}
+
+		if !subnet.Contains(addr) || addr == subnet.Addr() {
+			return a.full()
+		}
+
+		*addr4, a.taken[addr] = addr, true
+	}
+
+	if subnet := a.network.Subnet6; addr6 != nil && subnet.IsValid() && !addr6.IsValid() {
+		b := subnet.Addr().As16()
+		b[14], b[15] = 0xff, 0xfe
+
+		addr := netip.AddrFrom16(b)
+		for a.taken[addr] {
+			addr = addr.Prev()
+		}
+
+		*addr6, a.taken[addr] = addr, true
+	}
+
+	return nil
+}
+
+// card gives a card its addresses.
+func (a *addresses) card(c *Card) error {
+	a.count++
+
+	if subnet := a.network.Subnet4; subnet.IsValid() && !c.Addr4.IsValid() {
+		for a.taken[a.next] {
+			a.next = a.next.Next()
+		}
+
+		if !subnet.Contains(a.next) || a.next == broadcast(subnet) {
+			return a.full()
+		}
+
+		c.Addr4, a.taken[a.next] = a.next, true
+	}
+
+	if c.MAC == "" {
+		c.MAC = cardMAC(c, a.index, a.count).String()
+	}
+
+	if subnet := a.network.Subnet6; subnet.IsValid() && !c.Addr6.IsValid() {
+		c.Addr6 = address6(subnet, c.HardwareAddr(), a.count)
+		a.taken[c.Addr6] = true
+	}
+
+	return nil
+}
+
+func (a *addresses) full() error {
+	return fmt.Errorf("network %s: subnet %v has no free address left: choose a larger one", a.network.Name, a.network.Subnet4)
+}
+
+// broadcast is the last address of an IPv4 subnet.
+func broadcast(subnet netip.Prefix) netip.Addr {
+	b := subnet.Masked().Addr().As4()
+	for i := subnet.Bits(); i < 32; i++ {
+		b[i/8] |= 1 << (7 - i%8)
+	}
+
+	return netip.AddrFrom4(b)
+}

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package world
+
+import (
+	"net/netip"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/seed-59268b81/talos/lab/gateway"
+	"github.com/seed-59268b81/talos/lab/nat"
+	"github.com/seed-59268b81/talos/lab/router"
+)
+
+var (
+	prefix  = netip.MustParsePrefix
+	addr    = netip.MustParseAddr
+	compare = cmpopts.EquateComparable(netip.Addr{}, netip.Prefix{})
+)
+
+// TestPlanAddresses gives out the addresses of two networks: one of both
+// protocols, with some that are chosen, and one of IPv6 alone.
+func TestPlanAddresses(t *testing.T) {
+	w := World{Networks: []Network{
+		{Name: "lab", Subnet4: prefix("10.5.0.77/24"), Subnet6: prefix("fd00:5::/64")},
+		{Name: "six", Subnet6: prefix("fd00:6::/112"), MTU: 9000},
+	}}
+	machines := []Machine{
+		{Name: "a", Cards: []Card{{Network: "lab"}, {Network: "six"}}},
+		{Name: "b", Cards: []Card{{Network: "lab", Addr4: addr("10.5.0.2"), MAC: "52:54:00:00:00:99"}, {Network: "six"}, {Network: "lab", Unplugged: true}}},
+	}
+
+	if err := w.Plan(machines); err != nil {
+		t.Fatal(err)
+	}
+
+	wantNetworks := []Network{
+		{Name: "lab", Subnet4: prefix("10.5.0.0/24"), Subnet6: prefix("fd00:5::/64"), Gateway4: addr("10.5.0.1"), Gateway6: addr("fd00:5::1"), MTU: 1500},
+		{Name: "six", Subnet6: prefix("fd00:6::/112"), Gateway6: addr("fd00:6::1"), MTU: 9000},
+	}
+	if d := cmp.Diff(wantNetworks, w.Networks, compare); d != "" {
+		t.Errorf("networks (-want +got):\n%s", d)
+	}
+
+	want := []Machine{
+		{Name: "a", Cards: []Card{
+			{Network: "lab", MAC: "52:54:0a:05:00:03", Addr4: addr("10.5.0.3"), Addr6: addr("fd00:5::5054:aff:fe05:3")},
+			{Network: "six", MAC: "52:54:fe:01:00:02", Addr6: addr("fd00:6::2")},
+		}},
+		{Name: "b", Cards: []Card{
+			{Network: "lab", MAC: "52:54:00:00:00:99", Addr4: addr("10.5.0.2"), Addr6: addr("fd00:5::5054:ff:fe00:99")},
+			{Network: "six", MAC: "52:54:fe:01:00:03", Addr6: addr("fd00:6::3")},
+			{Network: "lab", MAC: "52:54:0a:05:00:04", Addr4: addr("10.5.0.4"), Addr6: addr("fd00:5::5054:aff:fe05:4"), Unplugged: true},
+		}},
+	}
+	if d := cmp.Diff(want, machines, compare); d != "" {
+		t.Errorf("machines (-want +got):\n%s", d)
+	}
+
+	if got, err := w.LastFree(&w.Networks[0], machines); err != nil || got != addr("10.5.0.254") {
+		t.Errorf("last free address: got %v, %v, want 10.5.0.254", got, err)
+	}
+}
+
+// TestPlanSites wants the routers of sites, one of them behind another one, to
+// lead outwards.
+func TestPlanSites(t *testing.T) {
+	w := World{}
+	w.Add(
+		Site{Name: "site-1", Subnet: prefix("10.5.0.0/24"), NAT: nat.Config{Mapping: nat.AddressDependent}},
+		Site{Name: "site-2", Subnet: prefix("10.5.0.0/24"), BlockUDP: true}, // the same subnet, as homes have
+	)
+	w.Networks = append(w.Networks, Network{Name: "home", Subnet4: prefix("192.168.1.0/24"), Router: "home-router"})
+	w.Routers = append(w.Routers, Router{Name: "home-router", Legs: []Leg{
+		{Network: "home"}, {Network: "site-1", MTU: 1400, Setting: Setting{NAT: &nat.Config{}}},
+	}})
+
+	if err := w.Plan([]Machine{{Name: "a", Cards: []Card{{Network: "site-1"}}}, {Name: "b", Cards: []Card{{Network: "site-2"}}}}); err != nil {
+		t.Fatal(err)
+	}
+
+	route := func(via string) []router.Route {
+		return []router.Route{{Destination: prefix("0.0.0.0/0"), Gateway: addr(via)}}
+	}
+	want := []router.Config{
+		{
+			Legs: []router.Leg{
+				{Name: "site-1", MAC: router.HardwareAddr{0x52, 0x54, 0xff, 0, 0, 1}, Addresses: []netip.Prefix{prefix("10.5.0.254/24")}, MTU: 1500},
+				{
+					Name: "internet", MAC: router.HardwareAddr{0x52, 0x54, 0xff, 0, 1, 1}, Addresses: []netip.Prefix{prefix("203.0.113.254/24")},
+					MTU: 1500, NAT: &nat.Config{Mapping: nat.AddressDependent},
+				},
+			},
+			Routes: route("203.0.113.1"),
+		},
+		{
+			Legs: []router.Leg{
+				{Name: "site-2", MAC: router.HardwareAddr{0x52, 0x54, 0xff, 1, 0, 1}, Addresses: []netip.Prefix{prefix("10.5.0.254/24")}, MTU: 1500},
+				{
+					Name: "internet", MAC: router.HardwareAddr{0x52, 0x54, 0xff, 1, 1, 1}, Addresses: []netip.Prefix{prefix("203.0.113.253/24")},
+					MTU: 1500, NAT: &nat.Config{}, BlockUDP: true,
+				},
+			},
+			Routes: route("203.0.113.1"),
+		},
+		{
+			Legs: []router.Leg{
+				{Name: "home", MAC: router.HardwareAddr{0x52, 0x54, 0xff, 2, 0, 1}, Addresses: []netip.Prefix{prefix("192.168.1.254/24")}, MTU: 1500},
+				{
+					Name: "site-1", MAC: router.HardwareAddr{0x52, 0x54, 0xff, 2, 1, 1}, Addresses: []netip.Prefix{prefix("10.5.0.253/24")},
+					MTU: 1400, NAT: &nat.Config{},
+				},
+			},
+			Routes: route("10.5.0.254"), // the site's router, not its gateway
+		},
+	}
+
+	for i := range w.Routers {
+		if d := cmp.Diff(want[i], w.RouterConfig(&w.Routers[i]), compare); d != "" {
+			t.Errorf("router %s (-want +got):\n%s", w.Routers[i].Name, d)
+		}
+	}
+}
+
+func TestPlanRefuses(t *testing.T) {
+	card := func(c Card) func(*World, []Machine) { return func(_ *World, m []Machine) { m[0].Cards[0] = c } }
+	network := func(edit func(*Network)) func(*World, []Machine) {
+		return func(w *World, _ []Machine) { edit(&w.Networks[0]) }
+	}
+	between := func(edit func(*Router)) func(*World, []Machine) {
+		return func(w *World, _ []Machine) {
+			r := Router{Name: "r", Legs: []Leg{{Network: "lab"}, {Network: "six"}}}
+			edit(&r)
+			w.Routers = append(w.Routers, r)
+		}
+	}
+
+	tests := []struct {
+		name string
+		edit func(*World, []Machine)
+		want string
+	}{
+		{"no network", func(w *World, _ []Machine) { w.Networks = nil }, "no network"},
+		{"two of a name", network(func(n *Network) { n.Name = "six" }), `network "six": network six has that name`},
+		{"a name that is taken", network(func(n *Network) { n.Name = "gateway" }), "the gateways"},
+		{"a name that is none", network(func(n *Network) { n.Name = "My Net" }), `"My Net"`},
+		{"no subnet", network(func(n *Network) { n.Subnet4 = netip.Prefix{} }), "Subnet4, Subnet6 or both"},
+		{"IPv6 as IPv4", network(func(n *Network) { n.Subnet4 = prefix("fd00::/64") }), "want IPv4"},
+		{"IPv4 as IPv6", network(func(n *Network) { n.Subnet6 = prefix("10.0.0.0/8") }), "want IPv6"},
+		{"an MTU too small", network(func(n *Network) { n.MTU = 100 }), "MTU 100"},
+		{"an MTU too small for IPv6", network(func(n *Network) { n.MTU, n.Subnet6 = 600, prefix("fd01::/64") }), "at least 1280"},
+		{"a gateway elsewhere", network(func(n *Network) { n.Gateway4 = addr("10.6.0.1") }), "10.6.0.1 is not in network lab"},
+		{"an unknown router", network(func(n *Network) { n.Router = "nobody" }), `there is no router "nobody": there is no router`},
+		{"an unknown service", network(func(n *Network) { n.Services.Only = []gateway.Service{"smtp"} }), `"smtp"`},
+		{"a behaviour that cannot be", network(func(n *Network) { n.Services.NTP.Leap = 9 }), "network lab: NTP"},
+		{"a second server that cannot be", network(func(n *Network) { n.Services.SecondDHCP = &gateway.DHCPBehaviour{Delay: -1} }), "network lab: DHCP"},
+		{"a full network", network(func(n *Network) { n.Subnet4 = prefix("10.5.0.0/30"); n.Gateway4 = addr("10.5.0.2"); n.Router = "" }), ""},
+		{"a fuller network", network(func(n *Network) { n.Subnet4 = prefix("10.5.0.0/31") }), "no free address left"},
+		{"a router without a leg", func(w *World, m []Machine) {
+			between(func(r *Router) {})(w, m)
+			w.Networks = append(w.Networks, Network{Name: "far", Subnet4: prefix("10.7.0.0/24"), Router: "r"})
+		}, "router r has no leg on it"},
+		{"one leg", between(func(r *Router) { r.Legs = r.Legs[:1] }), "two legs"},
+		{"an unknown network of a leg", between(func(r *Router) { r.Legs[0].Network = "x" }), `leg 0: there is no network "x": there is lab, six`},
+		{"two legs on one network", between(func(r *Router) { r.Legs[1].Network = "lab" }), "two legs on network lab"},
+		{"overlapping networks", func(w *World, m []Machine) {
+			w.Networks[1].Subnet4 = prefix("10.5.0.0/16")
+			between(func(*Router) {})(w, m)
+		}, "overlap"},
+		{"a NAT that cannot be", between(func(r *Router) { r.Legs[0].NAT = &nat.Config{Mapping: "x"} }), `router r: leg "lab": NAT: mapping "x"`},
+		{"no cards", func(_ *World, m []Machine) { m[0].Cards = nil }, "machine a has 0 network cards: want 1 to 8"},
+		{"a card on no network", card(Card{Network: "x"}), `machine a: card 0: there is no network "x": there is lab, six`},
+		{"a card of no address", card(Card{Network: "lab", MAC: "x"}), `hardware address "x"`},
+		{"a card with a group's address", card(Card{Network: "lab", MAC: "53:54:00:00:00:01"}), "hardware address"},
+		{"a card elsewhere", card(Card{Network: "lab", Addr4: addr("10.6.0.2")}), "machine a, card 0: address 10.6.0.2 is not in network lab"},
+		{"a card with the gateway's address", card(Card{Network: "lab", Addr4: addr("10.5.0.1")}), "is taken by gateway of network lab"},
+	}
+
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			w := World{Networks: []Network{{Name: "lab", Subnet4: prefix("10.5.0.0/24")}, {Name: "six", Subnet6: prefix("fd00:6::/64"), Subnet4: prefix("10.6.0.0/24")}}}
+			machines := []Machine{{Name: "a", Cards: []Card{{Network: "lab"}}}}
+			tt.edit(&w, machines)
+
+			err := w.Plan(machines)
+			if tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {
+				t.Errorf("got %v, want it to hold %q", err, tt.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package world
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/seed-59268b81/talos/lab/gateway"
+)
+
+// Port is where something is plugged into a network.
+type Port struct {
+	Network string `json:"network"`
+	// Name is unique in the network.
+	Name string `json:"name"`
+}
+
+// CardPort is the name of a machine's card on its network.
+func CardPort(machine string, card int) string { return machine + "/" + strconv.Itoa(card) }
+
+// Exact is a name that means this port to Find, and no other.
+func (p Port) Exact() string {
+	if strings.Contains(p.Name, "/") { // a machine's card
+		return p.Name
+	}
+
+	return p.Name + "/" + p.Network
+}
+
+// owned is a port with the name of what is plugged in, and what tells it from
+// others of that name.
+type owned struct {
+	Port
+	owner, number string
+}
+
+func (w *World) owned(machines []Machine) []owned {
+	var all []owned
+
+	for _, m := range machines {
+		for i, c := range m.Cards {
+			all = append(all, owned{Port{c.Network, CardPort(m.Name, i)}, m.Name, strconv.Itoa(i)})
+		}
+	}
+
+	for _, r := range w.Routers {
+		for i, leg := range r.Legs {
+			all = append(all, owned{Port{leg.Network, r.Name}, r.Name, strconv.Itoa(i)})
+		}
+	}
+
+	for _, n := range w.Networks {
+		all = append(all, owned{Port: Port{n.Name, gateway.PortName}, owner: gateway.PortName})
+	}
+
+	return all
+}
+
+// Ports are all ports of a lab.
+func (w *World) Ports(machines []Machine) []Port {
+	var all []Port
+	for _, p := range w.owned(machines) {
+		all = append(all, p.Port)
+	}
+
+	return all
+}
+
+// Find returns the ports that a name means:
+//
+//	MACHINE, ROUTER or "gateway"      all cards or legs, the gateway on all networks
+//	MACHINE/NUMBER                    one card, counted from 0
+//	MACHINE/NETWORK, ROUTER/NETWORK   what it has on that network
+//	gateway/NETWORK                   the gateway there
+//	NETWORK                           all ports of a network
+func (w *World) Find(machines []Machine, name string) ([]Port, error) {
+	owner, part, _ := strings.Cut(name, "/")
+
+	var found []Port
+
+	all := w.owned(machines)
+	for _, p := range all {
+		if name == p.Network || p.owner == owner && (part == "" || part == p.Network || part == p.number) {
+			found = append(found, p.Port)
+		}
+	}
+
+	if len(found) > 0 {
+		return found, nil
+	}
+
+	if !slices.ContainsFunc(all, func(p owned) bool { return p.owner == owner }) {
+		return nil, fmt.Errorf("the lab has no machine, router or network %q: %s", owner, known("name", w.Names(machines)))
+	}
+
+	var parts []string
+
+	for _, p := range all {
+		if p.owner == owner {
+			parts = append(parts, owner+"/"+p.Network)
+		}
+	}
+
+	return nil, fmt.Errorf("%s has no card %q: %s", owner, part, known("card", parts))
+}
+
+// Names are all names that Find knows, without parts.
+func (w *World) Names(machines []Machine) []string {
+	var all []string
+
+	for _, m := range machines {
+		all = append(all, m.Name)
+	}
+
+	return slices.Concat(all, w.RouterNames(), w.NetworkNames(), []string{gateway.PortName})
+}
+
+// Paths are the one-way connections from the ports of one name to those of
+// another, on each network that both are on.
+func (w *World) Paths(machines []Machine, from, to string) ([]Path, error) {
+	sources, err := w.Find(machines, from)
+	if err != nil {
+		return nil, err
+	}
+
+	targets, err := w.Find(machines, to)
+	if err != nil {
+		return nil, err
+	}
+
+	var paths []Path
+
+	for _, s := range sources {
+		for _, t := range targets {
+			if s.Network == t.Network && s.Name != t.Name {
+				paths = append(paths, Path{Network: s.Network, From: s.Name, To: t.Name})
+			}
+		}
+	}
+
+	if len(paths) == 0 {
+		return nil, fmt.Errorf("%s and %s are on no common network, so there is no path from one to the other: name the routers between them", from, to)
+	}
+
+	return paths, nil
+}
+
+// Path is a one-way connection between two ports of a network.
+type Path struct {
+	Network  string
+	From, To string
+}

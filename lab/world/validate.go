@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package world
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/seed-59268b81/talos/lab/gateway"
+)
+
+// MaxCards is how many network cards a machine can have.
+const MaxCards = 8
+
+// names are what can be part of a host name.
+var names = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,30}[a-z0-9])?$`)
+
+// complaints are the errors of one description.
+type complaints []error
+
+func (c *complaints) add(format string, args ...any) { *c = append(*c, fmt.Errorf(format, args...)) }
+
+// validate reports what is wrong with a world before addresses are given out.
+func (w *World) validate(machines []Machine) error {
+	var errs complaints
+
+	if len(w.Networks) == 0 {
+		errs.add("the lab has no network")
+	}
+
+	seen := map[string]string{gateway.PortName: "the gateways"}
+	unique := func(what, name string) {
+		if other, ok := seen[name]; ok {
+			errs.add("%s %q: %s has that name; networks, routers and machines need different ones", what, name, other)
+		}
+
+		seen[name] = what + " " + name
+	}
+
+	for i := range w.Networks {
+		unique("network", w.Networks[i].Name)
+		w.validateNetwork(&w.Networks[i], &errs)
+	}
+
+	for i := range w.Routers {
+		unique("router", w.Routers[i].Name)
+		w.validateRouter(&w.Routers[i], &errs)
+	}
+
+	for _, m := range machines {
+		unique("machine", m.Name)
+		w.validateCards(m, &errs)
+	}
+
+	for i := range w.Networks {
+		w.validateAddresses(&w.Networks[i], machines, &errs)
+	}
+
+	return errors.Join(errs...)
+}
+
+func (w *World) validateNetwork(n *Network, errs *complaints) {
+	if !names.MatchString(n.Name) {
+		errs.add("network name %q: want up to 32 lower-case letters, digits and dashes", n.Name)
+	}
+
+	if !n.Subnet4.IsValid() && !n.Subnet6.IsValid() {
+		errs.add("network %s: it has no subnet: give it Subnet4, Subnet6 or both", n.Name)
+	}
+
+	if n.Subnet4.IsValid() && !n.Subnet4.Addr().Is4() {
+		errs.add("network %s: subnet %v: want IPv4", n.Name, n.Subnet4)
+	}
+
+	if n.Subnet6.IsValid() && (!n.Subnet6.Addr().Is6() || n.Subnet6.Bits() > 112) {
+		errs.add("network %s: subnet %v: want IPv6, of /112 or shorter (/64 for hosts that give themselves addresses)", n.Name, n.Subnet6)
+	}
+
+	least := uint16(576)
+	if n.Subnet6.IsValid() {
+		least = 1280
+	}
+
+	if n.MTU < least {
+		errs.add("network %s: MTU %d: want at least %d", n.Name, n.MTU, least)
+	}
+
+	if n.Router != "" {
+		if r, ok := w.Router(n.Router); !ok {
+			errs.add("network %s: there is no router %q: %s", n.Name, n.Router, known("router", w.RouterNames()))
+		} else if _, ok := r.Leg(n.Name); !ok {
+			errs.add("network %s: router %s has no leg on it", n.Name, n.Router)
+		}
+	}
+
+	for _, s := range n.Services.Only {
+		if !slices.Contains(services, s) {
+			errs.add("network %s: unknown service %q: want %v", n.Name, s, services)
+		}
+	}
+
+	if err := n.Services.Validate(); err != nil {
+		errs.add("network %s: %w", n.Name, err)
+	}
+}
+
+var services = []gateway.Service{
+	gateway.ServiceDHCP, gateway.ServiceDHCPv6, gateway.ServiceRA, gateway.ServiceDNS, gateway.ServiceNTP, gateway.ServiceMetadata,
+}
+
+func (w *World) validateRouter(r *Router, errs *complaints) {
+	if !names.MatchString(r.Name) {
+		errs.add("router name %q: want up to 32 lower-case letters, digits and dashes", r.Name)
+	}
+
+	for i, leg := range r.Legs {
+		n, ok := w.Network(leg.Network)
+		if !ok {
+			errs.add("router %s: leg %d: there is no network %q: %s", r.Name, i, leg.Network, known("network", w.NetworkNames()))
+
+			continue
+		}
+
+		for _, other := range r.Legs[:i] {
+			o, ok := w.Network(other.Network)
+
+			switch {
+			case other.Network == leg.Network:
+				errs.add("router %s has two legs on network %s", r.Name, leg.Network)
+			case ok && (n.Subnet4.Overlaps(o.Subnet4) || n.Subnet6.Overlaps(o.Subnet6)):
+				errs.add("router %s connects networks %s and %s, whose subnets overlap", r.Name, o.Name, n.Name)
+			}
+		}
+	}
+}
+
+func (w *World) validateCards(m Machine, errs *complaints) {
+	if len(m.Cards) == 0 || len(m.Cards) > MaxCards {
+		errs.add("machine %s has %d network cards: want 1 to %d", m.Name, len(m.Cards), MaxCards)
+	}
+
+	for i, c := range m.Cards {
+		if _, ok := w.Network(c.Network); !ok {
+			errs.add("machine %s: card %d: there is no network %q: %s", m.Name, i, c.Network, known("network", w.NetworkNames()))
+		}
+
+		if mac, err := net.ParseMAC(c.MAC); c.MAC != "" && (err != nil || len(mac) != 6 || mac[0]&1 != 0) {
+			errs.add("machine %s: card %d: hardware address %q: want one such as 52:54:00:12:34:56", m.Name, i, c.MAC)
+		}
+	}
+}
+
+// validateAddresses reports chosen addresses that are not in a network's
+// subnets, or taken twice.
+func (w *World) validateAddresses(n *Network, machines []Machine, errs *complaints) {
+	owners := map[netip.Addr]string{}
+	macs := map[string]string{}
+	own := func(owner string, addrs ...netip.Addr) {
+		for _, a := range addrs {
+			switch {
+			case !a.IsValid():
+				continue
+			case !n.Subnet4.Contains(a) && !n.Subnet6.Contains(a):
+				errs.add("%s: address %v is not in network %s", owner, a, n.Name)
+			case owners[a] != "":
+				errs.add("%s: address %v is taken by %s", owner, a, owners[a])
+			}
+
+			owners[a] = owner
+		}
+	}
+
+	own("gateway of network "+n.Name, n.Gateway4, n.Gateway6)
+
+	for _, r := range w.Routers {
+		for _, leg := range r.Legs {
+			if leg.Network == n.Name {
+				own("router "+r.Name, leg.Addr4, leg.Addr6)
+			}
+		}
+	}
+
+	for _, m := range machines {
+		for i, c := range m.Cards {
+			if c.Network != n.Name {
+				continue
+			}
+
+			owner := fmt.Sprintf("machine %s, card %d", m.Name, i)
+			own(owner, c.Addr4, c.Addr6)
+
+			if other := macs[c.MAC]; c.MAC != "" && other != "" {
+				errs.add("%s: hardware address %s is taken by %s", owner, c.MAC, other)
+			}
+
+			macs[c.MAC] = owner
+		}
+	}
+}
+
+// validateRouters reports what package router would not accept.
+func (w *World) validateRouters() error {
+	var errs complaints
+
+	for i := range w.Routers {
+		if err := w.RouterConfig(&w.Routers[i]).Validate(); err != nil {
+			errs.add("router %s: %w", w.Routers[i].Name, err)
+		}
+	}
+
+	return errors.Join(errs...)
+}
+
+// NetworkNames are the names of all networks.
+func (w *World) NetworkNames() []string {
+	var all []string
+	for _, n := range w.Networks {
+		all = append(all, n.Name)
+	}
+
+	return all
+}
+
+// RouterNames are the names of all routers.
+func (w *World) RouterNames() []string {
+	var all []string
+	for _, r := range w.Routers {
+		all = append(all, r.Name)
+	}
+
+	return all
+}
+
+// known tells which names there are.
+func known(what string, all []string) string {
+	if len(all) == 0 {
+		return "there is no " + what
+	}
+
+	return "there is " + strings.Join(all, ", ")
+}
