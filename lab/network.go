@@ -69,7 +69,8 @@ func (l *Lab) SetPath(ctx context.Context, from, to string, i netswitch.Impairme
 
 // Partition cuts, in both directions, the paths between the nodes of different
 // groups. Paths within a group and to the gateway, over which tests reach the
-// nodes, stay as they are. Sites are parted by the names of their routers.
+// nodes, stay as they are. What routers connect is not parted by that: sites are
+// parted by the names of their routers.
 func (l *Lab) Partition(ctx context.Context, groups ...[]string) error {
 	return l.between(ctx, groups, netswitch.Impairment{Cut: true})
 }

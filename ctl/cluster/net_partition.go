@@ -5,6 +5,8 @@ package cluster
 import (
 	"context"
 	"fmt"
+	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -47,6 +49,8 @@ group do, and the gateway reaches all, so that their APIs can be called from her
 				fmt.Fprintf(cmd.OutOrStdout(), "group %d: %s\n", i+1, strings.Join(group, ", "))
 			}
 
+			noteRouted(cmd.OutOrStdout(), l, groups)
+
 			if duration == 0 {
 				return nil
 			}
@@ -58,6 +62,23 @@ group do, and the gateway reaches all, so that their APIs can be called from her
 	cmd.Flags().DurationVar(&duration, "for", 0, "wait this long, then join the groups again")
 
 	return cmd
+}
+
+// noteRouted tells of machines of different groups that routers connect beside
+// the networks on which they were parted.
+func noteRouted(w io.Writer, l *lab.Lab, groups [][]string) {
+	s := l.State()
+
+	for i, group := range groups {
+		for _, other := range slices.Concat(groups[i+1:]...) {
+			for _, name := range group {
+				_, router := s.World.Router(name)
+				if _, too := s.World.Router(other); !router && !too && s.World.Routed(s.Machines(), name, other) {
+					fmt.Fprintf(w, "note: %s and %s also reach each other through routers; part or cut these as well\n", name, other)
+				}
+			}
+		}
+	}
 }
 
 // groupsOf reads lists of names, none of which may be in two groups.

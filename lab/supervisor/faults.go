@@ -3,6 +3,7 @@
 package supervisor
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -91,7 +92,9 @@ func (s *Supervisor) SetLeg(name, network string, setting world.Setting) error {
 		return fmt.Errorf("router %s has no leg on network %q: it has legs on %v", name, network, slices.Sorted(maps.Keys(r.settings)))
 	}
 
-	s.log.Info("router", "name", name, "leg", network, "setting", setting)
+	if text, err := json.Marshal(setting); err == nil {
+		s.log.Info("router", "name", name, "leg", network, "setting", string(text))
+	}
 
 	return s.setLeg(name, r, network, setting)
 }

@@ -3,6 +3,7 @@
 package supervisor
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"hash/fnv"
@@ -173,6 +174,10 @@ func (s *Supervisor) SetServices(name string, services world.Services) error {
 
 // setServices needs mu.
 func (s *Supervisor) setServices(n *network, services world.Services) error {
+	if reflect.DeepEqual(services, n.services) {
+		return nil
+	}
+
 	if err := services.Validate(); err != nil {
 		return fmt.Errorf("services of network %s: %w", n.Name, err)
 	}
@@ -185,7 +190,9 @@ func (s *Supervisor) setServices(n *network, services world.Services) error {
 		return fmt.Errorf("services of network %s: a second DHCP server needs an IPv4 subnet", n.Name)
 	}
 
-	s.log.Info("services", "network", n.Name, "behave", services)
+	if text, err := json.Marshal(services); err == nil { // which leaves out what is healthy
+		s.log.Info("services", "network", n.Name, "behave", string(text))
+	}
 
 	was := n.services
 

@@ -170,6 +170,10 @@ func TestPlanRefuses(t *testing.T) {
 			w.Networks[1].Subnet4 = prefix("10.5.0.0/16")
 			between(func(*Router) {})(w, m)
 		}, "overlap"},
+		{"cards on overlapping networks", func(w *World, m []Machine) {
+			w.Networks[1].Subnet4 = prefix("10.5.0.0/16")
+			m[0].Cards = append(m[0].Cards, Card{Network: "six"})
+		}, "machine a has cards on networks lab and six, whose subnets overlap"},
 		{"a NAT that cannot be", between(func(r *Router) { r.Legs[0].NAT = &nat.Config{Mapping: "x"} }), `router r: leg "lab": NAT: mapping "x"`},
 		{"no cards", func(_ *World, m []Machine) { m[0].Cards = nil }, "machine a has 0 network cards: want 1 to 8"},
 		{"a card on no network", card(Card{Network: "x"}), `machine a: card 0: there is no network "x": there is lab, six`},
@@ -190,5 +194,79 @@ func TestPlanRefuses(t *testing.T) {
 				t.Errorf("got %v, want it to hold %q", err, tt.want)
 			}
 		})
+	}
+}
+
+// TestRouted tells machines that a partition of networks does not part.
+func TestRouted(t *testing.T) {
+	w := World{Networks: []Network{{Name: "apart"}}}
+	w.Add(Site{Name: "site-1"}, Site{Name: "site-2"})
+
+	machines := []Machine{
+		{Name: "public", Cards: []Card{{Network: Internet}, {Network: "apart"}}},
+		{Name: "one", Cards: []Card{{Network: "site-1"}, {Network: "apart"}}},
+		{Name: "two", Cards: []Card{{Network: "site-2"}}},
+		{Name: "neighbour", Cards: []Card{{Network: "site-2"}}},
+		{Name: "alone", Cards: []Card{{Network: "apart"}}},
+	}
+
+	tests := []struct {
+		from, to string
+		want     bool
+	}{
+		{"public", "one", true}, // and over their common network
+		{"one", "two", true},
+		{"two", "neighbour", false}, // their frames pass no router
+		{"one", "alone", false},
+	}
+
+	for _, tt := range tests {
+		if got := w.Routed(machines, tt.from, tt.to); got != tt.want {
+			t.Errorf("from %s to %s: got %v, want %v", tt.from, tt.to, got, tt.want)
+		}
+	}
+}
+
+func TestFind(t *testing.T) {
+	w := World{}
+	w.Add(Site{Name: "home"})
+
+	machines := []Machine{
+		{Name: "a", Cards: []Card{{Network: "home"}, {Network: Internet}, {Network: "home"}}},
+		{Name: "b", Cards: []Card{{Network: Internet}}},
+	}
+
+	tests := []struct {
+		name string
+		want []Port
+		err  string
+	}{
+		{name: "a", want: []Port{{"home", "a/0"}, {"internet", "a/1"}, {"home", "a/2"}}},
+		{name: "a/2", want: []Port{{"home", "a/2"}}},
+		{name: "a/home", want: []Port{{"home", "a/0"}, {"home", "a/2"}}},
+		{name: "home-router", want: []Port{{"home", "home-router"}, {"internet", "home-router"}}},
+		{name: "home-router/home", want: []Port{{"home", "home-router"}}},
+		{name: "gateway", want: []Port{{"internet", "gateway"}, {"home", "gateway"}}},
+		{name: "gateway/home", want: []Port{{"home", "gateway"}}},
+		{name: "internet", want: []Port{{"internet", "a/1"}, {"internet", "b/0"}, {"internet", "home-router"}, {"internet", "gateway"}}},
+		{name: "c", err: `the lab has no machine, router or network "c": there is a, b, home-router, internet, home, gateway`},
+		{name: "b/home", err: `b has no card "home": there is b/internet`},
+	}
+
+	for _, tt := range tests {
+		got, err := w.Find(machines, tt.name)
+		if d := cmp.Diff(tt.want, got); d != "" {
+			t.Errorf("%s (-want +got):\n%s", tt.name, d)
+		}
+
+		if (err != nil || tt.err != "") && (err == nil || err.Error() != tt.err) {
+			t.Errorf("%s: got %v, want %s", tt.name, err, tt.err)
+		}
+
+		for _, p := range got {
+			if exact, err := w.Find(machines, p.Exact()); err != nil || len(exact) != 1 || exact[0] != p {
+				t.Errorf("%s: got %v, %v, want %v alone", p.Exact(), exact, err, p)
+			}
+		}
 	}
 }

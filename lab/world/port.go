@@ -148,6 +148,41 @@ func (w *World) Paths(machines []Machine, from, to string) ([]Path, error) {
 	return paths, nil
 }
 
+// Routed reports whether routers connect a network of one name with another
+// network of the other, so that cutting paths on networks does not part the two.
+func (w *World) Routed(machines []Machine, from, to string) bool {
+	sources, _ := w.Find(machines, from) // no ports, no connection
+	targets, _ := w.Find(machines, to)
+
+	for _, s := range sources {
+		reached := w.reached(s.Network)
+		for _, t := range targets {
+			if s.Network != t.Network && reached[t.Network] {
+				return true
+			}
+		}
+	}
+
+	return false
+}
+
+// reached are the networks that routers connect with one.
+func (w *World) reached(network string) map[string]bool {
+	reached := map[string]bool{network: true}
+
+	for range w.Routers { // as many steps as can be needed
+		for _, r := range w.Routers {
+			if slices.ContainsFunc(r.Legs, func(l Leg) bool { return reached[l.Network] }) {
+				for _, leg := range r.Legs {
+					reached[leg.Network] = true
+				}
+			}
+		}
+	}
+
+	return reached
+}
+
 // Path is a one-way connection between two ports of a network.
 type Path struct {
 	Network  string

@@ -145,8 +145,16 @@ func (w *World) validateCards(m Machine, errs *complaints) {
 	}
 
 	for i, c := range m.Cards {
-		if _, ok := w.Network(c.Network); !ok {
+		n, ok := w.Network(c.Network)
+		if !ok {
 			errs.add("machine %s: card %d: there is no network %q: %s", m.Name, i, c.Network, known("network", w.NetworkNames()))
+		}
+
+		for _, other := range m.Cards[:i] {
+			o, okToo := w.Network(other.Network)
+			if ok && okToo && o != n && (n.Subnet4.Overlaps(o.Subnet4) || n.Subnet6.Overlaps(o.Subnet6)) {
+				errs.add("machine %s has cards on networks %s and %s, whose subnets overlap", m.Name, o.Name, n.Name)
+			}
 		}
 
 		if mac, err := net.ParseMAC(c.MAC); c.MAC != "" && (err != nil || len(mac) != 6 || mac[0]&1 != 0) {
