@@ -116,12 +116,12 @@ func TestIPv6Only(t *testing.T) {
 					return s.State == network.SpecWaiting && strings.HasPrefix(s.Cause, "no lease from any server since ")
 				})
 
-				if w.asked > 45 {
-					t.Errorf("DHCPv4 asked %d times in half an hour, want about one a minute", w.asked)
+				if n := w.count(&w.asked); n > 45 {
+					t.Errorf("DHCPv4 asked %d times in half an hour, want about one a minute", n)
 				}
 
-				if w.solicited > 1 {
-					t.Errorf("routers were asked %d times though they answer, want once", w.solicited)
+				if n := w.count(&w.solicited); n > 2 {
+					t.Errorf("routers were asked %d times though they answer, want once, or twice where the first answer came before anybody listened", n)
 				}
 
 				await(m, "", network.StatusID, network.StatusSpec.Ready)
@@ -151,8 +151,7 @@ func TestDualStack(t *testing.T) {
 		// A day without either server: nothing changes but that it says so.
 		before := strings.Join(versions(m), " ") + hostnameVersion(m)
 
-		clear(w.leases)
-		clear(w.leases6)
+		w.silence()
 		time.Sleep(24 * time.Hour)
 		synctest.Wait()
 
@@ -178,8 +177,8 @@ func TestDHCPv6ByConfiguration(t *testing.T) {
 		awaitGone[network.OperatorSpecSpec](m, "", "dhcp4/eth0")
 		quiet(t, w)
 
-		if w.solicited != maxSolicitations {
-			t.Errorf("routers were asked %d times, want %d", w.solicited, maxSolicitations)
+		if n := w.count(&w.solicited); n != maxSolicitations {
+			t.Errorf("routers were asked %d times, want %d", n, maxSolicitations)
 		}
 	})
 }
