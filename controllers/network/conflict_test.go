@@ -251,7 +251,9 @@ func TestCardsAreProbedSeldom(t *testing.T) {
 	w := pair()
 	probes := 0
 	kernel := netlink.NewObserver(w.kernel)
-	o := linkStatusController(kernel, func(string, uint32) nic.Info { probes++; return nic.Info{Driver: "virtio_net"} }).(*observer[network.LinkStatusSpec]) //nolint:forcetypeassert // its own
+	o := linkStatusController(kernel, &Deps{
+		Probe: func(string, uint32) nic.Info { probes++; return nic.Info{Driver: "virtio_net"} },
+	}).(*observer[network.LinkStatusSpec]) //nolint:forcetypeassert // its own
 
 	look := func() map[string]network.LinkStatusSpec {
 		now, err := kernel.Snapshot()
