@@ -5,7 +5,10 @@ WORKERS ?= 0
 NAME    ?= default
 # IN=containers starts containers in place of virtual machines.
 IN      ?= machines
-PROVISIONER = $(if $(filter containers,$(IN)),container,qemu)
+PROVISIONER = qemu
+ifeq ($(IN),containers)
+PROVISIONER = container
+endif
 # The images hold all that a cluster needs, so it gets no way out of its network. LABFLAGS= opens one.
 LABFLAGS ?= --offline
 BUILD    = $(GO) run ./components/cmd/build $(TOOLS)
@@ -33,14 +36,14 @@ down: ## stop the cluster and remove its machines
 	@out/bin/talosctl cluster destroy --state out/lab --name $(NAME)
 
 test: ## all tests: units, networks in namespaces, then a machine from its first boot on
-	@TALOS_E2E=1 $(GO) run ./test/report -host -build '$(BUILD)' -phase 'vet=$(MAKE) --no-print-directory vet' $(PHASES) -alone test/e2e -timeout 50m ./...
+	@TALOS_E2E=1 $(GO) run ./test/report -host -build '$(BUILD)' -phase 'vet=make --no-print-directory vet' $(PHASES) -alone test/e2e -timeout 50m ./...
 
 vet:
 	@$(GO) vet $$($(GO) list ./... | grep -v /talos/out/)
 
 fresh: ## make up on a bare Debian 12, in namespaces of its own; FRESH_UNTIL=machines-on ends there
 	@$(BUILD) host-tools
-	@$(GO) run ./test/fresh -until $(FRESH_UNTIL)
+	@$(GO) run ./test/fresh -until $(FRESH_UNTIL) -in $(IN)
 
 e2e: build ## the end-to-end tests alone, those with several machines too
 	@TALOS_E2E=all $(GO) run ./test/report -alone test/e2e -timeout 90m ./test/e2e/...

@@ -45,7 +45,7 @@ func imageRecipes() map[string]recipe {
 			config: v1.Config{Entrypoint: []string{"/coredns"}, User: "65532:65532", WorkingDir: "/"},
 		},
 		"image-flannel": {
-			// busybox for cp, by which its DaemonSet installs the CNI configuration.
+			// busybox for the shell and cp, by which its DaemonSet installs the CNI configuration.
 			repository: images.Flannel, sets: []string{"firewall-files", "busybox"},
 			layers: []layer{{take: []taken{{"flannel", "flanneld", "opt/bin/flanneld", 0}}}},
 			config: v1.Config{Entrypoint: []string{"/opt/bin/flanneld"}},

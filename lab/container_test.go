@@ -12,9 +12,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
 	"github.com/seed-59268b81/talos/lab"
 	"github.com/seed-59268b81/talos/lab/machine"
 	"github.com/seed-59268b81/talos/lab/state"
+	"github.com/seed-59268b81/talos/test/evidence"
 )
 
 // guestRoot returns a root image with the guest of testdata as its process 1.
@@ -71,6 +73,7 @@ func TestTwoContainers(t *testing.T) {
 			t.Errorf("this computer was changed (-before +after):\n%s", d)
 		}
 	})
+	evidence.OnFailure(t, filepath.Join("..", "out"), evidence.Machines{Dir: dir})
 
 	one, two := l.Node(0), l.Node(1)
 
@@ -182,6 +185,7 @@ func TestContainersOfKilledLab(t *testing.T) {
 	must(err)
 
 	t.Cleanup(func() { _ = l.Destroy(context.WithoutCancel(t.Context())) })
+	evidence.OnFailure(t, filepath.Join("..", "out"), evidence.Machines{Dir: l.State().Dir})
 
 	for _, n := range l.Nodes() {
 		booted(t, n)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package lab runs clusters of virtual machines on this computer, without root:
-// as many as there is memory for, on a network of their own whose links can be
-// made bad by command.
+// Package lab runs clusters of virtual machines and containers on this computer,
+// without root: as many as there is memory for, on a network of their own whose
+// links can be made bad by command. Both kinds can be in one lab.
 //
 //	l, err := lab.Create(ctx, lab.Options{Name: "demo", StateDir: dir, ControlPlanes: 3, Offline: true, Image: …})
 //	defer l.Destroy(ctx)

@@ -5,15 +5,18 @@ package lab_test
 import (
 	"context"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
 	"github.com/seed-59268b81/talos/lab"
 	"github.com/seed-59268b81/talos/lab/machine"
 	"github.com/seed-59268b81/talos/lab/netswitch"
+	"github.com/seed-59268b81/talos/test/evidence"
 )
 
 // supervisorEnv makes the test's own program the supervisor of a lab.
@@ -64,6 +67,7 @@ func TestTwoMachines(t *testing.T) {
 			t.Errorf("the lab's directory is left: %v", err)
 		}
 	})
+	evidence.OnFailure(t, filepath.Join("..", "out"), evidence.Machines{Dir: dir})
 	t.Logf("machines on after %v", time.Since(start).Round(time.Millisecond))
 
 	one, two := l.Node(0), l.Node(1)

@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestConsoleWithoutTerminal plays a build of an hour's shape in a file: a line for each finished step, one each half
+// TestConsoleWithoutTerminal plays a build whose output is a file: a line for each finished step, one each half
 // minute, and no list of what waits.
 func TestConsoleWithoutTerminal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

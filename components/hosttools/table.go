@@ -7,7 +7,7 @@ import "slices"
 // Use is what a tool is needed for.
 type Use string
 
-// The uses: Build makes the images, Lab runs a cluster in virtual machines, Test is all that tests and make's other
+// The uses: Build makes the images, Lab runs a cluster in virtual machines or containers, Test is all that tests and make's other
 // targets call, Fresh is make fresh.
 const (
 	Build Use = "build"
@@ -58,7 +58,7 @@ var Tools = []Tool{
 
 	{"qemu-system-x86_64", "qemu-system-x86", Lab, "the machines"},
 	{"qemu-img", "qemu-utils", Lab, "the machines' disks"},
-	{"unsquashfs", "squashfs-tools", Lab, "the root of containers"},
+	{"unsquashfs", "squashfs-tools", Lab, "the root image of containers"},
 	{"newuidmap", "uidmap", Lab, "containers without root"},
 	{"newgidmap", "uidmap", Lab, "containers without root"},
 

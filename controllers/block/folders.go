@@ -46,24 +46,15 @@ func folderVolumes() map[string]block.VolumeConfigSpec {
 	return volumes
 }
 
-// folderOf is where a volume is that is a folder, or a file in its parent's.
-func (v *view) folderOf(id string) string {
-	cfg := v.configs[id]
-	if cfg.ParentID != "" {
-		return path.Join(v.configs[cfg.ParentID].Mount.TargetPath, id)
-	}
-
-	return cfg.Mount.TargetPath
-}
-
-// folder fills the status of a volume that is a folder. One that is only read may be missing.
+// folder fills the status of a volume that is a folder, or a file in its parent's. One that is only read may be missing.
 func (v *view) folder(id string, cfg block.VolumeConfigSpec, s *block.VolumeStatusSpec) {
-	at := cfg.Mount.TargetPath
+	at, location := cfg.Mount.TargetPath, cfg.Mount.TargetPath
 	if cfg.ParentID != "" {
 		at = v.configs[cfg.ParentID].Mount.TargetPath
+		location = path.Join(at, id)
 	}
 
-	s.Location, s.MountLocation = v.folderOf(id), v.folderOf(id)
+	s.Location, s.MountLocation = location, location
 
 	switch {
 	case v.folders[at]:

@@ -83,7 +83,7 @@ disabled_plugins = ["io.containerd.grpc.v1.cri", "io.containerd.cri.v1.runtime",
 address = %q
 [ttrpc]
 address = %q
-`, filepath.Join(dir, "root"), filepath.Join(dir, "state"), socket, socket+".ttrpc") + os.Getenv("UNPACK_CONFIG")
+`, filepath.Join(dir, "root"), filepath.Join(dir, "state"), socket, socket+".ttrpc")
 
 	if err := os.WriteFile(filepath.Join(dir, "config.toml"), []byte(config), 0o600); err != nil {
 		b.Fatal(err)
@@ -114,8 +114,7 @@ address = %q
 
 	for _, reference := range images.Node() {
 		pulls.Go(func() error {
-			_, err := client.Pull(ctx, reference, containerd.WithPullUnpack, containerd.WithResolver(resolver),
-				containerd.WithPullSnapshotter(os.Getenv("UNPACK_SNAPSHOTTER")))
+			_, err := client.Pull(ctx, reference, containerd.WithPullUnpack, containerd.WithResolver(resolver))
 
 			return err
 		})
@@ -126,13 +125,7 @@ address = %q
 	}
 
 	b.StopTimer()
-
 	defer b.StartTimer()
-
-	if os.Getenv("UNPACK_DU") != "" {
-		out, _ := exec.Command("du", "-sm", dir).Output()
-		b.Logf("du %s", out)
-	}
 
 	return processorTime(b, cmd.Process.Pid) - before
 }

@@ -48,7 +48,7 @@ func TestProxyConntrack(t *testing.T) {
 		{"a computer of its own", `{cluster: {clusterName: a}}`, platform.Platform{}, nil},
 		{"a container", `{cluster: {clusterName: a}}`, inContainer, []string{"--conntrack-max-per-core=0", "--conntrack-min=0"}},
 		{
-			"a container with a wish", `{cluster: {proxy: {extraArgs: {conntrack-min: "9"}}}}`, inContainer,
+			"a container with a request", `{cluster: {proxy: {extraArgs: {conntrack-min: "9"}}}}`, inContainer,
 			[]string{"--conntrack-max-per-core=0", "--conntrack-min=9"},
 		},
 	} {

@@ -10,8 +10,10 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/seed-59268b81/talos/cosi/controller"
@@ -65,8 +67,10 @@ func (c *paramController) reconcile(ctx context.Context, rt controller.Runtime, 
 
 	var errs []error
 
-	for id, p := range wanted {
-		status, err := c.apply(id, p)
+	// In order: a link that believes routers although it forwards (accept_ra 2) must do so before it forwards, or it
+	// forgets what they said.
+	for _, id := range slices.Sorted(maps.Keys(wanted)) {
+		status, err := c.apply(id, wanted[id])
 		if err != nil {
 			errs = append(errs, err)
 
@@ -83,7 +87,7 @@ func (c *paramController) reconcile(ctx context.Context, rt controller.Runtime, 
 			continue
 		}
 
-		if err := os.WriteFile(c.path(id), []byte(value), 0); err != nil {
+		if err := os.WriteFile(c.path(id), []byte(value), 0); err != nil && !errors.Is(err, fs.ErrNotExist) { // gone with its link
 			log.WarnContext(ctx, "the kernel parameter cannot be put back", "parameter", id, "value", value, "error", err)
 		}
 

@@ -68,7 +68,7 @@ var defaults = map[string]string{
 func ParamDefaultsController() controller.Controller {
 	return &controller.Reconciler{
 		ControllerName: "runtime.KernelParamDefaultsController",
-		Writes:         []controller.Output{controller.Out[runtime.KernelParamDefaultSpecSpec](controller.Exclusive)},
+		Writes:         []controller.Output{controller.Out[runtime.KernelParamDefaultSpecSpec](controller.Shared)},
 		Reconcile: func(ctx context.Context, rt controller.Runtime, _ *slog.Logger) error {
 			all := maps.Clone(hardening)
 			maps.Copy(all, defaults)

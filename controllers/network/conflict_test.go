@@ -8,15 +8,19 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/seed-59268b81/talos/resources/network"
 	"github.com/seed-59268b81/talos/sys/dhcp4"
+	"github.com/seed-59268b81/talos/sys/dhcp6"
 	"github.com/seed-59268b81/talos/sys/netlink"
 	"github.com/seed-59268b81/talos/sys/netlink/netlinktest"
+	"github.com/seed-59268b81/talos/sys/nic"
 )
 
 // pair is a machine of two cards with a DHCP server each, which name other routers.
 func pair() *world {
-	w := &world{kernel: &netlinktest.Kernel{Promote: true}, leases: map[string]*dhcp4.Lease{}}
+	w := &world{kernel: &netlinktest.Kernel{Promote: true}, leases: map[string]*dhcp4.Lease{}, leases6: map[string]*dhcp6.Lease{}}
 	w.kernel.Plug(netlink.Link{Name: "lo", Type: 772, Flags: 0x8, MTU: 65536})
 
 	for i, net := range []string{"172.20.0.", "172.30.0."} {
@@ -182,4 +186,92 @@ func TestNoFight(t *testing.T) {
 		time.Sleep(time.Minute)
 		await(m, "", "address/eth0/172.20.0.2/24", func(s network.SpecConditionSpec) bool { return s.State == network.SpecApplied })
 	})
+}
+
+// Another address in the same network: it is there before the first goes, and the way out is never lost.
+func TestAddressIsReplacedWithoutAGap(t *testing.T) {
+	const head = "version: v1alpha1\nmachine:\n  type: worker\n  network:\n    interfaces:\n"
+
+	w := pair()
+	w.kernel.Unplug(w.index("eth1"))
+
+	inWorld(t, w, func(m *machine) {
+		m.boot("")
+		m.configure(head + "      - {interface: eth0, addresses: [192.0.2.2/24], routes: [{gateway: 192.0.2.1}]}\n")
+		await[network.RouteStatusSpec](m, "", "inet4/192.0.2.1//1024", nil)
+		time.Sleep(time.Minute)
+
+		calls := len(w.kernel.Calls())
+
+		m.configure(head + "      - {interface: eth0, addresses: [192.0.2.3/24], routes: [{gateway: 192.0.2.1}]}\n")
+		awaitGone[network.AddressSpecSpec](m, "", "eth0/192.0.2.2/24")
+		time.Sleep(time.Minute)
+		synctest.Wait()
+
+		want := []string{"AddAddress 192.0.2.3/24 on 2", "DeleteAddress 192.0.2.2/24 on 2"}
+		if diff := cmp.Diff(want, w.kernel.Calls()[calls:]); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	})
+}
+
+// A lease with another address: its routes, which have the address as their source, are replaced before that goes.
+func TestLeaseIsReplacedWithoutAGap(t *testing.T) {
+	w := pair()
+	w.kernel.Unplug(w.index("eth1"))
+
+	inWorld(t, w, func(m *machine) {
+		m.boot("")
+		await[network.RouteStatusSpec](m, "", "inet4/172.20.0.1//1024", nil)
+		time.Sleep(time.Minute)
+
+		calls := len(w.kernel.Calls())
+
+		w.change(func() {
+			moved := *w.leases["eth0"]
+			moved.Address = prefix("172.20.0.9/24")
+			w.leases["eth0"] = &moved
+		})
+		time.Sleep(2 * time.Hour)
+		synctest.Wait()
+
+		var got []string
+		for _, c := range w.kernel.Calls()[calls:] {
+			got = append(got, strings.Fields(c)[0])
+		}
+
+		if diff := cmp.Diff([]string{"AddAddress", "ReplaceRoute", "DeleteAddress"}, got); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	})
+}
+
+// A card is asked what it is when its link is new or has changed, not at each event of the kernel.
+func TestCardsAreProbedSeldom(t *testing.T) {
+	w := pair()
+	probes := 0
+	kernel := netlink.NewObserver(w.kernel)
+	o := linkStatusController(kernel, func(string, uint32) nic.Info { probes++; return nic.Info{Driver: "virtio_net"} }).(*observer[network.LinkStatusSpec]) //nolint:forcetypeassert // its own
+
+	look := func() map[string]network.LinkStatusSpec {
+		now, err := kernel.Snapshot()
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		return o.observe(now)
+	}
+
+	for range 10 {
+		if got := look()["eth1"].Driver; got != "virtio_net" {
+			t.Errorf("got driver %q", got)
+		}
+	}
+
+	w.kernel.Carrier(w.index("eth0"), true)
+	look()
+
+	if probes != 3 {
+		t.Errorf("got %d probes of two cards of which one changed, want 3", probes)
+	}
 }

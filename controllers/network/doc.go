@@ -27,6 +27,7 @@ import (
 	"github.com/seed-59268b81/talos/cosi/controller"
 	"github.com/seed-59268b81/talos/sys/dhcp4"
 	"github.com/seed-59268b81/talos/sys/dhcp6"
+	"github.com/seed-59268b81/talos/sys/nd"
 	"github.com/seed-59268b81/talos/sys/netlink"
 	"github.com/seed-59268b81/talos/sys/nic"
 	"github.com/seed-59268b81/talos/sys/platform"
@@ -45,6 +46,8 @@ type Deps struct {
 	DHCP4 func(link string, hw net.HardwareAddr, settings DHCP4Settings) dhcp4.Exchange
 	// DHCP6 does the same for DHCPv6.
 	DHCP6 func(link string, hw net.HardwareAddr, settings DHCP6Settings) dhcp6.Exchange
+	// SolicitRouters asks the routers on a link to say at once what they say every few minutes; nil asks nobody.
+	SolicitRouters func(index uint32) error
 }
 
 // DHCP4Settings are what a DHCP client says of itself.
@@ -88,6 +91,7 @@ func Open(p platform.Platform) (*Deps, func() error, error) {
 		DHCP4: func(link string, hw net.HardwareAddr, s DHCP4Settings) dhcp4.Exchange {
 			return &dhcp4.Link{Name: link, HardwareAddr: hw, Hostname: s.Hostname, SkipHostname: s.SkipHostname, ClientID: s.ClientID}
 		},
+		SolicitRouters: func(index uint32) error { return nd.SolicitRouters(int(index)) },
 		DHCP6: func(link string, hw net.HardwareAddr, s DHCP6Settings) dhcp6.Exchange {
 			return &dhcp6.Link{Name: link, HardwareAddr: hw, Hostname: s.Hostname, SkipHostname: s.SkipHostname, DUID: s.DUID}
 		},
@@ -102,7 +106,7 @@ func Controllers(d *Deps) []controller.Controller {
 		// Layers.
 		AddressConfigController(), LinkConfigController(), RouteConfigController(), OperatorConfigController(),
 		HostnameConfigController(), ResolverConfigController(), TimeServerConfigController(),
-		operatorSpecController(d, kernel),
+		operatorSpecController(d, kernel), routerDNSController(d, kernel),
 		// Winners.
 		AddressMergeController(), LinkMergeController(), RouteMergeController(), OperatorMergeController(),
 		HostnameMergeController(), ResolverMergeController(), TimeServerMergeController(),
@@ -110,7 +114,7 @@ func Controllers(d *Deps) []controller.Controller {
 		addressSpecController(kernel), linkSpecController(kernel), routeSpecController(kernel), HostnameSpecController(d),
 		addressStatusController(kernel), linkStatusController(kernel, d), routeStatusController(kernel),
 		// What follows.
-		ResolverSpecController(), TimeServerSpecController(), EtcFileController(), HardwareAddrController(),
+		ResolverSpecController(), TimeServerSpecController(), EtcFileController(), HardwareAddrController(), LinkParamController(),
 		NodeAddressController(), NodeAddressSortAlgorithmController(), AddressFilterController(), StatusController(),
 	}
 }

@@ -41,8 +41,34 @@ func leased(t *testing.T, m *machine, w *world) {
 	synctest.Wait()
 }
 
+// change changes the world while machines live in it.
+func (w *world) change(fn func()) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+
+	fn()
+}
+
+func (w *world) count(n *int) int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+
+	return *n
+}
+
+// silence has no server answer.
+func (w *world) silence() {
+	w.change(func() {
+		clear(w.leases)
+		clear(w.leases6)
+	})
+}
+
 // grant changes the name that a link's server gives.
 func (w *world) grant(link, hostname string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+
 	l := *w.leases[link]
 	l.Hostname = hostname
 	w.leases[link] = &l
@@ -54,8 +80,8 @@ func TestDHCPOutage(t *testing.T) {
 		name, cause string
 		begin       func(*world)
 	}{
-		{"silent for a day", "kept, though expired at ", func(w *world) { clear(w.leases) }},
-		{"refuses, and is silent", "kept, though refused at ", func(w *world) { w.refuse = true; clear(w.leases) }},
+		{"silent for a day", "kept, though expired at ", (*world).silence},
+		{"refuses, and is silent", "kept, though refused at ", func(w *world) { w.change(func() { w.refuse = true }); w.silence() }},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			w := pair()
@@ -86,15 +112,15 @@ func TestDHCPOutage(t *testing.T) {
 
 				await(m, "", network.StatusID, network.StatusSpec.Ready)
 
-				if w.asked > 4000 {
-					t.Errorf("asked %d times in a day on two links, want about one a minute", w.asked)
+				if n := w.count(&w.asked); n > 4000 {
+					t.Errorf("asked %d times in a day on two links, want about one a minute", n)
 				}
 
 				// The server is back, with the same.
-				w.refuse = false
-				for name, l := range pair().leases {
-					w.leases[name] = l
-				}
+				w.change(func() {
+					w.refuse = false
+					w.leases = pair().leases
+				})
 
 				w.grant("eth0", "rack-4")
 				time.Sleep(2 * time.Minute)

@@ -10,7 +10,6 @@ import (
 	"github.com/seed-59268b81/talos/cosi/typed"
 	"github.com/seed-59268b81/talos/resources/files"
 	"github.com/seed-59268b81/talos/resources/network"
-	"github.com/seed-59268b81/talos/resources/network/nethelpers"
 )
 
 // StatusController tells which parts of the network are ready: it has an address, a default route, a name, and
@@ -46,7 +45,7 @@ func reconcileStatus(ctx context.Context, rt controller.Runtime, _ *slog.Logger)
 
 	for _, r := range routes {
 		spec := r.TypedSpec()
-		if !spec.Destination.IsValid() && (spec.Gateway.IsValid() || len(spec.NextHops) > 0) && spec.Table == nethelpers.TableMain {
+		if spec.IsDefault() {
 			status.ConnectivityReady = true
 		}
 	}

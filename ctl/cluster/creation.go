@@ -141,6 +141,37 @@ func alive(ctx context.Context, n *lab.Node) error {
 // slow to renew the lease within its 10 s, upon which the component starts anew, which makes it slower still.
 const alone = `cluster: {controllerManager: {extraArgs: {leader-elect: "false"}}, scheduler: {extraArgs: {leader-elect: "false"}}}`
 
+// shared is for a cluster with containers in it. kube-proxy runs with the same arguments on all nodes, and may not set the size of
+// a kernel's table of connections on those. A control plane that is a container knows that by itself.
+const shared = `cluster: {proxy: {extraArgs: {conntrack-max-per-core: "0", conntrack-min: "0"}}}`
+
+// ownPatches are those of the control planes that follow from what the machines are.
+func ownPatches(nodes []state.Node, emulated bool) []string {
+	var (
+		patches       []string
+		controlPlanes int
+		containers    bool
+	)
+
+	for i := range nodes {
+		if nodes[i].Role == state.ControlPlane {
+			controlPlanes++
+		}
+
+		containers = containers || nodes[i].As() == state.Container
+	}
+
+	if emulated && controlPlanes == 1 {
+		patches = append(patches, alone)
+	}
+
+	if containers {
+		patches = append(patches, shared)
+	}
+
+	return patches
+}
+
 // generated writes the machines' configurations and the client's into the
 // cluster's directory, and returns the configurations by role.
 func (c *creation) generated() (map[state.Role][]byte, error) {
@@ -157,15 +188,13 @@ func (c *creation) generated() (map[state.Role][]byte, error) {
 
 	options.Nodes = []string{first.Addr.String()}
 
-	if c.emulated && len(controlPlanes) == 1 {
-		own, err := patch.Load([]string{alone})
-		if err != nil {
-			return nil, err
-		}
-
-		// Those of the user have the last word.
-		options.ControlPlanePatches = slices.Concat(own, options.ControlPlanePatches)
+	own, err := patch.Load(ownPatches(s.Nodes, c.emulated))
+	if err != nil {
+		return nil, err
 	}
+
+	// Those of the user have the last word.
+	options.ControlPlanePatches = slices.Concat(own, options.ControlPlanePatches)
 
 	made, err := generate.New(c.place.name, "https://"+netip.AddrPortFrom(first.Addr, 6443).String(), c.kubernetesVersion, options)
 	if err != nil {

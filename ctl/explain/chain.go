@@ -60,7 +60,7 @@ type rule func(f *Facts, s Symptom) (*Finding, bool)
 // rules are asked in order; the first whose matter it is answers.
 var rules = []rule{
 	machineRule, conditionRule,
-	networkRule, cableRule, routeRule, addressRule, namesRule,
+	networkRule, cableRule, routeRule, addressRule, namesRule, specRule,
 	clockRule,
 	quorumRule, endpointRule,
 	serviceRule, podRule, nodeRule,

@@ -9,7 +9,6 @@ import (
 
 	"github.com/seed-59268b81/talos/resources/files"
 	"github.com/seed-59268b81/talos/resources/network"
-	"github.com/seed-59268b81/talos/resources/network/nethelpers"
 )
 
 // networkRule reads NetworkStatus.
@@ -99,9 +98,7 @@ func routeRule(f *Facts, s Symptom) (*Finding, bool) {
 	}
 
 	routes := all[network.RouteStatusSpec](f, "")
-	isDefault := func(r item[network.RouteStatusSpec]) bool {
-		return !r.spec.Destination.IsValid() && (r.spec.Gateway.IsValid() || len(r.spec.NextHops) > 0) && r.spec.Table == nethelpers.TableMain
-	}
+	isDefault := func(r item[network.RouteStatusSpec]) bool { return r.spec.IsDefault() }
 
 	if !f.lists(typeOf[network.RouteStatusSpec]()) || slices.ContainsFunc(routes, isDefault) {
 		return nil, true
@@ -118,8 +115,8 @@ func routeRule(f *Facts, s Symptom) (*Finding, bool) {
 			finding.Says = fmt.Sprintf("the default route by %s on %s is wanted, but the kernel does not have it", wanted.spec.Gateway, wanted.spec.OutLinkName)
 			finding.Evidence = append(finding.Evidence, wanted.Name()+": from layer "+wanted.spec.Layer.String())
 
-			if status, fails := f.failing(setter(f)); fails {
-				finding.Evidence = append(finding.Evidence, setter(f)+": "+status.Error)
+			if c, ok := condition(f, network.ConditionRoute, wanted.ID); ok {
+				finding.Evidence = append(finding.Evidence, c)
 			}
 
 			finding.Try = "see that the gateway is in the network of one of the link's addresses: talosctl get addresses, talosctl get routespecs"
@@ -141,15 +138,57 @@ func routeRule(f *Facts, s Symptom) (*Finding, bool) {
 	return finding, true
 }
 
-// setter is the controller that sets routes.
-func setter(f *Facts) string {
-	for _, e := range f.Edges {
-		if !e.Output && e.Type == typeOf[network.RouteSpecSpec]() && e.Namespace == network.NamespaceName {
-			return e.Controller
-		}
+// condition prints what has become of a spec that is not applied as it says.
+func condition(f *Facts, kind, id string) (string, bool) {
+	id = network.SpecConditionID(kind, id)
+
+	c, ok := find[network.SpecConditionSpec](f, id)
+	if !ok || c.State == network.SpecApplied {
+		return "", false
 	}
 
-	return ""
+	return fmt.Sprintf("%s: %s: %s", name(typeOf[network.SpecConditionSpec](), network.NamespaceName, id), c.State, c.Cause), true
+}
+
+// specRule reads the condition of a spec of the network: why it is not in effect. One that is degraded is.
+func specRule(f *Facts, s Symptom) (*Finding, bool) {
+	kinds := map[string]string{
+		typeOf[network.AddressSpecSpec]():  network.ConditionAddress,
+		typeOf[network.RouteSpecSpec]():    network.ConditionRoute,
+		typeOf[network.LinkSpecSpec]():     network.ConditionLink,
+		typeOf[network.OperatorSpecSpec](): network.ConditionOperator,
+	}
+
+	id := s.ID
+	if kind, ok := kinds[s.Type]; ok && s.Namespace == network.NamespaceName {
+		id = network.SpecConditionID(kind, s.ID)
+	} else if s.Type != typeOf[network.SpecConditionSpec]() {
+		return nil, false
+	}
+
+	c, ok := find[network.SpecConditionSpec](f, id)
+	if s.Kind != InstanceOf || !ok {
+		return nil, false
+	}
+
+	full := name(typeOf[network.SpecConditionSpec](), network.NamespaceName, id)
+	finding := &Finding{Evidence: []string{full + ": state " + c.State.String()}}
+
+	switch c.State {
+	case network.SpecApplied:
+		return nil, true
+	case network.SpecDegraded:
+		finding.Says = id + " is in effect by what was true before: " + c.Cause
+		finding.Try = "see that the DHCP server runs and is reached from this machine's network"
+	case network.SpecWaiting:
+		finding.Says = id + " waits: " + c.Cause
+		finding.Try = "see what it waits for: talosctl get links, talosctl get addresses, talosctl get specconditions"
+	default:
+		finding.Says = id + " is not in effect: " + c.Cause
+		finding.Try = "change it in the machine configuration (machine.network.interfaces)"
+	}
+
+	return finding, true
 }
 
 // addressRule: has the machine an address.
@@ -165,15 +204,33 @@ func addressRule(f *Facts, s Symptom) (*Finding, bool) {
 
 	up, down := physical(f)
 
+	evidence := []string{name(typeOf[network.NodeAddressSpec](), network.NamespaceName, network.NodeAddressCurrentID) + ": no addresses"}
+	if said := unapplied(f); len(said) > 0 {
+		evidence = append(evidence, said...)
+	} else {
+		evidence = append(evidence, "AddressSpecs: none but of the loopback, neither by configuration nor by DHCP")
+	}
+
 	return &Finding{
-		Says: "the machine has no address on " + strings.Join(append(up, down...), ", "),
-		Evidence: []string{
-			name(typeOf[network.NodeAddressSpec](), network.NamespaceName, network.NodeAddressCurrentID) + ": no addresses",
-			"AddressSpecs: none but of the loopback, neither by configuration nor by DHCP",
-		},
-		Because: append(failingOf(f, typeOf[network.AddressSpecSpec]()), Symptom{Kind: Cable}),
-		Try:     "see that a DHCP server answers on the machine's network, or give it an address in machine.network.interfaces[].addresses",
+		Says:     "the machine has no address on " + strings.Join(append(up, down...), ", "),
+		Evidence: evidence,
+		Because:  append(failingOf(f, typeOf[network.AddressSpecSpec]()), Symptom{Kind: Cable}),
+		Try:      "see that a DHCP server answers on the machine's network, or give it an address in machine.network.interfaces[].addresses",
 	}, true
+}
+
+// unapplied are the conditions of addresses, and of who should get them, that say why there is none.
+func unapplied(f *Facts) []string {
+	var out []string
+
+	for _, c := range all[network.SpecConditionSpec](f, network.NamespaceName) {
+		kind, _, _ := strings.Cut(c.ID, "/")
+		if c.spec.State != network.SpecApplied && (kind == network.ConditionAddress || kind == network.ConditionOperator) {
+			out = append(out, fmt.Sprintf("%s: %s: %s", c.Name(), c.spec.State, c.spec.Cause))
+		}
+	}
+
+	return out
 }
 
 // namesRule: can the machine resolve names.

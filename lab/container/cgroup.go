@@ -24,7 +24,7 @@ type Cgroups struct {
 	name string
 }
 
-// controllers that Kubernetes needs.
+// needed are the controllers without which Kubernetes does not run.
 var needed = []string{"cpu", "cpuset", "memory", "pids"}
 
 // NewCgroups plans the cgroups of a lab, whose name has to be unique on this
@@ -73,7 +73,7 @@ func (c *Cgroups) Create() error {
 		}
 
 		if whole(c.all) {
-			if err := enable(dir, needed...); err != nil {
+			if err := enable(dir); err != nil {
 				return err
 			}
 		}
@@ -118,7 +118,7 @@ func (h *hierarchy) delegate() error {
 		return nil // checked by Check, and nothing of the lab's
 	}
 
-	if enable(h.own, needed...) == nil {
+	if enable(h.own) == nil {
 		return nil
 	}
 
@@ -138,11 +138,16 @@ func (h *hierarchy) delegate() error {
 		}
 	}
 
-	return enable(h.own, needed...)
+	return enable(h.own)
 }
 
-// enable gives controllers to the children of a cgroup of v2.
-func enable(dir string, controllers ...string) error {
+// enable gives the children of a cgroup of v2 the controllers that it has.
+func enable(dir string) error {
+	all, err := os.ReadFile(filepath.Join(dir, "cgroup.controllers"))
+	if err != nil {
+		return fmt.Errorf("read the controllers of cgroup %s: %w", dir, err)
+	}
+
 	file := filepath.Join(dir, "cgroup.subtree_control")
 
 	have, err := os.ReadFile(file)
@@ -150,7 +155,7 @@ func enable(dir string, controllers ...string) error {
 		return fmt.Errorf("read the controllers of cgroup %s: %w", dir, err)
 	}
 
-	for _, c := range controllers {
+	for _, c := range strings.Fields(string(all)) {
 		if slices.Contains(strings.Fields(string(have)), c) {
 			continue
 		}

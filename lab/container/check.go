@@ -170,8 +170,8 @@ func (c *Cgroups) has(controller string) bool {
 
 // writable tells whether a cgroup can have children of the caller's.
 func writable(dir string) error {
-	for _, path := range []string{dir, filepath.Join(dir, "cgroup.procs")} {
-		if err := unix.Access(path, unix.W_OK); err != nil {
+	for _, path := range []string{dir, filepath.Join(dir, "cgroup.procs"), filepath.Join(dir, "cgroup.subtree_control")} {
+		if err := unix.Access(path, unix.W_OK); err != nil && (path == dir || !errors.Is(err, unix.ENOENT)) { // v1 has no subtree_control
 			return err
 		}
 	}

@@ -27,8 +27,8 @@
 // Nothing of this computer changes: the mounts are in a mount namespace without
 // propagation, /proc/sys is read-only but for the machine's own network, and the
 // cgroups lie below one that the lab made. What is left when the lab's process is
-// killed are cgroups without processes; Cgroups.Remove finds them by the paths
-// that the lab's state keeps.
+// killed are cgroups without processes; RemoveCgroups takes the paths that the
+// lab's state keeps.
 //
 // Without root the machine has a user namespace of the caller's subordinate
 // ids. With root it has none: a privileged pod is then as mighty as this

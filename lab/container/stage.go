@@ -113,7 +113,7 @@ func prepare(lab *net.UnixConn) error {
 	caught := make(chan os.Signal, 1)
 	signal.Notify(caught)
 
-	//program:image process 1 of the machine
+	//program:image process 1 of the machine, from its own image
 	return fmt.Errorf("run %s: %w", spec.Init, syscall.Exec(spec.Init, []string{spec.Init}, spec.Env))
 }
 

@@ -93,7 +93,8 @@ func Run(ctx context.Context, dir string, log *slog.Logger, ready func()) (err e
 		}
 	})()
 
-	log.Info("lab is up", "name", lab.Name, "accel", s.accel.Name(), "why", s.accel.Why)
+	status := s.Status()
+	log.Info("lab is up", "name", lab.Name, "accel", status.Accel, "why", status.AccelWhy, "containers", status.Containers)
 
 	if ready != nil {
 		ready()

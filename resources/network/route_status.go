@@ -42,6 +42,12 @@ type RouteStatusSpec struct {
 // Definition implements resource.Spec.
 func (RouteStatusSpec) Definition() *resource.Definition { return routeStatusDefinition }
 
+// IsDefault tells whether the route leads everywhere, of IPv4 or IPv6: by a gateway, or over a link on which everybody is.
+// (The kernel's own unreachable ones lead nowhere.)
+func (s RouteStatusSpec) IsDefault() bool {
+	return !s.Destination.IsValid() && s.Type == nethelpers.TypeUnicast && s.Table == nethelpers.TableMain
+}
+
 // RouteNextHop is one of several ways that a route takes.
 type RouteNextHop struct {
 	Gateway     netip.Addr `yaml:"gateway" protobuf:"1"`

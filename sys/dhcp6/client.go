@@ -134,6 +134,7 @@ func (c *Client) ask(ctx context.Context, timeout time.Duration) (*Lease, error)
 // context ends.
 func (c *Client) keep(ctx context.Context, lease *Lease) Status {
 	granted := time.Now()
+	asked := time.Duration(0)      // the age at which it was asked about last
 	unanswered := time.Duration(0) // when a check that nobody has answered is sent again; 0 is no check
 
 	for {
@@ -142,6 +143,10 @@ func (c *Client) keep(ctx context.Context, lease *Lease) Status {
 
 		if unanswered > 0 {
 			pause = min(pause, unanswered)
+		}
+
+		if asked < lease.Rebind && age >= lease.Rebind { // T2 has passed while the server was silent
+			pause = 0
 		}
 
 		checked, ok := c.sleep(ctx, pause)
@@ -155,13 +160,14 @@ func (c *Client) keep(ctx context.Context, lease *Lease) Status {
 			unanswered = min(2*unanswered, lastTimeout)
 		}
 
-		next, err := c.renew(ctx, lease, time.Since(granted), unanswered > 0)
+		asked = time.Since(granted)
+		next, err := c.renew(ctx, lease, asked, unanswered > 0)
 
 		switch {
 		case ctx.Err() != nil:
 			return Status{Lease: lease}
 		case err == nil:
-			lease, granted, unanswered = next, time.Now(), 0
+			lease, granted, asked, unanswered = next, time.Now(), 0, 0
 			c.Publish(Status{Lease: lease})
 
 			continue

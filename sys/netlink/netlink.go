@@ -40,6 +40,8 @@ type Kernel interface {
 	// changed, with all that it watches. A change that the kernel tells nothing of comes with its cause: routes
 	// vanish silently with a link or an address.
 	Watch(ctx context.Context, what Groups, changed func(Groups)) error
+	// WatchRouterOptions calls said with each option of a router advertisement that comes, until the context ends.
+	WatchRouterOptions(ctx context.Context, said func(RouterOption)) error
 }
 
 // Groups select what Watch watches.

@@ -263,6 +263,11 @@ func (o *Observer) mark(what Groups) {
 	o.dirty |= what
 }
 
+// WatchRouterOptions is that of the kernel.
+func (o *Observer) WatchRouterOptions(ctx context.Context, said func(RouterOption)) error {
+	return o.kernel.WatchRouterOptions(ctx, said)
+}
+
 // CreateLink implements Kernel.
 func (o *Observer) CreateLink(n NewLink) error {
 	defer o.mark(WatchAll)

@@ -7,6 +7,9 @@ package platform
 import (
 	"fmt"
 	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
 
 	"golang.org/x/sys/unix"
 
@@ -28,6 +31,9 @@ type found struct {
 	// uidMap and status are files of /proc/self.
 	uidMap, status string
 	cgroup2        bool
+	// memory is the kernel's, in bytes, and memoryLimit the file of our cgroup that limits it.
+	memory      uint64
+	memoryLimit string
 }
 
 // initialPIDNamespace is the link of the PID namespace that the kernel starts with: its number is part of the kernel's
@@ -59,6 +65,23 @@ func Detect() (Platform, error) {
 
 	f.cgroup2 = cgroup.Unified()
 
+	var info unix.Sysinfo_t
+	if err := unix.Sysinfo(&info); err != nil {
+		return Platform{}, fmt.Errorf("detect the platform: memory: %w", err)
+	}
+
+	f.memory = info.Totalram * uint64(info.Unit)
+
+	limit := "memory/memory.limit_in_bytes"
+	if f.cgroup2 {
+		limit = "memory.max"
+	}
+
+	// A host without that controller sets no limit.
+	if text, err := os.ReadFile(filepath.Join(cgroup.Mount, limit)); err == nil {
+		f.memoryLimit = string(text)
+	}
+
 	return decide(f)
 }
 
@@ -77,6 +100,17 @@ func decide(f found) (Platform, error) {
 	return Platform{Mode: Container, UserData: f.userData, Limits: Limits{
 		UserNamespace: rights.UserNamespace,
 		CgroupV1:      !f.cgroup2,
+		ForeignMemory: foreign(f.memory, f.memoryLimit),
 		NoResource:    !rights.Computer(unix.CAP_SYS_RESOURCE),
 	}}, nil
+}
+
+// foreign returns what a limit leaves out of the memory. A limit of more than there is, or the word max, is none.
+func foreign(memory uint64, limit string) uint64 {
+	n, err := strconv.ParseUint(strings.TrimSpace(limit), 10, 64)
+	if err != nil || n >= memory {
+		return 0
+	}
+
+	return memory - n
 }

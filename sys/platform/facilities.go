@@ -24,6 +24,7 @@ const (
 	CgroupReservations Facility = "cgroup-reservations"
 	OOMScores          Facility = "oom-scores"
 	RootUser           Facility = "root-user"
+	Memory             Facility = "memory"
 )
 
 // facility says when one is withheld, and what that means to a user.
@@ -39,6 +40,7 @@ const (
 	reasonCgroupV1   = "CgroupV1"
 	reasonCapability = "CapabilityMissing"
 	reasonUserNS     = "UserNamespace"
+	reasonLimit      = "CgroupLimit"
 )
 
 func inContainer(p Platform) bool { return p.Mode == Container }
@@ -67,6 +69,8 @@ var facilities = map[Facility]facility{
 		"the host has controllers of cgroup v1: the system's services have no groups, no reservations and no limits of their own"},
 	OOMScores: {func(p Platform) bool { return p.Limits.NoResource }, reasonCapability,
 		"CAP_SYS_RESOURCE is missing: processes of the system are not protected from the kernel's OOM killer, and limits are not raised over the host's"},
+	Memory: {func(p Platform) bool { return p.Limits.ForeignMemory > 0 }, reasonLimit,
+		"the machine's cgroup has a limit below the memory that the kernel shows: the kubelet reserves the difference for the system"},
 	RootUser: {func(p Platform) bool { return p.Limits.UserNamespace }, reasonUserNS,
 		"root of the machine is a user of the host: devices cannot be made, and pods that need the computer's root do not work"},
 }

@@ -45,6 +45,8 @@ type Limits struct {
 	UserNamespace bool
 	// CgroupV1 tells that the kernel's controllers are, all or some of them, in hierarchies of the first version.
 	CgroupV1 bool
+	// ForeignMemory is how much of the computer's memory, in bytes, is beyond the limit of the machine's cgroup.
+	ForeignMemory uint64
 	// NoResource tells that the capability CAP_SYS_RESOURCE is missing.
 	NoResource bool
 }

@@ -44,6 +44,21 @@ func TestDecide(t *testing.T) {
 			Platform{Mode: Container, Limits: Limits{CgroupV1: true, NoResource: true}},
 		},
 		{
+			"a limit of the memory",
+			found{mode: "container", pidNamespace: inside, status: allCapabilities, uidMap: wholeMap, cgroup2: true, memory: 24 << 30, memoryLimit: "4294967296\n"},
+			Platform{Mode: Container, Limits: Limits{ForeignMemory: 20 << 30}},
+		},
+		{
+			"a limit of more than there is",
+			found{mode: "container", pidNamespace: inside, status: allCapabilities, uidMap: wholeMap, cgroup2: true, memory: 24 << 30, memoryLimit: "9223372036854771712\n"},
+			Platform{Mode: Container},
+		},
+		{
+			"no limit",
+			found{mode: "container", pidNamespace: inside, status: allCapabilities, uidMap: wholeMap, cgroup2: true, memory: 24 << 30, memoryLimit: "max\n"},
+			Platform{Mode: Container},
+		},
+		{
 			// The capability counts in the initial user namespace only.
 			"without root",
 			found{mode: "container", pidNamespace: inside, status: allCapabilities, uidMap: userMap, cgroup2: true},
@@ -79,6 +94,7 @@ func TestConditions(t *testing.T) {
 	}{
 		{"with all rights", Limits{}, nil},
 		{"cgroup v1", Limits{CgroupV1: true}, []Facility{CgroupReservations}},
+		{"little memory", Limits{ForeignMemory: 1}, []Facility{Memory}},
 		{"no capability", Limits{NoResource: true}, []Facility{OOMScores}},
 		{"no root", Limits{UserNamespace: true, NoResource: true}, []Facility{OOMScores, RootUser}},
 	} {

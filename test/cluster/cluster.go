@@ -12,14 +12,15 @@
 //	c.Ready("")                      // Kubernetes says so
 //
 // There is no way out of its network. Every wait has an end, says what it waited for, and what fails shows the end of
-// the console, the services and the conditions that are not met. At the end of the test the consoles of all boots are
-// looked through for panics and the like.
+// the console, the services and the conditions that are not met; package evidence keeps more. At the end of the test the
+// consoles of all boots are looked through for panics and the like.
 package cluster
 
 import (
 	"context"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"testing"
 	"time"
@@ -29,6 +30,7 @@ import (
 	"github.com/seed-59268b81/talos/config/talosconfig"
 	"github.com/seed-59268b81/talos/lab"
 	"github.com/seed-59268b81/talos/lab/state"
+	"github.com/seed-59268b81/talos/test/evidence"
 )
 
 // Cluster is one node and what belongs to it.
@@ -108,6 +110,12 @@ func start(t *testing.T, options lab.Options) *Cluster {
 
 	c.Node = c.Lab.Node(0)
 
+	t.Cleanup(func() {
+		if err := c.Lab.Destroy(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	evidence.OnFailure(t, built.out, evidence.Machines{Dir: c.dir, Support: c.support})
 	t.Cleanup(c.end)
 
 	c.generate()
@@ -152,7 +160,7 @@ func (c *Cluster) generate() {
 	c.Generated = made
 }
 
-// end tells what was found, keeps the consoles of a failure, and removes the machine.
+// end tells what was found.
 func (c *Cluster) end() {
 	findings, err := c.Node.Findings()
 	if err != nil {
@@ -166,40 +174,16 @@ func (c *Cluster) end() {
 	for _, s := range c.stages {
 		c.t.Logf("%8.1fs  %s", s.Took.Seconds(), s.Name)
 	}
-
-	if c.t.Failed() {
-		c.keepConsoles()
-	}
-
-	if err := c.Lab.Destroy(context.Background()); err != nil {
-		c.t.Error(err)
-	}
 }
 
-// keepConsoles copies the consoles of all boots to where they outlive the machine.
-func (c *Cluster) keepConsoles() {
-	kept := c.dir + "-failed"
-
-	if err := os.RemoveAll(kept); err != nil {
-		c.t.Log(err)
+// support is talosctl support as the administrator, or as anyone while the machine is in maintenance.
+func (c *Cluster) support(ctx context.Context, file string) *exec.Cmd {
+	args := []string{"support", "--no-encryption", "--output", file, "--endpoints", c.Node.APIEndpoint(), "--nodes", c.Node.Addr.String()}
+	if _, err := os.Stat(filepath.Join(c.dir, "talosconfig")); err != nil {
+		args = append(args, "--insecure")
 	}
 
-	if err := os.MkdirAll(kept, 0o755); err != nil {
-		c.t.Log(err)
-	}
-
-	for _, path := range c.Node.Consoles() {
-		text, err := os.ReadFile(path)
-		if err != nil {
-			continue // never booted
-		}
-
-		if err := os.WriteFile(filepath.Join(kept, filepath.Base(path)), text, 0o644); err != nil {
-			c.t.Log(err)
-		}
-	}
-
-	c.t.Logf("the consoles of all boots are kept in %s", kept)
+	return c.TalosctlCommand(ctx, args...)
 }
 
 // Run is a step on which the later ones stand: when it fails, so does the whole test.

@@ -16,6 +16,7 @@ import (
 	"github.com/seed-59268b81/talos/components/hosttools/hosttest"
 	"github.com/seed-59268b81/talos/lab"
 	"github.com/seed-59268b81/talos/test/cluster"
+	"github.com/seed-59268b81/talos/test/evidence"
 )
 
 // userLab is a lab that is made the way users make theirs: by talosctl cluster.
@@ -42,8 +43,24 @@ func newUserLab(t *testing.T, name string) *userLab {
 
 	l.destroy()
 	t.Cleanup(l.destroy)
+	evidence.OnFailure(t, out, evidence.Machines{Dir: filepath.Join(l.state, name), Support: l.support})
 
 	return l
+}
+
+// support is talosctl support for all machines.
+func (l *userLab) support(ctx context.Context, file string) *exec.Cmd {
+	dir := filepath.Join(l.state, l.name)
+	args := []string{"support", "--no-encryption", "--output", file, "--talosconfig", filepath.Join(dir, "talosconfig")}
+
+	if machines, err := lab.Open(dir); err == nil {
+		for _, n := range machines.Nodes() {
+			args = append(args, "--nodes", n.Addr.String())
+		}
+	}
+
+	//program:built talosctl
+	return exec.CommandContext(ctx, l.program, args...)
 }
 
 // talosctl runs it with the arguments. What is of the cluster command is about this lab.

@@ -27,7 +27,8 @@ func TestVirtualWorkers(t *testing.T) {
 }
 
 // workers makes a cluster of a control plane and two workers the way its users do, and holds that one endpoint reaches
-// all three, that a worker forwards nothing, and that a dead node costs its own answer alone.
+// all three, that a worker forwards nothing, that it lives through a bad network, and that a dead node costs its own answer
+// alone.
 func workers(t *testing.T, name string, patience time.Duration, create ...string) {
 	l := newUserLab(t, name)
 
@@ -76,6 +77,8 @@ func workers(t *testing.T, name string, patience time.Duration, create ...string
 			t.Errorf("got %v, %s, want it refused with the reason", err, stderr)
 		}
 	})
+
+	t.Run("a bad network", func(t *testing.T) { badNetwork(t, l) })
 
 	t.Run("a worker comes back with a certificate", func(t *testing.T) {
 		if _, _, err := l.talosctl(time.Minute, "cluster", "reboot", worker.Name); err != nil {

@@ -117,7 +117,7 @@ func (m *machine) overlay(lower, place string) error {
 
 // use does what README says. A machine that is only powered on is left in maintenance.
 func (m *machine) use() error {
-	up := []string{"up", "NAME=fresh"}
+	up := []string{"up", "NAME=fresh", "IN=" + m.In}
 	if m.Until == untilMachinesOn {
 		up = append(up, "LABFLAGS=--offline --skip-injecting-config")
 	}
@@ -146,8 +146,8 @@ func (m *machine) use() error {
 		return fmt.Errorf("make down left processes: %s", strings.Join(left, "; "))
 	}
 
-	if _, err := os.Stat(filepath.Join(sourcePlace, "out/lab/fresh")); !errors.Is(err, os.ErrNotExist) {
-		return fmt.Errorf("make down left out/lab/fresh: %w", err)
+	if _, err := os.Stat(filepath.Join(sourcePlace, "out/lab/fresh")); err == nil {
+		return errors.New("make down left the folder out/lab/fresh")
 	}
 
 	return nil

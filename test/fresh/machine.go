@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"syscall"
@@ -35,7 +36,8 @@ type machine struct {
 	Env []string
 	// Commit is what is cloned; Source is where the clone is.
 	Commit, Source string
-	Until          string
+	// Until and In are as the flags say.
+	Until, In string
 }
 
 // Where things are in the machine.
@@ -52,9 +54,9 @@ func plan(ctx context.Context, root, out, place, base string) (*machine, error) 
 		return nil, err
 	}
 
-	commit, err := exec.CommandContext(ctx, "git", "-C", root, "rev-parse", "--short", "HEAD").Output()
+	commit, err := exec.CommandContext(ctx, "git", "-C", root, "rev-parse", "--short", "HEAD").CombinedOutput()
 	if err != nil {
-		return nil, fmt.Errorf("find out what to clone: %w", err)
+		return nil, fmt.Errorf("find out what to clone: %w: %s", err, commit)
 	}
 
 	env, err := environment(ctx)
@@ -205,6 +207,10 @@ func (m *machine) enter(ctx context.Context) error {
 		Setpgid:    true, // Ctrl-C is for this program
 	}
 	cmd.WaitDelay = 10 * time.Second
+
+	// The signal comes when the thread ends that has started the process.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
 
 	if err := cmd.Run(); err != nil {
 		if ctx.Err() != nil {

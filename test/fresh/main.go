@@ -2,21 +2,22 @@
 
 //go:build linux
 
-// Command fresh shows that a machine which has nothing but Debian 12, make, git and Go can do what README says: it makes
-// such a machine out of debootstrap's smallest Debian, in mount and process namespaces of its own, puts a clone of HEAD
+// Command fresh shows that a machine with nothing but Debian 12, make, git and Go can do what README says: it makes such a
+// machine out of debootstrap's smallest Debian, in mount and process namespaces of its own, puts a clone of HEAD
 // there, and runs make up to a Ready node and make down.
 //
 // The host lends its network, its Go, and its caches (what the build has made, Go's modules and compiled packages), these
-// as overlays: nothing that happens there changes them. So what is tested is what the build asks of the machine, not an
-// hour of compiling. Without the caches it works as well, and takes as long as the first build.
+// as overlays: nothing that happens there changes them. What it tests is what the build asks of the machine, and not an
+// hour of compiling; with empty caches it takes as long as a first build.
 //
 // Whatever ends this program ends the namespaces with all processes and mounts in them; the folder (out/fresh) goes at the
 // end, or at the beginning of the next run.
 //
 //	go run ./test/fresh                      to a Ready node
 //	go run ./test/fresh -until machines-on   until the machines are on and in maintenance
+//	go run ./test/fresh -in containers       in a container, which takes a minute where machines are emulated
 //
-// A container would do as well, but needs a container engine, and that is one more thing which a machine has by accident.
+// A container would do as well, but takes a container engine: one more program that a machine has by accident.
 package main
 
 import (
@@ -53,18 +54,19 @@ func main() {
 	}
 
 	until := flag.String("until", untilReady, "how far to go: ready or machines-on")
+	in := flag.String("in", "machines", "what the cluster is made of: machines or containers, as make up takes it")
 	flag.Parse()
 
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
 
-	if err := run(ctx, *until); err != nil {
+	if err := run(ctx, *until, *in); err != nil {
 		fmt.Fprintln(os.Stderr, "fresh:", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, until string) (err error) {
+func run(ctx context.Context, until, in string) (err error) {
 	if until != untilReady && until != untilMachinesOn {
 		return fmt.Errorf("-until %s: it is neither %s nor %s", until, untilReady, untilMachinesOn)
 	}
@@ -120,7 +122,7 @@ func run(ctx context.Context, until string) (err error) {
 		return err
 	}
 
-	m.Until = until
+	m.Until, m.In = until, in
 
 	if err := m.prepare(ctx); err != nil {
 		return err

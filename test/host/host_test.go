@@ -43,7 +43,6 @@ func TestRealKernel(t *testing.T) {
 		t.Skipf("no private mounts: %v", err)
 	}
 
-	// Of this network namespace, and no longer of that in which /sys was mounted.
 	before, err := Take(t.Context())
 	if err != nil {
 		t.Fatal(err)

@@ -32,7 +32,7 @@ func mountLines(text string) []string {
 		head, tail, ok := strings.Cut(line, " - ")
 		before, after := strings.Fields(head), strings.Fields(tail)
 
-		if !ok || len(before) < 5 || len(after) < 2 || left(foreignMounts, before[4]) {
+		if !ok || len(before) < 5 || len(after) < 2 || leftOut(foreignMounts, before[4]) {
 			continue
 		}
 
@@ -69,7 +69,7 @@ func cgroups(context.Context) ([]string, error) {
 		}
 
 		name := strings.TrimPrefix(path, top+"/")
-		if path != top && (left(foreignCgroups, name) || foreign(path, ours)) {
+		if path != top && (leftOut(foreignCgroups, name) || foreign(path, ours)) {
 			return fs.SkipDir
 		}
 
@@ -138,7 +138,7 @@ func sysctls(context.Context) ([]string, error) {
 				return nil
 			case err != nil:
 				return err
-			case d.IsDir() || left(restless, name):
+			case d.IsDir() || leftOut(restless, name):
 				return nil
 			}
 

@@ -41,8 +41,9 @@ var restless = []rule{
 	{regexp.MustCompile(`^vm/(nr_hugepages_mempolicy|stat_refresh|compact_memory|drop_caches)$`), "orders to the kernel, not settings"},
 }
 
-func left(out []rule, name string) bool {
-	for _, r := range out {
+// leftOut reports whether a rule matches.
+func leftOut(rules []rule, name string) bool {
+	for _, r := range rules {
 		if r.what.MatchString(name) {
 			return true
 		}

@@ -86,7 +86,7 @@ func TestShellProgramsAreFound(t *testing.T) {
 }
 
 func TestMakeProgramsAreFound(t *testing.T) {
-	found, err := makePrograms("Makefile", []byte("GO ?= go\nBUILD = $(GO) run ./build $(FLAGS)\nall: dep\n\t@$(BUILD)\n\t-rm -rf $$HOME/x $(OUT)\n"))
+	found, err := makePrograms("Makefile", []byte("GO ?= go\nBUILD = $(GO) run ./build $(FLAGS)\nKIND = $(if $(filter x,$(IN)),y,z)\nall: dep\n\t@$(BUILD) --kind $(KIND)\n\t-rm -rf $$HOME/x $(OUT)\n"))
 	if err != nil {
 		t.Fatal(err)
 	}

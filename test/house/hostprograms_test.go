@@ -48,6 +48,11 @@ func TestProgramsAreInATable(t *testing.T) {
 	for _, p := range slices.Concat(code.found, shellPrograms(t)) {
 		name := p.name
 
+		// As scripts name what is in the tree.
+		if strings.Contains(name, "out/") && !path.IsAbs(name) {
+			continue
+		}
+
 		if path.IsAbs(name) && !onTheHost(p.where) {
 			if imagePrograms[name] == "" && !slices.Contains(inImage, name) {
 				t.Errorf("%s runs %s inside the machine: neither imagePrograms nor components.RootTools has it", p.where, name)

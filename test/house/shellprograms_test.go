@@ -60,17 +60,20 @@ func makePrograms(p string, text []byte) ([]place, error) {
 		}
 	}
 
-	script := strings.Join(recipes, "\n")
-	// What a variable is made of are variables again.
-	for range 5 {
-		for name, value := range variables {
-			script = strings.ReplaceAll(script, "$("+name+")", value)
-		}
+	// Two signs stand for one of the shell's.
+	const shells = "\x00"
+
+	script := strings.ReplaceAll(strings.Join(recipes, "\n"), "$$", shells)
+
+	// From the inside out, as what a variable is made of are variables again. What a function makes is not known here.
+	innermost := regexp.MustCompile(`\$\([^()$]*\)`)
+	for range 20 {
+		script = innermost.ReplaceAllStringFunc(script, func(reference string) string {
+			return strings.ReplaceAll(variables[strings.Trim(reference, "$()")], "$$", shells)
+		})
 	}
 
-	script = regexp.MustCompile(`\$\([A-Z_]+\)`).ReplaceAllString(script, "")
-
-	return scriptPrograms(p, strings.ReplaceAll(script, "$$", "$"))
+	return scriptPrograms(p, strings.ReplaceAll(script, shells, "$"))
 }
 
 // scriptPrograms are the first words of a script's commands. Those with a slash that are no absolute paths lie in the tree.

@@ -5,6 +5,7 @@ package house
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"go/parser"
 	"go/token"
 	"os"
@@ -15,6 +16,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/seed-59268b81/talos/components/hosttools"
 )
 
 // maxLines of a file that people write: over 400 it usually holds two things, over 500 it is split.
@@ -52,6 +55,10 @@ func each(t *testing.T, suffix string, fn func(path string, text []byte)) {
 	t.Helper()
 
 	all, err := files()
+	if errors.Is(err, exec.ErrNotFound) {
+		t.Fatalf("%v: %s", err, hosttools.Hint("git"))
+	}
+
 	if err != nil {
 		t.Skipf("the tree is no git work tree, so it is not known what belongs to it: %v", err)
 	}

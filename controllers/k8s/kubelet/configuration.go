@@ -89,9 +89,14 @@ func alwaysSet(cfg k8s.KubeletConfigSpec) object {
 
 // defaults is what the machine configuration may change.
 func defaults(cfg k8s.KubeletConfigSpec, node Node) object {
-	memory := "384Mi"
+	memory := 384
 	if node.ControlPlane {
-		memory = "512Mi"
+		memory = 512
+	}
+
+	// The kubelet takes all that the kernel shows for its own.
+	if !node.Platform.Owns(platform.Memory) {
+		memory += int(node.Platform.Limits.ForeignMemory >> 20)
 	}
 
 	out := object{
@@ -104,7 +109,7 @@ func defaults(cfg k8s.KubeletConfigSpec, node Node) object {
 		"failSwapOn":          false,
 		"serializeImagePulls": false,
 		"systemReserved": object{
-			"cpu": "50m", "memory": memory, "pid": "100", "ephemeral-storage": "256Mi",
+			"cpu": "50m", "memory": fmt.Sprintf("%dMi", memory), "pid": "100", "ephemeral-storage": "256Mi",
 		},
 		"logging":                         object{"format": "json"},
 		"shutdownGracePeriod":             "30s",

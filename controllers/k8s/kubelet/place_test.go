@@ -19,6 +19,7 @@ func TestConfigurationInPlace(t *testing.T) {
 	}
 	usual := object{
 		"failCgroupV1": nil, "oomScoreAdj": -450, "protectKernelDefaults": true, gate: nil, "Other": nil,
+		"memory":        "384Mi",
 		"systemCgroups": systemCgroups, "kubeletCgroups": kubeletCgroups,
 	}
 
@@ -31,6 +32,7 @@ func TestConfigurationInPlace(t *testing.T) {
 		{"a computer of its own", platform.Platform{}, nil, object{}},
 		{"a container with all rights", container(platform.Limits{}), nil, object{}},
 		{"cgroup v1", container(platform.Limits{CgroupV1: true}), nil, object{"failCgroupV1": false, "systemCgroups": "", "kubeletCgroups": ""}},
+		{"a limit of the memory", container(platform.Limits{ForeignMemory: 20 << 30}), nil, object{"memory": "20864Mi"}},
 		{"no lower scores", container(platform.Limits{NoResource: true}), object{"oomScoreAdj": -1}, object{"oomScoreAdj": 0}},
 		{
 			"without root, with a feature gate of the configuration", container(platform.Limits{UserNamespace: true}),
@@ -48,6 +50,10 @@ func TestConfigurationInPlace(t *testing.T) {
 
 			for key := range usual {
 				got[key] = all[key]
+			}
+
+			if reserved, ok := all["systemReserved"].(object); ok {
+				got["memory"] = reserved["memory"]
 			}
 
 			if gates, ok := all["featureGates"].(object); ok {

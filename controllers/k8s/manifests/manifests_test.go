@@ -124,8 +124,8 @@ func TestImages(t *testing.T) {
 		walk(object)
 	}
 
-	if found < 4 {
-		t.Errorf("got %d images, want those of flannel (twice), kube-proxy and CoreDNS", found)
+	if found < 3 {
+		t.Errorf("got %d images, want those of flannel, kube-proxy and CoreDNS", found)
 	}
 }
 

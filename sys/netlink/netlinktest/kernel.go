@@ -31,6 +31,7 @@ type Kernel struct {
 	routes    []netlink.Route
 	next      uint32
 	watchers  map[*watcher]struct{}
+	listeners map[chan netlink.RouterOption]struct{}
 	calls     []string
 	reads     int
 }
@@ -154,5 +155,43 @@ func (k *Kernel) Watch(ctx context.Context, what netlink.Groups, changed func(ne
 		k.mu.Unlock()
 
 		changed(pending)
+	}
+}
+
+// WatchRouterOptions implements netlink.Kernel.
+func (k *Kernel) WatchRouterOptions(ctx context.Context, said func(netlink.RouterOption)) error {
+	ch := make(chan netlink.RouterOption, 16)
+
+	k.mu.Lock()
+	if k.listeners == nil {
+		k.listeners = map[chan netlink.RouterOption]struct{}{}
+	}
+
+	k.listeners[ch] = struct{}{}
+	k.mu.Unlock()
+
+	defer func() {
+		k.mu.Lock()
+		delete(k.listeners, ch)
+		k.mu.Unlock()
+	}()
+
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case o := <-ch:
+			said(o)
+		}
+	}
+}
+
+// AdvertiseOption has a router say something that the kernel leaves to programs.
+func (k *Kernel) AdvertiseOption(o netlink.RouterOption) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+
+	for ch := range k.listeners {
+		ch <- o
 	}
 }

@@ -48,16 +48,10 @@ func (k *Kernel) ReplaceRoute(r netlink.Route) error {
 	return nil
 }
 
-// replaceable tells whether one route takes the place of another with its key. For IPv6, one with a gateway does not
-// take that of one without, nor that of a router's advertisement.
+// replaceable tells whether one route takes the place of another with its key. For IPv6, one with a gateway does not take
+// that of one without.
 func replaceable(have, want netlink.Route) bool {
-	if want.Family == unix.AF_INET {
-		return true
-	}
-
-	way := func(r netlink.Route) bool { return r.Gateway.IsValid() && r.Protocol != unix.RTPROT_RA }
-
-	return way(have) == way(want)
+	return want.Family == unix.AF_INET || have.Gateway.IsValid() == want.Gateway.IsValid()
 }
 
 // checkRoute checks what a route needs and fills in its link.

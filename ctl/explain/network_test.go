@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package explain
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/seed-59268b81/talos/resources/network"
+)
+
+// A spec of the network says what has become of it, asked by its own name or by that of its condition.
+func TestSpecRule(t *testing.T) {
+	const route, refused = "inet4/192.0.2.1//1024", "route/inet4/192.0.2.1//1024 waits: set route default via 192.0.2.1 dev eth0 metric 1024 table 254: network is unreachable"
+
+	for _, tt := range []struct {
+		name    string
+		symptom Symptom
+		state   string // put in place of the condition's; "" leaves it
+		want    string
+		handled bool
+	}{
+		{"by the spec", instance[network.RouteSpecSpec](network.NamespaceName, route), "", refused, true},
+		{"by the condition", instance[network.SpecConditionSpec](network.NamespaceName, "route/"+route), "", refused, true},
+		{"refused", instance[network.RouteSpecSpec](network.NamespaceName, route), "refused", "route/" + route + " is not in effect: ", true},
+		{"degraded", instance[network.RouteSpecSpec](network.NamespaceName, route), "degraded", "route/" + route + " is in effect by what was true before: ", true},
+		{"applied", instance[network.RouteSpecSpec](network.NamespaceName, route), "applied", "", true},
+		{"one without a condition", instance[network.RouteSpecSpec](network.NamespaceName, "other"), "", "", false},
+		{"a proposal is not acted upon", instance[network.RouteSpecSpec](network.ConfigNamespaceName, route), "", "", false},
+		{"another type", instance[network.RouteStatusSpec](network.NamespaceName, route), "", "", false},
+	} {
+		f := facts(t, "route-refused")
+
+		for i, r := range f.Resources {
+			if r.Type == typeOf[network.SpecConditionSpec]() && tt.state != "" {
+				f.Resources[i].Spec = strings.Replace(r.Spec, "state: waiting", "state: "+tt.state, 1)
+			}
+		}
+
+		finding, handled := specRule(f, tt.symptom)
+		says := ""
+
+		if finding != nil {
+			says = finding.Says
+		}
+
+		if handled != tt.handled || (says == "") != (tt.want == "") || !strings.HasPrefix(says, tt.want) {
+			t.Errorf("%s: got %q, %t, want %q, %t", tt.name, says, handled, tt.want, tt.handled)
+		}
+	}
+}

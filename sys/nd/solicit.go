@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package nd asks routers to say at once what they say every few minutes (RFC 4861, 6.3.7). The kernel asks by itself when a
+// link comes up, and takes the answers; this is for who starts to listen later.
+package nd
+
+import (
+	"fmt"
+	"net"
+
+	"golang.org/x/net/ipv6"
+)
+
+// From RFC 4861.
+const (
+	solicitation = 133
+	hopLimit     = 255
+)
+
+// SolicitRouters sends one router solicitation on a link. The link must be up and have a link-local address.
+func SolicitRouters(index int) error {
+	conn, err := net.ListenPacket("ip6:ipv6-icmp", "::")
+	if err != nil {
+		return fmt.Errorf("solicit routers on link %d: %w", index, err)
+	}
+	defer conn.Close() //nolint:errcheck // nothing is read
+
+	// Type, code, checksum (the kernel's), reserved.
+	message := []byte{solicitation, 0, 0, 0, 0, 0, 0, 0}
+	routers := &net.IPAddr{IP: net.IPv6linklocalallrouters}
+
+	p := ipv6.NewPacketConn(conn)
+	if _, err := p.WriteTo(message, &ipv6.ControlMessage{HopLimit: hopLimit, IfIndex: index}, routers); err != nil {
+		return fmt.Errorf("solicit routers on link %d: %w", index, err)
+	}
+
+	return nil
+}

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package netlink
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"net/netip"
+	"strings"
+	"time"
+
+	"github.com/mdlayher/netlink"
+	"golang.org/x/sys/unix"
+)
+
+// RouterOption is an option of a router advertisement that the kernel leaves to programs (RFC 8106): name servers, or
+// search domains. A later one of the same link says how long they count from then; a Lifetime of 0 takes them back.
+type RouterOption struct {
+	LinkIndex  uint32
+	DNSServers []netip.Addr
+	Search     []string
+	// Lifetime is Forever for what is for good.
+	Lifetime time.Duration
+}
+
+// Forever is the lifetime of what does not end.
+const Forever = time.Duration(1<<32-1) * time.Second
+
+// groupRouterOptions is RTNLGRP_ND_USEROPT.
+const groupRouterOptions = 1 << 19
+
+// WatchRouterOptions implements Kernel.
+func (c *Conn) WatchRouterOptions(ctx context.Context, said func(RouterOption)) error {
+	conn, err := netlink.Dial(unix.NETLINK_ROUTE, &netlink.Config{Groups: groupRouterOptions})
+	if err != nil {
+		return fmt.Errorf("netlink watch router options: %w", err)
+	}
+	defer conn.Close() //nolint:errcheck // read only
+
+	stop := context.AfterFunc(ctx, func() { _ = conn.SetReadDeadline(time.Unix(1, 0)) })
+	defer stop()
+
+	for {
+		messages, err := conn.Receive()
+
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case errors.Is(err, unix.ENOBUFS): // routers say it again
+			continue
+		case err != nil:
+			return fmt.Errorf("netlink watch router options: %w", err)
+		}
+
+		for _, m := range messages {
+			if m.Header.Type != unix.RTM_NEWNDUSEROPT {
+				continue
+			}
+
+			for _, o := range parseRouterOptions(m.Data) {
+				said(o)
+			}
+		}
+	}
+}
+
+// Sizes and types of neighbor discovery (struct nduseroptmsg; RFC 8106, 5).
+const (
+	routerOptionHeader = 16
+	optionUnit         = 8
+	optionRDNSS        = 25
+	optionDNSSL        = 31
+	maxRouterItems     = 64
+	advertisement      = 134
+)
+
+// parseRouterOptions reads a kernel message with options as they came from the network. What makes no sense is left out.
+func parseRouterOptions(data []byte) []RouterOption {
+	if len(data) < routerOptionHeader || data[0] != unix.AF_INET6 || data[8] != advertisement {
+		return nil
+	}
+
+	size := int(binary.NativeEndian.Uint16(data[2:4]))
+	index := binary.NativeEndian.Uint32(data[4:8])
+	options := data[routerOptionHeader:]
+
+	if size > len(options) {
+		return nil
+	}
+
+	var out []RouterOption
+
+	for options = options[:size]; len(options) >= optionUnit; {
+		length := int(options[1]) * optionUnit
+		if length == 0 || length > len(options) {
+			break
+		}
+
+		o := RouterOption{LinkIndex: index, Lifetime: time.Duration(binary.BigEndian.Uint32(options[4:8])) * time.Second}
+		body := options[optionUnit:length]
+
+		switch options[0] {
+		case optionRDNSS:
+			o.DNSServers = parseServers(body)
+		case optionDNSSL:
+			o.Search = parseDomains(body)
+		}
+
+		if len(o.DNSServers)+len(o.Search) > 0 {
+			out = append(out, o)
+		}
+
+		options = options[length:]
+	}
+
+	return out
+}
+
+func parseServers(body []byte) []netip.Addr {
+	var out []netip.Addr
+
+	for ; len(body) >= 16 && len(out) < maxRouterItems; body = body[16:] {
+		a := netip.AddrFrom16([16]byte(body[:16]))
+		if !a.IsUnspecified() && !a.IsMulticast() && !a.IsLoopback() && !a.Is4In6() {
+			out = append(out, a)
+		}
+	}
+
+	return out
+}
+
+// parseDomains reads names in DNS form without compression; zeros fill what is left.
+func parseDomains(body []byte) []string {
+	var (
+		out    []string
+		labels []string
+	)
+
+	for len(body) > 0 && len(out) < maxRouterItems {
+		n := int(body[0])
+		if n >= len(body) || n > 63 {
+			break
+		}
+
+		if n == 0 {
+			if name := strings.Join(labels, "."); validDomain(name) {
+				out = append(out, name)
+			}
+
+			labels, body = nil, body[1:]
+
+			continue
+		}
+
+		labels, body = append(labels, string(body[1:1+n])), body[1+n:]
+	}
+
+	return out
+}
+
+// validDomain holds a name to letters, digits, hyphens, underscores and dots: it ends up in files.
+func validDomain(s string) bool {
+	if s == "" || len(s) > 253 {
+		return false
+	}
+
+	for _, c := range []byte(s) {
+		if c != '.' && c != '-' && c != '_' && (c < '0' || c > '9') && (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') {
+			return false
+		}
+	}
+
+	return true
+}

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/seed-59268b81/talos/config/images"
+	"github.com/seed-59268b81/talos/lab"
+	"github.com/seed-59268b81/talos/lab/netswitch"
+)
+
+const (
+	// badTime is how long each fault lasts.
+	badTime = time.Minute
+	// healTime is how long nodes may take to be Ready when the network is whole again.
+	healTime = time.Minute
+	replicas = 6
+)
+
+// spread is a Deployment with pods on all nodes.
+var spread = fmt.Sprintf(`
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: spread}
+spec:
+  replicas: %d
+  selector: {matchLabels: {app: spread}}
+  template:
+    metadata: {labels: {app: spread}}
+    spec:
+      terminationGracePeriodSeconds: 1
+      containers: [{name: pause, image: '%s', args: [pause]}]
+`, replicas, images.DefaultAgnhost)
+
+// badNetwork makes the network of a cluster slow and lossy, then cuts the control plane off from the workers, and holds
+// that all nodes are Ready soon after it is whole again, with the pods that they had.
+func badNetwork(t *testing.T, l *userLab) {
+	machines := l.open()
+	nodes := machines.Nodes()
+
+	if _, err := l.kubectl(t.Context(), spread, "apply", "-f", "-"); err != nil {
+		t.Fatal(err)
+	}
+
+	var before []string
+
+	l.until(t, 3*time.Minute, "the pods run", func() (err error) {
+		before, err = l.runningPods(t.Context())
+		if err == nil && len(before) != replicas {
+			err = fmt.Errorf("%d of %d run", len(before), replicas)
+		}
+
+		return err
+	})
+
+	t.Run("200 ms and 5 % of loss", func(t *testing.T) {
+		for _, n := range nodes {
+			bad := netswitch.Link{In: netswitch.Impairment{Delay: 100 * time.Millisecond, Loss: 0.025}}
+			bad.Out = bad.In // a way there and back goes through four of them
+
+			if err := n.SetLink(t.Context(), bad); err != nil {
+				t.Fatal(err)
+			}
+		}
+
+		l.staysHealed(t, machines, before)
+	})
+
+	t.Run("a partition", func(t *testing.T) {
+		var workers []string
+		for _, n := range nodes[1:] {
+			workers = append(workers, n.Name)
+		}
+
+		if err := machines.Partition(t.Context(), []string{nodes[0].Name}, workers); err != nil {
+			t.Fatal(err)
+		}
+
+		l.staysHealed(t, machines, before)
+	})
+}
+
+// staysHealed lets a fault last, takes it away, and waits until the cluster is as it was.
+func (l *userLab) staysHealed(t *testing.T, machines *lab.Lab, before []string) {
+	t.Helper()
+
+	select {
+	case <-time.After(badTime): // what is tested is that it lasts
+	case <-t.Context().Done():
+		t.Fatal(t.Context().Err())
+	}
+
+	if err := machines.Heal(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+
+	start := time.Now()
+
+	l.until(t, healTime, "all nodes are Ready", func() error {
+		ready, err := l.kubectl(t.Context(), "", "get", "nodes", "-o", `jsonpath={.items[*].status.conditions[?(@.type=="Ready")].status}`)
+		if err != nil {
+			return err
+		}
+
+		if want := strings.TrimSpace(strings.Repeat("True ", len(machines.Nodes()))); ready != want {
+			return fmt.Errorf("their conditions are %q", ready)
+		}
+
+		after, err := l.runningPods(t.Context())
+		if err == nil && !slices.Equal(after, before) {
+			err = fmt.Errorf("the pods are %q, and were %q", after, before)
+		}
+
+		return err
+	})
+	t.Logf("Ready %.1fs after the network was whole, %d of %d pods are those of before", time.Since(start).Seconds(), len(before), replicas)
+}
+
+// runningPods are the ids of the Deployment's pods that run, sorted.
+func (l *userLab) runningPods(ctx context.Context) ([]string, error) {
+	out, err := l.kubectl(ctx, "", "get", "pods", "-l", "app=spread", "--field-selector", "status.phase=Running", "-o", "jsonpath={.items[*].metadata.uid}")
+	if err != nil {
+		return nil, err
+	}
+
+	ids := strings.Fields(out)
+	slices.Sort(ids)
+
+	return ids, nil
+}
+
+// kubectl is run as the lab's administrator.
+func (l *userLab) kubectl(ctx context.Context, input string, args ...string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+
+	//program:built kubectl
+	cmd := exec.CommandContext(ctx, filepath.Join(l.out, "bin", "kubectl"),
+		append([]string{"--kubeconfig", l.open().State().KubeconfigPath(), "--request-timeout=10s"}, args...)...)
+	cmd.Stdin = strings.NewReader(input)
+	cmd.Env = append(cmd.Environ(), "KUBECACHEDIR="+filepath.Join(l.state, l.name, "kubecache"))
+
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("kubectl %s: %w: %s", strings.Join(args, " "), err, strings.TrimSpace(string(out)))
+	}
+
+	return string(out), nil
+}
+
+// until tries until it holds; the test ends with what was last in the way.
+func (l *userLab) until(t *testing.T, patience time.Duration, what string, try func() error) {
+	t.Helper()
+
+	for deadline := time.Now().Add(patience); ; time.Sleep(500 * time.Millisecond) {
+		err := try()
+		if err == nil {
+			return
+		}
+
+		if time.Now().After(deadline) {
+			t.Fatalf("waited %s until %s: %v", patience, what, err)
+		}
+	}
+}

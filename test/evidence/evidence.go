@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package evidence keeps what is needed to understand why a test with machines has failed, before the machines and their
+// folders are removed: the consoles of all boots, the logs of QEMU and of the lab, the captures of its networks, and
+// what talosctl support collects of machines whose API still answers. All of it is in one folder, out/failed/TEST, whose
+// name is the last thing that the test prints; a run that passes leaves none.
+//
+// Every test that starts machines calls OnFailure after it has arranged for their removal.
+package evidence
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// Machines are those of a test.
+type Machines struct {
+	// Dir is the lab's folder.
+	Dir string
+	// Support returns the command that writes a support bundle to a file; nil where the machines have no API.
+	Support func(ctx context.Context, file string) *exec.Cmd
+}
+
+// patience is how long a support bundle may take: machines that do not answer are probably why the test has failed.
+const patience = 2 * time.Minute
+
+// failing is what a test is to this package.
+type failing interface {
+	Name() string
+	Failed() bool
+	Helper()
+	Cleanup(func())
+	Errorf(format string, args ...any)
+	Logf(format string, args ...any)
+}
+
+// OnFailure keeps what there is of the machines if the test fails, in out/failed. Cleanups run in reverse order: it is
+// called after the one that removes the machines is registered.
+func OnFailure(t testing.TB, out string, m Machines) {
+	t.Helper()
+	onFailure(t, out, m)
+}
+
+func onFailure(t failing, out string, m Machines) {
+	t.Helper()
+
+	folder, err := filepath.Abs(filepath.Join(out, "failed", strings.ReplaceAll(t.Name(), "/", "-")))
+	if err != nil {
+		t.Errorf("name the folder of evidence: %v", err)
+	}
+
+	// Of an earlier run.
+	if err := os.RemoveAll(folder); err != nil {
+		t.Errorf("remove the evidence of an earlier run: %v", err)
+	}
+
+	t.Cleanup(func() {
+		if !t.Failed() {
+			return
+		}
+
+		if err := keep(folder, m); err != nil {
+			t.Logf("keep what tells of the failure: %v", err)
+		}
+
+		t.Logf("what tells of the failure (consoles, logs, captures, support bundle) is kept in %s", folder)
+	})
+}
+
+// keep copies and collects. What cannot be had does not keep the rest out.
+func keep(folder string, m Machines) error {
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return err
+	}
+
+	errs := []error{copyLogs(m.Dir, folder)}
+
+	if m.Support != nil {
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		defer cancel()
+
+		said, err := m.Support(ctx, filepath.Join(folder, "support.zip")).CombinedOutput()
+		errs = append(errs, os.WriteFile(filepath.Join(folder, "support.log"), said, 0o644))
+
+		if err != nil {
+			errs = append(errs, errors.New("talosctl support: "+err.Error()+", see support.log"))
+		}
+	}
+
+	return errors.Join(errs...)
+}
+
+// copyLogs copies logs and captures below dir, with the folders that they are in.
+func copyLogs(dir, folder string) error {
+	return filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() || !tells(d.Name()) {
+			return err
+		}
+
+		inside, err := filepath.Rel(dir, path)
+		if err != nil {
+			return err
+		}
+
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+
+		to := filepath.Join(folder, inside)
+		if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
+			return err
+		}
+
+		return os.WriteFile(to, text, 0o644)
+	})
+}
+
+// tells reports whether a file of a lab is one that tells what happened: console.log.1, lab.log, wan.pcapng.
+func tells(name string) bool {
+	ext := filepath.Ext(name)
+
+	return ext == ".pcap" || ext == ".pcapng" || ext == ".log" || strings.Contains(name, ".log.")
+}
