@@ -75,6 +75,10 @@ func TestTwoContainers(t *testing.T) {
 	})
 	evidence.OnFailure(t, filepath.Join("..", "out"), evidence.Machines{Dir: dir})
 
+	if status, err := l.Status(t.Context()); err != nil || status.Accel != "" || !strings.HasPrefix(status.Containers, "this computer's kernel, as root") {
+		t.Errorf("got %+v, %v, want what containers run with, and no accelerator", status, err)
+	}
+
 	one, two := l.Node(0), l.Node(1)
 
 	for i, n := range l.Nodes() {

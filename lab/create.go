@@ -24,7 +24,7 @@ const startTime = 2 * time.Minute
 // Create makes a lab and switches its machines on. If it fails, nothing is
 // left.
 func Create(ctx context.Context, o Options) (*Lab, error) {
-	s, err := o.plan()
+	s, err := o.Plan()
 	if err != nil {
 		return nil, fmt.Errorf("create lab %s: %w", o.Name, err)
 	}

@@ -126,8 +126,8 @@ var (
 // names are what can be part of a host name.
 var names = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,30}[a-z0-9])?$`)
 
-// plan checks options and returns the lab that they describe.
-func (o Options) plan() (*state.Lab, error) {
+// Plan checks options and returns the lab that they describe.
+func (o Options) Plan() (*state.Lab, error) {
 	if o.LeaseTime == 0 {
 		o.LeaseTime = time.Hour
 	}

@@ -34,7 +34,7 @@ func TestPlan(t *testing.T) {
 	o.ExtraDisks = []int{1, 5}
 	o.Subnet = netip.MustParsePrefix("10.9.1.77/28")
 
-	lab, err := o.plan()
+	lab, err := o.Plan()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,6 +56,50 @@ func TestPlan(t *testing.T) {
 	}
 }
 
+// TestPlanCards wants control planes on the first network and workers on the
+// sites in turn, unless they have cards of their own.
+func TestPlanCards(t *testing.T) {
+	o := validOptions(t)
+	o.Workers, o.MTU, o.Offline = 3, 1400, true
+	o.Sites = []world.Site{{Name: "home"}, {Name: "office"}}
+	o.ExtraCards = []world.Card{{Network: "internet", Unplugged: true}}
+	o.NodeCards = map[string][]world.Card{"demo-worker-3": {{Network: "office", MAC: "52:54:00:00:00:99"}}}
+
+	lab, err := o.Plan()
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	got := map[string][]string{}
+
+	for _, n := range lab.Nodes {
+		for _, c := range n.Cards {
+			got[n.Name] = append(got[n.Name], c.Network+" "+c.Addr4.String()+" "+c.MAC)
+		}
+
+		if n.Addr != n.Cards[0].Addr4 {
+			t.Errorf("%s: got address %v, want that of its first card %v", n.Name, n.Addr, n.Cards[0].Addr4)
+		}
+	}
+
+	want := map[string][]string{
+		"demo-controlplane-1": {"internet 203.0.113.2 52:54:cb:00:71:02", "internet 203.0.113.3 52:54:cb:00:71:03"},
+		"demo-controlplane-2": {"internet 203.0.113.4 52:54:cb:00:71:04", "internet 203.0.113.5 52:54:cb:00:71:05"},
+		"demo-worker-1":       {"home 10.6.1.2 52:54:0a:06:01:02", "internet 203.0.113.6 52:54:cb:00:71:06"},
+		"demo-worker-2":       {"office 10.6.2.2 52:54:0a:06:02:02", "internet 203.0.113.7 52:54:cb:00:71:07"},
+		"demo-worker-3":       {"office 10.6.2.3 52:54:00:00:00:99"},
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("cards (-want +got):\n%s", d)
+	}
+
+	for _, n := range lab.World.Networks {
+		if n.MTU != 1400 || !n.Offline {
+			t.Errorf("network %s: got MTU %d, offline %v, want 1400 and offline", n.Name, n.MTU, n.Offline)
+		}
+	}
+}
+
 func TestPlanRefuses(t *testing.T) {
 	tests := []struct {
 		name string
@@ -68,6 +112,9 @@ func TestPlanRefuses(t *testing.T) {
 		{"no directory", func(o *Options) { o.StateDir = "" }, "directory"},
 		{"more nodes than addresses", func(o *Options) { o.Subnet, o.Workers = netip.MustParsePrefix("10.5.0.0/29"), 4 }, "no free address left"},
 		{"IPv6", func(o *Options) { o.Subnet = netip.MustParsePrefix("fd00::/64") }, "want IPv4"},
+		{"a card on no network", func(o *Options) { o.WorkerCards = []world.Card{{Network: "storag"}} }, `machine demo-worker-1: card 0: there is no network "storag": there is lab`},
+		{"cards for nobody", func(o *Options) { o.NodeCards = map[string][]world.Card{"demo-worker-9": nil} }, `"demo-worker-9": there is no such node`},
+		{"a network of a machine's name", func(o *Options) { o.Sites = []world.Site{{Name: "demo-worker-1"}} }, `machine "demo-worker-1": network demo-worker-1 has that name`},
 		{"negative size", func(o *Options) { o.Worker.MemoryMiB = -1 }, "negative"},
 		{"a disk of nothing", func(o *Options) { o.ExtraDisks = []int{1, 0} }, "extra disk of 0 GiB"},
 		{"tiny MTU", func(o *Options) { o.MTU = 100 }, "MTU 100"},
@@ -81,7 +128,7 @@ func TestPlanRefuses(t *testing.T) {
 		o := validOptions(t)
 		tt.edit(&o)
 
-		if _, err := o.plan(); err == nil || !strings.Contains(err.Error(), tt.want) {
+		if _, err := o.Plan(); err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: got %v, want it to hold %q", tt.name, err, tt.want)
 		}
 	}

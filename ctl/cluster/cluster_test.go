@@ -78,6 +78,11 @@ func TestCreateRefuses(t *testing.T) {
 		{"provisioner that is none", []string{"--provisioner", "vmware"}, `provisioner "vmware": want qemu or container`},
 		{"containers of no image", []string{"--provisioner", "docker", "--root-image-path", "/nonexistent"}, "/nonexistent"},
 		{"workers of no image", []string{"--workers", "1", "--provisioner-workers", "container", "--root-image-path", "/nonexistent"}, "/nonexistent"},
+		{"no card", []string{"--cards", "0"}, "--cards 0: want 1 to 8"},
+		{"fewer sites than none", []string{"--sites", "-1"}, "--sites -1"},
+		{"NAT that is none", []string{"--sites", "1", "--nat", "cone"}, `--nat "cone": want full-cone`},
+		{"IPv6 with and without IPv4", []string{"--ipv6", "--ipv6-only"}, "want one of them"},
+		{"sites with IPv6", []string{"--sites", "1", "--ipv6"}, "IPv4 alone"},
 		{"an argument too many", []string{"qemu2"}, "qemu2"},
 	}
 

@@ -9,6 +9,7 @@ import (
 	"github.com/seed-59268b81/talos/lab/control"
 	"github.com/seed-59268b81/talos/lab/gateway"
 	"github.com/seed-59268b81/talos/lab/netswitch"
+	"github.com/seed-59268b81/talos/lab/state"
 	"github.com/seed-59268b81/talos/lab/world"
 )
 
@@ -17,7 +18,11 @@ func (s *Supervisor) Status() control.Status {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 
-	status := control.Status{Name: s.lab.Name, Accel: s.accel.Name(), AccelWhy: s.accel.Why}
+	status := control.Status{Name: s.lab.Name, Containers: s.containers()}
+	if s.lab.Uses(state.QEMU) {
+		status.Accel, status.AccelWhy = s.accel.Name(), s.accel.Why
+	}
+
 	faults, traffic := map[string]*netswitch.Faults{}, map[string]map[string]netswitch.Stats{}
 
 	for name, n := range s.networks {
