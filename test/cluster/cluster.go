@@ -19,6 +19,7 @@ package cluster
 import (
 	"context"
 	"fmt"
+	"net/netip"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -73,6 +74,14 @@ func StartContainer(t *testing.T) *Cluster {
 	t.Helper()
 
 	return start(t, lab.Options{Provisioner: state.Container})
+}
+
+// StartIn is Start for a machine in another world: the options say what it is, with which network cards, and what is
+// around it.
+func StartIn(t *testing.T, options lab.Options) *Cluster {
+	t.Helper()
+
+	return start(t, options)
 }
 
 // Contained reports whether the machine is a container.
@@ -139,7 +148,7 @@ func start(t *testing.T, options lab.Options) *Cluster {
 func (c *Cluster) generate() {
 	c.t.Helper()
 
-	made, err := generate.New("e2e", "https://"+c.Node.Addr.String()+":6443", "", generate.Options{
+	made, err := generate.New("e2e", "https://"+netip.AddrPortFrom(c.Node.Addr, 6443).String(), "", generate.Options{
 		InstallDisk: "/dev/vda", AdditionalSANs: []string{"127.0.0.1", c.Node.Addr.String()}, NoClusterDiscovery: true,
 		AllowSchedulingOnControlPlanes: true,
 		Endpoints:                      []string{c.Node.APIEndpoint()}, Nodes: []string{c.Node.Addr.String()},
