@@ -167,7 +167,8 @@ func comesToRest(t *testing.T, c *cluster.Cluster, addresses int) {
 // settled reports what the machine's network still lacks.
 func settled(ctx context.Context, c *cluster.Cluster, addresses int) error {
 	var status struct {
-		AddressReady, ConnectivityReady bool
+		AddressReady      bool `yaml:"addressReady"`
+		ConnectivityReady bool `yaml:"connectivityReady"`
 	}
 
 	var current struct{ Addresses []netip.Prefix }
