@@ -22,21 +22,30 @@ import (
 	"time"
 )
 
-// Snapshot is what there is, by kind: "mounts", "sysctls" and so on. Lines are unique within a kind.
+// Snapshot is what there is, by kind: "mounts", "sysctls" and so on. Lines are sorted and unique within a kind. A kind that
+// could not be looked at is missing.
 type Snapshot map[string][]string
+
+// othersCgroups is a kind that is not compared: it tells which cgroups, when they are empty later, were not made meanwhile.
+const othersCgroups = "cgroups of others"
 
 // readers list what there is of each kind.
 var readers = map[string]func(context.Context) ([]string, error){
 	"mounts":           mounts,
 	"named namespaces": namedNamespaces,
 	"cgroups":          cgroups,
+	othersCgroups:      cgroupsOfOthers,
 	"loop devices":     loopDevices,
 	"links":            links,
 	"addresses":        addresses,
 	"routes":           routes,
-	"firewall":         firewall,
+	"iptables":         iptables,
+	"nftables":         nftables,
 	"sysctls":          sysctls,
 }
+
+// errUnseen is the error of a reader that has no means to look. What is there then, and is seen later, is not new.
+var errUnseen = errors.New("cannot be looked at")
 
 // Take reads what there is now.
 func Take(ctx context.Context) (Snapshot, error) {
@@ -46,6 +55,10 @@ func Take(ctx context.Context) (Snapshot, error) {
 
 	for kind, read := range readers {
 		lines, err := read(ctx)
+		if errors.Is(err, errUnseen) {
+			continue
+		}
+
 		if err != nil {
 			errs = append(errs, fmt.Errorf("list %s of the host: %w", kind, err))
 		}
@@ -62,13 +75,19 @@ func Diff(before, after Snapshot) []string {
 	var all []string
 
 	for _, kind := range slices.Sorted(maps.Keys(after)) {
+		if _, seen := before[kind]; !seen || kind == othersCgroups {
+			continue
+		}
+
 		before, after := before, after
 		if kind == "sysctls" {
 			before, after = bothHave(before, after, kind), bothHave(after, before, kind)
 		}
 
 		for _, line := range only(after[kind], before[kind]) {
-			all = append(all, kind+": new: "+line)
+			if kind != "cgroups" || !within(line, before[othersCgroups]) {
+				all = append(all, kind+": new: "+line)
+			}
 		}
 
 		if kind == "cgroups" { // one that is gone has been tidied up, by whom it belonged to
@@ -81,6 +100,11 @@ func Diff(before, after Snapshot) []string {
 	}
 
 	return all
+}
+
+// within reports whether a folder is one of others or below one.
+func within(dir string, others []string) bool {
+	return slices.ContainsFunc(others, func(other string) bool { return dir == other || strings.HasPrefix(dir, other+"/") })
 }
 
 // bothHave are the settings of a that b has too, whatever their values: a setting comes with the module of the kernel that it

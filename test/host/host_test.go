@@ -20,16 +20,65 @@ import (
 )
 
 func TestDiff(t *testing.T) {
-	before := Snapshot{"mounts": {"/", "/proc"}, "links": {"lo up"}, "sysctls": {"vm/x = 1"}}
-	after := Snapshot{"mounts": {"/", "/mnt"}, "links": {"lo up"}, "sysctls": {"net/new = 1", "vm/x = 2"}}
-	want := []string{"mounts: new: /mnt", "mounts: gone: /proc", "sysctls: new: vm/x = 2", "sysctls: gone: vm/x = 1"}
+	base := Snapshot{"mounts": {"/", "/proc"}, "links": {"lo up"}, "sysctls": {"vm/x = 1"}}
 
-	if d := cmp.Diff(want, Diff(before, after)); d != "" {
-		t.Errorf("(-want +got):\n%s", d)
+	for name, tt := range map[string]struct {
+		before, after Snapshot
+		want          []string
+	}{
+		"the same": {base, base, nil},
+		"a mount instead of another, and a value": {
+			base, Snapshot{"mounts": {"/", "/mnt"}, "links": {"lo up"}, "sysctls": {"net/new = 1", "vm/x = 2"}},
+			[]string{"mounts: new: /mnt", "mounts: gone: /proc", "sysctls: new: vm/x = 2", "sysctls: gone: vm/x = 1"},
+		},
+		"a cgroup": {Snapshot{"cgroups": {"a", "b"}}, Snapshot{"cgroups": {"b", "c"}}, []string{"cgroups: new: c"}},
+		"cgroups of others whose processes have ended": {
+			Snapshot{"cgroups": {"a"}, othersCgroups: {"lab"}}, Snapshot{"cgroups": {"a", "lab", "lab/one", "laboratory"}, othersCgroups: nil},
+			[]string{"cgroups: new: laboratory"},
+		},
+		"others start something": {Snapshot{"cgroups": {"a"}, othersCgroups: nil}, Snapshot{"cgroups": {"a"}, othersCgroups: {"lab"}}, nil},
+		"rules that could not be seen before": {
+			Snapshot{"links": {"lo up"}}, Snapshot{"links": {"lo up"}, "nftables": {"table ip nat"}}, nil,
+		},
+		"rules": {Snapshot{"nftables": nil}, Snapshot{"nftables": {"table ip nat"}}, []string{"nftables: new: table ip nat"}},
+	} {
+		if d := cmp.Diff(tt.want, Diff(tt.before, tt.after)); d != "" {
+			t.Errorf("%s (-want +got):\n%s", name, d)
+		}
 	}
+}
 
-	if got := Diff(before, before); got != nil {
-		t.Errorf("of the same: got %q, want none", got)
+// TestRules holds that what others do is left out, and what tests could forget is not.
+func TestRules(t *testing.T) {
+	for _, tt := range []struct {
+		rules        []rule
+		out, counted string
+	}{
+		{foreignMounts, "/snap/core22/1 /run/user/0 /run/netns/cni-1 /var/lib/docker/overlay2/x/merged", "/mnt /run/netns/e2e /var/lib /tmp/x"},
+		{foreignNamespaces, "/run/netns/cni-1", "/run/netns/e2e"},
+		{foreignLoops, "/var/lib/snapd/snaps/core22_1.snap", "/tmp/disk.raw"},
+		{foreignLinks, "veth1a2b3c4 vethdeadbeef cali0123456789a vnet0", "veth0 lo eth0 va tap0 br-lab docker0 lxc"},
+		{foreignCgroups, "system.slice system.slice/cron.service docker/1 user.slice/x", "talos-lab-e2e-01020304 memory/talos-lab-e2e-01020304"},
+		{
+			restless, "fs/file-nr kernel/ns_last_pid kernel/hung_task_warnings net/ipv4/tcp_available_ulp net/mptcp/available_schedulers " +
+				"net/ipv6/conf/eth0/mtu net/ipv6/neigh/eth0/retrans_time_ms vm/drop_caches",
+			// What the kubelet and a machine's network set.
+			"kernel/panic kernel/panic_on_oops kernel/keys/root_maxkeys kernel/keys/root_maxbytes kernel/perf_event_paranoid kernel/printk " +
+				"fs/inotify/max_user_watches net/ipv4/ip_forward net/ipv4/conf/all/rp_filter net/ipv6/conf/all/forwarding " +
+				"net/ipv6/conf/default/accept_ra net/ipv4/neigh/default/gc_thresh1 net/netfilter/nf_conntrack_max user/max_user_namespaces vm/overcommit_memory",
+		},
+	} {
+		for name := range strings.FieldsSeq(tt.out) {
+			if !leftOut(tt.rules, name) {
+				t.Errorf("%s: got it compared, want it left out", name)
+			}
+		}
+
+		for name := range strings.FieldsSeq(tt.counted) {
+			if leftOut(tt.rules, name) {
+				t.Errorf("%s: got it left out, want it compared", name)
+			}
+		}
 	}
 }
 
@@ -83,11 +132,15 @@ func TestRealKernel(t *testing.T) {
 	}
 }
 
-// TestQuiet: two snapshots of a machine on which this test does nothing are the same but for what others do; sysctls
-// above all, of which many change by themselves.
+// TestQuiet: two snapshots of a machine on which this test does nothing do not differ. Mounts of others do not come into
+// its namespace; firewall and cgroups are left out, which others may change at the same time.
 func TestQuiet(t *testing.T) {
 	if !nstest.Isolate(t) {
 		return
+	}
+
+	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
+		t.Skipf("no private mounts: %v", err)
 	}
 
 	before, err := Take(t.Context())
@@ -107,8 +160,8 @@ func TestQuiet(t *testing.T) {
 	}
 
 	for _, kind := range []string{"sysctls", "links", "addresses", "routes", "mounts"} {
-		if d := cmp.Diff(before[kind], after[kind]); d != "" {
-			t.Errorf("%s change by themselves: a rule is missing (-before +after):\n%s", kind, d)
+		if got := Diff(Snapshot{kind: before[kind]}, Snapshot{kind: after[kind]}); got != nil {
+			t.Errorf("%s change by themselves, a rule is missing: got %q, want none", kind, got)
 		}
 	}
 }
@@ -243,10 +296,13 @@ func TestParsers(t *testing.T) {
 		},
 		"an IPv6 route":        {route6(strings.Fields("20 40 00 00 fe 00000400 00000001 00000000 00000001 eth0")), []string{"20/40", "fe", "00000400", "eth0"}},
 		"one of a neighbour":   {route6(strings.Fields("20 40 00 00 fe 00000400 00000001 00000000 01000001 eth0")), nil},
+		"one that expires":     {route6(strings.Fields("20 40 00 00 fe 00000400 00000001 00000000 00400003 eth0")), nil},
+		"one of a container":   {route4(strings.Fields("veth1a2b3c4 00000000 0102000A 0003 0 12 100 00000000 0 0 0")), nil},
+		"a blackhole":          {route6(strings.Fields("20 40 00 00 00 00000400 00000001 00000000 00000201 lo")), []string{"20/40", "00", "00000400", "lo"}},
 		"one of advertisement": {route6(strings.Fields("20 40 00 00 fe 00000400 00000001 00000000 00040001 eth0")), nil},
 		"rules": {
 			ruleLines("table ip nat {\n\tchain out {\n\t\ttype nat hook\n\t\toif eth0 counter packets 7 bytes 9 accept\n\t}\n}\n"),
-			[]string{"table ip nat", "table ip nat: chain out", "table ip nat: chain out: type nat hook", "table ip nat: chain out: oif eth0 counter  accept"},
+			[]string{"table ip nat", "table ip nat: chain out", "table ip nat: chain out: type nat hook", "table ip nat: chain out: oif eth0 counter accept"},
 		},
 	} {
 		if d := cmp.Diff(tt.want, tt.got); d != "" {
@@ -256,7 +312,7 @@ func TestParsers(t *testing.T) {
 }
 
 func TestRulesGiveAReason(t *testing.T) {
-	for _, rules := range [][]rule{foreignMounts, foreignCgroups, restless} {
+	for _, rules := range [][]rule{foreignMounts, foreignNamespaces, foreignLoops, foreignLinks, foreignCgroups, restless} {
 		for _, r := range rules {
 			if r.why == "" {
 				t.Errorf("%s is left out without a reason", r.what)

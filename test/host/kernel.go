@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -44,21 +45,33 @@ func mountLines(text string) []string {
 
 // namedNamespaces are network namespaces that a name keeps alive; those of processes end with them.
 func namedNamespaces(context.Context) ([]string, error) {
-	return filepath.Glob("/run/netns/*")
+	all, err := filepath.Glob("/run/netns/*")
+
+	return slices.DeleteFunc(all, func(name string) bool { return leftOut(foreignNamespaces, name) }), err
 }
 
 // cgroups are the folders of all hierarchies, but for those in which only others' processes run.
 func cgroups(context.Context) ([]string, error) {
-	const top = "/sys/fs/cgroup"
+	all, _, err := cgroupsBelow("/sys/fs/cgroup")
 
+	return all, err
+}
+
+// cgroupsOfOthers are those in which, or below which, only others' processes run.
+func cgroupsOfOthers(context.Context) ([]string, error) {
+	_, others, err := cgroupsBelow("/sys/fs/cgroup")
+
+	return others, err
+}
+
+// cgroupsBelow returns the folders below one, by whether they may be ours. What is below another's is not listed.
+func cgroupsBelow(top string) (all, others []string, err error) {
 	processes, err := table()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 
 	ours := below(os.Getpid(), processes)
-
-	var all []string
 
 	err = filepath.WalkDir(top, func(path string, d fs.DirEntry, err error) error {
 		switch {
@@ -69,7 +82,13 @@ func cgroups(context.Context) ([]string, error) {
 		}
 
 		name := strings.TrimPrefix(path, top+"/")
-		if path != top && (leftOut(foreignCgroups, name) || foreign(path, ours)) {
+		if path != top && leftOut(foreignCgroups, name) {
+			return fs.SkipDir
+		}
+
+		if path != top && foreign(path, ours) {
+			others = append(others, name)
+
 			return fs.SkipDir
 		}
 
@@ -78,7 +97,7 @@ func cgroups(context.Context) ([]string, error) {
 		return nil
 	})
 
-	return all, err
+	return all, others, err
 }
 
 // foreign reports whether processes run in a cgroup or below it, and none of them is ours: it is another's lab, or engine.
@@ -114,22 +133,27 @@ func loopDevices(context.Context) ([]string, error) {
 	var all []string
 
 	for _, file := range files {
-		if behind, err := os.ReadFile(file); err == nil {
-			all = append(all, strings.Split(file, "/")[3]+" of "+strings.TrimSpace(string(behind)))
+		text, err := os.ReadFile(file)
+		if err != nil { // it has just been detached
+			continue
+		}
+
+		if behind := strings.TrimSpace(string(text)); !leftOut(foreignLoops, behind) {
+			all = append(all, strings.Split(file, "/")[3]+" of "+behind)
 		}
 	}
 
 	return all, err
 }
 
-// sysctls are the settings of the network, the memory and the kernel. One that may not be read cannot be changed by
+// sysctls are the settings of the kernel, its file systems, network, memory and namespaces. One that may not be read cannot be changed by
 // whoever reads it.
 func sysctls(context.Context) ([]string, error) {
 	const top = "/proc/sys"
 
 	var all []string
 
-	for _, part := range []string{"kernel", "net", "vm"} {
+	for _, part := range []string{"fs", "kernel", "net", "user", "vm"} {
 		err := filepath.WalkDir(filepath.Join(top, part), func(path string, d fs.DirEntry, err error) error {
 			name := strings.TrimPrefix(path, top+"/")
 
@@ -138,7 +162,9 @@ func sysctls(context.Context) ([]string, error) {
 				return nil
 			case err != nil:
 				return err
-			case d.IsDir() || leftOut(restless, name):
+			case leftOut(restless, name) && d.IsDir():
+				return fs.SkipDir
+			case leftOut(restless, name) || d.IsDir():
 				return nil
 			}
 

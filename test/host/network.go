@@ -9,6 +9,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"net/netip"
 	"os"
@@ -17,6 +18,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/seed-59268b81/talos/components/hosttools"
 )
@@ -27,6 +30,10 @@ func links(context.Context) ([]string, error) {
 	var lines []string
 
 	for _, l := range all {
+		if leftOut(foreignLinks, l.Name) {
+			continue
+		}
+
 		// Whether a link has a carrier is not ours to say.
 		state := "down"
 		if l.Flags&net.FlagUp != 0 {
@@ -55,14 +62,14 @@ func addresses(context.Context) ([]string, error) {
 		}
 
 		for _, a := range of {
-			if p, err := netip.ParsePrefix(a.String()); err == nil && p.Addr().Is4() {
+			if p, err := netip.ParsePrefix(a.String()); err == nil && p.Addr().Is4() && !leftOut(foreignLinks, l.Name) {
 				lines = append(lines, l.Name+" "+a.String())
 			}
 		}
 	}
 
 	text, err := os.ReadFile("/proc/net/if_inet6")
-	if err != nil && !errors.Is(err, os.ErrNotExist) { // a kernel without IPv6
+	if err != nil && !errors.Is(err, fs.ErrNotExist) { // a kernel without IPv6
 		return nil, err
 	}
 
@@ -71,8 +78,6 @@ func addresses(context.Context) ([]string, error) {
 
 // permanent6 are the addresses of if_inet6 that do not expire.
 func permanent6(text string) []string {
-	const flagPermanent = 0x80
-
 	var lines []string
 
 	for line := range strings.Lines(text) {
@@ -86,7 +91,7 @@ func permanent6(text string) []string {
 		address, ok := netip.AddrFromSlice(bytes)
 		bits, errBits := strconv.ParseUint(words[2], 16, 8)
 
-		if errors.Join(err, errHex, errBits) == nil && ok && flags&flagPermanent != 0 {
+		if errors.Join(err, errHex, errBits) == nil && ok && flags&unix.IFA_F_PERMANENT != 0 && !leftOut(foreignLinks, words[5]) {
 			lines = append(lines, fmt.Sprintf("%s %s/%d", words[5], address, bits))
 		}
 	}
@@ -107,7 +112,7 @@ func routes(context.Context) ([]string, error) {
 		{"/proc/net/ipv6_route", 0, route6},
 	} {
 		text, err := os.ReadFile(table.file)
-		if errors.Is(err, os.ErrNotExist) {
+		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
 
@@ -127,21 +132,26 @@ func routes(context.Context) ([]string, error) {
 
 // route4 keeps link, destination, gateway, flags, metric and mask.
 func route4(words []string) []string {
-	if len(words) < 8 {
+	if len(words) < 8 || leftOut(foreignLinks, words[0]) {
 		return nil
 	}
 
 	return []string{words[0], words[1], words[2], words[3], words[6], words[7]}
 }
 
-// route6 keeps destination, gateway, metric and link of routes that somebody has set. Those that the kernel makes from
-// router advertisements, for single neighbours and for local and multicast addresses come and go with what they are for.
+// route6 keeps destination, gateway, metric and link of routes that somebody has set. Those that come from router
+// advertisements, or are for single neighbours and for local and multicast addresses, come and go with what they are for.
 func route6(words []string) []string {
-	if len(words) != 10 {
+	if len(words) != 10 || leftOut(foreignLinks, words[9]) {
 		return nil
 	}
 
-	const byItself = 0x00040000 | 0x01000000 | 0x80000000 | 0x00200000 // RTF_ADDRCONF, RTF_CACHE, RTF_LOCAL, RTF_REJECT
+	// That an advertised route expires shows where a program, not the kernel, has set it. The kernel's own route of the
+	// loopback link has no next hop.
+	const (
+		expires  = 0x00400000 // RTF_EXPIRES of linux/ipv6_route.h
+		byItself = unix.RTF_ADDRCONF | expires | unix.RTF_CACHE | unix.RTF_LOCAL | unix.RTF_NONEXTHOP
+	)
 
 	flags, err := strconv.ParseUint(words[8], 16, 32)
 	if err != nil || flags&byItself != 0 || strings.HasPrefix(words[0], "ff") {
@@ -152,33 +162,50 @@ func route6(words []string) []string {
 }
 
 // restlessRules is what nft and iptables count.
-var restlessRules = regexp.MustCompile(`packets \d+ bytes \d+| expires \S+`)
+var restlessRules = regexp.MustCompile(` packets \d+ bytes \d+| expires \S+`)
 
-// firewall is the rules of nftables, and the tables of iptables where they are not kept by it.
-func firewall(ctx context.Context) ([]string, error) {
+// iptables are the tables that iptables keeps without nftables.
+func iptables(context.Context) ([]string, error) {
 	var lines []string
 
 	for _, file := range []string{"/proc/net/ip_tables_names", "/proc/net/ip6_tables_names"} {
-		if text, err := os.ReadFile(file); err == nil {
-			for _, table := range strings.Fields(string(text)) {
-				lines = append(lines, file+" "+table)
-			}
+		text, err := os.ReadFile(file)
+		if errors.Is(err, fs.ErrPermission) {
+			return nil, errUnseen
+		}
+
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, err
+		}
+
+		for _, table := range strings.Fields(string(text)) {
+			lines = append(lines, file+" "+table)
 		}
 	}
 
-	//program:optional without it nobody has made rules with it
+	return lines, nil
+}
+
+// nftables is the rules of nftables, which only root may see, and nft alone can show.
+func nftables(ctx context.Context) ([]string, error) {
+	//program:optional without it the rules are not compared
 	nft, err := hosttools.LookPath("nft")
 	if err != nil || os.Geteuid() != 0 {
-		return lines, nil //nolint:nilerr // see above; and only root may look
+		return nil, errUnseen
 	}
 
 	//program:optional as it was found
-	out, err := exec.CommandContext(ctx, nft, "--stateless", "list", "ruleset").CombinedOutput()
+	out, err := exec.CommandContext(ctx, nft, "--stateless", "list", "ruleset").Output()
 	if err != nil {
-		return nil, fmt.Errorf("nft list ruleset: %w: %s", err, out)
+		var said []byte
+		if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
+			said = exit.Stderr
+		}
+
+		return nil, fmt.Errorf("nft list ruleset: %w: %s", err, said)
 	}
 
-	return append(lines, ruleLines(string(out))...), nil
+	return ruleLines(string(out)), nil
 }
 
 // ruleLines puts the table and chain before each rule, which may stand in several.

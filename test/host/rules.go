@@ -16,8 +16,29 @@ type rule struct {
 var foreignMounts = []rule{
 	{regexp.MustCompile(`^/run/user/`), "of people who log in and out"},
 	{regexp.MustCompile(`^/run/credentials/`), "of systemd's services as they start"},
-	{regexp.MustCompile(`^/proc/sys/fs/binfmt_misc$`), "mounted by systemd when somebody looks"},
-	{regexp.MustCompile(`^(/var/lib|/run)/(docker|containerd|containers)/`), "of a container engine of the host; tests have none there"},
+	{regexp.MustCompile(`^/(media|run/media)/`), "of drives that people plug in"},
+	{regexp.MustCompile(`^/(proc/sys/fs/binfmt_misc|sys/kernel/debug/tracing)$`), "mounted when somebody looks"},
+	{regexp.MustCompile(`^/sys/(fs/fuse/connections|kernel/config)$`), "mounted by systemd when the kernel's module is loaded"},
+	{regexp.MustCompile(`^/(snap|var/lib/snapd/snap|run/snapd)/`), "of snapd, which updates its packages by itself"},
+	{regexp.MustCompile(`^(/var/lib|/run)/(docker|containerd|containers|kubelet)/`), "of a container engine of the host; tests have none there"},
+	{regexp.MustCompile(`^/run/netns/cni-`), "of the pods of a container engine of the host"},
+}
+
+// foreignNamespaces are names of network namespaces that others than tests give and take.
+var foreignNamespaces = []rule{
+	{regexp.MustCompile(`^/run/netns/cni-`), "of the pods of a container engine of the host"},
+}
+
+// foreignLoops are the files behind loop devices that others than tests make and remove.
+var foreignLoops = []rule{
+	{regexp.MustCompile(`^/var/lib/snapd/`), "of snapd, which updates its packages by itself"},
+}
+
+// foreignLinks are links that others than tests make and remove. Tests name their pairs themselves.
+var foreignLinks = []rule{
+	{regexp.MustCompile(`^veth[0-9a-f]{7,8}$`), "of a container of a container engine of the host"},
+	{regexp.MustCompile(`^(cali|lxc)[0-9a-z_]{8,}$`), "of a pod of a Kubernetes on the host"},
+	{regexp.MustCompile(`^vnet[0-9]+$`), "of a virtual machine of libvirt"},
 }
 
 // foreignCgroups are cgroups that others than tests make and remove.
@@ -28,16 +49,21 @@ var foreignCgroups = []rule{
 
 // restless are sysctls that change by themselves.
 var restless = []rule{
+	{regexp.MustCompile(`^fs/binfmt_misc$`), "a file system of its own, mounted when somebody looks"},
+	{regexp.MustCompile(`^fs/(file-nr|inode-nr|inode-state|dentry-state|aio-nr|negative-dentry-limit|quota/.*)$`), "how many there are"},
 	{regexp.MustCompile(`^kernel/random/`), "random numbers, and how many there are"},
 	{regexp.MustCompile(`^kernel/ns_last_pid$`), "the last process number that was given"},
 	{regexp.MustCompile(`^kernel/pty/nr$`), "how many terminals there are"},
 	{regexp.MustCompile(`^kernel/(tainted|hung_task_detect_count)$`), "what the kernel notes about itself"},
-	{regexp.MustCompile(`^kernel/perf_`), "lowered by the kernel when sampling takes too long"},
+	{regexp.MustCompile(`^kernel/hung_task_warnings$`), "counts down with each warning of the kernel on a busy machine"},
+	{regexp.MustCompile(`^kernel/perf_event_max_sample_rate$`), "lowered by the kernel when sampling takes too long"},
 	{regexp.MustCompile(`^kernel/sched_domain/`), "follows processors that come and go"},
-	{regexp.MustCompile(`^kernel/(keys|usermodehelper)/`), "quota in use"},
 	{regexp.MustCompile(`^net/netfilter/nf_conntrack_count$`), "how many connections there are"},
 	{regexp.MustCompile(`^net/netfilter/nf_log`), "follows modules that are loaded"},
-	{regexp.MustCompile(`^net/ipv[46]/(conf|neigh)/`), "compared with the links that they belong to"},
+	{regexp.MustCompile(`^net/(ipv4/tcp|mptcp/)_?available_`), "follows modules that are loaded"},
+	{regexp.MustCompile(`^net/ipv4/tcp_fastopen_key$`), "made by the kernel when a program first asks for it"},
+	{regexp.MustCompile(`^net/ipv6/conf/[^/]+/(mtu|hop_limit)$`), "set by router advertisements"},
+	{regexp.MustCompile(`^net/ipv6/neigh/[^/]+/(base_reachable|retrans)_time(_ms)?$`), "set by router advertisements"},
 	{regexp.MustCompile(`^vm/(nr_hugepages_mempolicy|stat_refresh|compact_memory|drop_caches)$`), "orders to the kernel, not settings"},
 }
 
