@@ -236,7 +236,8 @@ func TestDescendants(t *testing.T) {
 		{pid: 8, parent: 1, line: "other"}, {pid: 10, parent: 5, zombie: true, line: ""},
 	}
 
-	if d := cmp.Diff([]string{"7 child", "9 deep"}, descendants(5, all)); d != "" {
+	want := []process{{pid: 9, parent: 7, line: "deep"}, {pid: 7, parent: 5, line: "child"}}
+	if d := cmp.Diff(want, descendants(5, all), cmp.AllowUnexported(process{})); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}
 }

@@ -6,6 +6,7 @@ package host
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -46,7 +47,32 @@ type process struct {
 func Left() ([]string, error) {
 	all, err := table()
 
-	return descendants(os.Getpid(), all), err
+	var lines []string
+	for _, p := range descendants(os.Getpid(), all) {
+		lines = append(lines, fmt.Sprintf("%d %s", p.pid, p.line))
+	}
+
+	slices.Sort(lines)
+
+	return lines, err
+}
+
+// Signal sends a signal to all descendants of this process.
+func Signal(signal unix.Signal) error {
+	all, err := table()
+	if err != nil {
+		return err
+	}
+
+	var errs []error
+
+	for _, p := range descendants(os.Getpid(), all) {
+		if err := unix.Kill(p.pid, signal); err != nil && !errors.Is(err, unix.ESRCH) {
+			errs = append(errs, fmt.Errorf("signal process %d: %w", p.pid, err))
+		}
+	}
+
+	return errors.Join(errs...)
 }
 
 // table is the machine's table of processes.
@@ -115,18 +141,8 @@ func below(of int, all []process) map[int]bool {
 }
 
 // descendants are the processes below one, without those that have ended and wait to be asked how.
-func descendants(of int, all []process) []string {
+func descendants(of int, all []process) []process {
 	found := below(of, all)
 
-	var lines []string
-
-	for _, p := range all {
-		if p.pid != of && found[p.pid] && !p.zombie {
-			lines = append(lines, fmt.Sprintf("%d %s", p.pid, p.line))
-		}
-	}
-
-	slices.Sort(lines)
-
-	return lines
+	return slices.DeleteFunc(slices.Clone(all), func(p process) bool { return p.pid == of || !found[p.pid] || p.zombie })
 }

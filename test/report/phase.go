@@ -29,8 +29,9 @@ func (r *runner) command(ctx context.Context, p phase) bool {
 	err := r.timed(p.name, func() error {
 		cmd := exec.CommandContext(ctx, "sh", "-c", p.command)
 		cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
-		// It cleans up after itself when it is interrupted, not when it is killed. Ctrl-C reaches it anyway.
-		cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+		// It cleans up after itself when it is interrupted, not when it is killed. Ctrl-C reaches it anyway. Neither sh nor go
+		// run passes on what only itself is sent; and a process group of its own could not ask for a password.
+		cmd.Cancel = func() error { return host.Signal(syscall.SIGTERM) }
 		cmd.WaitDelay = time.Minute
 
 		return cmd.Run()
@@ -60,23 +61,24 @@ func (r *runner) watchHost(ctx context.Context) (compare func(), err error) {
 
 	return func() {
 		// An interrupted run is compared too: its tests clean up.
-		different, err := host.Settle(context.WithoutCancel(ctx), before, patience)
-		if err != nil {
-			r.failed++
-			r.say("FAIL  compare the host with how it was: %v", err)
-		}
+		r.hostIs(host.Settle(context.WithoutCancel(ctx), before, patience))
+	}, nil
+}
 
-		if len(different) == 0 {
-			r.say("ok    the host is as it was before")
-
-			return
-		}
-
-		r.failed++
-		r.say("FAIL  the host is not as it was before:")
+// hostIs reports how the host differs from how it was.
+func (t *tally) hostIs(different []string, err error) {
+	switch {
+	case err != nil:
+		t.failed++
+		t.say("FAIL  compare the host with how it was: %v", err)
+	case len(different) == 0:
+		t.say("ok    the host is as it was before")
+	default:
+		t.failed++
+		t.say("FAIL  the host is not as it was before:")
 
 		for _, line := range different {
-			fmt.Fprintln(r.out, "        "+line)
+			fmt.Fprintln(t.out, "        "+line)
 		}
-	}, nil
+	}
 }

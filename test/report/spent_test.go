@@ -53,27 +53,3 @@ slowest tests:
 		t.Errorf("(-want +got):\n%s", d)
 	}
 }
-
-// TestPhases: one that fails is counted and named, and the time of each is noted.
-func TestPhases(t *testing.T) {
-	var out bytes.Buffer
-
-	r := &runner{tally: newTally(&out)}
-	r.since = func() time.Duration { return 0 }
-
-	if !r.command(t.Context(), phase{"good", "exit 0"}) {
-		t.Error("a command that succeeds: got false")
-	}
-
-	if r.command(t.Context(), phase{"bad", "exit 3"}) {
-		t.Error("a command that fails: got true")
-	}
-
-	if want := "  0:00  FAIL  bad: exit 3: exit status 3\n"; out.String() != want || r.failed != 1 {
-		t.Errorf("got %q and %d failed, want %q and 1", out.String(), r.failed, want)
-	}
-
-	if d := cmp.Diff([]item{{"good", 0}, {"bad", 0}}, r.spent.phases, cmp.AllowUnexported(item{})); d != "" {
-		t.Errorf("(-want +got):\n%s", d)
-	}
-}
