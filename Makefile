@@ -5,10 +5,9 @@ WORKERS ?= 0
 NAME    ?= default
 # IN=containers starts containers in place of virtual machines.
 IN      ?= machines
-PROVISIONER = qemu
-ifeq ($(IN),containers)
-PROVISIONER = container
-endif
+PROVISIONER_machines   = qemu
+PROVISIONER_containers = container
+PROVISIONER           := $(or $(PROVISIONER_$(IN)),$(error IN=$(IN): it is neither machines nor containers))
 # The images hold all that a cluster needs, so it gets no way out of its network. LABFLAGS= opens one.
 LABFLAGS ?= --offline
 BUILD    = $(GO) run ./components/cmd/build $(TOOLS)

@@ -33,15 +33,11 @@ const cachedBase = "fresh"
 // source is one line of apt's sources: where the host has a suite from.
 type source struct{ url, suite, component string }
 
-// base returns the folder with the bare Debian, and makes it if it is not in the cache.
+// base returns the folder with the bare Debian, and makes it if it is not in the cache, which exists.
 func base(ctx context.Context, cache string) (dir string, made bool, err error) {
 	dir = filepath.Join(cache, strings.ReplaceAll(suite+","+bare, ",", "+"))
 	if _, err := os.Stat(dir); err == nil {
 		return dir, false, nil
-	}
-
-	if err := os.MkdirAll(cache, 0o755); err != nil {
-		return "", false, err
 	}
 
 	// What a run left that was killed.
@@ -69,7 +65,11 @@ func base(ctx context.Context, cache string) (dir string, made bool, err error) 
 		err = errors.Join(err, os.Remove(deb))
 	}
 
-	return dir, true, errors.Join(err, os.Chmod(scratch, 0o755), os.Rename(scratch, dir))
+	if err := cmp.Or(err, os.Chmod(scratch, 0o755)); err != nil {
+		return "", false, errors.Join(err, os.RemoveAll(scratch))
+	}
+
+	return dir, true, os.Rename(scratch, dir)
 }
 
 // debootstrap fills a folder, in a mount namespace of its own: it mounts /proc there.

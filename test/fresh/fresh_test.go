@@ -5,12 +5,16 @@
 package main
 
 import (
+	"net/netip"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/seed-59268b81/talos/lab/state"
+	"github.com/seed-59268b81/talos/lab/world"
 )
 
 func TestDebianSources(t *testing.T) {
@@ -112,7 +116,7 @@ func TestLinkCache(t *testing.T) {
 
 // TestLock: a second run does not remove the folder of the first.
 func TestLock(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "lock")
+	path := filepath.Join(t.TempDir(), "cache", "fresh")
 
 	unlock, err := lock(path)
 	if err != nil {
@@ -129,5 +133,54 @@ func TestLock(t *testing.T) {
 		t.Errorf("after the first: got %v", err)
 	} else {
 		unlock()
+	}
+}
+
+// TestRemove: a machine that was killed has cgroups of the host, which its lab names. A cgroup here is a folder.
+func TestRemove(t *testing.T) {
+	place, cgroup := filepath.Join(t.TempDir(), "fresh"), filepath.Join(t.TempDir(), "talos-lab-fresh")
+	m := machine{Place: place}
+
+	for _, dir := range []string{filepath.Join(cgroup, "controlplane-1", "kubepods"), m.upper("/")} {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	lab := &state.Lab{
+		Dir: filepath.Join(m.upper(sourcePlace+"/out"), "lab", "fresh"), Name: "fresh", Cgroups: []string{cgroup},
+		World: world.World{Networks: []world.Network{{Name: "lab", Subnet4: netip.MustParsePrefix("10.5.0.0/24")}}},
+		Nodes: []state.Node{{Name: "fresh-controlplane-1"}},
+	}
+	if err := os.MkdirAll(lab.Dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+
+	if err := lab.Save(); err != nil {
+		t.Fatal(err)
+	}
+
+	for range 2 { // the second time there is nothing left
+		if err := remove(place); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	for _, dir := range []string{cgroup, place} {
+		if _, err := os.Stat(dir); !os.IsNotExist(err) {
+			t.Errorf("%s is still there: %v", dir, err)
+		}
+	}
+}
+
+// TestChoices: a wrong choice is refused before anything is made.
+func TestChoices(t *testing.T) {
+	for _, tt := range []struct{ until, in, want string }{
+		{"soon", inMachines, "-until soon: it is neither ready nor machines-on"},
+		{untilReady, "container", "-in container: it is neither machines nor containers"},
+	} {
+		if err := run(t.Context(), tt.until, tt.in); err == nil || err.Error() != tt.want {
+			t.Errorf("got %v, want %s", err, tt.want)
+		}
 	}
 }

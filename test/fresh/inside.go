@@ -137,13 +137,8 @@ func (m *machine) use() error {
 		fmt.Printf("fresh: make %s took %.1fs\n", targets[0], time.Since(start).Seconds())
 	}
 
-	left, err := processes()
-	if err != nil {
-		return err
-	}
-
-	if len(left) > 0 {
-		return fmt.Errorf("make down left processes: %s", strings.Join(left, "; "))
+	if err := alone(endTime); err != nil {
+		return fmt.Errorf("after make down: %w", err)
 	}
 
 	if _, err := os.Stat(filepath.Join(sourcePlace, "out/lab/fresh")); err == nil {
@@ -151,6 +146,23 @@ func (m *machine) use() error {
 	}
 
 	return nil
+}
+
+// endTime is how long what was told to end may take.
+const endTime = 10 * time.Second
+
+// alone waits until no other process runs.
+func alone(patience time.Duration) error {
+	for deadline := time.Now().Add(patience); ; time.Sleep(100 * time.Millisecond) {
+		left, err := processes()
+		if err != nil || len(left) == 0 {
+			return err
+		}
+
+		if time.Now().After(deadline) {
+			return fmt.Errorf("processes still run: %s", strings.Join(left, "; "))
+		}
+	}
 }
 
 // processes are the command lines of all that still run beside this one. What has ended and waits for nobody is none.

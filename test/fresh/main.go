@@ -10,8 +10,8 @@
 // as overlays: nothing that happens there changes them. What it tests is what the build asks of the machine, and not an
 // hour of compiling; with empty caches it takes as long as a first build.
 //
-// Whatever ends this program ends the namespaces with all processes and mounts in them; the folder (out/fresh) goes at the
-// end, or at the beginning of the next run.
+// Whatever ends this program ends the namespaces with all processes and mounts in them; the folder (out/fresh) and the
+// cgroups of containers go at the end, or at the beginning of the next run.
 //
 //	go run ./test/fresh                      to a Ready node
 //	go run ./test/fresh -until machines-on   until the machines are on and in maintenance
@@ -42,6 +42,12 @@ const (
 	untilMachinesOn = "machines-on"
 )
 
+// What the cluster is made of.
+const (
+	inMachines   = "machines"
+	inContainers = "containers"
+)
+
 func main() {
 	// The same program is process 1 of the fresh machine.
 	if len(os.Args) == 3 && os.Args[1] == insideArgument {
@@ -54,7 +60,7 @@ func main() {
 	}
 
 	until := flag.String("until", untilReady, "how far to go: ready or machines-on")
-	in := flag.String("in", "machines", "what the cluster is made of: machines or containers, as make up takes it")
+	in := flag.String("in", inMachines, "what the cluster is made of: machines or containers, as make up takes it")
 	flag.Parse()
 
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
@@ -69,6 +75,10 @@ func main() {
 func run(ctx context.Context, until, in string) (err error) {
 	if until != untilReady && until != untilMachinesOn {
 		return fmt.Errorf("-until %s: it is neither %s nor %s", until, untilReady, untilMachinesOn)
+	}
+
+	if in != inMachines && in != inContainers {
+		return fmt.Errorf("-in %s: it is neither %s nor %s", in, inMachines, inContainers)
 	}
 
 	if os.Geteuid() != 0 {
@@ -90,25 +100,25 @@ func run(ctx context.Context, until, in string) (err error) {
 		return err
 	}
 
-	place := filepath.Join(out, "fresh")
+	place, bases := filepath.Join(out, "fresh"), filepath.Join(out, "cache", cachedBase)
 
-	unlock, err := lock(place + ".lock")
+	unlock, err := lock(bases)
 	if err != nil {
 		return err
 	}
 	defer unlock()
 
 	// What a run left that was killed; its mounts went with its namespaces.
-	if err := os.RemoveAll(place); err != nil {
+	if err := remove(place); err != nil {
 		return fmt.Errorf("remove the rest of an earlier run: %w", err)
 	}
 
-	defer func() { err = errors.Join(err, os.RemoveAll(place)) }()
+	defer func() { err = errors.Join(err, remove(place)) }()
 
 	start := time.Now()
 	say := func(what string) { fmt.Printf("%7.1fs  fresh: %s\n", time.Since(start).Seconds(), what) }
 
-	base, made, err := base(ctx, filepath.Join(out, "cache", cachedBase))
+	base, made, err := base(ctx, bases)
 	if err != nil {
 		return err
 	}
@@ -139,19 +149,21 @@ func run(ctx context.Context, until, in string) (err error) {
 	return nil
 }
 
-// lock keeps a second run out, which would remove the folder of the first.
-func lock(path string) (unlock func(), err error) {
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
+// lock keeps a second run out, which would remove the folder of the first. It is that of a folder which stays: a file that
+// goes at the end could be locked, and gone, at the same time.
+func lock(dir string) (unlock func(), err error) {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, err
+	}
+
+	f, err := os.Open(dir)
 	if err != nil {
 		return nil, err
 	}
 
 	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
-		return nil, errors.Join(fmt.Errorf("lock %s: another run is at work: %w", path, err), f.Close())
+		return nil, errors.Join(fmt.Errorf("lock %s: another run has it: %w", dir, err), f.Close())
 	}
 
-	return func() {
-		_ = os.Remove(path)
-		_ = f.Close()
-	}, nil
+	return func() { _ = f.Close() }, nil
 }
