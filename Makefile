@@ -65,7 +65,7 @@ bench-cosi: ## package cosi beside another implementation of the same protocol, 
 
 budgets: build ## sizes, times and memory against their budgets
 	@$(GO) run ./cmd/imager sizes
-	@TALOS_E2E=1 TALOS_BUDGETS=1 $(GO) test -count=1 -v -timeout 30m ./test/budgets
+	@TALOS_E2E=1 TALOS_BUDGETS=1 $(GO) test -count=1 -v -timeout 50m ./test/budgets
 
 generate: ## regenerate checked-in generated code
 	@$(GO) generate ./...

@@ -53,7 +53,7 @@ func TestClient(t *testing.T) {
 	slices.Sort(took)
 	median := took[runs/2]
 
-	report("\nthe client and its door\n")
+	report("\nthe client and the API\n")
 	report("%6.1f ms  of %3d ms   talosctl version --client, median of %d", float64(median.Microseconds())/1e3, versionLimit.Milliseconds(), runs)
 
 	if median > versionLimit {
@@ -61,8 +61,8 @@ func TestClient(t *testing.T) {
 	}
 }
 
-// TestDoor measures what apid costs, by its benchmarks.
-func TestDoor(t *testing.T) {
+// TestAPI measures what apid costs, by its benchmarks.
+func TestAPI(t *testing.T) {
 	if os.Getenv(Measure) == "" {
 		t.Skip("measures times, which takes the whole computer: run make budgets")
 	}

@@ -11,6 +11,8 @@
 //	c.Bootstrap()
 //	c.Ready("")                      // Kubernetes says so
 //
+// A UserLab is any number of machines, made by talosctl as users do.
+//
 // There is no way out of its network. Every wait has an end, says what it waited for, and what fails shows the end of
 // the console, the services and the conditions that are not met; package evidence keeps more. At the end of the test the
 // consoles of all boots are looked through for panics and the like.

@@ -99,12 +99,12 @@ func (c *Cluster) MemoryOf(programs ...string) []Memory {
 			c.Fail("%v", err)
 		}
 
-		anonymous, err := statusKiB(status, "RssAnon")
+		anonymous, err := StatusKiB(status, "RssAnon")
 		if err != nil {
 			c.t.Fatal(err)
 		}
 
-		resident, err := statusKiB(status, "VmRSS")
+		resident, err := StatusKiB(status, "VmRSS")
 		if err != nil {
 			c.t.Fatal(err)
 		}
@@ -115,8 +115,8 @@ func (c *Cluster) MemoryOf(programs ...string) []Memory {
 	return all
 }
 
-// statusKiB is a number of /proc/PID/status.
-func statusKiB(status, name string) (int, error) {
+// StatusKiB is a number of /proc/PID/status or a file of its form.
+func StatusKiB(status, name string) (int, error) {
 	for line := range strings.Lines(status) {
 		key, value, _ := strings.Cut(line, ":")
 		if words := strings.Fields(value); key == name && len(words) > 0 {

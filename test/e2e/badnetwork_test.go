@@ -15,6 +15,7 @@ import (
 	"github.com/seed-59268b81/talos/config/images"
 	"github.com/seed-59268b81/talos/lab"
 	"github.com/seed-59268b81/talos/lab/netswitch"
+	"github.com/seed-59268b81/talos/test/cluster"
 )
 
 const (
@@ -42,18 +43,18 @@ spec:
 
 // badNetwork makes the network of a cluster slow and lossy, then cuts the control plane off from the workers, and holds
 // that all nodes are Ready soon after it is whole again, with the pods that they had.
-func badNetwork(t *testing.T, l *userLab) {
-	machines := l.open()
+func badNetwork(t *testing.T, l *cluster.UserLab) {
+	machines := l.Open()
 	nodes := machines.Nodes()
 
-	if _, err := l.kubectl(t.Context(), spread, "apply", "-f", "-"); err != nil {
+	if _, err := kubectl(t.Context(), l, spread, "apply", "-f", "-"); err != nil {
 		t.Fatal(err)
 	}
 
 	var before []string
 
-	l.until(t, 3*time.Minute, "the pods run", func() (err error) {
-		before, err = l.runningPods(t.Context())
+	until(t, 3*time.Minute, "the pods run", func() (err error) {
+		before, err = runningPods(t.Context(), l)
 		if err == nil && len(before) != replicas {
 			err = fmt.Errorf("%d of %d run", len(before), replicas)
 		}
@@ -71,7 +72,7 @@ func badNetwork(t *testing.T, l *userLab) {
 			}
 		}
 
-		l.staysHealed(t, machines, before)
+		staysHealed(t, l, machines, before)
 	})
 
 	t.Run("a partition", func(t *testing.T) {
@@ -84,12 +85,12 @@ func badNetwork(t *testing.T, l *userLab) {
 			t.Fatal(err)
 		}
 
-		l.staysHealed(t, machines, before)
+		staysHealed(t, l, machines, before)
 	})
 }
 
 // staysHealed lets a fault last, takes it away, and waits until the cluster is as it was.
-func (l *userLab) staysHealed(t *testing.T, machines *lab.Lab, before []string) {
+func staysHealed(t *testing.T, l *cluster.UserLab, machines *lab.Lab, before []string) {
 	t.Helper()
 
 	select {
@@ -104,8 +105,8 @@ func (l *userLab) staysHealed(t *testing.T, machines *lab.Lab, before []string) 
 
 	start := time.Now()
 
-	l.until(t, healTime, "all nodes are Ready", func() error {
-		ready, err := l.kubectl(t.Context(), "", "get", "nodes", "-o", `jsonpath={.items[*].status.conditions[?(@.type=="Ready")].status}`)
+	until(t, healTime, "all nodes are Ready", func() error {
+		ready, err := kubectl(t.Context(), l, "", "get", "nodes", "-o", `jsonpath={.items[*].status.conditions[?(@.type=="Ready")].status}`)
 		if err != nil {
 			return err
 		}
@@ -114,7 +115,7 @@ func (l *userLab) staysHealed(t *testing.T, machines *lab.Lab, before []string) 
 			return fmt.Errorf("their conditions are %q", ready)
 		}
 
-		after, err := l.runningPods(t.Context())
+		after, err := runningPods(t.Context(), l)
 		if err == nil && !slices.Equal(after, before) {
 			err = fmt.Errorf("the pods are %q, and were %q", after, before)
 		}
@@ -125,8 +126,8 @@ func (l *userLab) staysHealed(t *testing.T, machines *lab.Lab, before []string) 
 }
 
 // runningPods are the ids of the Deployment's pods that run, sorted.
-func (l *userLab) runningPods(ctx context.Context) ([]string, error) {
-	out, err := l.kubectl(ctx, "", "get", "pods", "-l", "app=spread", "--field-selector", "status.phase=Running", "-o", "jsonpath={.items[*].metadata.uid}")
+func runningPods(ctx context.Context, l *cluster.UserLab) ([]string, error) {
+	out, err := kubectl(ctx, l, "", "get", "pods", "-l", "app=spread", "--field-selector", "status.phase=Running", "-o", "jsonpath={.items[*].metadata.uid}")
 	if err != nil {
 		return nil, err
 	}
@@ -138,15 +139,15 @@ func (l *userLab) runningPods(ctx context.Context) ([]string, error) {
 }
 
 // kubectl is run as the lab's administrator.
-func (l *userLab) kubectl(ctx context.Context, input string, args ...string) (string, error) {
+func kubectl(ctx context.Context, l *cluster.UserLab, input string, args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
 
 	//program:built kubectl
-	cmd := exec.CommandContext(ctx, filepath.Join(l.out, "bin", "kubectl"),
-		append([]string{"--kubeconfig", l.open().State().KubeconfigPath(), "--request-timeout=10s"}, args...)...)
+	cmd := exec.CommandContext(ctx, l.Kubectl,
+		append([]string{"--kubeconfig", l.Open().State().KubeconfigPath(), "--request-timeout=10s"}, args...)...)
 	cmd.Stdin = strings.NewReader(input)
-	cmd.Env = append(cmd.Environ(), "KUBECACHEDIR="+filepath.Join(l.state, l.name, "kubecache"))
+	cmd.Env = append(cmd.Environ(), "KUBECACHEDIR="+filepath.Join(l.Dir, "kubecache"))
 
 	out, err := cmd.CombinedOutput()
 	if err != nil {
@@ -157,7 +158,7 @@ func (l *userLab) kubectl(ctx context.Context, input string, args ...string) (st
 }
 
 // until tries until it holds; the test ends with what was last in the way.
-func (l *userLab) until(t *testing.T, patience time.Duration, what string, try func() error) {
+func until(t *testing.T, patience time.Duration, what string, try func() error) {
 	t.Helper()
 
 	for deadline := time.Now().Add(patience); ; time.Sleep(500 * time.Millisecond) {

@@ -8,18 +8,20 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/seed-59268b81/talos/test/cluster"
 )
 
 // TestNet has a container on the internet and one on a site behind a NAT, each with two cards, and makes their world
 // worse by command.
 func TestNet(t *testing.T) {
-	l := newUserLab(t, "e2e-net")
+	l := cluster.NewUserLab(t, "e2e-net")
 
-	l.create(5*time.Minute, "cluster", "create", "container", "--workers", "1", "--sites", "1", "--cards", "2", "--skip-injecting-config")
+	l.Create(5*time.Minute, "cluster", "create", "container", "--workers", "1", "--sites", "1", "--cards", "2", "--skip-injecting-config")
 
-	worker := l.open().Node(1)
+	worker := l.Open().Node(1)
 	answers := func() error {
-		_, _, err := l.talosctl(time.Minute, "version", "--insecure", "--endpoints", worker.APIEndpoint())
+		_, _, err := l.Talosctl(time.Minute, "version", "--insecure", "--endpoints", worker.APIEndpoint())
 
 		return err
 	}
@@ -48,13 +50,13 @@ func TestNet(t *testing.T) {
 		{"cluster net unplug", "worker-1/net-2", `^card 1 of e2e-net-worker-1 .* unplugged\n$`},
 		{"cluster net plug", "worker-1/net-2", `^card 1 of e2e-net-worker-1 .* plugged in\n$`},
 	} {
-		stdout, _, err := l.talosctl(time.Minute, append(strings.Fields(tt.command), strings.Fields(tt.args)...)...)
+		stdout, _, err := l.Talosctl(time.Minute, append(strings.Fields(tt.command), strings.Fields(tt.args)...)...)
 		if want := regexp.MustCompile(tt.want); err != nil || !want.MatchString(stdout) {
 			t.Errorf("%s: got %v, %s, want a match of %s", tt.command, err, stdout, want)
 		}
 	}
 
-	if _, _, err := l.talosctl(time.Minute, "cluster", "net", "cut", "worker-1"); err != nil {
+	if _, _, err := l.Talosctl(time.Minute, "cluster", "net", "cut", "worker-1"); err != nil {
 		t.Error(err)
 	}
 
@@ -62,7 +64,7 @@ func TestNet(t *testing.T) {
 		t.Error("cluster net cut: the machine still answers")
 	}
 
-	stdout, _, err := l.talosctl(time.Minute, "cluster", "net", "heal")
+	stdout, _, err := l.Talosctl(time.Minute, "cluster", "net", "heal")
 	if err != nil || stdout != "all faults healed\n" {
 		t.Errorf("cluster net heal: got %v, %s", err, stdout)
 	}

@@ -30,23 +30,23 @@ func TestVirtualWorkers(t *testing.T) {
 // all three, that a worker forwards nothing, that it lives through a bad network, and that a dead node costs its own answer
 // alone.
 func workers(t *testing.T, name string, patience time.Duration, create ...string) {
-	l := newUserLab(t, name)
+	l := cluster.NewUserLab(t, name)
 
 	// It waits until all nodes are Ready and the API of both workers answers.
-	l.create(patience, append(create, "--workers", "2")...)
+	l.Create(patience, append(create, "--workers", "2")...)
 
-	machines := l.open()
+	machines := l.Open()
 
 	var addresses []string
 	for _, n := range machines.Nodes() {
 		addresses = append(addresses, n.Addr.String())
 	}
 
-	all := l.as("-n", strings.Join(addresses, ","), "memory")
+	all := l.As("-n", strings.Join(addresses, ","), "memory")
 	worker, last := machines.Node(1), machines.Node(2)
 
 	t.Run("one endpoint reaches all", func(t *testing.T) {
-		stdout, _, err := l.talosctl(time.Minute, all...)
+		stdout, _, err := l.Talosctl(time.Minute, all...)
 		if err := answered(stdout, err, addresses...); err != nil {
 			t.Error(err)
 		}
@@ -55,25 +55,25 @@ func workers(t *testing.T, name string, patience time.Duration, create ...string
 	t.Run("all are healthy, each by its own word", func(t *testing.T) {
 		t.Setenv("KUBECONFIG", machines.State().KubeconfigPath()) // the way to Kubernetes
 
-		_, stderr, err := l.talosctl(11*time.Minute, l.as("-n", addresses[0], "health", "--server=false", "--wait-timeout", "10m")...)
+		_, stderr, err := l.Talosctl(11*time.Minute, l.As("-n", addresses[0], "health", "--server=false", "--wait-timeout", "10m")...)
 		if err != nil || !strings.Contains(stderr, "waiting for kubelet to be healthy: OK\n") {
 			t.Error(err)
 		}
 	})
 
 	t.Run("a worker answers for itself", func(t *testing.T) {
-		args := l.as("-e", worker.APIEndpoint(), "-n", worker.Addr.String(), "memory")
+		args := l.As("-e", worker.APIEndpoint(), "-n", worker.Addr.String(), "memory")
 
-		stdout, _, err := l.talosctl(time.Minute, args...)
+		stdout, _, err := l.Talosctl(time.Minute, args...)
 		if err := answered(stdout, err, worker.Addr.String()); err != nil {
 			t.Error(err)
 		}
 	})
 
 	t.Run("a worker does not forward", func(t *testing.T) {
-		args := l.as("-e", worker.APIEndpoint(), "-n", last.Addr.String(), "memory")
+		args := l.As("-e", worker.APIEndpoint(), "-n", last.Addr.String(), "memory")
 
-		if _, stderr, err := l.talosctl(time.Minute, args...); err == nil || !strings.Contains(stderr, "is a worker and does not forward") {
+		if _, stderr, err := l.Talosctl(time.Minute, args...); err == nil || !strings.Contains(stderr, "is a worker and does not forward") {
 			t.Errorf("got %v, %s, want it refused with the reason", err, stderr)
 		}
 	})
@@ -81,7 +81,7 @@ func workers(t *testing.T, name string, patience time.Duration, create ...string
 	t.Run("a bad network", func(t *testing.T) { badNetwork(t, l) })
 
 	t.Run("a worker comes back with a certificate", func(t *testing.T) {
-		if _, _, err := l.talosctl(time.Minute, "cluster", "reboot", worker.Name); err != nil {
+		if _, _, err := l.Talosctl(time.Minute, "cluster", "reboot", worker.Name); err != nil {
 			t.Fatal(err)
 		}
 
@@ -91,7 +91,7 @@ func workers(t *testing.T, name string, patience time.Duration, create ...string
 		)
 
 		for deadline := time.Now().Add(10 * time.Minute); time.Now().Before(deadline); time.Sleep(5 * time.Second) {
-			stdout, _, err = l.talosctl(time.Minute, l.as("-n", worker.Addr.String(), "memory")...)
+			stdout, _, err = l.Talosctl(time.Minute, l.As("-n", worker.Addr.String(), "memory")...)
 			if err = answered(stdout, err, worker.Addr.String()); err == nil {
 				return
 			}
@@ -105,7 +105,7 @@ func workers(t *testing.T, name string, patience time.Duration, create ...string
 			t.Fatal(err)
 		}
 
-		stdout, stderr, err := l.talosctl(2*time.Minute, all...)
+		stdout, stderr, err := l.Talosctl(2*time.Minute, all...)
 		if err == nil || !strings.Contains(stderr, last.Addr.String()) {
 			t.Errorf("got %v, %s, want the dead node named, and a failure", err, stderr)
 		}

@@ -231,13 +231,13 @@ func TestLeft(t *testing.T) {
 }
 
 func TestDescendants(t *testing.T) {
-	all := []process{
-		{pid: 1, parent: 0, line: "init"}, {pid: 9, parent: 7, line: "deep"}, {pid: 5, parent: 1, line: "us"}, {pid: 7, parent: 5, line: "child"},
-		{pid: 8, parent: 1, line: "other"}, {pid: 10, parent: 5, zombie: true, line: ""},
+	all := []Process{
+		{PID: 1, Parent: 0, Line: "init"}, {PID: 9, Parent: 7, Line: "deep"}, {PID: 5, Parent: 1, Line: "us"}, {PID: 7, Parent: 5, Line: "child"},
+		{PID: 8, Parent: 1, Line: "other"}, {PID: 10, Parent: 5, zombie: true, Line: ""},
 	}
 
-	want := []process{{pid: 9, parent: 7, line: "deep"}, {pid: 7, parent: 5, line: "child"}}
-	if d := cmp.Diff(want, descendants(5, all), cmp.AllowUnexported(process{})); d != "" {
+	want := []Process{{PID: 9, Parent: 7, Line: "deep"}, {PID: 7, Parent: 5, Line: "child"}}
+	if d := cmp.Diff(want, descendants(5, all), cmp.AllowUnexported(Process{})); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}
 }
@@ -274,7 +274,7 @@ func TestForeign(t *testing.T) {
 }
 
 func TestParsers(t *testing.T) {
-	if got, ok := parseStat("12 (a b) c) Z 3 12 12 0"); !ok || got.parent != 3 || !got.zombie {
+	if got, ok := parseStat("12 (a b) c) Z 3 12 12 0"); !ok || got.Parent != 3 || !got.zombie {
 		t.Errorf("stat: got %+v, %t, want a zombie of 3", got, ok)
 	}
 

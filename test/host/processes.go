@@ -36,20 +36,28 @@ func Adopt(ctx context.Context) error {
 	return nil
 }
 
-// process is one line of the table of processes.
-type process struct {
-	pid, parent int
-	zombie      bool
-	line        string
+// Process is one line of the table of processes.
+type Process struct {
+	PID, Parent int
+	// Line is the command line, with blanks between the arguments.
+	Line   string
+	zombie bool
+}
+
+// Descendants are the processes below one that run.
+func Descendants(of int) ([]Process, error) {
+	all, err := table()
+
+	return descendants(of, all), err
 }
 
 // Left are the descendants of this process that still run.
 func Left() ([]string, error) {
-	all, err := table()
+	all, err := Descendants(os.Getpid())
 
 	var lines []string
-	for _, p := range descendants(os.Getpid(), all) {
-		lines = append(lines, fmt.Sprintf("%d %s", p.pid, p.line))
+	for _, p := range all {
+		lines = append(lines, fmt.Sprintf("%d %s", p.PID, p.Line))
 	}
 
 	slices.Sort(lines)
@@ -59,16 +67,16 @@ func Left() ([]string, error) {
 
 // Signal sends a signal to all descendants of this process.
 func Signal(signal unix.Signal) error {
-	all, err := table()
+	all, err := Descendants(os.Getpid())
 	if err != nil {
 		return err
 	}
 
 	var errs []error
 
-	for _, p := range descendants(os.Getpid(), all) {
-		if err := unix.Kill(p.pid, signal); err != nil && !errors.Is(err, unix.ESRCH) {
-			errs = append(errs, fmt.Errorf("signal process %d: %w", p.pid, err))
+	for _, p := range all {
+		if err := unix.Kill(p.PID, signal); err != nil && !errors.Is(err, unix.ESRCH) {
+			errs = append(errs, fmt.Errorf("signal process %d: %w", p.PID, err))
 		}
 	}
 
@@ -76,13 +84,13 @@ func Signal(signal unix.Signal) error {
 }
 
 // table is the machine's table of processes.
-func table() ([]process, error) {
+func table() ([]Process, error) {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
 		return nil, err
 	}
 
-	var all []process
+	var all []Process
 
 	for _, e := range entries {
 		pid, err := strconv.Atoi(e.Name())
@@ -102,7 +110,7 @@ func table() ([]process, error) {
 		}
 
 		line, _ := os.ReadFile(filepath.Join("/proc", e.Name(), "cmdline"))
-		p.pid, p.line = pid, strings.TrimSpace(strings.ReplaceAll(string(line), "\x00", " "))
+		p.PID, p.Line = pid, strings.TrimSpace(strings.ReplaceAll(string(line), "\x00", " "))
 		all = append(all, p)
 	}
 
@@ -110,29 +118,29 @@ func table() ([]process, error) {
 }
 
 // parseStat reads state and parent out of proc_pid_stat(5). The name before them may hold anything, parentheses too.
-func parseStat(stat string) (process, bool) {
+func parseStat(stat string) (Process, bool) {
 	i := strings.LastIndexByte(stat, ')')
 	words := strings.Fields(stat[i+1:])
 
 	if i < 0 || len(words) < 2 {
-		return process{}, false
+		return Process{}, false
 	}
 
 	parent, err := strconv.Atoi(words[1])
 
-	return process{parent: parent, zombie: words[0] == "Z" || words[0] == "X"}, err == nil
+	return Process{Parent: parent, zombie: words[0] == "Z" || words[0] == "X"}, err == nil
 }
 
 // below are a process and all that descend from it.
-func below(of int, all []process) map[int]bool {
+func below(of int, all []Process) map[int]bool {
 	found := map[int]bool{of: true}
 
 	for grown := true; grown; {
 		grown = false
 
 		for _, p := range all {
-			if found[p.parent] && !found[p.pid] {
-				found[p.pid], grown = true, true
+			if found[p.Parent] && !found[p.PID] {
+				found[p.PID], grown = true, true
 			}
 		}
 	}
@@ -141,8 +149,8 @@ func below(of int, all []process) map[int]bool {
 }
 
 // descendants are the processes below one, without those that have ended and wait to be asked how.
-func descendants(of int, all []process) []process {
+func descendants(of int, all []Process) []Process {
 	found := below(of, all)
 
-	return slices.DeleteFunc(slices.Clone(all), func(p process) bool { return p.pid == of || !found[p.pid] || p.zombie })
+	return slices.DeleteFunc(slices.Clone(all), func(p Process) bool { return p.PID == of || !found[p.PID] || p.zombie })
 }
