@@ -85,6 +85,9 @@ func TestProgramsOfImagesStart(t *testing.T) {
 	// What runs in a shell of the image, and what of the answer shows that it works.
 	type start struct{ script, want string }
 
+	// A server that was started in the background has a minute, on a machine however busy, until it answers.
+	answers := func(command string) string { return "for i in $(seq 60); do sleep 1; " + command + " && break; done" }
+
 	agnhost := []start{
 		{"dig -v; host -V; nslookup -version", "DiG 9."},
 		{"curl --version", "libcurl/"},
@@ -98,18 +101,16 @@ func TestProgramsOfImagesStart(t *testing.T) {
 		{"/coredns -version", "CoreDNS-"},
 		{"/agnhost-2 entrypoint-tester one", "one"},
 		{"id user-defined-in-image", "50000(group-defined-in-image)"},
-		{"ip link set lo up; /agnhost netexec --http-port 8080 & for i in 1 2 3 4 5 6 7 8 9; do sleep 1; " +
-			"curl -fs 'http://127.0.0.1:8080/echo?msg=heard' && break; done", "heard"},
-		{"ip link set lo up; /agnhost fake-registry-server --private & for i in 1 2 3 4 5 6 7 8 9; do sleep 1; " +
-			"curl -fLsu user:password http://127.0.0.1:5000/v2/pause/manifests/testing && break; done", images.DefaultPause},
+		{"ip link set lo up; /agnhost netexec --http-port 8080 & " + answers("curl -fs 'http://127.0.0.1:8080/echo?msg=heard'"), "heard"},
+		{"ip link set lo up; /agnhost fake-registry-server --private & " +
+			answers("curl -fLsu user:password http://127.0.0.1:5000/v2/pause/manifests/testing"), images.DefaultPause},
 	}
 	web := []start{
 		{"nginx -t", "test is successful"},
-		{"ip link set lo up; nginx -g 'daemon off;' & sleep 1; wget -qO- http://127.0.0.1/", "Welcome to nginx!"},
+		{"ip link set lo up; nginx -g 'daemon off;' & " + answers("wget -qO- http://127.0.0.1/"), "Welcome to nginx!"},
 	}
 	pet := func(name string) []start {
-		return []start{{"ip link set lo up; cd /; /agnhost test-webserver & for i in 1 2 3 4 5 6 7 8 9; do sleep 1; " +
-			"curl -fs http://127.0.0.1/data.json && break; done", name + ".jpg"}}
+		return []start{{"ip link set lo up; cd /; /agnhost test-webserver & " + answers("curl -fs http://127.0.0.1/data.json"), name + ".jpg"}}
 	}
 	tests := map[string][]start{
 		images.DefaultAgnhost:         agnhost,
