@@ -11,6 +11,7 @@ package evidence
 import (
 	"context"
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -97,30 +98,48 @@ func keep(folder string, m Machines) error {
 	return errors.Join(errs...)
 }
 
-// copyLogs copies logs and captures below dir, with the folders that they are in.
+// copyLogs copies logs and captures below dir, with the folders that they are in. Those that go meanwhile, as consoles of
+// a machine that boots again, do not keep the rest out.
 func copyLogs(dir, folder string) error {
-	return filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || !d.Type().IsRegular() || !tells(d.Name()) {
-			return err
-		}
+	var errs []error
 
-		inside, err := filepath.Rel(dir, path)
+	walked := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
-			return err
+			errs = append(errs, err)
+
+			return nil
 		}
 
-		text, err := os.ReadFile(path)
-		if err != nil {
-			return err
+		if d.Type().IsRegular() && tells(d.Name()) {
+			errs = append(errs, copyFile(path, filepath.Join(folder, strings.TrimPrefix(path, dir))))
 		}
 
-		to := filepath.Join(folder, inside)
-		if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
-			return err
-		}
-
-		return os.WriteFile(to, text, 0o644)
+		return nil
 	})
+
+	return errors.Join(append(errs, walked)...)
+}
+
+// copyFile copies a file, of which a capture may be larger than the memory, and makes the folder that it goes to.
+func copyFile(from, to string) error {
+	in, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+
+	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
+		return err
+	}
+
+	out, err := os.Create(to)
+	if err != nil {
+		return err
+	}
+
+	_, err = io.Copy(out, in)
+
+	return errors.Join(err, out.Close())
 }
 
 // tells reports whether a file of a lab is one that tells what happened: console.log.1, lab.log, wan.pcapng.

@@ -97,6 +97,30 @@ func TestOnFailure(t *testing.T) {
 	}
 }
 
+// TestOneMissing: a file that cannot be copied does not keep the others out.
+func TestOneMissing(t *testing.T) {
+	dir, folder := t.TempDir(), filepath.Join(t.TempDir(), "failed", "TestNode-a_step")
+
+	for _, name := range []string{"a.log", "z.log"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte("x"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	// A folder is in the place of the first copy.
+	if err := os.MkdirAll(filepath.Join(folder, "a.log"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+
+	if err := copyLogs(dir, folder); err == nil || !strings.Contains(err.Error(), "a.log") {
+		t.Errorf("got %v, want an error about a.log", err)
+	}
+
+	if _, err := os.Stat(filepath.Join(folder, "z.log")); err != nil {
+		t.Errorf("the other: %v", err)
+	}
+}
+
 func filesBelow(t *testing.T, dir string) []string {
 	t.Helper()
 
