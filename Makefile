@@ -17,7 +17,7 @@ fresh: TOOLS = -tools fresh
 FRESH_UNTIL ?= ready
 
 .DEFAULT_GOAL := help
-.PHONY: help host-tools build images up down test vet fresh e2e conformance conformance-images chaos bench bench-cosi budgets generate lint clean
+.PHONY: help host-tools build up down test vet fresh e2e conformance conformance-images chaos bench bench-cosi budgets generate lint clean
 
 help: ## show this
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)

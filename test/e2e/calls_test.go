@@ -8,7 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"runtime"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -53,7 +53,19 @@ func computerOf(t *testing.T, c *cluster.Cluster) computer {
 		return computer{processors: 2, disk: "vda", up: time.Hour}
 	}
 
-	return computer{processors: runtime.NumCPU(), disk: busyDisk(t), up: time.Since(time.Time{})}
+	return computer{processors: onlineProcessors(t), disk: busyDisk(t), up: time.Since(time.Time{})}
+}
+
+// onlineProcessors are all of this computer, also those that the test may not use.
+func onlineProcessors(t *testing.T) int {
+	t.Helper()
+
+	text, err := os.ReadFile("/proc/stat")
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	return len(regexp.MustCompile(`(?m)^cpu\d+ `).FindAll(text, -1))
 }
 
 // busyDisk is the disk that this computer has written most to.
