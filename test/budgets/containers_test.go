@@ -36,7 +36,12 @@ func TestContainers(t *testing.T) {
 	report("\nclusters of containers\n")
 	within(t, "one control plane, until it is Ready and all its pods run", took, oneContainerLimit)
 
-	idle(t, l.Open().Node(0).Process.PID)
+	first := l.Open().Node(0).Process
+	if first == nil {
+		t.Fatal("the lab does not know the machine's first process")
+	}
+
+	idle(t, first.PID)
 }
 
 // TestFiveContainers measures how long a control plane and four workers take to come and to go.
