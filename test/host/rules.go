@@ -50,7 +50,7 @@ var foreignCgroups = []rule{
 // restless are sysctls that change by themselves.
 var restless = []rule{
 	{regexp.MustCompile(`^fs/binfmt_misc$`), "a file system of its own, mounted when somebody looks"},
-	{regexp.MustCompile(`^fs/(file-nr|inode-nr|inode-state|dentry-state|aio-nr|negative-dentry-limit|quota/.*)$`), "how many there are"},
+	{regexp.MustCompile(`^fs/(file-nr|inode-nr|inode-state|dentry-state|aio-nr|quota/.*)$`), "how many there are"},
 	{regexp.MustCompile(`^kernel/random/`), "random numbers, and how many there are"},
 	{regexp.MustCompile(`^kernel/ns_last_pid$`), "the last process number that was given"},
 	{regexp.MustCompile(`^kernel/pty/nr$`), "how many terminals there are"},
