@@ -137,12 +137,10 @@ func only(a, b []string) []string {
 	return lines
 }
 
-// Settle returns what differs from a snapshot, and what processes are left, when nothing does or the time is up: what
-// ends with a process is gone a moment later.
+// Settle returns what differs from a snapshot, and what processes are left, each all the time: what ends with a process is
+// gone a moment later, and what others make for a moment is nobody's rest. It waits until nothing does, or the time is up.
 func Settle(ctx context.Context, before Snapshot, patience time.Duration) ([]string, error) {
-	deadline := time.Now().Add(patience)
-
-	for {
+	return settle(ctx, patience, func() ([]string, error) {
 		after, err := Take(ctx)
 		if err != nil {
 			return nil, err
@@ -157,15 +155,28 @@ func Settle(ctx context.Context, before Snapshot, patience time.Duration) ([]str
 			left[i] = "processes: new: " + left[i]
 		}
 
-		different := append(left, Diff(before, after)...)
-		if len(different) == 0 || time.Now().After(deadline) {
-			return different, nil
-		}
+		return append(left, Diff(before, after)...), nil
+	})
+}
 
+// settle looks again and again, and returns what it saw each time.
+func settle(ctx context.Context, patience time.Duration, look func() ([]string, error)) ([]string, error) {
+	deadline := time.Now().Add(patience)
+
+	different, err := look()
+
+	for err == nil && len(different) > 0 && time.Now().Before(deadline) {
 		select {
 		case <-time.After(200 * time.Millisecond):
 		case <-ctx.Done():
 			return different, ctx.Err()
 		}
+
+		var now []string
+
+		now, err = look()
+		different = slices.DeleteFunc(different, func(line string) bool { return !slices.Contains(now, line) })
 	}
+
+	return different, err
 }

@@ -5,14 +5,18 @@
 package host
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"golang.org/x/sys/unix"
 
 	"github.com/seed-59268b81/talos/components/hosttools/hosttest"
@@ -45,6 +49,49 @@ func TestDiff(t *testing.T) {
 		if d := cmp.Diff(tt.want, Diff(tt.before, tt.after)); d != "" {
 			t.Errorf("%s (-want +got):\n%s", name, d)
 		}
+	}
+}
+
+func TestSettle(t *testing.T) {
+	for name, tt := range map[string]struct {
+		looks [][]string // the last one again and again
+		want  []string
+		took  time.Duration
+	}{
+		"nothing":                    {[][]string{nil}, nil, 0},
+		"what ends":                  {[][]string{{"a", "b"}, {"a"}, nil}, nil, 400 * time.Millisecond},
+		"what stays":                 {[][]string{{"a", "b"}, {"b"}}, []string{"b"}, 2 * time.Second},
+		"others', for a moment each": {[][]string{{"a"}, {"b"}, {"c"}}, nil, 200 * time.Millisecond},
+		"both":                       {[][]string{{"a", "x"}, {"x", "b"}, {"c", "x"}}, []string{"x"}, 2 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				start, looks := time.Now(), tt.looks
+
+				got, err := settle(t.Context(), 2*time.Second, func() ([]string, error) {
+					now := slices.Clone(looks[0])
+					looks = looks[min(1, len(looks)-1):]
+
+					return now, nil
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+
+				if d := cmp.Diff(tt.want, got, cmpopts.EquateEmpty()); d != "" {
+					t.Errorf("(-want +got):\n%s", d)
+				}
+
+				if took := time.Since(start); took != tt.took {
+					t.Errorf("took %s, want %s", took, tt.took)
+				}
+			})
+		})
+	}
+
+	broken := errors.New("no /proc")
+	if _, err := settle(t.Context(), time.Minute, func() ([]string, error) { return nil, broken }); !errors.Is(err, broken) {
+		t.Errorf("got %v, want %v", err, broken)
 	}
 }
 
