@@ -51,6 +51,8 @@ type run struct {
 type boot struct {
 	process *process
 	cards   map[int]*os.File
+	// ended tells that process 1 has, and with it its cards; run.mu guards it.
+	ended bool
 	// over is closed when the machine has been started again, or is off.
 	over chan struct{}
 }
@@ -238,11 +240,12 @@ func (m *Machine) watch(r *run, b *boot) end {
 	// All that the machine wrote is in the pipe, which now ends.
 	_ = b.process.writer.Close()
 	<-logged
-	b.process.disconnect()
 
 	r.mu.Lock()
 	e := judge(r.cut, r.reset, err)
-	r.reset = false
+	r.reset, b.ended = false, true
+	// A card that is plugged in takes one of the process's descriptors.
+	b.process.disconnect()
 	b.close()
 	r.mu.Unlock()
 
@@ -283,9 +286,12 @@ func (m *Machine) Reset(ctx context.Context) error {
 	}
 
 	r.mu.Lock()
-	r.reset = true
 	b := r.boot
-	b.process.kill()
+
+	if !b.ended { // else it is about to be started again
+		r.reset = true
+		b.process.kill()
+	}
 	r.mu.Unlock()
 
 	select {
@@ -304,7 +310,12 @@ func (m *Machine) Off(ctx context.Context) error {
 	}
 
 	r.mu.Lock()
-	_ = r.boot.process.cmd.Process.Signal(syscall.SIGTERM) // fails only when it has ended
+
+	if r.boot.ended { // one that crashes again and again could never be asked
+		r.cut = true
+	} else {
+		_ = r.boot.process.cmd.Process.Signal(syscall.SIGTERM) // fails only when it has ended
+	}
 	r.mu.Unlock()
 
 	select {

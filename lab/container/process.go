@@ -20,8 +20,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// stageTime is how long the stage may take, which is some milliseconds.
-const stageTime = 30 * time.Second
+// stageTime is how long the stage may take, which is some milliseconds on a
+// computer that is not busy.
+const stageTime = time.Minute
 
 // process is a running first process with this side of its connections.
 type process struct {
@@ -270,6 +271,10 @@ func (p *process) run() error {
 
 	// The socket closes when it has been executed.
 	n, err := p.lab.Read(reply)
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		return fmt.Errorf("start process 1: %w", err)
+	}
+
 	if n == 0 || err != nil {
 		return p.lab.Close()
 	}
