@@ -82,6 +82,10 @@ func TestTwoContainers(t *testing.T) {
 	one, two := l.Node(0), l.Node(1)
 
 	for i, n := range l.Nodes() {
+		if info, err := os.Stat(l.State().NodeDir(n.Name)); err != nil || info.Mode().Perm() != 0o700 {
+			t.Errorf("files of %s: got %v, %v, want them closed to other users", n.Name, info.Mode(), err)
+		}
+
 		want := lease{
 			Addr: []string{"10.5.0.2/24", "10.5.0.3/24"}[i], Hostname: []string{"demo-controlplane-1", "demo-worker-1"}[i],
 			Router: "10.5.0.1", DNS: "10.5.0.1", NTP: "10.5.0.1",
