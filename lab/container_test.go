@@ -82,8 +82,10 @@ func TestTwoContainers(t *testing.T) {
 	one, two := l.Node(0), l.Node(1)
 
 	for i, n := range l.Nodes() {
-		if info, err := os.Stat(l.State().NodeDir(n.Name)); err != nil || info.Mode().Perm() != 0o700 {
-			t.Errorf("files of %s: got %v, %v, want them closed to other users", n.Name, info.Mode(), err)
+		if info, err := os.Stat(l.State().NodeDir(n.Name)); err != nil {
+			t.Error(err)
+		} else if info.Mode().Perm() != 0o700 {
+			t.Errorf("files of %s: got %v, want them closed to other users", n.Name, info.Mode())
 		}
 
 		want := lease{
