@@ -206,7 +206,7 @@ func TestContainersOfKilledLab(t *testing.T) {
 	must(found.Supervisor.Kill())
 
 	for _, n := range found.Nodes {
-		if !n.Process.WaitGone(5 * time.Second) {
+		if !n.Process.WaitGone(time.Minute) {
 			t.Errorf("%s outlives its supervisor", n.Name)
 		}
 	}

@@ -23,17 +23,16 @@ import (
 type Machine struct {
 	cfg     Config
 	plug    func(card int, frames io.ReadWriteCloser)
-	changed func(machine.Status)
 	log     *slog.Logger
 	console *machine.Console
+	tracker *machine.Tracker
 
 	// button is for one hand at a time, on the power button and on the cards, and
 	// guards which of them are unplugged.
 	button sync.Mutex
 
-	mu     sync.Mutex // guards what follows
-	status machine.Status
-	run    *run // nil while off
+	mu  sync.Mutex // guards run
+	run *run       // nil while off
 }
 
 // run is the time from one power-on to the next time that the power is off.
@@ -64,35 +63,15 @@ type boot struct {
 func New(cfg Config, plug func(card int, frames io.ReadWriteCloser), changed func(machine.Status), log *slog.Logger) *Machine {
 	cfg.Cards = slices.Clone(cfg.Cards) // which are unplugged changes
 
+	log = log.With("node", cfg.Name)
+
 	return &Machine{
-		cfg: cfg, plug: plug, changed: changed, log: log.With("node", cfg.Name),
-		console: machine.NewConsole(cfg.ConsolePath()),
-		status:  machine.Status{Power: machine.Off, Why: "never switched on", Since: time.Now()},
+		cfg: cfg, plug: plug, log: log, console: machine.NewConsole(cfg.ConsolePath()), tracker: machine.NewTracker(log, changed),
 	}
 }
 
 // Status returns how the machine is.
-func (m *Machine) Status() machine.Status {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-
-	return m.status
-}
-
-// update changes the status and tells about it.
-func (m *Machine) update(edit func(*machine.Status)) {
-	m.mu.Lock()
-	edit(&m.status)
-	m.status.Since = time.Now()
-	s := m.status
-	m.mu.Unlock()
-
-	m.log.Info("machine", "power", s.Power, "why", s.Why, "boots", s.Boots, "pid", s.PID)
-
-	if m.changed != nil {
-		m.changed(s)
-	}
-}
+func (m *Machine) Status() machine.Status { return m.tracker.Status() }
 
 func (m *Machine) current() *run {
 	m.mu.Lock()
@@ -112,7 +91,7 @@ func (m *Machine) On(context.Context) error {
 
 	b, err := m.boot()
 	if err != nil {
-		m.update(func(s *machine.Status) { s.Why = err.Error() })
+		m.tracker.Update(func(s *machine.Status) { s.Why = err.Error() })
 
 		return fmt.Errorf("switch on %s: %w", m.cfg.Name, err)
 	}
@@ -130,7 +109,7 @@ func (m *Machine) On(context.Context) error {
 }
 
 func (m *Machine) booted(b *boot, why string) {
-	m.update(func(s *machine.Status) { s.Power, s.Why, s.PID, s.Boots = machine.On, why, b.process.pid, s.Boots+1 })
+	m.tracker.Update(func(s *machine.Status) { s.Power, s.Why, s.PID, s.Boots = machine.On, why, b.process.pid, s.Boots+1 })
 }
 
 // boot starts process 1 in namespaces and cgroups of its own.
@@ -211,7 +190,7 @@ func (m *Machine) live(r *run) {
 		m.mu.Lock()
 		m.run = nil
 		m.mu.Unlock()
-		m.update(func(s *machine.Status) { s.Power, s.Why, s.PID = machine.Off, e.why, 0 })
+		m.tracker.Update(func(s *machine.Status) { s.Power, s.Why, s.PID = machine.Off, e.why, 0 })
 
 		if err := m.console.Close(); err != nil {
 			m.log.Error("console not closed", "error", err)

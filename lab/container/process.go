@@ -13,11 +13,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/seed-59268b81/talos/lab/machine"
 )
 
 // stageTime is how long the stage may take, which is some milliseconds on a
@@ -96,23 +97,7 @@ func (p *process) start(theirs *os.File, ids *IDs) error {
 		}
 	}
 
-	started := make(chan error)
-
-	go func() {
-		// The kernel ends the child with the thread that started it, so that
-		// thread stays.
-		runtime.LockOSThread()
-		defer runtime.UnlockOSThread()
-
-		err := p.cmd.Start()
-		started <- err
-
-		if err == nil {
-			p.ended <- p.cmd.Wait()
-		}
-	}()
-
-	if err := <-started; err != nil {
+	if err := machine.Start(p.cmd, p.ended); err != nil {
 		return fmt.Errorf("start a process in new namespaces: %w", err)
 	}
 
