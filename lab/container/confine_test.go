@@ -40,6 +40,7 @@ func TestConfine(t *testing.T) {
 		t.Fatal(err)
 	}
 
+	//program:self the test, as the process that is confined
 	cmd := exec.CommandContext(t.Context(), executable, "-test.run=^TestConfine$", "-test.count=1")
 	cmd.Env = append(os.Environ(), confinedVariable+"=1")
 

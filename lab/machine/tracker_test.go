@@ -4,7 +4,6 @@ package machine
 
 import (
 	"log/slog"
-	"os/exec"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -40,20 +39,4 @@ func TestTracker(t *testing.T) {
 			t.Errorf("told (-want +got):\n%s", d)
 		}
 	})
-}
-
-func TestStart(t *testing.T) {
-	ended := make(chan error, 1)
-
-	if err := Start(exec.CommandContext(t.Context(), "sh", "-c", "exit 3"), ended); err != nil {
-		t.Fatal(err)
-	}
-
-	if err := <-ended; err == nil || err.Error() != "exit status 3" {
-		t.Errorf("got %v, want how it ended", err)
-	}
-
-	if err := Start(exec.CommandContext(t.Context(), "/nonexistent"), ended); err == nil || len(ended) > 0 {
-		t.Errorf("got %v and %d ends, want an error and none", err, len(ended))
-	}
 }
