@@ -173,7 +173,7 @@ func stopped(t *testing.T) *lab.Lab {
 	for i, role := range []state.Role{state.ControlPlane, state.Worker} {
 		s.Nodes = append(s.Nodes, state.Node{
 			Name: fmt.Sprintf("demo-%s-1", role), Role: role, Addr: netip.AddrFrom4([4]byte{10, 5, 0, byte(2 + i)}),
-			Cards: []world.Card{{Network: "lab"}},
+			Cards: []world.Card{{Network: "lab", MAC: fmt.Sprintf("52:54:0a:05:00:%02x", 2+i)}},
 			CPUs:  2, MemoryMiB: 4096, DiskGiB: 10, APIPort: 40001 + uint16(i), KubernetesPort: 40011 + uint16(i),
 		})
 	}
