@@ -224,8 +224,8 @@ func TestContainersOfKilledLab(t *testing.T) {
 	start := time.Now()
 	must(l.Destroy(t.Context()))
 
-	if took := time.Since(start); took > 3*time.Second {
-		t.Errorf("five machines were destroyed in %v, want 3s", took)
+	if took := time.Since(start); took > 30*time.Second {
+		t.Errorf("five machines were destroyed in %v, want 30s at most", took)
 	}
 
 	noneLeft(t, found.Cgroups)
