@@ -11,9 +11,9 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"sync/atomic"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"time"
 
 	"github.com/seed-59268b81/talos/config/v1alpha1"
