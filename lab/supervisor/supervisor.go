@@ -57,6 +57,12 @@ type Supervisor struct {
 // Ready, if not nil, is called when all machines are switched on and the control
 // socket answers.
 func Run(ctx context.Context, dir string, log *slog.Logger, ready func()) (err error) {
+	unlock, err := state.Lock(dir)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+
 	lab, err := state.Load(dir)
 	if err != nil {
 		return err
