@@ -66,8 +66,10 @@ func (s *Spec) mounts() []point {
 		{source: "tmpfs", target: "/tmp", fsType: "tmpfs", flags: hardened, data: "mode=1777,size=64M"},
 		{target: "/system/state", fsType: mkdir},
 		{source: s.State, target: "/system/state", fsType: bind, flags: hardened},
-		// Containers run from here.
-		{source: s.Ephemeral, target: "/var", fsType: bind},
+		// Containers run from here, with the programs in it that run as their owner
+		// where there are no overlays. The device files that pods may make work
+		// nowhere, as in a virtual machine.
+		{source: s.Ephemeral, target: "/var", fsType: bind, flags: unix.MS_NODEV},
 	}
 
 	if s.ImageCache != "" {
