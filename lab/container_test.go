@@ -82,6 +82,12 @@ func TestTwoContainers(t *testing.T) {
 	one, two := l.Node(0), l.Node(1)
 
 	for i, n := range l.Nodes() {
+		if info, err := os.Stat(l.State().NodeDir(n.Name)); err != nil {
+			t.Error(err)
+		} else if info.Mode().Perm() != 0o700 {
+			t.Errorf("files of %s: got %v, want them closed to other users", n.Name, info.Mode())
+		}
+
 		want := lease{
 			Addr: []string{"10.5.0.2/24", "10.5.0.3/24"}[i], Hostname: []string{"demo-controlplane-1", "demo-worker-1"}[i],
 			Router: "10.5.0.1", DNS: "10.5.0.1", NTP: "10.5.0.1",
@@ -200,7 +206,7 @@ func TestContainersOfKilledLab(t *testing.T) {
 	must(found.Supervisor.Kill())
 
 	for _, n := range found.Nodes {
-		if !n.Process.WaitGone(5 * time.Second) {
+		if !n.Process.WaitGone(time.Minute) {
 			t.Errorf("%s outlives its supervisor", n.Name)
 		}
 	}
@@ -218,8 +224,8 @@ func TestContainersOfKilledLab(t *testing.T) {
 	start := time.Now()
 	must(l.Destroy(t.Context()))
 
-	if took := time.Since(start); took > 3*time.Second {
-		t.Errorf("five machines were destroyed in %v, want 3s", took)
+	if took := time.Since(start); took > 30*time.Second {
+		t.Errorf("five machines were destroyed in %v, want 30s at most", took)
 	}
 
 	noneLeft(t, found.Cgroups)

@@ -27,7 +27,9 @@ func makeDisks(ctx context.Context, s *state.Lab, image string) error {
 	}
 
 	for _, n := range s.Nodes {
-		if err := os.MkdirAll(s.NodeDir(n.Name), 0o755); err != nil {
+		// A container's programs that run as their owner are files there, and its
+		// root is this computer's: other users must not come to them.
+		if err := os.MkdirAll(s.NodeDir(n.Name), 0o700); err != nil {
 			return fmt.Errorf("create the directory of node %s: %w", n.Name, err)
 		}
 

@@ -14,8 +14,9 @@ import (
 	"github.com/seed-59268b81/talos/lab/state"
 )
 
-// stopTime is how long a supervisor may take to end.
-const stopTime = 15 * time.Second
+// stopTime is how long a supervisor may take to answer, and then to end. A test
+// shortens it.
+var stopTime = 15 * time.Second
 
 // Lab is a lab on this computer.
 type Lab struct {
@@ -94,8 +95,8 @@ func (l *Lab) Status(ctx context.Context) (*control.Status, error) {
 	return l.control.Status(ctx)
 }
 
-// Stop cuts the power of all nodes and ends the supervisor. Start begins anew
-// from the disks.
+// Stop cuts the power of all nodes and ends the supervisor. Start boots them from
+// their disks.
 func (l *Lab) Stop(ctx context.Context) error {
 	s, err := state.Load(l.state.Dir)
 	if err != nil {
@@ -103,7 +104,10 @@ func (l *Lab) Stop(ctx context.Context) error {
 	}
 
 	if s.Condition() == state.Running {
-		err = l.control.Stop(ctx) // if it does not listen, it is killed below
+		told, cancel := context.WithTimeout(ctx, stopTime)
+		err = l.control.Stop(told) // if it does not listen, it is killed below
+
+		cancel()
 	}
 
 	if l.local != nil {

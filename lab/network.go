@@ -95,8 +95,11 @@ func (l *Lab) Join(ctx context.Context, groups ...[]string) error {
 	return l.between(ctx, groups, netswitch.Impairment{})
 }
 
-// between sets the paths between the nodes of different groups.
+// between sets the paths between the nodes of different groups: all, or none if
+// one of them is not there.
 func (l *Lab) between(ctx context.Context, groups [][]string, i netswitch.Impairment) error {
+	var all []netswitch.Path
+
 	for g, group := range groups {
 		for o, other := range groups {
 			if g == o {
@@ -105,11 +108,19 @@ func (l *Lab) between(ctx context.Context, groups [][]string, i netswitch.Impair
 
 			for _, from := range group {
 				for _, to := range other {
-					if err := l.SetPath(ctx, from, to, i); err != nil {
+					if _, err := l.state.World.Paths(l.state.Machines(), from, to); err != nil {
 						return err
 					}
+
+					all = append(all, netswitch.Path{From: from, To: to})
 				}
 			}
+		}
+	}
+
+	for _, p := range all {
+		if err := l.SetPath(ctx, p.From, p.To, i); err != nil {
+			return err
 		}
 	}
 

@@ -87,7 +87,7 @@ func TestSupervisorProcess(t *testing.T) {
 
 	must(s.Supervisor.Kill())
 
-	if !s.Nodes[0].Process.WaitGone(5 * time.Second) {
+	if !s.Nodes[0].Process.WaitGone(time.Minute) {
 		t.Error("the machine outlives its supervisor")
 	}
 

@@ -13,6 +13,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"time"
 
 	"github.com/seed-59268b81/talos/config/v1alpha1"
@@ -126,12 +127,26 @@ func healthy(at place) func(context.Context) error {
 		return container.Healthy
 	}
 
+	return onceHealthy(container.Healthy, func(ctx context.Context) error { return container.UseSnapshotter(ctx, at.snapshotter) })
+}
+
+// onceHealthy does something until it has succeeded once, as part of a check: containerd keeps it, and each time is a write to
+// the disk.
+func onceHealthy(check, do func(context.Context) error) func(context.Context) error {
+	var done atomic.Bool
+
 	return func(ctx context.Context) error {
-		if err := container.Healthy(ctx); err != nil {
+		if err := check(ctx); err != nil || done.Load() {
 			return err
 		}
 
-		return container.UseSnapshotter(ctx, at.snapshotter)
+		if err := do(ctx); err != nil {
+			return err
+		}
+
+		done.Store(true)
+
+		return nil
 	}
 }
 

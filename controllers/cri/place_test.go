@@ -5,6 +5,8 @@
 package cri
 
 import (
+	"context"
+	"errors"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -51,5 +53,30 @@ func TestRenderConfigInPlace(t *testing.T) {
 				t.Errorf("(-want +got):\n%s", d)
 			}
 		})
+	}
+}
+
+// What is done for the health of containerd is done after it answers, until it works, and then no more.
+func TestOnceHealthy(t *testing.T) {
+	down, refused := errors.New("down"), errors.New("refused")
+
+	var answers, does error
+
+	done := 0
+	check := onceHealthy(func(context.Context) error { return answers }, func(context.Context) error {
+		done++
+
+		return does
+	})
+
+	for _, tt := range []struct {
+		answers, does, want error
+		done                int
+	}{{down, nil, down, 0}, {nil, refused, refused, 1}, {nil, nil, nil, 2}, {nil, nil, nil, 2}, {down, nil, down, 2}} {
+		answers, does = tt.answers, tt.does
+
+		if err := check(t.Context()); !errors.Is(err, tt.want) || done != tt.done {
+			t.Errorf("%+v: got %v, done %d times", tt, err, done)
+		}
 	}
 }

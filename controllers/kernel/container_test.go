@@ -49,6 +49,7 @@ func TestParamsInContainer(t *testing.T) {
 		{"proc.sys.net.bridge.none", runtime.KernelParamStatusSpec{Unsupported: true}, false},
 		{"proc.sys.net.core.rmem_max", runtime.KernelParamStatusSpec{}, true},
 		{"proc.sys.kernel.panic", runtime.KernelParamStatusSpec{Current: "10", Unsupported: true}, false},
+		{"proc.sys.net.//.kernel.panic", runtime.KernelParamStatusSpec{Current: "10", Unsupported: true}, false},
 		{"proc.sys.vm.none", runtime.KernelParamStatusSpec{Unsupported: true}, false},
 		{"sys.module.loop.parameters.max_loop", runtime.KernelParamStatusSpec{Current: "8", Unsupported: true}, false},
 	} {

@@ -129,8 +129,11 @@ func (c *paramController) path(id string) string {
 	return filepath.Join(c.root, swap.Replace(id))
 }
 
-// ownParams are those of the network namespace. The kernel refuses the others of the network by itself.
-const ownParams = sysctlPrefix + "net."
+// own reports whether a parameter is of the network namespace. The kernel refuses the others of the network by itself. The
+// path decides, not the name: one such as net.//.kernel.panic leads elsewhere.
+func (c *paramController) own(id string) bool {
+	return strings.HasPrefix(c.path(id), filepath.Join(c.root, "proc/sys/net")+"/")
+}
 
 // apply sets a parameter that is the machine's own.
 func (c *paramController) apply(id string, p param) (runtime.KernelParamStatusSpec, error) {
@@ -138,7 +141,7 @@ func (c *paramController) apply(id string, p param) (runtime.KernelParamStatusSp
 		return c.set(id, p)
 	}
 
-	if strings.HasPrefix(id, ownParams) {
+	if c.own(id) {
 		return c.set(id, param{value: p.value, ignoreErrors: true})
 	}
 

@@ -82,6 +82,10 @@ func TestCreateRefuses(t *testing.T) {
 		{"fewer sites than none", []string{"--sites", "-1"}, "--sites -1"},
 		{"NAT that is none", []string{"--sites", "1", "--nat", "cone"}, `--nat "cone": want full-cone`},
 		{"IPv6 with and without IPv4", []string{"--ipv6", "--ipv6-only"}, "want one of them"},
+		{"NAT without sites", []string{"--nat", "symmetric"}, "--nat has no effect: without --sites"},
+		{"a subnet with sites", []string{"--sites", "1", "--subnet", "10.9.0.0/24"}, "--cidr has no effect"},
+		{"a subnet without IPv4", []string{"--ipv6-only", "--cidr", "10.9.0.0/24"}, "--cidr has no effect"},
+		{"disks of containers", []string{"--provisioner", "docker", "--extra-disks", "1"}, "--extra-disks has no effect: containers"},
 		{"sites with IPv6", []string{"--sites", "1", "--ipv6"}, "IPv4 alone"},
 		{"an argument too many", []string{"qemu2"}, "qemu2"},
 	}
@@ -169,7 +173,7 @@ func stopped(t *testing.T) *lab.Lab {
 	for i, role := range []state.Role{state.ControlPlane, state.Worker} {
 		s.Nodes = append(s.Nodes, state.Node{
 			Name: fmt.Sprintf("demo-%s-1", role), Role: role, Addr: netip.AddrFrom4([4]byte{10, 5, 0, byte(2 + i)}),
-			Cards: []world.Card{{Network: "lab"}},
+			Cards: []world.Card{{Network: "lab", MAC: fmt.Sprintf("52:54:0a:05:00:%02x", 2+i)}},
 			CPUs:  2, MemoryMiB: 4096, DiskGiB: 10, APIPort: 40001 + uint16(i), KubernetesPort: 40011 + uint16(i),
 		})
 	}

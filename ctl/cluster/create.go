@@ -94,6 +94,10 @@ subordinate ids (Debian: uidmap) and a delegated cgroup (systemd-run --user --sc
   talosctl cluster create --config-patch '{"machine": {"sysctls": {"kernel.panic": "30"}}}'`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := f.ineffective(cmd.Flags()); err != nil {
+				return err
+			}
+
 			c, err := f.creation(p)
 			if err != nil {
 				return err
@@ -125,8 +129,8 @@ func (f *createFlags) flags(flags *pflag.FlagSet, as state.Provisioner) {
 	flags.StringVar(&f.controlPlane.memory, "memory", "4GiB", "memory of each control plane machine")
 	flags.IntVar(&f.worker.cpus, "cpus-workers", 2, "CPUs of each worker machine")
 	flags.StringVar(&f.worker.memory, "memory-workers", "2GiB", "memory of each worker machine")
-	flags.StringVar(&f.controlPlane.disk, "disk", "10GiB", "disk of each machine")
-	flags.IntVar(&f.extraDisks, "extra-disks", 0, "number of empty disks of each machine beside its own")
+	flags.StringVar(&f.controlPlane.disk, "disk", "10GiB", "disk of each virtual machine")
+	flags.IntVar(&f.extraDisks, "extra-disks", 0, "number of empty disks of each virtual machine beside its own")
 	flags.StringVar(&f.extraDiskSize, "extra-disks-size", "5GiB", "size of each of them")
 	flags.StringVar(&f.cidr, "cidr", "10.5.0.0/24", "network of the machines; it exists only inside the lab")
 	flags.Uint16Var(&f.mtu, "mtu", 1500, "MTU of the networks")

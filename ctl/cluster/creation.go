@@ -45,7 +45,7 @@ type creation struct {
 
 // run makes the cluster.
 func (c *creation) run(ctx context.Context, out io.Writer) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, c.waitTimeout, fmt.Errorf("it has not come in %v (--wait-timeout)", c.waitTimeout))
+	ctx, cancel := context.WithTimeoutCause(ctx, c.waitTimeout, fmt.Errorf("timed out after %v (--wait-timeout)", c.waitTimeout))
 	defer cancel()
 
 	c.steps = newSteps(out)

@@ -35,12 +35,14 @@ func labOf(t *testing.T, f *fakeMachine, workers ...*fakeMachine) *lab.Lab {
 		}}},
 		Nodes: []state.Node{{
 			Name: "demo-controlplane-1", Role: state.ControlPlane, Addr: netip.MustParseAddr(f.addr),
+			Cards:   []world.Card{{Network: "lab", MAC: "52:54:0a:05:00:02"}},
 			APIPort: port(f.api.Addr().String()), KubernetesPort: port(f.kubernetes.Listener.Addr().String()),
 		}},
 	}
 	for i, w := range workers {
 		s.Nodes = append(s.Nodes, state.Node{
 			Name: fmt.Sprintf("demo-worker-%d", i+1), Role: state.Worker, Addr: netip.MustParseAddr(w.addr), APIPort: port(w.api.Addr().String()),
+			Cards: []world.Card{{Network: "lab", MAC: fmt.Sprintf("52:54:0a:05:00:%02x", 3+i)}},
 		})
 	}
 

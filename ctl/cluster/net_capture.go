@@ -43,6 +43,15 @@ port; Wireshark and tcpdump read it. An interrupt (Ctrl-C) ends the capture.`,
 			names := make([]string, len(args))
 			for i, arg := range args {
 				names[i] = fullName(l, arg)
+
+				if _, err := l.State().World.Find(l.State().Machines(), names[i]); err != nil {
+					return err
+				}
+			}
+
+			// A file that is there is kept when there is nothing to capture.
+			if _, err := l.Status(cmd.Context()); err != nil {
+				return err
 			}
 
 			ctx := cmd.Context() // ends with an interrupt

@@ -119,7 +119,7 @@ func newLinkCommands(p *place) []*cobra.Command {
 			example: "  talosctl cluster net bandwidth site-1-router/internet 10Mbit",
 			edit: func(value string) (func(*netswitch.Impairment), error) {
 				rate, unit, err := humanize.ParseSI(value)
-				if err != nil || rate < 0 || !slices.Contains([]string{"", "bit", "bit/s", "bps"}, unit) {
+				if err != nil || !(rate >= 0 && rate <= 1e15) || !slices.Contains([]string{"", "bit", "bit/s", "bps"}, unit) {
 					return nil, fmt.Errorf("bandwidth %q: want bits per second such as 10Mbit", value)
 				}
 

@@ -3,6 +3,7 @@
 package cluster
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -37,6 +38,10 @@ by itself: endpoint-independent, address-dependent or address-and-port-dependent
 		Args:              cobra.RangeArgs(1, 2),
 		ValidArgsFunction: completion(p, routerNames, func(*lab.Lab) []string { return kinds() }),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if none && (len(args) == 2 || mapping+filtering+hairpin+allocation != "" || timeout != 0) {
+				return errors.New("--none: a router without NAT has no kind and no behavior of one")
+			}
+
 			if len(args) == 2 {
 				var ok bool
 				if config.Mapping, config.Filtering, ok = nat.Kind(args[1]).Behaviors(); !ok {

@@ -304,7 +304,7 @@ func TestNetCapture(t *testing.T) {
 }
 
 func TestNetRefuses(t *testing.T) {
-	_, dir := startFake(t)
+	fake, dir := startFake(t)
 
 	const names = "there is demo-controlplane-1, demo-worker-1, demo-worker-2, home-router, internet, home, storage, gateway"
 
@@ -317,12 +317,15 @@ func TestNetRefuses(t *testing.T) {
 		{"loss worker-1 101%", "percentage from 0 to 100"},
 		{"bandwidth worker-1 fast", `bandwidth "fast"`},
 		{"bandwidth worker-1 10kB", `bandwidth "10kB"`},
+		{"bandwidth worker-1 1000000Ebit", `bandwidth "1000000Ebit"`},
+		{"nat site-1 symmetric --none", "--none: a router without NAT"},
 		{"mtu worker-1 -- -3", `MTU "-3"`},
 		{"cut", "accepts 1 arg"},
 		{"partition worker-1", "at least 2"},
 		{"partition worker-1 worker-1", "two groups"},
 		{"partition worker-1 nobody", names},
 		{"partition controlplane-1 worker-2", "no common network"},
+		{"partition worker-1 worker-2 controlplane-1", "no common network"},
 		{"nat nobody symmetric", `there is no router "nobody": there is home-router`},
 		{"nat home cone", `kind "cone": want full-cone`},
 		{"nat home --mapping x", `mapping "x"`},
@@ -340,6 +343,28 @@ func TestNetRefuses(t *testing.T) {
 		if said, err := runNet(t, dir, strings.Fields(tt.args)...); err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: got %q, %v, want an error with %q", tt.args, said, err, tt.want)
 		}
+	}
+
+	if len(fake.paths) > 0 {
+		t.Errorf("groups that cannot be parted were in part: %v", fake.paths)
+	}
+}
+
+// A capture that cannot begin leaves the file of an earlier one as it is.
+func TestNetCaptureKeepsFiles(t *testing.T) {
+	_, dir := startFake(t)
+
+	file := filepath.Join(t.TempDir(), "before.pcapng")
+	if err := os.WriteFile(file, []byte("packets"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+
+	if said, err := runNet(t, dir, "capture", "nobody", "-o", file); err == nil {
+		t.Errorf("got %q and no error", said)
+	}
+
+	if text, err := os.ReadFile(file); err != nil || string(text) != "packets" {
+		t.Errorf("got %q, %v, want the file as it was", text, err)
 	}
 }
 

@@ -72,6 +72,12 @@ func (m *Machine) change(card int, unplugged bool, already error, do func(*boot,
 		r.mu.Lock()
 		defer r.mu.Unlock()
 
+		if r.boot.ended { // the next boot has the card, or not
+			m.cfg.Cards[card].Unplugged = unplugged
+
+			return nil
+		}
+
 		if err := do(r.boot, card); err != nil {
 			return err
 		}

@@ -24,6 +24,9 @@ type Cgroups struct {
 	name string
 }
 
+// namePrefix is that of the names of labs' cgroups.
+const namePrefix = "talos-lab-"
+
 // needed are the controllers without which Kubernetes does not run.
 var needed = []string{"cpu", "cpuset", "memory", "pids"}
 
@@ -41,7 +44,7 @@ func NewCgroups(name string) (*Cgroups, error) {
 		all[0].own = all[0].mount
 	}
 
-	return &Cgroups{all: all, name: "talos-lab-" + name}, nil
+	return &Cgroups{all: all, name: namePrefix + name}, nil
 }
 
 // V1 tells that controllers are those of cgroup v1.
@@ -255,6 +258,26 @@ func (c Cgroup) join(pid int) error {
 type Limits struct {
 	MemoryMiB int
 	CPUs      int
+	// Processes and threads: a machine that starts too many must leave this
+	// computer some.
+	Processes int
+}
+
+// HalfOfProcesses is half of the processes that this computer can have.
+func HalfOfProcesses() (int, error) {
+	const path = "/proc/sys/kernel/pid_max"
+
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return 0, fmt.Errorf("read how many processes there can be: %w", err)
+	}
+
+	most, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	if err != nil {
+		return 0, fmt.Errorf("read %s: %w", path, err)
+	}
+
+	return most / 2, nil
 }
 
 // period of the CPU limit, in microseconds; the kernel's default.
@@ -272,6 +295,10 @@ func (l Limits) set(dir string) error {
 	if l.CPUs > 0 {
 		quota := strconv.Itoa(l.CPUs * period)
 		settings = append(settings, [2]string{"cpu.max", quota + " " + strconv.Itoa(period)}, [2]string{"cpu.cfs_quota_us", quota})
+	}
+
+	if l.Processes > 0 {
+		settings = append(settings, [2]string{"pids.max", strconv.Itoa(l.Processes)}) // of both versions
 	}
 
 	for _, s := range settings {

@@ -24,6 +24,7 @@ func TestLimitsWhereTheControllersAre(t *testing.T) {
 		{"v2", Limits{MemoryMiB: 256, CPUs: 2}, []string{"memory.max", "cpu.max"}, map[string]string{"memory.max": "268435456", "cpu.max": "200000 100000"}},
 		{"v1, memory", Limits{MemoryMiB: 256, CPUs: 2}, []string{"memory.limit_in_bytes"}, map[string]string{"memory.limit_in_bytes": "268435456"}},
 		{"v1, processors", Limits{MemoryMiB: 256, CPUs: 2}, []string{"cpu.cfs_quota_us"}, map[string]string{"cpu.cfs_quota_us": "200000"}},
+		{"processes", Limits{Processes: 1000}, []string{"pids.max", "memory.max"}, map[string]string{"pids.max": "1000", "memory.max": ""}},
 		{"none wanted", Limits{}, []string{"memory.max", "cpu.max"}, map[string]string{"memory.max": "", "cpu.max": ""}},
 		{"none there", Limits{MemoryMiB: 256, CPUs: 2}, nil, map[string]string{}},
 	}

@@ -28,11 +28,13 @@
 // propagation, /proc/sys is read-only but for the machine's own network, and the
 // cgroups lie below one that the lab made. What is left when the lab's process is
 // killed are cgroups without processes; RemoveCgroups takes the paths that the
-// lab's state keeps.
+// lab's state keeps. Process 1 has no descriptor that the lab's caller left
+// open, a session keyring of its own, and not the capabilities to load modules,
+// to reach the hardware and to set the clock.
 //
 // Without root the machine has a user namespace of the caller's subordinate
-// ids. With root it has none: a privileged pod is then as mighty as this
-// computer's root. A user namespace for root too was rejected, since it would
+// ids. With root it has none: a privileged pod can then mount and make devices
+// as this computer's root can. A user namespace for root too was rejected, since it would
 // need subordinate ids for root, which few computers have.
 //
 // runc could do most of this, and was rejected: it has no place for the card's

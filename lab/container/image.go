@@ -41,7 +41,9 @@ func Unpack(ctx context.Context, image, dir string) (string, error) {
 		return to, nil
 	}
 
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	// Programs of the image that run as their owner are root's here too: other
+	// users must not come to them.
+	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return "", fmt.Errorf("unpack the root image: %w", err)
 	}
 

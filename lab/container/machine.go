@@ -23,17 +23,16 @@ import (
 type Machine struct {
 	cfg     Config
 	plug    func(card int, frames io.ReadWriteCloser)
-	changed func(machine.Status)
 	log     *slog.Logger
 	console *machine.Console
+	tracker *machine.Tracker
 
 	// button is for one hand at a time, on the power button and on the cards, and
 	// guards which of them are unplugged.
 	button sync.Mutex
 
-	mu     sync.Mutex // guards what follows
-	status machine.Status
-	run    *run // nil while off
+	mu  sync.Mutex // guards run
+	run *run       // nil while off
 }
 
 // run is the time from one power-on to the next time that the power is off.
@@ -51,6 +50,8 @@ type run struct {
 type boot struct {
 	process *process
 	cards   map[int]*os.File
+	// ended tells that process 1 has, and with it its cards; run.mu guards it.
+	ended bool
 	// over is closed when the machine has been started again, or is off.
 	over chan struct{}
 }
@@ -62,35 +63,15 @@ type boot struct {
 func New(cfg Config, plug func(card int, frames io.ReadWriteCloser), changed func(machine.Status), log *slog.Logger) *Machine {
 	cfg.Cards = slices.Clone(cfg.Cards) // which are unplugged changes
 
+	log = log.With("node", cfg.Name)
+
 	return &Machine{
-		cfg: cfg, plug: plug, changed: changed, log: log.With("node", cfg.Name),
-		console: machine.NewConsole(cfg.ConsolePath()),
-		status:  machine.Status{Power: machine.Off, Why: "never switched on", Since: time.Now()},
+		cfg: cfg, plug: plug, log: log, console: machine.NewConsole(cfg.ConsolePath()), tracker: machine.NewTracker(log, changed),
 	}
 }
 
 // Status returns how the machine is.
-func (m *Machine) Status() machine.Status {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-
-	return m.status
-}
-
-// update changes the status and tells about it.
-func (m *Machine) update(edit func(*machine.Status)) {
-	m.mu.Lock()
-	edit(&m.status)
-	m.status.Since = time.Now()
-	s := m.status
-	m.mu.Unlock()
-
-	m.log.Info("machine", "power", s.Power, "why", s.Why, "boots", s.Boots, "pid", s.PID)
-
-	if m.changed != nil {
-		m.changed(s)
-	}
-}
+func (m *Machine) Status() machine.Status { return m.tracker.Status() }
 
 func (m *Machine) current() *run {
 	m.mu.Lock()
@@ -110,7 +91,7 @@ func (m *Machine) On(context.Context) error {
 
 	b, err := m.boot()
 	if err != nil {
-		m.update(func(s *machine.Status) { s.Why = err.Error() })
+		m.tracker.Update(func(s *machine.Status) { s.Why = err.Error() })
 
 		return fmt.Errorf("switch on %s: %w", m.cfg.Name, err)
 	}
@@ -128,7 +109,7 @@ func (m *Machine) On(context.Context) error {
 }
 
 func (m *Machine) booted(b *boot, why string) {
-	m.update(func(s *machine.Status) { s.Power, s.Why, s.PID, s.Boots = machine.On, why, b.process.pid, s.Boots+1 })
+	m.tracker.Update(func(s *machine.Status) { s.Power, s.Why, s.PID, s.Boots = machine.On, why, b.process.pid, s.Boots+1 })
 }
 
 // boot starts process 1 in namespaces and cgroups of its own.
@@ -209,7 +190,7 @@ func (m *Machine) live(r *run) {
 		m.mu.Lock()
 		m.run = nil
 		m.mu.Unlock()
-		m.update(func(s *machine.Status) { s.Power, s.Why, s.PID = machine.Off, e.why, 0 })
+		m.tracker.Update(func(s *machine.Status) { s.Power, s.Why, s.PID = machine.Off, e.why, 0 })
 
 		if err := m.console.Close(); err != nil {
 			m.log.Error("console not closed", "error", err)
@@ -238,11 +219,12 @@ func (m *Machine) watch(r *run, b *boot) end {
 	// All that the machine wrote is in the pipe, which now ends.
 	_ = b.process.writer.Close()
 	<-logged
-	b.process.disconnect()
 
 	r.mu.Lock()
 	e := judge(r.cut, r.reset, err)
-	r.reset = false
+	r.reset, b.ended = false, true
+	// A card that is plugged in takes one of the process's descriptors.
+	b.process.disconnect()
 	b.close()
 	r.mu.Unlock()
 
@@ -283,9 +265,12 @@ func (m *Machine) Reset(ctx context.Context) error {
 	}
 
 	r.mu.Lock()
-	r.reset = true
 	b := r.boot
-	b.process.kill()
+
+	if !b.ended { // else it is about to be started again
+		r.reset = true
+		b.process.kill()
+	}
 	r.mu.Unlock()
 
 	select {
@@ -304,7 +289,12 @@ func (m *Machine) Off(ctx context.Context) error {
 	}
 
 	r.mu.Lock()
-	_ = r.boot.process.cmd.Process.Signal(syscall.SIGTERM) // fails only when it has ended
+
+	if r.boot.ended { // one that crashes again and again could never be asked
+		r.cut = true
+	} else {
+		_ = r.boot.process.cmd.Process.Signal(syscall.SIGTERM) // fails only when it has ended
+	}
 	r.mu.Unlock()
 
 	select {

@@ -49,8 +49,8 @@ var (
 		"/proc/sysrq-trigger", "/proc/kcore", "/proc/keys", "/proc/kmsg", "/proc/latency_stats", "/proc/sched_debug",
 		"/proc/timer_list", "/proc/timer_stats", "/proc/kpagecgroup", "/proc/kpagecount", "/proc/kpageflags",
 	}
-	maskedFolders = []string{"/proc/acpi", "/proc/asound", "/proc/scsi", "/sys/firmware"}
-	readOnly      = []string{"/proc/bus", "/proc/fs", "/proc/irq"}
+	maskedFolders = []string{"/proc/acpi", "/proc/asound", "/proc/scsi", "/sys/devices/virtual/powercap", "/sys/firmware"}
+	readOnly      = []string{"/proc/bus", "/proc/dynamic_debug", "/proc/fs", "/proc/irq", "/proc/mtrr"}
 )
 
 // mounts are what stands in a machine before its first process begins, in
@@ -66,8 +66,10 @@ func (s *Spec) mounts() []point {
 		{source: "tmpfs", target: "/tmp", fsType: "tmpfs", flags: hardened, data: "mode=1777,size=64M"},
 		{target: "/system/state", fsType: mkdir},
 		{source: s.State, target: "/system/state", fsType: bind, flags: hardened},
-		// Containers run from here.
-		{source: s.Ephemeral, target: "/var", fsType: bind},
+		// Containers run from here, with the programs in it that run as their owner
+		// where there are no overlays. The device files that pods may make work
+		// nowhere, as in a virtual machine.
+		{source: s.Ephemeral, target: "/var", fsType: bind, flags: unix.MS_NODEV},
 	}
 
 	if s.ImageCache != "" {
@@ -79,7 +81,7 @@ func (s *Spec) mounts() []point {
 	points = append(points, s.dev()...)
 	points = append(points, s.cgroups()...)
 
-	return append(points, withhold()...)
+	return append(points, shield()...)
 }
 
 func (s *Spec) dev() []point {
@@ -133,10 +135,10 @@ func (s *Spec) cgroups() []point {
 	return points
 }
 
-// withhold makes read-only or hides what is the whole computer's. It is done by
+// shield makes read-only or hides what is the whole computer's. It is done by
 // mounts: the file systems themselves stay writable, since the kernel refuses
 // the pods' own mounts of one that is not.
-func withhold() []point {
+func shield() []point {
 	points := []point{
 		{source: "/proc/sys", target: "/proc/sys", fsType: bind, flags: hardened | unix.MS_RDONLY},
 		{source: "/proc/sys/net", target: "/proc/sys/net", fsType: bind, flags: hardened},

@@ -13,15 +13,17 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/seed-59268b81/talos/lab/machine"
 )
 
-// stageTime is how long the stage may take, which is some milliseconds.
-const stageTime = 30 * time.Second
+// stageTime is how long the stage may take, which is some milliseconds on a
+// computer that is not busy.
+const stageTime = time.Minute
 
 // process is a running first process with this side of its connections.
 type process struct {
@@ -95,23 +97,7 @@ func (p *process) start(theirs *os.File, ids *IDs) error {
 		}
 	}
 
-	started := make(chan error)
-
-	go func() {
-		// The kernel ends the child with the thread that started it, so that
-		// thread stays.
-		runtime.LockOSThread()
-		defer runtime.UnlockOSThread()
-
-		err := p.cmd.Start()
-		started <- err
-
-		if err == nil {
-			p.ended <- p.cmd.Wait()
-		}
-	}()
-
-	if err := <-started; err != nil {
+	if err := machine.Start(p.cmd, p.ended); err != nil {
 		return fmt.Errorf("start a process in new namespaces: %w", err)
 	}
 
@@ -270,6 +256,10 @@ func (p *process) run() error {
 
 	// The socket closes when it has been executed.
 	n, err := p.lab.Read(reply)
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		return fmt.Errorf("start process 1: %w", err)
+	}
+
 	if n == 0 || err != nil {
 		return p.lab.Close()
 	}

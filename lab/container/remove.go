@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -18,12 +19,19 @@ import (
 )
 
 // removeTime is how long processes that were killed may take to leave their
-// cgroup.
-const removeTime = 5 * time.Second
+// cgroup: they free their memory before.
+const removeTime = time.Minute
 
 // RemoveCgroups ends all processes in cgroups and those below them, and removes
-// them. Those that are gone need nothing.
+// them. Those that are gone need nothing. The paths come from a file, so a path
+// that is not a lab's is refused, and then nothing is done.
 func RemoveCgroups(dirs ...string) error {
+	for _, dir := range dirs {
+		if !ofLab(dir) {
+			return fmt.Errorf("remove cgroup %s: it is not a lab's", dir)
+		}
+	}
+
 	errs := make([]error, len(dirs))
 
 	var all sync.WaitGroup
@@ -35,6 +43,13 @@ func RemoveCgroups(dirs ...string) error {
 	all.Wait()
 
 	return errors.Join(errs...)
+}
+
+// ofLab reports whether a path is that of a lab's cgroup, or of one below it.
+func ofLab(dir string) bool {
+	return filepath.Clean(dir) == dir && slices.ContainsFunc(strings.Split(dir, "/"), func(name string) bool {
+		return strings.HasPrefix(name, namePrefix) && name != namePrefix
+	})
 }
 
 func removeCgroup(root string) error {

@@ -148,7 +148,11 @@ func (s *Spec) enter() ([]int, error) {
 
 	unix.Umask(0o022)
 
-	return taps, pivot(s.NewRoot)
+	if err := pivot(s.NewRoot); err != nil {
+		return nil, err
+	}
+
+	return taps, s.confine()
 }
 
 // identity makes this process root of its user namespace, if it has one. The

@@ -3,6 +3,7 @@
 package machine
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -63,9 +64,14 @@ func (c *Console) numbered(i int) string {
 	return fmt.Sprintf("%s.%d", c.path, i)
 }
 
-// ReadFrom logs what comes out of a machine until it ends.
+// ReadFrom logs what comes out of a machine until it ends. What cannot be
+// written is lost, and is read all the same: a machine whose console is not read
+// comes to stand still.
 func (c *Console) ReadFrom(r io.Reader) (int64, error) {
-	var total int64
+	var (
+		total int64
+		lost  error
+	)
 
 	buf := make([]byte, 32<<10)
 
@@ -73,16 +79,16 @@ func (c *Console) ReadFrom(r io.Reader) (int64, error) {
 		n, err := r.Read(buf)
 		total += int64(n)
 
-		if writeErr := c.write(buf[:n]); writeErr != nil {
-			return total, writeErr
+		if writeErr := c.write(buf[:n]); lost == nil {
+			lost = writeErr
 		}
 
 		if err == io.EOF {
-			return total, nil
+			return total, lost
 		}
 
 		if err != nil {
-			return total, fmt.Errorf("read the serial console: %w", err)
+			return total, errors.Join(lost, fmt.Errorf("read the serial console: %w", err))
 		}
 	}
 }

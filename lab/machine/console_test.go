@@ -3,11 +3,13 @@
 package machine
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/iotest"
 	"testing/synctest"
 	"time"
 	"unicode/utf8"
@@ -109,4 +111,22 @@ func TestConsoleKeepsBoots(t *testing.T) {
 			t.Errorf("more than %d boots are kept: %v", consoleKeep, err)
 		}
 	})
+}
+
+// A disk that is full must not stop the machine.
+func TestConsoleReadsOnWhenItCannotWrite(t *testing.T) {
+	c := NewConsole(filepath.Join(t.TempDir(), "console.log"))
+	if err := c.Boot(); err != nil {
+		t.Fatal(err)
+	}
+
+	if err := c.file.Close(); err != nil {
+		t.Fatal(err)
+	}
+
+	text := iotest.OneByteReader(strings.NewReader("one\n"))
+
+	if n, err := c.ReadFrom(text); n != 4 || !errors.Is(err, os.ErrClosed) {
+		t.Errorf("got %d bytes, %v, want 4 and why they are lost", n, err)
+	}
 }

@@ -52,7 +52,7 @@ func TestPlug(t *testing.T) {
 			select {
 			case card := <-c:
 				got = append(got, card)
-			case <-time.After(10 * time.Second):
+			case <-time.After(time.Minute):
 			}
 		}
 
@@ -90,7 +90,7 @@ func TestPlug(t *testing.T) {
 
 	must(m.Reset(t.Context()))
 
-	for deadline := time.Now().Add(10 * time.Second); m.Status().Boots < 2 && time.Now().Before(deadline); {
+	for deadline := time.Now().Add(time.Minute); m.Status().Boots < 2 && time.Now().Before(deadline); {
 		time.Sleep(10 * time.Millisecond)
 	}
 

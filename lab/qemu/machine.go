@@ -27,17 +27,16 @@ const sameReset = time.Second
 type Machine struct {
 	cfg     Config
 	plug    func(card int, conn net.Conn)
-	changed func(machine.Status)
 	log     *slog.Logger
 	console *machine.Console
+	tracker *machine.Tracker
 
 	// button is for one hand at a time, on the power button and on the cards, and
 	// guards which of them are unplugged.
 	button sync.Mutex
 
-	mu     sync.Mutex // guards what follows
-	status machine.Status
-	run    *run // nil while off
+	mu  sync.Mutex // guards run
+	run *run       // nil while off
 }
 
 // run is one life of the QEMU process.
@@ -61,35 +60,15 @@ type run struct {
 func New(cfg Config, plug func(card int, conn net.Conn), changed func(machine.Status), log *slog.Logger) *Machine {
 	cfg.Cards = slices.Clone(cfg.Cards) // which are unplugged changes
 
+	log = log.With("node", cfg.Name)
+
 	return &Machine{
-		cfg: cfg, plug: plug, changed: changed, log: log.With("node", cfg.Name),
-		console: machine.NewConsole(cfg.ConsolePath()),
-		status:  machine.Status{Power: machine.Off, Why: "never switched on", Since: time.Now()},
+		cfg: cfg, plug: plug, log: log, console: machine.NewConsole(cfg.ConsolePath()), tracker: machine.NewTracker(log, changed),
 	}
 }
 
 // Status returns how the machine is.
-func (m *Machine) Status() machine.Status {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-
-	return m.status
-}
-
-// update changes the status and tells about it.
-func (m *Machine) update(edit func(*machine.Status)) {
-	m.mu.Lock()
-	edit(&m.status)
-	m.status.Since = time.Now()
-	s := m.status
-	m.mu.Unlock()
-
-	m.log.Info("machine", "power", s.Power, "why", s.Why, "boots", s.Boots, "pid", s.PID)
-
-	if m.changed != nil {
-		m.changed(s)
-	}
-}
+func (m *Machine) Status() machine.Status { return m.tracker.Status() }
 
 func (m *Machine) current() *run {
 	m.mu.Lock()
@@ -108,7 +87,7 @@ func (m *Machine) On(ctx context.Context) error {
 	}
 
 	if err := m.start(ctx); err != nil {
-		m.update(func(s *machine.Status) { s.Why = err.Error() })
+		m.tracker.Update(func(s *machine.Status) { s.Why = err.Error() })
 
 		return fmt.Errorf("switch on %s: %w", m.cfg.Name, err)
 	}
@@ -138,7 +117,7 @@ func (m *Machine) start(ctx context.Context) error {
 	m.mu.Lock()
 	m.run = r
 	m.mu.Unlock()
-	m.update(func(s *machine.Status) { s.Power, s.Why, s.PID, s.Boots = machine.On, "switched on", p.pid, s.Boots+1 })
+	m.tracker.Update(func(s *machine.Status) { s.Power, s.Why, s.PID, s.Boots = machine.On, "switched on", p.pid, s.Boots+1 })
 
 	go m.watch(r)
 
@@ -194,7 +173,7 @@ func (m *Machine) watch(r *run) {
 		why = fmt.Sprintf("%s: %v: %s", why, err, r.process.complaint())
 	}
 
-	m.update(func(s *machine.Status) { s.Power, s.Why, s.PID = machine.Off, why, 0 })
+	m.tracker.Update(func(s *machine.Status) { s.Power, s.Why, s.PID = machine.Off, why, 0 })
 
 	if err := m.console.Close(); err != nil {
 		m.log.Error("console not closed", "error", err)
@@ -224,7 +203,7 @@ func (m *Machine) event(r *run, e qmpMessage) {
 			m.log.Error("console lost", "error", err)
 		}
 
-		m.update(func(s *machine.Status) { s.Why, s.Boots = why, s.Boots+1 })
+		m.tracker.Update(func(s *machine.Status) { s.Why, s.Boots = why, s.Boots+1 })
 	case "SHUTDOWN":
 		why := "QEMU was ended"
 		if e.Data.Guest {
@@ -244,7 +223,7 @@ func (m *Machine) event(r *run, e qmpMessage) {
 			}
 		}
 	case "WATCHDOG":
-		m.update(func(s *machine.Status) { s.Why = "the watchdog fired: " + e.Data.Action })
+		m.tracker.Update(func(s *machine.Status) { s.Why = "the watchdog fired: " + e.Data.Action })
 	}
 }
 

@@ -47,7 +47,7 @@ func TestPowerButton(t *testing.T) {
 		t.Helper()
 
 		got := m.Status()
-		for deadline := time.Now().Add(10 * time.Second); got.Boots < want.Boots && time.Now().Before(deadline); got = m.Status() {
+		for deadline := time.Now().Add(time.Minute); got.Boots < want.Boots && time.Now().Before(deadline); got = m.Status() {
 			time.Sleep(10 * time.Millisecond) // QEMU tells about a reset after it has answered
 		}
 

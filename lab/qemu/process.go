@@ -9,9 +9,10 @@ import (
 	"net"
 	"os"
 	"os/exec"
-	"runtime"
 	"strings"
 	"syscall"
+
+	"github.com/seed-59268b81/talos/lab/machine"
 )
 
 // process is a running QEMU with this side of its connections.
@@ -61,23 +62,7 @@ func startProcess(binary string, args []string, cards int, logPath string) (*pro
 	p.cmd.Stdout, p.cmd.Stderr = logFile, logFile
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
 
-	started := make(chan error)
-
-	go func() {
-		// The kernel ends the child with the thread that started it, so that
-		// thread stays.
-		runtime.LockOSThread()
-		defer runtime.UnlockOSThread()
-
-		err := p.cmd.Start()
-		started <- err
-
-		if err == nil {
-			p.ended <- p.cmd.Wait()
-		}
-	}()
-
-	if err := <-started; err != nil {
+	if err := machine.Start(p.cmd, p.ended); err != nil {
 		p.disconnect()
 
 		return nil, fmt.Errorf("start QEMU: %w", err)

@@ -62,7 +62,8 @@ func (p *Process) Kill() error {
 		return fmt.Errorf("kill process %d: %w", p.PID, err)
 	}
 
-	if !p.WaitGone(5 * time.Second) {
+	// One that has much memory takes a while to free it.
+	if !p.WaitGone(time.Minute) {
 		return fmt.Errorf("process %d was killed and is still there", p.PID)
 	}
 

@@ -235,11 +235,35 @@ func (l *Lab) check() error {
 	}
 
 	for _, n := range l.Nodes {
+		if len(n.Cards) == 0 {
+			return fmt.Errorf("node %s has no card: the file is damaged; remove the directory", n.Name)
+		}
+
 		for _, c := range n.Cards {
-			if _, ok := l.World.Network(c.Network); !ok {
-				return fmt.Errorf("node %s has a card on network %q, which there is not: the file is damaged; remove the directory", n.Name, c.Network)
+			if err := l.checkNetwork("node "+n.Name, c.Network); err != nil {
+				return err
+			}
+
+			if len(c.HardwareAddr()) != 6 {
+				return fmt.Errorf("node %s has a card with the address %q: the file is damaged; remove the directory", n.Name, c.MAC)
 			}
 		}
+	}
+
+	for _, r := range l.World.Routers {
+		for _, leg := range r.Legs {
+			if err := l.checkNetwork("router "+r.Name, leg.Network); err != nil {
+				return err
+			}
+		}
+	}
+
+	return nil
+}
+
+func (l *Lab) checkNetwork(who, network string) error {
+	if _, ok := l.World.Network(network); !ok {
+		return fmt.Errorf("%s is on network %q, which there is not: the file is damaged; remove the directory", who, network)
 	}
 
 	return nil

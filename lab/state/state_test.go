@@ -99,6 +99,13 @@ func TestLoadComplains(t *testing.T) {
 		{"name: x\nworld: {networks: [{name: lab}]}\nnodes: [{name: a}]\n", `network "lab" has no subnet`},
 		{"name: x\nworld: {networks: [{name: lab, subnet4: 10.5.0.0/24}]}\nnodes: [{name: a, cards: [{network: far}]}]\n", `network "far"`},
 		{"name: x\nworld: {networks: [{name: lab, subnet4: 10.5.0.0/24}]}\nnodes: [{name: a, cards: [{mtu: 1}]}]\n", "mtu"},
+		{"name: x\nworld: {networks: [{name: lab, subnet4: 10.5.0.0/24}]}\nnodes: [{name: a}]\n", "node a has no card"},
+		{"name: x\nworld: {networks: [{name: lab, subnet4: 10.5.0.0/24}]}\nnodes: [{name: a, cards: [{network: lab, mac: x}]}]\n", `address "x"`},
+		{
+			"name: x\nworld: {networks: [{name: lab, subnet4: 10.5.0.0/24}], routers: [{name: r, legs: [{network: far}]}]}\n" +
+				"nodes: [{name: a, cards: [{network: lab, mac: '52:54:00:00:00:02'}]}]\n",
+			`router r is on network "far"`,
+		},
 		{"", "state.yaml"},
 	} {
 		if err := os.WriteFile(filepath.Join(dir, stateFile), []byte(tt.text), 0o600); err != nil {

@@ -27,6 +27,10 @@ func (s *Supervisor) host(ctx context.Context) (err error) {
 		return err
 	}
 
+	if s.processes, err = container.HalfOfProcesses(); err != nil {
+		return err
+	}
+
 	// Labs of one name in several places are several labs.
 	place := sha256.Sum256([]byte(s.lab.Dir))
 

@@ -64,7 +64,7 @@ func (s *Supervisor) container(ctx context.Context, node *state.Node) machine.Ma
 	return container.New(container.Config{
 		Name: node.Name, Dir: s.lab.NodeDir(node.Name), Root: s.lab.Machine.RootDir, ImageCache: s.lab.Machine.Cache,
 		Cards: cards, IDs: s.ids, Cgroup: s.cgroups.Machine(node.Name),
-		Limits: container.Limits{MemoryMiB: node.MemoryMiB, CPUs: node.CPUs},
+		Limits: container.Limits{MemoryMiB: node.MemoryMiB, CPUs: node.CPUs, Processes: s.processes},
 	}, s.plugTap(ctx, node), s.record(node), s.log)
 }
 

@@ -35,9 +35,11 @@ type Supervisor struct {
 	log   *slog.Logger
 	accel accel.Accel
 	nodes map[string]machine.Machine
-	// ids and cgroups are the containers'; without containers, nil.
-	ids     *container.IDs
-	cgroups *container.Cgroups
+	// ids, cgroups and processes, the most of a machine, are the containers';
+	// without containers, nil and 0.
+	ids       *container.IDs
+	cgroups   *container.Cgroups
+	processes int
 	// done ends when the lab is told to stop.
 	done context.Context
 	stop context.CancelFunc
@@ -55,6 +57,12 @@ type Supervisor struct {
 // Ready, if not nil, is called when all machines are switched on and the control
 // socket answers.
 func Run(ctx context.Context, dir string, log *slog.Logger, ready func()) (err error) {
+	unlock, err := state.Lock(dir)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+
 	lab, err := state.Load(dir)
 	if err != nil {
 		return err

@@ -9,7 +9,9 @@ package capability
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -22,6 +24,9 @@ type Rights struct {
 	UserNamespace bool
 }
 
+// initialMap is the uid_map of the initial user namespace.
+const initialMap = "0 0 4294967295"
+
 // Own returns the rights of this process.
 func Own() (Rights, error) {
 	status, err := os.ReadFile("/proc/self/status")
@@ -30,6 +35,10 @@ func Own() (Rights, error) {
 	}
 
 	uidMap, err := os.ReadFile("/proc/self/uid_map")
+	if errors.Is(err, fs.ErrNotExist) { // a kernel without user namespaces
+		uidMap, err = []byte(initialMap), nil
+	}
+
 	if err != nil {
 		return Rights{}, fmt.Errorf("read capabilities: %w", err)
 	}
@@ -63,7 +72,5 @@ func (r Rights) Computer(capability int) bool {
 
 // wholeRange reports whether a uid_map is that of the initial user namespace: every id stands for itself.
 func wholeRange(uidMap string) bool {
-	fields := strings.Fields(uidMap)
-
-	return len(fields) == 3 && fields[0] == "0" && fields[1] == "0" && fields[2] == "4294967295"
+	return slices.Equal(strings.Fields(uidMap), strings.Fields(initialMap))
 }

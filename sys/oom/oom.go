@@ -18,14 +18,9 @@ import (
 	"github.com/seed-59268b81/talos/sys/capability"
 )
 
-// Allowed returns the score itself, or the lowest that may be set if that is higher.
-func Allowed(score int) int {
-	if score >= 0 {
-		return score
-	}
-
-	return max(score, lowest())
-}
+// Allowed returns the score itself, or the lowest that may be set if that is higher: above 0 too, where a session of the
+// host has raised the score of all that it starts.
+func Allowed(score int) int { return max(score, lowest()) }
 
 // minScore of the kernel (OOM_SCORE_ADJ_MIN).
 const minScore = -1000

@@ -32,6 +32,20 @@ func TestLowestOf(t *testing.T) {
 	}
 }
 
+// systemd gives what a user starts a score of 100 or 200, under which nothing comes without the right to.
+func TestAllowedUnderRaisedScore(t *testing.T) {
+	real := lowest
+	lowest = func() int { return 200 }
+
+	t.Cleanup(func() { lowest = real })
+
+	for score, want := range map[int]int{-998: 200, 0: 200, 100: 200, 300: 300} {
+		if got := Allowed(score); got != want {
+			t.Errorf("%d: got %d, want %d", score, got, want)
+		}
+	}
+}
+
 // The kernel takes what is allowed, for a process that has the score of this one.
 func TestAllowed(t *testing.T) {
 	child := exec.CommandContext(t.Context(), "sleep", "60")

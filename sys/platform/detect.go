@@ -28,9 +28,8 @@ type found struct {
 	mode, userData string
 	// pidNamespace is the link /proc/self/ns/pid.
 	pidNamespace string
-	// uidMap and status are files of /proc/self.
-	uidMap, status string
-	cgroup2        bool
+	rights       capability.Rights
+	cgroup2      bool
 	// memory is the kernel's, in bytes, and memoryLimit the file of our cgroup that limits it.
 	memory      uint64
 	memoryLimit string
@@ -41,33 +40,33 @@ type found struct {
 const initialPIDNamespace = "pid:[4026531836]"
 
 // Detect tells where this process 1 runs. /proc and /sys/fs/cgroup must be mounted in a container, and need not be on a
-// computer of its own.
+// computer of its own. With an error the mode is right if it could be found out, so that a container ends as one.
 func Detect() (Platform, error) {
 	f := found{mode: os.Getenv(modeVariable), userData: os.Getenv(userDataVariable)}
-	if f.mode != Container.String() {
-		return Platform{}, nil
-	}
 
 	var err error
 
-	if f.pidNamespace, err = os.Readlink("/proc/self/ns/pid"); err != nil {
+	if f.pidNamespace, err = os.Readlink("/proc/self/ns/pid"); err != nil && f.mode == Container.String() {
 		return Platform{}, fmt.Errorf("detect the platform: %w", err)
 	}
 
-	for path, text := range map[string]*string{"/proc/self/uid_map": &f.uidMap, "/proc/self/status": &f.status} {
-		raw, err := os.ReadFile(path)
-		if err != nil {
-			return Platform{}, fmt.Errorf("detect the platform: %w", err)
-		}
+	if err := f.undeclared(); err != nil {
+		return Platform{Mode: Container}, err
+	}
 
-		*text = string(raw)
+	if !f.container() {
+		return Platform{}, nil
+	}
+
+	if f.rights, err = capability.Own(); err != nil {
+		return Platform{Mode: Container}, fmt.Errorf("detect the platform: %w", err)
 	}
 
 	f.cgroup2 = cgroup.Unified()
 
 	var info unix.Sysinfo_t
 	if err := unix.Sysinfo(&info); err != nil {
-		return Platform{}, fmt.Errorf("detect the platform: memory: %w", err)
+		return Platform{Mode: Container}, fmt.Errorf("detect the platform: memory: %w", err)
 	}
 
 	f.memory = info.Totalram * uint64(info.Unit)
@@ -82,27 +81,37 @@ func Detect() (Platform, error) {
 		f.memoryLimit = string(text)
 	}
 
-	return decide(f)
+	return decide(f), nil
 }
 
-// decide is what follows from what was found. The kernel passes unknown arguments of its command line to process 1 as
-// variables; a computer does not become a container by that.
-func decide(f found) (Platform, error) {
-	if f.mode != Container.String() || f.pidNamespace == initialPIDNamespace {
-		return Platform{}, nil
+// container reports whether process 1 is in a container. The kernel passes unknown arguments of its command line to process
+// 1 as variables; a computer does not become a container by that.
+func (f *found) container() bool {
+	return f.mode == Container.String() && f.pidNamespace != initialPIDNamespace
+}
+
+// undeclared fails in a container that does not say so: what a computer of its own sets and loads would be the host's.
+func (f *found) undeclared() error {
+	if f.mode == Container.String() || f.pidNamespace == "" || f.pidNamespace == initialPIDNamespace {
+		return nil
 	}
 
-	rights, err := capability.Parse(f.status, f.uidMap)
-	if err != nil {
-		return Platform{}, fmt.Errorf("detect the platform: %w", err)
+	return fmt.Errorf("detect the platform: process 1 is in a PID namespace of its own, and the variable %s is %q: start a container with %s=%s",
+		modeVariable, f.mode, modeVariable, Container)
+}
+
+// decide is what follows from what was found.
+func decide(f found) Platform {
+	if !f.container() {
+		return Platform{}
 	}
 
 	return Platform{Mode: Container, UserData: f.userData, Limits: Limits{
-		UserNamespace: rights.UserNamespace,
+		UserNamespace: f.rights.UserNamespace,
 		CgroupV1:      !f.cgroup2,
 		ForeignMemory: foreign(f.memory, f.memoryLimit),
-		NoResource:    !rights.Computer(unix.CAP_SYS_RESOURCE),
-	}}, nil
+		NoResource:    !f.rights.Computer(unix.CAP_SYS_RESOURCE),
+	}}
 }
 
 // foreign returns what a limit leaves out of the memory. A limit of more than there is, or the word max, is none.

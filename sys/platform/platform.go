@@ -56,7 +56,7 @@ func (p Platform) Name() string { return p.Mode.String() }
 
 // Owns reports whether a facility is the machine's own, to set and to change.
 func (p Platform) Owns(f Facility) bool {
-	held, _ := facilities[f]
+	held := facilities[f]
 
 	return held.withheld == nil || !held.withheld(p)
 }

@@ -14,14 +14,16 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/seed-59268b81/talos/sys/capability"
 )
 
-const (
-	allCapabilities = "Name:\tinit\nCapEff:\t000001ffffffffff\n"
-	noResource      = "Name:\tinit\nCapEff:\t000001fffeffffff\n"
-	wholeMap        = "         0          0 4294967295\n"
-	userMap         = "         0       1000          1\n         1     100000      65536\n"
-	inside, outside = "pid:[4026532234]", initialPIDNamespace
+const inside, outside = "pid:[4026532234]", initialPIDNamespace
+
+var (
+	all        = capability.Rights{Effective: 0x1ffffffffff}
+	noResource = capability.Rights{Effective: 0x1fffeffffff}
+	user       = capability.Rights{Effective: 0x1ffffffffff, UserNamespace: true}
 )
 
 func TestDecide(t *testing.T) {
@@ -30,55 +32,65 @@ func TestDecide(t *testing.T) {
 		found found
 		want  Platform
 	}{
-		{"a computer", found{pidNamespace: outside, status: allCapabilities, uidMap: wholeMap}, Platform{}},
-		{"a kernel argument", found{mode: "container", userData: "x", pidNamespace: outside, status: allCapabilities, uidMap: wholeMap}, Platform{}},
-		{"another word", found{mode: "docker", pidNamespace: inside, status: allCapabilities, uidMap: wholeMap}, Platform{}},
+		{"a computer", found{pidNamespace: outside, rights: all}, Platform{}},
+		{"a kernel argument", found{mode: "container", userData: "x", pidNamespace: outside, rights: all}, Platform{}},
 		{
 			"a container with all rights",
-			found{mode: "container", userData: "e30=", pidNamespace: inside, status: allCapabilities, uidMap: wholeMap, cgroup2: true},
+			found{mode: "container", userData: "e30=", pidNamespace: inside, rights: all, cgroup2: true},
 			Platform{Mode: Container, UserData: "e30="},
 		},
 		{
 			"a host with cgroup v1 that keeps a capability",
-			found{mode: "container", pidNamespace: inside, status: noResource, uidMap: wholeMap},
+			found{mode: "container", pidNamespace: inside, rights: noResource},
 			Platform{Mode: Container, Limits: Limits{CgroupV1: true, NoResource: true}},
 		},
 		{
 			"a limit of the memory",
-			found{mode: "container", pidNamespace: inside, status: allCapabilities, uidMap: wholeMap, cgroup2: true, memory: 24 << 30, memoryLimit: "4294967296\n"},
+			found{mode: "container", pidNamespace: inside, rights: all, cgroup2: true, memory: 24 << 30, memoryLimit: "4294967296\n"},
 			Platform{Mode: Container, Limits: Limits{ForeignMemory: 20 << 30}},
 		},
 		{
 			"a limit of more than there is",
-			found{mode: "container", pidNamespace: inside, status: allCapabilities, uidMap: wholeMap, cgroup2: true, memory: 24 << 30, memoryLimit: "9223372036854771712\n"},
+			found{mode: "container", pidNamespace: inside, rights: all, cgroup2: true, memory: 24 << 30, memoryLimit: "9223372036854771712\n"},
 			Platform{Mode: Container},
 		},
 		{
 			"no limit",
-			found{mode: "container", pidNamespace: inside, status: allCapabilities, uidMap: wholeMap, cgroup2: true, memory: 24 << 30, memoryLimit: "max\n"},
+			found{mode: "container", pidNamespace: inside, rights: all, cgroup2: true, memory: 24 << 30, memoryLimit: "max\n"},
 			Platform{Mode: Container},
 		},
 		{
 			// The capability counts in the initial user namespace only.
 			"without root",
-			found{mode: "container", pidNamespace: inside, status: allCapabilities, uidMap: userMap, cgroup2: true},
+			found{mode: "container", pidNamespace: inside, rights: user, cgroup2: true},
 			Platform{Mode: Container, Limits: Limits{UserNamespace: true, NoResource: true}},
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			got, err := decide(tt.found)
-			if err != nil {
-				t.Fatal(err)
-			}
-
-			if diff := cmp.Diff(tt.want, got); diff != "" {
+			if diff := cmp.Diff(tt.want, decide(tt.found)); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
 	}
+}
 
-	if _, err := decide(found{mode: "container", pidNamespace: inside, uidMap: wholeMap}); err == nil {
-		t.Error("a status without capabilities was taken")
+// A container that does not say so must not be taken for a computer, whose kernel it would change.
+func TestUndeclaredContainer(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		found found
+		fails bool
+	}{
+		{"a computer", found{pidNamespace: outside}, false},
+		{"a computer without /proc", found{}, false},
+		{"a kernel argument", found{mode: "container", pidNamespace: outside}, false},
+		{"a container", found{mode: "container", pidNamespace: inside}, false},
+		{"a container without the variable", found{pidNamespace: inside}, true},
+		{"a container with another word", found{mode: "docker", pidNamespace: inside}, true},
+	} {
+		if err := tt.found.undeclared(); (err != nil) != tt.fails {
+			t.Errorf("%s: got %v", tt.name, err)
+		}
 	}
 }
 

@@ -40,8 +40,8 @@ func TestProbeSaysNo(t *testing.T) {
 			t.Errorf("got %+v", got)
 		}
 
-		if took := time.Since(start); took > 3*time.Second {
-			t.Errorf("the answer took %v, want at most 3s", took)
+		if took := time.Since(start); took > 30*time.Second {
+			t.Errorf("the answer took %v, want at most 30s", took)
 		}
 	})
 	t.Run("QEMU refuses", func(t *testing.T) {
@@ -66,14 +66,14 @@ func TestChooseIsQuick(t *testing.T) {
 	start := time.Now()
 	first := Choose(t.Context(), path)
 
-	if took := time.Since(start); took > 3*time.Second {
-		t.Errorf("the first answer took %v, want at most 3s", took)
+	if took := time.Since(start); took > 30*time.Second {
+		t.Errorf("the first answer took %v, want at most 30s", took)
 	}
 
 	start = time.Now()
 	second := Choose(t.Context(), path)
 
-	if took := time.Since(start); took > 500*time.Millisecond {
+	if took := time.Since(start); took > 5*time.Second {
 		t.Errorf("the second answer took %v", took)
 	}
 

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	"fmt"
+
+	"github.com/spf13/pflag"
+
+	"github.com/seed-59268b81/talos/lab/state"
+)
+
+// ineffective refuses flags that were given and that nothing of this cluster
+// follows.
+func (f *createFlags) ineffective(flags *pflag.FlagSet) error {
+	controlPlanes, workers := f.provisioners()
+	virtual := controlPlanes != state.Container || f.workers > 0 && workers != state.Container
+
+	for _, rule := range []struct {
+		effective bool
+		flag, why string
+	}{
+		{virtual, "disk", "containers have no disks"},
+		{virtual, "extra-disks", "containers have no disks"},
+		{virtual, "extra-disks-size", "containers have no disks"},
+		{f.world.sites != 0, "nat", "without --sites there is no NAT"},
+		{f.world.sites == 0, "cidr", "with --sites the networks have subnets of their own"},
+		{!f.world.ipv6Only, "cidr", "with --ipv6-only there is no IPv4"},
+	} {
+		if !rule.effective && flags.Changed(rule.flag) {
+			return fmt.Errorf("--%s has no effect: %s", rule.flag, rule.why)
+		}
+	}
+
+	return nil
+}

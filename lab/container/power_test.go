@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package container
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"testing"
+	"time"
+)
+
+// TestBetweenTwoBoots holds what the buttons do while process 1 has ended and is
+// not started again yet: cards change for the next boot, and a reset, which is
+// under way, is not kept for the end of that one. Switched off, it is not started
+// again.
+func TestBetweenTwoBoots(t *testing.T) {
+	reader, writer, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	m := New(Config{Name: "test", Dir: t.TempDir(), Cards: []Card{{}, {Unplugged: true}}, Cgroup: (&Cgroups{}).Machine("test")},
+		nil, nil, slog.New(slog.DiscardHandler))
+
+	b := &boot{process: &process{console: reader, writer: writer, ended: make(chan error, 1)}, cards: map[int]*os.File{}, over: make(chan struct{})}
+	r := &run{boot: b, gone: make(chan struct{})}
+	m.run = r
+	b.process.ended <- nil
+
+	if e := m.watch(r, b); !e.again || e.pause == 0 {
+		t.Fatalf("got %+v, want a pause", e)
+	}
+
+	if err := errors.Join(m.Plug(t.Context(), 1), m.Unplug(t.Context(), 0)); err != nil {
+		t.Error(err)
+	}
+
+	if !m.cfg.Cards[0].Unplugged || m.cfg.Cards[1].Unplugged {
+		t.Errorf("got cards %+v, want the first unplugged", m.cfg.Cards)
+	}
+
+	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+	defer cancel()
+
+	if err := m.Reset(ctx); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("got %v, want a reset that waits for the next boot", err)
+	}
+
+	if r.reset {
+		t.Error("the next boot would be taken for reset when it ends")
+	}
+
+	if err := m.Off(ctx); err == nil || !r.cut {
+		t.Errorf("got %v, cut: %t, want a machine that does not boot again", err, r.cut)
+	}
+}
