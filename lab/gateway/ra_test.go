@@ -245,7 +245,7 @@ func TestAdvertising(t *testing.T) {
 // FuzzIsSolicitation checks that no frame is too short to look at.
 func FuzzIsSolicitation(f *testing.F) {
 	f.Add([]byte{})
-	f.Add(ipv6Frame(defaultMAC, netip.IPv6LinkLocalAllNodes(), netip.IPv6LinkLocalAllRouters(), []byte{133, 0, 0, 0, 0, 0, 0, 0}))
+	f.Add(ipv6Frame(DefaultMAC, netip.IPv6LinkLocalAllNodes(), netip.IPv6LinkLocalAllRouters(), []byte{133, 0, 0, 0, 0, 0, 0, 0}))
 
 	f.Fuzz(func(t *testing.T, frame []byte) {
 		if isSolicitation(frame) && frame[54] != byte(header.ICMPv6RouterSolicit) {

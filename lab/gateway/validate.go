@@ -26,7 +26,7 @@ func (c *Config) setDefaults() error {
 	}
 
 	if c.MAC == nil {
-		c.MAC = defaultMAC
+		c.MAC = DefaultMAC
 	}
 
 	if c.MTU == 0 {

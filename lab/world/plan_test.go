@@ -180,6 +180,21 @@ func TestPlanRefuses(t *testing.T) {
 		{"a card of no address", card(Card{Network: "lab", MAC: "x"}), `hardware address "x"`},
 		{"a card with a group's address", card(Card{Network: "lab", MAC: "53:54:00:00:00:01"}), "hardware address"},
 		{"a card elsewhere", card(Card{Network: "lab", Addr4: addr("10.6.0.2")}), "machine a, card 0: address 10.6.0.2 is not in network lab"},
+		{"a card with IPv6 as IPv4", card(Card{Network: "six", Addr4: addr("fd00:6::7")}), "address fd00:6::7: want IPv4"},
+		{"a card with IPv4 as IPv6", card(Card{Network: "six", Addr6: addr("10.6.0.7")}), "address 10.6.0.7: want IPv6"},
+		{"a card with a broadcast address", card(Card{Network: "lab", Addr4: addr("10.5.0.255")}), "10.5.0.255 is the network or the broadcast address of subnet 10.5.0.0/24"},
+		{"a card with the gateway's hardware address", card(Card{Network: "lab", MAC: "52-54-00-00-00-01"}), "52:54:00:00:00:01 is taken by the gateway"},
+		{"a card with a router's hardware address", func(w *World, m []Machine) {
+			between(func(*Router) {})(w, m)
+			m[0].Cards[0].MAC = w.LegMAC("r", "lab").String()
+		}, "is taken by router r"},
+		{"a hardware address that another card is given", func(_ *World, m []Machine) {
+			m[0].Cards = append(m[0].Cards, Card{Network: "lab", MAC: "52:54:0A:05:00:02"})
+		}, "hardware address 52:54:0a:05:00:02 is taken by machine a, card 0"},
+		{"addresses that count beside a chosen one", func(w *World, m []Machine) {
+			w.Networks[1].Subnet6 = prefix("fd00:6::/112")
+			m[0].Cards = []Card{{Network: "six"}, {Network: "six", Addr6: addr("fd00:6::2")}}
+		}, ""},
 		{"a card with the gateway's address", card(Card{Network: "lab", Addr4: addr("10.5.0.1")}), "is taken by gateway of network lab"},
 	}
 
