@@ -235,6 +235,9 @@ func TestDelayedFramesDroppedAreCounted(t *testing.T) {
 		a := sw.Attach("a", func([]byte) {})
 		defer a.Close()
 
+		a.Send(frame(broadcast, host(1), "in the machine's hands"))
+		synctest.Wait()
+
 		sw.SetLink("stuck", Link{In: Impairment{Delay: time.Millisecond}})
 
 		for range queueLimit + 100 {
@@ -307,21 +310,22 @@ func FuzzForward(f *testing.F) {
 
 	f.Fuzz(func(t *testing.T, sent []byte) {
 		sw := New(1)
-		in := sw.plug("in")
-		out := sw.plug("out")
+		in, out := sw.plug("in"), sw.plug("out")
+		defer in.Close()
+		defer out.Close()
 
 		for _, i := range []Impairment{{Block: UDP}, {Corrupt: 1}, {Duplicate: 1}, {Bandwidth: minBandwidth}} {
 			sw.SetPath(Path{"in", "out"}, i)
 			in.Send(sent)
 		}
 
+		out.out.mu.Lock()
+		defer out.out.mu.Unlock()
+
 		for _, f := range out.out.frames {
 			if got := f.Bytes(); len(got) != len(sent) {
 				t.Fatalf("% x became % x", sent, got)
 			}
 		}
-
-		in.Close()
-		out.Close()
 	})
 }
