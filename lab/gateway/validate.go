@@ -37,6 +37,10 @@ func (c *Config) setDefaults() error {
 		c.LeaseTime = time.Hour
 	}
 
+	if c.LeaseTime < time.Second || c.LeaseTime%time.Second != 0 || c.LeaseTime > maxLease {
+		return fmt.Errorf("gateway: lease time %v is not whole seconds from 1s to %v", c.LeaseTime, maxLease)
+	}
+
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
