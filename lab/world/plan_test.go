@@ -156,6 +156,15 @@ func TestPlanRefuses(t *testing.T) {
 		{"an unknown router", network(func(n *Network) { n.Router = "nobody" }), `there is no router "nobody": there is no router`},
 		{"an unknown service", network(func(n *Network) { n.Services.Only = []gateway.Service{"smtp"} }), `"smtp"`},
 		{"a behaviour that cannot be", network(func(n *Network) { n.Services.NTP.Leap = 9 }), "network lab: NTP"},
+		{"a behaviour of no service", network(func(n *Network) { n.Services.Metadata.Silent = true }), "network lab: the service metadata has a behaviour and does not run there"},
+		{"a behaviour of another protocol", network(func(n *Network) { n.Services.DHCPv6.Silent = true }), "network lab: the service dhcpv6 has a behaviour"},
+		{"a behaviour of a service left out", network(func(n *Network) {
+			n.Services.Only = []gateway.Service{gateway.ServiceDNS}
+			n.Services.NTP.Silent = true
+		}), "network lab: the service ntp has a behaviour"},
+		{"a second server on IPv6 alone", func(w *World, _ []Machine) {
+			w.Networks = append(w.Networks, Network{Name: "far", Subnet6: prefix("fd00:7::/64"), Services: Services{SecondDHCP: &gateway.DHCPBehaviour{}}})
+		}, "network far: a second DHCP server needs an IPv4 subnet"},
 		{"a second server that cannot be", network(func(n *Network) { n.Services.SecondDHCP = &gateway.DHCPBehaviour{Delay: -1} }), "network lab: DHCP"},
 		{"a full network", network(func(n *Network) { n.Subnet4 = prefix("10.5.0.0/30"); n.Gateway4 = addr("10.5.0.2"); n.Router = "" }), ""},
 		{"a fuller network", network(func(n *Network) { n.Subnet4 = prefix("10.5.0.0/31") }), "no free address left"},

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -104,9 +105,51 @@ func (w *World) validateNetwork(n *Network, errs *complaints) {
 		}
 	}
 
-	if err := n.Services.Validate(); err != nil {
+	if err := n.Accepts(n.Services); err != nil {
 		errs.add("network %s: %w", n.Name, err)
 	}
+}
+
+// Accepts reports which behaviour cannot be, or is that of a service that does
+// not run on the network.
+func (n *Network) Accepts(s Services) error {
+	if err := s.Validate(); err != nil {
+		return err
+	}
+
+	for _, set := range []struct {
+		service   gateway.Service
+		behaviour any
+	}{
+		{gateway.ServiceDHCP, s.DHCP}, {gateway.ServiceDHCPv6, s.DHCPv6}, {gateway.ServiceRA, s.RA},
+		{gateway.ServiceDNS, s.DNS}, {gateway.ServiceNTP, s.NTP}, {gateway.ServiceMetadata, s.Metadata},
+	} {
+		if !reflect.ValueOf(set.behaviour).IsZero() && !n.runs(set.service) {
+			return fmt.Errorf("the service %s has a behaviour and does not run there", set.service)
+		}
+	}
+
+	if s.SecondDHCP != nil && !n.Subnet4.IsValid() {
+		return errors.New("a second DHCP server needs an IPv4 subnet")
+	}
+
+	return nil
+}
+
+// runs reports whether a service runs on the network.
+func (n *Network) runs(s gateway.Service) bool {
+	switch {
+	case len(n.Services.Only) > 0:
+		return slices.Contains(n.Services.Only, s)
+	case s == gateway.ServiceDHCP:
+		return n.Subnet4.IsValid()
+	case s == gateway.ServiceDHCPv6 || s == gateway.ServiceRA:
+		return n.Subnet6.IsValid()
+	case s == gateway.ServiceMetadata:
+		return n.Services.Cloud != ""
+	}
+
+	return true
 }
 
 var services = []gateway.Service{
