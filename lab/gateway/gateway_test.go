@@ -10,6 +10,8 @@ import (
 	"net"
 	"net/netip"
 	"strconv"
+	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -279,6 +281,54 @@ func testForward(t *testing.T, sw *netswitch.Switch, gw *Gateway, m *machine, to
 	if got, err := exchange(forward(6443), nil); err == nil {
 		t.Errorf("a shut port answered %q, want a reset connection", got)
 	}
+}
+
+// shortOfFiles is a listener whose first connections cannot be taken.
+type shortOfFiles struct {
+	net.Listener
+	failures atomic.Int32
+}
+
+func (l *shortOfFiles) Accept() (net.Conn, error) {
+	if l.failures.Add(1) <= 2 {
+		return nil, &net.OpError{Op: "accept", Net: "tcp", Err: syscall.EMFILE}
+	}
+
+	return l.Listener.Accept()
+}
+
+// TestForwardOutlivesWantOfFiles checks that a port is forwarded again when the
+// process has room for connections again.
+func TestForwardOutlivesWantOfFiles(t *testing.T) {
+	_, gw, m := newLab(t)
+
+	server, err := gonet.ListenTCP(m.Stack, endpoint(netip.MustParseAddr("10.5.0.2"), 50000), ipv4.ProtocolNumber)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer server.Close()
+
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	gw.Forward(&shortOfFiles{Listener: l}, netip.MustParseAddrPort("10.5.0.2:50000"))
+
+	conn, err := net.Dial("tcp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+
+	defer time.AfterFunc(time.Minute, func() { _ = server.Close() }).Stop()
+
+	arrived, err := server.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	_ = arrived.Close()
 }
 
 // TestOfflineRefusesAtOnce checks that a client does not wait for a world that
