@@ -20,6 +20,7 @@ func TestAnswerDNS(t *testing.T) {
 	}{
 		{"a machine", "demo-controlplane-1.", dns.TypeA, true, "NOERROR 10.5.0.2"},
 		{"in the lab's zone, any case", "Demo-Worker-1.demo.lab.internal.", dns.TypeA, true, "NOERROR 10.5.0.3"},
+		{"the lab's zone", "demo.lab.internal.", dns.TypeA, true, "NOERROR"},
 		{"the gateway", "gateway.demo.lab.internal.", dns.TypeA, true, "NOERROR 10.5.0.1"},
 		{"no IPv6 address", "demo-worker-1.", dns.TypeAAAA, true, "NOERROR"},
 		{"reverse", "2.0.5.10.in-addr.arpa.", dns.TypePTR, true, "NOERROR demo-controlplane-1.demo.lab.internal."},
