@@ -98,7 +98,7 @@ func (f *worldFlags) more(o *lab.Options) {
 
 	for i := 2; i <= f.cards; i++ {
 		n := world.Network{Name: fmt.Sprintf("net-%d", i), Subnet4: netip.PrefixFrom(netip.AddrFrom4([4]byte{10, 7, byte(i), 0}), 24)}
-		n.Services.DHCP.NoRouter = true
+		n.Services.DHCP.NoRouter = !f.ipv6Only
 
 		if f.ipv6 || f.ipv6Only {
 			n.Subnet6 = gateway.DefaultSubnet6(n.Name)

@@ -153,7 +153,7 @@ func (b NTPBehaviour) Validate() error {
 		return fmt.Errorf("NTP behaviour: leap indicator %d is out of range (0 to 3)", b.Leap)
 	case b.Stratum > 16:
 		return fmt.Errorf("NTP behaviour: stratum %d is out of range (1 to 16)", b.Stratum)
-	case b.Drift < -1 || b.Drift > 1:
+	case !(b.Drift >= -1 && b.Drift <= 1): // NaN too
 		return fmt.Errorf("NTP behaviour: drift %g is out of range (-1 to 1)", b.Drift)
 	}
 

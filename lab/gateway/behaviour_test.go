@@ -3,6 +3,7 @@
 package gateway
 
 import (
+	"context"
 	"encoding/json"
 	"net"
 	"net/netip"
@@ -153,11 +154,11 @@ func TestSecondDHCPServer(t *testing.T) {
 	const healthy = " 10.5.0.2 demo-controlplane-1"
 
 	ask(dhcpv4.MessageTypeDiscover)
-	check("two servers", answers(2, 5*time.Second), map[string]string{"10.5.0.1": "OFFER" + healthy, "10.66.0.1": "OFFER 10.66.0.2 one"})
+	check("two servers", answers(2, 30*time.Second), map[string]string{"10.5.0.1": "OFFER" + healthy, "10.66.0.1": "OFFER 10.66.0.2 one"})
 
 	for _, name := range []string{"one", "two", "one"} {
 		ask(dhcpv4.MessageTypeRequest)
-		check("names in turn", answers(2, 5*time.Second), map[string]string{"10.5.0.1": "ACK" + healthy, "10.66.0.1": "ACK 10.66.0.2 " + name})
+		check("names in turn", answers(2, 30*time.Second), map[string]string{"10.5.0.1": "ACK" + healthy, "10.66.0.1": "ACK 10.66.0.2 " + name})
 	}
 
 	if err := rogue.SetDHCP(DHCPBehaviour{RefuseRequests: true, StopAfter: 1}); err != nil {
@@ -169,7 +170,8 @@ func TestSecondDHCPServer(t *testing.T) {
 	}
 
 	ask(dhcpv4.MessageTypeRequest)
-	check("refusal", answers(2, 300*time.Millisecond), map[string]string{"10.66.0.1": "NAK 0.0.0.0 "})
+	check("refusal", answers(1, 30*time.Second), map[string]string{"10.66.0.1": "NAK 0.0.0.0 "})
+	check("a silent server", answers(1, 300*time.Millisecond), map[string]string{})
 	ask(dhcpv4.MessageTypeRequest)
 	check("after the last answer", answers(1, 300*time.Millisecond), map[string]string{})
 
@@ -180,7 +182,7 @@ func TestSecondDHCPServer(t *testing.T) {
 	start := time.Now()
 
 	ask(dhcpv4.MessageTypeDiscover)
-	check("slow", answers(1, 5*time.Second), map[string]string{"10.5.0.1": "OFFER" + healthy})
+	check("slow", answers(1, 30*time.Second), map[string]string{"10.5.0.1": "OFFER" + healthy})
 
 	if took := time.Since(start); took < 200*time.Millisecond {
 		t.Errorf("the slow server answered after %v", took)
@@ -193,10 +195,10 @@ func TestSecondDHCPServer(t *testing.T) {
 
 func TestDNSBehaviour(t *testing.T) {
 	_, gw, m := newLab(t)
-	ask := func() (string, error) {
+	ask := func(wait time.Duration) (string, error) {
 		conn := &dns.Conn{Conn: packetConn{m.dialUDP(t, "10.5.0.1:53")}}
 
-		answer, _, err := (&dns.Client{Timeout: 500 * time.Millisecond}).ExchangeWithConn(new(dns.Msg).SetQuestion("demo-worker-1.", dns.TypeA), conn)
+		answer, _, err := (&dns.Client{Timeout: wait}).ExchangeWithConn(new(dns.Msg).SetQuestion("demo-worker-1.", dns.TypeA), conn)
 		if err != nil {
 			return "", err
 		}
@@ -225,7 +227,12 @@ func TestDNSBehaviour(t *testing.T) {
 			t.Fatal(err)
 		}
 
-		if got, err := ask(); got != tt.want || (err != nil) != (tt.want == "") {
+		wait := 30 * time.Second
+		if tt.want == "" {
+			wait = 500 * time.Millisecond
+		}
+
+		if got, err := ask(wait); got != tt.want || (err != nil) != (tt.want == "") {
 			t.Errorf("%+v: got %q, %v, want %q", tt.b, got, err, tt.want)
 		}
 	}
@@ -257,8 +264,13 @@ func TestNTPBehaviour(t *testing.T) {
 				t.Fatal(err)
 			}
 
+			wait := 30 * time.Second
+			if tt.b.Silent {
+				wait = 500 * time.Millisecond
+			}
+
 			answer, err := ntp.QueryWithOptions("10.5.0.1", ntp.QueryOptions{
-				Timeout: 500 * time.Millisecond,
+				Timeout: wait,
 				Dialer:  func(_, _ string) (net.Conn, error) { return m.dialUDP(t, "10.5.0.1:123"), nil },
 			})
 			if err == nil {
@@ -269,7 +281,7 @@ func TestNTPBehaviour(t *testing.T) {
 				t.Fatalf("got error %v, want %q", err, tt.valid)
 			}
 
-			if err == nil && (answer.ClockOffset-tt.offset).Abs() > 100*time.Millisecond {
+			if err == nil && (answer.ClockOffset-tt.offset).Abs() > 100*time.Millisecond+answer.RTT/2 {
 				t.Errorf("got offset %v, want %v", answer.ClockOffset, tt.offset)
 			}
 
@@ -329,4 +341,36 @@ func roundTrip[T any](t *testing.T, healthy, in T) {
 	if d := cmp.Diff(in, out, cmp.Comparer(func(a, b netip.Addr) bool { return a == b })); d != "" {
 		t.Errorf("%T (-in +out):\n%s", in, d)
 	}
+}
+
+// TestDelayedRequestsAreBounded floods a slow service.
+func TestDelayedRequestsAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, stop := context.WithCancel(t.Context())
+		g := &Gateway{done: ctx, stop: stop}
+
+		answered := make(chan bool, 2*delayedLimit)
+		for range delayedLimit {
+			go func() { answered <- g.pause(time.Second) }()
+		}
+		synctest.Wait()
+
+		if g.pause(time.Second) {
+			t.Error("one request more than the gateway keeps is answered")
+		}
+
+		time.Sleep(2 * time.Second)
+
+		for range delayedLimit {
+			if !<-answered {
+				t.Fatal("a request that the gateway keeps is not answered")
+			}
+		}
+
+		if !g.pause(time.Second) {
+			t.Error("a request after the flood is not answered")
+		}
+
+		stop()
+	})
 }

@@ -15,9 +15,9 @@ import (
 // its name in DNS.
 const PortName = "gateway"
 
-// defaultMAC is a gateway's hardware address unless configured otherwise.
+// DefaultMAC is a gateway's hardware address unless configured otherwise.
 // Machines have theirs in the same locally administered range.
-var defaultMAC = net.HardwareAddr{0x52, 0x54, 0x00, 0x00, 0x00, 0x01}
+var DefaultMAC = net.HardwareAddr{0x52, 0x54, 0x00, 0x00, 0x00, 0x01}
 
 // Service is one of a gateway's services.
 type Service string

@@ -4,6 +4,7 @@ package gateway
 
 import (
 	"net/netip"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -49,6 +50,12 @@ func TestConfigIsChecked(t *testing.T) {
 		{"kiss", func(c *Config) { c.NTP.Kiss = "NO" }, "kiss code"},
 		{"drift", func(c *Config) { c.NTP.Drift = 2 }, "drift"},
 		{"HTTP status", func(c *Config) { c.Metadata.Status = 99 }, "HTTP status 99"},
+		{"lease time of both protocols", func(c *Config) { c.LeaseTime = -time.Second }, "lease time -1s"},
+		{"announced search domain", func(c *Config) { dualStack(c); c.RA.Search = []string{"a..b"} }, `search domain "a..b"`},
+		{"announced DNS servers", func(c *Config) {
+			dualStack(c)
+			c.RA.DNS = slices.Repeat([]netip.Addr{addr("fd05::1")}, 128)
+		}, "2048 bytes"},
 		{"announced interval", func(c *Config) { c.RA.Interval = 1 }, "interval"},
 		{"announced lifetime", func(c *Config) { c.RA.Lifetime = 24 * time.Hour }, "lifetime"},
 		{"preferred too long", func(c *Config) { c.RA.Preferred, c.RA.Valid = time.Hour, time.Minute }, "preferred"},

@@ -88,6 +88,8 @@ func TestAnswerDHCPv6(t *testing.T) {
 		{"no client", ask(dhcpv6.MessageTypeSolicit, ia()), elsewhere, DHCPv6Behaviour{}, "", "no identifier"},
 		{"renewal of another address", ask(dhcpv6.MessageTypeRenew, client(ll), to(server), ia("fd05::9")), elsewhere, DHCPv6Behaviour{},
 			"REPLY" + lease + " fd05::9 0s 0s", ""},
+		{"the longest lease", ask(dhcpv6.MessageTypeRebind, client(ll), ia("fd05::2")), elsewhere, DHCPv6Behaviour{LeaseTime: maxLease},
+			"REPLY na 7 t1 596523h14m7s t2 954437h10m35s fd05::2 745654h2m38s 1193046h28m14s", ""},
 		{"rebinding", ask(dhcpv6.MessageTypeRebind, client(ll), ia("fd05::2")), elsewhere, DHCPv6Behaviour{LeaseTime: 10 * time.Second},
 			"REPLY na 7 t1 5s t2 8s fd05::2 6s 10s", ""},
 		{"a second association", ask(dhcpv6.MessageTypeRequest, client(ll), to(server), ia("fd05::2"), func(m dhcpv6.DHCPv6) {
@@ -219,8 +221,13 @@ func TestDHCPv6OverTheSwitch(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	exchange := func(wait time.Duration) string {
+	exchange := func(want string) string {
 		t.Helper()
+
+		wait := 30 * time.Second
+		if want == "" {
+			wait = 300 * time.Millisecond
+		}
 
 		servers := &net.UDPAddr{IP: dhcpv6.AllDHCPRelayAgentsAndServers, Port: dhcpv6.DefaultServerPort}
 		if _, err := conn.WriteTo(solicit.ToBytes(), servers); err != nil {
@@ -248,21 +255,20 @@ func TestDHCPv6OverTheSwitch(t *testing.T) {
 
 	for _, tt := range []struct {
 		b    DHCPv6Behaviour
-		wait time.Duration
 		want []string // word of each answer in turn, none for silence
 	}{
-		{DHCPv6Behaviour{}, 5 * time.Second, []string{"REPLY rapid na", "fd05::2 "}},
-		{DHCPv6Behaviour{Silent: true}, 200 * time.Millisecond, []string{""}},
-		{DHCPv6Behaviour{StopAfter: 1}, time.Second, []string{"fd05::2 ", ""}},
-		{DHCPv6Behaviour{NoAddresses: true}, 5 * time.Second, []string{"NoAddrsAvail"}},
-		{DHCPv6Behaviour{Delay: time.Minute}, 200 * time.Millisecond, []string{""}},
+		{DHCPv6Behaviour{}, []string{"REPLY rapid na", "fd05::2 "}},
+		{DHCPv6Behaviour{Silent: true}, []string{""}},
+		{DHCPv6Behaviour{StopAfter: 1}, []string{"fd05::2 ", ""}},
+		{DHCPv6Behaviour{NoAddresses: true}, []string{"NoAddrsAvail"}},
+		{DHCPv6Behaviour{Delay: time.Minute}, []string{""}},
 	} {
 		if err := gw.SetDHCPv6(tt.b); err != nil {
 			t.Fatal(err)
 		}
 
 		for _, want := range tt.want {
-			if got := exchange(tt.wait); !strings.Contains(got, want) || want == "" && got != "" {
+			if got := exchange(want); !strings.Contains(got, want) || want == "" && got != "" {
 				t.Errorf("%+v: got %q, want one with %q", tt.b, got, want)
 			}
 		}

@@ -139,8 +139,8 @@ func (c *Config) hostByDUID(id dhcpv6.DUID, from netip.Addr) *Host {
 // (RFC 8415, 18.3.4).
 func (c *Config) lease(reply, request *dhcpv6.Message, host *Host, b DHCPv6Behaviour) {
 	valid := orDefault(b.LeaseTime, c.LeaseTime)
-	preferred := max(valid*5/8, time.Second).Truncate(time.Second)
-	renew, rebind := (valid / 2).Truncate(time.Second), (valid * 4 / 5).Truncate(time.Second)
+	preferred := max(valid/8*5, time.Second).Truncate(time.Second) // the longest lease times five is no duration
+	renew, rebind := (valid / 2).Truncate(time.Second), (valid / 5 * 4).Truncate(time.Second)
 	addr := net.IP(host.Addr6.AsSlice())
 
 	for i, asked := range request.Options.IANA() {

@@ -170,6 +170,10 @@ func addressRecord(name string, addr netip.Addr) dns.RR {
 
 // lookup returns the addresses of a name of the lab.
 func (c *Config) lookup(name string) (addrs []netip.Addr, ok bool) {
+	if name == c.Domain {
+		return nil, true // the zone: a name that does not exist has no names below it (RFC 8020)
+	}
+
 	name = strings.TrimSuffix(name, "."+c.Domain)
 
 	for _, known := range c.names() {

@@ -20,6 +20,7 @@ func TestAnswerDNS(t *testing.T) {
 	}{
 		{"a machine", "demo-controlplane-1.", dns.TypeA, true, "NOERROR 10.5.0.2"},
 		{"in the lab's zone, any case", "Demo-Worker-1.demo.lab.internal.", dns.TypeA, true, "NOERROR 10.5.0.3"},
+		{"the lab's zone", "demo.lab.internal.", dns.TypeA, true, "NOERROR"},
 		{"the gateway", "gateway.demo.lab.internal.", dns.TypeA, true, "NOERROR 10.5.0.1"},
 		{"no IPv6 address", "demo-worker-1.", dns.TypeAAAA, true, "NOERROR"},
 		{"reverse", "2.0.5.10.in-addr.arpa.", dns.TypePTR, true, "NOERROR demo-controlplane-1.demo.lab.internal."},
@@ -100,4 +101,44 @@ func answerString(m *dns.Msg) string {
 	}
 
 	return strings.Join(words, " ")
+}
+
+// FuzzAnswerDNS sends any bytes to the server of an offline lab, which has an
+// answer of its own to all that is a message.
+func FuzzAnswerDNS(f *testing.F) {
+	for _, m := range []*dns.Msg{
+		new(dns.Msg).SetQuestion("demo-controlplane-1.", dns.TypeANY), new(dns.Msg).SetQuestion("2.0.5.10.in-addr.arpa.", dns.TypePTR),
+		new(dns.Msg).SetQuestion(".", dns.TypeNS), new(dns.Msg).SetUpdate("demo.lab.internal."), new(dns.Msg),
+	} {
+		packed, err := m.Pack()
+		if err != nil {
+			f.Fatal(err)
+		}
+
+		f.Add(packed)
+	}
+
+	f.Fuzz(func(t *testing.T, packet []byte) {
+		query := new(dns.Msg)
+		if query.Unpack(packet) != nil {
+			return
+		}
+
+		cfg := testConfig(t, leased6)
+
+		answer := cfg.answerDNS(query)
+		if answer == nil {
+			t.Fatalf("% x would be asked of the world", packet)
+		}
+
+		if _, err := answer.Pack(); err != nil || answer.Id != query.Id {
+			t.Fatalf("% x: got %v, %v", packet, answer, err)
+		}
+
+		for _, b := range []DNSBehaviour{{Rcode: "SERVFAIL"}, {Truncate: true}} {
+			if _, err := b.answer(query, false).Pack(); err != nil {
+				t.Fatalf("% x: %+v: %v", packet, b, err)
+			}
+		}
+	})
 }

@@ -4,12 +4,16 @@ package gateway
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net"
 	"net/netip"
 	"sync"
 	"time"
 )
+
+// acceptAgain is how long a listener waits that cannot take a connection.
+const acceptAgain = 100 * time.Millisecond
 
 // dialTimeout is how long a connection to a machine may take: a few of TCP's
 // own tries, so that a lossy link is not taken for a dead one.
@@ -27,8 +31,16 @@ func (g *Gateway) Forward(l net.Listener, to netip.AddrPort) {
 
 		for {
 			conn, err := l.Accept()
+			if errors.Is(err, net.ErrClosed) {
+				return // by its owner, or Close
+			}
+
 			if err != nil {
-				return // closed by its owner
+				g.cfg.Log.Warn("connection not taken", "listener", l.Addr(), "error", err)
+
+				wait(ctx, acceptAgain) // too many open files, which others close
+
+				continue
 			}
 
 			g.run(func() { g.splice(ctx, conn, to) })

@@ -31,6 +31,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/seed-59268b81/talos/lab/gateway/metadata"
@@ -56,6 +57,8 @@ type Gateway struct {
 	instances setting[*metadata.Server] // nil without a metadata service
 
 	solicited chan struct{} // wakes the router advertiser
+
+	delayed atomic.Int64 // requests that wait in pause
 
 	done  context.Context // ends with Close
 	stop  context.CancelFunc
@@ -123,11 +126,21 @@ func (g *Gateway) serve(ctx context.Context) error {
 // run starts a task that Close waits for.
 func (g *Gateway) run(task func()) { g.tasks.Go(task) }
 
+// delayedLimit is how many requests wait at once for the delays of services.
+const delayedLimit = 1024
+
 // pause waits for a service's configured delay. It returns false when the
-// gateway closes meanwhile.
+// gateway closes meanwhile, and at once for more requests than it can keep: a
+// machine that floods a slow service is not answered.
 func (g *Gateway) pause(d time.Duration) bool {
 	if d <= 0 {
 		return g.done.Err() == nil
+	}
+
+	defer g.delayed.Add(-1)
+
+	if g.delayed.Add(1) > delayedLimit {
+		return false
 	}
 
 	select {

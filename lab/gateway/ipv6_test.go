@@ -34,7 +34,7 @@ func onlyIPv6(c *Config) {
 func (m *machine) waitFor(t *testing.T, addr netip.Addr) {
 	t.Helper()
 
-	for deadline := time.Now().Add(5 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(10 * time.Millisecond) {
 		var has []netip.Addr
 
 		for _, a := range m.AllAddresses()[nic] {
@@ -179,7 +179,7 @@ func TestInsideGoesThroughTheRouter(t *testing.T) {
 
 		t.Cleanup(func() { _ = l.Close() })
 
-		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 		defer cancel()
 
 		conn, err := gw.Dial(ctx, netip.AddrPortFrom(far, 80))
@@ -207,7 +207,7 @@ func TestDelegatedPrefixIsRouted(t *testing.T) {
 	}
 	defer l.Close()
 
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
 
 	conn, err := gw.Dial(ctx, netip.AddrPortFrom(behind, 80))

@@ -73,7 +73,7 @@ func TestRealKernel(t *testing.T) {
 	}
 	eventually(t, "the kernel has the default router", hasRouter)
 
-	lease, err := (&dhcp4.Link{Name: card.Name, HardwareAddr: card.HardwareAddr}).Acquire(t.Context(), 5*time.Second)
+	lease, err := (&dhcp4.Link{Name: card.Name, HardwareAddr: card.HardwareAddr}).Acquire(t.Context(), 30*time.Second)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -131,12 +131,12 @@ func TestRealKernel(t *testing.T) {
 	for _, to := range []string{"192.0.2.1:443", "[2001:db8::1]:443"} {
 		start := time.Now()
 
-		conn, err := net.DialTimeout("tcp", to, 5*time.Second)
+		conn, err := net.DialTimeout("tcp", to, time.Minute)
 		if err == nil {
 			_ = conn.Close()
 		}
 
-		if took := time.Since(start); !errors.Is(err, syscall.ENETUNREACH) && !errors.Is(err, syscall.EHOSTUNREACH) || took > 2*time.Second {
+		if took := time.Since(start); !errors.Is(err, syscall.ENETUNREACH) && !errors.Is(err, syscall.EHOSTUNREACH) || took > 20*time.Second {
 			t.Errorf("%s: got %v after %v, want network unreachable at once", to, err, took)
 		}
 	}
@@ -165,9 +165,9 @@ func TestRealKernel(t *testing.T) {
 func eventually(t *testing.T, what string, is func() bool) {
 	t.Helper()
 
-	for deadline := time.Now().Add(10 * time.Second); !is(); time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); !is(); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatalf("not within 10 s: %s", what)
+			t.Fatalf("not within a minute: %s", what)
 		}
 	}
 }

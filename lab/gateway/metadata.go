@@ -10,12 +10,17 @@ import (
 	"net/http"
 	"net/netip"
 	"slices"
+	"time"
 
 	"github.com/seed-59268b81/talos/lab/gateway/metadata"
 )
 
-// metadataPort is where every cloud serves.
-const metadataPort = 80
+const (
+	// metadataPort is where every cloud serves.
+	metadataPort = 80
+	// metadataPatience is how long a connection without a request is kept.
+	metadataPatience = time.Minute
+)
 
 // linkLocal4 is where hosts have addresses before any other, and most clouds
 // their metadata servers.
@@ -34,7 +39,10 @@ func (g *Gateway) serveMetadata(ctx context.Context) error {
 		return fmt.Errorf("start the metadata server: %w", err)
 	}
 
-	httpServer := &http.Server{Handler: http.HandlerFunc(g.handleMetadata)}
+	// A machine that loses its power in the middle of a request ends no connection.
+	httpServer := &http.Server{
+		Handler: http.HandlerFunc(g.handleMetadata), ReadHeaderTimeout: metadataPatience, IdleTimeout: metadataPatience,
+	}
 	context.AfterFunc(ctx, func() { _ = httpServer.Close(); _ = closeAll(listeners) })
 
 	for _, l := range listeners {
@@ -55,6 +63,7 @@ func (g *Gateway) handleMetadata(w http.ResponseWriter, r *http.Request) {
 	case behaviour.Silent:
 		<-r.Context().Done()
 	case !g.pause(behaviour.Delay):
+		panic(http.ErrAbortHandler) // resets the connection: nothing else is no answer
 	case behaviour.Status != 0:
 		http.Error(w, http.StatusText(behaviour.Status), behaviour.Status)
 	default:

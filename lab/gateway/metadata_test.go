@@ -31,7 +31,7 @@ func onCloud(cloud string) func(*Config) {
 // client is an HTTP client on the machine, that asks from a port if one is given.
 func (m *machine) client(from uint16) *http.Client {
 	return &http.Client{
-		Timeout: 2 * time.Second,
+		Timeout: 30 * time.Second,
 		Transport: &http.Transport{
 			DisableKeepAlives: true,
 			DialContext: func(ctx context.Context, _, addr string) (net.Conn, error) {
@@ -125,7 +125,7 @@ func TestMetadataBehaviour(t *testing.T) {
 
 	for _, tt := range []struct {
 		b      MetadataBehaviour
-		status int // zero for none within two seconds
+		status int // zero for none within half a second
 	}{
 		{MetadataBehaviour{}, 200},
 		{MetadataBehaviour{Status: 503}, 503},
@@ -137,7 +137,9 @@ func TestMetadataBehaviour(t *testing.T) {
 		}
 
 		client := m.client(0)
-		client.Timeout = 500 * time.Millisecond
+		if tt.status == 0 {
+			client.Timeout = 500 * time.Millisecond
+		}
 
 		var late interface{ Timeout() bool }
 

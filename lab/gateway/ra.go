@@ -8,6 +8,8 @@ import (
 	"net"
 	"net/netip"
 	"time"
+
+	"github.com/miekg/dns"
 )
 
 // Times of router advertisements where none are configured. Hosts ask when they
@@ -24,6 +26,9 @@ const (
 	// raSpacing is the least time between two advertisements (RFC 4861's is
 	// three seconds, which a lab that boots should not wait for).
 	raSpacing = 100 * time.Millisecond
+	// raOptions is how many bytes of DNS servers and search domains leave an
+	// advertisement within the MTU that every IPv6 network has.
+	raOptions = 1024
 	// raHopLimit is the hop limit that hosts are told to send with.
 	raHopLimit = 64
 )
@@ -106,6 +111,16 @@ func (r RouterAdvertisement) Validate() error {
 		}
 	}
 
+	for _, name := range r.Search {
+		if _, ok := dns.IsDomainName(name); !ok {
+			return fmt.Errorf("router advertisement: search domain %q is not a domain name", name)
+		}
+	}
+
+	if size := 16*len(r.DNS) + len(domainNames(r.Search)); size > raOptions {
+		return fmt.Errorf("router advertisement: DNS servers and search domains of %d bytes, want at most %d", size, raOptions)
+	}
+
 	if !r.From.IsZero() {
 		if !r.From.Addr.Is6() || !r.From.Addr.IsLinkLocalUnicast() {
 			return fmt.Errorf("router advertisement: router %v is not a link-local address", r.From.Addr)
@@ -159,14 +174,8 @@ func orDefault(d, otherwise time.Duration) time.Duration {
 
 // SetRA changes what is announced, and announces it.
 func (g *Gateway) SetRA(r RouterAdvertisement) error {
-	before := g.ra.get().value
-
 	if err := change(&g.ra, r); err != nil {
 		return err
-	}
-
-	if r.Off && !before.Off && before.Goodbye {
-		g.port.Send(g.cfg.goodbye(before))
 	}
 
 	g.solicit()
@@ -182,6 +191,14 @@ func (g *Gateway) solicit() {
 	}
 }
 
+// wait lets time pass, unless ctx is done.
+func wait(ctx context.Context, d time.Duration) {
+	select {
+	case <-time.After(d):
+	case <-ctx.Done():
+	}
+}
+
 // heardAll forgets solicitations.
 func (g *Gateway) heardAll() {
 	select {
@@ -192,20 +209,28 @@ func (g *Gateway) heardAll() {
 
 func (g *Gateway) serveRA(ctx context.Context) error {
 	g.run(func() {
+		heard := RouterAdvertisement{Off: true} // what hosts know
+
 		for {
 			ra := g.ra.get().value
-			if !ra.Off {
+
+			switch {
+			case !ra.Off:
 				g.port.Send(g.cfg.advertisement(ra))
+			case heard.Goodbye && !heard.Off:
+				g.port.Send(g.cfg.goodbye(heard))
 			}
+
+			heard = ra
 
 			select {
 			case <-time.After(ra.interval()):
 			case <-g.solicited:
-				_ = g.pause(raSpacing)
+				wait(ctx, raSpacing)
 				g.heardAll() // one answer is for all who asked meanwhile
 			case <-ctx.Done():
-				if ra := g.ra.get().value; ra.Goodbye && !ra.Off {
-					g.port.Send(g.cfg.goodbye(ra))
+				if heard.Goodbye && !heard.Off {
+					g.port.Send(g.cfg.goodbye(heard))
 				}
 
 				return

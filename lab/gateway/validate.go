@@ -26,7 +26,7 @@ func (c *Config) setDefaults() error {
 	}
 
 	if c.MAC == nil {
-		c.MAC = defaultMAC
+		c.MAC = DefaultMAC
 	}
 
 	if c.MTU == 0 {
@@ -35,6 +35,10 @@ func (c *Config) setDefaults() error {
 
 	if c.LeaseTime == 0 {
 		c.LeaseTime = time.Hour
+	}
+
+	if c.LeaseTime < time.Second || c.LeaseTime%time.Second != 0 || c.LeaseTime > maxLease {
+		return fmt.Errorf("gateway: lease time %v is not whole seconds from 1s to %v", c.LeaseTime, maxLease)
 	}
 
 	if c.Log == nil {

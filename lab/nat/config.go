@@ -175,10 +175,12 @@ func (c Config) Validate() error {
 		wrong("external address %v: want IPv4", c.External)
 	}
 
-	for what, b := range map[string]Behavior{"mapping": c.Mapping, "filtering": c.Filtering} {
-		if !slices.Contains(Behaviors, b) {
-			wrong("%s %q: want one of %q", what, b, Behaviors)
-		}
+	if !slices.Contains(Behaviors, c.Mapping) {
+		wrong("mapping %q: want one of %q", c.Mapping, Behaviors)
+	}
+
+	if !slices.Contains(Behaviors, c.Filtering) {
+		wrong("filtering %q: want one of %q", c.Filtering, Behaviors)
 	}
 
 	if !slices.Contains([]Allocation{Preserve, Sequential, Random}, c.Allocation) {

@@ -61,5 +61,4 @@ func (t *Table) refresh(s *session, p *packet, d Direction, now time.Time) {
 	if p.proto == tcp || d == Outbound || t.cfg.RefreshInbound || !s.opened {
 		s.expires = now.Add(timeout)
 	}
-
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -16,6 +17,8 @@ import (
 const (
 	// captureLimit is how many frames wait to be written before more are dropped.
 	captureLimit = 8192
+	// captureBytes bounds the memory of the frames that wait.
+	captureBytes = 32 << 20
 	// captureFlush is how many bytes are written at once.
 	captureFlush = 64 << 10
 )
@@ -43,6 +46,7 @@ type captures struct{ running []*capture }
 type capture struct {
 	Capture
 	queue   chan captured
+	waiting atomic.Int64 // bytes in queue
 	dropped atomic.Uint64
 }
 
@@ -78,12 +82,18 @@ func (c *captures) received(p *Port, frames []*Frame) {
 func (c *capture) add(f captured) {
 	f.frame.retain()
 
-	select {
-	case c.queue <- f:
-	default:
-		f.frame.release()
-		c.dropped.Add(1)
+	size := int64(len(f.frame.wire))
+	if c.waiting.Add(size) <= captureBytes {
+		select {
+		case c.queue <- f:
+			return
+		default:
+		}
 	}
+
+	c.waiting.Add(-size)
+	f.frame.release()
+	c.dropped.Add(1)
 }
 
 // Capture writes frames to w, as a pcapng file with an interface for each port,
@@ -95,11 +105,15 @@ func (s *Switch) Capture(ctx context.Context, c Capture, w io.Writer) (CaptureCo
 
 	s.changeCaptures(func(running []*capture) []*capture { return append(running, one) })
 
-	frames, err := one.write(ctx, w)
-
-	s.changeCaptures(func(running []*capture) []*capture {
-		return slices.DeleteFunc(running, func(r *capture) bool { return r == one })
+	end := sync.OnceFunc(func() {
+		s.changeCaptures(func(running []*capture) []*capture {
+			return slices.DeleteFunc(running, func(r *capture) bool { return r == one })
+		})
 	})
+
+	frames, err := one.write(ctx, w, end)
+
+	end()
 
 	if err != nil {
 		err = fmt.Errorf("write capture: %w", err)
@@ -126,9 +140,10 @@ func (s *Switch) changeCaptures(edit func([]*capture) []*capture) {
 	s.captures.Store(next)
 }
 
-// write writes what is queued, all that there is at once, and when ctx is done
-// what is still queued then.
-func (c *capture) write(ctx context.Context, w io.Writer) (frames uint64, err error) {
+// write writes what is queued, all that there is at once. When ctx is done it
+// calls end, after which no more frames are added, and writes what is still
+// queued.
+func (c *capture) write(ctx context.Context, w io.Writer, end func()) (frames uint64, err error) {
 	numbers := map[string]int{}
 	out := pcap.NgHeader() // at once, so that who reads knows that it works
 
@@ -139,11 +154,19 @@ func (c *capture) write(ctx context.Context, w io.Writer) (frames uint64, err er
 
 		out = out[:0]
 
+		// Asked first: while frames come faster than they are written, the queue is
+		// never empty.
+		if ctx.Err() != nil {
+			end()
+		}
+
 		var f captured
 
 		select {
 		case f = <-c.queue:
 		case <-ctx.Done():
+			end()
+
 			select {
 			case f = <-c.queue:
 			default:
@@ -184,6 +207,7 @@ func (c *capture) append(file []byte, f captured, numbers map[string]int) []byte
 	}
 
 	file = pcap.AppendNg(file, number, f.at, f.direction, data, length)
+	c.waiting.Add(-int64(len(f.frame.wire)))
 	f.frame.release()
 
 	return file

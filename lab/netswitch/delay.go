@@ -9,9 +9,13 @@ import (
 	"time"
 )
 
-// delayLimit is how many frames a port's delay line holds before more are
-// dropped: 100 ms of 1 Gbit/s.
-const delayLimit = 8192
+const (
+	// delayLimit is how many frames a port's delay line holds before more are
+	// dropped: 100 ms of 1 Gbit/s.
+	delayLimit = 8192
+	// delayBytes bounds the memory of longer ones.
+	delayBytes = 32 << 20
+)
 
 // delayLine holds frames until their time has come and then pushes them on.
 // Frames due at the same time keep their order.
@@ -21,6 +25,7 @@ type delayLine struct {
 
 	mu     sync.Mutex
 	held   dueHeap
+	bytes  int // of held
 	seq    uint64
 	timer  *time.Timer
 	closed bool
@@ -36,13 +41,14 @@ func (l *delayLine) push(f *Frame, d time.Duration) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 
-	if l.closed || len(l.held) >= delayLimit {
+	if l.closed || len(l.held) >= delayLimit || l.bytes+len(f.wire) > delayBytes {
 		f.release()
 
 		return false
 	}
 
 	l.seq++
+	l.bytes += len(f.wire)
 	heap.Push(&l.held, due{at: time.Now().Add(d), seq: l.seq, frame: f})
 
 	if l.held[0].frame == f {
@@ -68,7 +74,10 @@ func (l *delayLine) flush() {
 
 	now := time.Now()
 	for len(l.held) > 0 && !l.held[0].at.After(now) {
-		if !l.out.push(heap.Pop(&l.held).(due).frame) {
+		f := heap.Pop(&l.held).(due).frame
+		l.bytes -= len(f.wire)
+
+		if !l.out.push(f) {
 			l.dropped.Add(1)
 		}
 	}
@@ -91,7 +100,7 @@ func (l *delayLine) close() {
 		d.frame.release()
 	}
 
-	l.held = nil
+	l.held, l.bytes = nil, 0
 }
 
 // due is a frame and when it goes on.

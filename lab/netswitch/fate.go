@@ -144,12 +144,17 @@ func (r *rules) meet(fate *fate, at stage, i Impairment, f *Frame, chance func()
 
 // isUDP reports whether a frame carries UDP, behind VLAN tags or not.
 func isUDP(frame []byte) bool {
-	const vlan, serviceVLAN = 0x8100, 0x88a8
+	const ipv4, ipv6, vlan, serviceVLAN = 0x0800, 0x86dd, 0x8100, 0x88a8
 
 	kind := frame[headerLen-2:]
 	for len(kind) >= 6 && slices.Contains([]uint16{vlan, serviceVLAN}, binary.BigEndian.Uint16(kind)) {
 		kind = kind[4:]
 	}
 
-	return ip.IsUDP(kind[2:])
+	switch binary.BigEndian.Uint16(kind) {
+	case ipv4, ipv6:
+		return ip.IsUDP(kind[2:])
+	}
+
+	return false
 }

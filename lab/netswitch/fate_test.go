@@ -35,6 +35,9 @@ func TestBlocked(t *testing.T) {
 	tagged := ipFrame(4, 17, 100)
 	tagged = append(append(bytes.Clone(tagged[:12]), 0x81, 0, 0, 7), tagged[12:]...)
 
+	other := ipFrame(4, 17, 100)
+	binary.BigEndian.PutUint16(other[12:], 0x88b5) // an experiment's
+
 	tests := []struct {
 		name  string
 		in    Impairment
@@ -47,6 +50,7 @@ func TestBlocked(t *testing.T) {
 		{"TCP", Impairment{Block: UDP}, ipFrame(4, 6, 100), false},
 		{"TCP over IPv6", Impairment{Block: UDP}, ipFrame(6, 6, 100), false},
 		{"no IP", Impairment{Block: UDP}, frame(host(2), host(1), "x"), false},
+		{"another protocol that looks like UDP", Impairment{Block: UDP}, other, false},
 		{"UDP that nobody blocks", Impairment{Loss: 1e-12}, ipFrame(4, 17, 100), false},
 		{"as long as may be", Impairment{DropOver: 1414}, ipFrame(4, 6, 1414), false},
 		{"longer", Impairment{DropOver: 1414}, ipFrame(4, 6, 1415), true},
@@ -231,6 +235,9 @@ func TestDelayedFramesDroppedAreCounted(t *testing.T) {
 		a := sw.Attach("a", func([]byte) {})
 		defer a.Close()
 
+		a.Send(frame(broadcast, host(1), "in the machine's hands"))
+		synctest.Wait()
+
 		sw.SetLink("stuck", Link{In: Impairment{Delay: time.Millisecond}})
 
 		for range queueLimit + 100 {
@@ -290,4 +297,35 @@ func TestImpairmentString(t *testing.T) {
 			t.Errorf("got %q, want %q", got, tt.want)
 		}
 	}
+}
+
+// FuzzForward sends any frame through each impairment.
+func FuzzForward(f *testing.F) {
+	tagged := ipFrame(4, 17, 100)
+	tagged = append(append(bytes.Clone(tagged[:12]), 0x81, 0, 0, 7), tagged[12:]...)
+
+	for _, frame := range [][]byte{nil, ipFrame(4, 17, 100), ipFrame(6, 17, 100), tagged, tagged[:15], frame(broadcast, host(1), "")} {
+		f.Add(frame)
+	}
+
+	f.Fuzz(func(t *testing.T, sent []byte) {
+		sw := New(1)
+		in, out := sw.plug("in"), sw.plug("out")
+		defer in.Close()
+		defer out.Close()
+
+		for _, i := range []Impairment{{Block: UDP}, {Corrupt: 1}, {Duplicate: 1}, {Bandwidth: minBandwidth}} {
+			sw.SetPath(Path{"in", "out"}, i)
+			in.Send(sent)
+		}
+
+		out.out.mu.Lock()
+		defer out.out.mu.Unlock()
+
+		for _, f := range out.out.frames {
+			if got := f.Bytes(); len(got) != len(sent) {
+				t.Fatalf("% x became % x", sent, got)
+			}
+		}
+	})
 }

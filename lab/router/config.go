@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/seed-59268b81/talos/lab/nat"
+
+	"gvisor.dev/gvisor/pkg/tcpip/header"
 )
 
 // The bounds of a leg's MTU: what IPv4 hosts must be able to receive, and what
@@ -262,6 +264,10 @@ func (a *Announcement) validate() []error {
 
 	if a.Lifetime > 9000*time.Second {
 		wrong("lifetime %v: want 9000s or less", a.Lifetime)
+	}
+
+	if size := header.IPv6MinimumSize + len(a.message(HardwareAddr{})); size > MinMTU6 {
+		wrong("a packet of %d bytes: want at most %d: fewer prefixes or DNS servers", size, MinMTU6)
 	}
 
 	if a.MTU != 0 && (a.MTU < MinMTU6 || a.MTU > MaxMTU) {

@@ -52,6 +52,7 @@ type leg struct {
 	index     int
 	table     *nat.Table // nil without NAT
 	neighbors map[netip.Addr]*neighbor
+	waiting   int        // bytes of frames in the queues of neighbors
 	linkLocal netip.Addr // not valid without IPv6
 	announce  time.Time  // when the next router advertisement is due
 }

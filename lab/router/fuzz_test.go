@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"net/netip"
+	"slices"
 	"testing"
 	"time"
 
@@ -125,6 +126,9 @@ func TestConfigIsChecked(t *testing.T) {
 		{"a NAT without IPv4", func(c *Config) { c.Legs[1].Addresses = prefixes("2001:db8:2::1/64") }},
 		{"an announced prefix of IPv4", func(c *Config) { c.Legs[0].Announce.Prefixes[0].Prefix = prefix("10.0.0.0/24") }},
 		{"an announced lifetime too long", func(c *Config) { c.Legs[0].Announce.Lifetime = 3 * time.Hour }},
+		{"more announced DNS servers than fit", func(c *Config) {
+			c.Legs[0].Announce.DNS = slices.Repeat([]netip.Addr{netip.MustParseAddr("2001:db8:1::53")}, 128)
+		}},
 		{"a gateway of another kind", func(c *Config) { c.Routes[0].Gateway = netip.MustParseAddr("2001:db8:2::2") }},
 		{"a gateway that is nowhere", func(c *Config) { c.Routes[0].Gateway = netip.MustParseAddr("192.0.2.1") }},
 		{"a route over no leg", func(c *Config) { c.Routes[0].Leg = "moon" }},

@@ -11,10 +11,15 @@ import (
 	"gvisor.dev/gvisor/pkg/tcpip/header"
 )
 
+// longest4 is the length of the longest IPv4 packet.
+const longest4 = 1<<16 - 1
+
 // receive4 takes an IPv4 packet from a leg.
 func (c *Core) receive4(l *leg, b []byte, group bool) {
 	h := header.IPv4(b)
-	if !h.IsValid(len(b)) || !h.IsChecksumValid() {
+	// A fragment that ends beyond the longest packet would, cut further, begin
+	// anew at offset zero.
+	if !h.IsValid(len(b)) || !h.IsChecksumValid() || int(h.FragmentOffset())+int(h.TotalLength()) > longest4 {
 		c.drop("malformed")
 
 		return

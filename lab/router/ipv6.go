@@ -111,16 +111,6 @@ func (c *Core) leave6(r route, p *packet) {
 	c.send(r.leg, next, p)
 }
 
-// route6 is route for the router's own packets, which may go to link-local
-// addresses on a leg.
-func (c *Core) route6(l *leg, to netip.Addr) (route, bool) {
-	if to.IsLinkLocalUnicast() {
-		return route{leg: l}, true
-	}
-
-	return c.route(to)
-}
-
 // local6 takes a packet for the router itself: neighbor discovery and echo
 // requests.
 func (c *Core) local6(l *leg, p *packet) {

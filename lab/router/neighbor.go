@@ -20,9 +20,11 @@ const (
 	// used after that is asked for again, while packets still go there.
 	freshFor = 30 * time.Second
 	// neighborLimit bounds the neighbors of a leg, queueLimit the packets that
-	// wait for one of them.
+	// wait for one of them. waitingBytes bounds the memory of all that waits on a
+	// leg.
 	neighborLimit = 1024
 	queueLimit    = 16
+	waitingBytes  = 4 << 20
 	// sentLimit is as much of a packet as an ICMP error of IPv4 repeats (RFC 1812,
 	// section 4.3.2.3), and sentLimit6 of IPv6 (RFC 4443, section 2.4).
 	sentLimit  = 576 - header.IPv4MinimumSize - header.ICMPv4MinimumSize
@@ -64,12 +66,13 @@ func (c *Core) send(l *leg, to netip.Addr, p *packet) {
 	switch {
 	case n.known():
 		c.emit(l, p.frame, n.mac, etherType(to))
-	case len(n.queue) >= queueLimit:
+	case len(n.queue) >= queueLimit || l.waiting+len(p.frame) > waitingBytes:
 		c.drop("neighbor queue full")
 	default:
 		keep := packet{in: p.in, frame: bytes.Clone(p.frame)}
 		keep.sent = bytes.Clone(p.sent[:min(len(p.sent), sentLimit6)])
 		n.queue = append(n.queue, keep)
+		l.waiting += len(p.frame)
 	}
 }
 
@@ -133,6 +136,7 @@ func (c *Core) learn(l *leg, addr netip.Addr, mac HardwareAddr, create bool) {
 	n.mac, n.learned, n.asked = mac, c.now, 0
 
 	for _, p := range n.queue {
+		l.waiting -= len(p.frame)
 		c.emit(l, p.frame, mac, etherType(addr))
 	}
 
@@ -166,6 +170,7 @@ func (c *Core) tickNeighbors(l *leg) {
 			delete(l.neighbors, n.addr)
 
 			for _, p := range n.queue {
+				l.waiting -= len(p.frame)
 				c.drop("neighbor does not answer")
 				c.unreachable(&p, hostUnreachable)
 			}

@@ -125,6 +125,35 @@ func TestNeighborsAreBounded(t *testing.T) {
 	}
 }
 
+// TestWaitingPacketsAreBounded sends long packets to hosts that do not answer.
+func TestWaitingPacketsAreBounded(t *testing.T) {
+	b := newBench(t, func(site, world *Leg) { site.MTU, world.MTU = 9000, 9000 })
+	world := b.core.legs[1]
+
+	const size = 8000
+
+	for i := range 200 {
+		for range queueLimit {
+			b.core.Receive(0, fromSite("10.0.0.2:5", fmt.Sprintf("198.51.100.%d:7", 10+i), 64, size), b.now)
+		}
+	}
+
+	if got := world.waiting; got > waitingBytes || got < waitingBytes-2*size {
+		t.Errorf("got %d bytes waiting, want nearly %d", got, waitingBytes)
+	}
+
+	answer := arpFrame(layers.ARPReply, card(9), worldCard, netip.MustParseAddr("198.51.100.10"), netip.MustParseAddr("198.51.100.1"))
+	if got := len(b.core.Receive(1, answer, b.now)); got != queueLimit {
+		t.Errorf("got %d packets for a host that was found, want %d", got, queueLimit)
+	}
+
+	b.tick(time.Minute)
+
+	if world.waiting != 0 {
+		t.Errorf("got %d bytes waiting for hosts that are given up", world.waiting)
+	}
+}
+
 // TestForgedNeighbors sends what must not be believed.
 func TestForgedNeighbors(t *testing.T) {
 	b := newBench(t, nil)

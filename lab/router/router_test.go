@@ -12,6 +12,8 @@ import (
 	"github.com/gopacket/gopacket/layers"
 
 	"github.com/seed-59268b81/talos/lab/nat"
+
+	"gvisor.dev/gvisor/pkg/tcpip/header"
 )
 
 // The cards of the router and of a host on each of its legs.
@@ -137,6 +139,7 @@ func TestForward(t *testing.T) {
 		{"IPv6", nil, 0, fromSite("[2001:db8:1::2]:5", "[2001:db8:2::2]:7", 64, 9), toWorld + "2001:db8:1::2 > 2001:db8:2::2 ttl 63 udp 5 > 7"},
 		{"over a gateway", nil, 0, fromSite("10.0.0.2:5", "203.0.113.9:7", 64, 9), toWorld + "10.0.0.2 > 203.0.113.9 ttl 63 udp 5 > 7"},
 		{"a frame for another card", nil, 0, udpFrame(siteHost, card(9), at("10.0.0.2:5"), at("198.51.100.2:7"), 64, nil), ""},
+		{"a fragment beyond the longest packet", func(_, world *Leg) { world.MTU = 1280 }, 0, beyondLongest(), ""},
 		{"a broadcast", nil, 0, udpFrame(siteHost, broadcast, at("10.0.0.2:5"), at("198.51.100.255:7"), 64, nil), ""},
 		{"the broadcast address of another network", nil, 0, fromSite("10.0.0.2:5", "198.51.100.255:7", 64, 9), ""},
 		{"a link-local source", nil, 0, fromSite("169.254.0.2:5", "198.51.100.2:7", 64, 9), ""},
@@ -229,6 +232,17 @@ func TestForward(t *testing.T) {
 			}
 		})
 	}
+}
+
+// beyondLongest returns a fragment that ends after the last byte that a packet
+// can have.
+func beyondLongest() []byte {
+	frame := fromSite("10.0.0.2:5", "198.51.100.2:7", 64, 1400)
+	h := header.IPv4(frame[etherLen:])
+	h.SetFlagsFragmentOffset(0, longest4-7)
+	sumHeader(h)
+
+	return frame
 }
 
 func pingTTL(ttl uint8) []byte {

@@ -178,16 +178,12 @@ func (s *Supervisor) setServices(n *network, services world.Services) error {
 		return nil
 	}
 
-	if err := services.Validate(); err != nil {
+	if err := n.Accepts(services); err != nil {
 		return fmt.Errorf("services of network %s: %w", n.Name, err)
 	}
 
 	if !reflect.DeepEqual(services.Only, n.services.Only) || services.Cloud != n.services.Cloud {
 		return fmt.Errorf("services of network %s: which ones run, and of which cloud, is fixed when the lab is created", n.Name)
-	}
-
-	if services.SecondDHCP != nil && !n.Subnet4.IsValid() {
-		return fmt.Errorf("services of network %s: a second DHCP server needs an IPv4 subnet", n.Name)
 	}
 
 	if text, err := json.Marshal(services); err == nil { // which leaves out what is healthy

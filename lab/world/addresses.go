@@ -99,8 +99,14 @@ func (a *addresses) card(c *Card) error {
 		c.MAC = cardMAC(c, a.index, a.count).String()
 	}
 
+	c.MAC = c.HardwareAddr().String() // one of the forms that a MAC can be written in
+
 	if subnet := a.network.Subnet6; subnet.IsValid() && !c.Addr6.IsValid() {
 		c.Addr6 = address6(subnet, c.HardwareAddr(), a.count)
+		for subnet.Bits() != 64 && a.taken[c.Addr6] {
+			c.Addr6 = c.Addr6.Next()
+		}
+
 		a.taken[c.Addr6] = true
 	}
 

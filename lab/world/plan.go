@@ -3,6 +3,7 @@
 package world
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"net/netip"
@@ -55,6 +56,16 @@ func (w *World) Plan(machines []Machine) error {
 				return fmt.Errorf("machine %s: %w", m.Name, err)
 			}
 		}
+	}
+
+	// What was given out may be what was chosen for another card.
+	var errs complaints
+	for i := range w.Networks {
+		w.validateAddresses(&w.Networks[i], machines, &errs)
+	}
+
+	if err := errors.Join(errs...); err != nil {
+		return err
 	}
 
 	for i := range w.Routers {

@@ -156,6 +156,15 @@ func TestPlanRefuses(t *testing.T) {
 		{"an unknown router", network(func(n *Network) { n.Router = "nobody" }), `there is no router "nobody": there is no router`},
 		{"an unknown service", network(func(n *Network) { n.Services.Only = []gateway.Service{"smtp"} }), `"smtp"`},
 		{"a behaviour that cannot be", network(func(n *Network) { n.Services.NTP.Leap = 9 }), "network lab: NTP"},
+		{"a behaviour of no service", network(func(n *Network) { n.Services.Metadata.Silent = true }), "network lab: the service metadata has a behaviour and does not run there"},
+		{"a behaviour of another protocol", network(func(n *Network) { n.Services.DHCPv6.Silent = true }), "network lab: the service dhcpv6 has a behaviour"},
+		{"a behaviour of a service left out", network(func(n *Network) {
+			n.Services.Only = []gateway.Service{gateway.ServiceDNS}
+			n.Services.NTP.Silent = true
+		}), "network lab: the service ntp has a behaviour"},
+		{"a second server on IPv6 alone", func(w *World, _ []Machine) {
+			w.Networks = append(w.Networks, Network{Name: "far", Subnet6: prefix("fd00:7::/64"), Services: Services{SecondDHCP: &gateway.DHCPBehaviour{}}})
+		}, "network far: a second DHCP server needs an IPv4 subnet"},
 		{"a second server that cannot be", network(func(n *Network) { n.Services.SecondDHCP = &gateway.DHCPBehaviour{Delay: -1} }), "network lab: DHCP"},
 		{"a full network", network(func(n *Network) { n.Subnet4 = prefix("10.5.0.0/30"); n.Gateway4 = addr("10.5.0.2"); n.Router = "" }), ""},
 		{"a fuller network", network(func(n *Network) { n.Subnet4 = prefix("10.5.0.0/31") }), "no free address left"},
@@ -180,6 +189,21 @@ func TestPlanRefuses(t *testing.T) {
 		{"a card of no address", card(Card{Network: "lab", MAC: "x"}), `hardware address "x"`},
 		{"a card with a group's address", card(Card{Network: "lab", MAC: "53:54:00:00:00:01"}), "hardware address"},
 		{"a card elsewhere", card(Card{Network: "lab", Addr4: addr("10.6.0.2")}), "machine a, card 0: address 10.6.0.2 is not in network lab"},
+		{"a card with IPv6 as IPv4", card(Card{Network: "six", Addr4: addr("fd00:6::7")}), "address fd00:6::7: want IPv4"},
+		{"a card with IPv4 as IPv6", card(Card{Network: "six", Addr6: addr("10.6.0.7")}), "address 10.6.0.7: want IPv6"},
+		{"a card with a broadcast address", card(Card{Network: "lab", Addr4: addr("10.5.0.255")}), "10.5.0.255 is the network or the broadcast address of subnet 10.5.0.0/24"},
+		{"a card with the gateway's hardware address", card(Card{Network: "lab", MAC: "52-54-00-00-00-01"}), "52:54:00:00:00:01 is taken by the gateway"},
+		{"a card with a router's hardware address", func(w *World, m []Machine) {
+			between(func(*Router) {})(w, m)
+			m[0].Cards[0].MAC = w.LegMAC("r", "lab").String()
+		}, "is taken by router r"},
+		{"a hardware address that another card is given", func(_ *World, m []Machine) {
+			m[0].Cards = append(m[0].Cards, Card{Network: "lab", MAC: "52:54:0A:05:00:02"})
+		}, "hardware address 52:54:0a:05:00:02 is taken by machine a, card 0"},
+		{"addresses that count beside a chosen one", func(w *World, m []Machine) {
+			w.Networks[1].Subnet6 = prefix("fd00:6::/112")
+			m[0].Cards = []Card{{Network: "six"}, {Network: "six", Addr6: addr("fd00:6::2")}}
+		}, ""},
 		{"a card with the gateway's address", card(Card{Network: "lab", Addr4: addr("10.5.0.1")}), "is taken by gateway of network lab"},
 	}
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -104,9 +105,51 @@ func (w *World) validateNetwork(n *Network, errs *complaints) {
 		}
 	}
 
-	if err := n.Services.Validate(); err != nil {
+	if err := n.Accepts(n.Services); err != nil {
 		errs.add("network %s: %w", n.Name, err)
 	}
+}
+
+// Accepts reports which behaviour cannot be, or is that of a service that does
+// not run on the network.
+func (n *Network) Accepts(s Services) error {
+	if err := s.Validate(); err != nil {
+		return err
+	}
+
+	for _, set := range []struct {
+		service   gateway.Service
+		behaviour any
+	}{
+		{gateway.ServiceDHCP, s.DHCP}, {gateway.ServiceDHCPv6, s.DHCPv6}, {gateway.ServiceRA, s.RA},
+		{gateway.ServiceDNS, s.DNS}, {gateway.ServiceNTP, s.NTP}, {gateway.ServiceMetadata, s.Metadata},
+	} {
+		if !reflect.ValueOf(set.behaviour).IsZero() && !n.runs(set.service) {
+			return fmt.Errorf("the service %s has a behaviour and does not run there", set.service)
+		}
+	}
+
+	if s.SecondDHCP != nil && !n.Subnet4.IsValid() {
+		return errors.New("a second DHCP server needs an IPv4 subnet")
+	}
+
+	return nil
+}
+
+// runs reports whether a service runs on the network.
+func (n *Network) runs(s gateway.Service) bool {
+	switch {
+	case len(n.Services.Only) > 0:
+		return slices.Contains(n.Services.Only, s)
+	case s == gateway.ServiceDHCP:
+		return n.Subnet4.IsValid()
+	case s == gateway.ServiceDHCPv6 || s == gateway.ServiceRA:
+		return n.Subnet6.IsValid()
+	case s == gateway.ServiceMetadata:
+		return n.Services.Cloud != ""
+	}
+
+	return true
 }
 
 var services = []gateway.Service{
@@ -163,32 +206,18 @@ func (w *World) validateCards(m Machine, errs *complaints) {
 	}
 }
 
-// validateAddresses reports chosen addresses that are not in a network's
-// subnets, or taken twice.
+// validateAddresses reports addresses that cannot be in a network's subnets, or
+// are taken twice.
 func (w *World) validateAddresses(n *Network, machines []Machine, errs *complaints) {
-	owners := map[netip.Addr]string{}
-	macs := map[string]string{}
-	own := func(owner string, addrs ...netip.Addr) {
-		for _, a := range addrs {
-			switch {
-			case !a.IsValid():
-				continue
-			case !n.Subnet4.Contains(a) && !n.Subnet6.Contains(a):
-				errs.add("%s: address %v is not in network %s", owner, a, n.Name)
-			case owners[a] != "":
-				errs.add("%s: address %v is taken by %s", owner, a, owners[a])
-			}
+	taken := owners{addrs: map[netip.Addr]string{}, macs: map[string]string{gateway.DefaultMAC.String(): "the gateway"}, errs: errs}
 
-			owners[a] = owner
-		}
-	}
-
-	own("gateway of network "+n.Name, n.Gateway4, n.Gateway6)
+	taken.own(n, "gateway of network "+n.Name, n.Gateway4, n.Gateway6)
 
 	for _, r := range w.Routers {
 		for _, leg := range r.Legs {
 			if leg.Network == n.Name {
-				own("router "+r.Name, leg.Addr4, leg.Addr6)
+				taken.own(n, "router "+r.Name, leg.Addr4, leg.Addr6)
+				taken.macs[w.LegMAC(r.Name, n.Name).String()] = "router " + r.Name
 			}
 		}
 	}
@@ -200,14 +229,45 @@ func (w *World) validateAddresses(n *Network, machines []Machine, errs *complain
 			}
 
 			owner := fmt.Sprintf("machine %s, card %d", m.Name, i)
-			own(owner, c.Addr4, c.Addr6)
+			taken.own(n, owner, c.Addr4, c.Addr6)
 
-			if other := macs[c.MAC]; c.MAC != "" && other != "" {
-				errs.add("%s: hardware address %s is taken by %s", owner, c.MAC, other)
+			mac := c.HardwareAddr().String()
+			if other := taken.macs[mac]; mac != "" && other != "" {
+				errs.add("%s: hardware address %s is taken by %s", owner, mac, other)
 			}
 
-			macs[c.MAC] = owner
+			taken.macs[mac] = owner
 		}
+	}
+}
+
+// owners are who has which addresses on a network.
+type owners struct {
+	addrs map[netip.Addr]string
+	macs  map[string]string
+	errs  *complaints
+}
+
+func (o *owners) own(n *Network, owner string, addr4, addr6 netip.Addr) {
+	for _, at := range []struct {
+		addr   netip.Addr
+		subnet netip.Prefix
+		kind   string
+	}{{addr4, n.Subnet4, "IPv4"}, {addr6, n.Subnet6, "IPv6"}} {
+		switch {
+		case !at.addr.IsValid():
+			continue
+		case at.addr.Is4() != (at.kind == "IPv4") || at.addr.Is4In6():
+			o.errs.add("%s: address %v: want %s", owner, at.addr, at.kind)
+		case !at.subnet.Contains(at.addr):
+			o.errs.add("%s: address %v is not in network %s", owner, at.addr, n.Name)
+		case at.addr.Is4() && at.subnet.Bits() < 31 && (at.addr == at.subnet.Addr() || at.addr == broadcast(at.subnet)):
+			o.errs.add("%s: address %v is the network or the broadcast address of subnet %v", owner, at.addr, at.subnet)
+		case o.addrs[at.addr] != "":
+			o.errs.add("%s: address %v is taken by %s", owner, at.addr, o.addrs[at.addr])
+		}
+
+		o.addrs[at.addr] = owner
 	}
 }
 

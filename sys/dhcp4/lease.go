@@ -105,11 +105,11 @@ func (l *Lease) setTimes(ack *dhcpv4.DHCPv4) error {
 	l.Renew = ack.IPAddressRenewalTime(0)
 
 	if l.Rebind <= 0 || l.Rebind >= l.Expire {
-		l.Rebind = l.Expire * 7 / 8
+		l.Rebind = l.Expire - l.Expire/8
 	}
 
 	if l.Renew <= 0 || l.Renew >= l.Rebind {
-		l.Renew = min(l.Expire/2, l.Rebind*4/7)
+		l.Renew = min(l.Expire/2, l.Rebind/7*4)
 	}
 
 	return nil

@@ -137,11 +137,11 @@ func (l *Lease) setAddresses(m *dhcpv6.Message) error {
 	}
 
 	if l.Rebind <= 0 || l.Rebind >= l.Expire {
-		l.Rebind = preferred * 4 / 5
+		l.Rebind = preferred / 5 * 4 // in this order: a century of nanoseconds is near the largest number
 	}
 
 	if l.Renew <= 0 || l.Renew >= l.Rebind {
-		l.Renew = l.Rebind * 5 / 8
+		l.Renew = l.Rebind / 8 * 5
 	}
 
 	return nil

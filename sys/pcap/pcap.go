@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package pcap captures the packets of a link and writes them as a capture file, the classic one that every tool reads.
-// It is forty bytes of format, which no library is needed for: those that exist bring the decoding of every protocol with
-// them.
+// For captures of several links there is the newer format, pcapng (Ng), whose files can be joined while they are written
+// (NgJoin). Both are a few dozen bytes, which no library is needed for: those that exist bring the decoding of every
+// protocol with them.
 package pcap
 
 import (

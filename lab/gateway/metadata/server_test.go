@@ -93,6 +93,36 @@ func TestTokens(t *testing.T) {
 	})
 }
 
+// TestTokensAreBounded checks that a machine cannot fill the memory with tokens.
+func TestTokensAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server, err := New([]Instance{testInstance("aws")})
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		give := func() int {
+			return do(server, ask{request: "PUT " + aws.token.path, headers: []string{aws.token.ttlHeader + ": 60"}}).Code
+		}
+
+		for range tokenLimit {
+			if got := give(); got != http.StatusOK {
+				t.Fatalf("got status %d, want 200", got)
+			}
+		}
+
+		if got := give(); got != http.StatusTooManyRequests {
+			t.Errorf("one too many: got status %d, want 429", got)
+		}
+
+		time.Sleep(time.Minute)
+
+		if got := give(); got != http.StatusOK {
+			t.Errorf("after the others ended: got status %d, want 200", got)
+		}
+	})
+}
+
 // FuzzServe checks that no request makes a server fail.
 func FuzzServe(f *testing.F) {
 	f.Add("gcp", "/computeMetadata/v1/instance/network-interfaces/9?recursive=true", "Google")

@@ -20,6 +20,9 @@ type tokenService struct {
 	optional  bool   // requests without a token are answered too
 }
 
+// tokenLimit is how many tokens are kept that have not ended.
+const tokenLimit = 4096
+
 // tokens are those given out.
 type tokens struct {
 	mu    sync.Mutex
@@ -83,6 +86,12 @@ func (t *tokens) give(w http.ResponseWriter, r *http.Request, service *tokenServ
 		if !now.Before(token.until) {
 			delete(t.given, old)
 		}
+	}
+
+	if len(t.given) >= tokenLimit {
+		http.Error(w, "429 - Too Many Requests", http.StatusTooManyRequests)
+
+		return
 	}
 
 	t.given[text] = token{instance, now.Add(time.Duration(ttl) * time.Second)}

@@ -90,7 +90,7 @@ func (t tree) put(path, value string) {
 	}
 }
 
-// leaf adds the leaves of nested objects as texts, each at its path.
+// leaves adds the leaves of nested objects as texts, each at its path.
 func (t tree) leaves(path string, value any) {
 	switch value := value.(type) {
 	case object:
