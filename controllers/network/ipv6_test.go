@@ -3,6 +3,8 @@
 package network
 
 import (
+	"context"
+	"fmt"
 	"net/netip"
 	"slices"
 	"strings"
@@ -10,6 +12,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/seed-59268b81/talos/cosi/resource"
+	"github.com/seed-59268b81/talos/cosi/state"
 	"github.com/seed-59268b81/talos/cosi/typed"
 	"github.com/seed-59268b81/talos/resources/files"
 	"github.com/seed-59268b81/talos/resources/network"
@@ -179,6 +183,49 @@ func TestDHCPv6ByConfiguration(t *testing.T) {
 
 		if n := w.count(&w.solicited); n != maxSolicitations {
 			t.Errorf("routers were asked %d times, want %d", n, maxSolicitations)
+		}
+	})
+}
+
+// Each link's accept_ra is stated before its forwarding: the kernel's parameters are set as they are stated.
+func TestLinkParamsInOrder(t *testing.T) {
+	w := pair()
+
+	for i := range 8 {
+		w.kernel.Plug(ethernet(fmt.Sprintf("eth%d", 2+i), byte(2+i)))
+	}
+
+	inWorld(t, w, func(m *machine) {
+		ctx, cancel := context.WithCancel(context.Background())
+		defer cancel()
+
+		events := make(chan state.Event, 100)
+		if err := m.state.WatchKind(ctx, resource.KindOf[runtime.KernelParamDefaultSpecSpec](""), events); err != nil {
+			t.Fatal(err)
+		}
+
+		m.boot("")
+		await[runtime.KernelParamDefaultSpecSpec](m, "", "proc.sys.net.ipv6.conf.eth9.forwarding", nil)
+		synctest.Wait()
+
+		stated := map[string]bool{}
+
+		for len(events) > 0 {
+			e := <-events
+			if e.Type != state.Created {
+				continue
+			}
+
+			id := e.Resource.Metadata().ID()
+			stated[id] = true
+
+			if link, ok := strings.CutSuffix(id, ".forwarding"); ok && !stated[link+".accept_ra"] {
+				t.Errorf("%s is stated before its accept_ra", id)
+			}
+		}
+
+		if len(stated) != 20 {
+			t.Errorf("got %d parameters of 10 links, want 20", len(stated))
 		}
 	})
 }
