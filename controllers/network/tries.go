@@ -14,7 +14,8 @@ import (
 type tries map[string]*try
 
 type try struct {
-	at         []time.Time // of the last tries, at most burst
+	at         []time.Time // of the tries in the window, at most burst
+	last       time.Time
 	err        error
 	generation uint64 // of the snapshot when it failed
 	failures   int
@@ -83,11 +84,7 @@ func (t tries) allow(what string, generation uint64, now time.Time) (error, time
 
 // pause is how long a failed step still rests.
 func (t *try) pause(now time.Time) time.Duration {
-	if len(t.at) == 0 {
-		return 0
-	}
-
-	return t.at[len(t.at)-1].Add(min(firstRetry<<min(t.failures-1, 10), lastRetry)).Sub(now)
+	return t.last.Add(min(firstRetry<<min(t.failures-1, 10), lastRetry)).Sub(now)
 }
 
 // note notes the outcome of a step. It returns when it may be tried again though nothing changes; 0 is never.
@@ -99,7 +96,7 @@ func (t tries) note(what string, generation uint64, now time.Time, err error) ti
 	}
 
 	last.at = append(last.at, now)
-	last.err, last.generation = err, generation
+	last.last, last.err, last.generation = now, err, generation
 
 	if err == nil {
 		last.failures = 0
@@ -119,8 +116,7 @@ func (t tries) note(what string, generation uint64, now time.Time, err error) ti
 // forget drops what is neither wanted now nor recent.
 func (t tries) forget(wanted map[string]bool, now time.Time) {
 	for what, last := range t {
-		recent := len(last.at) > 0 && now.Sub(last.at[len(last.at)-1]) < window
-		if !wanted[what] && !recent {
+		if !wanted[what] && now.Sub(last.last) >= window {
 			delete(t, what)
 		}
 	}
