@@ -79,7 +79,7 @@ func (p *linkPlanner) plan(specs held[network.LinkSpecSpec], now *netlink.Snapsh
 		}
 
 		switch {
-		case exists && spec.Logical && l.Kind == "":
+		case exists && spec.Logical && asCard(l, p.platform).Kind == "":
 			out.say(s.id, network.SpecConflict, "a network card has the name "+spec.Name)
 		case exists && spec.Logical && l.Kind != spec.Kind:
 			out.remove(s.id, l) // it is made anew in the next round
