@@ -4,6 +4,7 @@ package network
 
 import (
 	"fmt"
+	"math"
 	"net/netip"
 	"slices"
 	"strings"
@@ -16,7 +17,6 @@ import (
 
 	"github.com/seed-59268b81/talos/resources/network"
 	"github.com/seed-59268b81/talos/resources/network/nethelpers"
-	"github.com/seed-59268b81/talos/sys/dhcp4"
 	"github.com/seed-59268b81/talos/sys/netlink"
 	"github.com/seed-59268b81/talos/sys/netlink/netlinktest"
 )
@@ -283,6 +283,8 @@ func TestPlanRoutes(t *testing.T) {
 	sourced.Source = addr("10.0.0.77")
 	six := routeSpec("eth0", netip.Prefix{}, addr("fe80::1"), 1024, network.LayerOperator)
 	six2 := routeSpec("eth1", netip.Prefix{}, addr("fe80::1"), 1024, network.LayerOperator)
+	worst := routeSpec("eth0", netip.Prefix{}, addr("10.0.0.1"), math.MaxUint32, network.LayerOperator)
+	worst2 := routeSpec("eth1", netip.Prefix{}, addr("10.1.0.1"), math.MaxUint32, network.LayerOperator)
 	specs := func(s ...network.RouteSpecSpec) []network.RouteSpecSpec { return s }
 
 	type stage struct {
@@ -332,6 +334,11 @@ func TestPlanRoutes(t *testing.T) {
 			steps:      []string{"set route default via fe80::1 dev eth0 metric 1024 table 254", "set route default via fe80::1 dev eth1 metric 1025 table 254"},
 			conditions: map[string]string{six2.ID(): loses + six.ID()},
 		}}},
+		{"no metric is left", []stage{{
+			wanted:     specs(worst, worst2),
+			steps:      []string{"set route default via 10.0.0.1 dev eth0 metric 4294967295 table 254"},
+			conditions: map[string]string{worst2.ID(): "conflict: metric 4294967295 is that of " + worst.ID() + ", and there is none above it"},
+		}}},
 		{"the source has to come", []stage{{wanted: specs(sourced), conditions: map[string]string{sourced.ID(): "waiting: the source address 10.0.0.77 is not there"}}}},
 	} {
 		k := netlinktest.Kernel{}
@@ -375,38 +382,6 @@ func TestPlanRoutes(t *testing.T) {
 		if last := tt.stages[len(tt.stages)-1]; len(last.wanted) == 0 && slices.ContainsFunc(routes, func(r netlink.Route) bool { return r.Protocol != unix.RTPROT_KERNEL }) {
 			t.Errorf("%s: something stayed: %v", tt.name, routes)
 		}
-	}
-}
-
-func TestLeaseRoutes(t *testing.T) {
-	op := network.OperatorSpecSpec{LinkName: "eth0", DHCP4: network.DHCP4OperatorSpec{RouteMetric: 100}}
-
-	for _, tt := range []struct {
-		name   string
-		lease  dhcp4.Lease
-		routes []string
-	}{
-		{"two routers", dhcp4.Lease{Address: prefix("10.0.0.2/24"), Routes: []dhcp4.Route{{Destination: prefix("0.0.0.0/0"), Gateway: addr("10.0.0.1")}, {Destination: prefix("0.0.0.0/0"), Gateway: addr("10.0.0.9")}}}, []string{"inet4/10.0.0.1//100", "inet4/10.0.0.9//101"}},
-		{"a router elsewhere", dhcp4.Lease{Address: prefix("10.0.0.2/32"), Routes: []dhcp4.Route{{Destination: prefix("0.0.0.0/0"), Gateway: addr("10.9.9.1")}}}, []string{"inet4//10.9.9.1/32/100", "inet4/10.9.9.1//100"}},
-		{"on the link", dhcp4.Lease{Address: prefix("10.0.0.2/24"), Routes: []dhcp4.Route{{Destination: prefix("169.254.169.254/32")}}}, []string{"inet4//169.254.169.254/32/100"}},
-	} {
-		var got []string
-		for _, r := range fromLease(op, &tt.lease, "").routes {
-			got = append(got, r.ID())
-
-			if r.Source != tt.lease.Address.Addr() || r.Protocol != nethelpers.ProtocolDHCP {
-				t.Errorf("%s: got %+v", tt.name, r)
-			}
-		}
-
-		if diff := cmp.Diff(tt.routes, got); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", tt.name, diff)
-		}
-	}
-
-	op.DHCP4.SkipRoutes = true
-	if got := fromLease(op, &dhcp4.Lease{Address: prefix("10.0.0.2/24"), Routes: []dhcp4.Route{{Destination: prefix("0.0.0.0/0"), Gateway: addr("10.0.0.1")}}}, "").routes; got != nil {
-		t.Errorf("routes are not wanted: got %v", got)
 	}
 }
 

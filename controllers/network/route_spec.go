@@ -5,6 +5,7 @@ package network
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -36,6 +37,8 @@ type assigned struct {
 	cause string
 	// ready means that its link is there and up.
 	ready bool
+	// taken means that all metrics from the spec's on are others'.
+	taken bool
 }
 
 // assign gives each spec a route of its own. The kernel has one route of each table, destination and metric: the spec that
@@ -64,8 +67,15 @@ func assign(specs []item[network.RouteSpecSpec]) []assigned {
 		a := &out[i]
 		winner := owners[a.route.Key()]
 
-		for owners[a.route.Key()] != nil {
+		for owners[a.route.Key()] != nil && a.route.Priority < math.MaxUint32 {
 			a.route.Priority++
+		}
+
+		if owners[a.route.Key()] != nil { // 0 would be the most preferred
+			a.taken = true
+			a.cause = fmt.Sprintf("metric %d is that of %s, and there is none above it", a.spec.Priority, winner.id)
+
+			continue
 		}
 
 		owners[a.route.Key()] = a
@@ -95,6 +105,12 @@ func (p *routePlanner) plan(specs held[network.RouteSpecSpec], now *netlink.Snap
 	for i := range routes {
 		a := &routes[i]
 		p.set[a.id] = there(before[a.id], now)
+
+		if a.taken {
+			out.say(a.id, network.SpecConflict, a.cause)
+
+			continue
+		}
 
 		if cause := locate(a, now); cause != "" {
 			out.say(a.id, network.SpecWaiting, cause+p.kept(a.id, now))
