@@ -252,3 +252,25 @@ func TestLinkParams(t *testing.T) {
 		awaitGone[runtime.KernelParamDefaultSpecSpec](m, "", "proc.sys.net.ipv6.conf.eth0.accept_ra")
 	})
 }
+
+// What anybody on a link can advertise does not fill the memory.
+func TestRouterOptionsAreBounded(t *testing.T) {
+	c := &routerDNS{said: map[uint32]*advertised{}}
+	now := time.Unix(0, 0)
+
+	for i := range 1000 {
+		c.note(netlink.RouterOption{
+			LinkIndex: 1, Lifetime: time.Duration(i/3) * time.Second,
+			DNSServers: []netip.Addr{addr(fmt.Sprintf("2001:db8::%x", i))}, Search: []string{fmt.Sprintf("d%d.test", i)},
+		}, now)
+	}
+
+	got := c.said[1].spec("eth0")
+	if len(got.DNSServers) != maxAdvertised || len(got.SearchDomains) != maxAdvertised {
+		t.Errorf("got %d servers and %d domains, want %d of each", len(got.DNSServers), len(got.SearchDomains), maxAdvertised)
+	}
+
+	if last := addr("2001:db8::3e7"); !slices.Contains(got.DNSServers, last) {
+		t.Errorf("the server with the longest lifetime, %s, is not among %v", last, got.DNSServers)
+	}
+}
