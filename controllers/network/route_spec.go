@@ -132,6 +132,8 @@ func (p *routePlanner) plan(specs held[network.RouteSpecSpec], now *netlink.Snap
 	for _, a := range routes {
 		if a.ready {
 			p.planRoute(&out, a.id, a.route, needed, now)
+		} else {
+			p.planSuperseded(&out, a.id, needed, now)
 		}
 	}
 
@@ -194,11 +196,19 @@ func (p *routePlanner) planRoute(out *plan, id string, want netlink.Route, neede
 		return err
 	})
 	out.steps[len(out.steps)-1].stays = p.kept(id, now)
+	p.planSuperseded(out, id, needed, now)
 }
 
+// note notes what is set for a spec, the latest last.
 func (p *routePlanner) note(id string, r netlink.Route) {
-	if !contains(p.set[id], r) {
-		p.set[id] = append(p.set[id], r)
+	p.set[id] = append(slices.DeleteFunc(p.set[id], func(old netlink.Route) bool { return contains([]netlink.Route{r}, old) }), r)
+}
+
+// planSuperseded removes all but the latest of what was set for a spec that cannot be applied: the spec may change between
+// the set of a route and the removal of the one before.
+func (p *routePlanner) planSuperseded(out *plan, id string, needed []netlink.Route, now *netlink.Snapshot) {
+	if set := p.set[id]; len(set) > 1 {
+		p.planRemoval(out, id, set[len(set)-1], needed, now)
 	}
 }
 
@@ -218,11 +228,12 @@ const keptUntilThen = " is kept until then"
 
 // kept says which route that was set for a spec before stays until the spec can be applied.
 func (p *routePlanner) kept(id string, now *netlink.Snapshot) string {
-	if len(p.set[id]) == 0 {
+	set := p.set[id]
+	if len(set) == 0 {
 		return ""
 	}
 
-	return "; " + describeRoute(p.set[id][0], now) + keptUntilThen
+	return "; " + describeRoute(set[len(set)-1], now) + keptUntilThen
 }
 
 // inKernel finds the kernel's route with the key and way of another.
