@@ -75,7 +75,7 @@ func TestIPv6Only(t *testing.T) {
 	}{
 		{
 			name: "addresses by routers", slaac: true, addresses: "2001:db8:1::2/64", servers: "fe80::53%eth0", search: "ra.test",
-			hostname: "talos-2001-db8-1--2", times: DefaultTimeServer, operator: "waiting: no router on link eth0 has asked for DHCPv6",
+			hostname: "talos-2001-db8-1--2", times: DefaultTimeServer, operator: "waiting: no router on link eth0 advertises DHCPv6",
 		},
 		{
 			name: "addresses by routers, the rest by DHCPv6", flags: netlink.RouterOtherConfig, slaac: true, addresses: "2001:db8:1::2/64",

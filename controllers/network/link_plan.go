@@ -58,7 +58,7 @@ func (p *linkPlanner) plan(specs held[network.LinkSpecSpec], now *netlink.Snapsh
 		if spec.Kind == network.LinkKindVLAN {
 			key := tag{spec.ParentName, spec.VLAN.VID}
 			if owner := tags[key]; owner != "" {
-				out.say(s.id, network.SpecConflict, fmt.Sprintf("VLAN %d of link %s is that of %s", key.id, key.parent, owner))
+				out.say(s.id, network.SpecConflict, fmt.Sprintf("VLAN %d of link %s is already used by %s", key.id, key.parent, owner))
 
 				continue
 			}
@@ -69,7 +69,7 @@ func (p *linkPlanner) plan(specs held[network.LinkSpecSpec], now *netlink.Snapsh
 		l, exists := now.Link(spec.Name)
 
 		if owner := owners[l.Index]; exists && owner != "" {
-			out.say(s.id, network.SpecConflict, "the link is that of "+owner)
+			out.say(s.id, network.SpecConflict, "the link is already configured by "+owner)
 
 			continue
 		}
@@ -88,7 +88,7 @@ func (p *linkPlanner) plan(specs held[network.LinkSpecSpec], now *netlink.Snapsh
 		case spec.Logical:
 			planNew(&out, s, now)
 		default:
-			out.say(s.id, network.SpecWaiting, "the link is not there")
+			out.say(s.id, network.SpecWaiting, "the link does not exist")
 		}
 	}
 
@@ -128,7 +128,7 @@ func planNew(out *plan, s item[network.LinkSpecSpec], now *netlink.Snapshot) {
 
 		switch {
 		case !ok:
-			out.say(s.id, network.SpecWaiting, "link "+spec.ParentName+", on which it is, is not there")
+			out.say(s.id, network.SpecWaiting, "parent link "+spec.ParentName+" does not exist")
 
 			return
 		case spec.MTU > parent.MTU:
@@ -239,7 +239,7 @@ func (p *linkPlanner) planMaster(out *plan, s item[network.LinkSpecSpec], l netl
 
 	switch {
 	case !ok:
-		out.say(s.id, network.SpecWaiting, "link "+name+", of which it is to be part, is not there")
+		out.say(s.id, network.SpecWaiting, "master link "+name+" does not exist")
 
 		return l
 	case l.Master == master.Index:
@@ -256,7 +256,7 @@ func (p *linkPlanner) planMaster(out *plan, s item[network.LinkSpecSpec], l netl
 		l.Flags &^= 1
 	}
 
-	out.add(s.id, "link "+l.Name+": part of "+name, func(k *netlink.Observer) error {
+	out.add(s.id, "link "+l.Name+": master "+name, func(k *netlink.Observer) error {
 		err := k.SetLink(l.Index, netlink.LinkChange{Master: &master.Index})
 		if err == nil {
 			p.noteMaster(l.Index, master.Index)
@@ -282,7 +282,7 @@ func (p *linkPlanner) leaveMaster(out *plan, id string, l netlink.Link) {
 	}
 
 	none := uint32(0)
-	out.change(id, "part of nothing", l, netlink.LinkChange{Master: &none})
+	out.change(id, "no master", l, netlink.LinkChange{Master: &none})
 }
 
 func bridgeOf(spec network.LinkSpecSpec) *netlink.Bridge {

@@ -184,7 +184,7 @@ func (c *operators) reconcileOperators(ctx context.Context, rt controller.Runtim
 		}
 
 		if link == nil {
-			waits("link " + spec.LinkName + " is not there")
+			waits("link " + spec.LinkName + " does not exist")
 
 			continue
 		}
@@ -194,7 +194,7 @@ func (c *operators) reconcileOperators(ctx context.Context, rt controller.Runtim
 		mode := c.mode(id, spec, now)
 
 		if spec.Operator == network.OperatorDHCP6 && mode == mode6Off {
-			waits("no router on link " + spec.LinkName + " has asked for DHCPv6")
+			waits("no router on link " + spec.LinkName + " advertises DHCPv6")
 
 			continue
 		}

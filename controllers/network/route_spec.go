@@ -73,13 +73,13 @@ func assign(specs []item[network.RouteSpecSpec]) []assigned {
 
 		if owners[a.route.Key()] != nil { // 0 would be the most preferred
 			a.taken = true
-			a.cause = fmt.Sprintf("metric %d is that of %s, and there is none above it", a.spec.Priority, winner.id)
+			a.cause = fmt.Sprintf("metric %d is used by %s, and there is none above it", a.spec.Priority, winner.id)
 
 			continue
 		}
 
 		owners[a.route.Key()] = a
-		a.cause = fmt.Sprintf("metric %d in place of %d, which is that of %s", a.route.Priority, a.spec.Priority, winner.id)
+		a.cause = fmt.Sprintf("metric %d instead of %d, which is used by %s", a.route.Priority, a.spec.Priority, winner.id)
 	}
 
 	return out
@@ -162,7 +162,7 @@ func locate(a *assigned, now *netlink.Snapshot) string {
 
 		switch {
 		case !ok:
-			return "link " + a.spec.OutLinkName + " is not there"
+			return "link " + a.spec.OutLinkName + " does not exist"
 		case !link.Up():
 			return "link " + a.spec.OutLinkName + " is down"
 		}
@@ -172,7 +172,7 @@ func locate(a *assigned, now *netlink.Snapshot) string {
 
 	source := a.route.Source
 	if source.IsValid() && !slices.ContainsFunc(now.Addresses, func(have netlink.Address) bool { return have.Prefix.Addr() == source }) {
-		return "the source address " + source.String() + " is not there"
+		return "no link has the source address " + source.String()
 	}
 
 	return ""

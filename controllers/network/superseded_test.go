@@ -40,7 +40,7 @@ func TestSupersededRouteGoes(t *testing.T) {
 
 	_, p := round(t, &k, planner, []network.RouteSpecSpec{moved}, nil)
 
-	want := "waiting: link eth9 is not there; default via 10.1.0.1 dev eth1 metric 1024 table 254 is kept until then"
+	want := "waiting: link eth9 does not exist; default via 10.1.0.1 dev eth1 metric 1024 table 254 is kept until then"
 	if got := causes(p)[second.ID()]; got != want {
 		t.Errorf("got condition %q, want %q", got, want)
 	}

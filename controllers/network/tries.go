@@ -32,7 +32,7 @@ const (
 )
 
 // errFought is the outcome of a step that is not done because it was done often and has not lasted.
-var errFought = errors.New("it does not last: another program changes it back")
+var errFought = errors.New("another program changes it back each time")
 
 // notYet tells the kernel's errors for what lacks an address, a route, a link, or that a link is up. EINVAL is how it
 // refuses a preferred source that is no own address.
