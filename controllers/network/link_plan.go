@@ -5,6 +5,7 @@ package network
 import (
 	"bytes"
 	"cmp"
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -174,7 +175,7 @@ func (p *linkPlanner) planChange(out *plan, s item[network.LinkSpecSpec], l netl
 		out.change(s.id, "hardware address "+spec.HardwareAddress.String(), l, netlink.LinkChange{Address: spec.HardwareAddress})
 	}
 
-	l = p.planMaster(out, s, l, now)
+	p.planMaster(out, s, l, now)
 
 	if spec.Up != l.Up() {
 		out.change(s.id, direction(spec.Up), l, netlink.LinkChange{Up: &spec.Up})
@@ -226,13 +227,13 @@ func (p *linkPlanner) planMTU(out *plan, s item[network.LinkSpecSpec], l netlink
 	})
 }
 
-// planMaster makes the link part of its bond or bridge, and returns it as it will be.
-func (p *linkPlanner) planMaster(out *plan, s item[network.LinkSpecSpec], l netlink.Link, now *netlink.Snapshot) netlink.Link {
+// planMaster makes the link part of its bond or bridge.
+func (p *linkPlanner) planMaster(out *plan, s item[network.LinkSpecSpec], l netlink.Link, now *netlink.Snapshot) {
 	name := s.spec.MasterName()
 	if name == "" {
 		p.leaveMaster(out, s.id, l)
 
-		return l
+		return
 	}
 
 	master, ok := now.Link(name)
@@ -241,31 +242,38 @@ func (p *linkPlanner) planMaster(out *plan, s item[network.LinkSpecSpec], l netl
 	case !ok:
 		out.say(s.id, network.SpecWaiting, "master link "+name+" does not exist")
 
-		return l
+		return
 	case l.Master == master.Index:
 		p.noteMaster(l.Index, master.Index)
 
-		return l
+		return
 	}
 
-	if l.Up() && s.spec.BondSlave.MasterName != "" { // a bond takes only links that are down
-		down := false
-
-		out.change(s.id, "down", l, netlink.LinkChange{Up: &down})
-
-		l.Flags &^= 1
-	}
+	// A bond takes only links that are down. It is one step, so that a link that the bond refuses is up again, and seldom
+	// taken down.
+	cycle := l.Up() && s.spec.BondSlave.MasterName != ""
 
 	out.add(s.id, "link "+l.Name+": master "+name, func(k *netlink.Observer) error {
+		up, down := true, false
+
+		if cycle {
+			if err := k.SetLink(l.Index, netlink.LinkChange{Up: &down}); err != nil {
+				return err
+			}
+		}
+
 		err := k.SetLink(l.Index, netlink.LinkChange{Master: &master.Index})
 		if err == nil {
 			p.noteMaster(l.Index, master.Index)
 		}
 
+		if cycle {
+			err = errors.Join(err, k.SetLink(l.Index, netlink.LinkChange{Up: &up}))
+		}
+
 		return err
 	})
-
-	return l
+	out.steps[len(out.steps)-1].disturbs = cycle
 }
 
 func (p *linkPlanner) noteMaster(index, master uint32) {

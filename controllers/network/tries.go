@@ -31,6 +31,9 @@ const (
 	lastRetry  = time.Minute
 )
 
+// noGeneration is no snapshot's: for a step that is tried again by time only.
+const noGeneration = 0
+
 // errFought is the outcome of a step that is not done because it was done often and has not lasted.
 var errFought = errors.New("another program changes it back each time")
 
@@ -71,7 +74,7 @@ func (t tries) allow(what string, generation uint64, now time.Time) (error, time
 		return nil, 0
 	}
 
-	if notYet(last.err) {
+	if notYet(last.err) && generation != noGeneration {
 		return last.err, 0
 	}
 
@@ -106,7 +109,7 @@ func (t tries) note(what string, generation uint64, now time.Time, err error) ti
 
 	last.failures++
 
-	if notYet(err) {
+	if notYet(err) && generation != noGeneration {
 		return 0
 	}
 
