@@ -82,7 +82,9 @@ func (c *paramController) reconcile(ctx context.Context, rt controller.Runtime, 
 		}
 	}
 
-	for id, value := range c.original {
+	// Back in the opposite order, for the same reason.
+	for _, id := range slices.Backward(slices.Sorted(maps.Keys(c.original))) {
+		value := c.original[id]
 		if _, ok := wanted[id]; ok {
 			continue
 		}

@@ -93,7 +93,7 @@ func (p *addressPlanner) planWanted(out *plan, specs []item[network.AddressSpecS
 	for _, s := range ranked(specs, func(a, b network.AddressSpecSpec) int { return cmp.Compare(a.LinkName, b.LinkName) }) {
 		link, ok := now.Link(s.spec.LinkName)
 		if !ok {
-			out.say(s.id, network.SpecWaiting, "link "+s.spec.LinkName+" is not there")
+			out.say(s.id, network.SpecWaiting, "link "+s.spec.LinkName+" does not exist")
 
 			continue
 		}
@@ -101,7 +101,7 @@ func (p *addressPlanner) planWanted(out *plan, specs []item[network.AddressSpecS
 		want := netlink.Address{LinkIndex: link.Index, Prefix: s.spec.Address, Scope: uint8(s.spec.Scope), Flags: uint32(s.spec.Flags)}
 
 		if i := slices.IndexFunc(taken, want.Same); i >= 0 {
-			out.say(s.id, network.SpecConflict, "the address is that of "+owners[i])
+			out.say(s.id, network.SpecConflict, "the address is already set by "+owners[i])
 
 			continue
 		}
@@ -125,7 +125,7 @@ func planAddress(out *plan, id string, want netlink.Address, link netlink.Link, 
 	case !sameAddress(addresses[i], want):
 		have := addresses[i]
 
-		out.add(id, fmt.Sprintf("make address %s on %s anew as %s", have.Prefix, link.Name, want.Prefix), func(k *netlink.Observer) error {
+		out.add(id, fmt.Sprintf("replace address %s on %s by %s", have.Prefix, link.Name, want.Prefix), func(k *netlink.Observer) error {
 			if err := k.DeleteAddress(have); err != nil {
 				return err
 			}
@@ -133,7 +133,7 @@ func planAddress(out *plan, id string, want netlink.Address, link netlink.Link, 
 			return k.AddAddress(want)
 		})
 	case addresses[i].Flags&unix.IFA_F_DADFAILED != 0:
-		out.say(id, network.SpecConflict, "another machine on link "+link.Name+" has the address")
+		out.say(id, network.SpecConflict, "another machine on link "+link.Name+" uses the address")
 	}
 }
 

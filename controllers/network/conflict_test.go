@@ -57,7 +57,7 @@ func TestTwoDefaultRoutes(t *testing.T) {
 		await(m, "", "inet4/172.20.0.1//1024", func(s network.RouteStatusSpec) bool { return s.OutLinkName == "eth0" })
 		await(m, "", "inet4/172.30.0.1//1025", func(s network.RouteStatusSpec) bool { return s.OutLinkName == "eth1" })
 		await(m, "", "route/inet4/172.30.0.1//1024", func(s network.SpecConditionSpec) bool {
-			return s.State == network.SpecApplied && s.Cause == "metric 1025 in place of 1024, which is that of inet4/172.20.0.1//1024"
+			return s.State == network.SpecApplied && s.Cause == "metric 1025 instead of 1024, which is used by inet4/172.20.0.1//1024"
 		})
 		await(m, "", "route/inet4/172.20.0.1//1024", func(s network.SpecConditionSpec) bool {
 			return s == network.SpecConditionSpec{}
@@ -113,7 +113,7 @@ func TestNobodyIsHeldHostage(t *testing.T) {
 			"link/eth0":                    {State: network.SpecRefused, Cause: "the driver of link eth0 takes MTUs from 68 to 9000, not 9001"},
 			"route/inet4/10.9.9.9//1024":   {State: network.SpecWaiting, Cause: "set route default via 10.9.9.9 dev eth0 metric 1024 table 254: network is unreachable"},
 			"address/eth0/192.0.2.7/24":    {},
-			"route/inet4/172.30.0.1//1024": {Cause: "metric 1025 in place of 1024, which is that of inet4/10.9.9.9//1024"},
+			"route/inet4/172.30.0.1//1024": {Cause: "metric 1025 instead of 1024, which is used by inet4/10.9.9.9//1024"},
 		} {
 			await(m, "", id, func(s network.SpecConditionSpec) bool { return s == want })
 		}

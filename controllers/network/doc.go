@@ -111,7 +111,7 @@ func Controllers(d *Deps) []controller.Controller {
 		AddressMergeController(), LinkMergeController(), RouteMergeController(), OperatorMergeController(),
 		HostnameMergeController(), ResolverMergeController(), TimeServerMergeController(),
 		// The kernel.
-		addressSpecController(kernel), linkSpecController(kernel), routeSpecController(kernel), HostnameSpecController(d),
+		addressSpecController(kernel), linkSpecController(kernel, d.Platform), routeSpecController(kernel), HostnameSpecController(d),
 		addressStatusController(kernel), linkStatusController(kernel, d), routeStatusController(kernel),
 		// What follows.
 		ResolverSpecController(), TimeServerSpecController(), EtcFileController(), HardwareAddrController(), LinkParamController(),

@@ -89,6 +89,9 @@ func TestConfigurationWinsAndGoes(t *testing.T) {
 
 	await[network.AddressStatusSpec](m, "", "eth0/172.20.0.2/24", nil)
 
+	had := func(s network.NodeAddressSpec) bool { return slices.Contains(s.Addresses, prefix("172.20.0.2/24")) }
+	await(m, "", network.NodeAddressAccumulativeID, had) // or it may never be seen
+
 	m.configure(`
 version: v1alpha1
 machine:
@@ -130,9 +133,7 @@ machine:
 		})
 	}
 
-	await(m, "", network.NodeAddressAccumulativeID, func(s network.NodeAddressSpec) bool {
-		return slices.Contains(s.Addresses, prefix("172.20.0.2/24"))
-	})
+	await(m, "", network.NodeAddressAccumulativeID, had)
 
 	// A pod's address is in the sets only as Kubernetes' own.
 	if err := m.kernel.AddAddress(netlink.Address{LinkIndex: 1, Prefix: prefix("10.244.0.1/24")}); err != nil {
@@ -301,7 +302,7 @@ func TestCmdline(t *testing.T) {
 func awaitKernel(m *machine, holds func() bool) {
 	m.t.Helper()
 
-	for deadline := time.Now().Add(10 * time.Second); !holds(); time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(patience); !holds(); time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
 			m.t.Fatalf("it did not happen; the kernel was told:\n%s", strings.Join(m.kernel.Calls(), "\n"))
 		}

@@ -3,6 +3,8 @@
 package network
 
 import (
+	"context"
+	"fmt"
 	"net/netip"
 	"slices"
 	"strings"
@@ -10,6 +12,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/seed-59268b81/talos/cosi/resource"
+	"github.com/seed-59268b81/talos/cosi/state"
 	"github.com/seed-59268b81/talos/cosi/typed"
 	"github.com/seed-59268b81/talos/resources/files"
 	"github.com/seed-59268b81/talos/resources/network"
@@ -71,7 +75,7 @@ func TestIPv6Only(t *testing.T) {
 	}{
 		{
 			name: "addresses by routers", slaac: true, addresses: "2001:db8:1::2/64", servers: "fe80::53%eth0", search: "ra.test",
-			hostname: "talos-2001-db8-1--2", times: DefaultTimeServer, operator: "waiting: no router on link eth0 has asked for DHCPv6",
+			hostname: "talos-2001-db8-1--2", times: DefaultTimeServer, operator: "waiting: no router on link eth0 advertises DHCPv6",
 		},
 		{
 			name: "addresses by routers, the rest by DHCPv6", flags: netlink.RouterOtherConfig, slaac: true, addresses: "2001:db8:1::2/64",
@@ -183,6 +187,49 @@ func TestDHCPv6ByConfiguration(t *testing.T) {
 	})
 }
 
+// Each link's accept_ra is stated before its forwarding: the kernel's parameters are set as they are stated.
+func TestLinkParamsInOrder(t *testing.T) {
+	w := pair()
+
+	for i := range 8 {
+		w.kernel.Plug(ethernet(fmt.Sprintf("eth%d", 2+i), byte(2+i)))
+	}
+
+	inWorld(t, w, func(m *machine) {
+		ctx, cancel := context.WithCancel(context.Background())
+		defer cancel()
+
+		events := make(chan state.Event, 100)
+		if err := m.state.WatchKind(ctx, resource.KindOf[runtime.KernelParamDefaultSpecSpec](""), events); err != nil {
+			t.Fatal(err)
+		}
+
+		m.boot("")
+		await[runtime.KernelParamDefaultSpecSpec](m, "", "proc.sys.net.ipv6.conf.eth9.forwarding", nil)
+		synctest.Wait()
+
+		stated := map[string]bool{}
+
+		for len(events) > 0 {
+			e := <-events
+			if e.Type != state.Created {
+				continue
+			}
+
+			id := e.Resource.Metadata().ID()
+			stated[id] = true
+
+			if link, ok := strings.CutSuffix(id, ".forwarding"); ok && !stated[link+".accept_ra"] {
+				t.Errorf("%s is stated before its accept_ra", id)
+			}
+		}
+
+		if len(stated) != 20 {
+			t.Errorf("got %d parameters of 10 links, want 20", len(stated))
+		}
+	})
+}
+
 // A card that was there before the parameters' defaults forwards IPv6 and believes routers too; a pod's does not matter here.
 func TestLinkParams(t *testing.T) {
 	w := six(0, false)
@@ -204,4 +251,26 @@ func TestLinkParams(t *testing.T) {
 		w.kernel.Unplug(w.index("eth0"))
 		awaitGone[runtime.KernelParamDefaultSpecSpec](m, "", "proc.sys.net.ipv6.conf.eth0.accept_ra")
 	})
+}
+
+// What anybody on a link can advertise does not fill the memory.
+func TestRouterOptionsAreBounded(t *testing.T) {
+	c := &routerDNS{said: map[uint32]*advertised{}}
+	now := time.Unix(0, 0)
+
+	for i := range 1000 {
+		c.note(netlink.RouterOption{
+			LinkIndex: 1, Lifetime: time.Duration(i/3) * time.Second,
+			DNSServers: []netip.Addr{addr(fmt.Sprintf("2001:db8::%x", i))}, Search: []string{fmt.Sprintf("d%d.test", i)},
+		}, now)
+	}
+
+	got := c.said[1].spec("eth0")
+	if len(got.DNSServers) != maxAdvertised || len(got.SearchDomains) != maxAdvertised {
+		t.Errorf("got %d servers and %d domains, want %d of each", len(got.DNSServers), len(got.SearchDomains), maxAdvertised)
+	}
+
+	if last := addr("2001:db8::3e7"); !slices.Contains(got.DNSServers, last) {
+		t.Errorf("the server with the longest lifetime, %s, is not among %v", last, got.DNSServers)
+	}
 }

@@ -147,7 +147,7 @@ func TestRealRouter(t *testing.T) {
 		}
 	}
 
-	m := &machine{t: t, state: memory.New()}
+	m := &machine{t: t, patience: patience, state: memory.New()}
 	run(t, m.state, Controllers(deps))
 	m.boot("")
 	m.configure("version: v1alpha1\nmachine:\n  type: worker\n  network:\n    interfaces:\n      - {interface: eth0, dhcp: true}\n")

@@ -128,7 +128,7 @@ func TestRealKernel(t *testing.T) {
 	other.Do(func() { s.start("gw") })
 
 	// A veth is no physical link: the configuration must ask for DHCP.
-	m := &machine{t: t, state: memory.New()}
+	m := &machine{t: t, patience: patience, state: memory.New()}
 	run(t, m.state, Controllers(deps))
 	m.boot("")
 	m.configure("version: v1alpha1\nmachine:\n  type: worker\n  network:\n    interfaces:\n      - {interface: eth0, dhcp: true, dhcpOptions: {routeMetric: 512}}\n")

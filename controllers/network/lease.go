@@ -3,6 +3,7 @@
 package network
 
 import (
+	"math"
 	"net/netip"
 	"strings"
 
@@ -93,7 +94,7 @@ func leaseRoutes(op network.OperatorSpecSpec, lease *dhcp4.Lease) []network.Rout
 	used := map[netip.Prefix]uint32{}
 
 	add := func(destination netip.Prefix, gateway netip.Addr) {
-		metric := op.DHCP4.RouteMetric + used[destination]
+		metric := op.DHCP4.RouteMetric + min(used[destination], math.MaxUint32-op.DHCP4.RouteMetric) // never 0, the most preferred
 		used[destination]++
 
 		spec := routeSpec(op.LinkName, destination, gateway, metric, network.LayerOperator)

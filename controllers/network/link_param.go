@@ -34,10 +34,10 @@ func LinkParamController() controller.Controller {
 			}
 
 			for name := range links {
-				for param, value := range map[string]string{"accept_ra": "2", "forwarding": "1"} {
+				for _, p := range linkParams {
 					// Not all kernels have IPv6, and a link may go while it is set.
-					spec := runtime.KernelParamDefaultSpecSpec{Value: value, IgnoreErrors: true}
-					if err := set(ctx, rt, "", linkParamID(name, param), spec); err != nil {
+					spec := runtime.KernelParamDefaultSpecSpec{Value: p.value, IgnoreErrors: true}
+					if err := set(ctx, rt, "", linkParamID(name, p.name), spec); err != nil {
 						return err
 					}
 				}
@@ -47,6 +47,10 @@ func LinkParamController() controller.Controller {
 		},
 	}
 }
+
+// linkParams are in the order in which they are stated: a link that forwards before it has accept_ra 2 forgets what routers
+// said, and each may be applied before the next is stated.
+var linkParams = []struct{ name, value string }{{"accept_ra", "2"}, {"forwarding", "1"}}
 
 // linkParamID is the id of a parameter of a link, in whose name dots are written as slashes (sysctl(8)).
 func linkParamID(link, param string) string {

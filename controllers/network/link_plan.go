@@ -5,6 +5,7 @@ package network
 import (
 	"bytes"
 	"cmp"
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -58,7 +59,7 @@ func (p *linkPlanner) plan(specs held[network.LinkSpecSpec], now *netlink.Snapsh
 		if spec.Kind == network.LinkKindVLAN {
 			key := tag{spec.ParentName, spec.VLAN.VID}
 			if owner := tags[key]; owner != "" {
-				out.say(s.id, network.SpecConflict, fmt.Sprintf("VLAN %d of link %s is that of %s", key.id, key.parent, owner))
+				out.say(s.id, network.SpecConflict, fmt.Sprintf("VLAN %d of link %s is already used by %s", key.id, key.parent, owner))
 
 				continue
 			}
@@ -69,7 +70,7 @@ func (p *linkPlanner) plan(specs held[network.LinkSpecSpec], now *netlink.Snapsh
 		l, exists := now.Link(spec.Name)
 
 		if owner := owners[l.Index]; exists && owner != "" {
-			out.say(s.id, network.SpecConflict, "the link is that of "+owner)
+			out.say(s.id, network.SpecConflict, "the link is already configured by "+owner)
 
 			continue
 		}
@@ -79,7 +80,7 @@ func (p *linkPlanner) plan(specs held[network.LinkSpecSpec], now *netlink.Snapsh
 		}
 
 		switch {
-		case exists && spec.Logical && l.Kind == "":
+		case exists && spec.Logical && asCard(l, p.platform).Kind == "":
 			out.say(s.id, network.SpecConflict, "a network card has the name "+spec.Name)
 		case exists && spec.Logical && l.Kind != spec.Kind:
 			out.remove(s.id, l) // it is made anew in the next round
@@ -88,7 +89,7 @@ func (p *linkPlanner) plan(specs held[network.LinkSpecSpec], now *netlink.Snapsh
 		case spec.Logical:
 			planNew(&out, s, now)
 		default:
-			out.say(s.id, network.SpecWaiting, "the link is not there")
+			out.say(s.id, network.SpecWaiting, "the link does not exist")
 		}
 	}
 
@@ -128,7 +129,7 @@ func planNew(out *plan, s item[network.LinkSpecSpec], now *netlink.Snapshot) {
 
 		switch {
 		case !ok:
-			out.say(s.id, network.SpecWaiting, "link "+spec.ParentName+", on which it is, is not there")
+			out.say(s.id, network.SpecWaiting, "parent link "+spec.ParentName+" does not exist")
 
 			return
 		case spec.MTU > parent.MTU:
@@ -174,7 +175,7 @@ func (p *linkPlanner) planChange(out *plan, s item[network.LinkSpecSpec], l netl
 		out.change(s.id, "hardware address "+spec.HardwareAddress.String(), l, netlink.LinkChange{Address: spec.HardwareAddress})
 	}
 
-	l = p.planMaster(out, s, l, now)
+	p.planMaster(out, s, l, now)
 
 	if spec.Up != l.Up() {
 		out.change(s.id, direction(spec.Up), l, netlink.LinkChange{Up: &spec.Up})
@@ -226,46 +227,53 @@ func (p *linkPlanner) planMTU(out *plan, s item[network.LinkSpecSpec], l netlink
 	})
 }
 
-// planMaster makes the link part of its bond or bridge, and returns it as it will be.
-func (p *linkPlanner) planMaster(out *plan, s item[network.LinkSpecSpec], l netlink.Link, now *netlink.Snapshot) netlink.Link {
+// planMaster makes the link part of its bond or bridge.
+func (p *linkPlanner) planMaster(out *plan, s item[network.LinkSpecSpec], l netlink.Link, now *netlink.Snapshot) {
 	name := s.spec.MasterName()
 	if name == "" {
 		p.leaveMaster(out, s.id, l)
 
-		return l
+		return
 	}
 
 	master, ok := now.Link(name)
 
 	switch {
 	case !ok:
-		out.say(s.id, network.SpecWaiting, "link "+name+", of which it is to be part, is not there")
+		out.say(s.id, network.SpecWaiting, "master link "+name+" does not exist")
 
-		return l
+		return
 	case l.Master == master.Index:
 		p.noteMaster(l.Index, master.Index)
 
-		return l
+		return
 	}
 
-	if l.Up() && s.spec.BondSlave.MasterName != "" { // a bond takes only links that are down
-		down := false
+	// A bond takes only links that are down. It is one step, so that a link that the bond refuses is up again, and seldom
+	// taken down.
+	cycle := l.Up() && s.spec.BondSlave.MasterName != ""
 
-		out.change(s.id, "down", l, netlink.LinkChange{Up: &down})
+	out.add(s.id, "link "+l.Name+": master "+name, func(k *netlink.Observer) error {
+		up, down := true, false
 
-		l.Flags &^= 1
-	}
+		if cycle {
+			if err := k.SetLink(l.Index, netlink.LinkChange{Up: &down}); err != nil {
+				return err
+			}
+		}
 
-	out.add(s.id, "link "+l.Name+": part of "+name, func(k *netlink.Observer) error {
 		err := k.SetLink(l.Index, netlink.LinkChange{Master: &master.Index})
 		if err == nil {
 			p.noteMaster(l.Index, master.Index)
 		}
 
+		if cycle {
+			err = errors.Join(err, k.SetLink(l.Index, netlink.LinkChange{Up: &up}))
+		}
+
 		return err
 	})
-
-	return l
+	out.steps[len(out.steps)-1].disturbs = cycle
 }
 
 func (p *linkPlanner) noteMaster(index, master uint32) {
@@ -282,7 +290,7 @@ func (p *linkPlanner) leaveMaster(out *plan, id string, l netlink.Link) {
 	}
 
 	none := uint32(0)
-	out.change(id, "part of nothing", l, netlink.LinkChange{Master: &none})
+	out.change(id, "no master", l, netlink.LinkChange{Master: &none})
 }
 
 func bridgeOf(spec network.LinkSpecSpec) *netlink.Bridge {

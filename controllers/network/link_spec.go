@@ -6,18 +6,22 @@ import (
 	"github.com/seed-59268b81/talos/cosi/controller"
 	"github.com/seed-59268b81/talos/resources/network"
 	"github.com/seed-59268b81/talos/sys/netlink"
+	"github.com/seed-59268b81/talos/sys/platform"
 )
 
 // linkSpecController makes the kernel's links what LinkSpecs say.
-func linkSpecController(kernel *netlink.Observer) controller.Controller {
+func linkSpecController(kernel *netlink.Observer, p platform.Platform) controller.Controller {
 	return &specController[network.LinkSpecSpec]{
 		name: "network.LinkSpecController", kind: network.ConditionLink, kernel: kernel, tries: tries{},
-		planner: &linkPlanner{changed: map[uint32]changedLink{}},
+		planner: &linkPlanner{platform: p, changed: map[uint32]changedLink{}},
 	}
 }
 
 // linkPlanner remembers what it changed of links that it did not make, so that a setting that is taken back goes.
-type linkPlanner struct{ changed map[uint32]changedLink }
+type linkPlanner struct {
+	platform platform.Platform
+	changed  map[uint32]changedLink
+}
 
 // changedLink is what was set on a link, by its index.
 type changedLink struct {

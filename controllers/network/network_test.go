@@ -27,6 +27,9 @@ import (
 
 // machine runs all controllers of the network on a state and a kernel in memory.
 type machine struct {
+	// patience is how long await waits.
+	patience time.Duration
+
 	t      *testing.T
 	state  state.State
 	kernel *netlinktest.Kernel
@@ -42,7 +45,7 @@ type machine struct {
 func newMachine(t *testing.T, links ...netlink.Link) *machine {
 	t.Helper()
 
-	m := &machine{t: t, state: memory.New(), kernel: &netlinktest.Kernel{}}
+	m := &machine{t: t, patience: patience, state: memory.New(), kernel: &netlinktest.Kernel{}}
 
 	for _, l := range append([]netlink.Link{{Name: "lo", Type: 772, Flags: 0x8, MTU: 65536}}, links...) {
 		m.kernel.Plug(l)
@@ -185,11 +188,14 @@ func (s *server) Verify(ctx context.Context, _ *dhcp4.Lease, d time.Duration) (*
 	return s.answer(ctx, d)
 }
 
+// patience is how long a test waits in real time for what should come at once: machines may be ten times slower than now.
+const patience = 2 * time.Minute
+
 // await waits until a resource is there and as the condition says.
 func await[S resource.Spec](m *machine, namespace, id string, holds func(S) bool) S {
 	m.t.Helper()
 
-	ctx, cancel := context.WithTimeout(m.t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(m.t.Context(), m.patience)
 	defer cancel()
 
 	r, err := m.state.WatchFor(ctx, resource.PointerOf[S](namespace, id), state.ResourceIs(func(r resource.Resource) bool {
@@ -207,7 +213,7 @@ func await[S resource.Spec](m *machine, namespace, id string, holds func(S) bool
 func awaitGone[S resource.Spec](m *machine, namespace, id string) {
 	m.t.Helper()
 
-	ctx, cancel := context.WithTimeout(m.t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(m.t.Context(), m.patience)
 	defer cancel()
 
 	if _, err := m.state.WatchFor(ctx, resource.PointerOf[S](namespace, id), state.EventTypeIs(state.Destroyed)); err != nil {

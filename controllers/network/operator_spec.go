@@ -5,7 +5,6 @@ package network
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -83,7 +82,8 @@ func (c *operators) Run(ctx context.Context, rt controller.Runtime, log *slog.Lo
 		}
 	}()
 
-	return follow(ctx, rt, c.kernel.Watch, func(ctx context.Context) (time.Duration, error) { return 0, c.reconcile(ctx, rt, log) })
+	// With this context, which outlives follow's: clients run with it.
+	return follow(ctx, rt, c.kernel.Watch, func(context.Context) (time.Duration, error) { return 0, c.reconcile(ctx, rt, log) })
 }
 
 func (c *operators) reconcile(ctx context.Context, rt controller.Runtime, log *slog.Logger) error {
@@ -184,7 +184,7 @@ func (c *operators) reconcileOperators(ctx context.Context, rt controller.Runtim
 		}
 
 		if link == nil {
-			waits("link " + spec.LinkName + " is not there")
+			waits("link " + spec.LinkName + " does not exist")
 
 			continue
 		}
@@ -194,7 +194,7 @@ func (c *operators) reconcileOperators(ctx context.Context, rt controller.Runtim
 		mode := c.mode(id, spec, now)
 
 		if spec.Operator == network.OperatorDHCP6 && mode == mode6Off {
-			waits("no router on link " + spec.LinkName + " has asked for DHCPv6")
+			waits("no router on link " + spec.LinkName + " advertises DHCPv6")
 
 			continue
 		}
@@ -211,7 +211,9 @@ func (c *operators) reconcileOperators(ctx context.Context, rt controller.Runtim
 		switch {
 		case !ok && up:
 			if err := c.start(ctx, rt, log, id, spec, mode, l); err != nil {
-				return nil, err
+				conditions[id] = network.SpecConditionSpec{State: network.SpecRefused, Cause: err.Error()}
+
+				continue
 			}
 		case ok:
 			if up && !op.up {
@@ -271,7 +273,7 @@ func (c *operators) start(ctx context.Context, rt controller.Runtime, log *slog.
 	if err != nil {
 		cancel()
 
-		return fmt.Errorf("operator %s: %w", id, err)
+		return err
 	}
 
 	c.running[id] = op

@@ -203,17 +203,7 @@ func TestCardReturns(t *testing.T) {
 				w.kernel.Plug(card)
 				await[network.AddressStatusSpec](m, "", tt.back+"/172.20.0.2/24", nil)
 				await(m, "", "route/inet4/172.20.0.1//1024", func(s network.SpecConditionSpec) bool { return s.State == network.SpecApplied })
-				time.Sleep(time.Minute)
-				synctest.Wait()
-
-				calls := len(w.kernel.Calls())
-
-				time.Sleep(10 * time.Minute)
-				synctest.Wait()
-
-				if did := w.kernel.Calls()[calls:]; len(did) > 0 {
-					t.Errorf("not quiet: %v", did)
-				}
+				quiet(t, w)
 
 				routes, _ := w.kernel.Routes()
 				if n := len(routes); n != 4 { // a network and a default route each
@@ -246,17 +236,7 @@ func TestTwoCardsOnOneNetwork(t *testing.T) {
 		m.boot("")
 		await[network.AddressStatusSpec](m, "", "eth0/172.20.0.2/24", nil)
 		await[network.AddressStatusSpec](m, "", "eth1/172.20.0.3/24", nil)
-		time.Sleep(time.Minute)
-		synctest.Wait()
-
-		calls := len(w.kernel.Calls())
-
-		time.Sleep(10 * time.Minute)
-		synctest.Wait()
-
-		if did := w.kernel.Calls()[calls:]; len(did) > 0 {
-			t.Errorf("not quiet: %v", did)
-		}
+		quiet(t, w)
 
 		// The one goes, the other takes over.
 		routes := func() (n int) {

@@ -36,6 +36,8 @@ type step struct {
 	do   func(*netlink.Observer) error
 	// stays says what is in effect instead while it fails.
 	stays string
+	// disturbs means that it changes what is observed also when it fails: it is tried again by time only.
+	disturbs bool
 }
 
 // cause says why a step failed, with the names of links and not their numbers.

@@ -4,6 +4,7 @@ package network
 
 import (
 	"fmt"
+	"math"
 	"net/netip"
 	"slices"
 	"strings"
@@ -16,7 +17,6 @@ import (
 
 	"github.com/seed-59268b81/talos/resources/network"
 	"github.com/seed-59268b81/talos/resources/network/nethelpers"
-	"github.com/seed-59268b81/talos/sys/dhcp4"
 	"github.com/seed-59268b81/talos/sys/netlink"
 	"github.com/seed-59268b81/talos/sys/netlink/netlinktest"
 )
@@ -98,7 +98,7 @@ func TestPlanLinks(t *testing.T) {
 			name: "made", wanted: []network.LinkSpecSpec{vlan, slave, bond, bridge, port},
 			want: []string{
 				"create bond link bond0", "create bridge link br0", "link eth0: MTU 9000", "link eth0: up", "link eth1: up",
-				"link bond0: up", "create vlan link bond0.7", "link br0: up", "link eth0: down", "link eth0: part of bond0", "link eth0: up", "link eth1: part of br0",
+				"link bond0: up", "create vlan link bond0.7", "link br0: up", "link eth0: master bond0", "link eth1: master br0",
 				"link bond0.7: up",
 			},
 		},
@@ -116,11 +116,11 @@ func TestPlanLinks(t *testing.T) {
 		{
 			name:   "settings taken back",
 			wanted: []network.LinkSpecSpec{{Name: "eth0", Up: true}, bond, port},
-			want:   []string{"link eth0: MTU 1500", "link eth0: part of nothing"},
+			want:   []string{"link eth0: MTU 1500", "link eth0: no master"},
 		},
 		{
 			name: "gone", leaving: []network.LinkSpecSpec{vlan, slave, bond, port, bridge},
-			want: []string{"remove vlan link bond0.7", "remove bond link bond0", "link eth1: part of nothing", "remove bridge link br0"},
+			want: []string{"remove vlan link bond0.7", "remove bond link bond0", "link eth1: no master", "remove bridge link br0"},
 		},
 	} {
 		if diff := cmp.Diff(tt.want, settle(t, &k, planner, tt.wanted, tt.leaving)); diff != "" {
@@ -155,12 +155,12 @@ func TestLinkConditions(t *testing.T) {
 	got := causes(p)
 	want := map[string]string{
 		"eth0":              "refused: the driver of link eth0 takes MTUs from 68 to 1500, not 9000",
-		"eth9":              "waiting: the link is not there",
+		"eth9":              "waiting: the link does not exist",
 		"dummy-is-too-long": "refused: the name dummy-is-too-long is longer than the kernel's 15 bytes",
-		"b.7":               "conflict: VLAN 7 of link eth0 is that of a.7",
-		"c.8":               "waiting: link eth9, on which it is, is not there",
-		"dummy1":            "waiting: link br9, of which it is to be part, is not there",
-		"enp0s3":            "conflict: the link is that of eth0",
+		"b.7":               "conflict: VLAN 7 of link eth0 is already used by a.7",
+		"c.8":               "waiting: parent link eth9 does not exist",
+		"dummy1":            "waiting: master link br9 does not exist",
+		"enp0s3":            "conflict: the link is already configured by eth0",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -197,14 +197,14 @@ func TestPlanAddresses(t *testing.T) {
 		{name: "there, in the kernel's scope", wanted: specs(spec("eth0", "fec0::1/64")), have: []netlink.Address{{Prefix: prefix("fec0::1/64")}}},
 		{
 			name: "there, but not for good", wanted: specs(spec("eth0", "2001:db8::1/64")), have: []netlink.Address{{Prefix: prefix("2001:db8::1/64"), Flags: unix.IFA_F_MANAGETEMPADDR}},
-			steps: []string{"make address 2001:db8::1/64 on eth0 anew as 2001:db8::1/64"},
+			steps: []string{"replace address 2001:db8::1/64 on eth0 by 2001:db8::1/64"},
 		},
-		{name: "no link", wanted: specs(spec("eth9", "10.0.0.1/24")), conditions: map[string]string{"eth9/10.0.0.1/24": "waiting: link eth9 is not there"}},
+		{name: "no link", wanted: specs(spec("eth9", "10.0.0.1/24")), conditions: map[string]string{"eth9/10.0.0.1/24": "waiting: link eth9 does not exist"}},
 		{
 			name: "one address, two lengths: the layer decides", wanted: specs(dhcp, spec("eth0", "2001:db8::1/64")),
 			have:       []netlink.Address{{Prefix: prefix("2001:db8::1/128")}},
-			steps:      []string{"make address 2001:db8::1/128 on eth0 anew as 2001:db8::1/64"},
-			conditions: map[string]string{"eth0/2001:db8::1/128": "conflict: the address is that of eth0/2001:db8::1/64"},
+			steps:      []string{"replace address 2001:db8::1/128 on eth0 by 2001:db8::1/64"},
+			conditions: map[string]string{"eth0/2001:db8::1/128": "conflict: the address is already set by eth0/2001:db8::1/64"},
 		},
 		{
 			name: "one address, two lengths: the loser goes", wanted: specs(spec("eth0", "2001:db8::1/64")), leaving: specs(dhcp),
@@ -217,7 +217,7 @@ func TestPlanAddresses(t *testing.T) {
 		},
 		{
 			name: "somebody else has it", wanted: specs(spec("eth0", "2001:db8::1/64")), have: []netlink.Address{{Prefix: prefix("2001:db8::1/64"), Flags: unix.IFA_F_DADFAILED}},
-			conditions: map[string]string{"eth0/2001:db8::1/64": "conflict: another machine on link eth0 has the address"},
+			conditions: map[string]string{"eth0/2001:db8::1/64": "conflict: another machine on link eth0 uses the address"},
 		},
 		{
 			name: "goes", leaving: specs(spec("eth0", "10.0.0.1/24"), spec("eth9", "10.0.0.1/24")), have: []netlink.Address{{Prefix: prefix("10.0.0.1/24")}, {Prefix: prefix("10.0.0.2/24")}},
@@ -283,6 +283,8 @@ func TestPlanRoutes(t *testing.T) {
 	sourced.Source = addr("10.0.0.77")
 	six := routeSpec("eth0", netip.Prefix{}, addr("fe80::1"), 1024, network.LayerOperator)
 	six2 := routeSpec("eth1", netip.Prefix{}, addr("fe80::1"), 1024, network.LayerOperator)
+	worst := routeSpec("eth0", netip.Prefix{}, addr("10.0.0.1"), math.MaxUint32, network.LayerOperator)
+	worst2 := routeSpec("eth1", netip.Prefix{}, addr("10.1.0.1"), math.MaxUint32, network.LayerOperator)
 	specs := func(s ...network.RouteSpecSpec) []network.RouteSpecSpec { return s }
 
 	type stage struct {
@@ -291,7 +293,7 @@ func TestPlanRoutes(t *testing.T) {
 		conditions      map[string]string
 	}
 
-	const loses = "applied: metric 1025 in place of 1024, which is that of "
+	const loses = "applied: metric 1025 instead of 1024, which is used by "
 
 	for _, tt := range []struct {
 		name   string
@@ -332,7 +334,12 @@ func TestPlanRoutes(t *testing.T) {
 			steps:      []string{"set route default via fe80::1 dev eth0 metric 1024 table 254", "set route default via fe80::1 dev eth1 metric 1025 table 254"},
 			conditions: map[string]string{six2.ID(): loses + six.ID()},
 		}}},
-		{"the source has to come", []stage{{wanted: specs(sourced), conditions: map[string]string{sourced.ID(): "waiting: the source address 10.0.0.77 is not there"}}}},
+		{"no metric is left", []stage{{
+			wanted:     specs(worst, worst2),
+			steps:      []string{"set route default via 10.0.0.1 dev eth0 metric 4294967295 table 254"},
+			conditions: map[string]string{worst2.ID(): "conflict: metric 4294967295 is used by " + worst.ID() + ", and there is none above it"},
+		}}},
+		{"the source has to come", []stage{{wanted: specs(sourced), conditions: map[string]string{sourced.ID(): "waiting: no link has the source address 10.0.0.77"}}}},
 	} {
 		k := netlinktest.Kernel{}
 
@@ -375,38 +382,6 @@ func TestPlanRoutes(t *testing.T) {
 		if last := tt.stages[len(tt.stages)-1]; len(last.wanted) == 0 && slices.ContainsFunc(routes, func(r netlink.Route) bool { return r.Protocol != unix.RTPROT_KERNEL }) {
 			t.Errorf("%s: something stayed: %v", tt.name, routes)
 		}
-	}
-}
-
-func TestLeaseRoutes(t *testing.T) {
-	op := network.OperatorSpecSpec{LinkName: "eth0", DHCP4: network.DHCP4OperatorSpec{RouteMetric: 100}}
-
-	for _, tt := range []struct {
-		name   string
-		lease  dhcp4.Lease
-		routes []string
-	}{
-		{"two routers", dhcp4.Lease{Address: prefix("10.0.0.2/24"), Routes: []dhcp4.Route{{Destination: prefix("0.0.0.0/0"), Gateway: addr("10.0.0.1")}, {Destination: prefix("0.0.0.0/0"), Gateway: addr("10.0.0.9")}}}, []string{"inet4/10.0.0.1//100", "inet4/10.0.0.9//101"}},
-		{"a router elsewhere", dhcp4.Lease{Address: prefix("10.0.0.2/32"), Routes: []dhcp4.Route{{Destination: prefix("0.0.0.0/0"), Gateway: addr("10.9.9.1")}}}, []string{"inet4//10.9.9.1/32/100", "inet4/10.9.9.1//100"}},
-		{"on the link", dhcp4.Lease{Address: prefix("10.0.0.2/24"), Routes: []dhcp4.Route{{Destination: prefix("169.254.169.254/32")}}}, []string{"inet4//169.254.169.254/32/100"}},
-	} {
-		var got []string
-		for _, r := range fromLease(op, &tt.lease, "").routes {
-			got = append(got, r.ID())
-
-			if r.Source != tt.lease.Address.Addr() || r.Protocol != nethelpers.ProtocolDHCP {
-				t.Errorf("%s: got %+v", tt.name, r)
-			}
-		}
-
-		if diff := cmp.Diff(tt.routes, got); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", tt.name, diff)
-		}
-	}
-
-	op.DHCP4.SkipRoutes = true
-	if got := fromLease(op, &dhcp4.Lease{Address: prefix("10.0.0.2/24"), Routes: []dhcp4.Route{{Destination: prefix("0.0.0.0/0"), Gateway: addr("10.0.0.1")}}}, "").routes; got != nil {
-		t.Errorf("routes are not wanted: got %v", got)
 	}
 }
 

@@ -5,6 +5,7 @@ package network
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -36,6 +37,8 @@ type assigned struct {
 	cause string
 	// ready means that its link is there and up.
 	ready bool
+	// taken means that all metrics from the spec's on are others'.
+	taken bool
 }
 
 // assign gives each spec a route of its own. The kernel has one route of each table, destination and metric: the spec that
@@ -64,12 +67,19 @@ func assign(specs []item[network.RouteSpecSpec]) []assigned {
 		a := &out[i]
 		winner := owners[a.route.Key()]
 
-		for owners[a.route.Key()] != nil {
+		for owners[a.route.Key()] != nil && a.route.Priority < math.MaxUint32 {
 			a.route.Priority++
 		}
 
+		if owners[a.route.Key()] != nil { // 0 would be the most preferred
+			a.taken = true
+			a.cause = fmt.Sprintf("metric %d is used by %s, and there is none above it", a.spec.Priority, winner.id)
+
+			continue
+		}
+
 		owners[a.route.Key()] = a
-		a.cause = fmt.Sprintf("metric %d in place of %d, which is that of %s", a.route.Priority, a.spec.Priority, winner.id)
+		a.cause = fmt.Sprintf("metric %d instead of %d, which is used by %s", a.route.Priority, a.spec.Priority, winner.id)
 	}
 
 	return out
@@ -96,6 +106,12 @@ func (p *routePlanner) plan(specs held[network.RouteSpecSpec], now *netlink.Snap
 		a := &routes[i]
 		p.set[a.id] = there(before[a.id], now)
 
+		if a.taken {
+			out.say(a.id, network.SpecConflict, a.cause)
+
+			continue
+		}
+
 		if cause := locate(a, now); cause != "" {
 			out.say(a.id, network.SpecWaiting, cause+p.kept(a.id, now))
 
@@ -116,6 +132,8 @@ func (p *routePlanner) plan(specs held[network.RouteSpecSpec], now *netlink.Snap
 	for _, a := range routes {
 		if a.ready {
 			p.planRoute(&out, a.id, a.route, needed, now)
+		} else {
+			p.planSuperseded(&out, a.id, needed, now)
 		}
 	}
 
@@ -144,7 +162,7 @@ func locate(a *assigned, now *netlink.Snapshot) string {
 
 		switch {
 		case !ok:
-			return "link " + a.spec.OutLinkName + " is not there"
+			return "link " + a.spec.OutLinkName + " does not exist"
 		case !link.Up():
 			return "link " + a.spec.OutLinkName + " is down"
 		}
@@ -154,7 +172,7 @@ func locate(a *assigned, now *netlink.Snapshot) string {
 
 	source := a.route.Source
 	if source.IsValid() && !slices.ContainsFunc(now.Addresses, func(have netlink.Address) bool { return have.Prefix.Addr() == source }) {
-		return "the source address " + source.String() + " is not there"
+		return "no link has the source address " + source.String()
 	}
 
 	return ""
@@ -178,11 +196,19 @@ func (p *routePlanner) planRoute(out *plan, id string, want netlink.Route, neede
 		return err
 	})
 	out.steps[len(out.steps)-1].stays = p.kept(id, now)
+	p.planSuperseded(out, id, needed, now)
 }
 
+// note notes what is set for a spec, the latest last.
 func (p *routePlanner) note(id string, r netlink.Route) {
-	if !contains(p.set[id], r) {
-		p.set[id] = append(p.set[id], r)
+	p.set[id] = append(slices.DeleteFunc(p.set[id], func(old netlink.Route) bool { return contains([]netlink.Route{r}, old) }), r)
+}
+
+// planSuperseded removes all but the latest of what was set for a spec that cannot be applied: the spec may change between
+// the set of a route and the removal of the one before.
+func (p *routePlanner) planSuperseded(out *plan, id string, needed []netlink.Route, now *netlink.Snapshot) {
+	if set := p.set[id]; len(set) > 1 {
+		p.planRemoval(out, id, set[len(set)-1], needed, now)
 	}
 }
 
@@ -202,11 +228,12 @@ const keptUntilThen = " is kept until then"
 
 // kept says which route that was set for a spec before stays until the spec can be applied.
 func (p *routePlanner) kept(id string, now *netlink.Snapshot) string {
-	if len(p.set[id]) == 0 {
+	set := p.set[id]
+	if len(set) == 0 {
 		return ""
 	}
 
-	return "; " + describeRoute(p.set[id][0], now) + keptUntilThen
+	return "; " + describeRoute(set[len(set)-1], now) + keptUntilThen
 }
 
 // inKernel finds the kernel's route with the key and way of another.

@@ -90,12 +90,29 @@ func (c *routerDNS) note(o netlink.RouterOption, now time.Time) {
 		c.said[o.LinkIndex] = a
 	}
 
-	for _, s := range o.DNSServers {
-		a.servers[s] = now.Add(o.Lifetime)
+	keep(a.servers, o.DNSServers, now.Add(o.Lifetime))
+	keep(a.search, o.Search, now.Add(o.Lifetime))
+}
+
+// maxAdvertised is how many servers, and domains, are kept of a link; anybody on it can send advertisements.
+const maxAdvertised = 64
+
+// keep adds items that count until then; of too many, those that end first go.
+func keep[T comparable](items map[T]time.Time, more []T, until time.Time) {
+	for _, item := range more {
+		items[item] = until
 	}
 
-	for _, s := range o.Search {
-		a.search[s] = now.Add(o.Lifetime)
+	if len(items) <= maxAdvertised {
+		return
+	}
+
+	ended := slices.SortedFunc(maps.Values(items), time.Time.Compare)[len(items)-maxAdvertised-1]
+
+	for item, end := range items {
+		if len(items) > maxAdvertised && !end.After(ended) {
+			delete(items, item)
+		}
 	}
 }
 

@@ -83,6 +83,11 @@ func (c *specController[S]) carryOut(p *plan, generation uint64, log *slog.Logge
 	for _, s := range p.steps {
 		wanted[s.what] = true
 
+		generation := generation
+		if s.disturbs {
+			generation = noGeneration
+		}
+
 		err, pause := c.tries.allow(s.what, generation, time.Now())
 		if err == nil {
 			err = s.do(c.kernel)

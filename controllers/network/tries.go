@@ -14,7 +14,8 @@ import (
 type tries map[string]*try
 
 type try struct {
-	at         []time.Time // of the last tries, at most burst
+	at         []time.Time // of the tries in the window, at most burst
+	last       time.Time
 	err        error
 	generation uint64 // of the snapshot when it failed
 	failures   int
@@ -30,8 +31,11 @@ const (
 	lastRetry  = time.Minute
 )
 
+// noGeneration is no snapshot's: for a step that is tried again by time only.
+const noGeneration = 0
+
 // errFought is the outcome of a step that is not done because it was done often and has not lasted.
-var errFought = errors.New("it does not last: another program changes it back")
+var errFought = errors.New("another program changes it back each time")
 
 // notYet tells the kernel's errors for what lacks an address, a route, a link, or that a link is up. EINVAL is how it
 // refuses a preferred source that is no own address.
@@ -70,7 +74,7 @@ func (t tries) allow(what string, generation uint64, now time.Time) (error, time
 		return nil, 0
 	}
 
-	if notYet(last.err) {
+	if notYet(last.err) && generation != noGeneration {
 		return last.err, 0
 	}
 
@@ -83,11 +87,7 @@ func (t tries) allow(what string, generation uint64, now time.Time) (error, time
 
 // pause is how long a failed step still rests.
 func (t *try) pause(now time.Time) time.Duration {
-	if len(t.at) == 0 {
-		return 0
-	}
-
-	return t.at[len(t.at)-1].Add(min(firstRetry<<min(t.failures-1, 10), lastRetry)).Sub(now)
+	return t.last.Add(min(firstRetry<<min(t.failures-1, 10), lastRetry)).Sub(now)
 }
 
 // note notes the outcome of a step. It returns when it may be tried again though nothing changes; 0 is never.
@@ -99,7 +99,7 @@ func (t tries) note(what string, generation uint64, now time.Time, err error) ti
 	}
 
 	last.at = append(last.at, now)
-	last.err, last.generation = err, generation
+	last.last, last.err, last.generation = now, err, generation
 
 	if err == nil {
 		last.failures = 0
@@ -109,7 +109,7 @@ func (t tries) note(what string, generation uint64, now time.Time, err error) ti
 
 	last.failures++
 
-	if notYet(err) {
+	if notYet(err) && generation != noGeneration {
 		return 0
 	}
 
@@ -119,8 +119,7 @@ func (t tries) note(what string, generation uint64, now time.Time, err error) ti
 // forget drops what is neither wanted now nor recent.
 func (t tries) forget(wanted map[string]bool, now time.Time) {
 	for what, last := range t {
-		recent := len(last.at) > 0 && now.Sub(last.at[len(last.at)-1]) < window
-		if !wanted[what] && !recent {
+		if !wanted[what] && now.Sub(last.last) >= window {
 			delete(t, what)
 		}
 	}

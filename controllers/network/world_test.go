@@ -282,7 +282,7 @@ func inWorld(t *testing.T, w *world, fn func(m *machine)) {
 	t.Helper()
 
 	synctest.Test(t, func(t *testing.T) {
-		m := &machine{t: t, state: memory.New(), kernel: w.kernel}
+		m := &machine{t: t, patience: 10 * time.Second, state: memory.New(), kernel: w.kernel}
 		rt := cosiruntime.New(m.state, slog.New(slog.DiscardHandler))
 
 		for _, c := range Controllers(&Deps{

@@ -178,10 +178,10 @@ func specRule(f *Facts, s Symptom) (*Finding, bool) {
 	case network.SpecApplied:
 		return nil, true
 	case network.SpecDegraded:
-		finding.Says = id + " is in effect by what was true before: " + c.Cause
+		finding.Says = id + " is in effect and could not be confirmed: " + c.Cause
 		finding.Try = "see that the DHCP server runs and is reached from this machine's network"
 	case network.SpecWaiting:
-		finding.Says = id + " waits: " + c.Cause
+		finding.Says = id + " is waiting: " + c.Cause
 		finding.Try = "see what it waits for: talosctl get links, talosctl get addresses, talosctl get specconditions"
 	default:
 		finding.Says = id + " is not in effect: " + c.Cause

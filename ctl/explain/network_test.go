@@ -11,7 +11,7 @@ import (
 
 // A spec of the network says what has become of it, asked by its own name or by that of its condition.
 func TestSpecRule(t *testing.T) {
-	const route, refused = "inet4/192.0.2.1//1024", "route/inet4/192.0.2.1//1024 waits: set route default via 192.0.2.1 dev eth0 metric 1024 table 254: network is unreachable"
+	const route, refused = "inet4/192.0.2.1//1024", "route/inet4/192.0.2.1//1024 is waiting: set route default via 192.0.2.1 dev eth0 metric 1024 table 254: network is unreachable"
 
 	for _, tt := range []struct {
 		name    string
@@ -23,7 +23,7 @@ func TestSpecRule(t *testing.T) {
 		{"by the spec", instance[network.RouteSpecSpec](network.NamespaceName, route), "", refused, true},
 		{"by the condition", instance[network.SpecConditionSpec](network.NamespaceName, "route/"+route), "", refused, true},
 		{"refused", instance[network.RouteSpecSpec](network.NamespaceName, route), "refused", "route/" + route + " is not in effect: ", true},
-		{"degraded", instance[network.RouteSpecSpec](network.NamespaceName, route), "degraded", "route/" + route + " is in effect by what was true before: ", true},
+		{"degraded", instance[network.RouteSpecSpec](network.NamespaceName, route), "degraded", "route/" + route + " is in effect and could not be confirmed: ", true},
 		{"applied", instance[network.RouteSpecSpec](network.NamespaceName, route), "applied", "", true},
 		{"one without a condition", instance[network.RouteSpecSpec](network.NamespaceName, "other"), "", "", false},
 		{"a proposal is not acted upon", instance[network.RouteSpecSpec](network.ConfigNamespaceName, route), "", "", false},

@@ -217,7 +217,7 @@ func (l *Lease) next(age time.Duration) time.Duration {
 }
 
 // ask chooses whom to ask by the age of the lease. A check is sent with growing timeouts (RFC 2131, 4.1) until somebody
-// answers or the lease is to be renewed anyhow.
+// answers; always to all servers, for the link may be on another network now.
 func (c *Client) ask(ctx context.Context, lease *Lease, age time.Duration, verify *check) (*Lease, error) {
 	timeout := verifyTimeout
 	if lease.Expire > 0 {
@@ -225,26 +225,27 @@ func (c *Client) ask(ctx context.Context, lease *Lease, age time.Duration, verif
 	}
 
 	switch {
-	case verify.timeout > 0 && (lease.Expire == 0 || age < lease.Renew):
+	case lease.Expire > 0 && age >= lease.Expire:
+		return nil, errors.New("nobody renewed it")
+	case verify.timeout > 0:
+		question, until := c.Exchange.Verify, lease.Renew
+		if lease.Expire > 0 && age >= lease.Renew {
+			question, until = c.Exchange.Rebind, lease.Expire
+		}
+
 		timeout = c.jitter(verify.timeout)
 		if lease.Expire > 0 {
-			timeout = min(timeout, max(lease.Renew-age, firstTimeout))
+			timeout = min(timeout, max(until-age, firstTimeout))
 		}
 
 		// An error may come at once (the link just went down): the time is used up all the same.
 		*verify = check{min(2*verify.timeout, lastTimeout), time.Now().Add(timeout)}
 
-		return c.Exchange.Verify(ctx, lease, timeout)
+		return question(ctx, lease, timeout)
 	case age < lease.Rebind:
-		*verify = check{}
-
 		return c.Exchange.Renew(ctx, lease, timeout)
-	case age < lease.Expire:
-		*verify = check{}
-
-		return c.Exchange.Rebind(ctx, lease, timeout)
 	default:
-		return nil, errors.New("nobody renewed it")
+		return c.Exchange.Rebind(ctx, lease, timeout)
 	}
 }
 

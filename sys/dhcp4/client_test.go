@@ -131,8 +131,21 @@ func TestClient(t *testing.T) {
 				return hour("10.0.0.2/24"), nil
 			},
 			check: 27 * time.Minute, until: 31 * time.Minute,
-			want:      []string{"0s acquire", "27m0s verify", "27m4s verify", "27m12s verify", "27m28s verify", "28m0s verify", "29m4s verify", "30m0s renew"},
+			want:      []string{"0s acquire", "27m0s verify", "27m4s verify", "27m12s verify", "27m28s verify", "28m0s verify", "29m4s verify", "30m0s rebind"},
 			published: []string{"10.0.0.2/24", "10.0.0.2/24"},
+		},
+		{
+			name: "checked while it is renewed: all servers are asked, again until one answers",
+			answer: func(n int, question string) (*Lease, error) {
+				if question == "renew" || n < 5 && n > 1 {
+					return nil, errSilence
+				}
+
+				return hour(fmt.Sprintf("10.0.0.%d/24", n)), nil
+			},
+			check: 35 * time.Minute, until: 36 * time.Minute,
+			want:      []string{"0s acquire", "30m0s renew", "35m0s rebind", "35m4s rebind", "35m12s rebind"},
+			published: []string{"10.0.0.1/24", "10.0.0.5/24"},
 		},
 		{
 			name: "an infinite lease is checked only",

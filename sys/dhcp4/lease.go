@@ -7,10 +7,11 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
-	"strings"
 	"time"
 
 	"github.com/insomniacslk/dhcp/dhcpv4"
+
+	"github.com/seed-59268b81/talos/sys/dnsname"
 )
 
 // Lease is what a server granted.
@@ -65,17 +66,17 @@ func FromACK(ack *dhcpv4.DHCPv4) (*Lease, error) {
 
 	l.DNS, l.NTP = toAddrs(ack.DNS()), toAddrs(ack.NTPServers())
 
-	if name := text(ack.HostName()); validName(name) {
+	if name := dnsname.Trim(ack.HostName()); dnsname.Valid(name) {
 		l.Hostname = name
 	}
 
-	if name := text(ack.DomainName()); validName(name) {
+	if name := dnsname.Trim(ack.DomainName()); dnsname.Valid(name) {
 		l.Domain = name
 	}
 
 	if labels := ack.DomainSearch(); labels != nil {
 		for _, name := range labels.Labels {
-			if name = text(name); validName(name) && len(l.Search) < maxListItems {
+			if name = dnsname.Trim(name); dnsname.Valid(name) && len(l.Search) < maxListItems {
 				l.Search = append(l.Search, name)
 			}
 		}
@@ -178,22 +179,4 @@ func toAddrs(ips []net.IP) []netip.Addr {
 // usable tells an address that a machine can have.
 func usable(a netip.Addr) bool {
 	return a.IsValid() && !a.IsUnspecified() && !a.IsMulticast() && !a.IsLoopback() && a != netip.AddrFrom4([4]byte{255, 255, 255, 255})
-}
-
-// text takes off what some servers end their texts with.
-func text(s string) string { return strings.TrimRight(s, "\x00. ") }
-
-// validName holds a name to letters, digits, hyphens, underscores and dots: it ends up in files.
-func validName(s string) bool {
-	if s == "" || len(s) > 253 {
-		return false
-	}
-
-	for _, c := range []byte(s) {
-		if c != '.' && c != '-' && c != '_' && (c < '0' || c > '9') && (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') {
-			return false
-		}
-	}
-
-	return true
 }

@@ -131,6 +131,7 @@ func TestFromACK(t *testing.T) {
 
 func FuzzFromACK(f *testing.F) {
 	f.Add(answer(f).ToBytes())
+	f.Add(answer(f, dhcpv4.WithLeaseTime(infinite-1)).ToBytes())
 	f.Add(answer(f, dhcpv4.WithOption(dhcpv4.OptClasslessStaticRoute(&dhcpv4.Route{Dest: ipNet("10.0.0.0/8"), Router: net.IPv4zero}))).ToBytes())
 	f.Fuzz(func(t *testing.T, packet []byte) {
 		m, err := dhcpv4.FromBytes(packet)

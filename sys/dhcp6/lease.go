@@ -9,11 +9,12 @@ import (
 	"net"
 	"net/netip"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/insomniacslk/dhcp/dhcpv6"
 	"github.com/insomniacslk/dhcp/iana"
+
+	"github.com/seed-59268b81/talos/sys/dnsname"
 )
 
 // Lease is what a server granted.
@@ -74,14 +75,14 @@ func FromReply(m *dhcpv6.Message, stateless bool) (*Lease, error) {
 
 	if labels := m.Options.DomainSearchList(); labels != nil {
 		for _, name := range labels.Labels {
-			if name = text(name); validName(name) && len(l.Search) < maxListItems {
+			if name = dnsname.Trim(name); dnsname.Valid(name) && len(l.Search) < maxListItems {
 				l.Search = append(l.Search, name)
 			}
 		}
 	}
 
 	if fqdn := m.Options.FQDN(); fqdn != nil && fqdn.DomainName != nil && len(fqdn.DomainName.Labels) > 0 {
-		if name := text(fqdn.DomainName.Labels[0]); validName(name) {
+		if name := dnsname.Trim(fqdn.DomainName.Labels[0]); dnsname.Valid(name) {
 			l.Hostname = name
 		}
 	}
@@ -173,22 +174,4 @@ func toAddrs(ips []net.IP) []netip.Addr {
 // usable tells an address that a machine can have and others can reach.
 func usable(a netip.Addr) bool {
 	return a.Is6() && !a.Is4In6() && !a.IsUnspecified() && !a.IsMulticast() && !a.IsLoopback() && !a.IsLinkLocalUnicast()
-}
-
-// text takes off what some servers end their texts with.
-func text(s string) string { return strings.TrimRight(s, "\x00. ") }
-
-// validName holds a name to letters, digits, hyphens, underscores and dots: it ends up in files.
-func validName(s string) bool {
-	if s == "" || len(s) > 253 {
-		return false
-	}
-
-	for _, c := range []byte(s) {
-		if c != '.' && c != '-' && c != '_' && (c < '0' || c > '9') && (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') {
-			return false
-		}
-	}
-
-	return true
 }

@@ -117,6 +117,7 @@ func TestFromReply(t *testing.T) {
 }
 
 func FuzzFromReply(f *testing.F) {
+	f.Add(reply(f, addresses(0, 0, infinite-time.Second, infinite-time.Second, "2001:db8::2")).ToBytes(), false)
 	f.Add(reply(f, addresses(0, 0, time.Hour, time.Hour, "2001:db8::2"), dhcpv6.WithDNS(net.ParseIP("2001:db8::53"))).ToBytes(), false)
 	f.Add(reply(f, dhcpv6.WithFQDN(0, "a\nb"), dhcpv6.WithDomainSearchList("x.test")).ToBytes(), true)
 	f.Fuzz(func(t *testing.T, packet []byte, stateless bool) {

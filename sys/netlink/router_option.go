@@ -13,6 +13,8 @@ import (
 
 	"github.com/mdlayher/netlink"
 	"golang.org/x/sys/unix"
+
+	"github.com/seed-59268b81/talos/sys/dnsname"
 )
 
 // RouterOption is an option of a router advertisement that the kernel leaves to programs (RFC 8106): name servers, or
@@ -145,7 +147,7 @@ func parseDomains(body []byte) []string {
 		}
 
 		if n == 0 {
-			if name := strings.Join(labels, "."); validDomain(name) {
+			if name := strings.Join(labels, "."); dnsname.Valid(name) {
 				out = append(out, name)
 			}
 
@@ -158,19 +160,4 @@ func parseDomains(body []byte) []string {
 	}
 
 	return out
-}
-
-// validDomain holds a name to letters, digits, hyphens, underscores and dots: it ends up in files.
-func validDomain(s string) bool {
-	if s == "" || len(s) > 253 {
-		return false
-	}
-
-	for _, c := range []byte(s) {
-		if c != '.' && c != '-' && c != '_' && (c < '0' || c > '9') && (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') {
-			return false
-		}
-	}
-
-	return true
 }

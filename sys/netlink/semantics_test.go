@@ -54,6 +54,7 @@ route default via 2001:db8::1 metric 1024
 down`, `
 192.0.2.2/24 scope 0
 `},
+	{"only bonds, bridges and their like have members", "master vb", "master vb: operation not supported"},
 	{"down and up: the network is back, other routes are not", "addr 192.0.2.2/24\nroute default via 192.0.2.1 metric 1024\ndown\nup", `
 192.0.2.2/24 scope 0
 192.0.2.0/24 dev va metric 0 proto 2 src 192.0.2.2
@@ -181,6 +182,8 @@ func (s *scene) step(line string) error {
 		return s.k.SetLink(va, netlink.LinkChange{MTU: ptr(uint32(mtu))})
 	case "create":
 		return s.k.CreateLink(netlink.NewLink{Name: words[1], Kind: "veth", VethPeer: "peer"})
+	case "master":
+		return s.k.SetLink(va, netlink.LinkChange{Master: ptr(s.index(words[1]))})
 	case "promote":
 		s.promote()
 

@@ -237,6 +237,8 @@ func (k *Kernel) checkChange(l *netlink.Link, change netlink.LinkChange) unix.Er
 		switch {
 		case !ok:
 			return unix.EINVAL
+		case master.Kind != "bond" && master.Kind != "bridge":
+			return unix.EOPNOTSUPP
 		case master.Kind == "bond" && l.Up():
 			return unix.EPERM
 		}
