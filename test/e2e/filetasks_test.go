@@ -142,7 +142,12 @@ var fileTasks = []task{
 	}},
 	{name: "dashboard", calls: "SystemStat Memory Processes ServiceList Logs", do: dashboard},
 	{name: "cluster show", do: func(t *testing.T, s *session) {
-		s.shows(t, `(?m)^`+s.Node.Name+` +controlplane +`+string(s.Node.As())+` +@ +2 +4\.0 GiB +10 GiB +on +`, "cluster show", s.lab()...)
+		disk := "10 GiB"
+		if s.Contained() {
+			disk = "-"
+		}
+
+		s.shows(t, `(?m)^`+s.Node.Name+` +controlplane +`+string(s.Node.As())+` +@ +2 +4\.0 GiB +`+disk+` +on +`, "cluster show", s.lab()...)
 	}},
 	{name: "cluster logs", do: func(t *testing.T, s *session) {
 		s.shows(t, s.firstLine(), "cluster logs", s.lab()...)
