@@ -145,8 +145,9 @@ const alone = `cluster: {controllerManager: {extraArgs: {leader-elect: "false"}}
 // a kernel's table of connections on those. A control plane that is a container knows that by itself.
 const shared = `cluster: {proxy: {extraArgs: {conntrack-max-per-core: "0", conntrack-min: "0"}}}`
 
-// ownPatches are those of the control planes that follow from what the machines are.
-func ownPatches(nodes []state.Node, emulated bool) []string {
+// OwnPatches returns the patches of the control planes that follow from what the machines are, and from whether the virtual
+// ones are emulated.
+func OwnPatches(nodes []state.Node, emulated bool) []string {
 	var (
 		patches       []string
 		controlPlanes int
@@ -188,7 +189,7 @@ func (c *creation) generated() (map[state.Role][]byte, error) {
 
 	options.Nodes = []string{first.Addr.String()}
 
-	own, err := patch.Load(ownPatches(s.Nodes, c.emulated))
+	own, err := patch.Load(OwnPatches(s.Nodes, c.emulated))
 	if err != nil {
 		return nil, err
 	}

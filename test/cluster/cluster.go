@@ -30,8 +30,11 @@ import (
 
 	"github.com/seed-59268b81/talos/components/hosttools/hosttest"
 	"github.com/seed-59268b81/talos/config/generate"
+	"github.com/seed-59268b81/talos/config/patch"
 	"github.com/seed-59268b81/talos/config/talosconfig"
+	ctlcluster "github.com/seed-59268b81/talos/ctl/cluster"
 	"github.com/seed-59268b81/talos/lab"
+	"github.com/seed-59268b81/talos/lab/qemu/accel"
 	"github.com/seed-59268b81/talos/lab/state"
 	"github.com/seed-59268b81/talos/test/evidence"
 )
@@ -129,12 +132,12 @@ func start(t *testing.T, options lab.Options) *Cluster {
 	evidence.OnFailure(t, built.out, evidence.Machines{Dir: c.dir, Support: c.support})
 	t.Cleanup(c.end)
 
-	c.generate()
-
 	status, err := c.Lab.Status(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
+
+	c.generate(status.Accel == (accel.Accel{}).Name())
 
 	runs := status.Accel + " (" + status.AccelWhy + ")"
 	if c.Contained() {
@@ -147,13 +150,18 @@ func start(t *testing.T, options lab.Options) *Cluster {
 }
 
 // generate makes the configurations as talosctl cluster create does.
-func (c *Cluster) generate() {
+func (c *Cluster) generate(emulated bool) {
 	c.t.Helper()
+
+	patches, err := patch.Load(ctlcluster.OwnPatches(c.Lab.State().Nodes, emulated))
+	if err != nil {
+		c.t.Fatal(err)
+	}
 
 	made, err := generate.New("e2e", "https://"+netip.AddrPortFrom(c.Node.Addr, 6443).String(), "", generate.Options{
 		InstallDisk: "/dev/vda", AdditionalSANs: []string{"127.0.0.1", c.Node.Addr.String()}, NoClusterDiscovery: true,
-		AllowSchedulingOnControlPlanes: true,
-		Endpoints:                      []string{c.Node.APIEndpoint()}, Nodes: []string{c.Node.Addr.String()},
+		AllowSchedulingOnControlPlanes: true, ControlPlanePatches: patches,
+		Endpoints: []string{c.Node.APIEndpoint()}, Nodes: []string{c.Node.Addr.String()},
 	})
 	if err != nil {
 		c.t.Fatal(err)
