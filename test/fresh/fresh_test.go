@@ -150,7 +150,10 @@ func TestRemove(t *testing.T) {
 	lab := &state.Lab{
 		Dir: filepath.Join(m.upper(sourcePlace+"/out"), "lab", "fresh"), Name: "fresh", Cgroups: []string{cgroup},
 		World: world.World{Networks: []world.Network{{Name: "lab", Subnet4: netip.MustParsePrefix("10.5.0.0/24")}}},
-		Nodes: []state.Node{{Name: "fresh-controlplane-1"}},
+		Nodes: []state.Node{{
+			Name: "fresh-controlplane-1", Addr: netip.MustParseAddr("10.5.0.2"),
+			Cards: []world.Card{{Network: "lab", MAC: "52:54:0a:05:00:02", Addr4: netip.MustParseAddr("10.5.0.2")}},
+		}},
 	}
 	if err := os.MkdirAll(lab.Dir, 0o755); err != nil {
 		t.Fatal(err)
