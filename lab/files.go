@@ -13,7 +13,7 @@ import (
 	"github.com/seed-59268b81/talos/lab/state"
 )
 
-// uses tells whether any node runs as one provisioner.
+// uses reports whether any node runs as one provisioner.
 func (o *Options) uses(as state.Provisioner) bool {
 	return o.ControlPlanes > 0 && o.Provisioner == as || o.Workers > 0 && o.WorkerProvisioner == as
 }

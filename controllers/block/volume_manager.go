@@ -21,7 +21,7 @@ type Provisioner interface {
 	// CreatePartition and GrowPartition look at the disk first, and do nothing if the work is done.
 	CreatePartition(ctx context.Context, disk string, spec block.PartitionSpec) error
 	GrowPartition(ctx context.Context, disk string, spec block.PartitionSpec) error
-	// Formatted tells whether a device has its file system, which is announced then, or nothing. Anything else on it
+	// Formatted reports whether a device has its file system, which is announced then, or nothing. Anything else on it
 	// is an error.
 	Formatted(device string, spec block.FilesystemSpec) (bool, error)
 	// Format makes a file system, whatever is on the device.

@@ -75,7 +75,7 @@ func (p *addressPlanner) plan(specs held[network.AddressSpecSpec], now *netlink.
 	return out
 }
 
-// isSource tells whether a route of ours has the address as its source.
+// isSource reports whether a route of ours has the address as its source.
 func isSource(routes []netlink.Route, a netip.Addr) bool {
 	return slices.ContainsFunc(routes, func(r netlink.Route) bool {
 		return r.Source == a && (r.Protocol == unix.RTPROT_DHCP || r.Protocol == unix.RTPROT_STATIC)
@@ -137,7 +137,7 @@ func planAddress(out *plan, id string, want netlink.Address, link netlink.Link, 
 	}
 }
 
-// sameAddress tells whether the kernel's address is the wanted one. The kernel itself decides on the scopes of IPv6.
+// sameAddress reports whether the kernel's address is the wanted one. The kernel itself decides on the scopes of IPv6.
 func sameAddress(have, want netlink.Address) bool {
 	return have.Prefix == want.Prefix && nethelpers.AddressFlags(have.Flags^want.Flags)&decided == 0 &&
 		(want.Prefix.Addr().Is6() || have.Scope == want.Scope)

@@ -85,7 +85,7 @@ func (f facts) selected(s v1alpha1.DeviceSelector) []string {
 	return out
 }
 
-// matches tells whether a link has all the properties that a selector names; one without any matches nothing.
+// matches reports whether a link has all the properties that a selector names; one without any matches nothing.
 func matches(s v1alpha1.DeviceSelector, l network.LinkStatusSpec) bool {
 	any := false
 

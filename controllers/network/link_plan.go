@@ -83,7 +83,7 @@ func (p *linkPlanner) plan(specs held[network.LinkSpecSpec], now *netlink.Snapsh
 		case exists && spec.Logical && asCard(l, p.platform).Kind == "":
 			out.say(s.id, network.SpecConflict, "a network card has the name "+spec.Name)
 		case exists && spec.Logical && l.Kind != spec.Kind:
-			out.remove(s.id, l) // it is made anew in the next round
+			out.remove(s.id, l) // the next reconcile makes it again
 		case exists:
 			p.planChange(&out, s, l, now)
 		case spec.Logical:

@@ -241,7 +241,7 @@ func (c *operators) reconcileOperators(ctx context.Context, rt controller.Runtim
 	return conditions, nil
 }
 
-// usable tells whether packets can go over the link.
+// usable reports whether packets can go over the link.
 func usable(spec network.OperatorSpecSpec, l network.LinkStatusSpec) bool {
 	if l.Flags&nethelpers.LinkUp == 0 {
 		return false

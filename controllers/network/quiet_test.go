@@ -45,7 +45,7 @@ func TestQuietAfterConvergence(t *testing.T) {
 	}
 }
 
-// isQuiet lets a machine live in a world, and tells whether nothing is written to the kernel in the end.
+// isQuiet lets a machine live in a world, and reports whether nothing is written to the kernel in the end.
 func isQuiet(t *testing.T, seed uint64) (quiet bool) {
 	t.Helper()
 

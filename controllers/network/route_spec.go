@@ -252,7 +252,7 @@ func contains(routes []netlink.Route, r netlink.Route) bool {
 	return ok
 }
 
-// satisfies tells whether the kernel's route is the wanted one.
+// satisfies reports whether the kernel's route is the wanted one.
 func satisfies(have, want netlink.Route) bool {
 	if have.Key() != want.Key() || !have.SameWay(want) || have.Type != want.Type || have.Protocol != want.Protocol || have.MTU != want.MTU {
 		return false

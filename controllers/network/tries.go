@@ -49,7 +49,7 @@ func notYet(err error) bool {
 	return false
 }
 
-// allow tells whether a step may be tried: nil, or the error that stands, with the time after which it may be tried
+// allow reports whether a step may be tried: nil, or the error that stands, with the time after which it may be tried
 // though nothing changes (0 is never).
 func (t tries) allow(what string, generation uint64, now time.Time) (error, time.Duration) {
 	last, ok := t[what]

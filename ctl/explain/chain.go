@@ -51,7 +51,7 @@ type Step struct {
 	Causes []*Step
 }
 
-// Root tells whether the chain ends here.
+// Root reports whether the chain ends here.
 func (s *Step) Root() bool { return len(s.Causes) == 0 }
 
 // rule is asked about a symptom. False means that it is not its matter; nil means that all is well.
@@ -121,7 +121,7 @@ func (e *explorer) ask(s Symptom) *Finding {
 	return nil
 }
 
-// certain tells whether one of the ends of the chain is more than a guess.
+// certain reports whether one of the ends of the chain is more than a guess.
 func certain(s *Step) bool {
 	if s.Root() {
 		return !s.Vague

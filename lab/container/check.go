@@ -147,7 +147,7 @@ func (c *Cgroups) check() error {
 		own, strings.Join(missing, ", "), os.Geteuid())
 }
 
-// has tells whether children of the lab's cgroups will have a controller.
+// has reports whether children of the lab's cgroups will have a controller.
 func (c *Cgroups) has(controller string) bool {
 	for _, h := range c.all {
 		if !h.v2 && slices.Contains(h.controllers, controller) {
@@ -168,7 +168,7 @@ func (c *Cgroups) has(controller string) bool {
 	return false
 }
 
-// writable tells whether a cgroup can have children of the caller's.
+// writable reports whether a cgroup can have children of the caller's.
 func writable(dir string) error {
 	for _, path := range []string{dir, filepath.Join(dir, "cgroup.procs"), filepath.Join(dir, "cgroup.subtree_control")} {
 		if err := unix.Access(path, unix.W_OK); err != nil && (path == dir || !errors.Is(err, unix.ENOENT)) { // v1 has no subtree_control

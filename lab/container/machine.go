@@ -137,7 +137,7 @@ func (m *Machine) boot() (*boot, error) {
 
 	if err := m.begin(b); err != nil {
 		p.kill()
-		_ = p.wait() // that it was killed is no news
+		_ = p.wait() // the error only says that it was killed
 		b.close()
 
 		return nil, err

@@ -66,7 +66,7 @@ func startProcess(spec Spec, cgroup Cgroup, ids *IDs) (*process, error) {
 
 	if err := p.prepare(spec, cgroup, ids); err != nil {
 		p.kill()
-		_ = p.wait() // that it was killed is no news
+		_ = p.wait() // the error only says that it was killed
 
 		return nil, err
 	}

@@ -33,7 +33,7 @@ func Identify(pid int) (*Process, error) {
 	return &Process{PID: pid, Start: stat.start, Boot: bootID()}, nil
 }
 
-// Alive tells whether the process still runs.
+// Alive reports whether the process still runs.
 func (p *Process) Alive() bool {
 	if p.Boot != bootID() {
 		return false

@@ -143,7 +143,7 @@ func (l *Lab) NodeDir(name string) string { return filepath.Join(l.Dir, nodesDir
 // RootsPath is where root images of containers are unpacked.
 func (l *Lab) RootsPath() string { return filepath.Join(l.Dir, rootsDir) }
 
-// Uses tells whether any node runs as one provisioner.
+// Uses reports whether any node runs as one provisioner.
 func (l *Lab) Uses(p Provisioner) bool {
 	return slices.ContainsFunc(l.Nodes, func(n Node) bool { return n.As() == p })
 }
@@ -341,7 +341,7 @@ const (
 	Crashed Condition = "crashed"
 )
 
-// Condition tells whether the lab runs.
+// Condition reports whether the lab runs.
 func (l *Lab) Condition() Condition {
 	switch {
 	case l.Supervisor == nil:

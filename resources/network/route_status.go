@@ -42,7 +42,7 @@ type RouteStatusSpec struct {
 // Definition implements resource.Spec.
 func (RouteStatusSpec) Definition() *resource.Definition { return routeStatusDefinition }
 
-// IsDefault tells whether the route leads everywhere, of IPv4 or IPv6: by a gateway, or over a link on which everybody is.
+// IsDefault reports whether the route leads everywhere, of IPv4 or IPv6: by a gateway, or over a link on which everybody is.
 // (The kernel's own unreachable ones lead nowhere.)
 func (s RouteStatusSpec) IsDefault() bool {
 	return !s.Destination.IsValid() && s.Type == nethelpers.TypeUnicast && s.Table == nethelpers.TableMain

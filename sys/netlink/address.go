@@ -113,7 +113,7 @@ func broadcast(p netip.Prefix) netip.Addr {
 	return netip.AddrFrom4(b)
 }
 
-// Same tells whether the kernel takes both for one address. It has each IPv4 prefix once on a link, and each
+// Same reports whether the kernel takes both for one address. It has each IPv4 prefix once on a link, and each
 // IPv6 address once, whatever the length of its network.
 func (a Address) Same(b Address) bool {
 	if a.LinkIndex != b.LinkIndex {

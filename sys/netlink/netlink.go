@@ -99,10 +99,10 @@ type Link struct {
 	Bond   *Bond
 }
 
-// Up tells whether the link is administratively up.
+// Up reports whether the link is administratively up.
 func (l Link) Up() bool { return l.Flags&1 != 0 }
 
-// Carrier tells whether the link can carry packets.
+// Carrier reports whether the link can carry packets.
 func (l Link) Carrier() bool { return l.Flags&(1<<16) != 0 }
 
 // RouterFlags tell what routers advertise on a link (include/net/if_inet6.h).
@@ -121,7 +121,7 @@ const MaxName = 15
 // MinMTU6 is the smallest MTU of a link with IPv6 (RFC 8200, 5).
 const MinMTU6 = 1280
 
-// Named tells whether the link has the name, or has it as an alternative name.
+// Named reports whether the link has the name, or has it as an alternative name.
 func (l Link) Named(name string) bool { return l.Name == name || slices.Contains(l.AltNames, name) }
 
 // NewLink is a logical link to be made.

@@ -127,7 +127,7 @@ type Key struct {
 // Key returns the key of the route.
 func (r Route) Key() Key { return Key{r.Family, r.Table, r.Destination, r.Priority} }
 
-// SameWay tells whether both routes go by the same gateway and link; a link of 0 is any.
+// SameWay reports whether both routes go by the same gateway and link; a link of 0 is any.
 func (r Route) SameWay(o Route) bool {
 	return r.Gateway == o.Gateway && (r.LinkIndex == o.LinkIndex || r.LinkIndex == 0 || o.LinkIndex == 0)
 }

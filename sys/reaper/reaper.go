@@ -68,7 +68,7 @@ func round(self int, seen map[int]bool, reap func(pid int)) map[int]bool {
 	return next
 }
 
-// zombieOf tells whether pid is a zombie child of parent, from proc(5) stat: "pid (comm) state ppid …".
+// zombieOf reports whether pid is a zombie child of parent, from proc(5) stat: "pid (comm) state ppid …".
 func zombieOf(pid, parent int) bool {
 	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {

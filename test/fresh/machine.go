@@ -40,12 +40,13 @@ type machine struct {
 	Until, In string
 }
 
-// Where things are in the machine.
+// Where things are in the machine. Go's caches are where it has them by default.
 const (
+	home         = "/root"
 	goPlace      = "/usr/local/go"
-	sourcePlace  = "/root/talos"
-	modulesPlace = "/root/go/pkg/mod"
-	buildsPlace  = "/root/.cache/go-build"
+	sourcePlace  = home + "/talos"
+	modulesPlace = home + "/go/pkg/mod"
+	buildsPlace  = home + "/.cache/go-build"
 )
 
 func plan(ctx context.Context, root, out, place, base string) (*machine, error) {
@@ -85,7 +86,7 @@ func goEnv(ctx context.Context, into any, flags ...string) error {
 
 // environment is that of somebody who has just logged in, with the host's ways to the network.
 func environment(ctx context.Context) ([]string, error) {
-	env := []string{"HOME=/root", "USER=root", "LANG=C.UTF-8", "PATH=" + goPlace + "/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"}
+	env := []string{"HOME=" + home, "USER=root", "LANG=C.UTF-8", "PATH=" + goPlace + "/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"}
 
 	changed := map[string]string{}
 	if err := goEnv(ctx, &changed, "-changed"); err != nil {

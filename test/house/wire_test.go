@@ -232,7 +232,7 @@ func (c *contract) single(at string, t reflect.Type, f protoreflect.FieldDescrip
 	}
 }
 
-// isMessage tells whether a type is a message on the wire.
+// isMessage reports whether a type is a message on the wire.
 func isMessage(t reflect.Type) bool {
 	switch t.Kind() { //nolint:exhaustive // the rest are scalars
 	case reflect.Struct, reflect.Map, reflect.Interface:
@@ -242,7 +242,7 @@ func isMessage(t reflect.Type) bool {
 	}
 }
 
-// ownForm tells whether a type writes its own message, or is one that the encoding knows.
+// ownForm reports whether a type writes its own message, or is one that the encoding knows.
 func ownForm(t reflect.Type) bool {
 	p := reflect.PointerTo(t)
 

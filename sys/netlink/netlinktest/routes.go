@@ -48,7 +48,7 @@ func (k *Kernel) ReplaceRoute(r netlink.Route) error {
 	return nil
 }
 
-// replaceable tells whether one route takes the place of another with its key. For IPv6, one with a gateway does not take
+// replaceable reports whether one route takes the place of another with its key. For IPv6, one with a gateway does not take
 // that of one without.
 func replaceable(have, want netlink.Route) bool {
 	return want.Family == unix.AF_INET || have.Gateway.IsValid() == want.Gateway.IsValid()
