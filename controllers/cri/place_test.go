@@ -5,12 +5,18 @@
 package cri
 
 import (
+	"errors"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/pelletier/go-toml/v2"
 
 	"github.com/seed-59268b81/talos/sys/container"
+	"github.com/seed-59268b81/talos/sys/platform"
 )
 
 func TestRenderConfigInPlace(t *testing.T) {
@@ -29,6 +35,7 @@ func TestRenderConfigInPlace(t *testing.T) {
 		{"a container with all rights", place{snapshotter: container.Overlayfs}, settings{AppArmor: true}, settings{}},
 		{"no lower scores", place{snapshotter: container.Overlayfs, keepOOMScores: true}, settings{AppArmor: true, Restrict: true}, settings{}},
 		{"no overlays", place{snapshotter: container.Native}, settings{AppArmor: true}, settings{Layers: "native"}},
+		{"layers are mounted", place{snapshotter: container.Erofs, ownKernel: true}, settings{}, settings{Layers: "erofs"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			raw, err := renderConfig(tt.at)
@@ -51,5 +58,68 @@ func TestRenderConfigInPlace(t *testing.T) {
 				t.Errorf("(-want +got):\n%s", d)
 			}
 		})
+	}
+}
+
+// TestSnapshotterIsKept goes through what containerd may have left on EPHEMERAL: the plugin whose folder is not there was never
+// used, since one that is not used is disabled.
+func TestSnapshotterIsKept(t *testing.T) {
+	const overlayfs = "io.containerd.snapshotter.v1.overlayfs"
+
+	for _, tt := range []struct {
+		name    string
+		folders []string
+		want    string
+	}{
+		{"first boot", nil, container.Erofs},
+		{"cut off before containerd kept anything", []string{"io.containerd.content.v1.content"}, container.Erofs},
+		{"later boot", []string{"io.containerd.metadata.v1.bolt", overlayfs, erofsPlugin}, container.Erofs},
+		{"of an earlier version", []string{"io.containerd.metadata.v1.bolt", overlayfs}, container.Overlayfs},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			root := t.TempDir()
+			for _, name := range tt.folders {
+				if err := os.Mkdir(filepath.Join(root, name), 0o700); err != nil {
+					t.Fatal(err)
+				}
+			}
+
+			if got := snapshotterOf(root); got != tt.want {
+				t.Errorf("got %s, want %s", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestUnusedSnapshotterIsDisabled(t *testing.T) {
+	for _, tt := range []struct {
+		snapshotter string
+		want        bool
+	}{{container.Overlayfs, true}, {container.Native, true}, {container.Erofs, false}} {
+		raw, err := renderConfig(place{snapshotter: tt.snapshotter})
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		var got struct {
+			Disabled []string `toml:"disabled_plugins"`
+		}
+
+		if err := toml.Unmarshal(raw, &got); err != nil {
+			t.Fatal(err)
+		}
+
+		if disabled := slices.Contains(got.Disabled, erofsPlugin); disabled != tt.want {
+			t.Errorf("%s: EROFS disabled: got %t, want %t", tt.snapshotter, disabled, tt.want)
+		}
+	}
+}
+
+func TestPlaceWithoutModule(t *testing.T) {
+	missing := errors.New("no such module")
+
+	_, err := placeOf(platform.Platform{}, t.TempDir(), func(string, ...string) error { return missing }, slog.New(slog.DiscardHandler))
+	if !errors.Is(err, missing) {
+		t.Errorf("got %v, want %v", err, missing)
 	}
 }

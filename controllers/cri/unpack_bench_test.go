@@ -9,26 +9,18 @@ import (
 	"fmt"
 	"net/http/httptest"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
 	containerd "github.com/containerd/containerd/v2/client"
 	"github.com/containerd/containerd/v2/core/remotes"
-	"github.com/containerd/containerd/v2/core/remotes/docker"
 	"github.com/containerd/containerd/v2/pkg/namespaces"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/seed-59268b81/talos/config/images"
 	"github.com/seed-59268b81/talos/controllers/cri/imagecache"
-)
-
-const (
-	builtContainerd = "../../out/components/bin/containerd"
-	builtLayout     = "../../out/components/image-layout"
+	"github.com/seed-59268b81/talos/sys/container"
 )
 
 // BenchmarkUnpack pulls all images of a node from the image cache into a containerd with nothing in it, which is what a
@@ -39,11 +31,7 @@ func BenchmarkUnpack(b *testing.B) {
 		b.Skip("containerd unpacks images as root only")
 	}
 
-	for _, path := range []string{builtContainerd, builtLayout} {
-		if _, err := os.Stat(path); err != nil {
-			b.Skip("not built; run make build")
-		}
-	}
+	needBuilt(b, builtContainerd, builtLayout)
 
 	cache := httptest.NewServer(imagecache.New(builtLayout))
 	defer cache.Close()
@@ -59,54 +47,16 @@ func BenchmarkUnpack(b *testing.B) {
 	b.ReportMetric(spent.Seconds()/float64(b.N), "cpu-s/op")
 }
 
-// fromCache asks the image cache for every image, as the hosts files tell containerd to.
-func fromCache(address string) remotes.Resolver {
-	return docker.NewResolver(docker.ResolverOptions{Hosts: func(string) ([]docker.RegistryHost, error) {
-		return []docker.RegistryHost{{
-			Host: address, Scheme: "http", Path: "/v2", Capabilities: docker.HostCapabilityPull | docker.HostCapabilityResolve,
-		}}, nil
-	}})
-}
-
 // unpackAll returns the processor time that containerd took for the images of a node.
 func unpackAll(b *testing.B, resolver remotes.Resolver) time.Duration {
 	b.Helper()
 	b.StopTimer()
 
-	dir := b.TempDir()
-	socket := filepath.Join(dir, "c.sock")
-	config := fmt.Sprintf(`version = 3
-root = %q
-state = %q
-disabled_plugins = ["io.containerd.grpc.v1.cri", "io.containerd.cri.v1.runtime", "io.containerd.cri.v1.images", "io.containerd.nri.v1.nri"]
-[grpc]
-address = %q
-[ttrpc]
-address = %q
-`, filepath.Join(dir, "root"), filepath.Join(dir, "state"), socket, socket+".ttrpc")
-
-	if err := os.WriteFile(filepath.Join(dir, "config.toml"), []byte(config), 0o600); err != nil {
-		b.Fatal(err)
-	}
-
-	cmd := exec.Command(builtContainerd, "--config", filepath.Join(dir, "config.toml"), "--log-level", "fatal")
-	cmd.Stdout, cmd.Stderr = b.Output(), b.Output()
-	cmd.SysProcAttr = &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS, Pdeathsig: syscall.SIGKILL}
-
-	if err := cmd.Start(); err != nil {
-		b.Fatal(err)
-	}
-
-	defer func() {
-		cmd.Process.Signal(syscall.SIGTERM) //nolint:errcheck // the end
-		cmd.Wait()                          //nolint:errcheck // it was told to end
-	}()
-
-	client := connect(b, socket)
-	defer client.Close()
+	client := startContainerd(b, container.Overlayfs, "")
+	defer client.stop()
 
 	ctx := namespaces.WithNamespace(context.Background(), "k8s.io")
-	before := processorTime(b, cmd.Process.Pid)
+	before := processorTime(b, client.pid)
 
 	b.StartTimer()
 
@@ -127,27 +77,7 @@ address = %q
 	b.StopTimer()
 	defer b.StartTimer()
 
-	return processorTime(b, cmd.Process.Pid) - before
-}
-
-// connect waits for containerd to listen.
-func connect(b *testing.B, socket string) *containerd.Client {
-	b.Helper()
-
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
-		client, err := containerd.New(socket)
-		if err == nil {
-			if _, err = client.Version(b.Context()); err == nil {
-				return client
-			}
-
-			client.Close()
-		}
-
-		if time.Now().After(deadline) {
-			b.Fatalf("containerd does not answer: %v", err)
-		}
-	}
+	return processorTime(b, client.pid) - before
 }
 
 // processorTime is what two processes have had of the processors, user and system: containerd, and this one, which serves
