@@ -75,7 +75,8 @@ func ContainerdController(sup *supervisor.Supervisor, p platform.Platform, loadM
 			}
 
 			if cache == "" {
-				if coming, err := comes(ctx, rt, block.VolumeImageCache); err != nil || coming {
+				status, err := typed.Find[block.VolumeStatusSpec](ctx, rt, "", block.VolumeImageCache)
+				if err != nil || status == nil || coming(status.TypedSpec().Phase) {
 					return err
 				}
 			}
@@ -118,19 +119,14 @@ func ContainerdController(sup *supervisor.Supervisor, p platform.Platform, loadM
 	}
 }
 
-// comes tells of a volume that is not mounted whether that is only a matter of time. One that is ready was to be mounted with
-// the others that are: if it is not, that has failed.
-func comes(ctx context.Context, rt controller.Runtime, id string) (bool, error) {
-	status, err := typed.Find[block.VolumeStatusSpec](ctx, rt, "", id)
-	if err != nil || status == nil {
-		return status == nil, err
-	}
-
-	switch status.TypedSpec().Phase {
+// coming tells of a volume that is not mounted whether that is only a matter of time. One that is ready was to be mounted with
+// EPHEMERAL: if it is not, that has failed.
+func coming(phase block.VolumePhase) bool {
+	switch phase {
 	case block.VolumePhaseMissing, block.VolumePhaseFailed, block.VolumePhaseReady, block.VolumePhaseClosed:
-		return false, nil
+		return false
 	default:
-		return true, nil
+		return true
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/pelletier/go-toml/v2"
 
+	"github.com/seed-59268b81/talos/resources/block"
 	"github.com/seed-59268b81/talos/sys/container"
 	"github.com/seed-59268b81/talos/sys/platform"
 )
@@ -121,5 +122,16 @@ func TestPlaceWithoutModule(t *testing.T) {
 	_, err := placeOf(platform.Platform{}, t.TempDir(), func(string, ...string) error { return missing }, slog.New(slog.DiscardHandler))
 	if !errors.Is(err, missing) {
 		t.Errorf("got %v, want %v", err, missing)
+	}
+}
+
+func TestImageCacheIsWaitedFor(t *testing.T) {
+	for phase, want := range map[block.VolumePhase]bool{
+		block.VolumePhaseWaiting: true, block.VolumePhaseLocated: true, block.VolumePhaseProvisioned: true, block.VolumePhasePrepared: true,
+		block.VolumePhaseReady: false, block.VolumePhaseMissing: false, block.VolumePhaseFailed: false, block.VolumePhaseClosed: false,
+	} {
+		if got := coming(phase); got != want {
+			t.Errorf("%s: got %t, want %t", phase, got, want)
+		}
 	}
 }
