@@ -76,7 +76,7 @@ func startContainerd(tb testing.TB, snapshotter, layers string) realContainerd {
 		tb.Fatal(err)
 	}
 
-	cmd := exec.Command(builtContainerd, "--config", filepath.Join(dir, "config.toml"), "--log-level", "error")
+	cmd := exec.Command(builtContainerd, "--config", filepath.Join(dir, "config.toml"), "--log-level", "fatal")
 	cmd.Stdout, cmd.Stderr = tb.Output(), tb.Output()
 	cmd.SysProcAttr = &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS, Pdeathsig: syscall.SIGKILL}
 

@@ -50,10 +50,6 @@ func Scan(sys string) ([]Device, error) {
 			continue
 		}
 
-		if isLayer(filepath.Join(dir, e.Name())) {
-			continue
-		}
-
 		// It may go at any moment.
 		d, err := scanOne(dir, e.Name())
 		if errors.Is(err, fs.ErrNotExist) {
@@ -82,7 +78,7 @@ func scanOne(dir, name string) (*Device, error) {
 	dir = filepath.Join(dir, name)
 
 	size, err := readNumber(dir, "size")
-	if err != nil || size == 0 {
+	if err != nil || size == 0 || strings.HasPrefix(name, "loop") && isLayer(dir) {
 		return nil, err
 	}
 
