@@ -86,7 +86,7 @@ func ContainerdController(sup *supervisor.Supervisor, p platform.Platform, loadM
 			}
 
 			if at == (place{}) {
-				if at, err = placeOf(p, rootDir, loadModule, log); err != nil {
+				if at, err = placeOf(p, rootDir, layersDir, loadModule, log); err != nil {
 					return err
 				}
 			}

@@ -25,14 +25,14 @@ type place struct {
 	ownKernel bool
 }
 
-// placeOf finds what the kernel lets containerd do, once EPHEMERAL is mounted. On a kernel of its own the machine has what
+// placeOf finds what the kernel lets containerd do in a root folder, with the layers of the image cache. On a kernel of its own the machine has what
 // it needs, or says so.
-func placeOf(p platform.Platform, root string, loadModule func(name string, params ...string) error, log *slog.Logger) (place, error) {
+func placeOf(p platform.Platform, root, layers string, loadModule func(name string, params ...string) error, log *slog.Logger) (place, error) {
 	at := place{snapshotter: container.Overlayfs, keepOOMScores: !p.Owns(platform.OOMScores), ownKernel: p.Owns(platform.KernelModules)}
 
 	// EROFS cannot be mounted in a user namespace.
 	if at.ownKernel {
-		at.snapshotter = snapshotterOf(root)
+		at.snapshotter = snapshotterOf(root, layers)
 	}
 
 	switch {
@@ -52,15 +52,18 @@ func placeOf(p platform.Platform, root string, loadModule func(name string, para
 	return at, nil
 }
 
-// snapshotterOf returns the snapshotter of a machine with a kernel of its own: EROFS, with which nothing has to be unpacked.
-// What an earlier version began with overlayfs goes on with it: containerd keeps images by snapshotter, and has thrown away
-// the layers from which it could unpack them again.
-func snapshotterOf(root string) string {
-	if exists(filepath.Join(root, "io.containerd.metadata.v1.bolt")) && !exists(filepath.Join(root, erofsPlugin)) {
+// snapshotterOf returns the snapshotter of a machine with a kernel of its own: EROFS where the image cache has layers to mount.
+// Elsewhere all layers would have to be converted, which takes half as long again as unpacking them. What was begun with one
+// goes on with it: containerd keeps images by snapshotter, and has thrown away the layers from which it could make them again.
+func snapshotterOf(root, layers string) string {
+	switch {
+	case exists(filepath.Join(root, erofsPlugin)):
+		return container.Erofs
+	case exists(filepath.Join(root, "io.containerd.metadata.v1.bolt")), !exists(layers):
 		return container.Overlayfs
+	default:
+		return container.Erofs
 	}
-
-	return container.Erofs
 }
 
 func exists(path string) bool {

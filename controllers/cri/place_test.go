@@ -70,12 +70,15 @@ func TestSnapshotterIsKept(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
 		folders []string
+		layers  bool
 		want    string
 	}{
-		{"first boot", nil, container.Erofs},
-		{"cut off before containerd kept anything", []string{"io.containerd.content.v1.content"}, container.Erofs},
-		{"later boot", []string{"io.containerd.metadata.v1.bolt", overlayfs, erofsPlugin}, container.Erofs},
-		{"of an earlier version", []string{"io.containerd.metadata.v1.bolt", overlayfs}, container.Overlayfs},
+		{"first boot", nil, true, container.Erofs},
+		{"first boot without an image cache", nil, false, container.Overlayfs},
+		{"cut off before containerd kept anything", []string{"io.containerd.content.v1.content"}, true, container.Erofs},
+		{"later boot", []string{"io.containerd.metadata.v1.bolt", overlayfs, erofsPlugin}, true, container.Erofs},
+		{"later boot, and the image cache is gone", []string{"io.containerd.metadata.v1.bolt", overlayfs, erofsPlugin}, false, container.Erofs},
+		{"of an earlier version", []string{"io.containerd.metadata.v1.bolt", overlayfs}, true, container.Overlayfs},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			root := t.TempDir()
@@ -85,7 +88,12 @@ func TestSnapshotterIsKept(t *testing.T) {
 				}
 			}
 
-			if got := snapshotterOf(root); got != tt.want {
+			layers := filepath.Join(root, "absent")
+			if tt.layers {
+				layers = t.TempDir()
+			}
+
+			if got := snapshotterOf(root, layers); got != tt.want {
 				t.Errorf("got %s, want %s", got, tt.want)
 			}
 		})
@@ -119,7 +127,7 @@ func TestUnusedSnapshotterIsDisabled(t *testing.T) {
 func TestPlaceWithoutModule(t *testing.T) {
 	missing := errors.New("no such module")
 
-	_, err := placeOf(platform.Platform{}, t.TempDir(), func(string, ...string) error { return missing }, slog.New(slog.DiscardHandler))
+	_, err := placeOf(platform.Platform{}, t.TempDir(), t.TempDir(), func(string, ...string) error { return missing }, slog.New(slog.DiscardHandler))
 	if !errors.Is(err, missing) {
 		t.Errorf("got %v, want %v", err, missing)
 	}
