@@ -110,7 +110,7 @@ func makeErofs(ctx context.Context, layer v1.Layer, path string) error {
 		return err
 	}
 
-	// Beside the result, which is never linked into another tree.
+	// Beside the result.
 	tree, remove, err := scratch(filepath.Dir(filepath.Dir(filepath.Dir(path))))
 	if err != nil {
 		return err
@@ -131,7 +131,7 @@ func makeErofs(ctx context.Context, layer v1.Layer, path string) error {
 		return fmt.Errorf("unpack: %w", err)
 	}
 
-	// The root folder of the file system is the tree itself, which a scratch folder is closed to others.
+	// The tree becomes the root folder of the file system, and a scratch folder is closed to others.
 	if err := os.Chmod(tree, 0o755); err != nil {
 		return err
 	}

@@ -25,8 +25,8 @@ type place struct {
 	ownKernel bool
 }
 
-// placeOf finds what the kernel lets containerd do in a root folder, with the layers of the image cache. On a kernel of its own the machine has what
-// it needs, or says so.
+// placeOf finds what the kernel lets containerd do in a root folder, with the layers of the image cache. On a kernel of its
+// own the machine has what it needs, or says so.
 func placeOf(p platform.Platform, root, layers string, loadModule func(name string, params ...string) error, log *slog.Logger) (place, error) {
 	at := place{snapshotter: container.Overlayfs, keepOOMScores: !p.Owns(platform.OOMScores), ownKernel: p.Owns(platform.KernelModules)}
 

@@ -59,11 +59,12 @@ func stands(e Entry, table []Entry, going []bool) bool {
 	return false
 }
 
-// overlays tells whether the options of an overlay name a folder or one below it as a layer.
+// overlays tells whether the options of an overlay name a folder or one below it as a layer. Newer kernels show one lowerdir+
+// for each.
 func overlays(options, target string) bool {
 	for option := range strings.SplitSeq(options, ",") {
 		name, layers, _ := strings.Cut(option, "=")
-		if name != "lowerdir" && name != "upperdir" {
+		if name != "lowerdir" && name != "lowerdir+" && name != "upperdir" {
 			continue
 		}
 

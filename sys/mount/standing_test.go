@@ -24,7 +24,7 @@ func TestStanding(t *testing.T) {
 30 20 254:3 / /system/imagecache ro - ext4 /dev/vda3 ro
 31 21 7:1 / /run/layers/1 ro - erofs /dev/loop1 ro
 32 21 7:2 / /run/layers/10 ro - erofs /dev/loop2 ro
-33 21 0:44 / /run/2/rootfs rw - overlay overlay rw,lowerdir=/run/layers/1:/run/a,upperdir=/var/2/fs,workdir=/var/2/work
+33 21 0:44 / /run/2/rootfs rw - overlay overlay rw,lowerdir+=/run/layers/1,lowerdir+=/run/a,upperdir=/var/2/fs,workdir=/var/2/work
 34 21 0:45 / /run/3/rootfs rw - overlay overlay rw,lowerdir=/run/a:/run/layers/10,upperdir=/var/3/fs,workdir=/var/3/work
 `))
 	if err != nil {
