@@ -50,7 +50,7 @@ func rootfsStep(root string) graph.Step {
 
 // RootTools returns the programs from Debian that lie in the root image, by their paths there.
 func RootTools() []string {
-	var paths []string
+	paths := []string{"/" + erofsTool}
 
 	for _, tool := range xfsTools {
 		paths = append(paths, "/"+tool)

@@ -33,6 +33,9 @@ type set struct {
 // xfsPackages have the tools for XFS and e2fsprogs' common ground, with their libraries.
 var xfsPackages = []string{"xfsprogs", "libblkid1", "libuuid1", "libinih1", "liburcu8", "libc6", "libgcc-s1"}
 
+// erofsTool makes a file system of a layer that containerd pulls from a registry.
+const erofsTool = "usr/bin/mkfs.erofs"
+
 var xfsTools = []string{"usr/sbin/mkfs.xfs", "usr/sbin/xfs_repair", "usr/sbin/xfs_growfs"}
 
 // sets are all that comes from Debian.
@@ -70,9 +73,9 @@ var sets = []set{
 		finish:   certificateBundle,
 	},
 	{
-		name: "host-files", about: "XFS tools for the root image",
-		packages: xfsPackages,
-		files:    xfsTools,
+		name: "host-files", about: "XFS and EROFS tools for the root image",
+		packages: append([]string{"erofs-utils", "liblz4-1", "libselinux1", "libpcre2-8-0"}, xfsPackages...),
+		files:    append([]string{erofsTool}, xfsTools...),
 	},
 	{
 		name: "kubelet-files", about: "tools that kubelet calls",

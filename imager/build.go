@@ -19,11 +19,13 @@ const (
 	TargetRoot      = "root-image"
 	TargetInitramfs = "initramfs"
 	TargetUKI       = "uki"
+	TargetLayers    = "image-layers"
 	TargetCache     = "image-cache"
 	TargetDisk      = "disk-image"
 	// TargetConformanceDisk is built only on demand.
-	TargetConformanceCache = "conformance-image-cache"
-	TargetConformanceDisk  = "conformance-disk-image"
+	TargetConformanceLayers = "conformance-image-layers"
+	TargetConformanceCache  = "conformance-image-cache"
+	TargetConformanceDisk   = "conformance-disk-image"
 )
 
 // Options of the images.
@@ -76,10 +78,13 @@ func AddSteps(g *graph.Graph, o Options) {
 
 	for _, s := range []graph.Step{
 		rootStep(o), initramfsStep(), ukiStep(o),
-		cacheStep(TargetCache, "the file system of container images", components.TargetImages),
+		layersStep(TargetLayers, "file systems of the container images' layers", components.TargetImages),
+		cacheStep(TargetCache, "the file system of container images", components.TargetImages, TargetLayers),
 		diskStep(o, TargetDisk, "the disk image", TargetCache, diskName),
-		cacheStep(TargetConformanceCache, "the file system of container images, those of Kubernetes' tests too",
+		layersStep(TargetConformanceLayers, "file systems of the container images' layers, those of Kubernetes' tests too",
 			components.TargetConformanceImages),
+		cacheStep(TargetConformanceCache, "the file system of container images, those of Kubernetes' tests too",
+			components.TargetConformanceImages, TargetConformanceLayers),
 		diskStep(o, TargetConformanceDisk, "the disk image with the images of Kubernetes' tests", TargetConformanceCache,
 			conformanceDiskName),
 	} {

@@ -12,15 +12,17 @@ import (
 	"strings"
 
 	"github.com/seed-59268b81/talos/components/graph"
+	contents "github.com/seed-59268b81/talos/config/images"
 )
 
 // cacheStep makes the file system of the partition IMAGECACHE: the OCI layout with every container image
-// that a node pulls, or another layout that holds these too.
-func cacheStep(name, about, images string) graph.Step {
+// that a node pulls, or another layout that holds these too, and file systems of their layers. A layer is there twice: what
+// does not find the file system, or cannot use it, unpacks the layer.
+func cacheStep(name, about, images, layers string) graph.Step {
 	return graph.Step{
 		Name:   name,
 		About:  about,
-		Needs:  []string{images},
+		Needs:  []string{images, layers},
 		Inputs: inputs(),
 		Run: func(ctx context.Context, w *graph.Work) error {
 			layout := w.Needs[images]
@@ -35,7 +37,13 @@ func cacheStep(name, about, images string) graph.Step {
 				return err
 			}
 
-			return makeExt4(ctx, tree, filepath.Join(w.Dir, "imagecache.ext4"), identity("imagecache", layout.Digest).String())
+			if err := linkTree(w.Needs[layers].Dir, filepath.Join(tree, contents.LayersDir)); err != nil {
+				return err
+			}
+
+			id := identity("imagecache", layout.Digest, w.Needs[layers].Digest).String()
+
+			return makeExt4(ctx, tree, filepath.Join(w.Dir, "imagecache.ext4"), id)
 		},
 	}
 }

@@ -30,7 +30,7 @@ var rootModules = []string{
 	// Watchdogs, entropy, sensors of power.
 	"i6300esb", "iTCO_wdt", "softdog", "tpm_crb", "tpm_tis", "button", "efivarfs", "efi_pstore", "rtc_cmos",
 	// Storage and file systems.
-	"loop", "squashfs", "overlay", "xfs", "ext4", "vfat", "nls_cp437", "nls_ascii", "nls_iso8859-1", "isofs",
+	"loop", "squashfs", "erofs", "overlay", "xfs", "ext4", "vfat", "nls_cp437", "nls_ascii", "nls_iso8859-1", "isofs",
 	"fuse", "nfs", "nfsv4", "dm_mod", "dm_crypt", "dm_thin_pool", "dm_snapshot", "dm_mirror", "dm_raid",
 	"raid0", "raid1", "raid10", "raid456", "iscsi_tcp", "zram", "configfs",
 	// Network devices that are made.

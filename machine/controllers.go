@@ -78,7 +78,7 @@ func (m *Machine) controllers(modules *module.Loader, settled <-chan struct{}) (
 		files.EtcFileController("/etc", "/system/etc", func(source, target string) error {
 			return mount.Bind(source, target, mount.NoSuid|mount.NoDev|mount.NoExec)
 		}),
-		cri.ContainerdController(m.Supervisor, m.Platform),
+		cri.ContainerdController(m.Supervisor, m.Platform, modules.Load),
 		cri.ImageCacheController(m.Supervisor),
 	}
 

@@ -52,6 +52,7 @@ var Tools = []Tool{
 	{"mksquashfs", "squashfs-tools", Build, "the root image"},
 	{"mke2fs", "e2fsprogs", Build, "the image cache's partition"},
 	{"debugfs", "e2fsprogs", Build, "the image cache's partition"},
+	{"mkfs.erofs", "erofs-utils", Build, "the image cache's layers"},
 	{"mformat", "mtools", Build, "the boot partition"},
 	{"mmd", "mtools", Build, "the boot partition"},
 	{"mcopy", "mtools", Build, "the boot partition"},

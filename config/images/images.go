@@ -69,6 +69,9 @@ func Kubernetes(version string) []string {
 	}
 }
 
+// LayersDir is the folder of the image cache in which each layer is a file system too.
+const LayersDir = "layers"
+
 // Node returns every reference that a node with a default configuration pulls.
 func Node() []string {
 	return append([]string{DefaultPause, DefaultEtcd, DefaultCoreDNS, DefaultFlannel}, Kubernetes(KubernetesVersion)...)

@@ -285,7 +285,7 @@ func (m *mounts) unmountAll(ctx context.Context, rt controller.Runtime, wanted m
 			continue
 		}
 
-		if err := m.unmount(id, s.TypedSpec().Target, log); err != nil {
+		if err := m.unmount(id, *s.TypedSpec(), log); err != nil {
 			if m.busy[id] != err.Error() {
 				m.busy[id] = err.Error()
 				log.Warn("volume stays mounted for now", "volume", id, "error", err)
@@ -322,7 +322,9 @@ func truth(b bool) int {
 	return 0
 }
 
-func (m *mounts) unmount(id, target string, log *slog.Logger) error {
+func (m *mounts) unmount(id string, s block.MountStatusSpec, log *slog.Logger) error {
+	target := s.Target
+
 	err := m.mounter.Unmount(target)
 	if err == nil {
 		delete(m.busy, id)
@@ -331,8 +333,15 @@ func (m *mounts) unmount(id, target string, log *slog.Logger) error {
 		return nil
 	}
 
-	if m.closing.IsZero() || time.Since(m.closing) < busyLimit {
+	if m.closing.IsZero() || !s.ReadOnly && time.Since(m.closing) < busyLimit {
 		return err
+	}
+
+	// Pods run until the machine is off, and their layers are files of the image cache.
+	if s.ReadOnly {
+		log.Info("volume stays mounted: it is read-only, and in use", "volume", id, "target", target)
+
+		return nil
 	}
 
 	log.Error("volume cannot be unmounted, and the machine goes down", "volume", id, "error", err)

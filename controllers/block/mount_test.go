@@ -321,3 +321,19 @@ func TestStopBusyForever(t *testing.T) {
 		}
 	})
 }
+
+func TestStopBusyReadOnly(t *testing.T) {
+	inMountBench(t, func(b *mountBench) {
+		b.volume("IMAGECACHE", "/dev/vda3", "/system/imagecache", block.VolumePhaseReady)
+		b.request("cri", "IMAGECACHE", true)
+		b.failing("unmount /system/imagecache", errors.New("busy"))
+
+		start := time.Now()
+		b.ok(StopVolumes(b.Context(), b.st))
+		b.want("mount /dev/vda3 /system/imagecache ro")
+
+		if took := time.Since(start); took > time.Second {
+			b.Errorf("took %s: nothing can be lost", took)
+		}
+	})
+}

@@ -41,7 +41,7 @@ func systemVolumes() map[string]block.VolumeConfigSpec {
 		block.VolumeImageCache: {
 			Provisioning: block.ProvisioningSpec{FilesystemSpec: block.FilesystemSpec{Type: block.FilesystemTypeEXT4}},
 			Mount: block.MountSpec{
-				TargetPath: "/system/imagecache", FileMode: 0o755, Secure: true, NoExec: true,
+				TargetPath: block.ImageCacheTarget, FileMode: 0o755, Secure: true, NoExec: true,
 				Parameters: []block.ParameterSpec{{Type: block.FSParameterTypeBoolean, Name: "ro"}},
 			},
 		},

@@ -16,6 +16,7 @@ import (
 	"github.com/seed-59268b81/talos/config/images"
 	"github.com/seed-59268b81/talos/config/v1alpha1"
 	"github.com/seed-59268b81/talos/controllers/cri/imagecache"
+	"github.com/seed-59268b81/talos/resources/block"
 	"github.com/seed-59268b81/talos/sys/container"
 )
 
@@ -26,19 +27,14 @@ const (
 	stateDir   = "/run/containerd"
 	cniConfDir = "/etc/cni/net.d"
 	cniBinDir  = "/opt/cni/bin"
+	// layersDir has the layers of the image cache as file systems.
+	layersDir = block.ImageCacheTarget + "/" + images.LayersDir
 )
 
-type table = map[string]any
+// erofsPlugin keeps its snapshots in a folder of this name in rootDir.
+const erofsPlugin = "io.containerd.snapshotter.v1.erofs"
 
-// place is what containerd must know of where it runs.
-type place struct {
-	// snapshotter of the pods' images.
-	snapshotter string
-	// keepOOMScores tells that scores of the OOM killer cannot be lowered: pods then get the lowest that can be.
-	keepOOMScores bool
-	// ownKernel is false where AppArmor, the limits of the kernel's resources and the like are another's.
-	ownKernel bool
-}
+type table = map[string]any
 
 // renderConfig returns containerd's configuration. The registries are not in it: containerd reads the hosts folder at
 // each pull, so that a change of mirrors needs no restart.
@@ -75,27 +71,36 @@ func renderConfig(at place) ([]byte, error) {
 		images["snapshotter"] = at.snapshotter
 	}
 
+	plugins := table{
+		"io.containerd.cri.v1.runtime": runtime,
+		"io.containerd.cri.v1.images":  images,
+	}
+	// What the machine has no use for costs memory and time at each start. The differ needs a newer mkfs.erofs than
+	// Debian's; without it the snapshotter converts what the common one has unpacked.
+	disabled := []string{
+		"io.containerd.nri.v1.nri",
+		"io.containerd.internal.v1.tracing",
+		"io.containerd.tracing.processor.v1.otlp",
+		"io.containerd.snapshotter.v1.btrfs",
+		"io.containerd.snapshotter.v1.zfs",
+		"io.containerd.snapshotter.v1.devmapper",
+		"io.containerd.snapshotter.v1.blockfile",
+		"io.containerd.differ.v1.erofs",
+	}
+
+	if at.snapshotter == container.Erofs {
+		plugins[erofsPlugin] = table{"layer_content_caches": []string{layersDir}}
+	} else {
+		disabled = append(disabled, erofsPlugin)
+	}
+
 	return toml.Marshal(table{
-		"version": 3,
-		"root":    rootDir,
-		"state":   stateDir,
-		"grpc":    table{"address": container.Socket},
-		// What the machine has no use for costs memory and time at each start.
-		"disabled_plugins": []string{
-			"io.containerd.nri.v1.nri",
-			"io.containerd.internal.v1.tracing",
-			"io.containerd.tracing.processor.v1.otlp",
-			"io.containerd.snapshotter.v1.btrfs",
-			"io.containerd.snapshotter.v1.zfs",
-			"io.containerd.snapshotter.v1.devmapper",
-			"io.containerd.snapshotter.v1.blockfile",
-			"io.containerd.snapshotter.v1.erofs",
-			"io.containerd.differ.v1.erofs",
-		},
-		"plugins": table{
-			"io.containerd.cri.v1.runtime": runtime,
-			"io.containerd.cri.v1.images":  images,
-		},
+		"version":          3,
+		"root":             rootDir,
+		"state":            stateDir,
+		"grpc":             table{"address": container.Socket},
+		"disabled_plugins": disabled,
+		"plugins":          plugins,
 	})
 }
 

@@ -24,7 +24,6 @@ import (
 	"github.com/seed-59268b81/talos/resources/config"
 	"github.com/seed-59268b81/talos/sys/cgroup"
 	"github.com/seed-59268b81/talos/sys/container"
-	"github.com/seed-59268b81/talos/sys/mount"
 	"github.com/seed-59268b81/talos/sys/platform"
 	"github.com/seed-59268b81/talos/sys/supervisor"
 )
@@ -39,8 +38,9 @@ var environment = []string{
 	"TMPDIR=/tmp",
 }
 
-// ContainerdController starts containerd once its disk is mounted, and keeps the registry hosts as configured.
-func ContainerdController(sup *supervisor.Supervisor, p platform.Platform) controller.Controller {
+// ContainerdController starts containerd once its disks are mounted, and keeps the registry hosts as configured. loadModule
+// is not called where the kernel is another's.
+func ContainerdController(sup *supervisor.Supervisor, p platform.Platform, loadModule func(name string, params ...string) error) controller.Controller {
 	const name = "cri.ContainerdController"
 
 	var at place // once it is known
@@ -49,6 +49,7 @@ func ContainerdController(sup *supervisor.Supervisor, p platform.Platform) contr
 		ControllerName: name,
 		Reads: append(volume.Inputs(),
 			controller.In[config.MachineConfigSpec](controller.Weak, "", config.ActiveID),
+			controller.In[block.VolumeStatusSpec](controller.Weak, "", block.VolumeImageCache),
 		),
 		Writes: []controller.Output{volume.Output()},
 		Reconcile: func(ctx context.Context, rt controller.Runtime, log *slog.Logger) error {
@@ -61,11 +62,24 @@ func ContainerdController(sup *supervisor.Supervisor, p platform.Platform) contr
 				return nil
 			}
 
-			mounted, err := volume.Request(ctx, rt, name, ServiceID, block.VolumeEphemeral, func(ctx context.Context) error {
-				return sup.Remove(ctx, ServiceID)
-			})
+			stop := func(ctx context.Context) error { return sup.Remove(ctx, ServiceID) }
+
+			// Asked for first: who mounts EPHEMERAL then knows of this one too. Layers are mounted from it.
+			cache, err := volume.Request(ctx, rt, name, ServiceID, block.VolumeImageCache, stop)
+			if err != nil {
+				return err
+			}
+
+			mounted, err := volume.Request(ctx, rt, name, ServiceID, block.VolumeEphemeral, stop)
 			if err != nil || mounted == "" {
 				return err
+			}
+
+			if cache == "" {
+				status, err := typed.Find[block.VolumeStatusSpec](ctx, rt, "", block.VolumeImageCache)
+				if err != nil || status == nil || coming(status.TypedSpec().Phase) {
+					return err
+				}
 			}
 
 			if err := writeHosts(container.HostsDir, registriesOf(cfg.TypedSpec())); err != nil {
@@ -73,7 +87,9 @@ func ContainerdController(sup *supervisor.Supervisor, p platform.Platform) contr
 			}
 
 			if at == (place{}) {
-				at = placeOf(p, log)
+				if at, err = placeOf(p, rootDir, layersDir, loadModule, log); err != nil {
+					return err
+				}
 			}
 
 			rendered, err := renderConfig(at)
@@ -104,24 +120,19 @@ func ContainerdController(sup *supervisor.Supervisor, p platform.Platform) contr
 	}
 }
 
-// placeOf finds what the kernel lets containerd do. On a kernel of its own the machine has what it needs, or says so.
-func placeOf(p platform.Platform, log *slog.Logger) place {
-	at := place{snapshotter: container.Overlayfs, keepOOMScores: !p.Owns(platform.OOMScores), ownKernel: p.Owns(platform.KernelModules)}
-
-	if at.ownKernel {
-		return at
+// coming tells of a volume that is not mounted whether that is only a matter of time. One that is ready was to be mounted with
+// EPHEMERAL: if it is not, that has failed.
+func coming(phase block.VolumePhase) bool {
+	switch phase {
+	case block.VolumePhaseMissing, block.VolumePhaseFailed, block.VolumePhaseReady, block.VolumePhaseClosed:
+		return false
+	default:
+		return true
 	}
-
-	if err := mount.TryOverlay(rootDir); err != nil {
-		log.Warn("images are copied for each container: overlays do not work here", "error", err)
-
-		at.snapshotter = container.Native
-	}
-
-	return at
 }
 
-// healthy is containerd's check. It is not healthy before it knows its snapshotter: the containers wait for that.
+// healthy is containerd's check. It is not healthy before it knows its snapshotter: the containers wait for that. What it
+// was told once it keeps.
 func healthy(at place) func(context.Context) error {
 	if at.snapshotter == container.Overlayfs {
 		return container.Healthy

@@ -7,12 +7,18 @@ package cri
 import (
 	"context"
 	"errors"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/pelletier/go-toml/v2"
 
+	"github.com/seed-59268b81/talos/resources/block"
 	"github.com/seed-59268b81/talos/sys/container"
+	"github.com/seed-59268b81/talos/sys/platform"
 )
 
 func TestRenderConfigInPlace(t *testing.T) {
@@ -31,6 +37,7 @@ func TestRenderConfigInPlace(t *testing.T) {
 		{"a container with all rights", place{snapshotter: container.Overlayfs}, settings{AppArmor: true}, settings{}},
 		{"no lower scores", place{snapshotter: container.Overlayfs, keepOOMScores: true}, settings{AppArmor: true, Restrict: true}, settings{}},
 		{"no overlays", place{snapshotter: container.Native}, settings{AppArmor: true}, settings{Layers: "native"}},
+		{"layers are mounted", place{snapshotter: container.Erofs, ownKernel: true}, settings{}, settings{Layers: "erofs"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			raw, err := renderConfig(tt.at)
@@ -77,6 +84,88 @@ func TestOnceHealthy(t *testing.T) {
 
 		if err := check(t.Context()); !errors.Is(err, tt.want) || done != tt.done {
 			t.Errorf("%+v: got %v, done %d times", tt, err, done)
+		}
+	}
+}
+
+// TestSnapshotterIsKept goes through what containerd may have left on EPHEMERAL: the plugin whose folder is not there was never
+// used, since one that is not used is disabled.
+func TestSnapshotterIsKept(t *testing.T) {
+	const overlayfs = "io.containerd.snapshotter.v1.overlayfs"
+
+	for _, tt := range []struct {
+		name    string
+		folders []string
+		layers  bool
+		want    string
+	}{
+		{"first boot", nil, true, container.Erofs},
+		{"first boot without an image cache", nil, false, container.Overlayfs},
+		{"cut off before containerd kept anything", []string{"io.containerd.content.v1.content"}, true, container.Erofs},
+		{"later boot", []string{"io.containerd.metadata.v1.bolt", overlayfs, erofsPlugin}, true, container.Erofs},
+		{"later boot, and the image cache is gone", []string{"io.containerd.metadata.v1.bolt", overlayfs, erofsPlugin}, false, container.Erofs},
+		{"of an earlier version", []string{"io.containerd.metadata.v1.bolt", overlayfs}, true, container.Overlayfs},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			root := t.TempDir()
+			for _, name := range tt.folders {
+				if err := os.Mkdir(filepath.Join(root, name), 0o700); err != nil {
+					t.Fatal(err)
+				}
+			}
+
+			layers := filepath.Join(root, "absent")
+			if tt.layers {
+				layers = t.TempDir()
+			}
+
+			if got := snapshotterOf(root, layers); got != tt.want {
+				t.Errorf("got %s, want %s", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestUnusedSnapshotterIsDisabled(t *testing.T) {
+	for _, tt := range []struct {
+		snapshotter string
+		want        bool
+	}{{container.Overlayfs, true}, {container.Native, true}, {container.Erofs, false}} {
+		raw, err := renderConfig(place{snapshotter: tt.snapshotter})
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		var got struct {
+			Disabled []string `toml:"disabled_plugins"`
+		}
+
+		if err := toml.Unmarshal(raw, &got); err != nil {
+			t.Fatal(err)
+		}
+
+		if disabled := slices.Contains(got.Disabled, erofsPlugin); disabled != tt.want {
+			t.Errorf("%s: EROFS disabled: got %t, want %t", tt.snapshotter, disabled, tt.want)
+		}
+	}
+}
+
+func TestPlaceWithoutModule(t *testing.T) {
+	missing := errors.New("no such module")
+
+	_, err := placeOf(platform.Platform{}, t.TempDir(), t.TempDir(), func(string, ...string) error { return missing }, slog.New(slog.DiscardHandler))
+	if !errors.Is(err, missing) {
+		t.Errorf("got %v, want %v", err, missing)
+	}
+}
+
+func TestImageCacheIsWaitedFor(t *testing.T) {
+	for phase, want := range map[block.VolumePhase]bool{
+		block.VolumePhaseWaiting: true, block.VolumePhaseLocated: true, block.VolumePhaseProvisioned: true, block.VolumePhasePrepared: true,
+		block.VolumePhaseReady: false, block.VolumePhaseMissing: false, block.VolumePhaseFailed: false, block.VolumePhaseClosed: false,
+	} {
+		if got := coming(phase); got != want {
+			t.Errorf("%s: got %t, want %t", phase, got, want)
 		}
 	}
 }

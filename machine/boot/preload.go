@@ -9,11 +9,11 @@ import (
 	"github.com/seed-59268b81/talos/sys/module"
 )
 
-// preload names the modules that every node comes to need, in the order of need: the file system
+// preload names the modules that every node comes to need, in the order of need: the file systems
 // of containers, the network of pods, and what kube-proxy and the CNI's rules are made of. The kernel would
 // ask for most of them by itself, one process after another, at the moment when somebody waits for it.
 var preload = []string{
-	"overlay",
+	"overlay", "erofs",
 	"veth", "bridge", "br_netfilter", "vxlan", "dummy",
 	"nf_conntrack", "nf_nat", "nf_tables", "nft_chain_nat", "nft_compat", "nft_ct", "nft_fib_inet", "nft_masq", "nft_nat",
 	"nft_reject_inet", "nft_limit", "nft_log", "nft_redir", "nft_numgen", "nft_hash", "nf_conntrack_netlink",

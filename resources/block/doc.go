@@ -15,3 +15,6 @@ const (
 	VolumeEphemeral  = "EPHEMERAL"
 	VolumeImageCache = "IMAGECACHE"
 )
+
+// ImageCacheTarget is where IMAGECACHE is mounted.
+const ImageCacheTarget = "/system/imagecache"

@@ -13,9 +13,11 @@ import (
 	"github.com/containerd/errdefs"
 )
 
-// Snapshotters of containerd: layers that the kernel lays over each other, or copies.
+// Snapshotters of containerd: unpacked layers that the kernel lays over each other, layers that are file systems of their
+// own, and copies.
 const (
 	Overlayfs = "overlayfs"
+	Erofs     = "erofs"
 	Native    = "native"
 )
 

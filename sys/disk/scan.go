@@ -34,7 +34,7 @@ type Device struct {
 	Secondaries []string
 }
 
-// Scan lists the block devices that have a size, sorted by name. RAM disks are left out.
+// Scan lists the block devices that have a size, sorted by name. RAM disks are left out, and layers of containers' images.
 func Scan(sys string) ([]Device, error) {
 	dir := filepath.Join(sys, "class/block")
 
@@ -68,11 +68,17 @@ func Scan(sys string) ([]Device, error) {
 	return out, nil
 }
 
+// isLayer tells of a device that it is a loop device by which containerd has mounted a layer: it comes and goes with a
+// container, and whoever opens it keeps it from going.
+func isLayer(dir string) bool {
+	return strings.HasSuffix(readText(dir, "loop/backing_file"), ".erofs") && readText(dir, "loop/autoclear") == "1"
+}
+
 func scanOne(dir, name string) (*Device, error) {
 	dir = filepath.Join(dir, name)
 
 	size, err := readNumber(dir, "size")
-	if err != nil || size == 0 {
+	if err != nil || size == 0 || strings.HasPrefix(name, "loop") && isLayer(dir) {
 		return nil, err
 	}
 

@@ -12,7 +12,8 @@ import (
 	"github.com/seed-59268b81/talos/sys/disk"
 )
 
-// tree makes a sysfs with one virtio disk, a partition of it, an empty loop device and a RAM disk.
+// tree makes a sysfs with one virtio disk, a partition of it, loop devices (empty, a layer of a
+// container, a disk) and a RAM disk.
 func tree(t *testing.T) string {
 	t.Helper()
 
@@ -21,22 +22,33 @@ func tree(t *testing.T) string {
 		t.Fatal(err)
 	}
 
-	const vda = "devices/pci0000:00/virtio1/block/vda"
+	const (
+		vda  = "devices/pci0000:00/virtio1/block/vda"
+		loop = "devices/virtual/block/loop"
+	)
 
 	for path, content := range map[string]string{
-		vda + "/size":                      "4096\n",
-		vda + "/uevent":                    "MAJOR=254\nMINOR=0\nDEVNAME=vda\nDEVTYPE=disk\n",
-		vda + "/ro":                        "0\n",
-		vda + "/serial":                    "abc\n",
-		vda + "/queue/logical_block_size":  "512\n",
-		vda + "/queue/minimum_io_size":     "4096\n",
-		vda + "/queue/rotational":          "1\n",
-		vda + "/vda1/size":                 "2048\n",
-		vda + "/vda1/uevent":               "MAJOR=254\nMINOR=1\nDEVNAME=vda1\nDEVTYPE=partition\nPARTN=1\nPARTNAME=META\n",
-		"devices/virtual/block/loop0/size": "0\n",
-		"devices/virtual/block/ram0/size":  "100\n",
-		"bus/virtio/x":                     "",
-		"class/block/x":                    "",
+		vda + "/size":                     "4096\n",
+		vda + "/uevent":                   "MAJOR=254\nMINOR=0\nDEVNAME=vda\nDEVTYPE=disk\n",
+		vda + "/ro":                       "0\n",
+		vda + "/serial":                   "abc\n",
+		vda + "/queue/logical_block_size": "512\n",
+		vda + "/queue/minimum_io_size":    "4096\n",
+		vda + "/queue/rotational":         "1\n",
+		vda + "/vda1/size":                "2048\n",
+		vda + "/vda1/uevent":              "MAJOR=254\nMINOR=1\nDEVNAME=vda1\nDEVTYPE=partition\nPARTN=1\nPARTNAME=META\n",
+		loop + "0/size":                   "0\n",
+		loop + "1/size":                   "8\n",
+		loop + "1/uevent":                 "MAJOR=7\nMINOR=1\nDEVNAME=loop1\nDEVTYPE=disk\n",
+		loop + "1/loop/autoclear":         "1\n",
+		loop + "1/loop/backing_file":      "/system/imagecache/layers/1.erofs\n",
+		loop + "2/size":                   "8\n",
+		loop + "2/uevent":                 "MAJOR=7\nMINOR=2\nDEVNAME=loop2\nDEVTYPE=disk\n",
+		loop + "2/loop/autoclear":         "0\n",
+		loop + "2/loop/backing_file":      "/var/2.erofs\n",
+		"devices/virtual/block/ram0/size": "100\n",
+		"bus/virtio/x":                    "",
+		"class/block/x":                   "",
 	} {
 		path = filepath.Join(sys, path)
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
@@ -56,6 +68,8 @@ func tree(t *testing.T) string {
 		"class/block/vda":                      "../../" + vda,
 		"class/block/vda1":                     "../../" + vda + "/vda1",
 		"class/block/loop0":                    "../../devices/virtual/block/loop0",
+		"class/block/loop1":                    "../../" + loop + "1",
+		"class/block/loop2":                    "../../" + loop + "2",
 		"class/block/ram0":                     "../../devices/virtual/block/ram0",
 		"class/block/gone":                     "../../devices/gone",
 		vda + "/device":                        "../..",
@@ -72,6 +86,7 @@ func tree(t *testing.T) string {
 func TestScan(t *testing.T) {
 	got, err := disk.Scan(tree(t))
 	want := []disk.Device{
+		{Name: "loop2", Path: "/dev/loop2", Major: 7, Minor: 2},
 		{Name: "vda", Path: "/dev/vda", Major: 254},
 		{Name: "vda1", Path: "/dev/vda1", Major: 254, Minor: 1, Parent: "vda", Partition: 1, PartitionName: "META"},
 	}

@@ -8,8 +8,8 @@ import (
 )
 
 // Standing returns the mounts that must go before the file system mounted at target is free, and that mount itself, in
-// the order in which to unmount them: those below it, other mounts of the same file system, and overlays with a layer
-// on it, each with what is below them in turn. Of several mounts at the target, the last is meant.
+// the order in which to unmount them: those below it, other mounts of the same file system, file systems in a file of it, and
+// overlays with a layer on it, each with what is below them in turn. Of several mounts at the target, the last is meant.
 func Standing(table []Entry, target string) []Entry {
 	device := ""
 
@@ -44,15 +44,34 @@ func Standing(table []Entry, target string) []Entry {
 	return out
 }
 
-// stands tells whether a mount is below, or an overlay of, one that is to go.
+// stands tells whether a mount is below, in a file of, or an overlay of, one that is to go.
 func stands(e Entry, table []Entry, going []bool) bool {
 	for i, g := range table {
 		if !going[i] {
 			continue
 		}
 
-		if e.Parent == g.ID || e.FSType == "overlay" && strings.Contains(e.SuperOptions, g.Target+"/") {
+		if e.Parent == g.ID || strings.HasPrefix(e.File, g.Target+"/") || e.FSType == "overlay" && overlays(e.SuperOptions, g.Target) {
 			return true
+		}
+	}
+
+	return false
+}
+
+// overlays tells whether the options of an overlay name a folder or one below it as a layer. Newer kernels show one lowerdir+
+// for each.
+func overlays(options, target string) bool {
+	for option := range strings.SplitSeq(options, ",") {
+		name, layers, _ := strings.Cut(option, "=")
+		if name != "lowerdir" && name != "lowerdir+" && name != "upperdir" {
+			continue
+		}
+
+		for layer := range strings.SplitSeq(layers, ":") {
+			if layer == target || strings.HasPrefix(layer, target+"/") {
+				return true
+			}
 		}
 	}
 

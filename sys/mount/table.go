@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 )
@@ -23,6 +24,8 @@ type Entry struct {
 	Source  string
 	// SuperOptions are those of the file system, as opposed to the mount.
 	SuperOptions string
+	// File has the file system in it, where Source is a loop device or that file. ParseTable does not know it.
+	File string
 }
 
 // Table returns what is mounted, in the order of the kernel: parents before children.
@@ -32,7 +35,32 @@ func Table() ([]Entry, error) {
 		return nil, fmt.Errorf("read mounts: %w", err)
 	}
 
-	return ParseTable(text)
+	table, err := ParseTable(text)
+	for i, e := range table {
+		table[i].File = backingFile("/sys", e.Source)
+	}
+
+	return table, err
+}
+
+// backingFile is the file that a loop device shows, or the source itself where the kernel mounts a file without one. It may
+// go at any moment, and is not known then.
+func backingFile(sys, source string) string {
+	name, isDevice := strings.CutPrefix(source, "/dev/")
+
+	switch {
+	case !isDevice && strings.HasPrefix(source, "/"):
+		return source
+	case !strings.HasPrefix(name, "loop"):
+		return ""
+	}
+
+	text, err := os.ReadFile(filepath.Join(sys, "block", name, "loop/backing_file"))
+	if err != nil {
+		return ""
+	}
+
+	return strings.TrimSuffix(string(text), "\n")
 }
 
 // ParseTable reads the text of a mountinfo file.

@@ -17,6 +17,8 @@ const Measure = "TALOS_BUDGETS"
 const (
 	apiLimit   = 12 * time.Second
 	readyLimit = 90 * time.Second
+	// firstRatio is of a first boot to Ready and a later one.
+	firstRatio = 1.5
 )
 
 // TestNode measures a control plane node: memory when it is idle, and a boot from power-on to Ready.
@@ -41,7 +43,10 @@ func TestNode(t *testing.T) {
 	c.Bootstrap()
 	c.Kubeconfig()
 	boot, took := c.Ready("")
-	report("\n%7.1fs  from the kubeconfig to the first Ready", took.Seconds())
+	firstReady := c.SincePowerOn()
+
+	moment("the node is Ready for the first time", firstReady)
+	report("%7.1fs  of these from the kubeconfig on", took.Seconds())
 
 	c.Kubectl(cluster.HostPod, "apply", "-f", "-")
 	c.PodsReady("", "", 8)
@@ -82,6 +87,13 @@ func TestNode(t *testing.T) {
 	moments(c.Timeline())
 	moment("the API answers", api)
 	moment("the node is Ready", ready)
+
+	ratio := firstReady.Seconds() / ready.Seconds()
+	report("%8.2f  times as long took the first boot", ratio)
+
+	if ratio > firstRatio {
+		t.Errorf("first boot to Ready: got %.1fs, %.2f times a later boot, want at most %.1f times", firstReady.Seconds(), ratio, firstRatio)
+	}
 
 	if api > apiLimit {
 		t.Errorf("power-on to API: got %.1fs, want at most %s", api.Seconds(), apiLimit)
