@@ -24,9 +24,13 @@ import (
 // readyPoll is how often the API server is asked whether it is ready, when it starts for the first time.
 const readyPoll = time.Second
 
-// staticPodController renders the control plane's pods once etcd serves and their files are on disk; the controller
-// manager and the scheduler once the API server was ready, since they give up when it takes its time, and the kubelet
-// makes them wait after that. Once rendered, pods stay: an API server rides out etcd's restart better than its own.
+// bootstrapRoles is the last check of an API server that starts for the first time: it creates its roles, one by one.
+const bootstrapRoles = "poststarthook/rbac/bootstrap-roles"
+
+// staticPodController renders the control plane's pods once etcd serves and their files are on disk; the scheduler once the
+// API server was ready, and the controller manager once nothing but its roles was missing, since they give up when it takes its
+// time, and the kubelet makes them wait after that. The controller manager waits 10 s for the roles by itself, and takes longer
+// to start than the API server to create them. Once rendered, pods stay: an API server rides out etcd's restart better than its own.
 func staticPodController(root string) controller.Controller {
 	var (
 		poll *time.Timer
@@ -77,44 +81,53 @@ func staticPodController(root string) controller.Controller {
 				return err
 			}
 
-			ready, err := apiServerWasReady(ctx, rt, &api, access)
-			if err != nil {
-				return err
-			}
+			later := func(id string, set func() error, exclude ...string) error {
+				ready, err := apiServerWasReady(ctx, rt, id, &api, access, exclude...)
+				if err != nil {
+					return err
+				}
 
-			if !ready {
-				poll = time.AfterFunc(readyPoll, rt.QueueReconcile)
+				if !ready {
+					poll = time.AfterFunc(readyPoll, rt.QueueReconcile)
 
-				return nil
+					return nil
+				}
+
+				return set()
 			}
 
 			return errors.Join(
-				setPod(ctx, rt, k8s.ControllerManagerID, func(spec k8s.ControllerManagerConfigSpec, v pods.Versions) render.Object {
-					if !spec.Enabled {
-						return nil
-					}
+				later(k8s.ControllerManagerID, func() error {
+					return setPod(ctx, rt, k8s.ControllerManagerID, func(spec k8s.ControllerManagerConfigSpec, v pods.Versions) render.Object {
+						if !spec.Enabled {
+							return nil
+						}
 
-					return pods.ControllerManagerPod(spec, v)
-				}),
-				setPod(ctx, rt, k8s.SchedulerID, func(spec k8s.SchedulerConfigSpec, v pods.Versions) render.Object {
-					if !spec.Enabled {
-						return nil
-					}
+						return pods.ControllerManagerPod(spec, v)
+					})
+				}, bootstrapRoles),
+				later(k8s.SchedulerID, func() error {
+					return setPod(ctx, rt, k8s.SchedulerID, func(spec k8s.SchedulerConfigSpec, v pods.Versions) render.Object {
+						if !spec.Enabled {
+							return nil
+						}
 
-					return pods.SchedulerPod(spec, v)
+						return pods.SchedulerPod(spec, v)
+					})
 				}),
 			)
 		},
 	}
 }
 
-// apiServerWasReady tells whether the API server is ready, or was when the pods that wait for it were rendered first.
-func apiServerWasReady(ctx context.Context, rt controller.Runtime, api *localAPI, access secrets.KubernetesCertsSpec) (bool, error) {
-	for _, id := range []string{k8s.ControllerManagerID, k8s.SchedulerID} {
-		pod, err := typed.Find[k8s.StaticPodSpec](ctx, rt, "", id)
-		if err != nil || pod != nil {
-			return pod != nil, err
-		}
+// apiServerWasReady reports whether the API server is ready, but for the excluded checks, or was when the pod that waits for it
+// was rendered first.
+func apiServerWasReady(
+	ctx context.Context, rt controller.Runtime, id string, api *localAPI, access secrets.KubernetesCertsSpec, exclude ...string,
+) (bool, error) {
+	pod, err := typed.Find[k8s.StaticPodSpec](ctx, rt, "", id)
+	if err != nil || pod != nil {
+		return pod != nil, err
 	}
 
 	client, err := api.get(access.LocalhostAdminKubeconfig)
@@ -122,7 +135,7 @@ func apiServerWasReady(ctx context.Context, rt controller.Runtime, api *localAPI
 		return false, err
 	}
 
-	return client.Ready(ctx) == nil, nil
+	return client.Ready(ctx, exclude...) == nil, nil
 }
 
 // setPod renders one pod from the final settings of its component, if they are there and want one. It changes with the

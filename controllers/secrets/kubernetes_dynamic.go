@@ -87,7 +87,7 @@ func kubernetesDynamicCerts(current secrets.KubernetesDynamicCertsSpec, root sec
 		{&next.APIServerKubeletClient, ca, pki.LeafOptions{
 			CommonName: "apiserver-kubelet-client", Organization: []string{"system:masters"}, Client: true,
 		}},
-		{&next.FrontProxy, aggregator, pki.LeafOptions{CommonName: "front-proxy-client", Client: true}},
+		{&next.FrontProxy, aggregator, pki.LeafOptions{CommonName: secrets.FrontProxyName, Client: true}},
 	} {
 		leaf.want.TTL = kubernetesLifetime
 

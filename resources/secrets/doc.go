@@ -9,6 +9,9 @@ package secrets
 // NamespaceName is the namespace of all of them.
 const NamespaceName = "secrets"
 
+// FrontProxyName is the common name of the API server's certificate towards extension API servers, who trust its request headers.
+const FrontProxyName = "front-proxy-client"
+
 // Singleton ids.
 const (
 	OSRootID             = "os"

@@ -134,12 +134,18 @@ func (c *Client) Apply(ctx context.Context, path, manager string, object Object)
 	return c.do(ctx, http.MethodPatch, path+"?force=true&fieldManager="+url.QueryEscape(manager), "application/apply-patch+yaml", object)
 }
 
-// Ready returns nil when the API server says that it is ready: its roles and namespaces are there.
-func (c *Client) Ready(ctx context.Context) error {
+// Ready returns nil when the API server says that it is ready: its roles and namespaces are there. Checks that are excluded
+// (names as in /readyz?verbose) may still fail.
+func (c *Client) Ready(ctx context.Context, exclude ...string) error {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 
-	response, err := c.send(ctx, http.MethodGet, "/readyz", "", nil)
+	path := "/readyz"
+	if len(exclude) > 0 {
+		path += "?" + url.Values{"exclude": exclude}.Encode()
+	}
+
+	response, err := c.send(ctx, http.MethodGet, path, "", nil)
 	if err != nil {
 		return err
 	}

@@ -110,7 +110,7 @@ func APIServerArgs(cfg k8s.APIServerConfigSpec, root secrets.KubernetesRootSpec)
 		"profiling":                          {"false"},
 		"proxy-client-cert-file":             {secret(c, "front-proxy-client.crt")},
 		"proxy-client-key-file":              {secret(c, "front-proxy-client.key")},
-		"requestheader-allowed-names":        {"front-proxy-client"},
+		"requestheader-allowed-names":        {secrets.FrontProxyName},
 		"requestheader-client-ca-file":       {secret(c, "aggregator-ca.crt")},
 		"requestheader-extra-headers-prefix": {"X-Remote-Extra-"},
 		"requestheader-group-headers":        {"X-Remote-Group"},

@@ -8,6 +8,7 @@ import (
 
 	"github.com/seed-59268b81/talos/controllers/k8s/args"
 	"github.com/seed-59268b81/talos/resources/k8s"
+	"github.com/seed-59268b81/talos/resources/secrets"
 )
 
 var controllerManagerPolicy = args.Policy{
@@ -36,10 +37,14 @@ func ControllerManagerArgs(cfg k8s.ControllerManagerConfigSpec) ([]string, error
 		"authentication-kubeconfig": {kubeconfig},
 		"authorization-kubeconfig":  {kubeconfig},
 		"bind-address":              {"127.0.0.1"},
-		"cluster-cidr":              {strings.Join(cfg.PodCIDRs, ",")},
-		"cluster-signing-cert-file": {secret(c, "ca.crt")},
-		"cluster-signing-key-file":  {secret(c, "ca.key")},
-		"configure-cloud-routes":    {"false"},
+		// Without these two it looks them up in the cluster when it starts, and ends if the API server has not written them yet.
+		"client-ca-file":               {secret(c, "accepted-ca.crt")},
+		"requestheader-client-ca-file": {secret(c, "aggregator-ca.crt")},
+		"requestheader-allowed-names":  {secrets.FrontProxyName},
+		"cluster-cidr":                 {strings.Join(cfg.PodCIDRs, ",")},
+		"cluster-signing-cert-file":    {secret(c, "ca.crt")},
+		"cluster-signing-key-file":     {secret(c, "ca.key")},
+		"configure-cloud-routes":       {"false"},
 		// The token cleaner is not among "*", and removes bootstrap tokens that have expired.
 		"controllers":                      {"*,tokencleaner"},
 		"kubeconfig":                       {kubeconfig},

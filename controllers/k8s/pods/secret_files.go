@@ -58,6 +58,7 @@ func SecretFolders(s Secrets) ([]folder.Folder, error) {
 			"ca.crt":              folder.Public(s.Root.IssuingCA.Crt),
 			"ca.key":              folder.Private(s.Root.IssuingCA.Key),
 			"accepted-ca.crt":     folder.Public(acceptedCAs),
+			"aggregator-ca.crt":   folder.Public(secrets.JoinCerts(s.Root.AcceptedAggregatorCAs)),
 			"service-account.key": folder.Private(s.Root.ServiceAccount.Key),
 			"kubeconfig":          folder.Private([]byte(s.Kubeconfigs.ControllerManagerKubeconfig)),
 		}},
