@@ -120,9 +120,11 @@ func APIServerArgs(cfg k8s.APIServerConfigSpec, root secrets.KubernetesRootSpec)
 		"service-account-key-file":           {secret(c, "service-account.pub")},
 		"service-account-signing-key-file":   {secret(c, "service-account.key")},
 		"service-cluster-ip-range":           {strings.Join(cfg.ServiceCIDRs, ",")},
-		"tls-cert-file":                      {secret(c, "apiserver.crt")},
-		"tls-min-version":                    {"VersionTLS13"},
-		"tls-private-key-file":               {secret(c, "apiserver.key")},
+		// Otherwise open watches keep it for all of its grace period, in which it serves nobody.
+		"shutdown-watch-termination-grace-period": {"10s"},
+		"tls-cert-file":        {secret(c, "apiserver.crt")},
+		"tls-min-version":      {"VersionTLS13"},
+		"tls-private-key-file": {secret(c, "apiserver.key")},
 	}
 
 	if cfg.CloudProvider != "" {
