@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"testing"
 
 	"github.com/seed-59268b81/talos/components/hosttools/hosttest"
 	"github.com/seed-59268b81/talos/lab"
@@ -15,8 +16,27 @@ import (
 // Require is the variable that, when it is set, makes a test fail that would be skipped because nothing is built.
 const Require = hosttest.Require
 
-// All is the value of that variable that also runs what takes several machines, and long.
-const All = "all"
+// Values of that variable which ask for more than make test does.
+const (
+	Landing = "landing" // all that decides whether a change may land
+	All     = "all"     // what takes several virtual machines, too
+)
+
+// Asked reports whether a level of tests is asked for, or one above it.
+func Asked(level string) bool {
+	got := os.Getenv(Require)
+
+	return got == level || got == All
+}
+
+// Above skips a test that is of a level that is not asked for.
+func Above(t testing.TB, level, why string) {
+	t.Helper()
+
+	if !Asked(level) {
+		t.Skipf("%s: set %s=%s", why, Require, level)
+	}
+}
 
 // artifacts are where a build has left what is needed.
 type artifacts struct {

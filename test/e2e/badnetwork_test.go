@@ -5,7 +5,6 @@ package e2e
 import (
 	"context"
 	"fmt"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -109,7 +108,7 @@ func staysHealed(t *testing.T, l *cluster.UserLab, machines *lab.Lab, before []s
 	start := time.Now()
 
 	limit := lateTime
-	if os.Getenv(cluster.Require) == cluster.All {
+	if cluster.Asked(cluster.All) {
 		limit = healTime
 	}
 

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -25,6 +24,8 @@ const (
 // TestExplain breaks a machine in four ways, and holds that talosctl explain names each cause before all else, whether it
 // is asked about the machine or about what is broken.
 func TestExplain(t *testing.T) {
+	cluster.Above(t, cluster.Landing, "waits for a machine to notice what is broken")
+
 	c := cluster.StartContainer(t)
 	s := newSession(t, c)
 	name := wellAtFirst(t, c, s)
@@ -58,9 +59,7 @@ func TestExplain(t *testing.T) {
 
 // TestExplainClock is one more way, of a machine that has a clock of its own.
 func TestExplainClock(t *testing.T) {
-	if os.Getenv(cluster.Require) != cluster.All {
-		t.Skip("starts one more virtual machine, which takes long where it is emulated: run make e2e")
-	}
+	cluster.Above(t, cluster.All, "starts one more virtual machine, which takes long where it is emulated")
 
 	c := cluster.Start(t)
 	s := newSession(t, c)

@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 	"net/netip"
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -102,9 +101,7 @@ func TestQuiet(t *testing.T) {
 
 // TestVirtualQuiet has a virtual machine do so.
 func TestVirtualQuiet(t *testing.T) {
-	if os.Getenv(cluster.Require) != cluster.All {
-		t.Skip("boots six virtual machines, which takes long where they are emulated: run make e2e")
-	}
+	cluster.Above(t, cluster.All, "boots six virtual machines, which takes long where they are emulated")
 
 	for _, w := range quietWorlds {
 		t.Run(w.name, func(t *testing.T) {

@@ -4,7 +4,6 @@ package e2e
 
 import (
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -14,14 +13,13 @@ import (
 
 // TestWorkers walks through the life of a cluster of containers.
 func TestWorkers(t *testing.T) {
+	cluster.Above(t, cluster.Landing, "takes three minutes, most of which are faults of the network")
 	workers(t, "e2e-workers", 10*time.Minute, "cluster", "create", "container")
 }
 
 // TestVirtualWorkers walks through the life of a cluster of virtual machines.
 func TestVirtualWorkers(t *testing.T) {
-	if os.Getenv(cluster.Require) != cluster.All {
-		t.Skip("starts three virtual machines, which takes long where they are emulated: run make e2e")
-	}
+	cluster.Above(t, cluster.All, "starts three virtual machines, which takes long where they are emulated")
 
 	workers(t, "e2e-virtual-workers", 38*time.Minute, "cluster", "create", "qemu")
 }
