@@ -28,7 +28,7 @@ func conformanceRecipes() map[string]testRecipe {
 	return map[string]testRecipe{
 		// The tests roll a workload from this version to the other; what the old one can do, the new one can.
 		"image-test-agnhost-previous":    {images.TestAgnhostPrevious, agnhostRecipe()},
-		"image-test-busybox":             {images.TestBusybox, recipe{sets: []string{"busybox"}, config: shell}},
+		"image-test-busybox":             {images.TestBusybox, busyboxRecipe()},
 		"image-test-distroless-iptables": {images.TestDistrolessIptables, recipe{sets: []string{"busybox", "firewall-files", "conntrack-files"}}},
 		"image-test-etcd":                {images.TestEtcd, etcdRecipe()},
 		"image-test-glibc-dns":           {images.TestGlibcDNS, recipe{sets: tools, layers: []layer{corednsLayer}, config: v1.Config{Cmd: []string{"bash"}}}},
@@ -66,6 +66,16 @@ func conformanceRecipes() map[string]testRecipe {
 			layers: []layer{{take: []taken{{"sample-apiserver", "sample-apiserver", "sample-apiserver", 0}}}},
 			config: v1.Config{Entrypoint: []string{"/sample-apiserver"}},
 		}},
+	}
+}
+
+// busyboxRecipe has bash for a shell. Tests give a container variables such as data-1, and have a shell print them: the shell of
+// Debian's busybox drops those whose names it cannot use itself.
+func busyboxRecipe() recipe {
+	return recipe{
+		sets:   []string{"busybox", "test-tools"},
+		layers: []layer{{links: map[string]string{"usr/bin/sh": "bash"}}},
+		config: v1.Config{Cmd: []string{"sh"}},
 	}
 }
 

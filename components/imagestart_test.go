@@ -115,7 +115,7 @@ func TestProgramsOfImagesStart(t *testing.T) {
 	tests := map[string][]start{
 		images.DefaultAgnhost:         agnhost,
 		images.TestAgnhostPrevious:    agnhost,
-		images.TestBusybox:            {{"busybox | head -1; [[ a = a ]] && stat -c %a /tmp", "1777"}},
+		images.TestBusybox:            {{"busybox | head -1; [[ a = a ]] && stat -c %a /tmp", "1777"}, {"env data-1=value sh -c env", "data-1=value"}},
 		images.TestDistrolessIptables: {{"iptables -V; ip6tables-save -V; nft -v; conntrack -V", "conntrack v"}},
 		images.TestGlibcDNS:           {{"dig -v; getent hosts localhost; hostname", "DiG 9."}},
 		images.TestIPCUtils:           {{"ipcs", "Semaphore Arrays"}},
