@@ -31,7 +31,7 @@ func ModifyByUpdate(ctx context.Context, st core, empty resource.Resource, fn fu
 		}
 
 		next := empty.DeepCopy()
-		if err := change(ptr, next, fn); err != nil {
+		if err := Change(ptr, next, fn); err != nil {
 			return nil, err
 		}
 
@@ -73,7 +73,7 @@ func updateFrom(ctx context.Context, st core, cur resource.Resource, fn func(res
 		}
 
 		next := cur.DeepCopy()
-		if err := change(ptr, next, fn); err != nil {
+		if err := Change(ptr, next, fn); err != nil {
 			return nil, err
 		}
 
@@ -98,7 +98,8 @@ func updateFrom(ctx context.Context, st core, cur resource.Resource, fn func(res
 	}
 }
 
-func change(ptr resource.Pointer, r resource.Resource, fn func(resource.Resource) error) error {
+// Change runs fn on the next version of a resource, and refuses one that has become another resource.
+func Change(ptr resource.Pointer, r resource.Resource, fn func(resource.Resource) error) error {
 	if err := fn(r); err != nil {
 		return err
 	}
