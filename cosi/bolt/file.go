@@ -69,6 +69,22 @@ func place(parts ...[]byte) string {
 	return string(b)
 }
 
+// Check implements memory.Journal.
+func (f *file) Check(kind resource.Kind, id string) error {
+	// Bytes of a key: what bolt takes, and what idKey and kindKey add at most.
+	const most = bbolt.MaxKeySize - binary.MaxVarintLen64
+
+	if n := len(kind.Namespace) + len(kind.Type); n > most {
+		return fmt.Errorf("store %s: namespace and type have %d bytes, expected %d at most", f.db.Path(), n, most)
+	}
+
+	if n := len(id); n > most {
+		return fmt.Errorf("store %s: the id has %d bytes, expected %d at most", f.db.Path(), n, most)
+	}
+
+	return nil
+}
+
 // Commit implements memory.Journal: one transaction for all changes.
 func (f *file) Commit(changes []memory.Change) error {
 	err := f.db.Update(func(tx *bbolt.Tx) error {

@@ -41,13 +41,3 @@ func (s *Store) pointerOf(key string) (ptr resource.Pointer, err error) {
 
 	return ptr, nil
 }
-
-// kindOf returns the kind that a key is of, none for a key that is malformed.
-func (s *Store) kindOf(key string) resource.Kind {
-	ptr, err := s.pointerOf(key)
-	if err != nil {
-		return resource.Kind{}
-	}
-
-	return ptr.Kind()
-}

@@ -49,6 +49,7 @@ func (s *Store) enter(era uint64, revision int64) {
 
 	if era > s.at.era {
 		s.feed.Forget(endOf(era, revision))
+		s.feed.Reached(endOf(era, revision))
 		s.move(position{era, revision})
 	}
 }

@@ -13,8 +13,6 @@ import (
 	"go.etcd.io/etcd/api/v3/mvccpb"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
-
-	"github.com/seed-59268b81/talos/cosi/resource"
 )
 
 const readTimeout = time.Minute
@@ -133,24 +131,11 @@ func (s *Store) replace(ctx context.Context, restored bool) error {
 	end := endOf(era, revision)
 	s.feed.Forget(end)
 
-	changed := s.changedFrom(there)
-	last := map[resource.Kind]string{}
-
-	for _, key := range changed {
-		last[s.kindOf(key)] = key
-	}
-
-	for i, key := range changed {
-		// No process takes a bookmark of one of the first places of all; the last one of a kind has it all.
-		mark := markOf(0, 0, i)
-		if last[s.kindOf(key)] == key {
-			mark = end
-		}
-
+	for _, key := range s.changedFrom(there) {
 		if kv := there[key]; kv != nil {
-			s.put(kv, mark)
+			s.put(kv, end)
 		} else {
-			s.forget(key, mark)
+			s.forget(key, end)
 		}
 	}
 

@@ -116,7 +116,17 @@ func (s *Store) Close() {
 
 // Get implements state.State.
 func (s *Store) Get(ctx context.Context, ptr resource.Pointer, opts ...state.GetOption) (resource.Resource, error) {
-	return s.copy.Get(ctx, ptr, opts...)
+	if !state.NewGetOptions(opts...).Current {
+		return s.copy.Get(ctx, ptr)
+	}
+
+	return s.write(ctx, ptr, func(cur resource.Resource) (decision, error) {
+		if cur == nil {
+			return decision{}, state.NewError(state.NotFound, "get", ptr, "does not exist")
+		}
+
+		return decision{}, nil
+	})
 }
 
 // List implements state.State.

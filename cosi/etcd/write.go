@@ -260,15 +260,7 @@ func (s *Store) Destroy(ctx context.Context, ptr resource.Pointer, opts ...state
 			return decision{}, state.NewError(state.NotFound, "destroy", ptr, "does not exist")
 		}
 
-		if err := state.CheckOwner("destroy", cur, o.Owner); err != nil {
-			return decision{}, err
-		}
-
-		if f := cur.Metadata().Finalizers(); len(f) > 0 {
-			return decision{}, state.NewError(state.PendingFinalizers, "destroy", ptr, "has finalizers %q", f)
-		}
-
-		return decision{destroy: true}, nil
+		return decision{destroy: true}, state.CheckDestroy(cur, o)
 	})
 
 	return err

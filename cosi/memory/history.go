@@ -60,7 +60,7 @@ func (h *history) add(e entry) uint64 {
 	if h.count < h.limit {
 		h.count++
 	} else {
-		h.floor = max(h.floor, h.at(h.first()).mark)
+		h.floor = h.at(h.first()).mark
 	}
 
 	h.last++

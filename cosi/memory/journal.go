@@ -12,6 +12,9 @@ import (
 
 // Journal makes changes durable. A change is visible only after that.
 type Journal interface {
+	// Check refuses a change that can never be made durable, before it shares the fate of others. It may be called by
+	// many at once, and sees the address of the change only.
+	Check(kind resource.Kind, id string) error
 	// Commit makes the changes durable, all or none. There is one call at a time, and its changes are what many
 	// writers want meanwhile: one disk write serves them all.
 	Commit(changes []Change) error
@@ -86,13 +89,18 @@ func (k *kind) begin(typ state.EventType, id string, old, now resource.Resource)
 
 // commit waits until the write is durable and visible.
 func (s *State) commit(w *pendingWrite) error {
-	if err := w.marshal(); err != nil {
+	j := s.journal
+
+	err := j.backing.Check(w.Kind, w.ID)
+	if err == nil {
+		err = w.marshal()
+	}
+
+	if err != nil {
 		w.finish(err)
 
 		return err
 	}
-
-	j := s.journal
 
 	j.mu.Lock()
 
@@ -142,18 +150,30 @@ func (j *journal) run() {
 
 		j.mu.Unlock()
 
-		number(batch)
+		j.commit(batch)
+	}
+}
 
-		changes := make([]Change, len(batch))
-		for i, w := range batch {
-			changes[i] = w.Change
-		}
+// commit makes the changes durable, and tells their writers. One that can not be must not fail the others, so a batch that
+// fails is tried again in halves.
+func (j *journal) commit(batch []*pendingWrite) {
+	number(batch)
 
-		err := j.backing.Commit(changes)
+	changes := make([]Change, len(batch))
+	for i, w := range batch {
+		changes[i] = w.Change
+	}
 
-		for _, w := range batch {
-			w.finish(err)
-		}
+	err := j.backing.Commit(changes)
+	if err != nil && len(batch) > 1 {
+		j.commit(batch[:len(batch)/2])
+		j.commit(batch[len(batch)/2:])
+
+		return
+	}
+
+	for _, w := range batch {
+		w.finish(err)
 	}
 }
 
