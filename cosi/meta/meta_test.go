@@ -11,7 +11,6 @@ import (
 	"github.com/seed-59268b81/talos/cosi/memory"
 	"github.com/seed-59268b81/talos/cosi/resource"
 	"github.com/seed-59268b81/talos/cosi/resource/protoenc"
-	"github.com/seed-59268b81/talos/cosi/state"
 )
 
 func TestSingular(t *testing.T) {
