@@ -83,7 +83,7 @@ func TestFaults(t *testing.T) {
 	failing.Wait()
 
 	// All have read it when they have read this.
-	ok(t, w.stores[0].Create(t.Context(), conformance.NewItem(ns, "last", "")))
+	retry(t, func() error { return w.stores[0].Create(t.Context(), conformance.NewItem(ns, "last", "")) })
 
 	for _, r := range readers {
 		r.finish(t)
@@ -224,19 +224,21 @@ func (w *world) check(readers []*reader) {
 		err   error
 	)
 
+	w.now() // it answers
 	lives[1], err = readTruth(ctx, w.direct, "/p")
 	ok(w, err)
 
 	w.replace(func() error { return w.server.start(filepath.Join(w.dir, "1")) })
 
+	w.now()
 	lives[0], err = readTruth(ctx, w.direct, "/p")
 	ok(w, err)
 
-	false_, lostEvents, resumed := 0, 0, 0
+	untrue, lostEvents, resumed := 0, 0, 0
 
 	for _, c := range w.claims {
 		if !c.holds(lives) {
-			false_++
+			untrue++
 			w.Errorf("%s of %s, called at %v and answered at %v, is not true", c.what, c.id, c.from, c.to)
 		}
 	}
@@ -252,7 +254,7 @@ func (w *world) check(readers []*reader) {
 
 	w.Logf("%d operations of two processes, %d answers, %d changes in etcd; faults: %v; watches resumed %d times", w.last,
 		len(w.claims), len(lives[0].changes)+len(lives[1].changes), w.faults, resumed)
-	w.Logf("lost events %d; false acknowledgements %d", lostEvents, false_)
+	w.Logf("lost events %d; false acknowledgements %d", lostEvents, untrue)
 
 	if len(w.claims) < int(w.last)/2 || resumed == 0 {
 		w.Error("too little was answered or resumed: too little was tested")

@@ -82,6 +82,22 @@ func ok(t testing.TB, err error) {
 	}
 }
 
+// retry does what may fail because a connection was just cut.
+func retry(t testing.TB, fn func() error) {
+	t.Helper()
+
+	for began := time.Now(); ; time.Sleep(10 * time.Millisecond) {
+		err := fn()
+		if err == nil {
+			return
+		}
+
+		if time.Since(began) > 20*time.Second {
+			t.Fatal(err)
+		}
+	}
+}
+
 var prefixes atomic.Int32
 
 func newPrefix() string { return "/test" + strconv.Itoa(int(prefixes.Add(1))) }
