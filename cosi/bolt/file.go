@@ -143,9 +143,13 @@ func (f *file) put(tx *bbolt.Tx, c *memory.Change) error {
 	return f.trim(history, c.Seq)
 }
 
-// trim forgets the changes that are too far behind.
+// trimEvery is how many changes are forgotten at once: with each change one, another page would be written each time.
+const trimEvery = 64
+
+// trim forgets the changes that are too far behind, every now and then. Those that are left beyond the limit are
+// forgotten when the file is read.
 func (f *file) trim(history *bbolt.Bucket, last uint64) error {
-	if last <= f.history {
+	if last <= f.history || last%trimEvery != 0 {
 		return nil
 	}
 

@@ -112,14 +112,20 @@ func (s *State) commit(w *pendingWrite) error {
 	}
 
 	j.waiting = append(j.waiting, w)
-
-	if !j.running {
-		j.running = true
-
-		go j.run()
-	}
+	first := !j.running
+	j.running = true
 
 	j.mu.Unlock()
+
+	// Who comes first commits itself: a lone writer then waits for the disk, and not for other goroutines to be woken.
+	if first {
+		j.next()
+
+		if !j.rest() {
+			go j.run()
+		}
+	}
+
 	<-w.done
 
 	return w.err
@@ -133,25 +139,36 @@ func (w *pendingWrite) marshal() (err error) {
 	return err
 }
 
+// rest ends the run if nothing waits.
+func (j *journal) rest() bool {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+
+	if len(j.waiting) > 0 {
+		return false
+	}
+
+	j.running = false
+	j.idle.Broadcast()
+
+	return true
+}
+
 // run commits until nothing waits.
 func (j *journal) run() {
-	for {
-		j.mu.Lock()
-		batch := j.waiting
-		j.waiting = nil
-
-		if len(batch) == 0 {
-			j.running = false
-			j.idle.Broadcast()
-			j.mu.Unlock()
-
-			return
-		}
-
-		j.mu.Unlock()
-
-		j.commit(batch)
+	for !j.rest() {
+		j.next()
 	}
+}
+
+// next commits what waits.
+func (j *journal) next() {
+	j.mu.Lock()
+	batch := j.waiting
+	j.waiting = nil
+	j.mu.Unlock()
+
+	j.commit(batch)
 }
 
 // commit makes the changes durable, and tells their writers. One that can not be must not fail the others, so a batch that

@@ -16,9 +16,9 @@ import (
 
 // picky is a journal that some changes break, which it does not see before.
 type picky struct {
-	kept    map[resource.Kind]uint64
-	gaps    int
-	free    chan struct{}
+	kept map[resource.Kind]uint64
+	gaps int
+	free chan struct{}
 }
 
 var errPicky = errors.New("not that one")
