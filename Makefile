@@ -57,7 +57,8 @@ conformance: ## Kubernetes' own tests against the cluster NAME: a short set, or 
 	@$(GO) run ./test/conformance -kubeconfig out/lab/$(NAME)/kubeconfig -focus '$(FOCUS)' -skip '$(SKIP)'
 
 chaos: ## long random histories, and processes killed at work, of package cosi
-	@COSI_TEST_STEPS=1000000 BOLT_TEST_KILLS=200 $(GO) test -count=1 -v -timeout 60m -run 'TestLongHistory|TestKill' ./cosi/memory ./cosi/bolt
+	@COSI_TEST_STEPS=1000000 BOLT_TEST_KILLS=200 ETCD_TEST_OPERATIONS=10000 $(GO) test -count=1 -v -timeout 60m \
+		-run 'TestLongHistory|TestKill|TestFaults' ./cosi/memory ./cosi/bolt ./cosi/etcd
 
 bench: ## benchmarks, with allocations
 	@$(GO) test -run '^$$' -bench . -benchmem ./...

@@ -32,6 +32,11 @@
 //
 //	func (CertificateSpec) Definition() *resource.Definition { return certificateDefinition }
 //
+// A program whose resources come from outside, out of a file, etcd or another process, makes its types known at the start,
+// before it opens a store:
+//
+//	err := resource.Register[CertificateSpec]()
+//
 // What is read is immutable and shared: a Get copies nothing. What is changed is changed in a function that gets a
 // private copy, and nothing is stored, and nobody woken, when nothing changed:
 //

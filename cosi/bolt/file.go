@@ -69,6 +69,22 @@ func place(parts ...[]byte) string {
 	return string(b)
 }
 
+// Check implements memory.Journal.
+func (f *file) Check(kind resource.Kind, id string) error {
+	// Bytes of a key: what bolt takes, and what idKey and kindKey add at most.
+	const most = bbolt.MaxKeySize - binary.MaxVarintLen64
+
+	if n := len(kind.Namespace) + len(kind.Type); n > most {
+		return fmt.Errorf("store %s: namespace and type have %d bytes, expected %d at most", f.db.Path(), n, most)
+	}
+
+	if n := len(id); n > most {
+		return fmt.Errorf("store %s: the id has %d bytes, expected %d at most", f.db.Path(), n, most)
+	}
+
+	return nil
+}
+
 // Commit implements memory.Journal: one transaction for all changes.
 func (f *file) Commit(changes []memory.Change) error {
 	err := f.db.Update(func(tx *bbolt.Tx) error {
@@ -127,9 +143,13 @@ func (f *file) put(tx *bbolt.Tx, c *memory.Change) error {
 	return f.trim(history, c.Seq)
 }
 
-// trim forgets the changes that are too far behind.
+// trimEvery is how many changes are forgotten at once: with each change one, another page would be written each time.
+const trimEvery = 64
+
+// trim forgets the changes that are too far behind, every now and then. Those that are left beyond the limit are
+// forgotten when the file is read.
 func (f *file) trim(history *bbolt.Bucket, last uint64) error {
-	if last <= f.history {
+	if last <= f.history || last%trimEvery != 0 {
 		return nil
 	}
 

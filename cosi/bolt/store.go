@@ -8,6 +8,9 @@
 //
 // Writes that come at once share one disk write. Histories are kept too, so a bookmark is good across a restart. With
 // a key, all specs and metadata but the address are encrypted, each bound to its place.
+//
+// Resources are decoded when the file is opened, so types are registered before that (resource.Register). One whose type
+// becomes known later stays undecoded in the store: package typed decodes it at each read, all else sees a *resource.Opaque.
 package bolt
 
 import (

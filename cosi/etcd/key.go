@@ -10,17 +10,27 @@ import (
 	"github.com/seed-59268b81/talos/cosi/resource"
 )
 
-// A key is prefix/namespace/type/id with each part escaped as in a URL, so that no part has a slash.
+// The key of a resource is prefix/namespace/type/id with each part escaped as in a URL, so that no part has a slash. That
+// of the era is prefix.era, which comes before all of them, so that one watch serves both.
 
 func (s *Store) key(ptr resource.Pointer) string {
 	return s.o.prefix + "/" + url.PathEscape(ptr.Namespace) + "/" + url.PathEscape(ptr.Type) + "/" + url.PathEscape(ptr.ID)
 }
 
-// pointerOf reads a key without its prefix.
-func pointerOf(key string) (ptr resource.Pointer, err error) {
-	parts := strings.Split(key, "/")
-	if len(parts) != 3 {
-		return ptr, fmt.Errorf("key %q: expected namespace/type/id", key)
+func (s *Store) eraKey() string { return s.o.prefix + ".era" }
+
+// firstKey and endKey are the range of all keys of the store.
+func (s *Store) firstKey() string { return s.eraKey() }
+
+func (s *Store) endKey() string { return s.o.prefix + "0" } // what follows the slash
+
+// pointerOf reads a key.
+func (s *Store) pointerOf(key string) (ptr resource.Pointer, err error) {
+	rest, found := strings.CutPrefix(key, s.o.prefix+"/")
+
+	parts := strings.Split(rest, "/")
+	if !found || len(parts) != 3 {
+		return ptr, fmt.Errorf("key %q: expected %s/namespace/type/id", key, s.o.prefix)
 	}
 
 	for i, part := range []*string{&ptr.Namespace, &ptr.Type, &ptr.ID} {
@@ -30,25 +40,4 @@ func pointerOf(key string) (ptr resource.Pointer, err error) {
 	}
 
 	return ptr, nil
-}
-
-// decode reads a stored value.
-func (s *Store) decode(key, value []byte) (resource.Resource, error) {
-	ptr, err := pointerOf(strings.TrimPrefix(string(key), s.o.prefix+"/"))
-	if err != nil {
-		return nil, err
-	}
-
-	r, err := resource.UnmarshalWire(value, false)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", ptr, err)
-	}
-
-	if got := r.Metadata().Pointer(); got != ptr {
-		return nil, fmt.Errorf("%s: its value is of %s", ptr, got)
-	}
-
-	r.Metadata().Seal()
-
-	return r, nil
 }

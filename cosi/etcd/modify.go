@@ -11,12 +11,60 @@ import (
 
 // Modify implements state.State.
 func (s *Store) Modify(ctx context.Context, empty resource.Resource, fn func(resource.Resource) error, opts ...state.WriteOption) (resource.Resource, error) {
-	return state.ModifyByUpdate(ctx, s, empty, fn, opts...)
+	o := state.NewWriteOptions(opts...)
+	ptr := empty.Metadata().Pointer()
+
+	return s.write(ctx, ptr, func(cur resource.Resource) (decision, error) {
+		if cur != nil {
+			return modified(cur, fn, o)
+		}
+
+		next := empty.DeepCopy()
+		if err := state.Change(ptr, next, fn); err != nil {
+			return decision{}, err
+		}
+
+		if err := state.CheckNewOwner("modify", next.Metadata(), o.Owner); err != nil {
+			return decision{}, err
+		}
+
+		created(next, o.Owner)
+
+		return decision{next: next}, nil
+	})
 }
 
 // UpdateWithConflicts implements state.State.
 func (s *Store) UpdateWithConflicts(ctx context.Context, ptr resource.Pointer, fn func(resource.Resource) error, opts ...state.WriteOption) (resource.Resource, error) {
-	return state.UpdateByUpdate(ctx, s, ptr, fn, opts...)
+	o := state.NewWriteOptions(opts...)
+
+	return s.write(ctx, ptr, func(cur resource.Resource) (decision, error) {
+		if cur == nil {
+			return decision{}, state.NewError(state.NotFound, "modify", ptr, "does not exist")
+		}
+
+		return modified(cur, fn, o)
+	})
+}
+
+// modified decides what fn makes of the current version.
+func modified(cur resource.Resource, fn func(resource.Resource) error, o state.WriteOptions) (decision, error) {
+	if err := state.CheckOwner("modify", cur, o.Owner); err != nil {
+		return decision{}, err
+	}
+
+	if err := state.CheckPhase("modify", cur, o.ExpectedPhase); err != nil {
+		return decision{}, err
+	}
+
+	next := cur.DeepCopy()
+	if err := state.Change(cur.Metadata().Pointer(), next, fn); err != nil || resource.Equal(cur, next) {
+		return decision{}, err
+	}
+
+	succeed(cur, next)
+
+	return decision{next: next}, nil
 }
 
 // AddFinalizer implements state.State.

@@ -9,9 +9,18 @@
 // speed of package memory; the copy may be some milliseconds behind what another process has written, and never behind
 // what this one has. A write is one transaction of etcd that holds only if the resource is as it was decided on, so
 // that writes of all processes to a resource follow one another: one that was decided on an old copy is decided again.
+// What turns out to change nothing, or is refused, costs a read of etcd, so that this is not decided on an old copy either.
 //
-// Bookmarks are revisions of etcd. They are good for every process, and across restarts, as far back as etcd's history
-// and WithHistory reach.
+// Bookmarks are places in the history of etcd. They are good for every process, and across restarts, as far back as
+// etcd's history and WithHistory reach.
+//
+// When etcd is restored from a snapshot under an open store, the store sees it: readers are told what differs, and bookmarks
+// from before are refused. A restore while no process has the store open is seen only if the cluster has another
+// identity then, or when its revision was bumped (etcdutl snapshot restore --bump-revision --mark-compacted), which
+// the etcd project recommends in any case.
+//
+// A value that can not be read, such as one of a later version of the program, stays what it is: a resource whose spec
+// is unknown passes through undecoded, and what is no resource at all is left out.
 package etcd
 
 import (
@@ -20,6 +29,7 @@ import (
 	"log/slog"
 	"strings"
 	"sync"
+	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 
@@ -38,19 +48,14 @@ type Store struct {
 	o      options
 
 	mu      sync.Mutex
-	known   map[string]version // by key: what the copy has
-	applied int64              // revision that the copy has reached
-	moved   chan struct{}      // closed when applied grows
+	known   map[string]version // by key: what etcd had when the copy was where it is
+	at      position
+	moved   chan struct{} // closed when at changes
+	stream  *stream       // nil while there is none
+	cluster uint64
 
 	stop context.CancelFunc
 	done chan struct{}
-}
-
-// version is a resource and the revision of etcd that made it.
-type version struct {
-	resource.Resource
-
-	revision int64 // 0 for none
 }
 
 var (
@@ -64,6 +69,7 @@ type Option func(*options)
 type options struct {
 	prefix  string
 	history int
+	silence time.Duration
 	log     *slog.Logger
 }
 
@@ -76,12 +82,16 @@ func WithPrefix(prefix string) Option {
 // when the store is opened.
 func WithHistory(events int) Option { return func(o *options) { o.history = max(events, 1) } }
 
+// WithSilence sets how long etcd, which is asked regularly, may say nothing before its connection is taken for dead; the
+// default is half a minute.
+func WithSilence(d time.Duration) Option { return func(o *options) { o.silence = d } }
+
 // WithLog sets where lost watches and values that can not be read are reported; the default is slog's.
 func WithLog(log *slog.Logger) Option { return func(o *options) { o.log = log } }
 
 // Open reads the store and begins to follow it. The context is for opening only.
 func Open(ctx context.Context, client *clientv3.Client, opts ...Option) (*Store, error) {
-	o := options{prefix: "/cosi", history: memory.DefaultHistory, log: slog.Default()}
+	o := options{prefix: "/cosi", history: memory.DefaultHistory, silence: 30 * time.Second, log: slog.Default()}
 	for _, opt := range opts {
 		opt(&o)
 	}
@@ -106,7 +116,17 @@ func (s *Store) Close() {
 
 // Get implements state.State.
 func (s *Store) Get(ctx context.Context, ptr resource.Pointer, opts ...state.GetOption) (resource.Resource, error) {
-	return s.copy.Get(ctx, ptr, opts...)
+	if !state.NewGetOptions(opts...).Current {
+		return s.copy.Get(ctx, ptr)
+	}
+
+	return s.write(ctx, ptr, func(cur resource.Resource) (decision, error) {
+		if cur == nil {
+			return decision{}, state.NewError(state.NotFound, "get", ptr, "does not exist")
+		}
+
+		return decision{}, nil
+	})
 }
 
 // List implements state.State.
@@ -116,17 +136,37 @@ func (s *Store) List(ctx context.Context, kind resource.Kind, opts ...state.List
 
 // Watch implements state.State.
 func (s *Store) Watch(ctx context.Context, ptr resource.Pointer, ch chan<- state.Event, opts ...state.WatchOption) error {
-	return s.copy.Watch(ctx, ptr, ch, opts...)
+	return s.caughtUp(ctx, func() error { return s.copy.Watch(ctx, ptr, ch, opts...) })
 }
 
 // WatchKind implements state.State.
 func (s *Store) WatchKind(ctx context.Context, kind resource.Kind, ch chan<- state.Event, opts ...state.WatchKindOption) error {
-	return s.copy.WatchKind(ctx, kind, ch, opts...)
+	return s.caughtUp(ctx, func() error { return s.copy.WatchKind(ctx, kind, ch, opts...) })
 }
 
 // WatchKindAggregated implements state.State.
 func (s *Store) WatchKindAggregated(ctx context.Context, kind resource.Kind, ch chan<- []state.Event, opts ...state.WatchKindOption) error {
-	return s.copy.WatchKindAggregated(ctx, kind, ch, opts...)
+	return s.caughtUp(ctx, func() error { return s.copy.WatchKindAggregated(ctx, kind, ch, opts...) })
+}
+
+// caughtUp starts a watch. A bookmark of another process may be of a change that this one has not seen yet, so one that is
+// refused is tried again when the copy has what etcd has.
+func (s *Store) caughtUp(ctx context.Context, watch func() error) error {
+	err := watch()
+	if !state.IsInvalidBookmark(err) {
+		return err
+	}
+
+	now, readErr := s.client.Get(ctx, s.eraKey())
+	if readErr != nil {
+		return readErr
+	}
+
+	if err := s.catchUp(ctx, now.Header.Revision); err != nil {
+		return err
+	}
+
+	return watch()
 }
 
 // WatchFor implements state.State.

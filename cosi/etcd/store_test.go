@@ -7,19 +7,15 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"net"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
-	"go.uber.org/zap"
 
 	"github.com/seed-59268b81/talos/cosi/conformance"
 	"github.com/seed-59268b81/talos/cosi/etcd"
@@ -38,59 +34,31 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// binary finds an etcd: in ETCD, as built by this project, or installed.
-func binary() string {
-	for _, path := range []string{os.Getenv("ETCD"), "../../out/components/bin/etcd", "etcd"} {
-		//program:built etcd, unless one is named or installed
-		if found, err := exec.LookPath(path); path != "" && err == nil {
-			return found
-		}
-	}
-
-	return ""
-}
-
 func startEtcd() (stop func()) {
-	path := binary()
-	if path == "" {
+	s := newServer()
+	if s.path == "" {
 		why = "there is no etcd: run make build, or set ETCD to one"
 
 		return func() {}
 	}
 
 	dir, err := os.MkdirTemp("", "etcd")
+	if err == nil {
+		err = s.start(filepath.Join(dir, "data"))
+	}
+
 	if err != nil {
 		why = err.Error()
 
 		return func() {}
 	}
 
-	client, peer := freePort(), freePort()
-	cmd := exec.Command(path, "--data-dir", filepath.Join(dir, "data"), "--listen-client-urls", client, "--advertise-client-urls", client,
-		"--listen-peer-urls", peer, "--initial-advertise-peer-urls", peer, "--initial-cluster", "default="+peer, "--unsafe-no-fsync", "--log-level", "error")
-
-	if err := cmd.Start(); err != nil {
-		why = err.Error()
-	}
-
-	endpoint = strings.TrimPrefix(client, "http://")
+	endpoint = s.endpoint()
 
 	return func() {
-		cmd.Process.Kill() //nolint:errcheck // the end
-		cmd.Wait()         //nolint:errcheck // it was killed
-		os.RemoveAll(dir)  //nolint:errcheck // it is temporary
+		s.kill()
+		os.RemoveAll(dir) //nolint:errcheck // it is temporary
 	}
-}
-
-func freePort() string {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		panic(err)
-	}
-
-	defer l.Close() //nolint:errcheck // the port is what was wanted
-
-	return "http://" + l.Addr().String()
 }
 
 func dial(t testing.TB) *clientv3.Client {
@@ -103,11 +71,7 @@ func dial(t testing.TB) *clientv3.Client {
 		t.Skip(why)
 	}
 
-	client, err := clientv3.New(clientv3.Config{Endpoints: []string{endpoint}, DialTimeout: 10 * time.Second, Logger: zap.NewNop()})
-	ok(t, err)
-	t.Cleanup(func() { client.Close() }) //nolint:errcheck // the end
-
-	return client
+	return dialTo(t, endpoint)
 }
 
 func ok(t testing.TB, err error) {
@@ -118,6 +82,22 @@ func ok(t testing.TB, err error) {
 	}
 }
 
+// retry does what may fail because a connection was just cut.
+func retry(t testing.TB, fn func() error) {
+	t.Helper()
+
+	for began := time.Now(); ; time.Sleep(10 * time.Millisecond) {
+		err := fn()
+		if err == nil {
+			return
+		}
+
+		if time.Since(began) > 20*time.Second {
+			t.Fatal(err)
+		}
+	}
+}
+
 var prefixes atomic.Int32
 
 func newPrefix() string { return "/test" + strconv.Itoa(int(prefixes.Add(1))) }
@@ -125,7 +105,11 @@ func newPrefix() string { return "/test" + strconv.Itoa(int(prefixes.Add(1))) }
 func open(t testing.TB, prefix string, opts ...etcd.Option) *etcd.Store {
 	t.Helper()
 
-	client := dial(t)
+	return openAt(t, dial(t), prefix, opts...)
+}
+
+func openAt(t testing.TB, client *clientv3.Client, prefix string, opts ...etcd.Option) *etcd.Store {
+	t.Helper()
 
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()

@@ -4,6 +4,8 @@ package etcd
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -19,105 +21,137 @@ type decision struct {
 }
 
 // write makes one change. decide is shown the current version, nil for none. It is called again when the copy turns
-// out to be old, be it that etcd refused the change or that decide did.
+// out to be old. That is asked of etcd before anything is said to the caller: a change is refused by etcd itself, and
+// what decide refuses, or finds done already, is decided on what etcd has.
 func (s *Store) write(ctx context.Context, ptr resource.Pointer, decide func(cur resource.Resource) (decision, error)) (resource.Resource, error) {
 	key := s.key(ptr)
 
 	s.mu.Lock()
-	cur := s.known[key]
+	cur, since := s.known[key], s.at
 	s.mu.Unlock()
 
-	fresh := false
+	for told := int64(0); ; { // the revision at which etcd has told cur, 0 for what the copy has
+		d, err := s.decide(cur, decide)
 
-	for {
-		d, err := decide(cur.Resource)
-
-		if err != nil && !fresh {
-			newest, getErr := s.read(ctx, key)
-			if getErr != nil {
-				return nil, getErr
+		switch {
+		case (err != nil || !d.changes()) && told == 0:
+			newest, revision, readErr := s.read(ctx, key)
+			if readErr != nil {
+				return nil, readErr
 			}
 
-			fresh = true
+			same := newest.revision == cur.revision && newest.value == cur.value && revision >= since.applied
+			cur, told = newest, revision
 
-			if newest.revision != cur.revision {
-				cur = newest
-
+			if !same {
 				continue
 			}
+
+			return cur.Resource, err
+		case err != nil || !d.changes():
+			return cur.Resource, errors.Join(err, s.see(ctx, told, since))
 		}
 
+		newest, revision, err := s.swap(ctx, key, cur, d, since)
 		if err != nil {
 			return nil, err
 		}
 
-		if !d.destroy && d.next == nil {
-			return cur.Resource, nil
-		}
-
-		done, newest, err := s.swap(ctx, key, cur.revision, d)
-		if err != nil {
-			return nil, err
-		}
-
-		if done {
+		if newest == nil {
 			return d.next, nil
 		}
 
-		cur, fresh = newest, true
+		cur, told = *newest, revision
 	}
 }
 
-// swap changes the key if its revision is the given one, and waits until the copy has the change; if not, it returns
-// what there is.
-func (s *Store) swap(ctx context.Context, key string, revision int64, d decision) (done bool, cur version, err error) {
-	op := clientv3.OpDelete(key)
+func (d decision) changes() bool { return d.destroy || d.next != nil }
+
+// decide has a change decided. A value that can not be read is not replaced.
+func (s *Store) decide(cur version, decide func(cur resource.Resource) (decision, error)) (decision, error) {
+	if cur.unreadable != nil {
+		return decision{}, fmt.Errorf("the stored value can not be read: %w", cur.unreadable)
+	}
+
+	return decide(cur.Resource)
+}
+
+// see waits until the copy has what etcd has told, so that a caller does not find less than it was told.
+func (s *Store) see(ctx context.Context, revision int64, since position) error {
+	err := s.reach(ctx, revision, since)
+	if errors.Is(err, errRestored) {
+		err = nil // the copy was made anew since
+	}
+
+	return err
+}
+
+// swap changes the key if it is the version that the change was decided on, and waits until the copy has the change. If
+// it is another version, swap returns that one and the revision at which etcd told it.
+func (s *Store) swap(ctx context.Context, key string, cur version, d decision, since position) (newest *version, revision int64, err error) {
+	op, value := clientv3.OpDelete(key), []byte(nil)
 
 	if !d.destroy {
-		value, err := resource.MarshalWire(d.next)
-		if err != nil {
-			return false, cur, err
+		if value, err = resource.MarshalWire(d.next); err != nil {
+			return nil, 0, err
 		}
 
 		op = clientv3.OpPut(key, string(value))
 	}
 
-	res, err := s.client.Txn(ctx).
-		If(clientv3.Compare(clientv3.ModRevision(key), "=", revision)).
-		Then(op).
-		Else(clientv3.OpGet(key)).
-		Commit()
+	res, err := s.client.Txn(ctx).If(cur.unchanged(key)...).Then(op).Else(clientv3.OpGet(key)).Commit()
 	if err != nil {
-		return false, cur, err
+		return nil, 0, err
 	}
 
-	if res.Succeeded {
-		return true, cur, s.waitFor(ctx, res.Header.Revision)
+	if !res.Succeeded {
+		v := s.versionOf((*clientv3.GetResponse)(res.Responses[0].GetResponseRange()))
+
+		return &v, res.Header.Revision, nil
 	}
 
-	cur, err = s.versionOf((*clientv3.GetResponse)(res.Responses[0].GetResponseRange()))
+	since.applied++ // a change has a revision of its own
 
-	return false, cur, err
+	err = s.reach(ctx, res.Header.Revision, since)
+	if errors.Is(err, errRestored) {
+		err = s.confirm(ctx, key, string(value), d.destroy)
+	}
+
+	return nil, 0, err
 }
 
-// read asks etcd itself.
-func (s *Store) read(ctx context.Context, key string) (version, error) {
+// confirm asks whether a change is in etcd that was made when etcd was restored, before or after.
+func (s *Store) confirm(ctx context.Context, key, value string, destroyed bool) error {
+	since := s.position()
+
+	v, revision, err := s.read(ctx, key)
+	if err != nil {
+		return err
+	}
+
+	if (destroyed && v.revision != 0) || (!destroyed && v.value != value) {
+		return fmt.Errorf("%w while key %q was written, and does not have the change", errRestored, key)
+	}
+
+	return s.see(ctx, revision, since)
+}
+
+// read asks etcd itself, and returns its revision too.
+func (s *Store) read(ctx context.Context, key string) (version, int64, error) {
 	res, err := s.client.Get(ctx, key)
 	if err != nil {
-		return version{}, err
+		return version{}, 0, err
 	}
 
-	return s.versionOf(res)
+	return s.versionOf(res), res.Header.Revision, nil
 }
 
-func (s *Store) versionOf(res *clientv3.GetResponse) (version, error) {
+func (s *Store) versionOf(res *clientv3.GetResponse) version {
 	if len(res.Kvs) == 0 {
-		return version{}, nil
+		return version{}
 	}
 
-	r, err := s.decode(res.Kvs[0].Key, res.Kvs[0].Value)
-
-	return version{r, res.Kvs[0].ModRevision}, err
+	return s.decode(res.Kvs[0], nil)
 }
 
 // Create implements state.State.
@@ -131,16 +165,7 @@ func (s *Store) Create(ctx context.Context, r resource.Resource, opts ...state.W
 	}
 
 	next := r.DeepCopy()
-	n := next.Metadata()
-	n.SetVersion(1)
-	n.SetOwner(o.Owner)
-	n.SetCreated(time.Now())
-
-	if n.Updated().IsZero() {
-		n.SetUpdated(n.Created())
-	}
-
-	n.Seal()
+	created(next, o.Owner)
 
 	_, err := s.write(ctx, ptr, func(cur resource.Resource) (decision, error) {
 		if cur != nil {
@@ -153,7 +178,7 @@ func (s *Store) Create(ctx context.Context, r resource.Resource, opts ...state.W
 		return err
 	}
 
-	state.WriteBack(md, n)
+	state.WriteBack(md, next.Metadata())
 
 	return nil
 }
@@ -196,15 +221,34 @@ func (s *Store) change(ctx context.Context, op string, ptr resource.Pointer, fn 
 			return decision{}, err
 		}
 
-		was, md := cur.Metadata(), next.Metadata()
-		md.SetVersion(was.Version() + 1)
-		md.SetOwner(was.Owner())
-		md.SetCreated(was.Created())
-		md.SetUpdated(time.Now())
-		md.Seal()
+		succeed(cur, next)
 
 		return decision{next: next}, nil
 	})
+}
+
+// created makes a resource a first version.
+func created(next resource.Resource, owner string) {
+	md := next.Metadata()
+	md.SetVersion(1)
+	md.SetOwner(owner)
+	md.SetCreated(time.Now())
+
+	if md.Updated().IsZero() {
+		md.SetUpdated(md.Created())
+	}
+
+	md.Seal()
+}
+
+// succeed makes a resource the version after the current one.
+func succeed(cur, next resource.Resource) {
+	was, md := cur.Metadata(), next.Metadata()
+	md.SetVersion(was.Version() + 1)
+	md.SetOwner(was.Owner())
+	md.SetCreated(was.Created())
+	md.SetUpdated(time.Now())
+	md.Seal()
 }
 
 // Destroy implements state.State.
@@ -216,15 +260,7 @@ func (s *Store) Destroy(ctx context.Context, ptr resource.Pointer, opts ...state
 			return decision{}, state.NewError(state.NotFound, "destroy", ptr, "does not exist")
 		}
 
-		if err := state.CheckOwner("destroy", cur, o.Owner); err != nil {
-			return decision{}, err
-		}
-
-		if f := cur.Metadata().Finalizers(); len(f) > 0 {
-			return decision{}, state.NewError(state.PendingFinalizers, "destroy", ptr, "has finalizers %q", f)
-		}
-
-		return decision{destroy: true}, nil
+		return decision{destroy: true}, state.CheckDestroy(cur, o)
 	})
 
 	return err

@@ -12,6 +12,9 @@ import (
 
 // Journal makes changes durable. A change is visible only after that.
 type Journal interface {
+	// Check refuses a change that can never be made durable, before it shares the fate of others. It may be called by
+	// many at once, and sees the address of the change only.
+	Check(kind resource.Kind, id string) error
 	// Commit makes the changes durable, all or none. There is one call at a time, and its changes are what many
 	// writers want meanwhile: one disk write serves them all.
 	Commit(changes []Change) error
@@ -86,13 +89,18 @@ func (k *kind) begin(typ state.EventType, id string, old, now resource.Resource)
 
 // commit waits until the write is durable and visible.
 func (s *State) commit(w *pendingWrite) error {
-	if err := w.marshal(); err != nil {
+	j := s.journal
+
+	err := j.backing.Check(w.Kind, w.ID)
+	if err == nil {
+		err = w.marshal()
+	}
+
+	if err != nil {
 		w.finish(err)
 
 		return err
 	}
-
-	j := s.journal
 
 	j.mu.Lock()
 
@@ -104,14 +112,20 @@ func (s *State) commit(w *pendingWrite) error {
 	}
 
 	j.waiting = append(j.waiting, w)
-
-	if !j.running {
-		j.running = true
-
-		go j.run()
-	}
+	first := !j.running
+	j.running = true
 
 	j.mu.Unlock()
+
+	// Who comes first commits itself: a lone writer then waits for the disk, and not for other goroutines to be woken.
+	if first {
+		j.next()
+
+		if !j.rest() {
+			go j.run()
+		}
+	}
+
 	<-w.done
 
 	return w.err
@@ -125,35 +139,58 @@ func (w *pendingWrite) marshal() (err error) {
 	return err
 }
 
+// rest ends the run if nothing waits.
+func (j *journal) rest() bool {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+
+	if len(j.waiting) > 0 {
+		return false
+	}
+
+	j.running = false
+	j.idle.Broadcast()
+
+	return true
+}
+
 // run commits until nothing waits.
 func (j *journal) run() {
-	for {
-		j.mu.Lock()
-		batch := j.waiting
-		j.waiting = nil
+	for !j.rest() {
+		j.next()
+	}
+}
 
-		if len(batch) == 0 {
-			j.running = false
-			j.idle.Broadcast()
-			j.mu.Unlock()
+// next commits what waits.
+func (j *journal) next() {
+	j.mu.Lock()
+	batch := j.waiting
+	j.waiting = nil
+	j.mu.Unlock()
 
-			return
-		}
+	j.commit(batch)
+}
 
-		j.mu.Unlock()
+// commit makes the changes durable, and tells their writers. One that can not be must not fail the others, so a batch that
+// fails is tried again in halves.
+func (j *journal) commit(batch []*pendingWrite) {
+	number(batch)
 
-		number(batch)
+	changes := make([]Change, len(batch))
+	for i, w := range batch {
+		changes[i] = w.Change
+	}
 
-		changes := make([]Change, len(batch))
-		for i, w := range batch {
-			changes[i] = w.Change
-		}
+	err := j.backing.Commit(changes)
+	if err != nil && len(batch) > 1 {
+		j.commit(batch[:len(batch)/2])
+		j.commit(batch[len(batch)/2:])
 
-		err := j.backing.Commit(changes)
+		return
+	}
 
-		for _, w := range batch {
-			w.finish(err)
-		}
+	for _, w := range batch {
+		w.finish(err)
 	}
 }
 

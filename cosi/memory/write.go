@@ -96,11 +96,7 @@ func (s *State) Destroy(_ context.Context, ptr resource.Pointer, opts ...state.W
 			return 0, nil, notFound("destroy", ptr)
 		}
 
-		if f := cur.Metadata().Finalizers(); len(f) > 0 && cur.Metadata().Owner() == o.Owner {
-			return 0, nil, state.NewError(state.PendingFinalizers, "destroy", ptr, "has finalizers %q", f)
-		}
-
-		return state.Destroyed, cur, state.CheckOwner("destroy", cur, o.Owner)
+		return state.Destroyed, cur, state.CheckDestroy(cur, o)
 	})
 
 	return err

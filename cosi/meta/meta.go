@@ -11,6 +11,7 @@ import (
 
 	"github.com/seed-59268b81/talos/cosi/resource"
 	"github.com/seed-59268b81/talos/cosi/state"
+	"github.com/seed-59268b81/talos/cosi/typed"
 )
 
 // NamespaceName is where the meta resources live.
@@ -19,7 +20,8 @@ const NamespaceName = "meta"
 // Owner of the meta resources.
 const Owner = "meta"
 
-// Register adds the descriptions of the meta types and of their namespace.
+// Register adds the descriptions of the meta types and of their namespace. A store that has them from an earlier start is
+// brought up to date.
 func Register(ctx context.Context, st state.Writer) error {
 	return errors.Join(
 		RegisterNamespace(ctx, st, NamespaceName, "Metadata namespace which contains resource and namespace definitions."),
@@ -29,22 +31,19 @@ func Register(ctx context.Context, st state.Writer) error {
 	)
 }
 
-// RegisterNamespace adds the description of a namespace.
+// RegisterNamespace adds the description of a namespace, or replaces it.
 func RegisterNamespace(ctx context.Context, st state.Writer, name, description string) error {
-	ns := resource.New[NamespaceSpec](NamespaceName, name)
-	ns.TypedSpec().Description = description
-
-	return st.Create(ctx, ns, state.WithOwner(Owner))
+	return typed.Set(ctx, st, NamespaceName, name, NamespaceSpec{Description: description}, state.WithOwner(Owner))
 }
 
-// RegisterDefinition adds the description of a type, and makes sure that it is sound.
+// RegisterDefinition adds the description of a type, or replaces it, and makes sure that it is sound.
 func RegisterDefinition(ctx context.Context, st state.Writer, def *resource.Definition) error {
 	rd, err := NewResourceDefinition(def)
 	if err != nil {
 		return err
 	}
 
-	return st.Create(ctx, rd, state.WithOwner(Owner))
+	return typed.Set(ctx, st, NamespaceName, rd.Metadata().ID(), *rd.TypedSpec(), state.WithOwner(Owner))
 }
 
 // RegisterTypes makes the meta types known to this process; see resource.Register.

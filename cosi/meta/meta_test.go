@@ -11,7 +11,6 @@ import (
 	"github.com/seed-59268b81/talos/cosi/memory"
 	"github.com/seed-59268b81/talos/cosi/resource"
 	"github.com/seed-59268b81/talos/cosi/resource/protoenc"
-	"github.com/seed-59268b81/talos/cosi/state"
 )
 
 func TestSingular(t *testing.T) {
@@ -173,8 +172,20 @@ func TestRegister(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	if err := Register(ctx, st); !state.IsConflict(err) {
-		t.Errorf("again: got %v, want a conflict", err)
+	// An earlier version of the program described it otherwise.
+	if err := RegisterNamespace(ctx, st, NamespaceName, "of old"); err != nil {
+		t.Fatal(err)
+	}
+
+	for range 2 {
+		if err := Register(ctx, st); err != nil {
+			t.Errorf("again: %v", err)
+		}
+	}
+
+	r, err := st.Get(ctx, resource.PointerOf[NamespaceSpec]("", "meta"))
+	if err != nil || r.Metadata().Version() != 3 || r.Spec().(*NamespaceSpec).Description == "of old" { //nolint:forcetypeassert // it is
+		t.Errorf("got %v (%v), %v, want version 3 with the description of now", r.Metadata(), r.Spec(), err)
 	}
 
 	for ptr, want := range map[resource.Pointer]string{

@@ -22,8 +22,17 @@ type namespaced struct {
 	pick func(namespace string) state.State
 }
 
-// New returns the state that asks pick for the state of each namespace. It must give the same one each time.
-func New(pick func(namespace string) state.State) state.State { return &namespaced{pick} }
+// New returns the state that asks pick for the state of each namespace. It must give the same one each time. Nothing is
+// in a namespace for which it gives nil: a Get finds nothing there, and all else is Unsupported.
+func New(pick func(namespace string) state.State) state.State {
+	return &namespaced{func(namespace string) state.State {
+		if st := pick(namespace); st != nil {
+			return st
+		}
+
+		return nowhere{namespace}
+	}}
+}
 
 var (
 	_ state.State    = (*namespaced)(nil)

@@ -85,3 +85,39 @@ func TestRuntime(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestNowhere: a namespace that no state keeps is an error for every operation, not the end of the program.
+func TestNowhere(t *testing.T) {
+	st := namespaced.New(func(string) state.State { return nil })
+	ctx, item := t.Context(), conformance.NewItem("nowhere", "x", "")
+	ptr, kind := item.Metadata().Pointer(), item.Metadata().Kind()
+	nothing := func(resource.Resource) error { return nil }
+
+	for name, operation := range map[string]func() error{
+		"get":       func() error { _, err := st.Get(ctx, ptr); return err },
+		"list":      func() error { _, err := st.List(ctx, kind); return err },
+		"watch":     func() error { return st.Watch(ctx, ptr, nil) },
+		"kind":      func() error { return st.WatchKind(ctx, kind, nil) },
+		"batches":   func() error { return st.WatchKindAggregated(ctx, kind, nil) },
+		"watch for": func() error { _, err := st.WatchFor(ctx, ptr); return err },
+		"create":    func() error { return st.Create(ctx, item) },
+		"update":    func() error { return st.Update(ctx, item) },
+		"modify":    func() error { _, err := st.Modify(ctx, item, nothing); return err },
+		"conflicts": func() error { _, err := st.UpdateWithConflicts(ctx, ptr, nothing); return err },
+		"destroy":   func() error { return st.Destroy(ctx, ptr) },
+		"teardown":  func() error { _, err := st.Teardown(ctx, ptr); return err },
+		"both":      func() error { return st.TeardownAndDestroy(ctx, ptr) },
+		"add":       func() error { return st.AddFinalizer(ctx, ptr, "f") },
+		"remove":    func() error { return st.RemoveFinalizer(ctx, ptr, "f") },
+		"notify":    func() error { return st.(state.Notifier).Notify(ctx, kind, func(*state.Event) {}) }, //nolint:forcetypeassert // it is
+	} {
+		want := state.Unsupported
+		if name == "get" {
+			want = state.NotFound
+		}
+
+		if err := operation(); state.ClassOf(err) != want {
+			t.Errorf("%s: got %v, want class %d", name, err, want)
+		}
+	}
+}

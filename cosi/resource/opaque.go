@@ -4,6 +4,7 @@ package resource
 
 import (
 	"bytes"
+	"fmt"
 	"sync/atomic"
 )
 
@@ -53,5 +54,40 @@ func (o *Opaque) ProtoSpec() ([]byte, error) { return o.raw.Proto, nil }
 
 // YAMLSpec returns the YAML form as it came.
 func (o *Opaque) YAMLSpec() (string, error) { return o.raw.YAML, nil }
+
+// Become makes a private copy the version that r is, in both forms.
+func (o *Opaque) Become(r Resource) (err error) {
+	next := Opaque{md: r.Metadata().Copy()}
+
+	if next.raw.Proto, err = ProtoSpec(r); err == nil {
+		next.raw.YAML, err = YAMLSpec(r)
+	}
+
+	if err != nil {
+		return fmt.Errorf("spec of %s: %w", r.Metadata(), err)
+	}
+
+	o.md, o.raw = next.md, next.raw
+
+	return nil
+}
+
+// Decode returns an undecoded resource as one of S, whose type it must be of. A sealed one stays sealed.
+func Decode[S Spec](o *Opaque) (*Typed[S], error) {
+	if want := DefinitionOf[S]().Type; o.md.Type() != want {
+		return nil, fmt.Errorf("resource %s is not of type %s", &o.md, want)
+	}
+
+	r, err := decodeTyped[S](o.md.Copy(), o.raw.Proto)
+	if err != nil {
+		return nil, err
+	}
+
+	if o.md.Sealed() {
+		r.Metadata().Seal()
+	}
+
+	return r.(*Typed[S]), nil //nolint:forcetypeassert // decodeTyped makes one
+}
 
 func (o *Opaque) cache() *atomic.Pointer[encoded] { return &o.encoded }

@@ -59,7 +59,7 @@ func (s *Server) Get(ctx context.Context, req *v1alpha1.GetRequest) (*v1alpha1.G
 		return nil, readError(err)
 	}
 
-	r, err := st.Get(ctx, pointerOf(req))
+	r, err := st.Get(ctx, pointerOf(req), state.WithCurrent())
 	if err != nil {
 		return nil, readError(err)
 	}

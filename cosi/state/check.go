@@ -2,7 +2,11 @@
 
 package state
 
-import "github.com/seed-59268b81/talos/cosi/resource"
+import (
+	"time"
+
+	"github.com/seed-59268b81/talos/cosi/resource"
+)
 
 // The rules of writes, for drivers.
 
@@ -33,10 +37,40 @@ func CheckPhase(op string, cur resource.Resource, expected *resource.Phase) erro
 	return nil
 }
 
-// CheckVersion refuses an update that was not made from the current version.
+// CheckVersion refuses an update that was not made from the current version. Versions begin again when a resource is
+// destroyed and created again, so the time of creation counts too, if the update has one.
 func CheckVersion(op string, cur, next resource.Resource) error {
-	if have, got := cur.Metadata(), next.Metadata(); have.Version() != got.Version() {
-		return NewError(VersionConflict, op, cur.Metadata().Pointer(), "version is %s, the update is of %s", have.VersionString(), got.VersionString())
+	have, got := cur.Metadata(), next.Metadata()
+
+	if have.Version() != got.Version() {
+		return NewError(VersionConflict, op, have.Pointer(), "version is %s, the update is of %s", have.VersionString(), got.VersionString())
+	}
+
+	return CheckCreated(op, cur, got.Created())
+}
+
+// CheckCreated refuses a write that is meant for a resource created at another time; zero means any.
+func CheckCreated(op string, cur resource.Resource, expected time.Time) error {
+	if have := cur.Metadata().Created(); !expected.IsZero() && !have.Equal(expected) {
+		return NewError(VersionConflict, op, cur.Metadata().Pointer(), "it was destroyed and created again at %s", have.Format(time.RFC3339Nano))
+	}
+
+	return nil
+}
+
+// CheckDestroy refuses to destroy a resource that is another's, or that was created at another time than expected, or that
+// has finalizers.
+func CheckDestroy(cur resource.Resource, o WriteOptions) error {
+	if err := CheckOwner("destroy", cur, o.Owner); err != nil {
+		return err
+	}
+
+	if err := CheckCreated("destroy", cur, o.Created); err != nil {
+		return err
+	}
+
+	if f := cur.Metadata().Finalizers(); len(f) > 0 {
+		return NewError(PendingFinalizers, "destroy", cur.Metadata().Pointer(), "has finalizers %q", f)
 	}
 
 	return nil

@@ -19,18 +19,21 @@ func EventTypeIs(types ...EventType) Condition {
 // FinalizersEmpty holds when no finalizer is left on an existing resource.
 func FinalizersEmpty() Condition {
 	return func(e Event) bool {
-		return e.Type != Destroyed && e.Resource != nil && len(e.Resource.Metadata().Finalizers()) == 0
+		return exists(e) && len(e.Resource.Metadata().Finalizers()) == 0
 	}
 }
 
 // PhaseIs holds when an existing resource is in one of the phases.
 func PhaseIs(phases ...resource.Phase) Condition {
 	return func(e Event) bool {
-		return e.Type != Destroyed && e.Resource != nil && slices.Contains(phases, e.Resource.Metadata().Phase())
+		return exists(e) && slices.Contains(phases, e.Resource.Metadata().Phase())
 	}
 }
 
 // ResourceIs holds when an existing resource satisfies fn.
 func ResourceIs(fn func(resource.Resource) bool) Condition {
-	return func(e Event) bool { return e.Type != Destroyed && e.Resource != nil && fn(e.Resource) }
+	return func(e Event) bool { return exists(e) && fn(e.Resource) }
 }
+
+// exists tells whether the resource of the event exists; that of an Errored one says nothing.
+func exists(e Event) bool { return (e.Type == Created || e.Type == Updated) && e.Resource != nil }

@@ -5,6 +5,7 @@ package state
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/seed-59268b81/talos/cosi/resource"
 )
@@ -47,9 +48,10 @@ func holds(ev Event, conditions []Condition) bool {
 	return true
 }
 
-// TeardownAndWait is TeardownAndDestroy by means of Teardown, Watch and Destroy. When somebody else destroys the
-// resource meanwhile, that is success.
+// TeardownAndWait is TeardownAndDestroy by means of Teardown, Get, Watch and Destroy. When another one destroys the
+// resource meanwhile, that is success, and one that is created then is left alone.
 func TeardownAndWait(ctx context.Context, st interface {
+	Reader
 	Watcher
 	Writer
 }, ptr resource.Pointer, opts ...WriteOption,
@@ -59,44 +61,45 @@ func TeardownAndWait(ctx context.Context, st interface {
 		return err
 	}
 
+	cur, err := st.Get(ctx, ptr, WithCurrent())
+
+	switch {
+	case IsNotFound(err):
+		return nil
+	case err != nil:
+		return err
+	case cur.Metadata().Phase() == resource.PhaseRunning:
+		return nil // ours is gone: this one was created after it
+	}
+
+	created := cur.Metadata().Created()
+	opts = append(opts[:len(opts):len(opts)], WithCreated(created))
+
 	for {
 		if ready {
-			if err := st.Destroy(ctx, ptr, opts...); err == nil || IsNotFound(err) {
-				return nil
-			} else if ClassOf(err) != PendingFinalizers {
+			switch err := st.Destroy(ctx, ptr, opts...); {
+			case err == nil, IsNotFound(err), ClassOf(err) == VersionConflict:
+				return nil // destroyed, by us or by another
+			case ClassOf(err) != PendingFinalizers:
 				return err
 			}
 		}
 
-		ev, err := free(ctx, st, ptr)
-		if err != nil {
+		if gone, err := free(ctx, st, ptr, created); err != nil || gone {
 			return err
-		}
-
-		if ev == Destroyed {
-			return nil
 		}
 
 		ready = true
 	}
 }
 
-// free waits until the resource has no finalizers, or is gone.
-func free(ctx context.Context, w Watcher, ptr resource.Pointer) (EventType, error) {
-	var seen EventType
+// free waits until the resource that was created at the time has no finalizers, or is gone.
+func free(ctx context.Context, w Watcher, ptr resource.Pointer, created time.Time) (gone bool, err error) {
+	_, err = w.WatchFor(ctx, ptr, func(ev Event) bool {
+		gone = ev.Type == Destroyed || exists(ev) && CheckCreated("destroy", ev.Resource, created) != nil
 
-	_, err := w.WatchFor(ctx, ptr, func(ev Event) bool {
-		seen = ev.Type
-
-		// A running one was made anew: ours is gone.
-		if ev.Type == Destroyed || PhaseIs(resource.PhaseRunning)(ev) {
-			seen = Destroyed
-
-			return true
-		}
-
-		return FinalizersEmpty()(ev)
+		return gone || FinalizersEmpty()(ev)
 	})
 
-	return seen, err
+	return gone, err
 }

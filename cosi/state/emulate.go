@@ -21,24 +21,30 @@ func ModifyByUpdate(ctx context.Context, st core, empty resource.Resource, fn fu
 	for wait := newPause(); ; {
 		ptr := empty.Metadata().Pointer()
 
-		cur, err := st.Get(ctx, ptr)
-
-		switch {
-		case err == nil:
-			return updateFrom(ctx, st, cur, fn, wait, opts...)
-		case !IsNotFound(err):
+		cur, err := st.Get(ctx, ptr, WithCurrent())
+		if err == nil {
+			next, gone, err := updateFrom(ctx, st, cur, fn, wait, opts...)
+			if !gone {
+				return next, err
+			}
+		} else if !IsNotFound(err) {
 			return nil, err
 		}
 
 		next := empty.DeepCopy()
-		if err := change(ptr, next, fn); err != nil {
+		if err := Change(ptr, next, fn); err != nil {
 			return nil, err
 		}
 
-		if err := st.Create(ctx, next, opts...); err == nil || ClassOf(err) != AlreadyExists {
+		err = st.Create(ctx, next, opts...)
+		if err == nil {
 			next.Metadata().Seal()
 
-			return next, err
+			return next, nil
+		}
+
+		if ClassOf(err) != AlreadyExists {
+			return nil, err
 		}
 
 		if err := wait.next(ctx); err != nil {
@@ -49,56 +55,65 @@ func ModifyByUpdate(ctx context.Context, st core, empty resource.Resource, fn fu
 
 // UpdateByUpdate is UpdateWithConflicts by means of Get and Update.
 func UpdateByUpdate(ctx context.Context, st core, ptr resource.Pointer, fn func(resource.Resource) error, opts ...WriteOption) (resource.Resource, error) {
-	cur, err := st.Get(ctx, ptr)
+	cur, err := st.Get(ctx, ptr, WithCurrent())
 	if err != nil {
 		return nil, err
 	}
 
-	return updateFrom(ctx, st, cur, fn, newPause(), opts...)
+	r, _, err := updateFrom(ctx, st, cur, fn, newPause(), opts...)
+
+	return r, err
 }
 
-func updateFrom(ctx context.Context, st core, cur resource.Resource, fn func(resource.Resource) error, wait *pause, opts ...WriteOption) (resource.Resource, error) {
+// updateFrom changes an existing resource. It also tells whether it fails because the resource is gone; fn may return
+// a NotFound about another one.
+func updateFrom(
+	ctx context.Context, st core, cur resource.Resource, fn func(resource.Resource) error, wait *pause, opts ...WriteOption,
+) (r resource.Resource, gone bool, err error) {
 	o := NewWriteOptions(opts...)
 	ptr := cur.Metadata().Pointer()
 
 	for {
-		md := cur.Metadata()
-
-		if md.Owner() != o.Owner {
-			return nil, NewError(OwnerConflict, "modify", ptr, "owner is %q, not %q", md.Owner(), o.Owner)
+		if err := CheckOwner("modify", cur, o.Owner); err != nil {
+			return nil, false, err
 		}
 
-		if o.ExpectedPhase != nil && md.Phase() != *o.ExpectedPhase {
-			return nil, NewError(PhaseConflict, "modify", ptr, "phase is %s, expected %s", md.Phase(), *o.ExpectedPhase)
+		if err := CheckPhase("modify", cur, o.ExpectedPhase); err != nil {
+			return nil, false, err
 		}
 
 		next := cur.DeepCopy()
-		if err := change(ptr, next, fn); err != nil {
-			return nil, err
+		if err := Change(ptr, next, fn); err != nil {
+			return nil, false, err
 		}
 
 		if resource.Equal(cur, next) {
-			return cur, nil
+			return cur, false, nil
 		}
 
 		err := st.Update(ctx, next, opts...)
-		if err == nil || ClassOf(err) != VersionConflict {
+		if err == nil {
 			next.Metadata().Seal()
 
-			return next, err
+			return next, false, nil
+		}
+
+		if ClassOf(err) != VersionConflict {
+			return nil, IsNotFound(err), err
 		}
 
 		if err := wait.next(ctx); err != nil {
-			return nil, err
+			return nil, false, err
 		}
 
-		if cur, err = st.Get(ctx, ptr); err != nil {
-			return nil, err
+		if cur, err = st.Get(ctx, ptr, WithCurrent()); err != nil {
+			return nil, IsNotFound(err), err
 		}
 	}
 }
 
-func change(ptr resource.Pointer, r resource.Resource, fn func(resource.Resource) error) error {
+// Change runs fn on the next version of a resource, and refuses one that has become another resource.
+func Change(ptr resource.Pointer, r resource.Resource, fn func(resource.Resource) error) error {
 	if err := fn(r); err != nil {
 		return err
 	}
@@ -112,7 +127,7 @@ func change(ptr resource.Pointer, r resource.Resource, fn func(resource.Resource
 
 // EditByUpdate changes only the metadata of an existing resource, as its owner and in any phase.
 func EditByUpdate(ctx context.Context, st core, ptr resource.Pointer, fn func(*resource.Metadata)) (resource.Resource, error) {
-	cur, err := st.Get(ctx, ptr)
+	cur, err := st.Get(ctx, ptr, WithCurrent())
 	if err != nil {
 		return nil, err
 	}
@@ -120,7 +135,7 @@ func EditByUpdate(ctx context.Context, st core, ptr resource.Pointer, fn func(*r
 	for {
 		owner := cur.Metadata().Owner()
 
-		r, failed := updateFrom(ctx, st, cur, func(r resource.Resource) error {
+		r, _, failed := updateFrom(ctx, st, cur, func(r resource.Resource) error {
 			fn(r.Metadata())
 
 			return nil
@@ -130,7 +145,7 @@ func EditByUpdate(ctx context.Context, st core, ptr resource.Pointer, fn func(*r
 		}
 
 		// Made anew by another owner meanwhile? If not, it is refused for good.
-		if cur, err = st.Get(ctx, ptr); err != nil {
+		if cur, err = st.Get(ctx, ptr, WithCurrent()); err != nil {
 			return nil, err
 		}
 

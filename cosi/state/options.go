@@ -4,15 +4,32 @@ package state
 
 import (
 	"regexp"
+	"time"
 
 	"github.com/seed-59268b81/talos/cosi/resource"
 )
 
 // GetOptions of a Get.
-type GetOptions struct{}
+type GetOptions struct {
+	// Current asks for what the store has now. A store that reads from a copy, which may be behind what others have
+	// written, asks where the truth is.
+	Current bool
+}
 
 // GetOption sets one of GetOptions.
 type GetOption func(*GetOptions)
+
+// WithCurrent reads what the store has now; see GetOptions.Current.
+func WithCurrent() GetOption { return func(o *GetOptions) { o.Current = true } }
+
+// NewGetOptions applies options to the defaults.
+func NewGetOptions(opts ...GetOption) (o GetOptions) {
+	for _, opt := range opts {
+		opt(&o)
+	}
+
+	return o
+}
 
 // ListOptions of a List: several label queries combine with OR, the terms of one with AND.
 type ListOptions struct {
@@ -36,6 +53,10 @@ type WriteOptions struct {
 	Owner string
 	// ExpectedPhase of the stored resource; nil accepts any. Default: running.
 	ExpectedPhase *resource.Phase
+	// Created is when the stored resource was created; zero accepts any time. Only Destroy looks at it: a resource
+	// that was destroyed and created again meanwhile is a version conflict. The protocol between processes has no
+	// word for it, so a store in another process does not check it.
+	Created time.Time
 }
 
 // WriteOption sets one of WriteOptions.
@@ -51,6 +72,9 @@ func WithExpectedPhase(p resource.Phase) WriteOption {
 
 // WithAnyPhase accepts any phase of the stored resource.
 func WithAnyPhase() WriteOption { return func(o *WriteOptions) { o.ExpectedPhase = nil } }
+
+// WithCreated demands a resource that was created at the time; see WriteOptions.Created.
+func WithCreated(t time.Time) WriteOption { return func(o *WriteOptions) { o.Created = t } }
 
 var running = resource.PhaseRunning
 

@@ -80,18 +80,41 @@ func ModifyResource[S resource.Spec](ctx context.Context, w Modifier, namespace,
 			return err
 		}
 
+		if o, ok := r.(*resource.Opaque); ok {
+			return modifyOpaque(o, t, fn)
+		}
+
 		return fn(t)
 	}, opts...)
 
 	return err
 }
 
-// As converts a resource to its type.
-func As[S resource.Spec](r resource.Resource) (*resource.Typed[S], error) {
-	t, ok := r.(*resource.Typed[S])
-	if !ok {
-		return nil, fmt.Errorf("resource %s is a %T, expected spec %T", r.Metadata(), r, *new(S))
+// modifyOpaque has fn change t, which is o decoded.
+func modifyOpaque[S resource.Spec](o *resource.Opaque, t *resource.Typed[S], fn func(*resource.Typed[S]) error) error {
+	was := t.DeepCopy()
+
+	if err := fn(t); err != nil || resource.Equal(was, t) {
+		return err
 	}
 
-	return t, nil
+	return o.Become(t)
+}
+
+// As converts a resource to its type. One that came into a store undecoded, because this process did not know its type
+// then (see resource.Register), is decoded, and its type is known from then on.
+func As[S resource.Spec](r resource.Resource) (*resource.Typed[S], error) {
+	switch r := r.(type) {
+	case *resource.Typed[S]:
+		return r, nil
+	case *resource.Opaque:
+		t, err := resource.Decode[S](r)
+		if err == nil {
+			resource.Register[S]() //nolint:errcheck // a type that can not be registered is decoded here each time
+		}
+
+		return t, err
+	default:
+		return nil, fmt.Errorf("resource %s is a %T, expected spec %T", r.Metadata(), r, *new(S))
+	}
 }

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package etcd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"sync"
+	"time"
+
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/api/v3/mvccpb"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"google.golang.org/grpc"
+)
+
+// stream is one watch on one connection, and it ends with the connection. The watch of clientv3 does not: it goes on
+// with whatever etcd answers next, which may have been restored from a snapshot in between.
+type stream struct {
+	pb.Watch_WatchClient
+
+	cancel  context.CancelFunc
+	silence time.Duration
+
+	sending sync.Mutex // a stream takes one message at a time
+}
+
+// watch starts a watch of the keys of the store at a revision.
+func (s *Store) watch(ctx context.Context, from int64) (*stream, error) {
+	ctx, cancel := context.WithCancel(clientv3.WithRequireLeader(ctx))
+	st := &stream{cancel: cancel, silence: s.o.silence}
+
+	err := st.start(ctx, s.client.ActiveConnection(), &pb.WatchCreateRequest{
+		Key: []byte(s.firstKey()), RangeEnd: []byte(s.endKey()), StartRevision: from, ProgressNotify: true,
+	})
+	if err != nil {
+		cancel()
+
+		return nil, fmt.Errorf("watch from revision %d: %w", from, err)
+	}
+
+	return st, nil
+}
+
+func (st *stream) start(ctx context.Context, conn *grpc.ClientConn, req *pb.WatchCreateRequest) (err error) {
+	timeout := time.AfterFunc(st.silence, st.cancel)
+	defer timeout.Stop()
+
+	// A thousand revisions may come in one message.
+	st.Watch_WatchClient, err = pb.NewWatchClient(conn).Watch(ctx, grpc.MaxCallRecvMsgSize(math.MaxInt32))
+	if err != nil {
+		return err
+	}
+
+	if err := st.send(&pb.WatchRequest{RequestUnion: &pb.WatchRequest_CreateRequest{CreateRequest: req}}); err != nil {
+		return err
+	}
+
+	res, err := st.Recv()
+	if err != nil {
+		return err
+	}
+
+	return failureOf(res)
+}
+
+// failureOf returns why etcd ends the watch, nil if it does not.
+func failureOf(res *pb.WatchResponse) error {
+	switch {
+	case res.CompactRevision != 0:
+		return rpctypes.ErrCompacted
+	case res.Canceled:
+		return errors.New(res.CancelReason)
+	default:
+		return nil
+	}
+}
+
+func (st *stream) send(req *pb.WatchRequest) error {
+	st.sending.Lock()
+	defer st.sending.Unlock()
+
+	return st.Send(req)
+}
+
+// askProgress has etcd tell how far the watch is, which it does only when the watch is not behind.
+func (st *stream) askProgress() error {
+	return st.send(&pb.WatchRequest{RequestUnion: &pb.WatchRequest_ProgressRequest{ProgressRequest: &pb.WatchProgressRequest{}}})
+}
+
+// receive calls events for each message with events and progress for each message that only tells how far the watch is,
+// until the stream ends. A connection on which nothing arrives, although etcd is asked, is taken for dead.
+func (st *stream) receive(events func([]*mvccpb.Event), progress func(revision int64)) error {
+	dead := time.AfterFunc(st.silence, st.cancel)
+	defer dead.Stop()
+
+	alive := st.askRegularly()
+	defer alive()
+
+	for {
+		res, err := st.Recv()
+		if err != nil {
+			return err
+		}
+
+		if err := failureOf(res); err != nil {
+			return err
+		}
+
+		dead.Reset(st.silence)
+
+		// The header of a message with events names the revision of etcd, however far behind the watch is.
+		if len(res.Events) > 0 {
+			events(res.Events)
+		} else if !res.Created {
+			progress(res.Header.GetRevision())
+		}
+	}
+}
+
+func (st *stream) askRegularly() (stop func()) {
+	const perSilence = 3
+
+	ticker, done := time.NewTicker(st.silence/perSilence), make(chan struct{})
+
+	go func() {
+		defer ticker.Stop()
+
+		for {
+			select {
+			case <-done:
+				return
+			case <-ticker.C:
+				st.askProgress() //nolint:errcheck // then nothing arrives
+			}
+		}
+	}()
+
+	return sync.OnceFunc(func() { close(done) })
+}

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package etcd_test
+
+import (
+	"testing"
+
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/seed-59268b81/talos/cosi/conformance"
+	"github.com/seed-59268b81/talos/cosi/resource"
+	"github.com/seed-59268b81/talos/cosi/state"
+	"github.com/seed-59268b81/talos/cosi/typed"
+)
+
+// TestUnreadable has a later version of the program write what this one can not read: a spec whose field has become
+// something else, and a value that is no resource at all. Neither is taken for a destruction, nor written over.
+func TestUnreadable(t *testing.T) {
+	ok(t, resource.Register[conformance.ItemSpec]())
+
+	// Field 1, the value, as a number.
+	spec := protowire.AppendVarint(protowire.AppendTag(nil, 1, protowire.VarintType), 7)
+
+	for name, tt := range map[string]struct {
+		value func(md resource.Metadata) string
+		typ   state.EventType // of the event, if there is one
+		event bool
+	}{
+		"a spec": {func(md resource.Metadata) string {
+			md.SetVersion(2)
+			md.AddFinalizer("theirs")
+
+			b, err := resource.MarshalWire(resource.NewOpaque(md, resource.RawSpec{Proto: spec}))
+			ok(t, err)
+
+			return string(b)
+		}, state.Updated, true},
+		"no resource": {func(resource.Metadata) string { return "\xff" }, 0, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			prefix, client := newPrefix(), dial(t)
+			st := open(t, prefix)
+			ptr := resource.PointerOf[conformance.ItemSpec](ns, "a")
+
+			ok(t, st.Create(t.Context(), conformance.NewItem(ns, "a", "readable")))
+
+			ch := make(chan state.Event, 10)
+			ok(t, st.WatchKind(t.Context(), kind(), ch))
+
+			r, err := st.Get(t.Context(), ptr)
+			ok(t, err)
+
+			key, theirs := prefix+"/n%2Fs/"+ptr.Type+"/a", tt.value(r.Metadata().Copy())
+
+			_, err = client.Put(t.Context(), key, theirs)
+			ok(t, err)
+
+			if err := st.Create(t.Context(), conformance.NewItem(ns, "a", "")); err == nil {
+				t.Error("it was created again")
+			}
+
+			if err := typed.Set(t.Context(), st, ns, "a", conformance.ItemSpec{Value: "ours"}); err == nil {
+				t.Error("it was written over")
+			}
+
+			if _, err := st.Get(t.Context(), ptr); err != nil {
+				t.Errorf("it is gone: %v", err)
+			}
+
+			res, err := client.Get(t.Context(), key)
+			ok(t, err)
+
+			if len(res.Kvs) != 1 || string(res.Kvs[0].Value) != theirs {
+				t.Errorf("etcd has %q, want what was put", res.Kvs)
+			}
+
+			_, err = client.Delete(t.Context(), key)
+			ok(t, err)
+
+			ev := next(t, ch)
+			if tt.event {
+				if ev.Type != tt.typ || !ev.Resource.Metadata().HasFinalizer("theirs") {
+					t.Errorf("got %s of %v", ev.Type, ev.Resource.Metadata())
+				}
+
+				if _, err := typed.As[conformance.ItemSpec](ev.Resource); err == nil {
+					t.Error("who reads the spec is not told that it can not be read")
+				}
+
+				ev = next(t, ch)
+			}
+
+			if ev.Type != state.Destroyed {
+				t.Errorf("got %s of %v, want the destruction at last", ev.Type, ev.Resource.Metadata())
+			}
+		})
+	}
+}
