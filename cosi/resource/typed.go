@@ -14,9 +14,10 @@ import (
 // Spec is what a resource type implements on its plain struct (not on the pointer): the definition, which
 // must be the same pointer at each call.
 //
-// Optional methods are used when present: `DeepCopy() S` and `Equal(S) bool`. Without them the spec is
-// copied and compared by reflection; a struct with unexported fields (netip.Addr, time.Time) is taken for
-// an immutable value and copied by assignment. MarshalProto and UnmarshalProto (package protoenc), MarshalYAML and
+// Optional methods are used when present, also those of a field's type: `DeepCopy() S` and `Equal(S) bool`. Without them
+// the spec is copied and compared by reflection, by its exported fields; unexported ones, which neither YAML nor protobuf
+// carries, are copied by assignment and not compared, and Register refuses one that refers to other memory. An empty
+// list or map equals none, and a time another one at the same instant, wherever they are. MarshalProto and UnmarshalProto (package protoenc), MarshalYAML and
 // UnmarshalYAML (package yaml) replace the encodings that struct tags give.
 type Spec interface{ Definition() *Definition }
 
@@ -86,9 +87,7 @@ func (r *Typed[S]) WithMetadata(md Metadata) Resource {
 	out := &Typed[S]{spec: r.spec, md: md}
 
 	if r.md.Sealed() {
-		if e := r.encoded.Load(); e != nil {
-			out.encoded.Store(&encoded{spec: e.spec})
-		}
+		inheritSpec(&out.encoded, r)
 	}
 
 	return out
@@ -109,7 +108,7 @@ func (r *Typed[S]) EqualSpec(other Resource) bool {
 		return e.Equal(*o.spec)
 	}
 
-	return reflect.DeepEqual(r.spec, o.spec)
+	return equalityOf(reflect.TypeFor[S]())(reflect.ValueOf(r.spec).Elem(), reflect.ValueOf(o.spec).Elem())
 }
 
 // ProtoSpec returns the spec's protobuf form, nil for an empty one.
