@@ -40,7 +40,7 @@ func (k *kind) bookmark(seq uint64) state.Bookmark { return k.bookmarkAt(k.histo
 // bookmarkNow is after all that has happened. In a follower that is more than what happened to the kind, and so it is
 // good for longer.
 func (k *kind) bookmarkNow() state.Bookmark {
-	end := k.history.end()
+	end := k.history.end
 
 	if f := k.store.feed; f != nil {
 		if applied := f.applied.Load(); applied >= end.mark {
@@ -81,7 +81,7 @@ func (k *kind) resume(b state.Bookmark, ptr resource.Pointer) (uint64, error) {
 	case h.floor.after(p):
 		err = fmt.Errorf("what came after event %d is no longer in the history, which begins after %d", p.mark, h.floor.mark)
 	case p == wholly(p.mark):
-		ceiling := h.end().mark
+		ceiling := h.end.mark
 		if f := k.store.feed; f != nil {
 			ceiling = max(ceiling, f.applied.Load())
 		}

@@ -61,6 +61,7 @@ type history struct {
 	count int
 	bytes int
 	floor position // of the last entry thrown out, or where the history began
+	end   position // of the last entry, or where the history begins
 	// resynced is the mark of a resync, whose changes come in an order that only this history knows; 0 for none.
 	resynced uint64
 }
@@ -90,12 +91,15 @@ func (h *history) excess(live int, w weight) (*entry, uint64) {
 }
 
 // drop throws out the oldest entry.
-func (h *history) drop() {
-	e := h.at(h.first())
+func (h *history) drop(e *entry) {
 	h.floor = position{e.mark, e.nth}
 	h.bytes -= e.weight.bytes()
+
+	if h.count < len(h.ring) { // else the next one comes into its place
+		*e = entry{}
+	}
+
 	h.count--
-	*e = entry{}
 }
 
 // add adds an entry, for which there is room.
@@ -104,11 +108,12 @@ func (h *history) add(e entry, live int) uint64 {
 		h.grow(live)
 	}
 
-	if end := h.end(); end.mark == e.mark {
-		e.nth = end.nth
+	if h.end.mark == e.mark {
+		e.nth = h.end.nth
 	}
 
 	e.nth++
+	h.end = position{e.mark, e.nth}
 	h.count++
 	h.last++
 	h.bytes += e.weight.bytes()
@@ -117,8 +122,8 @@ func (h *history) add(e entry, live int) uint64 {
 	return h.last
 }
 
-// end is the position after the last entry.
-func (h *history) end() position { return h.positionOf(h.last) }
+// begin puts an empty history at a position.
+func (h *history) begin(p position) { h.floor, h.end = p, p }
 
 // positionOf returns the position after the entry, or the floor for the one before the first. One further back has a
 // position that is no good for resuming.
@@ -145,7 +150,8 @@ func (h *history) seqOf(p position) uint64 {
 // forget throws all entries out: what comes next, up to the mark, comes in an order of its own.
 func (h *history) forget(mark uint64) {
 	clear(h.ring)
-	h.count, h.bytes, h.floor, h.resynced = 0, 0, position{mark: mark}, mark
+	h.count, h.bytes, h.resynced = 0, 0, mark
+	h.begin(position{mark: mark})
 }
 
 func (h *history) grow(live int) {

@@ -48,7 +48,7 @@ func newKind(s *State, name resource.Kind) *kind {
 	k.index.Store(emptyIndex)
 
 	if f := s.feed; f != nil {
-		k.history.floor = wholly(f.base.Load())
+		k.history.begin(wholly(f.base.Load()))
 
 		if mark := f.resynced.Load(); mark != 0 {
 			k.history.forget(mark)
@@ -77,7 +77,7 @@ func (k *kind) publishMarked(typ state.EventType, c *cell, at place, old, now re
 		}
 
 		k.evict(oldest, at)
-		k.history.drop()
+		k.history.drop(oldest)
 	}
 
 	k.begun.Store(seq)

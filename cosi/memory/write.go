@@ -41,6 +41,10 @@ func (s *State) create(next resource.Resource, ptr resource.Pointer, owner strin
 		md.SetUpdated(md.Created())
 	}
 
+	if err := resource.CheckAddress(md); err != nil {
+		return unfit("create", ptr, err)
+	}
+
 	size, err := resource.Inspect(next, nil)
 	if err != nil {
 		return unfit("create", ptr, err)

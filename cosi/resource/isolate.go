@@ -7,11 +7,17 @@ import (
 	"fmt"
 	"reflect"
 	"unicode/utf8"
+	"unsafe"
 
 	"github.com/seed-59268b81/talos/cosi/resource/protoenc"
 )
 
 // For states: what is taken over from a caller.
+
+// isolater is implemented by resources that can be isolated in place.
+type isolater interface {
+	isolate(was Resource) (same bool)
+}
 
 // Isolate makes next, a changed copy of was, independent of whoever changed it: a spec that says the same becomes was's
 // own, which versions share, and another one is copied. It returns what to store, and whether anything differs at all. A
@@ -19,7 +25,7 @@ import (
 func Isolate(next, was Resource) (r Resource, changed bool) {
 	var same bool
 
-	switch i, ok := next.(interface{ isolate(Resource) bool }); {
+	switch i, ok := next.(isolater); {
 	case ok:
 		r, same = next, i.isolate(was)
 	case was != nil && EqualSpec(was, next):
@@ -33,7 +39,7 @@ func Isolate(next, was Resource) (r Resource, changed bool) {
 
 func (r *Typed[S]) isolate(was Resource) bool {
 	o, ok := was.(*Typed[S])
-	if !ok || !r.EqualSpec(o) {
+	if !ok || !r.equal(o) {
 		r.spec = copySpec(r.spec)
 
 		return false
@@ -58,73 +64,87 @@ func (o *Opaque) isolate(was Resource) bool {
 	return true
 }
 
-// Inspect returns about how much memory a version takes of its own, when the one before was was (nil for a new resource).
-// Text that is not UTF-8 is an error: such a resource could be stored and never be sent.
-func Inspect(next, was Resource) (size int, err error) {
-	size, err = next.Metadata().inspect(was)
-	if err != nil {
-		return 0, fmt.Errorf("metadata of %s: %w", next.Metadata(), err)
+// Text that is not UTF-8 is an error of the checks below: such a resource could be stored and never be sent.
+
+// CheckAddress checks what no later version changes: namespace, type, id and owner.
+func CheckAddress(m *Metadata) error {
+	for _, s := range [...]string{m.Namespace(), m.Type(), m.id, m.Owner()} {
+		if !utf8.ValidString(s) {
+			return fmt.Errorf("metadata of %s: %w", m, errNotText(s))
+		}
 	}
 
-	i, ok := next.(interface{ inspect(Resource) (int, error) })
-	if !ok {
-		return size, nil
-	}
-
-	spec, err := i.inspect(was)
-	if err != nil {
-		return 0, fmt.Errorf("spec of %s: %w", next.Metadata(), err)
-	}
-
-	return size + spec, nil
+	return nil
 }
 
-// inspect does not look again at what the version before had too.
-func (m *Metadata) inspect(was Resource) (size int, err error) {
-	const (
-		resourceSize = 96 // a Typed
-		extraSize    = 72
-		pairSize     = 32
-		textSize     = 16
-	)
+// inspector is implemented by resources that know how large their spec is.
+type inspector interface {
+	inspect(was Resource) (int, error)
+}
 
+// Inspect checks all else, and returns about how much memory a version takes of its own beside was, the one before it
+// where that is known.
+func Inspect(next, was Resource) (size int, err error) {
+	const resourceSize = 96 // a Typed
+
+	md := next.Metadata()
 	size = resourceSize
 
-	check := func(s string) {
-		if size += len(s); err == nil && !utf8.ValidString(s) {
-			err = errNotText(s)
+	if md.extra != nil && (was == nil || was.Metadata().extra != md.extra) {
+		n, err := md.extra.inspect()
+		if err != nil {
+			return 0, fmt.Errorf("metadata of %s: %w", md, err)
+		}
+
+		size += n
+	}
+
+	if i, ok := next.(inspector); ok {
+		n, err := i.inspect(was)
+		if err != nil {
+			return 0, fmt.Errorf("spec of %s: %w", md, err)
+		}
+
+		size += n
+	}
+
+	return size, nil
+}
+
+func (e *extra) inspect() (size int, err error) {
+	const (
+		extraSize = 72
+		pairSize  = 32
+		textSize  = 16
+	)
+
+	size = extraSize + textSize*len(e.finalizers) + pairSize*(len(e.labels.pairs)+len(e.annotations.pairs))
+
+	for _, f := range e.finalizers {
+		if size += len(f); !utf8.ValidString(f) {
+			return 0, errNotText(f)
 		}
 	}
 
-	if was == nil {
-		for _, s := range [...]string{m.Namespace(), m.Type(), m.id, m.Owner()} {
-			check(s)
+	for _, pairs := range [...][]pair{e.labels.pairs, e.annotations.pairs} {
+		for i := range pairs {
+			p := &pairs[i]
+			size += len(p.key) + len(p.value)
+
+			if !utf8.ValidString(p.key) || !utf8.ValidString(p.value) {
+				return 0, errNotText(p.key + ": " + p.value)
+			}
 		}
 	}
 
-	if m.extra == nil || was != nil && was.Metadata().extra == m.extra {
-		return size, err
-	}
-
-	size += extraSize
-
-	for _, f := range m.extra.finalizers {
-		size += textSize
-		check(f)
-	}
-
-	for _, pairs := range [...][]pair{m.extra.labels.pairs, m.extra.annotations.pairs} {
-		for _, p := range pairs {
-			size += pairSize
-			check(p.key)
-			check(p.value)
-		}
-	}
-
-	return size, err
+	return size, nil
 }
 
 func (r *Typed[S]) inspect(was Resource) (int, error) {
+	if unsafe.Sizeof(*r.spec) == 0 {
+		return 0, nil
+	}
+
 	if o, ok := was.(*Typed[S]); ok && o.spec == r.spec {
 		return 0, nil
 	}

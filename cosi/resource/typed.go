@@ -5,6 +5,7 @@ package resource
 import (
 	"reflect"
 	"sync/atomic"
+	"unsafe"
 
 	"go.yaml.in/yaml/v4"
 
@@ -96,10 +97,11 @@ func (r *Typed[S]) WithMetadata(md Metadata) Resource {
 // EqualSpec compares the spec with another resource's.
 func (r *Typed[S]) EqualSpec(other Resource) bool {
 	o, ok := other.(*Typed[S])
-	if !ok {
-		return false
-	}
 
+	return ok && r.equal(o)
+}
+
+func (r *Typed[S]) equal(o *Typed[S]) bool {
 	if r.spec == o.spec {
 		return true
 	}
@@ -124,16 +126,24 @@ func (r *Typed[S]) YAMLSpec() (string, error) {
 func (r *Typed[S]) cache() *atomic.Pointer[encoded] { return &r.encoded }
 
 func copySpec[S Spec](s *S) *S {
-	if c, ok := any(s).(interface{ DeepCopy() S }); ok {
-		out := c.DeepCopy()
+	if unsafe.Sizeof(*s) == 0 {
+		return s // there is nothing to write to
+	}
 
-		return &out
+	how := copyingOf(reflect.TypeFor[S]())
+
+	if how == byMethod {
+		if c, ok := any(s).(interface{ DeepCopy() S }); ok {
+			out := c.DeepCopy()
+
+			return &out
+		}
 	}
 
 	out := new(S)
 	*out = *s
 
-	if !isFlat(reflect.TypeFor[S]()) {
+	if how != byAssignment {
 		deepen(reflect.ValueOf(out).Elem())
 	}
 
