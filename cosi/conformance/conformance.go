@@ -6,7 +6,7 @@
 //		conformance.Run(t, func(t *testing.T) state.State { return memory.New() })
 //	}
 //
-// Open is called for each test, and returns an empty state that keeps a history of at least 256 events a kind. What
+// Open is called for each test, and returns an empty state that keeps a history of at least 192 events a kind. What
 // a driver needs to shut down it gives to t.Cleanup. No goroutine may be left at the end.
 package conformance
 

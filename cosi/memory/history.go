@@ -67,10 +67,11 @@ type history struct {
 }
 
 const (
-	minHistory = 8
+	firstHistory = 2 // many kinds have one resource that changes once or never
+	minHistory   = 8
 	// A kind of few resources has a shorter history than the limit: one for which 1,024 old versions were kept of one
 	// small resource would take much more memory for them than for all else.
-	smallHistory = 256
+	smallHistory = 200
 )
 
 // limitFor is how many entries are kept, at most, of a kind that has so many resources.
@@ -155,7 +156,7 @@ func (h *history) forget(mark uint64) {
 }
 
 func (h *history) grow(live int) {
-	bigger := make([]entry, min(max(2*len(h.ring), minHistory), h.limitFor(live)))
+	bigger := make([]entry, min(max(2*len(h.ring), firstHistory), h.limitFor(live)))
 
 	for seq := h.first(); seq <= h.last; seq++ {
 		bigger[seq%uint64(len(bigger))] = *h.at(seq)
