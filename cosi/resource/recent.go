@@ -32,6 +32,7 @@ var recent recentEncodings
 
 // keep stores an encoding where its version looks for it, until it is among the oldest.
 func (c *recentEncodings) keep(at *atomic.Pointer[encoded], e *encoded) {
+	e.used.Store(true) // the newest is not the first to go when all others are used
 	at.Store(e)
 
 	c.mu.Lock()
@@ -43,15 +44,11 @@ func (c *recentEncodings) keep(at *atomic.Pointer[encoded], e *encoded) {
 
 	c.push(recentEncoding{at, e})
 
-	for spared := 0; c.count > 1 && (c.bytes > recentBytes || c.count == len(c.ring)); {
-		oldest := c.pop()
-
-		switch {
-		case oldest.e.used.Swap(false) && spared < c.count:
-			spared++
-
+	// What is spared is no longer used: the second time around somebody goes.
+	for c.count > 1 && (c.bytes > recentBytes || c.count == len(c.ring)) {
+		if oldest := c.pop(); oldest.e.used.Swap(false) {
 			c.push(oldest)
-		default:
+		} else {
 			oldest.at.CompareAndSwap(oldest.e, nil)
 		}
 	}
