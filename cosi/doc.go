@@ -18,6 +18,7 @@
 //	transform   controllers out of one pure function
 //	meta        resources that describe types and namespaces, for clients
 //	conformance the tests that every store passes
+//	mutation    finds, in tests, who writes into versions that readers share
 //
 // # In five minutes
 //
@@ -41,7 +42,9 @@
 // private copy, and nothing is stored, and nobody woken, when nothing changed:
 //
 //	err := typed.Modify(ctx, st, "", "example.org", func(c *CertificateSpec) error {
-//		c.Expires = time.Now().AddDate(0, 3, 0)
+//		if time.Until(c.Expires) < 30*24*time.Hour {
+//			c.Expires = time.Now().AddDate(0, 3, 0)
+//		}
 //		return nil
 //	})
 //

@@ -65,7 +65,7 @@ func run(ctx context.Context, o options) (err error) {
 		return err
 	}
 
-	g := grpc.NewServer()
+	g := grpc.NewServer(server.Options()...)
 	v1alpha1.RegisterStateServer(g, server.New(st))
 	context.AfterFunc(ctx, g.Stop)
 

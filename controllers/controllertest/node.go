@@ -16,6 +16,7 @@ import (
 	"github.com/seed-59268b81/talos/config/generate"
 	"github.com/seed-59268b81/talos/cosi/controller"
 	"github.com/seed-59268b81/talos/cosi/memory"
+	"github.com/seed-59268b81/talos/cosi/mutation"
 	"github.com/seed-59268b81/talos/cosi/resource"
 	"github.com/seed-59268b81/talos/cosi/runtime"
 	"github.com/seed-59268b81/talos/cosi/state"
@@ -38,12 +39,12 @@ type Node struct {
 	t testing.TB
 }
 
-// Start runs the controllers until the test ends.
+// Start runs the controllers until the test ends. One that writes into what it reads fails the test.
 func Start(t testing.TB, controllers ...controller.Controller) *Node {
 	t.Helper()
 
 	n := &Node{State: memory.New(), t: t}
-	rt := runtime.New(n.State, slog.New(slog.NewTextHandler(t.Output(), nil)))
+	rt := runtime.New(mutation.Detect(t, n.State), slog.New(slog.NewTextHandler(t.Output(), nil)))
 
 	for _, c := range controllers {
 		if err := rt.RegisterController(c); err != nil {

@@ -13,8 +13,13 @@ import (
 )
 
 // BenchmarkDurable64 is a write to a file by one of 64 writers, each of its own resource.
-func BenchmarkDurable64(b *testing.B) {
-	const writers = 64
+func BenchmarkDurable64(b *testing.B) { durable(b, 64) }
+
+// BenchmarkDurable1 is a write to a file by the only writer.
+func BenchmarkDurable1(b *testing.B) { durable(b, 1) }
+
+func durable(b *testing.B, writers int) {
+	b.Helper()
 
 	st, err := bolt.Open(filepath.Join(b.TempDir(), "db"))
 	ok(b, err)

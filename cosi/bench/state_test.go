@@ -316,22 +316,3 @@ func BenchmarkMemory(b *testing.B) {
 		runtime.KeepAlive(list)
 	}
 }
-
-// BenchmarkMemoryKind is what a kind takes that nobody has stored anything in, but somebody has looked for.
-func BenchmarkMemoryKind(b *testing.B) {
-	const n = 1000
-
-	for b.Loop() {
-		before := heap()
-		st := newState()
-
-		for i := range n {
-			if _, err := st.List(context.Background(), resource.Kind{Namespace: "default", Type: fmt.Sprint("type", i)}); err != nil {
-				b.Fatal(err)
-			}
-		}
-
-		b.ReportMetric(max(float64(heap())-float64(before), 0)/n, "B/kind")
-		runtime.KeepAlive(st)
-	}
-}

@@ -6,7 +6,7 @@
 //		conformance.Run(t, func(t *testing.T) state.State { return memory.New() })
 //	}
 //
-// Open is called for each test, and returns an empty state that keeps a history of at least 256 events a kind. What
+// Open is called for each test, and returns an empty state that keeps a history of at least 192 events a kind. What
 // a driver needs to shut down it gives to t.Cleanup. No goroutine may be left at the end.
 package conformance
 
@@ -22,8 +22,9 @@ import (
 
 // ItemSpec is the spec of the resources in the tests.
 type ItemSpec struct {
-	Value string   `yaml:"value"          protobuf:"1"`
-	Parts []string `yaml:"parts,omitempty" protobuf:"2"`
+	Value string    `yaml:"value"           protobuf:"1"`
+	Parts []string  `yaml:"parts,omitempty" protobuf:"2"`
+	At    time.Time `yaml:"at,omitempty"    protobuf:"3"`
 }
 
 var itemDefinition = &resource.Definition{Type: "Items.conformance.cosi.dev", DefaultNamespace: "default"}
@@ -63,7 +64,7 @@ func Run(t *testing.T, open func(t *testing.T) state.State) {
 	}
 
 	for _, group := range [][]test{
-		crudTests, ownerTests, finalizerTests, modifyTests, listTests, waitTests,
+		crudTests, ownerTests, finalizerTests, modifyTests, sharingTests, listTests, waitTests,
 		watchTests, watchKindTests, filterTests, bookmarkTests, tailTests, historyTests,
 	} {
 		for _, tt := range group {

@@ -31,7 +31,7 @@ var historyTests = []test{
 	}},
 
 	{"writers at once", func(b *bench) {
-		const workers, rounds, ids = 4, 60, 3
+		const workers, rounds, ids = 4, 45, 3
 
 		s := b.watchKind()
 

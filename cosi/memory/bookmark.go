@@ -5,6 +5,8 @@ package memory
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
+	"fmt"
 	"hash/fnv"
 
 	"github.com/seed-59268b81/talos/cosi/resource"
@@ -13,9 +15,14 @@ import (
 
 // A bookmark is the epoch of the store (random, kept as long as its history is), the hash of the kind and the
 // number of an event (its mark). So one of another store, another life of this store or another kind is refused.
+//
+// In a follower several events may have one mark. The bookmark of such an event says also how many of them there had
+// been, and if their order is the follower's own, which follower that was.
 const (
 	epochSize    = 8
 	bookmarkSize = epochSize + 16
+	nthSize      = 4
+	nonceSize    = 4
 )
 
 func kindHash(k resource.Kind) uint64 {
@@ -28,58 +35,102 @@ func kindHash(k resource.Kind) uint64 {
 }
 
 // bookmark of an event.
-func (k *kind) bookmark(seq uint64) state.Bookmark { return k.bookmarkAt(k.history.markOf(seq)) }
+func (k *kind) bookmark(seq uint64) state.Bookmark { return k.bookmarkAt(k.history.positionOf(seq)) }
 
 // bookmarkNow is after all that has happened. In a follower that is more than what happened to the kind, and so it is
 // good for longer.
 func (k *kind) bookmarkNow() state.Bookmark {
-	mark := k.history.markOf(k.history.last)
+	end := k.history.end
+
 	if f := k.store.feed; f != nil {
-		mark = max(mark, f.applied.Load())
+		if applied := f.applied.Load(); applied >= end.mark {
+			end = wholly(applied)
+		}
 	}
 
-	return k.bookmarkAt(mark)
+	return k.bookmarkAt(end)
 }
 
-func (k *kind) bookmarkAt(mark uint64) state.Bookmark {
-	b := make([]byte, 0, bookmarkSize)
+func (k *kind) bookmarkAt(p position) state.Bookmark {
+	f := k.store.feed
+
+	b := make([]byte, 0, bookmarkSize+nthSize+nonceSize)
 	b = append(b, k.store.epoch[:]...)
 	b = binary.BigEndian.AppendUint64(b, k.hash)
+	b = binary.BigEndian.AppendUint64(b, p.mark)
 
-	return binary.BigEndian.AppendUint64(b, mark)
+	if f == nil || p == wholly(p.mark) {
+		return b[:bookmarkSize:bookmarkSize]
+	}
+
+	b = binary.BigEndian.AppendUint32(b, p.nth)
+
+	if p.mark == k.history.resynced {
+		b = binary.BigEndian.AppendUint32(b, f.nonce)
+	}
+
+	return b
 }
 
 // resume returns the number of the last event up to the bookmark. The lock is held.
 func (k *kind) resume(b state.Bookmark, ptr resource.Pointer) (uint64, error) {
-	invalid := func(format string, args ...any) (uint64, error) {
-		return 0, state.NewError(state.InvalidBookmark, "watch", ptr, "invalid bookmark: "+format, args...)
+	p, err := k.positionAt(b)
+
+	switch h := &k.history; {
+	case err != nil:
+	case h.floor.after(p):
+		err = fmt.Errorf("what came after event %d is no longer in the history, which begins after %d", p.mark, h.floor.mark)
+	case p == wholly(p.mark):
+		ceiling := h.end.mark
+		if f := k.store.feed; f != nil {
+			ceiling = max(ceiling, f.applied.Load())
+		}
+
+		if p.mark <= ceiling {
+			return h.seqOf(p), nil
+		}
+
+		err = fmt.Errorf("event %d has not happened", p.mark)
+	default:
+		if seq := h.seqOf(p); h.positionOf(seq) == p {
+			return seq, nil
+		}
+
+		err = fmt.Errorf("there was no change %d of event %d", p.nth, p.mark)
 	}
 
-	if len(b) != bookmarkSize {
-		return invalid("it has %d bytes, expected %d", len(b), bookmarkSize)
+	return 0, state.NewError(state.InvalidBookmark, "watch", ptr, "invalid bookmark: %v", err)
+}
+
+// positionAt reads a bookmark.
+func (k *kind) positionAt(b state.Bookmark) (position, error) {
+	f := k.store.feed
+
+	if n := len(b); n != bookmarkSize && (f == nil || n != bookmarkSize+nthSize && n != bookmarkSize+nthSize+nonceSize) {
+		return position{}, fmt.Errorf("it has %d bytes, expected %d", n, bookmarkSize)
 	}
 
 	if !bytes.Equal(b[:epochSize], k.store.epoch[:]) {
-		return invalid("it is of another store, or of this one before a restart")
+		return position{}, errors.New("it is of another store, or of this one before a restart")
 	}
 
 	if binary.BigEndian.Uint64(b[epochSize:]) != k.hash {
-		return invalid("it is of another kind")
+		return position{}, errors.New("it is of another kind")
 	}
 
-	mark := binary.BigEndian.Uint64(b[epochSize+8:])
+	p := wholly(binary.BigEndian.Uint64(b[epochSize+8:]))
 
-	ceiling := k.history.markOf(k.history.last)
-	if f := k.store.feed; f != nil {
-		ceiling = max(ceiling, f.applied.Load())
+	rest := b[bookmarkSize:]
+	if len(rest) == 0 {
+		return p, nil
 	}
 
-	switch {
-	case mark > ceiling:
-		return invalid("event %d has not happened", mark)
-	case mark < k.history.floor:
-		return invalid("what came after event %d is no longer in the history, which begins after %d", mark, k.history.floor)
-	default:
-		return k.history.seqOf(mark), nil
+	p.nth = binary.BigEndian.Uint32(rest)
+
+	own := len(rest) > nthSize && binary.BigEndian.Uint32(rest[nthSize:]) == f.nonce
+	if own != (p.mark == k.history.resynced) || own != (len(rest) > nthSize) {
+		return position{}, errors.New("it is of a follower that had the changes in another order")
 	}
+
+	return p, nil
 }

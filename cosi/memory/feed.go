@@ -3,6 +3,7 @@
 package memory
 
 import (
+	"math/rand/v2"
 	"sync/atomic"
 
 	"github.com/seed-59268b81/talos/cosi/resource"
@@ -10,12 +11,15 @@ import (
 )
 
 // Feed is the writing end of a state that follows a store elsewhere. The state is for reading and watching only; what
-// is fed has been decided by the other store. Marks are that store's places in its history: they only grow, across all
-// kinds, and bookmarks carry them.
+// is fed has been decided by the other store. Marks are that store's places in its history: they never shrink, across all
+// kinds, and bookmarks carry them. Changes that have one mark must come in the same order to every follower, except after
+// Forget.
 type Feed struct {
-	state   *State
-	base    atomic.Uint64 // where the histories begin
-	applied atomic.Uint64
+	state    *State
+	base     atomic.Uint64 // where the histories begin
+	resynced atomic.Uint64 // mark of the last Forget
+	applied  atomic.Uint64
+	nonce    uint32 // tells this follower from others
 }
 
 // NewFollower returns a state that is fed. The epoch is that of the store, so that bookmarks are good for every
@@ -23,7 +27,7 @@ type Feed struct {
 func NewFollower(epoch [EpochSize]byte, base uint64, opts ...Option) (*State, *Feed) {
 	s := New(opts...)
 	s.epoch = epoch
-	s.feed = &Feed{state: s}
+	s.feed = &Feed{state: s, nonce: rand.Uint32()}
 	s.feed.base.Store(base)
 	s.feed.applied.Store(base)
 
@@ -59,49 +63,51 @@ func (k *kind) skipFirst() {
 	}
 }
 
-// Put makes the resource current, created or updated.
+// Put makes the resource current, created or updated. More may come with the same mark.
 func (f *Feed) Put(mark uint64, r resource.Resource) {
 	r.Metadata().Seal()
+
+	size, _ := resource.Inspect(r, nil) //nolint:errcheck // what is wrong with it is the other store's affair
 
 	k := f.state.lockKind(r.Metadata().Kind())
 
 	if c, at := k.index.Load().probe(r.Metadata().ID()); c == nil {
-		k.publishMarked(state.Created, nil, at, nil, r, mark)
+		k.publishMarked(state.Created, nil, at, nil, r, weightOf(size), mark)
 	} else {
-		k.publishMarked(state.Updated, c, at, c.load(), r, mark)
+		k.publishMarked(state.Updated, c, at, c.load(), r, weightOf(size), mark)
 	}
 
 	k.mu.Unlock()
-	f.Reached(mark)
+	f.Reached(mark - 1)
 }
 
-// Delete destroys the resource, if it is there.
+// Delete destroys the resource, if it is there. More may come with the same mark.
 func (f *Feed) Delete(mark uint64, ptr resource.Pointer) {
 	if k := f.state.lookup(ptr.Kind()); k != nil {
 		k.mu.Lock()
 
 		if c, at := k.index.Load().probe(ptr.ID); c != nil {
-			k.publishMarked(state.Destroyed, c, at, c.load(), c.load(), mark)
+			k.publishMarked(state.Destroyed, c, at, c.load(), c.load(), weightOfLast(c.load()), mark)
 		}
 
 		k.mu.Unlock()
 	}
 
-	f.Reached(mark)
+	f.Reached(mark - 1)
 }
 
-// Reached tells that nothing more will come up to the mark.
+// Reached tells that nothing more will come up to the mark, which is included.
 func (f *Feed) Reached(mark uint64) { f.applied.Store(max(mark, f.applied.Load())) }
 
 // Forget throws all histories out, because what happened up to the mark is not known: bookmarks from before are no
-// good, but watches go on with what is fed next.
+// good, but watches go on with what is fed next. What is to become true by the mark follows, in any order, with that mark,
+// and then Reached.
 func (f *Feed) Forget(mark uint64) {
 	f.state.mu.Lock()
 	kinds := *f.state.kinds.Load()
 	f.base.Store(mark)
+	f.resynced.Store(mark)
 	f.state.mu.Unlock()
-
-	f.Reached(mark)
 
 	for _, k := range kinds {
 		k.mu.Lock()

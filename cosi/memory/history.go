@@ -3,6 +3,7 @@
 package memory
 
 import (
+	"math"
 	"sort"
 
 	"github.com/seed-59268b81/talos/cosi/resource"
@@ -15,6 +16,8 @@ type entry struct {
 	old    resource.Resource // nil for Created
 	oldMod uint64            // the change that made old
 	mark   uint64            // the place of the change outside, which bookmarks carry; its number where there is no outside
+	nth    uint32            // of the changes with the mark
+	weight weight            // of what only this entry refers to
 	typ    state.EventType
 }
 
@@ -27,76 +30,133 @@ func (e *entry) event(bookmark state.Bookmark) state.Event {
 	return ev
 }
 
+// weight is memory in units of 64 bytes; the heaviest weigh 4 MiB, which is the default limit of a history.
+type weight uint16
+
+const weightUnit = 64
+
+func weightOf(size int) weight {
+	return weight(min((size+weightUnit-1)/weightUnit, math.MaxUint16))
+}
+
+func (w weight) bytes() int { return int(w) * weightUnit }
+
+// position is a place in a history: after the first nth changes with a mark.
+type position struct {
+	mark uint64
+	nth  uint32
+}
+
+// wholly is the position after all changes with the mark.
+func wholly(mark uint64) position { return position{mark, math.MaxUint32} }
+
+func (p position) after(q position) bool { return p.mark > q.mark || p.mark == q.mark && p.nth > q.nth }
+
 // history is the last entries of a kind, numbered from 1: a ring that grows to its limit.
 type history struct {
 	ring  []entry
-	limit int
-	last  uint64 // number of the newest entry, 0 when there is none yet
+	limit int // in entries
+	most  int // in bytes
+	last  uint64
 	count int
-	floor uint64 // mark of the last entry thrown out, or where the history began
+	bytes int
+	floor position // of the last entry thrown out, or where the history began
+	end   position // of the last entry, or where the history begins
+	// resynced is the mark of a resync, whose changes come in an order that only this history knows; 0 for none.
+	resynced uint64
 }
 
-const minHistory = 8
+const (
+	firstHistory = 2 // many kinds have one resource that changes once or never
+	minHistory   = 8
+	// A kind of few resources has a shorter history than the limit: one for which 1,024 old versions were kept of one
+	// small resource would take much more memory for them than for all else.
+	smallHistory = 200
+)
+
+// limitFor is how many entries are kept, at most, of a kind that has so many resources.
+func (h *history) limitFor(live int) int { return min(h.limit, smallHistory+live) }
 
 // first is the number of the oldest entry kept; last+1 when none is.
 func (h *history) first() uint64 { return h.last - uint64(h.count) + 1 }
 
 func (h *history) at(seq uint64) *entry { return &h.ring[seq%uint64(len(h.ring))] }
 
-// evicts returns the entry that the next add throws out, nil if it has room.
-func (h *history) evicts() (*entry, uint64) {
-	if h.count < h.limit {
+// excess returns the oldest entry, and its number, if it must go before one of that weight is added; else nil.
+func (h *history) excess(live int, w weight) (*entry, uint64) {
+	if h.count < h.limitFor(live) && (h.count < minHistory || h.bytes+w.bytes() <= h.most) {
 		return nil, 0
 	}
 
 	return h.at(h.first()), h.first()
 }
 
-func (h *history) add(e entry) uint64 {
-	if h.count == len(h.ring) && h.count < h.limit {
-		h.grow()
+// drop throws out the oldest entry.
+func (h *history) drop(e *entry) {
+	h.floor = position{e.mark, e.nth}
+	h.bytes -= e.weight.bytes()
+
+	if h.count < len(h.ring) { // else the next one comes into its place
+		*e = entry{}
 	}
 
-	if h.count < h.limit {
-		h.count++
-	} else {
-		h.floor = h.at(h.first()).mark
+	h.count--
+}
+
+// add adds an entry, for which there is room.
+func (h *history) add(e entry, live int) uint64 {
+	if h.count == len(h.ring) {
+		h.grow(live)
 	}
 
+	if h.end.mark == e.mark {
+		e.nth = h.end.nth
+	}
+
+	e.nth++
+	h.end = position{e.mark, e.nth}
+	h.count++
 	h.last++
+	h.bytes += e.weight.bytes()
 	*h.at(h.last) = e
 
 	return h.last
 }
 
-// markOf returns the mark of the entry, or that of the floor for the one before the first. One further back has a mark
-// that is no good for resuming.
-func (h *history) markOf(seq uint64) uint64 {
+// begin puts an empty history at a position.
+func (h *history) begin(p position) { h.floor, h.end = p, p }
+
+// positionOf returns the position after the entry, or the floor for the one before the first. One further back has a
+// position that is no good for resuming.
+func (h *history) positionOf(seq uint64) position {
 	switch {
 	case seq >= h.first() && seq <= h.last:
-		return h.at(seq).mark
+		e := h.at(seq)
+
+		return position{e.mark, e.nth}
 	case seq+1 == h.first():
 		return h.floor
 	default:
-		return h.floor - 1
+		return wholly(h.floor.mark - 1)
 	}
 }
 
-// seqOf returns the number of the last entry whose mark is not above the given one, which is not below the floor.
-func (h *history) seqOf(mark uint64) uint64 {
-	n := sort.Search(h.count, func(i int) bool { return h.at(h.first()+uint64(i)).mark > mark })
+// seqOf returns the number of the last entry that is not after the position, which is not before the floor.
+func (h *history) seqOf(p position) uint64 {
+	n := sort.Search(h.count, func(i int) bool { return h.positionOf(h.first() + uint64(i)).after(p) })
 
 	return h.first() - 1 + uint64(n)
 }
 
-// forget throws all entries out: what comes next follows the mark.
+// forget throws all entries out: what comes next, up to the mark, comes in an order of its own.
 func (h *history) forget(mark uint64) {
 	clear(h.ring)
-	h.count, h.floor = 0, mark
+	h.count, h.bytes, h.resynced = 0, 0, mark
+	h.begin(position{mark: mark})
 }
 
-func (h *history) grow() {
-	bigger := make([]entry, min(max(2*len(h.ring), minHistory), h.limit))
+func (h *history) grow(live int) {
+	bigger := make([]entry, min(max(2*len(h.ring), firstHistory), h.limitFor(live)))
 
 	for seq := h.first(); seq <= h.last; seq++ {
 		bigger[seq%uint64(len(bigger))] = *h.at(seq)

@@ -44,7 +44,7 @@ var (
 	emptyIndex = &index{slots: make([]atomic.Pointer[cell], 1), tags: make([]uint32, 1)}
 )
 
-const minIndex = 8
+const minIndex = 4
 
 // place is where a probe ended: in the slot of the id, or in the free one where it belongs.
 type place struct {

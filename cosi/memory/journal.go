@@ -38,9 +38,10 @@ type Change struct {
 type pendingWrite struct {
 	Change
 
-	kind *kind
-	done chan struct{}
-	err  error
+	kind   *kind
+	weight weight
+	done   chan struct{}
+	err    error
 }
 
 // journal gathers the writes that come while the last ones are made durable.
@@ -72,10 +73,10 @@ func (k *kind) waitFor(id string) {
 }
 
 // begin reserves the resource for one change. The lock is held.
-func (k *kind) begin(typ state.EventType, id string, old, now resource.Resource) *pendingWrite {
+func (k *kind) begin(d decision, id string, old resource.Resource) *pendingWrite {
 	w := &pendingWrite{
-		Change: Change{Kind: k.name, ID: id, Type: typ, Now: now, Old: old},
-		kind:   k, done: make(chan struct{}),
+		Change: Change{Kind: k.name, ID: id, Type: d.typ, Now: d.next, Old: old},
+		kind:   k, weight: d.weight, done: make(chan struct{}),
 	}
 
 	if k.pending == nil {
@@ -223,7 +224,7 @@ func (w *pendingWrite) finish(err error) {
 
 	if err == nil {
 		c, at := k.index.Load().probe(w.ID)
-		k.publish(w.Type, c, at, w.Old, w.Now)
+		k.publish(w.Type, c, at, w.Old, w.Now, w.weight)
 	}
 
 	delete(k.pending, w.ID)

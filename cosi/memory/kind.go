@@ -32,7 +32,7 @@ type kind struct {
 	history history
 	fresh   []*cell // created since order was made
 	stale   int     // destroyed since order was made
-	labels  labelIndex
+	labels  labelIndexes
 
 	subs     []*subscription            // of the whole kind
 	byID     map[string][]*subscription // of one resource
@@ -44,11 +44,15 @@ type kind struct {
 }
 
 func newKind(s *State, name resource.Kind) *kind {
-	k := &kind{store: s, name: name, hash: kindHash(name), history: history{limit: s.history}}
+	k := &kind{store: s, name: name, hash: kindHash(name), history: history{limit: s.history, most: s.historyBytes}}
 	k.index.Store(emptyIndex)
 
-	if s.feed != nil {
-		k.history.floor = s.feed.base.Load()
+	if f := s.feed; f != nil {
+		k.history.begin(wholly(f.base.Load()))
+
+		if mark := f.resynced.Load(); mark != 0 {
+			k.history.forget(mark)
+		}
 	}
 
 	return k
@@ -56,17 +60,24 @@ func newKind(s *State, name resource.Kind) *kind {
 
 // publish makes a change visible and tells everybody. The lock is held. The cell and its place are what a probe for
 // the id returned: for a new resource a nil cell.
-func (k *kind) publish(typ state.EventType, c *cell, at place, old, now resource.Resource) {
-	k.publishMarked(typ, c, at, old, now, k.seq.Load()+1)
+func (k *kind) publish(typ state.EventType, c *cell, at place, old, now resource.Resource, w weight) {
+	k.publishMarked(typ, c, at, old, now, w, k.seq.Load()+1)
 }
 
-func (k *kind) publishMarked(typ state.EventType, c *cell, at place, old, now resource.Resource, mark uint64) {
-	e := entry{typ: typ, now: now, old: old, mark: mark}
+func (k *kind) publishMarked(typ state.EventType, c *cell, at place, old, now resource.Resource, w weight, mark uint64) {
+	e := entry{typ: typ, now: now, old: old, weight: w, mark: mark}
 	id := now.Metadata().ID()
 	seq := k.seq.Load() + 1
+	live := k.index.Load().live
 
-	if evicted, at := k.history.evicts(); evicted != nil {
-		k.evict(evicted, at)
+	for {
+		oldest, at := k.history.excess(live, w)
+		if oldest == nil {
+			break
+		}
+
+		k.evict(oldest, at)
+		k.history.drop(oldest)
 	}
 
 	k.begun.Store(seq)
@@ -88,16 +99,28 @@ func (k *kind) publishMarked(typ state.EventType, c *cell, at place, old, now re
 		k.noteDestroyed()
 	}
 
-	if len(k.labels) > 0 {
+	if len(k.labels.keys) > 0 {
 		if typ == state.Destroyed {
-			k.labels.changed(was, old, nil, nil)
+			k.labels.changed(seq, was, old, nil, nil)
 		} else {
-			k.labels.changed(was, old, c, now)
+			k.labels.changed(seq, was, old, c, now)
 		}
 	}
 
-	k.seq.Store(k.history.add(e))
+	k.seq.Store(k.history.add(e, live))
 	k.tell(&e, id, seq)
+
+	// It would hold old versions until somebody lists the kind again.
+	if k.view.Load() != nil {
+		k.view.Store(nil)
+	}
+}
+
+// weightOfLast is that of the last version of a resource, which its destruction alone refers to in the end.
+func weightOfLast(r resource.Resource) weight {
+	size, _ := resource.Inspect(r, nil) //nolint:errcheck // it was checked when it was written
+
+	return weightOf(size)
 }
 
 // replace stores the next version. An atomic.Value holds one Go type for life; when another one comes (a client

@@ -9,12 +9,31 @@ import (
 	"github.com/seed-59268b81/talos/cosi/resource"
 )
 
-// labelIndex holds the cells by label key and value, for the keys that somebody has asked for. It belongs to the
-// holder of the kind's lock.
-type labelIndex map[string]map[string]map[*cell]struct{}
+// labelIndexes holds the cells by label key and value, for a few keys that lists ask for again and again and that
+// resources have. Whoever lists can make neither the store large nor its writers slow. It belongs to the holder of the
+// kind's lock.
+type labelIndexes struct {
+	keys  map[string]*labelIndex
+	asked []string // keys that lists asked for and that have no index, latest last
+	lists uint64   // by label, ever
+}
 
-// minIndexed is how many resources make an index worth its memory.
-const minIndexed = 64
+// labelIndex is the cells that have a label, by its value.
+type labelIndex struct {
+	values map[string]map[*cell]struct{}
+	list   uint64 // the last list that used it
+	seq    uint64 // the last change when it was used
+}
+
+const (
+	// minIndexed is how many resources make an index worth its memory.
+	minIndexed = 64
+	// maxIndexes is for how many keys there is one, and how many further keys are remembered.
+	maxIndexes = 8
+	// idleLists and idleChanges are how long an index keeps its place without being used.
+	idleLists   = 64
+	idleChanges = 4096
+)
 
 // indexable returns the first term of a query that an index answers.
 func indexable(q resource.LabelQuery) (resource.LabelTerm, bool) {
@@ -52,13 +71,20 @@ func (k *kind) listByLabel(f filter) (items []resource.Resource, answered bool) 
 		return nil, false
 	}
 
+	k.labels.lists++
+
 	found := map[*cell]struct{}{}
 
 	for _, t := range terms {
-		values := k.indexedBy(t.Key)
+		x := k.indexedBy(t.Key)
+		if x == nil {
+			k.mu.Unlock()
+
+			return nil, false
+		}
 
 		if t.Op == resource.LabelExists {
-			for _, cells := range values {
+			for _, cells := range x.values {
 				add(&items, cells, found)
 			}
 
@@ -71,7 +97,7 @@ func (k *kind) listByLabel(f filter) (items []resource.Resource, answered bool) 
 		}
 
 		for _, v := range wanted {
-			add(&items, values[v], found)
+			add(&items, x.values[v], found)
 		}
 	}
 
@@ -94,26 +120,86 @@ func add(items *[]resource.Resource, cells, found map[*cell]struct{}) {
 	}
 }
 
-// indexedBy returns the cells by the value of a label. The lock is held.
-func (k *kind) indexedBy(key string) map[string]map[*cell]struct{} {
-	if values, ok := k.labels[key]; ok {
-		return values
-	}
+// indexedBy returns the cells by the value of a label, nil if it has no index: it gets one when it is asked for a second
+// time. The lock is held.
+func (k *kind) indexedBy(key string) *labelIndex {
+	l := &k.labels
 
-	if k.labels == nil {
-		k.labels = labelIndex{}
-	}
+	x, ok := l.keys[key]
+	if !ok {
+		i := slices.Index(l.asked, key)
+		if i < 0 || !l.room() {
+			return nil
+		}
 
-	values := map[string]map[*cell]struct{}{}
-	k.labels[key] = values
+		l.asked = slices.Delete(l.asked, i, i+1)
+		x = &labelIndex{values: map[string]map[*cell]struct{}{}}
 
-	for _, c := range k.ordered() {
-		if v, ok := c.load().Metadata().Labels().Get(key); ok {
-			enter(values, v, c)
+		for _, c := range k.ordered() {
+			if v, ok := c.load().Metadata().Labels().Get(key); ok {
+				enter(x.values, v, c)
+			}
+		}
+
+		if len(x.values) > 0 {
+			if l.keys == nil {
+				l.keys = map[string]*labelIndex{}
+			}
+
+			l.keys[key] = x
 		}
 	}
 
-	return values
+	x.list, x.seq = l.lists, k.seq.Load()
+
+	return x
+}
+
+// room makes room for an index, if there is none, in place of one that lists no longer use.
+func (l *labelIndexes) room() bool {
+	if len(l.keys) < maxIndexes {
+		return true
+	}
+
+	for key, x := range l.keys {
+		if l.lists-x.list > idleLists {
+			delete(l.keys, key)
+
+			return true
+		}
+	}
+
+	return false
+}
+
+// noteAsked remembers the keys that a list had to look for in all resources, and that some of them have.
+func (k *kind) noteAsked(f filter, all []resource.Resource) {
+	if len(all) < minIndexed {
+		return
+	}
+
+	for _, q := range f.labels {
+		t, ok := indexable(q)
+		if !ok || !slices.ContainsFunc(all, func(r resource.Resource) bool {
+			_, has := r.Metadata().Labels().Get(t.Key)
+
+			return has
+		}) {
+			continue
+		}
+
+		k.mu.Lock()
+
+		if l := &k.labels; !slices.Contains(l.asked, t.Key) && l.keys[t.Key] == nil {
+			if len(l.asked) == maxIndexes {
+				l.asked = slices.Delete(l.asked, 0, 1)
+			}
+
+			l.asked = append(l.asked, t.Key)
+		}
+
+		k.mu.Unlock()
+	}
 }
 
 func enter(values map[string]map[*cell]struct{}, v string, c *cell) {
@@ -130,9 +216,9 @@ func leave(values map[string]map[*cell]struct{}, v string, c *cell) {
 	}
 }
 
-// changed keeps the index true to a change; before and after are the cell and the version, nil for none.
-func (x labelIndex) changed(before *cell, old resource.Resource, after *cell, now resource.Resource) {
-	for key, values := range x {
+// changed keeps the indexes true to a change, the seq'th; before and after are the cell and the version, nil for none.
+func (l *labelIndexes) changed(seq uint64, before *cell, old resource.Resource, after *cell, now resource.Resource) {
+	for key, x := range l.keys {
 		var (
 			was, is         string
 			wasThere, there bool
@@ -146,16 +232,18 @@ func (x labelIndex) changed(before *cell, old resource.Resource, after *cell, no
 			is, there = now.Metadata().Labels().Get(key)
 		}
 
-		if wasThere == there && was == is && before == after {
-			continue
+		if wasThere != there || was != is || before != after {
+			if wasThere {
+				leave(x.values, was, before)
+			}
+
+			if there {
+				enter(x.values, is, after)
+			}
 		}
 
-		if wasThere {
-			leave(values, was, before)
-		}
-
-		if there {
-			enter(values, is, after)
+		if len(x.values) == 0 || seq-x.seq > idleChanges {
+			delete(l.keys, key)
 		}
 	}
 }

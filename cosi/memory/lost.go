@@ -118,6 +118,7 @@ func (k *kind) catchUp(s *subscription) []state.Event {
 
 	if len(events) > 0 {
 		events[len(events)-1].Bookmark = k.bookmark(s.cursor)
+		s.placed = s.cursor
 	}
 
 	return events

@@ -41,6 +41,8 @@ func (s *State) Modify(ctx context.Context, empty resource.Resource, fn func(res
 			return nil, err
 		}
 
+		next, _ = resource.Isolate(next, nil)
+
 		// Lost to another creation, it becomes an update of that one.
 		err = s.create(next, ptr, o.Owner)
 		if err == nil {
@@ -89,16 +91,22 @@ func (s *State) modify(ptr resource.Pointer, fn func(resource.Resource) error, o
 			return nil, err
 		}
 
-		if resource.Equal(seen, next) {
+		next, changed := resource.Isolate(next, seen)
+		if !changed {
 			return seen, nil
 		}
 
-		r, err := s.change("modify", ptr, func(cur resource.Resource) (resource.Resource, error) {
+		size, err := resource.Inspect(next, seen)
+		if err != nil {
+			return nil, unfit("modify", ptr, err)
+		}
+
+		r, err := s.change("modify", ptr, func(cur resource.Resource) (resource.Resource, int, error) {
 			if cur != seen {
-				return nil, errMoved
+				return nil, 0, errMoved
 			}
 
-			return next, nil
+			return next, size, nil
 		})
 		if !errors.Is(err, errMoved) {
 			return r, err
@@ -147,35 +155,47 @@ func (s *State) RemoveFinalizer(_ context.Context, ptr resource.Pointer, finaliz
 
 // edit changes only the metadata; the next version shares the spec.
 func (s *State) edit(op string, ptr resource.Pointer, fn func(*resource.Metadata) bool) error {
-	_, err := s.change(op, ptr, func(cur resource.Resource) (resource.Resource, error) {
+	_, err := s.change(op, ptr, func(cur resource.Resource) (resource.Resource, int, error) {
 		md := cur.Metadata().Copy()
 		if !fn(&md) {
-			return cur, nil
+			return cur, 0, nil
 		}
 
-		return cur.WithMetadata(md), nil
+		return withMetadata(op, cur, md)
 	})
 
 	return err
+}
+
+// withMetadata returns the next version of a resource, which shares the spec, and its size.
+func withMetadata(op string, cur resource.Resource, md resource.Metadata) (resource.Resource, int, error) {
+	next := cur.WithMetadata(md)
+
+	size, err := resource.Inspect(next, cur)
+	if err != nil {
+		return nil, 0, unfit(op, cur.Metadata().Pointer(), err)
+	}
+
+	return next, size, nil
 }
 
 // Teardown implements state.State.
 func (s *State) Teardown(_ context.Context, ptr resource.Pointer, opts ...state.WriteOption) (bool, error) {
 	o := state.NewWriteOptions(opts...)
 
-	r, err := s.change("teardown", ptr, func(cur resource.Resource) (resource.Resource, error) {
+	r, err := s.change("teardown", ptr, func(cur resource.Resource) (resource.Resource, int, error) {
 		if err := state.CheckOwner("teardown", cur, o.Owner); err != nil {
-			return nil, err
+			return nil, 0, err
 		}
 
 		md := cur.Metadata().Copy()
 		if md.Phase() == resource.PhaseTearingDown {
-			return cur, nil
+			return cur, 0, nil
 		}
 
 		md.SetPhase(resource.PhaseTearingDown)
 
-		return cur.WithMetadata(md), nil
+		return withMetadata("teardown", cur, md)
 	})
 	if err != nil {
 		return false, err

@@ -18,7 +18,7 @@ type order struct {
 }
 
 // view is the versions sorted by id as of one sequence number; immutable. It is kept when a kind is listed again
-// unchanged.
+// unchanged, and until it changes.
 type view struct {
 	items []resource.Resource
 	seq   uint64
@@ -35,6 +35,11 @@ func (k *kind) list() []resource.Resource {
 	// Only the second list of an unchanged kind makes it worth keeping.
 	if k.lastListed.Swap(at) == at && len(items) > 0 {
 		k.view.Store(&view{items: items, seq: at})
+
+		// A write that came meanwhile may have looked for a view to drop before there was this one.
+		if k.begun.Load() != at {
+			k.view.Store(nil)
+		}
 
 		return slices.Clone(items)
 	}
@@ -56,10 +61,13 @@ func (k *kind) listMatching(f filter) []resource.Resource {
 			}
 		}
 
+		k.noteAsked(f, v.items)
+
 		return out
 	}
 
 	items, _ := k.snapshot()
+	k.noteAsked(f, items)
 
 	return slices.DeleteFunc(items, func(r resource.Resource) bool { return !f.matches(r) })
 }

@@ -101,9 +101,15 @@ func (k *kind) restore(contents *KindContents) error {
 
 	if n := len(contents.History); n > 0 {
 		k.history.last = contents.History[0].Seq - 1
-		k.history.floor = k.history.last
+		k.history.begin(wholly(k.history.last))
+
 		for _, c := range contents.History {
-			k.history.add(entry{typ: c.Type, now: c.Now, old: c.Old, oldMod: c.OldSeq, mark: c.Seq})
+			w := weightOfLast(c.Now)
+			for oldest, _ := k.history.excess(x.live, w); oldest != nil; oldest, _ = k.history.excess(x.live, w) {
+				k.history.drop(oldest)
+			}
+
+			k.history.add(entry{typ: c.Type, now: c.Now, old: c.Old, oldMod: c.OldSeq, weight: w, mark: c.Seq}, x.live)
 		}
 	}
 

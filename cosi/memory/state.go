@@ -27,15 +27,21 @@ import (
 	"github.com/seed-59268b81/talos/cosi/state"
 )
 
-// DefaultHistory is how many events of a kind are kept, at most, for tails, bookmarks and readers that fall behind.
-const DefaultHistory = 1024
+// What is kept of the events of a kind, at most, for tails, bookmarks and readers that fall behind.
+const (
+	// DefaultHistory is how many; of a kind of few resources a quarter, and one for each resource.
+	DefaultHistory = 1024
+	// DefaultHistoryBytes is what their versions take, though a few are kept whatever they take.
+	DefaultHistoryBytes = 4 << 20
+)
 
 // State is a state in memory. All namespaces live in it.
 type State struct {
-	epoch   [epochSize]byte
-	history int
-	journal *journal // nil: nothing is kept
-	feed    *Feed    // nil: it does not follow another store
+	epoch        [epochSize]byte
+	history      int
+	historyBytes int
+	journal      *journal // nil: nothing is kept
+	feed         *Feed    // nil: it does not follow another store
 
 	kinds  atomic.Pointer[map[resource.Kind]*kind] // replaced, never changed
 	mu     sync.Mutex                              // of replacing kinds
@@ -53,9 +59,12 @@ type Option func(*State)
 // WithHistory sets how many events of a kind are kept at most, at least one. History is allocated as it comes.
 func WithHistory(events int) Option { return func(s *State) { s.history = max(events, 1) } }
 
+// WithHistoryBytes sets how much memory the old versions of a kind take at most, though a few are kept whatever they take.
+func WithHistoryBytes(n int) Option { return func(s *State) { s.historyBytes = n } }
+
 // New returns an empty state.
 func New(opts ...Option) *State {
-	s := &State{history: DefaultHistory}
+	s := &State{history: DefaultHistory, historyBytes: DefaultHistoryBytes}
 
 	rand.Read(s.epoch[:]) //nolint:errcheck // it does not fail
 

@@ -24,10 +24,13 @@ type subscription struct {
 	id     string
 	single bool // of one resource: id
 	strict bool
-	filter filter
-	one    chan<- state.Event   // one of these two
-	many   chan<- []state.Event //
+	// progress is wanted: see state.WatchKindOptions.
+	progress bool
+	filter   filter
+	one      chan<- state.Event   // one of these two
+	many     chan<- []state.Event //
 	// ----
+	placed   uint64              // number of the event of the last bookmark that the reader has
 	contents []resource.Resource // to send before all else, as Created
 	first    []state.Event       // to send next
 	cursor   uint64              // number of the last event taken; meaningless while live
@@ -50,6 +53,8 @@ func (s *subscription) start() {
 	} else {
 		k.subs = append(k.subs, s)
 	}
+
+	s.placed = s.cursor
 
 	s.unhook = context.AfterFunc(s.ctx, func() {
 		k.mu.Lock()
@@ -119,11 +124,33 @@ func (k *kind) tell(e *entry, id string, seq uint64) {
 				bookmark = k.bookmark(seq)
 			}
 
-			if ev := e.event(bookmark); s.filter.apply(&ev) && !s.offer(ev) {
+			ev := e.event(bookmark)
+			matches := s.filter.apply(&ev)
+
+			if !matches {
+				if !s.progressDue() {
+					continue
+				}
+
+				ev = k.markerAt(state.Noop, bookmark)
+			}
+
+			switch sent := s.offer(ev); {
+			case sent:
+				s.placed = seq
+			case matches:
 				s.lag(seq - 1)
 			}
 		}
 	}
+}
+
+// progressDue tells whether the reader's last bookmark is in the older half of the history, of which it will soon fall
+// out.
+func (s *subscription) progressDue() bool {
+	h := &s.kind.history
+
+	return s.progress && h.count >= minHistory && s.placed < h.first()+uint64(h.count/2)
 }
 
 // offer sends if the channel takes it now.
@@ -233,7 +260,13 @@ func (s *subscription) take() (batch []state.Event, last bool) {
 		if ev := e.event(nil); s.filter.apply(&ev) {
 			ev.Bookmark = k.bookmark(s.cursor)
 			batch = append(batch, ev)
+			s.placed = s.cursor
 		}
+	}
+
+	if len(batch) == 0 && s.progressDue() {
+		batch = append(batch, k.markerAt(state.Noop, k.bookmark(s.cursor)))
+		s.placed = s.cursor
 	}
 
 	if len(batch) == 0 {

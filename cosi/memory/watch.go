@@ -106,7 +106,7 @@ func (s *State) watchKind(ctx context.Context, name resource.Kind, sub *subscrip
 	k := s.lockKind(name)
 	defer k.mu.Unlock()
 
-	sub.kind, sub.ctx, sub.strict = k, ctx, o.Strict
+	sub.kind, sub.ctx, sub.strict, sub.progress = k, ctx, o.Strict, o.Progress
 	sub.filter = filter{labels: o.LabelQueries, id: o.IDQuery}
 	sub.cursor = k.history.last
 
@@ -144,11 +144,13 @@ func (s *State) watchKind(ctx context.Context, name resource.Kind, sub *subscrip
 }
 
 // marker is an event about the watch itself: a tombstone without an id.
-func (k *kind) marker(typ state.EventType) state.Event {
+func (k *kind) marker(typ state.EventType) state.Event { return k.markerAt(typ, k.bookmarkNow()) }
+
+func (k *kind) markerAt(typ state.EventType, bookmark state.Bookmark) state.Event {
 	return state.Event{
 		Type:     typ,
 		Resource: resource.NewTombstone(resource.Pointer{Namespace: k.name.Namespace, Type: k.name.Type}),
-		Bookmark: k.bookmarkNow(),
+		Bookmark: bookmark,
 	}
 }
 

@@ -41,17 +41,31 @@ func (s *State) create(next resource.Resource, ptr resource.Pointer, owner strin
 		md.SetUpdated(md.Created())
 	}
 
+	if err := resource.CheckAddress(md); err != nil {
+		return unfit("create", ptr, err)
+	}
+
+	size, err := resource.Inspect(next, nil)
+	if err != nil {
+		return unfit("create", ptr, err)
+	}
+
 	md.Seal()
 
-	_, err := s.lockKind(ptr.Kind()).write(ptr.ID, func(cur resource.Resource) (state.EventType, resource.Resource, error) {
+	_, err = s.lockKind(ptr.Kind()).write(ptr.ID, func(cur resource.Resource) (decision, error) {
 		if cur != nil {
-			return 0, nil, state.NewError(state.AlreadyExists, "create", ptr, "already exists")
+			return decision{}, state.NewError(state.AlreadyExists, "create", ptr, "already exists")
 		}
 
-		return state.Created, next, nil
+		return decision{state.Created, next, weightOf(size)}, nil
 	})
 
 	return err
+}
+
+// unfit refuses what can not be encoded: stored, it would stop every reader who gets it over a wire.
+func unfit(op string, ptr resource.Pointer, err error) error {
+	return state.NewError(state.InvalidArgument, op, ptr, "%v", err)
 }
 
 // Update implements state.State.
@@ -60,16 +74,21 @@ func (s *State) Update(_ context.Context, r resource.Resource, opts ...state.Wri
 	ptr := r.Metadata().Pointer()
 	next := r.DeepCopy()
 
-	_, err := s.change("update", ptr, func(cur resource.Resource) (resource.Resource, error) {
+	size, err := resource.Inspect(next, nil)
+	if err != nil {
+		return unfit("update", ptr, err)
+	}
+
+	_, err = s.change("update", ptr, func(cur resource.Resource) (resource.Resource, int, error) {
 		if err := state.CheckOwner("update", cur, o.Owner); err != nil {
-			return nil, err
+			return nil, 0, err
 		}
 
 		if err := state.CheckVersion("update", cur, next); err != nil {
-			return nil, err
+			return nil, 0, err
 		}
 
-		return next, state.CheckPhase("update", cur, o.ExpectedPhase)
+		return next, size, state.CheckPhase("update", cur, o.ExpectedPhase)
 	})
 	if err != nil {
 		return err
@@ -91,20 +110,20 @@ func (s *State) Destroy(_ context.Context, ptr resource.Pointer, opts ...state.W
 
 	k.mu.Lock()
 
-	_, err := k.write(ptr.ID, func(cur resource.Resource) (state.EventType, resource.Resource, error) {
+	_, err := k.write(ptr.ID, func(cur resource.Resource) (decision, error) {
 		if cur == nil {
-			return 0, nil, notFound("destroy", ptr)
+			return decision{}, notFound("destroy", ptr)
 		}
 
-		return state.Destroyed, cur, state.CheckDestroy(cur, o)
+		return decision{state.Destroyed, cur, weightOfLast(cur)}, state.CheckDestroy(cur, o)
 	})
 
 	return err
 }
 
 // change replaces the version of an existing resource by what fn makes of it, under the lock. fn returns an unsealed
-// resource for good, or the version it was given when there is nothing to change.
-func (s *State) change(op string, ptr resource.Pointer, fn func(cur resource.Resource) (resource.Resource, error)) (resource.Resource, error) {
+// resource for good and its size, or the version it was given when there is nothing to change.
+func (s *State) change(op string, ptr resource.Pointer, fn func(cur resource.Resource) (resource.Resource, int, error)) (resource.Resource, error) {
 	k := s.lookup(ptr.Kind())
 	if k == nil {
 		return nil, notFound(op, ptr)
@@ -112,14 +131,14 @@ func (s *State) change(op string, ptr resource.Pointer, fn func(cur resource.Res
 
 	k.mu.Lock()
 
-	return k.write(ptr.ID, func(cur resource.Resource) (state.EventType, resource.Resource, error) {
+	return k.write(ptr.ID, func(cur resource.Resource) (decision, error) {
 		if cur == nil {
-			return 0, nil, notFound(op, ptr)
+			return decision{}, notFound(op, ptr)
 		}
 
-		next, err := fn(cur)
+		next, size, err := fn(cur)
 		if err != nil || next == cur {
-			return state.Noop, cur, err
+			return decision{typ: state.Noop}, err
 		}
 
 		was, md := cur.Metadata(), next.Metadata()
@@ -129,14 +148,21 @@ func (s *State) change(op string, ptr resource.Pointer, fn func(cur resource.Res
 		md.SetUpdated(time.Now())
 		md.Seal()
 
-		return state.Updated, next, nil
+		return decision{state.Updated, next, weightOf(size)}, nil
 	})
 }
 
-// write makes one change of one resource. decide is shown the current version, nil for none, and returns what shall
-// happen: Created, Updated or Destroyed, or Noop for nothing, and the version that is current then. The lock is held
-// when write is called, and not when it returns.
-func (k *kind) write(id string, decide func(cur resource.Resource) (state.EventType, resource.Resource, error)) (resource.Resource, error) {
+// decision is what shall happen to a resource: Created, Updated or Destroyed, or Noop for nothing, and the version that is
+// current then.
+type decision struct {
+	typ    state.EventType
+	next   resource.Resource
+	weight weight
+}
+
+// write makes one change of one resource. decide is shown the current version, nil for none. The lock is held when write
+// is called, and not when it returns.
+func (k *kind) write(id string, decide func(cur resource.Resource) (decision, error)) (resource.Resource, error) {
 	k.waitFor(id)
 
 	var cur resource.Resource
@@ -146,26 +172,26 @@ func (k *kind) write(id string, decide func(cur resource.Resource) (state.EventT
 		cur = c.load()
 	}
 
-	typ, next, err := decide(cur)
+	d, err := decide(cur)
 
 	switch {
 	case err != nil:
 		k.mu.Unlock()
 
 		return nil, err
-	case typ == state.Noop:
+	case d.typ == state.Noop:
 		k.mu.Unlock()
 
 		return cur, nil
 	case k.store.journal != nil:
-		w := k.begin(typ, id, cur, next)
+		w := k.begin(d, id, cur)
 		k.mu.Unlock()
 
-		return next, k.store.commit(w)
+		return d.next, k.store.commit(w)
 	default:
-		k.publish(typ, c, at, cur, next)
+		k.publish(d.typ, c, at, cur, d.next, d.weight)
 		k.mu.Unlock()
 
-		return next, nil
+		return d.next, nil
 	}
 }

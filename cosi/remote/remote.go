@@ -2,12 +2,14 @@
 
 // Package remote is a state that lives in another process, behind the gRPC service cosi.resource.State:
 //
-//	conn, err := grpc.NewClient("unix:///run/state.sock", grpc.WithTransportCredentials(insecure.NewCredentials()))
+//	conn, err := remote.Dial("unix:///run/state.sock", grpc.WithTransportCredentials(insecure.NewCredentials()))
 //	st := remote.New(conn)
 //
 // A watch outlives its connection: when that breaks, the watch is made again from the last bookmark, and nothing is
-// lost or doubled. Only when the server has forgotten what came after the bookmark does the watch end, with an Errored
-// event whose error state.IsInvalidBookmark tells.
+// lost or doubled. When the server has forgotten what came after the bookmark, the watch of one resource goes on with what
+// differs, and that of a kind ends, with an Errored event whose error state.IsInvalidBookmark tells. Our servers keep the
+// bookmarks of a quiet watch good (state.WithProgress). A watch that breaks again and again at the same place, for another
+// reason than that there is no connection, ends with the reason.
 package remote
 
 import (
@@ -38,6 +40,9 @@ type State struct {
 }
 
 var _ state.State = (*State)(nil)
+
+// large lets answers be longer than gRPC does by itself: a resource comes in two forms, and in an event with the one before.
+var large = grpc.MaxCallRecvMsgSize(wire.MaxMessage)
 
 // Option of New.
 type Option func(*State)
@@ -74,7 +79,7 @@ func (s *State) resourceOf(in *v1alpha1.Resource) (resource.Resource, error) {
 
 // Get implements state.State.
 func (s *State) Get(ctx context.Context, ptr resource.Pointer, _ ...state.GetOption) (resource.Resource, error) {
-	res, err := s.client.Get(ctx, &v1alpha1.GetRequest{Namespace: ptr.Namespace, Type: ptr.Type, Id: ptr.ID})
+	res, err := s.client.Get(ctx, &v1alpha1.GetRequest{Namespace: ptr.Namespace, Type: ptr.Type, Id: ptr.ID}, large)
 	if err != nil {
 		return nil, errorOf("get", ptr, err)
 	}
@@ -94,7 +99,7 @@ func (s *State) List(ctx context.Context, kind resource.Kind, opts ...state.List
 	stream, err := s.client.List(ctx, &v1alpha1.ListRequest{
 		Namespace: kind.Namespace, Type: kind.Type,
 		Options: &v1alpha1.ListOptions{LabelQuery: labelQueries(o.LabelQueries), IdQuery: idQuery(o.IDQuery)},
-	})
+	}, large)
 	if err != nil {
 		return nil, errorOf("list", ptr, err)
 	}
@@ -130,7 +135,7 @@ func (s *State) Create(ctx context.Context, r resource.Resource, opts ...state.W
 		return err
 	}
 
-	res, err := s.client.Create(ctx, req)
+	res, err := s.client.Create(ctx, req, large)
 	if err != nil {
 		return errorOf("create", ptr, err)
 	}
@@ -152,7 +157,7 @@ func (s *State) Update(ctx context.Context, r resource.Resource, opts ...state.W
 		return err
 	}
 
-	res, err := s.client.Update(ctx, req)
+	res, err := s.client.Update(ctx, req, large)
 	if err != nil {
 		return errorOf("update", ptr, err)
 	}

@@ -26,46 +26,85 @@ func (w *watch) resume() {
 	w.again = map[string]bool{}
 }
 
+// beginAgain makes the request one without a bookmark, which the server refused, if what the reader knows is known.
+func (w *watch) beginAgain() bool {
+	if !w.known || w.bookmark == nil {
+		return false
+	}
+
+	w.bookmark = nil
+	w.req.Options = &v1alpha1.WatchOptions{}
+	w.tracking, w.sent = true, map[string]resource.Resource{w.ptr.ID: w.last}
+
+	return true
+}
+
 // keep adds an event to those to be sent, if it is to be.
 func (w *watch) keep(out []state.Event, ev state.Event) []state.Event {
-	if ev.Type == state.Noop && w.hideNoop {
+	if ev.Type == state.Noop && !w.takeNoop() {
 		return out
 	}
 
 	if !w.tracking {
-		return append(out, ev)
+		return append(out, w.note(ev))
 	}
 
 	id := ev.Resource.Metadata().ID()
 
 	// A bookmark: from here on it resumes, and what was sent may be forgotten.
 	if ev.Bookmark != nil {
-		out = append(append(out, w.missing()...), ev)
+		out = append(append(out, w.missing()...), w.note(ev))
 		w.tracking, w.sent, w.again = false, nil, nil
 
 		return out
 	}
 
-	old, known := w.sent[id]
+	events := []state.Event{ev}
 
-	if w.again != nil {
+	if old, known := w.sent[id]; w.again != nil && !w.again[id] {
 		w.again[id] = true
 
 		if known {
-			ev = difference(old, ev)
+			events = difference(old, ev)
 		}
+	}
+
+	for _, ev := range events {
+		switch ev.Type { //nolint:exhaustive // the rest is about no resource
+		case state.Created, state.Updated:
+			w.remember(id, ev.Resource)
+		case state.Destroyed:
+			w.remember(id, nil)
+		}
+
+		out = append(out, w.note(ev))
+	}
+
+	return out
+}
+
+// takeNoop tells whether the reader is to get this Noop event.
+func (w *watch) takeNoop() bool {
+	show := w.showNoop || w.showProgress
+	w.showNoop = false
+
+	return show
+}
+
+// note remembers what the reader of one resource knows.
+func (w *watch) note(ev state.Event) state.Event {
+	if !w.single {
+		return ev
 	}
 
 	switch ev.Type { //nolint:exhaustive // the rest is about no resource
 	case state.Created, state.Updated:
-		w.remember(id, ev.Resource)
+		w.known, w.last = true, ev.Resource
 	case state.Destroyed:
-		w.remember(id, nil)
-	case state.Noop:
-		return out // no difference
+		w.known, w.last = true, nil
 	}
 
-	return append(out, ev)
+	return ev
 }
 
 // remember notes what was sent about a resource; nil is that it is missing.
@@ -77,22 +116,26 @@ func (w *watch) remember(id string, r resource.Resource) {
 	w.sent[id] = r
 }
 
-// difference turns the first event about a resource, in a watch begun again, into what it means to one who knows old;
-// a Noop is no difference.
-func difference(old resource.Resource, ev state.Event) state.Event {
+// difference turns the first event about a resource, in a watch begun again, into what it means to one who knows old.
+func difference(old resource.Resource, ev state.Event) []state.Event {
+	there := ev.Type != state.Destroyed
+
 	switch {
-	case old == nil && ev.Type == state.Destroyed:
-		ev.Type = state.Noop
+	case old == nil && !there:
+		return nil
 	case old == nil:
-	case ev.Type == state.Destroyed:
+	case !there:
 		ev.Resource = old
-	case resource.Equal(old, ev.Resource) && old.Metadata().Created().Equal(ev.Resource.Metadata().Created()):
-		ev.Type = state.Noop
+	case !old.Metadata().Created().Equal(ev.Resource.Metadata().Created()):
+		// Another one with the same address.
+		return []state.Event{{Type: state.Destroyed, Resource: old}, ev}
+	case resource.Equal(old, ev.Resource):
+		return nil
 	default:
 		ev.Type, ev.Old = state.Updated, old
 	}
 
-	return ev
+	return []state.Event{ev}
 }
 
 // missing are the resources that were sent before the watch began again and have gone since.

@@ -13,6 +13,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/seed-59268b81/talos/api/cosi/v1alpha1"
+	"github.com/seed-59268b81/talos/cosi/internal/wire"
 	"github.com/seed-59268b81/talos/cosi/resource"
 	"github.com/seed-59268b81/talos/cosi/state"
 )
@@ -90,7 +91,7 @@ func (s *State) watchKind(ctx context.Context, kind resource.Kind, aggregated bo
 				LabelQuery: labelQueries(o.LabelQueries), IdQuery: idQuery(o.IDQuery), Aggregated: aggregated,
 			},
 		},
-		hideNoop: placed && !o.BootstrapBookmark,
+		showNoop: o.BootstrapBookmark, showProgress: o.Progress,
 		tracking: o.BootstrapContents,
 	}
 
@@ -105,8 +106,14 @@ type watch struct {
 	single bool
 	send   func(context.Context, []state.Event) bool
 
-	hideNoop bool
-	bookmark state.Bookmark // of the last event sent; nil before there is one
+	showNoop     bool           // the next one, which the reader asked for
+	showProgress bool           // and all others
+	bookmark     state.Bookmark // of the last event sent; nil before there is one
+	failures     int            // since the last event came
+
+	// The watch of one resource remembers what its reader knows: it can begin again without a bookmark.
+	known bool
+	last  resource.Resource // nil when it is missing
 
 	// While there is no bookmark, what was sent is remembered: a connection that breaks then makes the watch begin
 	// again, and only the difference is sent.
@@ -138,7 +145,7 @@ func (w *watch) start(ctx context.Context) error {
 
 // connect opens the stream and waits until the watch is established, which the server tells by an empty message.
 func (w *watch) connect(ctx context.Context) (watchStream, error) {
-	stream, err := w.state.client.Watch(ctx, w.req)
+	stream, err := w.state.client.Watch(wire.Accepting(ctx, wire.Progress, wire.LargeMessages), w.req, large)
 	if err != nil {
 		return nil, err
 	}
@@ -154,12 +161,12 @@ func (w *watch) run(ctx context.Context, stream watchStream) {
 	for {
 		err := w.follow(ctx, stream)
 
-		for delay := firstDelay; ; delay = min(2*delay, lastDelay) {
+		for {
 			if ctx.Err() != nil || errors.Is(err, errEnded) {
 				return
 			}
 
-			if w.state.once || !worthRetrying(err) {
+			if w.state.once || !w.worthRetrying(err) {
 				w.fail(ctx, errorOf("watch", w.ptr, err))
 
 				return
@@ -168,9 +175,10 @@ func (w *watch) run(ctx context.Context, stream watchStream) {
 			select {
 			case <-ctx.Done():
 				return
-			case <-time.After(delay):
+			case <-time.After(min(firstDelay<<min(w.failures, 10), lastDelay)):
 			}
 
+			w.failures++
 			w.resume()
 
 			if stream, err = w.connect(ctx); err == nil {
@@ -183,16 +191,23 @@ func (w *watch) run(ctx context.Context, stream watchStream) {
 const (
 	firstDelay = 50 * time.Millisecond
 	lastDelay  = 5 * time.Second
+
+	// mostFailures is how often in a row a watch is made again after an error that the server or the event is to blame for.
+	mostFailures = 6
 )
 
-// worthRetrying tells a failure of the connection or the server from an answer.
-func worthRetrying(err error) bool {
-	switch status.Code(err) { //nolint:exhaustive // the rest is worth it
+// worthRetrying tells a failure of the connection or the server from an answer, and from one that will come again.
+func (w *watch) worthRetrying(err error) bool {
+	switch status.Code(err) { //nolint:exhaustive // the rest may pass
+	case codes.Unavailable:
+		return true
+	case codes.FailedPrecondition:
+		return w.beginAgain()
 	case codes.InvalidArgument, codes.NotFound, codes.AlreadyExists, codes.PermissionDenied, codes.Unauthenticated,
-		codes.FailedPrecondition, codes.OutOfRange, codes.Unimplemented:
+		codes.OutOfRange, codes.Unimplemented:
 		return false
 	default:
-		return !errors.Is(err, errDecode)
+		return w.failures < mostFailures && !errors.Is(err, errDecode)
 	}
 }
 
@@ -216,6 +231,8 @@ func (w *watch) follow(ctx context.Context, stream watchStream) error {
 			if err != nil {
 				return fmt.Errorf("watch %s: %w: %w", w.ptr, errDecode, err)
 			}
+
+			w.failures = 0
 
 			if ev.Bookmark != nil {
 				w.bookmark = ev.Bookmark

@@ -3,50 +3,78 @@
 package resource
 
 import (
+	"fmt"
 	"reflect"
 	"sync"
 )
 
-// flat caches, by type, whether a plain assignment already is a deep copy.
-var flat sync.Map // reflect.Type -> bool
+// copying is what a deep copy of a type takes.
+type copying uint8
 
-func isFlat(t reflect.Type) bool {
-	if f, ok := flat.Load(t); ok {
-		return f.(bool) //nolint:forcetypeassert // only bools are stored
+const (
+	byAssignment copying = iota + 1
+	byParts
+	byMethod // DeepCopy
+)
+
+var copyings sync.Map // reflect.Type -> copying
+
+func copyingOf(t reflect.Type) copying {
+	if c, ok := copyings.Load(t); ok {
+		return c.(copying) //nolint:forcetypeassert // only these are stored
 	}
 
-	f := computeFlat(t)
-	flat.Store(t, f)
+	c := computeCopying(t)
+	copyings.Store(t, c)
 
-	return f
+	return c
 }
 
-func computeFlat(t reflect.Type) bool {
+func isFlat(t reflect.Type) bool { return copyingOf(t) == byAssignment }
+
+// computeCopying looks only at what a copy can reach: an unexported field is copied by assignment (see checkCopy).
+func computeCopying(t reflect.Type) copying {
+	if copiesItself(t) {
+		return byMethod
+	}
+
 	switch t.Kind() { //nolint:exhaustive // the rest are plain values
 	case reflect.Pointer, reflect.Map, reflect.Slice, reflect.Interface:
-		return false
+		return byParts
 	case reflect.Array:
-		return isFlat(t.Elem())
+		if !isFlat(t.Elem()) {
+			return byParts
+		}
 	case reflect.Struct:
 		for i := range t.NumField() {
-			if !t.Field(i).IsExported() {
-				return true // an opaque value: copied by assignment
-			}
-		}
-
-		for i := range t.NumField() {
-			if !isFlat(t.Field(i).Type) {
-				return false
+			if f := t.Field(i); f.IsExported() && !isFlat(f.Type) {
+				return byParts
 			}
 		}
 	}
 
-	return true
+	return byAssignment
+}
+
+// copiesItself tells whether the type has a method DeepCopy that returns the type.
+func copiesItself(t reflect.Type) bool {
+	if t.Kind() == reflect.Interface || t.Kind() == reflect.Pointer {
+		return false
+	}
+
+	m, ok := reflect.PointerTo(t).MethodByName("DeepCopy")
+
+	return ok && m.Type.NumIn() == 1 && m.Type.NumOut() == 1 && m.Type.Out(0) == t
 }
 
 // deepen replaces whatever v, a settable shallow copy, shares with its original.
 func deepen(v reflect.Value) {
-	if isFlat(v.Type()) {
+	switch copyingOf(v.Type()) {
+	case byAssignment:
+		return
+	case byMethod:
+		v.Set(v.Addr().MethodByName("DeepCopy").Call(nil)[0])
+
 		return
 	}
 
@@ -89,7 +117,9 @@ func deepen(v reflect.Value) {
 		}
 	case reflect.Struct:
 		for i := range v.NumField() {
-			deepen(v.Field(i))
+			if f := v.Field(i); f.CanSet() {
+				deepen(f)
+			}
 		}
 	}
 }
@@ -105,4 +135,73 @@ func deepCopy(v reflect.Value) reflect.Value {
 	deepen(out)
 
 	return out
+}
+
+// checkCopy refuses a type whose copies would share something: an unexported field that refers to other memory, in a
+// struct that is neither known to be immutable nor copies itself.
+func checkCopy(t reflect.Type) error { return copyCheck{}.check(t) }
+
+// copyCheck is the types that have been looked at.
+type copyCheck map[reflect.Type]bool
+
+func (c copyCheck) check(t reflect.Type) error {
+	if c[t] || copiesItself(t) || immutable(t) {
+		return nil
+	}
+
+	c[t] = true
+
+	switch t.Kind() { //nolint:exhaustive // the rest are plain values
+	case reflect.Pointer, reflect.Map, reflect.Slice, reflect.Array:
+		return c.check(t.Elem())
+	case reflect.Struct:
+		for i := range t.NumField() {
+			f := t.Field(i)
+
+			if !f.IsExported() && refers(f.Type) {
+				return fmt.Errorf("field %s of %s is not exported and refers to other memory: copies would share it; give %s a method DeepCopy() %s",
+					f.Name, t, t, t.Name())
+			}
+
+			if f.IsExported() {
+				if err := c.check(f.Type); err != nil {
+					return err
+				}
+			}
+		}
+	}
+
+	return nil
+}
+
+// immutable tells the types of the standard library that refer to other memory and never change it.
+func immutable(t reflect.Type) bool {
+	switch t.PkgPath() {
+	case "time", "net/netip", "unique":
+		return true
+	default:
+		return false
+	}
+}
+
+// refers tells whether a value of the type holds a reference to memory that can change.
+func refers(t reflect.Type) bool {
+	if immutable(t) {
+		return false
+	}
+
+	switch t.Kind() { //nolint:exhaustive // the rest are plain values
+	case reflect.Pointer, reflect.Map, reflect.Slice, reflect.Interface, reflect.Chan, reflect.UnsafePointer:
+		return true
+	case reflect.Array:
+		return refers(t.Elem())
+	case reflect.Struct:
+		for i := range t.NumField() {
+			if refers(t.Field(i).Type) {
+				return true
+			}
+		}
+	}
+
+	return false
 }

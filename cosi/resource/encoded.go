@@ -11,13 +11,23 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// encoded is the wire form of one immutable version, made once however many readers there are. The frame is
-// cosi.resource.Resource in field 1 of an enclosing message, tag and length included, because that is where
-// every answer and every event has it; spec, the cosi.resource.Spec within, is kept for a next version with
-// the same spec.
+// encoded is the wire form of one immutable version, made once however many readers there are at a time (see
+// recentEncodings). The frame is cosi.resource.Resource in field 1 of an enclosing message, tag and length included,
+// because that is where every answer and every event has it; spec, the cosi.resource.Spec within, is kept for a next
+// version with the same spec.
 type encoded struct {
 	frame []byte
 	spec  []byte
+	used  atomic.Bool // since it was made or last spared
+}
+
+func (e *encoded) size() int { return max(len(e.frame), len(e.spec)) }
+
+// inheritSpec gives the next version of r, which shares its spec, what is known of the encoding.
+func inheritSpec(to *atomic.Pointer[encoded], r cacher) {
+	if e := r.cache().Load(); e != nil {
+		recent.keep(to, &encoded{spec: e.spec})
+	}
 }
 
 type cacher interface {
@@ -52,7 +62,7 @@ const (
 )
 
 // WireFrame returns the resource as a cosi.resource.Resource with both forms of the spec, in field 1 of an
-// enclosing message. The bytes of an immutable version are made once and shared: do not change them.
+// enclosing message. The bytes of an immutable version are shared: do not change them.
 func WireFrame(r Resource) ([]byte, error) {
 	c, cached := r.(cacher)
 	cached = cached && r.Metadata().Sealed()
@@ -61,6 +71,10 @@ func WireFrame(r Resource) ([]byte, error) {
 
 	if cached {
 		if known = c.cache().Load(); known != nil && known.frame != nil {
+			if !known.used.Load() {
+				known.used.Store(true)
+			}
+
 			return known.frame, nil
 		}
 	}
@@ -85,7 +99,7 @@ func WireFrame(r Resource) ([]byte, error) {
 	frame = appendLen(frame, fieldFrame, body)
 
 	if cached {
-		c.cache().Store(&encoded{frame: frame, spec: frame[len(frame)-len(spec):]})
+		recent.keep(c.cache(), &encoded{frame: frame, spec: frame[len(frame)-len(spec):]})
 	}
 
 	return frame, nil

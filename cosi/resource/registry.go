@@ -40,7 +40,7 @@ func lookup(typ string) *registered {
 
 // Register makes a type known to this process, so that it is decoded when it comes over the wire or out of
 // a store. Registering the same type again does nothing; another Go type under its name is an error, and so
-// is a spec that has no protobuf form.
+// is a spec that has no protobuf form or can not be copied.
 func Register[S Spec]() error {
 	def, goType := DefinitionOf[S](), reflect.TypeFor[S]()
 
@@ -56,6 +56,10 @@ func Register[S Spec]() error {
 		if err := protoenc.Check(goType); err != nil {
 			return fmt.Errorf("register %s: %w", def.Type, err)
 		}
+	}
+
+	if err := checkCopy(goType); err != nil {
+		return fmt.Errorf("register %s: %w", def.Type, err)
 	}
 
 	registryMu.Lock()

@@ -5,6 +5,7 @@ package resource
 import (
 	"reflect"
 	"sync/atomic"
+	"unsafe"
 
 	"go.yaml.in/yaml/v4"
 
@@ -14,9 +15,10 @@ import (
 // Spec is what a resource type implements on its plain struct (not on the pointer): the definition, which
 // must be the same pointer at each call.
 //
-// Optional methods are used when present: `DeepCopy() S` and `Equal(S) bool`. Without them the spec is
-// copied and compared by reflection; a struct with unexported fields (netip.Addr, time.Time) is taken for
-// an immutable value and copied by assignment. MarshalProto and UnmarshalProto (package protoenc), MarshalYAML and
+// Optional methods are used when present, also those of a field's type: `DeepCopy() S` and `Equal(S) bool`. Without them
+// the spec is copied and compared by reflection, by its exported fields; unexported ones, which neither YAML nor protobuf
+// carries, are copied by assignment and not compared, and Register refuses one that refers to other memory. An empty
+// list or map equals none, and a time another one at the same instant, wherever they are. MarshalProto and UnmarshalProto (package protoenc), MarshalYAML and
 // UnmarshalYAML (package yaml) replace the encodings that struct tags give.
 type Spec interface{ Definition() *Definition }
 
@@ -86,9 +88,7 @@ func (r *Typed[S]) WithMetadata(md Metadata) Resource {
 	out := &Typed[S]{spec: r.spec, md: md}
 
 	if r.md.Sealed() {
-		if e := r.encoded.Load(); e != nil {
-			out.encoded.Store(&encoded{spec: e.spec})
-		}
+		inheritSpec(&out.encoded, r)
 	}
 
 	return out
@@ -97,10 +97,11 @@ func (r *Typed[S]) WithMetadata(md Metadata) Resource {
 // EqualSpec compares the spec with another resource's.
 func (r *Typed[S]) EqualSpec(other Resource) bool {
 	o, ok := other.(*Typed[S])
-	if !ok {
-		return false
-	}
 
+	return ok && r.equal(o)
+}
+
+func (r *Typed[S]) equal(o *Typed[S]) bool {
 	if r.spec == o.spec {
 		return true
 	}
@@ -109,7 +110,7 @@ func (r *Typed[S]) EqualSpec(other Resource) bool {
 		return e.Equal(*o.spec)
 	}
 
-	return reflect.DeepEqual(r.spec, o.spec)
+	return equalityOf(reflect.TypeFor[S]())(reflect.ValueOf(r.spec).Elem(), reflect.ValueOf(o.spec).Elem())
 }
 
 // ProtoSpec returns the spec's protobuf form, nil for an empty one.
@@ -125,16 +126,24 @@ func (r *Typed[S]) YAMLSpec() (string, error) {
 func (r *Typed[S]) cache() *atomic.Pointer[encoded] { return &r.encoded }
 
 func copySpec[S Spec](s *S) *S {
-	if c, ok := any(s).(interface{ DeepCopy() S }); ok {
-		out := c.DeepCopy()
+	if unsafe.Sizeof(*s) == 0 {
+		return s // there is nothing to write to
+	}
 
-		return &out
+	how := copyingOf(reflect.TypeFor[S]())
+
+	if how == byMethod {
+		if c, ok := any(s).(interface{ DeepCopy() S }); ok {
+			out := c.DeepCopy()
+
+			return &out
+		}
 	}
 
 	out := new(S)
 	*out = *s
 
-	if !isFlat(reflect.TypeFor[S]()) {
+	if how != byAssignment {
 		deepen(reflect.ValueOf(out).Elem())
 	}
 

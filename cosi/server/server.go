@@ -2,7 +2,7 @@
 
 // Package server offers a state over gRPC, as the service cosi.resource.State:
 //
-//	g := grpc.NewServer()
+//	g := grpc.NewServer(server.Options()...)
 //	v1alpha1.RegisterStateServer(g, server.New(st))
 //
 // What may be done is the state's affair: wrap it with package access first.

@@ -11,6 +11,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/seed-59268b81/talos/api/cosi/v1alpha1"
+	"github.com/seed-59268b81/talos/cosi/internal/wire"
 	"github.com/seed-59268b81/talos/cosi/resource"
 	"github.com/seed-59268b81/talos/cosi/state"
 )
@@ -35,7 +36,10 @@ func (s *Server) Watch(req *v1alpha1.WatchRequest, stream watchStream) error {
 		return err
 	}
 
-	out := frames{stream: stream, old: req.GetApiVersion() < 1}
+	out := frames{stream: stream, old: req.GetApiVersion() < 1, most: wire.DefaultMessage}
+	if wire.Accepts(ctx, wire.LargeMessages) {
+		out.most = wire.MaxMessage
+	}
 
 	for {
 		events, err := next()
@@ -91,6 +95,10 @@ func (s *Server) subscribe(ctx context.Context, req *v1alpha1.WatchRequest) (fun
 
 	if o.GetBootstrapBookmark() {
 		opts = append(opts, state.WithBootstrapBookmark())
+	}
+
+	if wire.Accepts(ctx, wire.Progress) {
+		opts = append(opts, state.WithProgress())
 	}
 
 	for _, q := range labels {
@@ -159,8 +167,12 @@ const (
 type frames struct {
 	stream watchStream
 	old    bool // the client knows neither Bootstrapped nor Errored
+	most   int  // bytes that the client takes
 	buf    []byte
 }
+
+// envelope is more than an event needs beside its resources.
+const envelope = 1 << 10
 
 func (f *frames) add(ev *state.Event) error {
 	if f.old && (ev.Type == state.Bootstrapped || ev.Type == state.Errored) {
@@ -178,6 +190,11 @@ func (f *frames) add(ev *state.Event) error {
 		if before, err = resource.WireFrame(ev.Old); err != nil {
 			return status.Error(codes.Internal, err.Error())
 		}
+	}
+
+	// Better an update from what the client knows anyhow than one that it can not receive.
+	if len(now)+len(before)+envelope > f.most {
+		before = nil
 	}
 
 	var reason string

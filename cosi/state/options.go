@@ -118,6 +118,9 @@ type WatchKindOptions struct {
 	StartFromBookmark Bookmark
 	LabelQueries      []resource.LabelQuery
 	IDQuery           *regexp.Regexp
+	// Progress sends Noop events with a bookmark while nothing happens that the filter lets through, so that whoever
+	// resumes a quiet watch finds its place still in the history.
+	Progress bool
 	// Strict ends the watch with an Errored event when the reader falls behind the history, instead of
 	// compacting to the latest state of each resource.
 	Strict bool
@@ -155,6 +158,9 @@ func WithKindLabelQuery(terms ...resource.LabelTerm) WatchKindOption {
 func WithKindIDQuery(re *regexp.Regexp) WatchKindOption {
 	return func(o *WatchKindOptions) { o.IDQuery = re }
 }
+
+// WithProgress keeps the bookmarks of a quiet watch good; see WatchKindOptions.Progress.
+func WithProgress() WatchKindOption { return func(o *WatchKindOptions) { o.Progress = true } }
 
 // WithStrict ends the watch on overrun; see WatchKindOptions.Strict.
 func WithStrict() WatchKindOption { return func(o *WatchKindOptions) { o.Strict = true } }

@@ -58,6 +58,9 @@ func (s MachineConfigSpec) Equal(other MachineConfigSpec) bool {
 	return s.config == other.config || bytes.Equal(s.Bytes(), other.Bytes())
 }
 
+// DeepCopy returns the same configuration, which does not change.
+func (s MachineConfigSpec) DeepCopy() MachineConfigSpec { return s }
+
 // MarshalYAML prints the text as it is, as a block.
 func (s MachineConfigSpec) MarshalYAML() (any, error) {
 	return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Style: yaml.LiteralStyle, Value: string(s.Bytes())}, nil

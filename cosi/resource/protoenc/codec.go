@@ -24,6 +24,9 @@ type codec struct {
 	// decode sets v from the value's bytes; depth is how many levels of messages may follow.
 	decode func(b []byte, v reflect.Value, depth int) error
 
+	// inspect checks the text in the value and adds to size the bytes that it refers to; nil when it refers to none.
+	inspect func(v reflect.Value, size *int) error
+
 	// repeated values write and read whole fields instead.
 	appendField func(b []byte, num protowire.Number, v reflect.Value) ([]byte, error)
 	decodeField func(wire protowire.Type, b []byte, v reflect.Value, depth int) error

@@ -33,6 +33,7 @@ var structValue = codec{
 
 		return nil
 	},
+	inspect: inspectAny,
 }
 
 // anyValue is any as google.protobuf.Value.
@@ -54,6 +55,7 @@ func anyValue() codec {
 
 			return nil
 		},
+		inspect: inspectAny,
 	}
 }
 
@@ -72,8 +74,8 @@ func appendStruct(b []byte, m map[string]any) ([]byte, error) {
 		var err error
 
 		b, err = appendLengthDelimited(protowire.AppendTag(b, 1, protowire.BytesType), func(b []byte) ([]byte, error) {
-			if !utf8.ValidString(k) {
-				return nil, fmt.Errorf("key %q is not UTF-8", k)
+			if err := checkText(k); err != nil {
+				return nil, err
 			}
 
 			b = protowire.AppendString(protowire.AppendTag(b, 1, protowire.BytesType), k)
@@ -109,8 +111,8 @@ func appendAny(b []byte, x any) ([]byte, error) {
 	case v.CanFloat():
 		return appendNumber(b, v.Float()), nil
 	case v.Kind() == reflect.String:
-		if !utf8.ValidString(v.String()) {
-			return nil, fmt.Errorf("string %q is not UTF-8", v.String())
+		if err := checkText(v.String()); err != nil {
+			return nil, err
 		}
 
 		return protowire.AppendString(protowire.AppendTag(b, valueString, protowire.BytesType), v.String()), nil

@@ -49,6 +49,10 @@ func (b builder) fillStruct(c *codec, t reflect.Type) error {
 		decode: func(b []byte, v reflect.Value, depth int) error { return decodeFields(b, byNum, v, depth) },
 	}
 
+	if len(fields) > 0 {
+		c.inspect = func(v reflect.Value, size *int) error { return inspectFields(fields, v, size) }
+	}
+
 	return nil
 }
 
@@ -164,6 +168,15 @@ func (b builder) fillPointer(c *codec, t reflect.Type) error {
 			}
 
 			return elem.readField(wire, b, v.Elem(), depth)
+		},
+		inspect: func(v reflect.Value, size *int) error {
+			if v.IsNil() {
+				return nil
+			}
+
+			*size += int(t.Elem().Size())
+
+			return elem.inspectValue(v.Elem(), size)
 		},
 	}
 

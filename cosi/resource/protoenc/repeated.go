@@ -35,6 +35,7 @@ func (b builder) fillList(c *codec, t reflect.Type) error {
 		decodeField: func(wire protowire.Type, b []byte, v reflect.Value, depth int) error {
 			return elem.decodeList(wire, b, v, depth)
 		},
+		inspect: elem.inspectList,
 	}
 
 	return nil
@@ -131,6 +132,7 @@ func (b builder) fillMap(c *codec, t reflect.Type) error {
 		decodeField: func(wire protowire.Type, b []byte, v reflect.Value, depth int) error {
 			return decodeEntry(wire, b, v, key, elem, depth)
 		},
+		inspect: func(v reflect.Value, size *int) error { return inspectMap(v, key, elem, size) },
 	}
 
 	return nil

@@ -89,11 +89,14 @@ var text = codec{
 	wire: protowire.BytesType,
 	append: func(b []byte, v reflect.Value) ([]byte, error) {
 		s := v.String()
-		if !utf8.ValidString(s) {
-			return nil, fmt.Errorf("string %q is not UTF-8", s)
-		}
 
-		return append(b, s...), nil
+		return append(b, s...), checkText(s)
+	},
+	inspect: func(v reflect.Value, size *int) error {
+		s := v.String()
+		*size += len(s)
+
+		return checkText(s)
 	},
 	decode: func(b []byte, v reflect.Value, _ int) error {
 		if !utf8.Valid(b) {
@@ -106,9 +109,22 @@ var text = codec{
 	},
 }
 
+func checkText(s string) error {
+	if !utf8.ValidString(s) {
+		return fmt.Errorf("string %q is not UTF-8", s)
+	}
+
+	return nil
+}
+
 var byteSlice = codec{
 	wire:   protowire.BytesType,
 	append: func(b []byte, v reflect.Value) ([]byte, error) { return append(b, v.Bytes()...), nil },
+	inspect: func(v reflect.Value, size *int) error {
+		*size += v.Len()
+
+		return nil
+	},
 	decode: func(b []byte, v reflect.Value, _ int) error {
 		v.SetBytes(append([]byte{}, b...))
 

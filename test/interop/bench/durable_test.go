@@ -20,10 +20,15 @@ import (
 )
 
 // BenchmarkDurable64 is a write to a file by one of 64 writers, each of its own resource.
-func BenchmarkDurable64(b *testing.B) {
-	const writers = 64
+func BenchmarkDurable64(b *testing.B) { durable(b, 64) }
 
-	ok(b, protobuf.RegisterResource(conformance.PathResourceType, &conformance.PathResource{}))
+// BenchmarkDurable1 is a write to a file by the only writer.
+func BenchmarkDurable1(b *testing.B) { durable(b, 1) }
+
+func durable(b *testing.B, writers int) {
+	b.Helper()
+
+	registerPath(b)
 
 	path := filepath.Join(b.TempDir(), "db")
 
@@ -59,4 +64,14 @@ func BenchmarkDurable64(b *testing.B) {
 
 	close(work)
 	wg.Wait()
+}
+
+var pathRegistered = sync.OnceValue(func() error {
+	return protobuf.RegisterResource(conformance.PathResourceType, &conformance.PathResource{})
+})
+
+// registerPath makes paths known to the encoding, once in a process.
+func registerPath(b *testing.B) {
+	b.Helper()
+	ok(b, pathRegistered())
 }

@@ -35,12 +35,16 @@ var aims = []struct {
 	{"WatchersShared", "ns/op", 5},
 	{"UpdateSlowWatchers", "ns/op", 0},
 	{"Memory", "B/resource", 1 / 0.6},
-	{"MemoryKind", "B/kind", 10},
+	{"MemoryLabelled", "B/resource", 1 / 0.6},
+	{"MemoryListed", "B/resource", 0},
+	{"MemoryKindOfOne", "B/kind", 10},
+	{"MemoryHotKind", "B/kind", 1},
 	{"ReconcileLatency", "p50-ns", 0},
 	{"ReconcileLatency", "p99-ns", 3},
 	{"Startup100k", "ns/op", 10},
 	{"Fanout100", "ns/op", 5},
 	{"Durable64", "ns/op", 10},
+	{"Durable1", "ns/op", 1},
 }
 
 func main() {

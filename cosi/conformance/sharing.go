@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package conformance
+
+import (
+	"time"
+
+	"github.com/seed-59268b81/talos/cosi/resource"
+	"github.com/seed-59268b81/talos/cosi/state"
+)
+
+// fill is a function for Modify that puts parts into the spec, as they are.
+func fill(parts []string) func(resource.Resource) error {
+	return func(r resource.Resource) error {
+		r.(Item).TypedSpec().Parts = parts //nolint:forcetypeassert // the tests' own
+
+		return nil
+	}
+}
+
+var sharingTests = []test{
+	{"what a writer keeps is the writer's", func(b *bench) {
+		var kept *ItemSpec
+
+		for _, tt := range []struct {
+			name  string
+			write func(id string, parts []string)
+		}{
+			{"create", func(id string, parts []string) {
+				r := NewItem(ns, id, "")
+				r.TypedSpec().Parts = parts
+				b.ok(b.Create(b.ctx, r))
+			}},
+			{"update", func(id string, parts []string) {
+				r := b.create(id)
+				r.TypedSpec().Parts = parts
+				b.ok(b.Update(b.ctx, r))
+			}},
+			{"modify of nothing", func(id string, parts []string) {
+				_, err := b.Modify(b.ctx, NewItem(ns, id, ""), fill(parts))
+				b.ok(err)
+			}},
+			{"modify", func(id string, parts []string) {
+				b.create(id)
+
+				_, err := b.Modify(b.ctx, NewItem(ns, id, ""), fill(parts))
+				b.ok(err)
+			}},
+			{"update with conflicts", func(id string, parts []string) {
+				b.create(id)
+
+				_, err := b.UpdateWithConflicts(b.ctx, ptr(id), fill(parts))
+				b.ok(err)
+			}},
+			{"the spec itself", func(id string, parts []string) {
+				_, err := b.Modify(b.ctx, NewItem(ns, id, ""), func(r resource.Resource) error {
+					kept = b.item(r).TypedSpec()
+					kept.Parts = parts
+
+					return nil
+				})
+				b.ok(err)
+
+				kept.Parts = []string{"changed"}
+			}},
+		} {
+			parts := []string{"a", "b"}
+			tt.write(tt.name, parts)
+			parts[0] = "changed"
+
+			stored := b.get(tt.name)
+			if got := stored.TypedSpec().Parts; len(got) != 2 || got[0] != "a" {
+				b.Errorf("%s: the stored parts became %q without a write", tt.name, got)
+			}
+
+			// The same change by a write is one.
+			r, err := b.UpdateWithConflicts(b.ctx, ptr(tt.name), fill(parts))
+			b.ok(err)
+
+			if got, want := r.Metadata().Version(), stored.Metadata().Version()+1; got != want {
+				b.Errorf("%s: the next write made version %d, want %d", tt.name, got, want)
+			}
+		}
+	}},
+
+	{"a spec that says the same is no change", func(b *bench) {
+		at := time.Now().In(time.FixedZone("somewhere", 3600))
+
+		for _, tt := range []struct {
+			name string
+			spec ItemSpec
+		}{
+			{"nothing", ItemSpec{}},
+			{"empty list", ItemSpec{Parts: []string{}}},
+			{"time with a location", ItemSpec{At: at}},
+			{"all", ItemSpec{Value: "v", Parts: []string{"a", ""}, At: at}},
+		} {
+			for range 3 {
+				r, err := b.Modify(b.ctx, NewItem(ns, tt.name, ""), func(r resource.Resource) error {
+					*b.item(r).TypedSpec() = tt.spec
+
+					return nil
+				})
+				b.ok(err)
+
+				if v := r.Metadata().Version(); v != 1 {
+					b.Errorf("%s: the same again made version %d", tt.name, v)
+				}
+			}
+		}
+	}},
+
+	{"text that can not be sent is refused", func(b *bench) {
+		const bad = "\xff"
+
+		b.create("good")
+
+		label := func(md *resource.Metadata) { md.SetLabel("k", bad) }
+
+		for _, tt := range []struct {
+			name  string
+			write func() error
+		}{
+			{"create", func() error { return b.Create(b.ctx, NewItem(ns, "bad", bad)) }},
+			{"create an id", func() error { return b.Create(b.ctx, NewItem(ns, bad, "")) }},
+			{"create for an owner", func() error { return b.Create(b.ctx, NewItem(ns, "bad", ""), state.WithOwner(bad)) }},
+			{"create with a label", func() error {
+				r := NewItem(ns, "bad", "")
+				label(r.Metadata())
+
+				return b.Create(b.ctx, r)
+			}},
+			{"modify of nothing", func() error {
+				_, err := b.Modify(b.ctx, NewItem(ns, "bad", ""), fill([]string{bad}))
+
+				return err
+			}},
+			{"update", func() error {
+				r := b.item(b.get("good").DeepCopy())
+				r.TypedSpec().Value = bad
+
+				return b.Update(b.ctx, r)
+			}},
+			{"modify", func() error {
+				_, err := b.Modify(b.ctx, NewItem(ns, "good", ""), fill([]string{bad}))
+
+				return err
+			}},
+			{"modify a label", func() error {
+				_, err := b.UpdateWithConflicts(b.ctx, ptr("good"), func(r resource.Resource) error {
+					label(r.Metadata())
+
+					return nil
+				})
+
+				return err
+			}},
+			{"add a finalizer", func() error { return b.AddFinalizer(b.ctx, ptr("good"), bad) }},
+		} {
+			if err := tt.write(); err == nil {
+				b.Errorf("%s: text that is not UTF-8 was stored", tt.name)
+			}
+		}
+
+		if got := b.list(); got != "good" {
+			b.Errorf("got %q, want only the good one", got)
+		}
+
+		if v := b.get("good").Metadata().Version(); v != 1 {
+			b.Errorf("the good one has version %d, want 1", v)
+		}
+	}},
+}

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package resource
+
+import (
+	"bytes"
+	"fmt"
+	"reflect"
+	"unicode/utf8"
+	"unsafe"
+
+	"github.com/seed-59268b81/talos/cosi/resource/protoenc"
+)
+
+// For states: what is taken over from a caller.
+
+// isolater is implemented by resources that can be isolated in place.
+type isolater interface {
+	isolate(was Resource) (same bool)
+}
+
+// Isolate makes next, a changed copy of was, independent of whoever changed it: a spec that says the same becomes was's
+// own, which versions share, and another one is copied. It returns what to store, and whether anything differs at all. A
+// new resource has no was.
+func Isolate(next, was Resource) (r Resource, changed bool) {
+	var same bool
+
+	switch i, ok := next.(isolater); {
+	case ok:
+		r, same = next, i.isolate(was)
+	case was != nil && EqualSpec(was, next):
+		r, same = was.WithMetadata(next.Metadata().Copy()), true
+	default:
+		r = next.DeepCopy()
+	}
+
+	return r, !same || !was.Metadata().Equal(r.Metadata())
+}
+
+func (r *Typed[S]) isolate(was Resource) bool {
+	o, ok := was.(*Typed[S])
+	if !ok || !r.equal(o) {
+		r.spec = copySpec(r.spec)
+
+		return false
+	}
+
+	r.spec = o.spec
+	inheritSpec(&r.encoded, o)
+
+	return true
+}
+
+func (o *Opaque) isolate(was Resource) bool {
+	p, ok := was.(*Opaque)
+	if !ok || !o.EqualSpec(p) {
+		o.raw.Proto = bytes.Clone(o.raw.Proto)
+
+		return false
+	}
+
+	o.raw = p.raw
+
+	return true
+}
+
+// Text that is not UTF-8 is an error of the checks below: such a resource could be stored and never be sent.
+
+// CheckAddress checks what no later version changes: namespace, type, id and owner.
+func CheckAddress(m *Metadata) error {
+	for _, s := range [...]string{m.Namespace(), m.Type(), m.id, m.Owner()} {
+		if !utf8.ValidString(s) {
+			return fmt.Errorf("metadata of %s: %w", m, errNotText(s))
+		}
+	}
+
+	return nil
+}
+
+// inspector is implemented by resources that know how large their spec is.
+type inspector interface {
+	inspect(was Resource) (int, error)
+}
+
+// Inspect checks all else, and returns about how much memory a version takes of its own beside was, the one before it
+// where that is known.
+func Inspect(next, was Resource) (size int, err error) {
+	const resourceSize = 96 // a Typed
+
+	md := next.Metadata()
+	size = resourceSize
+
+	if md.extra != nil && (was == nil || was.Metadata().extra != md.extra) {
+		n, err := md.extra.inspect()
+		if err != nil {
+			return 0, fmt.Errorf("metadata of %s: %w", md, err)
+		}
+
+		size += n
+	}
+
+	if i, ok := next.(inspector); ok {
+		n, err := i.inspect(was)
+		if err != nil {
+			return 0, fmt.Errorf("spec of %s: %w", md, err)
+		}
+
+		size += n
+	}
+
+	return size, nil
+}
+
+func (e *extra) inspect() (size int, err error) {
+	const (
+		extraSize = 72
+		pairSize  = 32
+		textSize  = 16
+	)
+
+	size = extraSize + textSize*len(e.finalizers) + pairSize*(len(e.labels.pairs)+len(e.annotations.pairs))
+
+	for _, f := range e.finalizers {
+		if size += len(f); !utf8.ValidString(f) {
+			return 0, errNotText(f)
+		}
+	}
+
+	for _, pairs := range [...][]pair{e.labels.pairs, e.annotations.pairs} {
+		for i := range pairs {
+			p := &pairs[i]
+			size += len(p.key) + len(p.value)
+
+			if !utf8.ValidString(p.key) || !utf8.ValidString(p.value) {
+				return 0, errNotText(p.key + ": " + p.value)
+			}
+		}
+	}
+
+	return size, nil
+}
+
+func (r *Typed[S]) inspect(was Resource) (int, error) {
+	if unsafe.Sizeof(*r.spec) == 0 {
+		return 0, nil
+	}
+
+	if o, ok := was.(*Typed[S]); ok && o.spec == r.spec {
+		return 0, nil
+	}
+
+	t := reflect.TypeFor[S]()
+	if t.Kind() != reflect.Struct || t.NumField() == 0 || protoenc.Check(t) != nil {
+		return int(t.Size()), nil // a type that never leaves this process
+	}
+
+	return protoenc.Inspect(r.spec)
+}
+
+func (o *Opaque) inspect(was Resource) (int, error) {
+	if p, ok := was.(*Opaque); ok && len(o.raw.Proto)+len(o.raw.YAML) > 0 && sameMemory(o.raw.Proto, p.raw.Proto) && o.raw.YAML == p.raw.YAML {
+		return 0, nil
+	}
+
+	if !utf8.ValidString(o.raw.YAML) {
+		return 0, errNotText(o.raw.YAML)
+	}
+
+	return len(o.raw.Proto) + len(o.raw.YAML), nil
+}
+
+func sameMemory(a, b []byte) bool {
+	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
+}
