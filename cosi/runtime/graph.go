@@ -29,7 +29,7 @@ const (
 // IsOutput tells an edge from the controller to the resource.
 func (k EdgeKind) IsOutput() bool { return k <= OutputShared }
 
-// Edge of the dependency graph. An output has no namespace.
+// Edge of the dependency graph. An output has a namespace only if the controller has declared one.
 type Edge struct {
 	Controller string
 	Namespace  string
@@ -56,7 +56,7 @@ func (a *declared) edges() []Edge {
 			kind = OutputShared
 		}
 
-		out = append(out, Edge{Controller: a.Name(), Type: o.Type, Kind: kind})
+		out = append(out, Edge{Controller: a.Name(), Namespace: o.Namespace, Type: o.Type, Kind: kind})
 	}
 
 	for _, in := range a.Inputs() {
@@ -93,7 +93,7 @@ func (rt *Runtime) GraphWithResources(ctx context.Context, namespaces ...string)
 	graph := rt.Graph()
 
 	for _, e := range graph {
-		if !e.Kind.IsOutput() && !slices.Contains(namespaces, e.Namespace) {
+		if e.Namespace != "" && !slices.Contains(namespaces, e.Namespace) {
 			namespaces = append(namespaces, e.Namespace)
 		}
 	}
@@ -102,7 +102,7 @@ func (rt *Runtime) GraphWithResources(ctx context.Context, namespaces ...string)
 
 	for _, e := range graph {
 		in := []string{e.Namespace}
-		if e.Kind.IsOutput() {
+		if e.Kind.IsOutput() && e.Namespace == "" {
 			in = namespaces
 		}
 

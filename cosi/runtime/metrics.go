@@ -15,6 +15,8 @@ type Metrics struct {
 	Crashes    uint64
 	Reads      uint64
 	Writes     uint64
+	// Finished tells a controller whose Run has returned nil, for good.
+	Finished bool
 	// The rest is of queue controllers.
 	Processed   uint64
 	Requeues    uint64

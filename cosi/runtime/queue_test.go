@@ -38,7 +38,7 @@ func takeAll(t *testing.T, q *queue[string, int]) []string {
 
 func TestQueueOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		q := newQueue[string, int]()
+		q := newQueue[string, int](Unlimited, nil)
 
 		for i, k := range []string{"c", "a", "b", "a"} {
 			q.put(k, i)
@@ -121,7 +121,7 @@ func TestQueueOrder(t *testing.T) {
 func TestQueueAtOnce(t *testing.T) {
 	const keys, puts, workers = 20, 2000, 8
 
-	q := newQueue[int, int]()
+	q := newQueue[int, int](DefaultRateLimit, func(int, bool) {})
 	ctx, cancel := context.WithCancel(t.Context())
 	context.AfterFunc(ctx, q.close)
 
@@ -182,7 +182,7 @@ func TestQueueAtOnce(t *testing.T) {
 }
 
 func BenchmarkQueue(b *testing.B) {
-	q := newQueue[int, int]()
+	q := newQueue[int, int](DefaultRateLimit, func(int, bool) {})
 	ctx := context.Background()
 
 	b.ReportAllocs()
