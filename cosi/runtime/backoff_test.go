@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -19,9 +20,9 @@ import (
 // all the time; when it has become quiet, one change has it tried at once again.
 func TestBusyInputDoesNotDefeatBackoff(t *testing.T) {
 	var (
-		attempts int
+		attempts atomic.Int64
 		fail     = func() error {
-			attempts++
+			attempts.Add(1)
 
 			return errors.New("no")
 		}
@@ -43,7 +44,7 @@ func TestBusyInputDoesNotDefeatBackoff(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			attempts = 0
+			attempts.Store(0)
 
 			inBubble(t, func(b *bench) {
 				b.ok(add(b))
@@ -54,19 +55,19 @@ func TestBusyInputDoesNotDefeatBackoff(t *testing.T) {
 				}
 
 				// 0.5 s, growing by a half each time, makes ten in a minute; half of that at random makes some more.
-				if attempts < 8 || attempts > 20 {
-					b.Errorf("attempts in a busy minute: got %d, want about 11", attempts)
+				if got := attempts.Load(); got < 8 || got > 20 {
+					b.Errorf("attempts in a busy minute: got %d, want about 11", got)
 				}
 
 				time.Sleep(10 * time.Minute)
 				b.settle()
 
-				before := attempts
+				before := attempts.Load()
 				b.setInt("busy", -1)
 				b.settle()
 
-				if attempts != before+1 {
-					b.Errorf("a change after ten quiet minutes: got %d attempts, want 1", attempts-before)
+				if got := attempts.Load() - before; got != 1 {
+					b.Errorf("a change after ten quiet minutes: got %d attempts, want 1", got)
 				}
 			})
 		})
