@@ -128,7 +128,7 @@ func TestQueueFailures(t *testing.T) {
 
 					return controller.Requeue(time.Hour)
 				case -6:
-					return transform.ErrSkip
+					return transform.ErrNoOutput
 				}
 
 				return inner(ctx, r, log, in, out)
@@ -194,7 +194,7 @@ func TestQueueFailures(t *testing.T) {
 func TestQueueMapped(t *testing.T) {
 	inBubble(t, func(b *bench) {
 		b.ok(b.rt.RegisterQueueController(queueIntToStr(func(q *transform.Queue[intSpec, strSpec]) {
-			q.Extra = []transform.Mapped{{
+			q.Extra = []controller.MappedInput{{
 				Input: controller.In[sentenceSpec](controller.Mapped, ""),
 				To: func(_ context.Context, _ state.Reader, changed controller.Changed) ([]string, error) {
 					id, _ := changed.Labels.Get("for")
@@ -205,7 +205,7 @@ func TestQueueMapped(t *testing.T) {
 			q.Transform = func(ctx context.Context, r state.Reader, _ *slog.Logger, in *resource.Typed[intSpec], out *strSpec) error {
 				s, err := r.Get(ctx, resource.PointerOf[sentenceSpec]("", "of-"+in.Metadata().ID()))
 				if state.IsNotFound(err) {
-					return transform.ErrSkip
+					return transform.ErrNoOutput
 				}
 
 				if err != nil {
