@@ -25,6 +25,7 @@ type declared struct {
 	state  state.State
 	owner  state.WriteOption
 	counts counts
+	kinds  writtenKinds
 }
 
 func newDeclared(st state.State, name string, inputs []controller.Input, outputs []controller.Output) (*declared, error) {
@@ -45,7 +46,13 @@ func (a *declared) mayRead(op string, ptr resource.Pointer, kind bool) error {
 func (a *declared) mayWrite(op string, ptr resource.Pointer) error {
 	a.counts.writes.Add(1)
 
-	return a.MayWrite(op, ptr)
+	if err := a.MayWrite(op, ptr); err != nil {
+		return err
+	}
+
+	a.kinds.add(ptr.Kind())
+
+	return nil
 }
 
 func (a *declared) mayHold(op string, ptr resource.Pointer) error {

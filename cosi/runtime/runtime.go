@@ -22,6 +22,7 @@ import (
 	"sync"
 
 	"github.com/seed-59268b81/talos/cosi/controller"
+	"github.com/seed-59268b81/talos/cosi/resource"
 	"github.com/seed-59268b81/talos/cosi/state"
 )
 
@@ -49,6 +50,7 @@ type runner interface {
 	start(ctx context.Context) error
 	run(ctx context.Context)
 	edges() []Edge
+	written() []resource.Kind
 	metrics() Metrics
 }
 
