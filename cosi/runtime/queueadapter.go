@@ -268,28 +268,37 @@ func (a *queueAdapter) settle(ctx context.Context, it *queued[job, controller.Ch
 	const never = -1
 
 	j := it.key
+	outcome := OutcomeOf(err)
+
+	if ctx.Err() != nil {
+		outcome = Done
+	}
 
 	var requeue *controller.RequeueError
 
-	switch {
-	case err == nil || ctx.Err() != nil:
+	errors.As(err, &requeue)
+
+	if outcome != Failed {
 		a.healthy(j)
+	}
+
+	switch outcome {
+	case Done:
 		a.queue.release(it, never)
 
 		return
-	case errors.As(err, &requeue) && requeue.Err == nil:
+	case Requeued:
 		a.counts.requeues.Add(1)
-		a.healthy(j)
 		a.queue.release(it, requeue.After)
 
 		return
-	case errors.Is(err, controller.ErrSkip):
+	case Skipped:
 		a.counts.skips.Add(1)
-		a.healthy(j)
 		a.log.Info("skipped", "resource", j.pointer().String(), "reason", err)
 		a.queue.release(it, never)
 
 		return
+	case Failed:
 	}
 
 	a.counts.crashes.Add(1)
