@@ -122,7 +122,7 @@ func (c *asController) guard(op string, fn func(resource.Resource) error) func(r
 	}
 }
 
-// onlyFinalizers tells whether two versions differ in nothing but finalizers.
+// onlyFinalizers reports whether two versions differ in nothing but finalizers.
 func onlyFinalizers(cur, next resource.Resource) bool {
 	md := next.Metadata().Copy()
 	for _, f := range next.Metadata().Finalizers() {

@@ -76,8 +76,8 @@ type Access interface {
 
 	Create(ctx context.Context, r resource.Resource) error
 	Update(ctx context.Context, r resource.Resource) error
-	// Modify creates or updates. An output that is being torn down and free of finalizers is destroyed and made
-	// anew; one that is not yet free is a phase conflict, and the controller is woken when it is free.
+	// Modify creates or updates. An output that is being torn down and free of finalizers is destroyed and
+	// created again; one that is not yet free is a phase conflict, and the controller is woken when it is free.
 	Modify(ctx context.Context, empty resource.Resource, fn func(resource.Resource) error, opts ...state.WriteOption) (resource.Resource, error)
 	Teardown(ctx context.Context, ptr resource.Pointer, opts ...state.WriteOption) (ready bool, err error)
 	Destroy(ctx context.Context, ptr resource.Pointer, opts ...state.WriteOption) error
@@ -106,7 +106,7 @@ type Runtime interface {
 	QueueReconcile()
 	// UpdateInputs replaces the inputs.
 	UpdateInputs(inputs []Input) error
-	// ResetRestartBackoff tells that the controller is healthy.
+	// ResetRestartBackoff reports that the controller is healthy.
 	ResetRestartBackoff()
 
 	// StartTrackingOutputs begins to note every output written.

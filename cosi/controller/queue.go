@@ -30,7 +30,7 @@ type QueueController interface {
 
 // Mapper is what a QueueController with inputs of the kinds Mapped and MappedDestroyReady is besides.
 type Mapper interface {
-	// MapInput tells which resources of Primary inputs a changed resource of a Mapped input concerns.
+	// MapInput returns the resources of Primary inputs that a change of a resource of a Mapped input concerns.
 	MapInput(ctx context.Context, rt Access, log *slog.Logger, changed Changed) ([]resource.Pointer, error)
 }
 

@@ -30,21 +30,26 @@ type Metrics struct {
 
 	mu       sync.Mutex
 	runtimes []*runtime.Runtime
+	types    map[string]bool // that were asked for
 }
+
+// mostTypes are told apart. Clients of a server may ask for what there is not, and metrics are for ever.
+const mostTypes = 1000
 
 var _ prometheus.Collector = (*Metrics)(nil)
 
 // New returns metrics of nothing yet.
 func New() *Metrics {
 	return &Metrics{
+		types: map[string]bool{},
 		rounds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "cosi_controller_round_duration_seconds",
-			Help:    "Time of one round of a controller, by what came of it; mapping tells MapInput from Reconcile.",
+			Help:    "Time of one round of a controller, by what came of it; mapping is true of MapInput, false of Reconcile.",
 			Buckets: prometheus.ExponentialBuckets(0.0001, 4, 10), // 100 µs to 26 s
 		}, []string{"controller", "mapping", "outcome"}),
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "cosi_state_requests_total",
-			Help: "Calls of a store, by verb and type of resource. Finalizers are an update, teardown is a destroy.",
+			Help: "Calls of a store, by verb and type of resource (the first 1,000). Finalizers are an update, teardown is a destroy.",
 		}, []string{"verb", "type"}),
 	}
 }
@@ -74,10 +79,27 @@ func (m *Metrics) Observe(ctx context.Context, r runtime.Round) (context.Context
 // State returns the store with its calls counted.
 func (m *Metrics) State(st state.State) state.State {
 	return access.New(st, func(_ context.Context, a access.Attempt) error {
-		m.requests.WithLabelValues(a.Verb.String(), a.Type).Inc()
+		m.requests.WithLabelValues(a.Verb.String(), m.label(a.Type)).Inc()
 
 		return nil
 	})
+}
+
+// label is the type, or "other" when there are too many.
+func (m *Metrics) label(typ string) string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+
+	switch {
+	case m.types[typ]:
+		return typ
+	case len(m.types) >= mostTypes:
+		return "other"
+	}
+
+	m.types[typ] = true
+
+	return typ
 }
 
 // metric is one number of each controller.

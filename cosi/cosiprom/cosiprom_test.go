@@ -143,6 +143,28 @@ func testMetrics(t *testing.T) {
 	}
 }
 
+// TestManyTypes: whoever asks for ever new types does not fill the memory.
+func TestManyTypes(t *testing.T) {
+	const most, asked = 1000, 1500
+
+	metrics := cosiprom.New()
+	registry := prometheus.NewPedanticRegistry()
+	registry.MustRegister(metrics)
+
+	st := metrics.State(memory.New())
+
+	for i := range asked {
+		if _, err := st.List(t.Context(), resource.Kind{Type: fmt.Sprint("t", i)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	got := values(t, registry)
+	if len(got) != most+1 || got["cosi_state_requests_total{type=other,verb=list}"] != asked-most {
+		t.Errorf("got %d series, %v of them of others, want %d and %d", len(got), got["cosi_state_requests_total{type=other,verb=list}"], most+1, asked-most)
+	}
+}
+
 func ExampleMetrics() {
 	metrics := cosiprom.New()
 	rt := runtime.New(metrics.State(memory.New()), slog.New(slog.DiscardHandler), runtime.WithObserver(metrics.Observe))

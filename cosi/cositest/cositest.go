@@ -12,7 +12,7 @@
 //		e.Quiet(100 * time.Millisecond) // and then nothing is written any more
 //	}
 //
-// A wait that is in vain tells which controllers fail and why. In a bubble of testing/synctest time is virtual, and a
+// A wait that times out lists the controllers that fail, and why. In a bubble of testing/synctest time is virtual, and a
 // wait costs none.
 //
 // Access is for tests that call a single function of a controller, without a runtime.
@@ -132,7 +132,7 @@ func Access(t testing.TB, st state.State, c Named) controller.Access {
 	return a
 }
 
-// failing tells which controllers fail, for the message of a wait that was in vain.
+// failing lists the controllers that fail, for the message of a wait that timed out.
 func (e *Environment) failing() string {
 	statuses, err := typed.List[meta.ControllerStatusSpec](context.Background(), e.State, meta.NamespaceName)
 	if err != nil {

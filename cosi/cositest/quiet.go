@@ -66,7 +66,7 @@ func (e *Environment) snapshot() map[resource.Pointer]life {
 	return out
 }
 
-// changes tells what differs, a line for each resource.
+// changes lists what differs, a line for each resource.
 func changes(before, after map[resource.Pointer]life) string {
 	var lines []string
 

@@ -63,6 +63,7 @@ func newAdapter(rt *Runtime, c controller.Controller) (*adapter, error) {
 func (a *adapter) name() string { return a.Name() }
 
 func (a *adapter) start(context.Context) error {
+	a.finished.Store(false)
 	a.QueueReconcile()
 
 	return a.reroute()
@@ -113,7 +114,7 @@ func (a *adapter) Events() <-chan struct{} { return a.wakeups }
 // QueueReconcile implements controller.Runtime.
 func (a *adapter) QueueReconcile() { a.pace.wake() }
 
-// deliver wakes the controller, and tells whether it was not yet about to wake.
+// deliver wakes the controller, and reports whether it was not yet about to wake.
 func (a *adapter) deliver() bool {
 	select {
 	case a.wakeups <- struct{}{}:

@@ -38,7 +38,7 @@ func (c claims) add(name string, outputs []controller.Output) error {
 	return nil
 }
 
-// meet tells whether two outputs of one type have a namespace in common.
+// meet reports whether two outputs of one type have a namespace in common.
 func meet(a, b controller.Output) bool {
 	return a.Namespace == "" || b.Namespace == "" || a.Namespace == b.Namespace
 }

@@ -22,7 +22,7 @@ import (
 // defaultOwner owns the statuses of controllers in a runtime without a name.
 const defaultOwner = "runtime"
 
-// maxStatusError is how much of an error a status tells, in bytes.
+// maxStatusError is how much of an error a status shows, in bytes.
 const maxStatusError = 2048
 
 // failures shows the controllers that fail as resources. Those that do not fail cost one atomic read at each success.
@@ -46,8 +46,8 @@ type failing struct {
 	spec     meta.ControllerStatusSpec
 }
 
-// subject of a failure: a resource that a queue controller fails on, or "" for the controller as a whole. That it is
-// held back by its rate limit is a subject of its own.
+// subject of a failure: a resource that a queue controller fails on, or "" for the controller as a whole. That it
+// exceeds its rate limit is a subject of its own.
 type subject struct {
 	resource string
 	limited  bool
@@ -91,7 +91,7 @@ func (f *failures) failed(controller string, s subject, err error) {
 	f.publish(controller)
 }
 
-// show makes a subject the one that the status tells of.
+// show makes a subject the one that the status shows.
 func (c *failing) show(s subject) {
 	c.last, c.spec.Resource, c.spec.Error = s, s.resource, c.subjects[s]
 }

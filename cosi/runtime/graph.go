@@ -27,7 +27,7 @@ const (
 	InputMappedDestroyReady
 )
 
-// IsOutput tells an edge from the controller to the resource.
+// IsOutput reports whether the edge leads from the controller to the resource.
 func (k EdgeKind) IsOutput() bool { return k <= OutputShared }
 
 // Edge of the dependency graph. An output has a namespace only if the controller has declared one.

@@ -23,7 +23,7 @@ type known struct {
 	items map[string]controller.Changed // nil while nobody needs it
 }
 
-// needed begins to keep what is known if one of the routes needs it, and tells whether it has just begun.
+// needed begins to keep what is known if one of the routes needs it, and reports whether it has just begun.
 func (k *known) needed(routes []route) bool {
 	if !k.possible || !slices.ContainsFunc(routes, func(r route) bool { return r.tombstones }) {
 		return false

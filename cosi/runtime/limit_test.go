@@ -100,7 +100,7 @@ func addQueue(name string, again func(ctx context.Context, rt controller.Access,
 	}
 }
 
-// TestRateLimit: a controller that would run for ever is held back, which its status says until it ends.
+// TestRateLimit: a controller that would run for ever is limited, and its status says so until that ends.
 func TestRateLimit(t *testing.T) {
 	for name, e := range map[string]*endless{
 		"two in a circle": {named: []string{"There", "Back"}, add: addCircle},
@@ -144,13 +144,13 @@ func TestRateLimit(t *testing.T) {
 
 				for _, c := range e.named { // of two, the one that is held back paces the other
 					r, err := typed.Get[meta.ControllerStatusSpec](b.Context(), b.st, "", c)
-					if err == nil && strings.Contains(r.TypedSpec().Error, "held back to 100 times a second") && r.TypedSpec().Failures == 0 {
+					if err == nil && strings.Contains(r.TypedSpec().Error, "rate limited to 100 rounds a second") && r.TypedSpec().Failures == 0 {
 						told++
 					}
 				}
 
-				if told == 0 || !strings.Contains(b.log.String(), "held back") {
-					b.Errorf("no status of %v says that it is held back; log:\n%s", e.named, b.log)
+				if told == 0 || !strings.Contains(b.log.String(), "rate limited") {
+					b.Errorf("no status of %v says that it is rate limited; log:\n%s", e.named, b.log)
 				}
 
 				e.on.Store(false)
@@ -165,7 +165,7 @@ func TestRateLimit(t *testing.T) {
 	}
 }
 
-// TestRateLimitOfNobody: what has much to do, but comes to an end, is not held back.
+// TestRateLimitOfNobody: a controller that has much to do, but finishes, is not limited.
 func TestRateLimitOfNobody(t *testing.T) {
 	const many = 5000
 

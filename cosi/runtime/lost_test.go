@@ -4,6 +4,7 @@ package runtime_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -96,9 +97,16 @@ func TestQueueSeesWhatWentMeanwhile(t *testing.T) {
 		}
 
 		b.ok(b.rt.RegisterController(named("Plain", []controller.Input{controller.In[intSpec](controller.Weak, "")})))
-		b.ok(b.rt.RegisterQueueController(early))
 		b.begin()
-		b.ok(b.rt.RegisterQueueController(late)) // its kinds are watched already
+		st.unlisted.Store(true)
+
+		if err := b.rt.RegisterQueueController(early); !errors.Is(err, errDown) {
+			b.Errorf("registered though what there is could not be learned: %v", err)
+		}
+
+		st.unlisted.Store(false)
+		b.ok(b.rt.RegisterQueueController(early))
+		b.ok(b.rt.RegisterQueueController(late)) // its kinds are known already
 		b.setInt("c", 1)
 		b.settle()
 

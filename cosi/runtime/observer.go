@@ -16,7 +16,7 @@ type Round struct {
 	Controller string
 	// Resource that a queue controller works on; the zero pointer for a controller without a queue.
 	Resource resource.Pointer
-	// Mapping tells MapInput from Reconcile.
+	// Mapping is true of MapInput, false of Reconcile.
 	Mapping bool
 }
 

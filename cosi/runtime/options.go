@@ -12,7 +12,7 @@ func WithName(name string) Option { return func(rt *Runtime) { rt.owner = name }
 
 // RateLimit bounds how often a controller runs, and how often a queue controller works on one resource: Burst times as
 // fast as it can, then PerSecond times. Changes that come faster are not lost: a later round sees them. So the limit
-// costs nobody anything but controllers in a circle, which change each other's inputs for ever. One that is held back
+// costs nobody anything but controllers in a circle, which change each other's inputs for ever. One that exceeds it
 // for more than a second has a status that says so (ShowFailures).
 type RateLimit struct{ Burst, PerSecond int }
 
@@ -38,7 +38,7 @@ func WithObserver(o Observer) Option {
 // refillEvery is how often what was used of a limit is given back.
 const refillEvery = time.Second / 4
 
-// none tells the absence of a limit.
+// none reports whether there is no limit.
 func (l RateLimit) none() bool { return l.Burst <= 0 }
 
 // perRefill is how many rounds are given back at a time.

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// pace hands on the wake-ups of one controller and holds those back that exceed the limit. A wake-up that is held back
-// stands for all that follow, as does one that the controller has not taken yet.
+// pace delivers the wake-ups of one controller, and delays those that exceed the limit. A delayed wake-up stands for all
+// that follow, as does one that the controller has not received yet.
 type pace struct {
 	limit   RateLimit
 	deliver func() bool // does not block; false when the last wake-up was not taken yet
@@ -80,7 +80,7 @@ func (p *pace) refill() {
 	p.arm()
 }
 
-// streak tells when being held back has lasted so long that it is worth a word, and when it has ended.
+// streak decides when a limit has been exceeded for so long that users should know, and when that is over.
 type streak struct {
 	held, free int // refills in a row
 	told       bool
@@ -111,7 +111,7 @@ func (s *streak) next(held bool) (limited, news bool) {
 	return s.told, true
 }
 
-// limitText is what the status of a controller says that is held back.
+// limitText is what the status of a rate-limited controller says.
 func limitText(limit RateLimit) string {
-	return fmt.Sprintf("runs without end, held back to %d times a second: does it change what wakes it, by way of others perhaps?", limit.PerSecond)
+	return fmt.Sprintf("rate limited to %d rounds a second: something wakes it without end; check whether it changes its own inputs, directly or through other controllers", limit.PerSecond)
 }

@@ -15,7 +15,7 @@ import (
 // waits for the next refill.
 type queue[K comparable, V any] struct {
 	limit RateLimit
-	// tell is called when a key begins or ceases to be held back.
+	// tell is called when a key begins or ceases to exceed the limit.
 	tell func(key K, limited bool)
 
 	mu      sync.Mutex
@@ -183,7 +183,7 @@ func (q *queue[K, V]) release(it *queued[K, V], delay time.Duration) {
 		q.push(it)
 	case delay > 0:
 		q.delay(it, delay)
-	case q.limit.none():
+	case it.used == 0: // there is no limit, or all was given back meanwhile
 		delete(q.items, it.key)
 	default:
 		it.where = atRest
@@ -210,7 +210,7 @@ func (q *queue[K, V]) retry(it *queued[K, V], delay, floor time.Duration) {
 	}
 }
 
-// putMeanwhile tells whether a key was put while it was held, and forgets it. The lock is held.
+// putMeanwhile reports whether a key was put while it was held, and forgets it. The lock is held.
 func (q *queue[K, V]) putMeanwhile(it *queued[K, V]) bool {
 	if !it.again {
 		return false

@@ -2,7 +2,7 @@
 
 package runtime
 
-// fifo is a queue in a slice that is made anew when half of it has gone.
+// fifo is a queue in a slice that is copied when half of it has gone.
 type fifo[T any] struct {
 	list []T
 	head int

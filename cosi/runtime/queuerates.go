@@ -88,7 +88,7 @@ func (q *queue[K, V]) giveBack() {
 	}
 }
 
-// streaks returns which keys begin or cease to be held back for so long that it is worth a word.
+// streaks returns the keys for which users should know that they exceed the limit, or no longer do.
 func (r *rates[K, V]) streaks(held []*queued[K, V]) map[K]bool {
 	if len(held) == 0 && len(r.told) == 0 {
 		return nil

@@ -182,7 +182,7 @@ func (r *routes) watch(ctx context.Context, kind resource.Kind) (chan []state.Ev
 	return ch, r.state.WatchKindAggregated(ctx, kind, ch, state.WithBootstrapBookmark())
 }
 
-// forward passes the events of a watch on, and makes the watch anew when it breaks.
+// forward passes the events of a watch on, and starts the watch again when it breaks.
 func (r *routes) forward(ctx context.Context, k *kindRoutes, ch chan []state.Event) {
 	retry := newBackoff()
 

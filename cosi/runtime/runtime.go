@@ -8,9 +8,9 @@
 //	err = rt.Run(ctx) // until ctx ends
 //
 // Controllers may be registered before or after Run. One that runs without end, because it changes its own inputs or two
-// change each other's, is held back (RateLimit). Over a state in the same process the writer itself wakes the
+// change each other's, is limited (RateLimit). Over a state in the same process the writer itself wakes the
 // controllers that read what it wrote: there is no dispatcher between. Over a remote state there is one watch for
-// each kind; when it breaks it is made anew, everyone who reads the kind is woken, and queue controllers are given what
+// each kind; when it breaks it is started again, everyone who reads the kind is woken, and queue controllers are given what
 // was destroyed meanwhile.
 package runtime
 
@@ -200,7 +200,7 @@ func (rt *Runtime) end(cancel context.CancelFunc) {
 	rt.ctx = nil
 }
 
-// tellLimited logs and shows that a controller is held back by its rate limit, or no longer is.
+// tellLimited logs and shows that a controller exceeds its rate limit, or no longer does.
 func (rt *Runtime) tellLimited(name string, s subject, limited bool) {
 	if !limited {
 		rt.failures.succeeded(name, s)
@@ -209,6 +209,6 @@ func (rt *Runtime) tellLimited(name string, s subject, limited bool) {
 	}
 
 	err := errors.New(limitText(rt.limit))
-	rt.log.Warn("controller is held back", "controller", name, "resource", s.resource, "reason", err)
+	rt.log.Warn("controller is rate limited", "controller", name, "resource", s.resource, "reason", err)
 	rt.failures.failed(name, s, err)
 }

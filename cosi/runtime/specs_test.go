@@ -100,7 +100,7 @@ func (b *bench) begin() {
 // failing is a state that can be told not to answer, and whose watches can be broken. It does not notify.
 type failing struct {
 	state.State
-	down atomic.Bool
+	down, unlisted atomic.Bool // nothing answers; only List does not
 
 	mu      sync.Mutex
 	watches []func()
@@ -109,7 +109,7 @@ type failing struct {
 var errDown = errors.New("the server does not answer")
 
 func (f *failing) List(ctx context.Context, kind resource.Kind, opts ...state.ListOption) ([]resource.Resource, error) {
-	if f.down.Load() {
+	if f.down.Load() || f.unlisted.Load() {
 		return nil, errDown
 	}
 

@@ -191,7 +191,7 @@ func (m *Map[In, Out]) one(ctx context.Context, rt controller.Runtime, log *slog
 		return nil
 	})
 
-	// An output that others still hold while it is torn down is made anew when they let go: the runtime wakes us.
+	// An output that others still hold while it is torn down is created again when they let go: the runtime wakes us.
 	if state.IsPhaseConflict(err) {
 		return nil
 	}

@@ -110,7 +110,7 @@ func (c *queueController[In, Out]) Reconcile(ctx context.Context, rt controller.
 	return c.follow(ctx, rt, log, in)
 }
 
-// keeps tells whether the output of an input that is tearing down stays for now.
+// keeps reports whether the output of an input that is tearing down stays for now.
 func (c *queueController[In, Out]) keeps(md *resource.Metadata) bool {
 	return slices.ContainsFunc(md.Finalizers(), func(f string) bool {
 		return slices.Contains(c.q.KeepWhile, f) ||

@@ -21,7 +21,7 @@ type Holder interface {
 	RemoveFinalizer(ctx context.Context, ptr resource.Pointer, finalizers ...string) error
 }
 
-// Teardown moves a resource to the tearing-down phase and tells whether no finalizer is left.
+// Teardown moves a resource to the tearing-down phase and reports whether no finalizer is left.
 func Teardown[S resource.Spec](ctx context.Context, w Destroyer, namespace, id string, opts ...state.WriteOption) (ready bool, err error) {
 	return w.Teardown(ctx, resource.PointerOf[S](namespace, id), opts...)
 }
