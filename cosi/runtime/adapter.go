@@ -4,6 +4,7 @@ package runtime
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"runtime/debug"
@@ -105,7 +106,16 @@ func (a *adapter) awaitFree(kind resource.Kind) (news bool, err error) {
 		return false, nil
 	}
 
-	return true, a.reroute()
+	if err := a.reroute(); err != nil {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+
+		delete(a.freeing, kind)
+
+		return false, err
+	}
+
+	return true, nil
 }
 
 // Events implements controller.Runtime.
@@ -140,11 +150,17 @@ func (a *adapter) metrics() Metrics {
 
 // UpdateInputs implements controller.Runtime.
 func (a *adapter) UpdateInputs(inputs []controller.Input) error {
+	before := a.Inputs()
+
 	if err := a.SetInputs(inputs); err != nil {
 		return err
 	}
 
-	return a.reroute()
+	if err := a.reroute(); err != nil {
+		return errors.Join(err, a.SetInputs(before))
+	}
+
+	return nil
 }
 
 // ResetRestartBackoff implements controller.Runtime.

@@ -185,6 +185,9 @@ func (r *routes) watch(ctx context.Context, kind resource.Kind) (chan []state.Ev
 // forward passes the events of a watch on, and starts the watch again when it breaks.
 func (r *routes) forward(ctx context.Context, k *kindRoutes, ch chan []state.Event) {
 	retry := newBackoff()
+	end := func() {} // of the watch that was started last
+
+	defer func() { end() }()
 
 	for {
 		w := watched{kind: k}
@@ -198,7 +201,9 @@ func (r *routes) forward(ctx context.Context, k *kindRoutes, ch chan []state.Eve
 		if i := slices.IndexFunc(w.events, func(e state.Event) bool { return e.Type == state.Errored }); i >= 0 {
 			r.log.Warn("watch of inputs broke, starting it again", "kind", k.kind.String(), "error", w.events[i].Error)
 
-			if ch, w.events = r.rewatch(ctx, k, retry); ch == nil {
+			end()
+
+			if ch, w.events, end = r.rewatch(ctx, k, retry); ch == nil {
 				return
 			}
 
@@ -216,8 +221,9 @@ func (r *routes) forward(ctx context.Context, k *kindRoutes, ch chan []state.Eve
 	}
 }
 
-// rewatch starts the watch of a kind again, and returns events for what was destroyed since the last one ended.
-func (r *routes) rewatch(ctx context.Context, k *kindRoutes, retry *backoff) (chan []state.Event, []state.Event) {
+// rewatch starts the watch of a kind again, and returns events for what was destroyed since the last one ended, and how to
+// end this one. The channel is nil when the context has ended.
+func (r *routes) rewatch(ctx context.Context, k *kindRoutes, retry *backoff) (chan []state.Event, []state.Event, context.CancelFunc) {
 	for sleep(ctx, retry.wait()) {
 		attempt, cancel := context.WithCancel(ctx)
 
@@ -226,9 +232,7 @@ func (r *routes) rewatch(ctx context.Context, k *kindRoutes, retry *backoff) (ch
 			var gone []state.Event
 
 			if gone, err = r.lost(attempt, k); err == nil {
-				context.AfterFunc(ctx, cancel)
-
-				return ch, gone
+				return ch, gone, cancel
 			}
 		}
 
@@ -236,7 +240,7 @@ func (r *routes) rewatch(ctx context.Context, k *kindRoutes, retry *backoff) (ch
 		r.log.Warn("watch of inputs does not start", "kind", k.kind.String(), "error", err)
 	}
 
-	return nil, nil
+	return nil, nil, func() {}
 }
 
 // run hands on what the watches saw.

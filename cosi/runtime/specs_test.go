@@ -100,7 +100,7 @@ func (b *bench) begin() {
 // failing is a state that can be told not to answer, and whose watches can be broken. It does not notify.
 type failing struct {
 	state.State
-	down, unlisted atomic.Bool // nothing answers; only List does not
+	down, unlisted, unwatched atomic.Bool // nothing answers; List does not; watches do not
 
 	mu      sync.Mutex
 	watches []func()
@@ -125,7 +125,7 @@ func (f *failing) Modify(ctx context.Context, empty resource.Resource, fn func(r
 }
 
 func (f *failing) WatchKindAggregated(ctx context.Context, kind resource.Kind, ch chan<- []state.Event, opts ...state.WatchKindOption) error {
-	if f.down.Load() {
+	if f.down.Load() || f.unwatched.Load() {
 		return errDown
 	}
 

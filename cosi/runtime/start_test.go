@@ -81,6 +81,57 @@ func TestFailedStart(t *testing.T) {
 	}
 }
 
+// TestFailedUpdate: inputs that can not be watched are not declared either, and an output whose finalizers can not be
+// awaited is tried again.
+func TestFailedUpdate(t *testing.T) {
+	st := &failing{State: memory.New()}
+
+	t.Run("inputs", func(t *testing.T) {
+		var got []error
+
+		c := named("a", []controller.Input{controller.In[intSpec](controller.Weak, "")})
+		c.Reconcile = func(ctx context.Context, rt controller.Runtime, _ *slog.Logger) error {
+			st.down.Store(true)
+			defer st.down.Store(false)
+
+			err := rt.UpdateInputs([]controller.Input{controller.In[strSpec](controller.Weak, "")})
+			_, denied := rt.Get(ctx, resource.PointerOf[strSpec]("", "x"))
+			_, allowed := rt.Get(ctx, resource.PointerOf[intSpec]("", "x"))
+			got = []error{err, denied, allowed}
+
+			return nil
+		}
+
+		inBubbleOf(t, st, func(b *bench) {
+			b.begin()
+
+			if len(got) != 3 || !errors.Is(got[0], errDown) || state.ClassOf(got[1]) != state.AccessDenied || !state.IsNotFound(got[2]) {
+				b.Errorf("update, get of a new input, get of the old one: got %v", got)
+			}
+		}, c)
+	})
+
+	t.Run("finalizers", func(t *testing.T) {
+		inBubbleOf(t, st, func(b *bench) {
+			in, out := resource.PointerOf[intSpec]("", "one"), resource.PointerOf[strSpec]("", "one")
+
+			b.begin()
+			b.setInt("one", 1)
+			b.settle()
+			b.ok(b.st.AddFinalizer(b.Context(), out, "other"))
+			st.unwatched.Store(true)
+			_, err := b.st.Teardown(b.Context(), in)
+			b.ok(err)
+			time.Sleep(time.Minute)
+			st.unwatched.Store(false)
+			time.Sleep(5 * time.Minute)
+			b.ok(b.st.RemoveFinalizer(b.Context(), out, "other"))
+			b.settle()
+			b.wantGone(out)
+		}, intToStr())
+	})
+}
+
 // TestStartRetry: the server may start later than the controllers; what would never work ends the run.
 func TestStartRetry(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
