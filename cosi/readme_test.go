@@ -59,6 +59,7 @@ func TestReadme(t *testing.T) {
 	} {
 		var log bytes.Buffer
 
+		//program:built the program of the README
 		cmd := exec.Command(binary, "-dir", dir, "-set", tt.title)
 		cmd.Stdout, cmd.Stderr = &log, &log
 

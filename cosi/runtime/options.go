@@ -35,13 +35,19 @@ func WithObserver(o Observer) Option {
 	return func(rt *Runtime) { rt.observers = append(rt.observers, o) }
 }
 
-// refillEvery is how often what was used of a limit is given back.
-const refillEvery = time.Second / 4
+// mostRefills is how often in a second what was used of a limit is given back, at most.
+const mostRefills = 4
 
 // none reports whether there is no limit.
-func (l RateLimit) none() bool { return l.Burst <= 0 }
+func (l RateLimit) none() bool { return l.Burst <= 0 || l.PerSecond <= 0 }
+
+// refills is how often in a second, at least once, what was used is given back.
+func (l RateLimit) refills() int { return min(mostRefills, l.PerSecond) }
+
+func (l RateLimit) refillEvery() time.Duration { return time.Second / time.Duration(l.refills()) }
 
 // perRefill is how many rounds are given back at a time.
-func (l RateLimit) perRefill() int {
-	return max(1, int(time.Duration(l.PerSecond)*refillEvery/time.Second))
-}
+func (l RateLimit) perRefill() int { return l.PerSecond / l.refills() }
+
+// burst is the limit at once, which is no less than what is given back at a time.
+func (l RateLimit) burst() int { return max(l.Burst, l.perRefill()) }

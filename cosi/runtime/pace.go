@@ -35,7 +35,7 @@ func (p *pace) wake() {
 	switch {
 	case p.held:
 		return
-	case p.used >= p.limit.Burst:
+	case p.used >= p.limit.burst():
 		p.held = true
 	case p.deliver():
 		p.used++
@@ -46,10 +46,10 @@ func (p *pace) wake() {
 
 // arm starts the refill. The lock is held.
 func (p *pace) arm() {
-	if !p.armed && p.used > 0 {
+	if !p.armed && (p.used > 0 || p.streak.told) {
 		p.armed = true
 
-		time.AfterFunc(refillEvery, p.refill)
+		time.AfterFunc(p.limit.refillEvery(), p.refill)
 	}
 }
 
@@ -87,7 +87,7 @@ type streak struct {
 }
 
 const (
-	tellAfter   = int(time.Second / refillEvery)
+	tellAfter   = mostRefills
 	untellAfter = 2 * tellAfter
 )
 

@@ -138,7 +138,7 @@ func (q *queue[K, V]) renew(it *queued[K, V], value V) {
 }
 
 func (q *queue[K, V]) push(it *queued[K, V]) {
-	if !q.limit.none() && it.used >= q.limit.Burst {
+	if !q.limit.none() && it.used >= q.limit.burst() {
 		it.where = inRates
 		q.rates.held = append(q.rates.held, it)
 

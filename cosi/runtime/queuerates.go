@@ -33,7 +33,7 @@ func (q *queue[K, V]) refillLater() {
 
 	q.rates.armed = true
 
-	time.AfterFunc(refillEvery, q.refill)
+	time.AfterFunc(q.limit.refillEvery(), q.refill)
 }
 
 func (q *queue[K, V]) refill() {
