@@ -16,7 +16,9 @@
 //	controller  the contract of controllers
 //	runtime     runs controllers: wakes them, watches what they touch, restarts them
 //	transform   controllers out of one pure function
-//	meta        resources that describe types and namespaces, for clients
+//	cositest    tests of controllers
+//	cosiprom    metrics for Prometheus; cosiotel: traces for OpenTelemetry. The rest does not depend on them
+//	meta        resources that describe types, namespaces and failing controllers, for clients
 //	conformance the tests that every store passes
 //	mutation    finds, in tests, who writes into versions that readers share
 //
@@ -51,6 +53,6 @@
 // A resource has one owner, the controller that made it, and nobody else may write it. Who depends on it holds a
 // finalizer; who wants it gone tears it down, and destroys it when the last finalizer is gone.
 //
-// The examples below show the rest. The order in which things happen is written nowhere: it emerges, because a
+// README.md has a whole program. The examples below, and those of the packages, show the rest. The order in which things happen is written nowhere: it emerges, because a
 // controller acts when its inputs are there.
 package cosi

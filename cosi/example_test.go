@@ -88,7 +88,7 @@ func Example_controller() {
 		Name: "GreetingController",
 		Transform: func(_ context.Context, _ state.Reader, _ *slog.Logger, in *resource.Typed[HostSpec], out *GreetingSpec) error {
 			if in.TypedSpec().Name == "" {
-				return transform.ErrSkip
+				return transform.ErrNoOutput
 			}
 
 			out.Text = "Hello, " + in.TypedSpec().Name

@@ -21,7 +21,7 @@ func DisksController(sys string) controller.Controller {
 		Transform: func(_ context.Context, _ state.Reader, _ *slog.Logger, in *resource.Typed[block.DeviceSpec], out *block.DiskSpec) error {
 			device := in.TypedSpec()
 			if device.Type != block.DeviceTypeDisk {
-				return transform.ErrSkip
+				return transform.ErrNoOutput
 			}
 
 			id, err := disk.Identify(sys, in.Metadata().ID())

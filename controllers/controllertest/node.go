@@ -6,21 +6,15 @@ package controllertest
 
 import (
 	"context"
-	"log/slog"
 	"net/netip"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/seed-59268b81/talos/config"
 	"github.com/seed-59268b81/talos/config/generate"
 	"github.com/seed-59268b81/talos/cosi/controller"
-	"github.com/seed-59268b81/talos/cosi/memory"
-	"github.com/seed-59268b81/talos/cosi/mutation"
+	"github.com/seed-59268b81/talos/cosi/cositest"
 	"github.com/seed-59268b81/talos/cosi/resource"
-	"github.com/seed-59268b81/talos/cosi/runtime"
-	"github.com/seed-59268b81/talos/cosi/state"
-	"github.com/seed-59268b81/talos/cosi/typed"
 	configres "github.com/seed-59268b81/talos/resources/config"
 	"github.com/seed-59268b81/talos/resources/files"
 	"github.com/seed-59268b81/talos/resources/network"
@@ -29,12 +23,9 @@ import (
 	"github.com/seed-59268b81/talos/sys/supervisor"
 )
 
-// patience of a wait for a resource.
-const patience = 20 * time.Second
-
-// Node is a state with controllers that run on it.
+// Node is a state with controllers that run on it, and what the machine around them has.
 type Node struct {
-	*memory.State
+	*cositest.Environment
 
 	t testing.TB
 }
@@ -43,69 +34,32 @@ type Node struct {
 func Start(t testing.TB, controllers ...controller.Controller) *Node {
 	t.Helper()
 
-	n := &Node{State: memory.New(), t: t}
-	rt := runtime.New(mutation.Detect(t, n.State), slog.New(slog.NewTextHandler(t.Output(), nil)))
-
-	for _, c := range controllers {
-		if err := rt.RegisterController(c); err != nil {
-			t.Fatal(err)
-		}
+	all := make([]cositest.Named, len(controllers))
+	for i, c := range controllers {
+		all[i] = c
 	}
 
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan error, 1)
-
-	go func() { done <- rt.Run(ctx) }()
-
-	t.Cleanup(func() {
-		cancel()
-
-		if err := <-done; err != nil {
-			t.Errorf("controller runtime: %v", err)
-		}
-	})
-
-	return n
+	return &Node{Environment: cositest.Start(t, all...), t: t}
 }
 
 // Set writes a resource that no controller owns.
 func Set[S resource.Spec](n *Node, id string, spec S) {
 	n.t.Helper()
-
-	if err := typed.Set(context.Background(), n.State, "", id, spec); err != nil {
-		n.t.Fatal(err)
-	}
+	cositest.Set(n.Environment, id, spec)
 }
 
 // Wait returns the spec of a resource once it is there and satisfies the condition; nil means at once.
 func Wait[S resource.Spec](n *Node, id string, condition func(S) bool) S {
 	n.t.Helper()
 
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	defer cancel()
-
-	r, err := n.WatchFor(ctx, resource.PointerOf[S]("", id), state.ResourceIs(func(r resource.Resource) bool {
-		spec, ok := r.Spec().(*S)
-
-		return ok && (condition == nil || condition(*spec))
-	}))
-	if err != nil {
-		n.t.Fatalf("waiting for %s: %v", resource.PointerOf[S]("", id), err)
-	}
-
-	return *r.Spec().(*S) //nolint:forcetypeassert // the condition saw it
+	return cositest.Wait(n.Environment, id, condition)
 }
 
 // Version is the present version of a resource.
 func Version[S resource.Spec](n *Node, id string) uint64 {
 	n.t.Helper()
 
-	r, err := n.Get(context.Background(), resource.PointerOf[S]("", id))
-	if err != nil {
-		n.t.Fatal(err)
-	}
-
-	return r.Metadata().Version()
+	return cositest.Version[S](n.Environment, id)
 }
 
 // Address of the node that Ready describes.

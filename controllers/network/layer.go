@@ -62,7 +62,7 @@ func layerController[S layered](name string, extra []controller.Input, propositi
 			controller.In[runtime.KernelCmdlineSpec](controller.Weak, "", runtime.KernelCmdlineID),
 			controller.In[network.LinkStatusSpec](controller.Weak, ""),
 		}, extra...),
-		Writes:  []controller.Output{controller.Out[S](controller.Shared)},
+		Writes:  []controller.Output{controller.Out[S](controller.Shared, network.ConfigNamespaceName)},
 		Cleanup: []resource.Kind{resource.KindOf[S](network.ConfigNamespaceName)},
 		Reconcile: func(ctx context.Context, rt controller.Runtime, log *slog.Logger) error {
 			f, err := readFacts(ctx, rt, log)

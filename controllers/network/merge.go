@@ -62,7 +62,7 @@ func mergeCompleted[S layered](name string, combine func(winner, loser S) S, com
 	return &controller.Reconciler{
 		ControllerName: name,
 		Reads:          []controller.Input{controller.In[S](controller.Weak, network.ConfigNamespaceName)},
-		Writes:         []controller.Output{controller.Out[S](controller.Shared)},
+		Writes:         []controller.Output{controller.Out[S](controller.Shared, network.NamespaceName)},
 		Cleanup:        []resource.Kind{resource.KindOf[S](network.NamespaceName)},
 		Reconcile: func(ctx context.Context, rt controller.Runtime, _ *slog.Logger) error {
 			items, err := typed.List[S](ctx, rt, network.ConfigNamespaceName)

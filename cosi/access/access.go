@@ -32,7 +32,7 @@ const (
 	Destroy
 )
 
-// Writes tells the verbs that change something.
+// Writes reports whether the verb changes something.
 func (v Verb) Writes() bool { return v >= Create }
 
 // String returns the verb in lower case.

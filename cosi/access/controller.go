@@ -3,14 +3,18 @@
 package access
 
 import (
+	"cmp"
 	"context"
+	"fmt"
+	"slices"
 
 	"github.com/seed-59268b81/talos/cosi/resource"
 	"github.com/seed-59268b81/talos/cosi/state"
 )
 
 // AsController returns the state as one controller may use it: it reads its inputs and outputs, writes its outputs and
-// only as their owner, and changes nothing but finalizers on its strong inputs. It is for controllers that one does not
+// only as their owner, and changes nothing but its own finalizer, which has its name, on its strong inputs. The
+// finalizers of others it leaves alone, on its outputs too. It is for controllers that one does not
 // trust to keep to what they declared, because they run in another process: give the server (server.NewFor) this state
 // for the identity of the connection.
 func AsController(st state.State, d *Declaration) state.State {
@@ -50,26 +54,41 @@ func (c *asController) own(op string, ptr resource.Pointer, opts []state.WriteOp
 
 // Create implements state.State.
 func (c *asController) Create(ctx context.Context, r resource.Resource, opts ...state.WriteOption) error {
-	if err := c.own("create", r.Metadata().Pointer(), opts); err != nil {
+	ptr := r.Metadata().Pointer()
+
+	if err := cmp.Or(c.own("create", ptr, opts), c.holdsOnlyItself("create", ptr, nil, r.Metadata().Finalizers())); err != nil {
 		return err
 	}
 
 	return c.guarded.Create(ctx, r, opts...)
 }
 
-// Update implements state.State. Over the wire, a change of finalizers is an update, too.
+// Update implements state.State. Over the wire, a change of finalizers is an update, too, in the name of the owner.
 func (c *asController) Update(ctx context.Context, r resource.Resource, opts ...state.WriteOption) error {
 	ptr := r.Metadata().Pointer()
+	holds := c.d.MayHold("update", ptr) == nil
 
-	if c.d.MayHold("update", ptr) == nil {
-		cur, err := c.st.Get(ctx, ptr)
-		if err != nil {
+	if !holds {
+		if err := cmp.Or(c.own("update", ptr, opts), c.d.MayWrite("update", ptr)); err != nil {
 			return err
 		}
+	}
 
-		if onlyFinalizers(cur, r) {
-			return c.st.Update(ctx, r, opts...)
-		}
+	cur, err := c.st.Get(ctx, ptr)
+	if err != nil {
+		return err
+	}
+
+	if have, is := r.Metadata().VersionString(), cur.Metadata().VersionString(); have != is {
+		return state.NewError(state.VersionConflict, "update", ptr, "version is %s, not %s", is, have)
+	}
+
+	if err := c.holdsOnlyItself("update", ptr, cur.Metadata().Finalizers(), r.Metadata().Finalizers()); err != nil {
+		return err
+	}
+
+	if holds && onlyFinalizers(cur, r) {
+		return c.st.Update(ctx, r, opts...)
 	}
 
 	if err := c.own("update", ptr, opts); err != nil {
@@ -79,8 +98,31 @@ func (c *asController) Update(ctx context.Context, r resource.Resource, opts ...
 	return c.guarded.Update(ctx, r, opts...)
 }
 
-// onlyFinalizers tells whether two versions differ in nothing but finalizers. A version that is not the current one is
-// refused by the update itself.
+// holdsOnlyItself refuses a change of finalizers other than the controller's own.
+func (c *asController) holdsOnlyItself(op string, ptr resource.Pointer, before, after []string) error {
+	for _, f := range slices.Concat(before, after) {
+		if f != c.d.name && slices.Contains(before, f) != slices.Contains(after, f) {
+			return c.d.denied(op, ptr, fmt.Sprintf("may hold only in its own name, not %q", f))
+		}
+	}
+
+	return nil
+}
+
+// guard has the function that changes a resource leave the finalizers of others alone.
+func (c *asController) guard(op string, fn func(resource.Resource) error) func(resource.Resource) error {
+	return func(r resource.Resource) error {
+		before := slices.Clone(r.Metadata().Finalizers())
+
+		if err := fn(r); err != nil {
+			return err
+		}
+
+		return c.holdsOnlyItself(op, r.Metadata().Pointer(), before, r.Metadata().Finalizers())
+	}
+}
+
+// onlyFinalizers reports whether two versions differ in nothing but finalizers.
 func onlyFinalizers(cur, next resource.Resource) bool {
 	md := next.Metadata().Copy()
 	for _, f := range next.Metadata().Finalizers() {
@@ -100,7 +142,11 @@ func (c *asController) Modify(ctx context.Context, empty resource.Resource, fn f
 		return nil, err
 	}
 
-	return c.guarded.Modify(ctx, empty, fn, opts...)
+	if err := c.holdsOnlyItself("modify", empty.Metadata().Pointer(), nil, empty.Metadata().Finalizers()); err != nil {
+		return nil, err
+	}
+
+	return c.guarded.Modify(ctx, empty, c.guard("modify", fn), opts...)
 }
 
 // UpdateWithConflicts implements state.State.
@@ -109,7 +155,7 @@ func (c *asController) UpdateWithConflicts(ctx context.Context, ptr resource.Poi
 		return nil, err
 	}
 
-	return c.guarded.UpdateWithConflicts(ctx, ptr, fn, opts...)
+	return c.guarded.UpdateWithConflicts(ctx, ptr, c.guard("modify", fn), opts...)
 }
 
 // Destroy implements state.State.
@@ -141,7 +187,7 @@ func (c *asController) TeardownAndDestroy(ctx context.Context, ptr resource.Poin
 
 // AddFinalizer implements state.State.
 func (c *asController) AddFinalizer(ctx context.Context, ptr resource.Pointer, finalizers ...string) error {
-	if err := c.d.MayHold("add finalizer", ptr); err != nil {
+	if err := c.mayHold("add finalizer", ptr, finalizers); err != nil {
 		return err
 	}
 
@@ -150,9 +196,13 @@ func (c *asController) AddFinalizer(ctx context.Context, ptr resource.Pointer, f
 
 // RemoveFinalizer implements state.State.
 func (c *asController) RemoveFinalizer(ctx context.Context, ptr resource.Pointer, finalizers ...string) error {
-	if err := c.d.MayHold("remove finalizer", ptr); err != nil {
+	if err := c.mayHold("remove finalizer", ptr, finalizers); err != nil {
 		return err
 	}
 
 	return c.st.RemoveFinalizer(ctx, ptr, finalizers...)
+}
+
+func (c *asController) mayHold(op string, ptr resource.Pointer, finalizers []string) error {
+	return cmp.Or(c.d.MayHold(op, ptr), c.holdsOnlyItself(op, ptr, nil, finalizers))
 }

@@ -82,8 +82,10 @@ func (d *Declaration) isOutput(typ string) bool {
 
 // MayWrite refuses to write what is no output.
 func (d *Declaration) MayWrite(op string, ptr resource.Pointer) error {
-	if d.isOutput(ptr.Type) {
-		return nil
+	for _, o := range d.outputs {
+		if o.Type == ptr.Type && (o.Namespace == "" || o.Namespace == ptr.Namespace) {
+			return nil
+		}
 	}
 
 	return d.denied(op, ptr, "has not declared it as an output")

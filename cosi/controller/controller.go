@@ -7,6 +7,7 @@ package controller
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 
 	"github.com/seed-59268b81/talos/cosi/resource"
@@ -20,7 +21,8 @@ type Controller interface {
 	Name() string
 	Inputs() []Input
 	Outputs() []Output
-	// Run returns nil to finish for good; an error or a panic restarts it with backoff.
+	// Run returns when its context ends. An error or a panic restarts it with backoff; nil before that finishes it for
+	// good, so one with inputs, which is to act again when they change, does not return nil.
 	Run(ctx context.Context, rt Runtime, log *slog.Logger) error
 }
 
@@ -60,10 +62,11 @@ const (
 	Shared
 )
 
-// Output is a type that the controller writes, in any namespace.
+// Output is a type that the controller writes. An empty namespace means any.
 type Output struct {
-	Type string
-	Kind OutputKind
+	Type      string
+	Kind      OutputKind
+	Namespace string
 }
 
 // Access is the state as one controller may use it. Reads need a matching input or output, writes an output,
@@ -73,15 +76,21 @@ type Access interface {
 
 	Create(ctx context.Context, r resource.Resource) error
 	Update(ctx context.Context, r resource.Resource) error
-	// Modify creates or updates. An output that is being torn down and free of finalizers is destroyed and made
-	// anew; one that is not yet free is a phase conflict, and the controller is woken when it is free.
+	// Modify creates or updates. An output that is being torn down and free of finalizers is destroyed and
+	// created again; one that is not yet free is a phase conflict, and the controller is woken when it is free.
 	Modify(ctx context.Context, empty resource.Resource, fn func(resource.Resource) error, opts ...state.WriteOption) (resource.Resource, error)
-	Teardown(ctx context.Context, ptr resource.Pointer) (ready bool, err error)
-	Destroy(ctx context.Context, ptr resource.Pointer) error
+	Teardown(ctx context.Context, ptr resource.Pointer, opts ...state.WriteOption) (ready bool, err error)
+	Destroy(ctx context.Context, ptr resource.Pointer, opts ...state.WriteOption) error
 	AddFinalizer(ctx context.Context, ptr resource.Pointer, finalizers ...string) error
 	// RemoveFinalizer of a missing resource succeeds.
 	RemoveFinalizer(ctx context.Context, ptr resource.Pointer, finalizers ...string) error
+	// ContextWithTeardown returns a context that ends, with the cause ErrTeardown, when the resource is torn down or is
+	// gone. It is for long work on a resource that somebody may want to go meanwhile. The caller cancels it at the end.
+	ContextWithTeardown(ctx context.Context, ptr resource.Pointer) (context.Context, context.CancelFunc, error)
 }
+
+// ErrTeardown is the cause of the end of a context of ContextWithTeardown.
+var ErrTeardown = errors.New("torn down")
 
 // Runtime is what a running controller sees.
 type Runtime interface {
@@ -90,11 +99,14 @@ type Runtime interface {
 	// Events delivers a wake-up, coalesced, when an input changed or a reconcile was queued. The first
 	// one comes at start.
 	Events() <-chan struct{}
+	// Observe runs one round of the controller's work before the observers of the runtime, which measure and trace it.
+	// A Reconciler does so by itself.
+	Observe(ctx context.Context, round func(ctx context.Context) error) error
 	// QueueReconcile wakes the controller itself.
 	QueueReconcile()
 	// UpdateInputs replaces the inputs.
 	UpdateInputs(inputs []Input) error
-	// ResetRestartBackoff tells that the controller is healthy.
+	// ResetRestartBackoff reports that the controller is healthy.
 	ResetRestartBackoff()
 
 	// StartTrackingOutputs begins to note every output written.
@@ -117,7 +129,13 @@ func In[S resource.Spec](kind InputKind, namespace string, id ...string) Input {
 	return in
 }
 
-// Out declares an output of S.
-func Out[S resource.Spec](kind OutputKind) Output {
-	return Output{Type: resource.DefinitionOf[S]().Type, Kind: kind}
+// Out declares an output of S, in any namespace unless one is given.
+func Out[S resource.Spec](kind OutputKind, namespace ...string) Output {
+	out := Output{Type: resource.DefinitionOf[S]().Type, Kind: kind}
+
+	if len(namespace) > 0 {
+		out.Namespace = namespace[0]
+	}
+
+	return out
 }

@@ -22,8 +22,15 @@ type QueueController interface {
 	Settings() QueueSettings
 	// Reconcile brings in line what depends on one resource of a Primary input, which may be gone by now. An error
 	// puts it back into the queue after a delay that grows; see also Requeue and ErrSkip.
+	//
+	// It is called again when a resource changes, and once more when it is gone, also where that was not seen because
+	// the watch of a remote state was broken.
 	Reconcile(ctx context.Context, rt Access, log *slog.Logger, ptr resource.Pointer) error
-	// MapInput tells which resources of Primary inputs a changed resource of a Mapped input concerns.
+}
+
+// Mapper is what a QueueController with inputs of the kinds Mapped and MappedDestroyReady is besides.
+type Mapper interface {
+	// MapInput returns the resources of Primary inputs that a change of a resource of a Mapped input concerns.
 	MapInput(ctx context.Context, rt Access, log *slog.Logger, changed Changed) ([]resource.Pointer, error)
 }
 
@@ -54,8 +61,8 @@ func ChangedOf(md *resource.Metadata) Changed {
 	return Changed{Pointer: md.Pointer(), Phase: md.Phase(), FinalizersEmpty: len(md.Finalizers()) == 0, Labels: md.Labels()}
 }
 
-// ErrSkip says that a resource is not worked on for a reason that is no failure: it is logged and counted, and the
-// next change tries again. Wrap it to say why.
+// ErrSkip says that a resource is not worked on for a reason that is no failure: what was made of it stays as it is, it is
+// logged and counted, and the next change tries again. Wrap it to say why.
 var ErrSkip = errors.New("skipped")
 
 // RequeueError puts the resource back into the queue after a given time.

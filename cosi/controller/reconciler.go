@@ -38,20 +38,24 @@ func (r *Reconciler) Run(ctx context.Context, rt Runtime, log *slog.Logger) erro
 		case <-rt.Events():
 		}
 
-		if len(r.Cleanup) > 0 {
-			rt.StartTrackingOutputs()
-		}
-
-		if err := r.Reconcile(ctx, rt, log); err != nil {
+		if err := rt.Observe(ctx, func(ctx context.Context) error { return r.round(ctx, rt, log) }); err != nil {
 			return err
-		}
-
-		if len(r.Cleanup) > 0 {
-			if err := rt.CleanupOutputs(ctx, r.Cleanup...); err != nil {
-				return err
-			}
 		}
 
 		rt.ResetRestartBackoff()
 	}
+}
+
+func (r *Reconciler) round(ctx context.Context, rt Runtime, log *slog.Logger) error {
+	if len(r.Cleanup) == 0 {
+		return r.Reconcile(ctx, rt, log)
+	}
+
+	rt.StartTrackingOutputs()
+
+	if err := r.Reconcile(ctx, rt, log); err != nil {
+		return err
+	}
+
+	return rt.CleanupOutputs(ctx, r.Cleanup...)
 }

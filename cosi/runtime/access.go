@@ -12,6 +12,12 @@ import (
 	"github.com/seed-59268b81/talos/cosi/state"
 )
 
+// NewAccess returns the state as a controller with these inputs and outputs may use it. It is for tests and tools that
+// call a controller's functions without a runtime.
+func NewAccess(st state.State, name string, inputs []controller.Input, outputs []controller.Output) (controller.Access, error) {
+	return newDeclared(st, name, inputs, outputs)
+}
+
 // declared is the state as one controller may use it.
 type declared struct {
 	*access.Declaration
@@ -19,12 +25,16 @@ type declared struct {
 	state  state.State
 	owner  state.WriteOption
 	counts counts
+	kinds  writtenKinds
 }
 
 func newDeclared(st state.State, name string, inputs []controller.Input, outputs []controller.Output) (*declared, error) {
 	d, err := access.Declare(name, inputs, outputs)
+	if err != nil {
+		return nil, err
+	}
 
-	return &declared{Declaration: d, state: st, owner: state.WithOwner(name)}, err
+	return &declared{Declaration: d, state: st, owner: state.WithOwner(name)}, nil
 }
 
 func (a *declared) mayRead(op string, ptr resource.Pointer, kind bool) error {
@@ -36,7 +46,13 @@ func (a *declared) mayRead(op string, ptr resource.Pointer, kind bool) error {
 func (a *declared) mayWrite(op string, ptr resource.Pointer) error {
 	a.counts.writes.Add(1)
 
-	return a.MayWrite(op, ptr)
+	if err := a.MayWrite(op, ptr); err != nil {
+		return err
+	}
+
+	a.kinds.add(ptr.Kind())
+
+	return nil
 }
 
 func (a *declared) mayHold(op string, ptr resource.Pointer) error {
@@ -61,6 +77,15 @@ func (a *declared) List(ctx context.Context, kind resource.Kind, opts ...state.L
 	}
 
 	return a.state.List(ctx, kind, opts...)
+}
+
+// ContextWithTeardown implements controller.Access.
+func (a *declared) ContextWithTeardown(ctx context.Context, ptr resource.Pointer) (context.Context, context.CancelFunc, error) {
+	if err := a.mayRead("watch", ptr, false); err != nil {
+		return nil, nil, err
+	}
+
+	return contextWithTeardown(ctx, a.state, ptr)
 }
 
 // Create implements controller.Access.
@@ -109,21 +134,21 @@ func (a *declared) Modify(ctx context.Context, empty resource.Resource, fn func(
 }
 
 // Teardown implements controller.Access.
-func (a *declared) Teardown(ctx context.Context, ptr resource.Pointer) (bool, error) {
+func (a *declared) Teardown(ctx context.Context, ptr resource.Pointer, opts ...state.WriteOption) (bool, error) {
 	if err := a.mayWrite("teardown", ptr); err != nil {
 		return false, err
 	}
 
-	return a.state.Teardown(ctx, ptr, a.owner)
+	return a.state.Teardown(ctx, ptr, append(slices.Clip(opts), a.owner)...)
 }
 
 // Destroy implements controller.Access.
-func (a *declared) Destroy(ctx context.Context, ptr resource.Pointer) error {
+func (a *declared) Destroy(ctx context.Context, ptr resource.Pointer, opts ...state.WriteOption) error {
 	if err := a.mayWrite("destroy", ptr); err != nil {
 		return err
 	}
 
-	return a.state.Destroy(ctx, ptr, a.owner)
+	return a.state.Destroy(ctx, ptr, append(slices.Clip(opts), a.owner)...)
 }
 
 // AddFinalizer implements controller.Access.

@@ -84,6 +84,8 @@ func TestAccess(t *testing.T) {
 		{"list of an input by id", func(rt controller.Runtime) error { _, err := rt.List(ctx, intAt("strong", "").Kind()); return err }, false},
 		{"list of an output", func(rt controller.Runtime) error { _, err := rt.List(ctx, s("any").Metadata().Kind()); return err }, true},
 		{"create of an input", func(rt controller.Runtime) error { return rt.Create(ctx, r("weak")) }, false},
+		{"create of an output elsewhere", func(rt controller.Runtime) error { return rt.Create(ctx, resource.New[sentenceSpec]("n", "x")) }, false},
+		{"create of an output there", func(rt controller.Runtime) error { return rt.Create(ctx, resource.New[sentenceSpec]("", "x")) }, true},
 		{"create of an output", func(rt controller.Runtime) error { return rt.Create(ctx, s("n")) }, true},
 		{"update of an input", func(rt controller.Runtime) error { return rt.Update(ctx, r("weak")) }, false},
 		{"modify of an input", func(rt controller.Runtime) error { _, err := rt.Modify(ctx, r("weak"), nop); return err }, false},
@@ -102,7 +104,7 @@ func TestAccess(t *testing.T) {
 
 			c := named("a", []controller.Input{
 				controller.In[intSpec](controller.Weak, "weak"), controller.In[intSpec](controller.Strong, "strong", "x"),
-			}, controller.Out[strSpec](controller.Exclusive))
+			}, controller.Out[strSpec](controller.Exclusive), controller.Out[sentenceSpec](controller.Exclusive, "sentences"))
 			c.Reconcile = func(_ context.Context, rt controller.Runtime, _ *slog.Logger) error {
 				got = tt.try(rt)
 
@@ -158,6 +160,44 @@ func TestUpdateInputs(t *testing.T) {
 		b.ok(b.st.RemoveFinalizer(b.Context(), r.Metadata().Pointer(), "f"))
 		expect("ready", 3)
 	}, c)
+}
+
+// TestGraphNamespaces: a controller that copies a type from one namespace to another is no cycle.
+func TestGraphNamespaces(t *testing.T) {
+	rt := runtime.New(memory.New(), slog.New(slog.DiscardHandler))
+
+	for _, c := range []controller.Controller{
+		named("merge", []controller.Input{controller.In[intSpec](controller.Weak, "layers")}, controller.Out[intSpec](controller.Exclusive, "ints")),
+		named("layer", nil, controller.Out[intSpec](controller.Exclusive, "layers")),
+		named("follow", []controller.Input{controller.In[intSpec](controller.Weak, "ints")}, controller.Out[strSpec](controller.Exclusive)),
+	} {
+		if err := rt.RegisterController(c); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	if err := rt.RegisterController(named("any", nil, controller.Out[intSpec](controller.Exclusive))); err == nil {
+		t.Error("an output in all namespaces was registered beside exclusive ones")
+	}
+
+	var dot strings.Builder
+	if err := runtime.WriteGraphviz(&dot, rt.Graph()); err != nil {
+		t.Fatal(err)
+	}
+
+	for line, want := range map[string]bool{
+		`"layer" -> "Ints.test.cosi.dev layers"`: true,
+		`"Ints.test.cosi.dev layers" -> "merge"`: true,
+		`"merge" -> "Ints.test.cosi.dev ints"`:   true,
+		`"Ints.test.cosi.dev ints" -> "follow"`:  true,
+		`"merge" -> "Ints.test.cosi.dev layers"`: false,
+		`"Ints.test.cosi.dev"`:                   false,
+		`"follow" -> "Strs.test.cosi.dev"`:       true,
+	} {
+		if strings.Contains(dot.String(), line) != want {
+			t.Errorf("graph has %s: got %t, want %t\n%s", line, !want, want, dot.String())
+		}
+	}
 }
 
 func TestGraph(t *testing.T) {

@@ -4,10 +4,12 @@ package runtime
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"runtime/debug"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/seed-59268b81/talos/cosi/controller"
@@ -19,12 +21,14 @@ import (
 type adapter struct {
 	*declared
 
-	rt      *Runtime
-	c       controller.Controller
-	log     *slog.Logger
-	wakeups chan struct{}
-	backoff *backoff
-	outputs outputs
+	rt       *Runtime
+	c        controller.Controller
+	log      *slog.Logger
+	wakeups  chan struct{}
+	pace     pace
+	backoff  *backoff
+	outputs  outputs
+	finished atomic.Bool
 
 	mu      sync.Mutex
 	freeing map[resource.Kind]bool // kinds of outputs whose finalizers are awaited
@@ -45,18 +49,22 @@ func newAdapter(rt *Runtime, c controller.Controller) (*adapter, error) {
 		return nil, err
 	}
 
-	return &adapter{
+	a := &adapter{
 		declared: declared, rt: rt, c: c,
 		log:     rt.log.With("controller", c.Name()),
 		wakeups: make(chan struct{}, 1),
 		backoff: newBackoff(),
 		freeing: map[resource.Kind]bool{},
-	}, nil
+	}
+	a.pace = pace{limit: rt.limit, deliver: a.deliver, tell: func(limited bool) { rt.tellLimited(a.Name(), subject{limited: true}, limited) }}
+
+	return a, nil
 }
 
 func (a *adapter) name() string { return a.Name() }
 
 func (a *adapter) start(context.Context) error {
+	a.finished.Store(false)
 	a.QueueReconcile()
 
 	return a.reroute()
@@ -98,59 +106,91 @@ func (a *adapter) awaitFree(kind resource.Kind) (news bool, err error) {
 		return false, nil
 	}
 
-	return true, a.reroute()
+	if err := a.reroute(); err != nil {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+
+		delete(a.freeing, kind)
+
+		return false, err
+	}
+
+	return true, nil
 }
 
 // Events implements controller.Runtime.
 func (a *adapter) Events() <-chan struct{} { return a.wakeups }
 
 // QueueReconcile implements controller.Runtime.
-func (a *adapter) QueueReconcile() {
+func (a *adapter) QueueReconcile() { a.pace.wake() }
+
+// deliver wakes the controller, and reports whether it was not yet about to wake.
+func (a *adapter) deliver() bool {
 	select {
 	case a.wakeups <- struct{}{}:
 		a.counts.wakeups.Add(1)
+
+		return true
 	default:
+		return false
 	}
+}
+
+// Observe implements controller.Runtime.
+func (a *adapter) Observe(ctx context.Context, round func(context.Context) error) error {
+	return a.rt.observe(ctx, Round{Controller: a.Name()}, round)
+}
+
+func (a *adapter) metrics() Metrics {
+	m := a.declared.metrics()
+	m.Finished = a.finished.Load()
+
+	return m
 }
 
 // UpdateInputs implements controller.Runtime.
 func (a *adapter) UpdateInputs(inputs []controller.Input) error {
+	before := a.Inputs()
+
 	if err := a.SetInputs(inputs); err != nil {
 		return err
 	}
 
-	return a.reroute()
+	if err := a.reroute(); err != nil {
+		return errors.Join(err, a.SetInputs(before))
+	}
+
+	return nil
 }
 
 // ResetRestartBackoff implements controller.Runtime.
 func (a *adapter) ResetRestartBackoff() {
 	a.backoff.reset()
-	a.rt.failures.succeeded(a.Name(), "")
+	a.rt.failures.succeeded(a.Name(), subject{})
 }
 
 // run runs the controller until it has finished or the context ends.
 func (a *adapter) run(ctx context.Context) {
-	for {
+	for early := false; ; {
 		err := a.attempt(ctx)
 
 		switch {
 		case ctx.Err() != nil:
 			return
 		case err == nil:
-			a.log.Debug("controller has finished")
-			a.rt.failures.succeeded(a.Name(), "")
+			a.finish()
 
 			return
 		}
 
 		a.counts.crashes.Add(1)
+		a.rt.failures.failed(a.Name(), subject{}, err)
 
-		a.rt.failures.failed(a.Name(), "", err)
-
-		delay := a.backoff.next()
+		delay, floor := a.backoff.next(early)
 		a.log.Error("controller failed, restarting", "error", err, "after", delay)
 
-		if !a.pause(ctx, delay) {
+		var ok bool
+		if early, ok = a.pause(ctx, delay, floor); !ok {
 			return
 		}
 
@@ -158,37 +198,47 @@ func (a *adapter) run(ctx context.Context) {
 	}
 }
 
-// pause waits for the delay. A change of the inputs may have cured the failure, so it cuts the wait to the shortest.
-func (a *adapter) pause(ctx context.Context, delay time.Duration) bool {
-	shortest := time.NewTimer(min(delay, backoffFirst))
-	defer shortest.Stop()
+// finish notes that the controller wants to run no more. With inputs, that is more likely an oversight.
+func (a *adapter) finish() {
+	a.finished.Store(true)
+	a.rt.failures.succeeded(a.Name(), subject{})
 
-	select {
-	case <-ctx.Done():
-		return false
-	case <-shortest.C:
+	if len(a.Inputs()) > 0 {
+		a.log.Warn("Run has returned nil: the controller has finished, and no change of its inputs starts it again")
+	} else {
+		a.log.Info("controller has finished")
+	}
+}
+
+// pause waits for the delay. A change of the inputs may have cured the failure, so it cuts the wait to the floor.
+func (a *adapter) pause(ctx context.Context, delay, floor time.Duration) (early, ok bool) {
+	if !sleep(ctx, floor) {
+		return false, false
 	}
 
-	rest := time.NewTimer(max(0, delay-backoffFirst))
+	rest := time.NewTimer(delay - floor)
 	defer rest.Stop()
 
 	select {
 	case <-ctx.Done():
-		return false
+		return false, false
 	case <-a.wakeups:
+		return true, true
 	case <-rest.C:
+		return false, true
 	}
-
-	return true
 }
 
 func (a *adapter) attempt(ctx context.Context) (err error) {
 	defer a.outputs.stop()
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+			err = panicked(p)
 		}
 	}()
 
 	return a.c.Run(ctx, a, a.log)
 }
+
+// panicked is a panic as an error; it is called where it was recovered.
+func panicked(p any) error { return fmt.Errorf("panic: %v\n%s", p, debug.Stack()) }

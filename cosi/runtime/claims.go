@@ -4,38 +4,47 @@ package runtime
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/seed-59268b81/talos/cosi/controller"
 )
 
-// claims says who writes which type, in whatever namespace.
+// claims says who writes which type.
 type claims map[string][]claim
 
 type claim struct {
 	controller string
-	kind       controller.OutputKind
+	output     controller.Output
 }
 
 func (c claims) add(name string, outputs []controller.Output) error {
-	seen := map[string]bool{}
-
-	for _, out := range outputs {
-		if seen[out.Type] {
+	for i, out := range outputs {
+		if slices.ContainsFunc(outputs[:i], func(other controller.Output) bool { return other.Type == out.Type && meet(other, out) }) {
 			return fmt.Errorf("output %s is declared twice", out.Type)
 		}
 
-		seen[out.Type] = true
-
 		for _, other := range c[out.Type] {
-			if other.kind == controller.Exclusive || out.Kind == controller.Exclusive {
+			exclusive := other.output.Kind == controller.Exclusive || out.Kind == controller.Exclusive
+			if exclusive && meet(other.output, out) {
 				return fmt.Errorf("output %s is already one of %q: both must declare it shared", out.Type, other.controller)
 			}
 		}
 	}
 
 	for _, out := range outputs {
-		c[out.Type] = append(c[out.Type], claim{controller: name, kind: out.Kind})
+		c[out.Type] = append(c[out.Type], claim{controller: name, output: out})
 	}
 
 	return nil
+}
+
+// meet reports whether two outputs of one type have a namespace in common.
+func meet(a, b controller.Output) bool {
+	return a.Namespace == "" || b.Namespace == "" || a.Namespace == b.Namespace
+}
+
+func (c claims) remove(name string) {
+	for typ, list := range c {
+		c[typ] = slices.DeleteFunc(list, func(x claim) bool { return x.controller == name })
+	}
 }

@@ -3,6 +3,7 @@
 package runtime
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"maps"
@@ -13,41 +14,56 @@ import (
 	"time"
 
 	"github.com/seed-59268b81/talos/cosi/meta"
+	"github.com/seed-59268b81/talos/cosi/resource"
 	"github.com/seed-59268b81/talos/cosi/state"
 	"github.com/seed-59268b81/talos/cosi/typed"
 )
 
-// statusOwner owns the statuses of controllers.
-const statusOwner = "runtime"
+// defaultOwner owns the statuses of controllers in a runtime without a name.
+const defaultOwner = "runtime"
 
-// maxStatusError is how much of an error a status tells, in bytes.
+// maxStatusError is how much of an error a status shows, in bytes.
 const maxStatusError = 2048
 
 // failures shows the controllers that fail as resources. Those that do not fail cost one atomic read at each success.
+// The resources are written beside the controllers, and again until the state takes them.
 type failures struct {
 	state state.State
 	log   *slog.Logger
-	ctx   context.Context //nolint:containedctx // of the runtime
-	count atomic.Int64    // of failing subjects
+	owner string
+	count atomic.Int64 // of failing subjects
+	wake  chan struct{}
 
 	mu      sync.Mutex
 	failing map[string]*failing
+	changed map[string]bool // controllers whose status is to be written
 }
 
-// failing is one controller. Its subjects are the resources that a queue controller fails on, or "" for the controller
-// as a whole, each with its error.
+// failing is one controller with each of its subjects that fails.
 type failing struct {
-	subjects map[string]string
+	subjects map[subject]string
+	last     subject
 	spec     meta.ControllerStatusSpec
 }
 
-// ShowFailures has a resource meta.ControllerStatusSpec for each controller from its first failure until its next
-// success. It is called before Run.
-func (rt *Runtime) ShowFailures() {
-	rt.failures = &failures{state: rt.state, log: rt.log, failing: map[string]*failing{}}
+// subject of a failure: a resource that a queue controller fails on, or "" for the controller as a whole. That it
+// exceeds its rate limit is a subject of its own.
+type subject struct {
+	resource string
+	limited  bool
 }
 
-func (f *failures) failed(controller, subject string, err error) {
+// ShowFailures has a resource meta.ControllerStatusSpec for each controller from its first failure until its next
+// success. What an earlier life of the runtime has left in the store goes at the start; runtimes that share a store
+// have names of their own (WithName). It is called before Run.
+func (rt *Runtime) ShowFailures() {
+	rt.failures = &failures{
+		state: rt.state, log: rt.log, owner: rt.owner, wake: make(chan struct{}, 1),
+		failing: map[string]*failing{}, changed: map[string]bool{},
+	}
+}
+
+func (f *failures) failed(controller string, s subject, err error) {
 	if f == nil {
 		return
 	}
@@ -57,23 +73,31 @@ func (f *failures) failed(controller, subject string, err error) {
 
 	c := f.failing[controller]
 	if c == nil {
-		c = &failing{subjects: map[string]string{}, spec: meta.ControllerStatusSpec{Since: time.Now().UTC()}}
+		c = &failing{subjects: map[subject]string{}, spec: meta.ControllerStatusSpec{Since: time.Now().UTC()}}
 		f.failing[controller] = c
 	}
 
-	if _, known := c.subjects[subject]; !known {
+	if _, known := c.subjects[s]; !known {
 		f.count.Add(1)
 	}
 
-	c.subjects[subject] = statusText(err)
-	c.spec.Failures++
-	c.spec.Resource, c.spec.Error = subject, c.subjects[subject]
+	c.subjects[s] = statusText(err)
 
-	f.publish(controller, c.spec)
+	if !s.limited {
+		c.spec.Failures++
+	}
+
+	c.show(s)
+	f.publish(controller)
+}
+
+// show makes a subject the one that the status shows.
+func (c *failing) show(s subject) {
+	c.last, c.spec.Resource, c.spec.Error = s, s.resource, c.subjects[s]
 }
 
 // succeeded forgets the failure of a subject; the status goes with the last of them.
-func (f *failures) succeeded(controller, subject string) {
+func (f *failures) succeeded(controller string, s subject) {
 	if f == nil || f.count.Load() == 0 {
 		return
 	}
@@ -86,35 +110,151 @@ func (f *failures) succeeded(controller, subject string) {
 		return
 	}
 
-	if _, known := c.subjects[subject]; !known {
+	if _, known := c.subjects[s]; !known {
 		return
 	}
 
-	delete(c.subjects, subject)
+	delete(c.subjects, s)
 	f.count.Add(-1)
 
-	if len(c.subjects) > 0 {
-		if subject == c.spec.Resource {
-			c.spec.Resource = slices.Min(slices.Collect(maps.Keys(c.subjects)))
-			c.spec.Error = c.subjects[c.spec.Resource]
-			f.publish(controller, c.spec)
-		}
-
+	switch {
+	case len(c.subjects) == 0:
+		delete(f.failing, controller)
+	case s != c.last:
 		return
+	default:
+		c.show(slices.MinFunc(slices.Collect(maps.Keys(c.subjects)), func(a, b subject) int {
+			return cmp.Or(cmp.Compare(a.resource, b.resource), cmp.Compare(c.subjects[a], c.subjects[b]))
+		}))
 	}
 
-	delete(f.failing, controller)
+	f.publish(controller)
+}
 
-	ptr := meta.ControllerStatusOf(controller)
-	if err := f.state.Destroy(f.ctx, ptr, state.WithOwner(statusOwner)); err != nil && !state.IsNotFound(err) && f.ctx.Err() == nil {
-		f.log.Warn("the status of a controller is out of date", "controller", controller, "error", err)
+// publish has the status of a controller written. The lock is held.
+func (f *failures) publish(controller string) {
+	f.changed[controller] = true
+
+	select {
+	case f.wake <- struct{}{}:
+	default:
 	}
 }
 
-func (f *failures) publish(controller string, spec meta.ControllerStatusSpec) {
-	err := typed.Set(f.ctx, f.state, meta.NamespaceName, controller, spec, state.WithOwner(statusOwner))
-	if err != nil && f.ctx.Err() == nil {
-		f.log.Warn("the status of a controller is out of date", "controller", controller, "error", err)
+// run writes what changes until the context ends.
+func (f *failures) run(ctx context.Context) {
+	retry := newBackoff()
+
+	for cleared := false; ; {
+		var err error
+
+		if !cleared {
+			err = f.clear(ctx)
+			cleared = err == nil
+		}
+
+		if cleared {
+			err = f.write(ctx)
+		}
+
+		if err == nil {
+			retry.reset()
+
+			select {
+			case <-ctx.Done():
+				return
+			case <-f.wake:
+			}
+
+			continue
+		}
+
+		if ctx.Err() == nil {
+			f.log.Warn("the statuses of controllers are out of date", "error", err)
+		}
+
+		if !sleep(ctx, retry.wait()) {
+			return
+		}
+	}
+}
+
+// clear has the statuses destroyed that an earlier life has left.
+func (f *failures) clear(ctx context.Context) error {
+	left, err := f.state.List(ctx, resource.KindOf[meta.ControllerStatusSpec](meta.NamespaceName))
+	if err != nil {
+		return err
+	}
+
+	f.mu.Lock()
+	defer f.mu.Unlock()
+
+	for _, r := range left {
+		if r.Metadata().Owner() == f.owner {
+			f.changed[r.Metadata().ID()] = true
+		}
+	}
+
+	return nil
+}
+
+// write brings the statuses in line that have changed.
+func (f *failures) write(ctx context.Context) error {
+	for {
+		f.mu.Lock()
+
+		var name string
+		for name = range f.changed {
+			break
+		}
+
+		if len(f.changed) == 0 {
+			f.mu.Unlock()
+
+			return nil
+		}
+
+		delete(f.changed, name)
+
+		var spec *meta.ControllerStatusSpec
+
+		if c := f.failing[name]; c != nil {
+			s := c.spec
+			spec = &s
+		}
+
+		f.mu.Unlock()
+
+		if err := f.set(ctx, name, spec); err != nil {
+			f.mu.Lock()
+			f.changed[name] = true
+			f.mu.Unlock()
+
+			return err
+		}
+	}
+}
+
+// set writes the status of a controller; nil is none.
+func (f *failures) set(ctx context.Context, controller string, spec *meta.ControllerStatusSpec) error {
+	owner := state.WithOwner(f.owner)
+
+	var err error
+	if spec != nil {
+		err = typed.Set(ctx, f.state, meta.NamespaceName, controller, *spec, owner)
+	} else {
+		err = f.state.Destroy(ctx, meta.ControllerStatusOf(controller), owner)
+	}
+
+	switch {
+	case state.IsNotFound(err):
+		return nil
+	case state.IsConflict(err): // somebody else's: to try again would not help
+		f.log.Warn("the status of a controller can not be shown", "controller", controller, "error", err)
+
+		return nil
+	default:
+		return err
 	}
 }
 

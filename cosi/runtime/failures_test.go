@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/seed-59268b81/talos/cosi/controller"
+	"github.com/seed-59268b81/talos/cosi/memory"
 	"github.com/seed-59268b81/talos/cosi/meta"
 	"github.com/seed-59268b81/talos/cosi/resource"
 	"github.com/seed-59268b81/talos/cosi/state"
@@ -118,11 +119,50 @@ func TestQueueFailuresShown(t *testing.T) {
 		b.wantFailing("QueueIntToStr", "Ints.test.cosi.dev(ints/two)", "negative", 3)
 
 		b.setInt("two", 2)
+		time.Sleep(time.Second) // it had failed twice, for its own finalizer woke it
 		b.settle()
-		b.wantFailing("QueueIntToStr", "Ints.test.cosi.dev(ints/one)", "negative", 3) // it still does
+
+		r, err := typed.Get[meta.ControllerStatusSpec](b.Context(), b.st, "", "QueueIntToStr")
+		b.ok(err)
+		b.wantFailing("QueueIntToStr", "Ints.test.cosi.dev(ints/one)", "negative", r.TypedSpec().Failures) // it still does
 
 		b.setInt("one", 1)
+		time.Sleep(time.Second)
 		b.settle()
 		b.wantGone(meta.ControllerStatusOf("QueueIntToStr"))
+	})
+}
+
+// TestStaleStatus: what an earlier life of the runtime has left goes, that of others stays, and what is wrong now is
+// shown; and all that as soon as the state takes it.
+func TestStaleStatus(t *testing.T) {
+	mem := memory.New()
+	st := &failing{State: mem}
+
+	inBubbleOf(t, st, func(b *bench) {
+		for id, owner := range map[string]string{"Gone": "runtime", "Failing": "runtime", "Healthy": "runtime", "Other": "elsewhere"} {
+			b.ok(typed.Set(b.Context(), mem, "", id, meta.ControllerStatusSpec{Error: "long ago"}, state.WithOwner(owner)))
+		}
+
+		st.down.Store(true)
+		b.begin()
+		time.Sleep(10 * time.Second)
+		b.settle()
+
+		st.down.Store(false)
+		time.Sleep(time.Minute)
+		b.settle()
+
+		b.wantGone(meta.ControllerStatusOf("Gone"))
+		b.wantGone(meta.ControllerStatusOf("Healthy"))
+
+		for id, want := range map[string]string{"Failing": "no luck", "Other": "long ago"} {
+			if r, err := typed.Get[meta.ControllerStatusSpec](b.Context(), mem, "", id); err != nil || r.TypedSpec().Error != want {
+				b.Errorf("status of %s: got %v, %v, want %q", id, r, err, want)
+			}
+		}
+	}, named("Healthy", nil), &controller.Reconciler{
+		ControllerName: "Failing",
+		Reconcile:      func(context.Context, controller.Runtime, *slog.Logger) error { return errors.New("no luck") },
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"sync/atomic"
 
 	"github.com/seed-59268b81/talos/cosi/controller"
 	"github.com/seed-59268b81/talos/cosi/resource"
@@ -26,10 +27,10 @@ const (
 	InputMappedDestroyReady
 )
 
-// IsOutput tells an edge from the controller to the resource.
+// IsOutput reports whether the edge leads from the controller to the resource.
 func (k EdgeKind) IsOutput() bool { return k <= OutputShared }
 
-// Edge of the dependency graph. An output has no namespace.
+// Edge of the dependency graph. An output has a namespace only if the controller has declared one.
 type Edge struct {
 	Controller string
 	Namespace  string
@@ -56,7 +57,7 @@ func (a *declared) edges() []Edge {
 			kind = OutputShared
 		}
 
-		out = append(out, Edge{Controller: a.Name(), Type: o.Type, Kind: kind})
+		out = append(out, Edge{Controller: a.Name(), Namespace: o.Namespace, Type: o.Type, Kind: kind})
 	}
 
 	for _, in := range a.Inputs() {
@@ -87,23 +88,18 @@ func (rt *Runtime) Graph() []Edge {
 	return out
 }
 
-// GraphWithResources is Graph with one edge for each resource that there is. An output shows what the controller
-// owns, in the namespaces that anybody reads or that are given.
-func (rt *Runtime) GraphWithResources(ctx context.Context, namespaces ...string) ([]Edge, error) {
+// GraphWithResources is Graph with one edge for each resource that there is. An output shows what the controller owns
+// of what it has written since it was registered, and of what it or anybody else reads.
+func (rt *Runtime) GraphWithResources(ctx context.Context) ([]Edge, error) {
 	graph := rt.Graph()
-
-	for _, e := range graph {
-		if !e.Kind.IsOutput() && !slices.Contains(namespaces, e.Namespace) {
-			namespaces = append(namespaces, e.Namespace)
-		}
-	}
+	places := rt.places(graph)
 
 	var out []Edge
 
 	for _, e := range graph {
 		in := []string{e.Namespace}
-		if e.Kind.IsOutput() {
-			in = namespaces
+		if e.Namespace == "" {
+			in = places[e.Type]
 		}
 
 		for _, ns := range in {
@@ -124,4 +120,65 @@ func (rt *Runtime) GraphWithResources(ctx context.Context, namespaces ...string)
 	}
 
 	return out, nil
+}
+
+// places are the namespaces of each type that are read, declared or were written.
+func (rt *Runtime) places(graph []Edge) map[string][]string {
+	out := map[string][]string{}
+
+	add := func(typ, namespace string) {
+		if namespace != "" && !slices.Contains(out[typ], namespace) {
+			out[typ] = append(out[typ], namespace)
+		}
+	}
+
+	for _, e := range graph {
+		add(e.Type, e.Namespace)
+	}
+
+	rt.mu.Lock()
+	defer rt.mu.Unlock()
+
+	for _, r := range rt.runners {
+		for _, kind := range r.written() {
+			add(kind.Type, kind.Namespace)
+		}
+	}
+
+	for _, namespaces := range out {
+		slices.Sort(namespaces)
+	}
+
+	return out
+}
+
+// writtenKinds are the kinds that a controller has written. There are few.
+type writtenKinds struct {
+	list atomic.Pointer[[]resource.Kind]
+}
+
+func (w *writtenKinds) add(kind resource.Kind) {
+	for {
+		old := w.list.Load()
+		if old != nil && slices.Contains(*old, kind) {
+			return
+		}
+
+		next := []resource.Kind{kind}
+		if old != nil {
+			next = append(next, *old...)
+		}
+
+		if w.list.CompareAndSwap(old, &next) {
+			return
+		}
+	}
+}
+
+func (a *declared) written() []resource.Kind {
+	if list := a.kinds.list.Load(); list != nil {
+		return *list
+	}
+
+	return nil
 }

@@ -9,12 +9,15 @@ import (
 	"slices"
 )
 
-// WriteGraphviz writes edges as a graph in the DOT language: controllers as boxes, resources as notes.
+// WriteGraphviz writes edges as a graph in the DOT language: controllers as boxes, resources as notes, one for each kind.
+// An output without a namespace leads to all namespaces of its type that another edge names.
 func WriteGraphviz(w io.Writer, edges []Edge) error {
 	b := bufio.NewWriter(w)
 
 	fmt.Fprintln(b, "digraph {")
 	fmt.Fprintln(b, "\trankdir=LR")
+
+	edges = withNamespaces(edges)
 
 	var controllers, resources []string
 
@@ -54,11 +57,42 @@ func WriteGraphviz(w io.Writer, edges []Edge) error {
 	return b.Flush()
 }
 
-// node names a resource or a kind of them. Outputs are of a type in any namespace, so kinds meet by type.
-func (e Edge) node() string {
-	if e.ID == "" {
-		return e.Type
+// withNamespaces replaces each output that has no namespace by one for each namespace that its type has elsewhere.
+func withNamespaces(edges []Edge) []Edge {
+	namespaces := map[string][]string{}
+
+	for _, e := range edges {
+		if e.Namespace != "" && !slices.Contains(namespaces[e.Type], e.Namespace) {
+			namespaces[e.Type] = append(namespaces[e.Type], e.Namespace)
+		}
 	}
 
-	return e.Type + " " + e.Namespace + "/" + e.ID
+	var out []Edge
+
+	for _, e := range edges {
+		if e.Namespace != "" || len(namespaces[e.Type]) == 0 {
+			out = append(out, e)
+
+			continue
+		}
+
+		for _, ns := range namespaces[e.Type] {
+			e.Namespace = ns
+			out = append(out, e)
+		}
+	}
+
+	return out
+}
+
+// node names a resource or a kind of them.
+func (e Edge) node() string {
+	switch {
+	case e.ID != "":
+		return e.Type + " " + e.Namespace + "/" + e.ID
+	case e.Namespace != "":
+		return e.Type + " " + e.Namespace
+	default:
+		return e.Type
+	}
 }

@@ -15,6 +15,8 @@ type Metrics struct {
 	Crashes    uint64
 	Reads      uint64
 	Writes     uint64
+	// Finished reports that Run has returned nil: the controller does not run again.
+	Finished bool
 	// The rest is of queue controllers.
 	Processed   uint64
 	Requeues    uint64

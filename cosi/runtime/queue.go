@@ -11,14 +11,21 @@ import (
 )
 
 // queue holds each key once. A key that was taken is held until it is released; what is put meanwhile waits for that.
-// Keys that are due come out in the order in which they became due.
+// Keys that are due come out in the order in which they became due. A key that comes more often than the limit allows
+// waits for the next refill.
 type queue[K comparable, V any] struct {
+	limit RateLimit
+	// tell is called when a key begins or ceases to exceed the limit.
+	tell func(key K, limited bool)
+
 	mu      sync.Mutex
 	cond    sync.Cond
 	items   map[K]*queued[K, V]
 	ready   fifo[*queued[K, V]]
 	delayed delayedHeap[K, V]
 	timer   *time.Timer
+	rates   rates[K, V]
+	again   int // keys in work that were put meanwhile
 	closed  bool
 }
 
@@ -27,9 +34,12 @@ type queued[K comparable, V any] struct {
 	key   K
 	value V
 	due   time.Time // of a delayed one
-	place int       // in the heap
+	floor time.Time // of a failed one: a put does not bring it forward beyond this
+	index int       // in the heap
+	used  int       // of the limit
 	where place
 	again bool // put while held; value is the newest
+	early bool // a put has brought it forward
 }
 
 type place uint8
@@ -38,10 +48,12 @@ const (
 	inReady place = iota + 1
 	inDelayed
 	inWork
+	inRates // over the limit
+	atRest  // done, and only remembered for the limit
 )
 
-func newQueue[K comparable, V any]() *queue[K, V] {
-	q := &queue[K, V]{items: map[K]*queued[K, V]{}}
+func newQueue[K comparable, V any](limit RateLimit, tell func(K, bool)) *queue[K, V] {
+	q := &queue[K, V]{limit: limit, tell: tell, items: map[K]*queued[K, V]{}}
 	q.cond.L = &q.mu
 
 	return q
@@ -100,20 +112,46 @@ func (q *queue[K, V]) renew(it *queued[K, V], value V) {
 
 	switch it.where {
 	case inWork:
-		it.again = true
+		if !it.again {
+			it.again = true
+			q.again++
+		}
 	case inDelayed:
-		heap.Remove(&q.delayed, it.place)
+		it.early = true
+
+		if wait := it.floor; time.Now().Before(wait) {
+			if wait.Before(it.due) {
+				it.due = wait
+				heap.Fix(&q.delayed, it.index)
+				q.arm()
+			}
+
+			return
+		}
+
+		heap.Remove(&q.delayed, it.index)
+		q.push(it)
+	case atRest:
+		q.rates.resting--
 		q.push(it)
 	}
 }
 
 func (q *queue[K, V]) push(it *queued[K, V]) {
+	if !q.limit.none() && it.used >= q.limit.burst() {
+		it.where = inRates
+		q.rates.held = append(q.rates.held, it)
+
+		return
+	}
+
 	it.where = inReady
 	q.ready.push(it)
 	q.cond.Signal()
 }
 
-// take waits for a key and holds it; nil when the context has ended. Of the item only the key is for who holds it.
+// take waits for a key and holds it; nil when the context has ended. Of the item only the key, and whether it came
+// early, is for who holds it.
 func (q *queue[K, V]) take(ctx context.Context) (it *queued[K, V], value V) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -128,6 +166,7 @@ func (q *queue[K, V]) take(ctx context.Context) (it *queued[K, V], value V) {
 
 	it = q.ready.pop()
 	it.where = inWork
+	q.use(it)
 
 	return it, it.value
 }
@@ -137,17 +176,57 @@ func (q *queue[K, V]) release(it *queued[K, V], delay time.Duration) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 
+	it.floor, it.early = time.Time{}, false
+
 	switch {
-	case it.again || delay == 0:
-		it.again = false
+	case q.putMeanwhile(it) || delay == 0:
 		q.push(it)
 	case delay > 0:
-		it.where, it.due = inDelayed, time.Now().Add(delay)
-		heap.Push(&q.delayed, it)
-		q.arm()
-	default:
+		q.delay(it, delay)
+	case it.used == 0: // there is no limit, or all was given back meanwhile
 		delete(q.items, it.key)
+	default:
+		it.where = atRest
+		q.rates.resting++
 	}
+}
+
+// retry ends the hold of a key whose work has failed. It is due after the delay; a put, also one that came meanwhile,
+// makes it due after the floor.
+func (q *queue[K, V]) retry(it *queued[K, V], delay, floor time.Duration) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+
+	it.floor = time.Now().Add(floor)
+
+	if it.early = q.putMeanwhile(it); it.early {
+		delay = min(delay, floor)
+	}
+
+	if delay <= 0 {
+		q.push(it)
+	} else {
+		q.delay(it, delay)
+	}
+}
+
+// putMeanwhile reports whether a key was put while it was held, and forgets it. The lock is held.
+func (q *queue[K, V]) putMeanwhile(it *queued[K, V]) bool {
+	if !it.again {
+		return false
+	}
+
+	it.again = false
+	q.again--
+
+	return true
+}
+
+// delay makes a key due after a while. The lock is held.
+func (q *queue[K, V]) delay(it *queued[K, V], wait time.Duration) {
+	it.where, it.due = inDelayed, time.Now().Add(wait)
+	heap.Push(&q.delayed, it)
+	q.arm()
 }
 
 // arm sets the timer for the first delayed key. The lock is held.
@@ -176,6 +255,15 @@ func (q *queue[K, V]) wake() {
 	q.arm()
 }
 
+// open takes back a close.
+func (q *queue[K, V]) open() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+
+	q.closed = false
+	q.arm()
+}
+
 // close wakes all who wait, when their context has ended.
 func (q *queue[K, V]) close() {
 	q.mu.Lock()
@@ -195,65 +283,5 @@ func (q *queue[K, V]) len() int {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 
-	n := q.ready.len() + len(q.delayed)
-
-	for _, it := range q.items {
-		if it.where == inWork && it.again {
-			n++
-		}
-	}
-
-	return n
-}
-
-// fifo is a queue in a slice that is made anew when half of it has gone.
-type fifo[T any] struct {
-	list []T
-	head int
-}
-
-func (f *fifo[T]) len() int { return len(f.list) - f.head }
-
-func (f *fifo[T]) push(x T) { f.list = append(f.list, x) }
-
-func (f *fifo[T]) pop() T {
-	var none T
-
-	x := f.list[f.head]
-	f.list[f.head] = none
-	f.head++
-
-	if 2*f.head >= len(f.list) {
-		n := copy(f.list, f.list[f.head:])
-		clear(f.list[n:])
-		f.list, f.head = f.list[:n], 0
-	}
-
-	return x
-}
-
-// delayedHeap is a heap by due time.
-type delayedHeap[K comparable, V any] []*queued[K, V]
-
-func (h delayedHeap[K, V]) Len() int           { return len(h) }
-func (h delayedHeap[K, V]) Less(i, j int) bool { return h[i].due.Before(h[j].due) }
-
-func (h delayedHeap[K, V]) Swap(i, j int) {
-	h[i], h[j] = h[j], h[i]
-	h[i].place, h[j].place = i, j
-}
-
-func (h *delayedHeap[K, V]) Push(x any) {
-	it := x.(*queued[K, V]) //nolint:forcetypeassert // called by release alone
-	it.place = len(*h)
-	*h = append(*h, it)
-}
-
-func (h *delayedHeap[K, V]) Pop() any {
-	old := *h
-	it := old[len(old)-1]
-	old[len(old)-1] = nil
-	*h = old[:len(old)-1]
-
-	return it
+	return q.ready.len() + len(q.delayed) + len(q.rates.held) + q.again
 }

@@ -38,7 +38,7 @@ func takeAll(t *testing.T, q *queue[string, int]) []string {
 
 func TestQueueOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		q := newQueue[string, int]()
+		q := newQueue[string, int](Unlimited, nil)
 
 		for i, k := range []string{"c", "a", "b", "a"} {
 			q.put(k, i)
@@ -117,11 +117,41 @@ func TestQueueOrder(t *testing.T) {
 	})
 }
 
+// TestQueueForgets: nothing is kept of a key that is done, once what it has used of the limit is given back; neither of
+// one whose work takes longer than that.
+func TestQueueForgets(t *testing.T) {
+	for name, work := range map[string]time.Duration{"at once": 0, "after a while": time.Minute} {
+		for _, limit := range []RateLimit{DefaultRateLimit, Unlimited} {
+			t.Run(fmt.Sprint(name, limit), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					q := newQueue[string, int](limit, nil)
+
+					for i := range 100 {
+						q.put(fmt.Sprint("short", i), 0)
+					}
+
+					takeAll(t, q)
+					q.put("x", 1)
+					it, _ := q.take(t.Context())
+					time.Sleep(work)
+					q.release(it, -1)
+					time.Sleep(time.Minute)
+					synctest.Wait()
+
+					if len(q.items) > 0 || q.len() > 0 || q.rates.resting != 0 {
+						t.Errorf("left: %d keys, %d at rest, length %d", len(q.items), q.rates.resting, q.len())
+					}
+				})
+			})
+		}
+	}
+}
+
 // TestQueueAtOnce: no key is in work twice, none is lost.
 func TestQueueAtOnce(t *testing.T) {
 	const keys, puts, workers = 20, 2000, 8
 
-	q := newQueue[int, int]()
+	q := newQueue[int, int](DefaultRateLimit, func(int, bool) {})
 	ctx, cancel := context.WithCancel(t.Context())
 	context.AfterFunc(ctx, q.close)
 
@@ -182,7 +212,7 @@ func TestQueueAtOnce(t *testing.T) {
 }
 
 func BenchmarkQueue(b *testing.B) {
-	q := newQueue[int, int]()
+	q := newQueue[int, int](DefaultRateLimit, func(int, bool) {})
 	ctx := context.Background()
 
 	b.ReportAllocs()

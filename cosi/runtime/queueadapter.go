@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"runtime/debug"
 	"slices"
 	"sync"
 	"time"
@@ -24,6 +23,7 @@ type queueAdapter struct {
 
 	rt       *Runtime
 	c        controller.QueueController
+	mapper   controller.Mapper // nil without mapped inputs
 	settings controller.QueueSettings
 	log      *slog.Logger
 	queue    *queue[job, controller.Changed]
@@ -62,11 +62,16 @@ func newQueueAdapter(rt *Runtime, c controller.QueueController) (*queueAdapter, 
 	settings := c.Settings()
 	settings.Concurrency = max(settings.Concurrency, 1)
 
+	mapper, maps := c.(controller.Mapper)
 	primary := false
 
 	for _, in := range settings.Inputs {
 		if in.Kind < controller.Primary || in.Kind > controller.MappedDestroyReady {
 			return nil, fmt.Errorf("input %s is of a kind for controllers without a queue", kindOf(in))
+		}
+
+		if in.Kind != controller.Primary && !maps {
+			return nil, fmt.Errorf("input %s is mapped, and the controller has no MapInput", kindOf(in))
 		}
 
 		primary = primary || in.Kind == controller.Primary
@@ -82,9 +87,11 @@ func newQueueAdapter(rt *Runtime, c controller.QueueController) (*queueAdapter, 
 	}
 
 	return &queueAdapter{
-		declared: declared, rt: rt, c: c, settings: settings,
-		log:      rt.log.With("controller", c.Name()),
-		queue:    newQueue[job, controller.Changed](),
+		declared: declared, rt: rt, c: c, mapper: mapper, settings: settings,
+		log: rt.log.With("controller", c.Name()),
+		queue: newQueue[job, controller.Changed](rt.limit, func(j job, limited bool) {
+			rt.tellLimited(c.Name(), subject{resource: j.pointer().String(), limited: true}, limited)
+		}),
 		backoffs: map[job]*backoff{},
 	}, nil
 }
@@ -108,7 +115,7 @@ func (a *queueAdapter) start(ctx context.Context) error {
 		mapped := in.Kind != controller.Primary
 
 		wanted[kind] = append(wanted[kind], route{
-			owner: a, id: in.ID, destroyReady: in.Kind == controller.MappedDestroyReady,
+			owner: a, id: in.ID, destroyReady: in.Kind == controller.MappedDestroyReady, tombstones: true,
 			deliver: func(ev *state.Event) {
 				if ev == nil {
 					a.rt.finished.Go(func() { a.fill(ctx, in) })
@@ -131,6 +138,7 @@ func (a *queueAdapter) fill(ctx context.Context, in controller.Input) {
 	for retry := newBackoff(); ; {
 		items, err := a.state.List(ctx, kindOf(in))
 		if err == nil {
+			a.rt.routes.learn(kindOf(in), items)
 			a.enter(in, items)
 
 			return
@@ -138,7 +146,7 @@ func (a *queueAdapter) fill(ctx context.Context, in controller.Input) {
 
 		a.log.Error("listing an input failed", "kind", kindOf(in).String(), "error", err)
 
-		if !sleep(ctx, retry.next()) {
+		if !sleep(ctx, retry.wait()) {
 			return
 		}
 	}
@@ -171,6 +179,8 @@ func (a *queueAdapter) enter(in controller.Input, items []resource.Resource) {
 // run works until the context ends.
 func (a *queueAdapter) run(ctx context.Context) {
 	var wg sync.WaitGroup
+
+	a.queue.open()
 
 	stop := context.AfterFunc(ctx, a.queue.close)
 	defer stop()
@@ -208,7 +218,7 @@ func (a *queueAdapter) runHook(ctx context.Context) {
 
 		a.counts.crashes.Add(1)
 
-		delay := retry.next()
+		delay := retry.wait()
 		a.log.Error("run hook failed, restarting", "error", err, "after", delay)
 
 		if !sleep(ctx, delay) {
@@ -224,62 +234,89 @@ func (a *queueAdapter) work(ctx context.Context) {
 			return
 		}
 
-		a.queue.release(it, a.do(ctx, it.key, changed))
+		a.settle(ctx, it, a.do(ctx, it.key, changed))
 	}
 }
 
-// do works on one job and returns when to do so again: below zero for not before the next change.
-func (a *queueAdapter) do(ctx context.Context, j job, changed controller.Changed) time.Duration {
+// do works on one job.
+func (a *queueAdapter) do(ctx context.Context, j job, changed controller.Changed) error {
+	defer a.counts.processed.Add(1)
+
 	ptr := j.pointer()
-	err := a.protect(func() error {
-		if j.mapped {
-			return a.mapInput(ctx, changed)
+
+	return a.protect(func() error {
+		if len(a.rt.observers) == 0 {
+			return a.round(ctx, j, ptr, changed)
 		}
 
-		return a.c.Reconcile(ctx, a.declared, logOf(a.log, ptr), ptr)
+		return a.rt.observe(ctx, Round{Controller: a.Name(), Resource: ptr, Mapping: j.mapped}, func(ctx context.Context) error {
+			return a.round(ctx, j, ptr, changed)
+		})
 	})
+}
 
-	a.counts.processed.Add(1)
+func (a *queueAdapter) round(ctx context.Context, j job, ptr resource.Pointer, changed controller.Changed) error {
+	if j.mapped {
+		return a.mapInput(ctx, changed)
+	}
 
+	return a.c.Reconcile(ctx, a.declared, logOf(a.log, ptr), ptr)
+}
+
+// settle gives a job back to the queue with what came of it.
+func (a *queueAdapter) settle(ctx context.Context, it *queued[job, controller.Changed], err error) {
 	const never = -1
+
+	j := it.key
+	outcome := OutcomeOf(err)
+
+	if ctx.Err() != nil {
+		outcome = Done
+	}
 
 	var requeue *controller.RequeueError
 
-	switch {
-	case err == nil || ctx.Err() != nil:
-		a.healthy(j)
+	errors.As(err, &requeue)
 
-		return never
-	case errors.As(err, &requeue) && requeue.Err == nil:
+	if outcome != Failed {
+		a.healthy(j)
+	}
+
+	switch outcome {
+	case Done:
+		a.queue.release(it, never)
+
+		return
+	case Requeued:
 		a.counts.requeues.Add(1)
-		a.healthy(j)
+		a.queue.release(it, requeue.After)
 
-		return requeue.After
-	case errors.Is(err, controller.ErrSkip):
+		return
+	case Skipped:
 		a.counts.skips.Add(1)
-		a.healthy(j)
-		a.log.Info("skipped", "resource", ptr.String(), "reason", err)
+		a.log.Info("skipped", "resource", j.pointer().String(), "reason", err)
+		a.queue.release(it, never)
 
-		return never
+		return
+	case Failed:
 	}
 
 	a.counts.crashes.Add(1)
-	a.rt.failures.failed(a.Name(), ptr.String(), err)
+	a.rt.failures.failed(a.Name(), subject{resource: j.pointer().String()}, err)
 
-	delay := a.failing(j).next()
+	delay, floor := a.failing(j).next(it.early)
 	if requeue != nil && requeue.After > 0 {
-		delay = requeue.After
+		delay, floor = requeue.After, min(floor, requeue.After)
 	}
 
-	a.log.Error("reconcile failed", "resource", ptr.String(), "error", err, "after", delay)
-
-	return delay
+	a.log.Error("reconcile failed", "resource", j.pointer().String(), "error", err, "after", delay)
+	a.queue.retry(it, delay, floor)
 }
 
 func (a *queueAdapter) mapInput(ctx context.Context, changed controller.Changed) error {
 	a.counts.mapping.Add(1)
 
-	concerned, err := a.c.MapInput(ctx, a.declared, a.log, changed)
+	concerned, err := a.mapper.MapInput(ctx, a.declared, a.log, changed)
 	if err != nil {
 		return err
 	}
@@ -319,7 +356,7 @@ func (a *queueAdapter) healthy(j job) {
 	a.mu.Unlock()
 
 	if failed {
-		a.rt.failures.succeeded(a.Name(), j.pointer().String())
+		a.rt.failures.succeeded(a.Name(), subject{resource: j.pointer().String()})
 	}
 }
 
@@ -327,7 +364,7 @@ func (a *queueAdapter) healthy(j job) {
 func (a *queueAdapter) protect(fn func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+			err = panicked(p)
 		}
 	}()
 

@@ -128,7 +128,7 @@ func TestQueueFailures(t *testing.T) {
 
 					return controller.Requeue(time.Hour)
 				case -6:
-					return transform.ErrSkip
+					return transform.ErrNoOutput
 				}
 
 				return inner(ctx, r, log, in, out)
@@ -194,7 +194,7 @@ func TestQueueFailures(t *testing.T) {
 func TestQueueMapped(t *testing.T) {
 	inBubble(t, func(b *bench) {
 		b.ok(b.rt.RegisterQueueController(queueIntToStr(func(q *transform.Queue[intSpec, strSpec]) {
-			q.Extra = []transform.Mapped{{
+			q.Extra = []controller.MappedInput{{
 				Input: controller.In[sentenceSpec](controller.Mapped, ""),
 				To: func(_ context.Context, _ state.Reader, changed controller.Changed) ([]string, error) {
 					id, _ := changed.Labels.Get("for")
@@ -205,7 +205,7 @@ func TestQueueMapped(t *testing.T) {
 			q.Transform = func(ctx context.Context, r state.Reader, _ *slog.Logger, in *resource.Typed[intSpec], out *strSpec) error {
 				s, err := r.Get(ctx, resource.PointerOf[sentenceSpec]("", "of-"+in.Metadata().ID()))
 				if state.IsNotFound(err) {
-					return transform.ErrSkip
+					return transform.ErrNoOutput
 				}
 
 				if err != nil {
@@ -271,10 +271,6 @@ func (h *hooked) Reconcile(context.Context, controller.Access, *slog.Logger, res
 	return nil
 }
 
-func (h *hooked) MapInput(context.Context, controller.Access, *slog.Logger, controller.Changed) ([]resource.Pointer, error) {
-	return nil, nil
-}
-
 func TestQueueHooksAndConcurrency(t *testing.T) {
 	h := &hooked{}
 
@@ -299,16 +295,28 @@ func TestQueueHooksAndConcurrency(t *testing.T) {
 }
 
 func TestQueueRegistration(t *testing.T) {
-	inBubble(t, func(b *bench) {
-		for name, inputs := range map[string][]controller.Input{
-			"no primary": {controller.In[intSpec](controller.Mapped, "")},
-			"weak":       {controller.In[intSpec](controller.Primary, ""), controller.In[strSpec](controller.Weak, "")},
-		} {
-			if err := b.rt.RegisterQueueController(settings{inputs}); err == nil {
-				b.Errorf("%s: registered", name)
-			}
-		}
-	})
+	primary, mapped := controller.In[intSpec](controller.Primary, ""), controller.In[strSpec](controller.Mapped, "")
+
+	for name, tt := range map[string]struct {
+		c    controller.QueueController
+		want string // in the error, "" for none
+	}{
+		"no primary":                 {mapping{settings{[]controller.Input{mapped}}}, "none of the inputs is primary"},
+		"weak":                       {settings{[]controller.Input{primary, controller.In[strSpec](controller.Weak, "")}}, "without a queue"},
+		"input twice":                {settings{[]controller.Input{primary, primary}}, "declared twice"},
+		"mapped":                     {mapping{settings{[]controller.Input{primary, mapped}}}, ""},
+		"mapped, but by nothing":     {settings{[]controller.Input{primary, mapped}}, "has no MapInput"},
+		"nothing mapped, no mapping": {settings{[]controller.Input{primary}}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(b *bench) {
+				err := b.rt.RegisterQueueController(tt.c)
+				if tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {
+					b.Errorf("got %v, want %q", err, tt.want)
+				}
+			})
+		})
+	}
 }
 
 type settings struct{ inputs []controller.Input }
@@ -322,6 +330,9 @@ func (settings) Reconcile(context.Context, controller.Access, *slog.Logger, reso
 	return nil
 }
 
-func (settings) MapInput(context.Context, controller.Access, *slog.Logger, controller.Changed) ([]resource.Pointer, error) {
+// mapping is one with MapInput.
+type mapping struct{ settings }
+
+func (mapping) MapInput(context.Context, controller.Access, *slog.Logger, controller.Changed) ([]resource.Pointer, error) {
 	return nil, nil
 }

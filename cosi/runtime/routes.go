@@ -8,7 +8,6 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/seed-59268b81/talos/cosi/controller"
 	"github.com/seed-59268b81/talos/cosi/resource"
@@ -26,18 +25,20 @@ type routes struct {
 	kinds map[resource.Kind]*kindRoutes
 }
 
-// watched are events of a kind, or the end of its watch.
+// watched are events of a kind; broken says that its watch had ended meanwhile, so that any others may be missing.
 type watched struct {
 	kind   *kindRoutes
 	events []state.Event
+	broken bool
 }
 
 // kindRoutes are the inputs of one kind. The list is replaced, never changed, because the writer of the resource
 // reads it in the midst of its write.
 type kindRoutes struct {
-	kind       resource.Kind
-	routes     atomic.Pointer[[]route]
-	subscribed bool
+	kind        resource.Kind
+	routes      atomic.Pointer[[]route]
+	unsubscribe context.CancelFunc // nil before it is subscribed
+	known       known
 }
 
 // route is one input of one controller. deliver must not block.
@@ -45,13 +46,22 @@ type route struct {
 	owner        any
 	id           string
 	destroyReady bool
+	tombstones   bool // wants to be told what was destroyed while a watch was broken
 	deliver      func(ev *state.Event)
 }
 
 func (r *routes) init(st state.State, log *slog.Logger) {
 	r.state, r.log = st, log
-	r.kinds = map[resource.Kind]*kindRoutes{}
 	r.events = make(chan watched, 64)
+	r.reset()
+}
+
+// reset forgets all routes, when the context of their subscriptions has ended.
+func (r *routes) reset() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+
+	r.kinds = map[resource.Kind]*kindRoutes{}
 }
 
 func (r *routes) begin(ctx context.Context) {
@@ -61,11 +71,14 @@ func (r *routes) begin(ctx context.Context) {
 	r.ctx = ctx
 }
 
-// replace sets the routes of one owner, in place of those it had, and subscribes where need be. When it returns, no
-// later change is missed.
+// replace sets the routes of one owner, in place of those it had. It subscribes to the kinds that nobody has read, and
+// unsubscribes from those that nobody reads any more. When it returns, no later change is missed. When it fails, it
+// has changed nothing.
 func (r *routes) replace(owner any, wanted map[resource.Kind][]route) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+
+	before := map[*kindRoutes][]route{}
 
 	for kind := range wanted {
 		if r.kinds[kind] == nil {
@@ -73,6 +86,8 @@ func (r *routes) replace(owner any, wanted map[resource.Kind][]route) error {
 			r.kinds[kind].routes.Store(&[]route{})
 		}
 	}
+
+	var err error
 
 	for kind, k := range r.kinds {
 		old := *k.routes.Load()
@@ -82,88 +97,150 @@ func (r *routes) replace(owner any, wanted map[resource.Kind][]route) error {
 			continue
 		}
 
+		before[k] = old
 		next = append(next, wanted[kind]...)
 		k.routes.Store(&next)
 
-		if !k.subscribed && len(next) > 0 {
-			if err := r.subscribe(k); err != nil {
-				return err
-			}
-
-			k.subscribed = true
+		if err = r.subscribe(k, next); err != nil {
+			break
 		}
 	}
 
-	return nil
+	if err != nil {
+		for k, old := range before {
+			k.routes.Store(&old)
+		}
+	}
+
+	for kind, k := range r.kinds {
+		if len(*k.routes.Load()) > 0 {
+			continue
+		}
+
+		if k.unsubscribe != nil {
+			k.unsubscribe()
+		}
+
+		delete(r.kinds, kind)
+	}
+
+	return err
 }
 
-func (r *routes) subscribe(k *kindRoutes) error {
+// subscribe sees to it that a kind with these routes is followed.
+func (r *routes) subscribe(k *kindRoutes, routes []route) error {
+	if len(routes) == 0 {
+		return nil
+	}
+
+	if k.unsubscribe == nil {
+		ctx, cancel := context.WithCancel(r.ctx)
+		if err := r.follow(ctx, k); err != nil {
+			cancel()
+
+			return err
+		}
+
+		k.unsubscribe = cancel
+	}
+
+	if !k.known.needed(routes) {
+		return nil
+	}
+
+	err := r.learnAll(r.ctx, k)
+	if err != nil {
+		k.known.stop()
+	}
+
+	return err
+}
+
+// follow has the changes of a kind delivered until the context ends.
+func (r *routes) follow(ctx context.Context, k *kindRoutes) error {
 	if n, ok := r.state.(state.Notifier); ok {
-		if err := n.Notify(r.ctx, k.kind, k.deliver); state.ClassOf(err) != state.Unsupported {
+		if err := n.Notify(ctx, k.kind, k.deliver); state.ClassOf(err) != state.Unsupported {
 			return err
 		}
 	}
 
-	ch := make(chan []state.Event, 1)
-	if err := r.state.WatchKindAggregated(r.ctx, k.kind, ch, state.WithBootstrapBookmark()); err != nil {
+	k.known.possible = true
+
+	ch, err := r.watch(ctx, k.kind)
+	if err != nil {
 		return err
 	}
 
-	go r.follow(r.ctx, k, ch)
+	go r.forward(ctx, k, ch)
 
 	return nil
 }
 
-// follow passes the events of a watch on, and makes the watch anew when it breaks.
-func (r *routes) follow(ctx context.Context, k *kindRoutes, ch chan []state.Event) {
+func (r *routes) watch(ctx context.Context, kind resource.Kind) (chan []state.Event, error) {
+	ch := make(chan []state.Event, 1)
+
+	return ch, r.state.WatchKindAggregated(ctx, kind, ch, state.WithBootstrapBookmark())
+}
+
+// forward passes the events of a watch on, and starts the watch again when it breaks.
+func (r *routes) forward(ctx context.Context, k *kindRoutes, ch chan []state.Event) {
 	retry := newBackoff()
+	end := func() {} // of the watch that was started last
+
+	defer func() { end() }()
 
 	for {
-		var events []state.Event
+		w := watched{kind: k}
 
 		select {
 		case <-ctx.Done():
 			return
-		case events = <-ch:
+		case w.events = <-ch:
 		}
 
-		if i := slices.IndexFunc(events, func(e state.Event) bool { return e.Type == state.Errored }); i >= 0 {
-			r.log.Warn("watch of inputs broke, starting it again", "kind", k.kind.String(), "error", events[i].Error)
+		if i := slices.IndexFunc(w.events, func(e state.Event) bool { return e.Type == state.Errored }); i >= 0 {
+			r.log.Warn("watch of inputs broke, starting it again", "kind", k.kind.String(), "error", w.events[i].Error)
 
-			if ch = r.rewatch(ctx, k, retry); ch == nil {
+			end()
+
+			if ch, w.events, end = r.rewatch(ctx, k, retry); ch == nil {
 				return
 			}
 
-			events = nil
+			w.broken = true
 		} else {
 			retry.reset()
+			k.known.follow(w.events)
 		}
 
 		select {
 		case <-ctx.Done():
 			return
-		case r.events <- watched{k, events}:
+		case r.events <- w:
 		}
 	}
 }
 
-func (r *routes) rewatch(ctx context.Context, k *kindRoutes, retry *backoff) chan []state.Event {
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-time.After(retry.next()):
-		}
+// rewatch starts the watch of a kind again, and returns events for what was destroyed since the last one ended, and how to
+// end this one. The channel is nil when the context has ended.
+func (r *routes) rewatch(ctx context.Context, k *kindRoutes, retry *backoff) (chan []state.Event, []state.Event, context.CancelFunc) {
+	for sleep(ctx, retry.wait()) {
+		attempt, cancel := context.WithCancel(ctx)
 
-		ch := make(chan []state.Event, 1)
-
-		err := r.state.WatchKindAggregated(ctx, k.kind, ch, state.WithBootstrapBookmark())
+		ch, err := r.watch(attempt, k.kind)
 		if err == nil {
-			return ch
+			var gone []state.Event
+
+			if gone, err = r.lost(attempt, k); err == nil {
+				return ch, gone, cancel
+			}
 		}
 
+		cancel()
 		r.log.Warn("watch of inputs does not start", "kind", k.kind.String(), "error", err)
 	}
+
+	return nil, nil, func() {}
 }
 
 // run hands on what the watches saw.
@@ -173,12 +250,12 @@ func (r *routes) run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case w := <-r.events:
-			if w.events == nil {
-				w.kind.deliver(nil)
-			}
-
 			for i := range w.events {
 				w.kind.deliver(&w.events[i])
+			}
+
+			if w.broken {
+				w.kind.deliver(nil)
 			}
 		}
 	}

@@ -141,7 +141,7 @@ func TestErrorOfOneInput(t *testing.T) {
 			case v < 0:
 				return errors.New("negative")
 			case v == 0:
-				return transform.ErrSkip
+				return transform.ErrNoOutput
 			default:
 				out.Value = strconv.Itoa(v)
 

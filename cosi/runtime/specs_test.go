@@ -5,7 +5,10 @@ package runtime_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"log/slog"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 
@@ -39,7 +42,7 @@ func (intSpec) Definition() *resource.Definition      { return intDefinition }
 func (strSpec) Definition() *resource.Definition      { return strDefinition }
 func (sentenceSpec) Definition() *resource.Definition { return sentenceDefinition }
 
-// bench is a running runtime in a bubble of fake time.
+// bench is a runtime in a bubble of fake time.
 type bench struct {
 	*testing.T
 	st  state.State
@@ -50,9 +53,18 @@ type bench struct {
 // inBubble runs fn with a runtime that runs the controllers.
 func inBubble(t *testing.T, fn func(b *bench), controllers ...controller.Controller) {
 	t.Helper()
+	inBubbleOf(t, memory.New(), func(b *bench) {
+		b.begin()
+		fn(b)
+	}, controllers...)
+}
+
+// inBubbleOf is inBubble over any state; fn begins the run.
+func inBubbleOf(t *testing.T, st state.State, fn func(b *bench), controllers ...controller.Controller) {
+	t.Helper()
 
 	synctest.Test(t, func(t *testing.T) {
-		b := &bench{T: t, st: memory.New(), log: &bytes.Buffer{}}
+		b := &bench{T: t, st: st, log: &bytes.Buffer{}}
 		b.rt = runtime.New(b.st, slog.New(slog.NewTextHandler(b.log, nil)))
 		b.rt.ShowFailures()
 
@@ -62,19 +74,97 @@ func inBubble(t *testing.T, fn func(b *bench), controllers ...controller.Control
 			}
 		}
 
-		ctx, cancel := context.WithCancel(t.Context())
-		done := make(chan error, 1)
-
-		go func() { done <- b.rt.Run(ctx) }()
-
-		synctest.Wait()
 		fn(b)
+	})
+}
+
+// begin has the controllers run until the test ends.
+func (b *bench) begin() {
+	b.Helper()
+
+	ctx, cancel := context.WithCancel(b.Context())
+	done := make(chan error, 1)
+
+	go func() { done <- b.rt.Run(ctx) }()
+
+	b.Cleanup(func() {
 		cancel()
 
 		if err := <-done; err != nil {
-			t.Errorf("Run: %v", err)
+			b.Errorf("Run: %v", err)
 		}
 	})
+	synctest.Wait()
+}
+
+// failing is a state that can be told not to answer, and whose watches can be broken. It does not notify.
+type failing struct {
+	state.State
+	down, unlisted, unwatched atomic.Bool // nothing answers; List does not; watches do not
+
+	mu      sync.Mutex
+	watches []func()
+}
+
+var errDown = errors.New("the server does not answer")
+
+func (f *failing) List(ctx context.Context, kind resource.Kind, opts ...state.ListOption) ([]resource.Resource, error) {
+	if f.down.Load() || f.unlisted.Load() {
+		return nil, errDown
+	}
+
+	return f.State.List(ctx, kind, opts...)
+}
+
+func (f *failing) Modify(ctx context.Context, empty resource.Resource, fn func(resource.Resource) error, opts ...state.WriteOption) (resource.Resource, error) {
+	if f.down.Load() {
+		return nil, errDown
+	}
+
+	return f.State.Modify(ctx, empty, fn, opts...)
+}
+
+func (f *failing) WatchKindAggregated(ctx context.Context, kind resource.Kind, ch chan<- []state.Event, opts ...state.WatchKindOption) error {
+	if f.down.Load() || f.unwatched.Load() {
+		return errDown
+	}
+
+	inner, cancel := context.WithCancel(ctx)
+	if err := f.State.WatchKindAggregated(inner, kind, ch, opts...); err != nil {
+		cancel()
+
+		return err
+	}
+
+	f.mu.Lock()
+	defer f.mu.Unlock()
+
+	f.watches = append(f.watches, func() {
+		if ctx.Err() != nil {
+			return
+		}
+
+		cancel()
+
+		select {
+		case <-ctx.Done():
+		case ch <- []state.Event{{Type: state.Errored, Error: errDown}}:
+		}
+	})
+
+	return nil
+}
+
+// breakAll ends all watches with an error.
+func (f *failing) breakAll() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+
+	for _, cut := range f.watches {
+		cut()
+	}
+
+	f.watches = nil
 }
 
 func (b *bench) setInt(id string, value int) {

@@ -7,7 +7,7 @@
 //		Name: "network.HostnameConfigController",
 //		Transform: func(ctx context.Context, r state.Reader, log *slog.Logger, in *resource.Typed[MachineConfigSpec], out *HostnameSpec) error {
 //			if in.TypedSpec().Hostname == "" {
-//				return transform.ErrSkip
+//				return transform.ErrNoOutput
 //			}
 //			out.Hostname = in.TypedSpec().Hostname
 //			return nil
@@ -15,8 +15,9 @@
 //	}.Controller()
 //
 // The function fills an empty output. An output is written only when it differs from what is there, so a change that
-// changes nothing ends here. It is destroyed when its input goes or when the function returns ErrSkip. An error of
-// one input leaves its output as it is and does not stop the others; the controller runs again after a delay.
+// changes nothing ends here. It is destroyed when its input goes or when the function returns ErrNoOutput. An error of
+// one input leaves its output as it is and does not stop the others; the controller runs again after a delay. So does
+// controller.ErrSkip, which is no failure: the next change tries again.
 package transform
 
 import (
@@ -32,11 +33,9 @@ import (
 	"github.com/seed-59268b81/talos/cosi/typed"
 )
 
-// ErrSkip says that this input has no output, and ErrKeep that its output stays as it is. Wrap them to say why.
-var (
-	ErrSkip = errors.New("no output")
-	ErrKeep = errors.New("output kept")
-)
+// ErrNoOutput says that an input has no output: one that is there is destroyed. Wrap it to say why. To leave the output
+// as it is, return controller.ErrSkip.
+var ErrNoOutput = errors.New("no output")
 
 // Map describes a controller that keeps one Out for each In.
 type Map[In, Out resource.Spec] struct {
@@ -45,7 +44,8 @@ type Map[In, Out resource.Spec] struct {
 	InNamespace, OutNamespace string
 	// InID restricts the inputs to one.
 	InID string
-	// ID of the output of an input, "" for none; that of the input when nil. Two inputs must not share one.
+	// ID of the output of an input, "" for none; that of the input when nil. When two inputs would share an output, the
+	// first one by id has it, and the controller fails for the other.
 	ID func(in *resource.Typed[In]) string
 	// Extra inputs that Transform reads.
 	Extra []controller.Input
@@ -74,7 +74,7 @@ func (m Map[In, Out]) Controller() controller.Controller {
 	return &controller.Reconciler{
 		ControllerName: m.Name,
 		Reads:          append([]controller.Input{input}, m.Extra...),
-		Writes:         []controller.Output{controller.Out[Out](m.Writes)},
+		Writes:         []controller.Output{controller.Out[Out](m.Writes, resource.KindOf[Out](m.OutNamespace).Namespace)},
 		Reconcile:      m.reconcile,
 	}
 }
@@ -90,6 +90,7 @@ func (m *Map[In, Out]) reconcile(ctx context.Context, rt controller.Runtime, log
 	var (
 		failures []error
 		leaving  []*resource.Typed[In]
+		makers   = map[string]*resource.Typed[In]{} // by id of the output
 	)
 
 	for _, in := range inputs {
@@ -99,7 +100,20 @@ func (m *Map[In, Out]) reconcile(ctx context.Context, rt controller.Runtime, log
 			continue
 		}
 
-		if err := m.one(ctx, rt, log, in); err != nil {
+		id := m.id(in)
+		if id == "" {
+			continue
+		}
+
+		if other := makers[id]; other != nil {
+			failures = append(failures, fmt.Errorf("%s: its output %q is already that of %s", in, id, other))
+
+			continue
+		}
+
+		makers[id] = in
+
+		if err := m.one(ctx, rt, log, in, id); err != nil {
 			failures = append(failures, fmt.Errorf("%s: %w", in, err))
 		}
 	}
@@ -141,12 +155,7 @@ func (m *Map[In, Out]) id(in *resource.Typed[In]) string {
 }
 
 // one brings the output of one input in line.
-func (m *Map[In, Out]) one(ctx context.Context, rt controller.Runtime, log *slog.Logger, in *resource.Typed[In]) error {
-	id := m.id(in)
-	if id == "" {
-		return nil
-	}
-
+func (m *Map[In, Out]) one(ctx context.Context, rt controller.Runtime, log *slog.Logger, in *resource.Typed[In], id string) error {
 	if m.Hold && !in.Metadata().HasFinalizer(m.Name) {
 		if err := rt.AddFinalizer(ctx, in.Metadata().Pointer(), m.Name); err != nil {
 			return err
@@ -156,7 +165,7 @@ func (m *Map[In, Out]) one(ctx context.Context, rt controller.Runtime, log *slog
 	var out Out
 
 	err := m.Transform(ctx, rt, log, in, &out)
-	if errors.Is(err, ErrSkip) {
+	if errors.Is(err, ErrNoOutput) {
 		return nil
 	}
 
@@ -182,8 +191,14 @@ func (m *Map[In, Out]) one(ctx context.Context, rt controller.Runtime, log *slog
 		return nil
 	})
 
-	// An output that others still hold while it is torn down is made anew when they let go: the runtime wakes us.
-	if errors.Is(err, ErrKeep) || state.IsPhaseConflict(err) {
+	// An output that others still hold while it is torn down is created again when they let go: the runtime wakes us.
+	if state.IsPhaseConflict(err) {
+		return nil
+	}
+
+	if errors.Is(err, controller.ErrSkip) {
+		log.Debug("skipped", "resource", in.String(), "reason", err)
+
 		return nil
 	}
 

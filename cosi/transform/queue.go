@@ -5,6 +5,7 @@ package transform
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"slices"
 
@@ -15,7 +16,8 @@ import (
 )
 
 // Queue is Map as a queue controller: it works on single inputs, several at a time, and holds a finalizer on each
-// input until its output is gone. ID and Input are each other's inverse.
+// input until its output is gone. ID and Input are each other's inverse:
+// an input that is not the one of its output fails, so that two do not share one.
 type Queue[In, Out resource.Spec] struct {
 	Name string
 	// InNamespace and OutNamespace are those of the definitions when empty.
@@ -25,7 +27,7 @@ type Queue[In, Out resource.Spec] struct {
 	// Input is the id of the input of an output; the same when nil.
 	Input func(outputID string) string
 	// Extra inputs, of the kind Mapped or MappedDestroyReady, each with the inputs that it concerns.
-	Extra []Mapped
+	Extra []controller.MappedInput
 	// Writes says whether others write outputs of the type.
 	Writes      controller.OutputKind
 	Concurrency int
@@ -36,14 +38,10 @@ type Queue[In, Out resource.Spec] struct {
 	KeepWhile []string
 	// Transform fills out from in; see Map. It may return controller.Requeue.
 	Transform func(ctx context.Context, r state.Reader, log *slog.Logger, in *resource.Typed[In], out *Out) error
+	// Label changes the output's labels and annotations, if set.
+	Label func(in *resource.Typed[In], md *resource.Metadata)
 	// Release is called before the finalizer of an input whose output is gone is removed. An error keeps it.
 	Release func(ctx context.Context, r state.Reader, log *slog.Logger, in *resource.Typed[In]) error
-}
-
-// Mapped is an extra input and the ids of the inputs that a change of it concerns.
-type Mapped struct {
-	Input controller.Input
-	To    func(ctx context.Context, r state.Reader, changed controller.Changed) ([]string, error)
 }
 
 // Controller returns the controller.
@@ -76,7 +74,8 @@ func (c *queueController[In, Out]) Settings() controller.QueueSettings {
 	}
 
 	return controller.QueueSettings{
-		Inputs: inputs, Outputs: []controller.Output{controller.Out[Out](c.q.Writes)}, Concurrency: c.q.Concurrency,
+		Inputs: inputs, Concurrency: c.q.Concurrency,
+		Outputs: []controller.Output{controller.Out[Out](c.q.Writes, resource.KindOf[Out](c.q.OutNamespace).Namespace)},
 	}
 }
 
@@ -85,29 +84,22 @@ func (c *queueController[In, Out]) MapInput(ctx context.Context, rt controller.A
 		return []resource.Pointer{resource.PointerOf[In](c.q.InNamespace, c.q.Input(changed.ID))}, nil
 	}
 
-	var out []resource.Pointer
-
-	for _, m := range c.q.Extra {
-		if m.Input.Namespace != changed.Namespace || m.Input.Type != changed.Type {
-			continue
-		}
-
-		ids, err := m.To(ctx, rt, changed)
-		if err != nil {
-			return nil, err
-		}
-
-		for _, id := range ids {
-			out = append(out, resource.PointerOf[In](c.q.InNamespace, id))
-		}
-	}
-
-	return out, nil
+	return controller.MapInputs(ctx, rt, c.q.Extra, resource.KindOf[In](c.q.InNamespace), changed)
 }
 
 func (c *queueController[In, Out]) Reconcile(ctx context.Context, rt controller.Access, log *slog.Logger, ptr resource.Pointer) error {
+	if out := c.q.ID(ptr.ID); c.q.Input(out) != ptr.ID {
+		return fmt.Errorf("%s: its output %q is that of %q", ptr, out, c.q.Input(out))
+	}
+
 	in, err := typed.Find[In](ctx, rt, ptr.Namespace, ptr.ID)
-	if in == nil || err != nil {
+	if err != nil {
+		return err
+	}
+
+	if in == nil { // destroyed past our finalizer
+		_, err := c.discard(ctx, rt, ptr.ID)
+
 		return err
 	}
 
@@ -118,7 +110,7 @@ func (c *queueController[In, Out]) Reconcile(ctx context.Context, rt controller.
 	return c.follow(ctx, rt, log, in)
 }
 
-// keeps tells whether the output of an input that is tearing down stays for now.
+// keeps reports whether the output of an input that is tearing down stays for now.
 func (c *queueController[In, Out]) keeps(md *resource.Metadata) bool {
 	return slices.ContainsFunc(md.Finalizers(), func(f string) bool {
 		return slices.Contains(c.q.KeepWhile, f) ||
@@ -144,12 +136,10 @@ func (c *queueController[In, Out]) follow(ctx context.Context, rt controller.Acc
 	again := c.q.Transform(ctx, rt, log, in, &out)
 
 	switch {
-	case errors.Is(again, ErrSkip):
+	case errors.Is(again, ErrNoOutput):
 		_, err := c.discard(ctx, rt, md.ID())
 
 		return err
-	case errors.Is(again, ErrKeep):
-		return nil
 	case errors.As(again, &requeue) && requeue.Err == nil: // the output is good, but not for long
 	case again != nil:
 		return again
@@ -162,6 +152,10 @@ func (c *queueController[In, Out]) follow(ctx context.Context, rt controller.Acc
 		}
 
 		*t.TypedSpec() = out
+
+		if c.q.Label != nil {
+			c.q.Label(in, t.Metadata())
+		}
 
 		return nil
 	})

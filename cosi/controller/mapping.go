@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"context"
+
+	"github.com/seed-59268b81/talos/cosi/resource"
+	"github.com/seed-59268b81/talos/cosi/state"
+)
+
+// MappedInput is an input of a queue controller besides its primary one, with the ids of the primary resources that a
+// change of it concerns.
+type MappedInput struct {
+	Input
+	// To must work with what Changed tells, since the resource may be gone.
+	To func(ctx context.Context, r state.Reader, changed Changed) ([]string, error)
+}
+
+// MappedIn declares a mapped input of S.
+func MappedIn[S resource.Spec](kind InputKind, namespace string, to func(ctx context.Context, r state.Reader, changed Changed) ([]string, error)) MappedInput {
+	return MappedInput{Input: In[S](kind, namespace), To: to}
+}
+
+// SameID maps a resource to the primary one of the same id.
+func SameID(_ context.Context, _ state.Reader, changed Changed) ([]string, error) {
+	return []string{changed.ID}, nil
+}
+
+// ByLabel maps a resource to the primary one whose id is the value of a label, and one without the label to none. It is
+// how children lead to their parent: the parent's controller sets the label on all that it makes for the parent, and
+// has their kind as a mapped input.
+func ByLabel(key string) func(ctx context.Context, r state.Reader, changed Changed) ([]string, error) {
+	return func(_ context.Context, _ state.Reader, changed Changed) ([]string, error) {
+		if id, ok := changed.Labels.Get(key); ok {
+			return []string{id}, nil
+		}
+
+		return nil, nil
+	}
+}
+
+// MapInputs returns what a change of any of the inputs concerns, as pointers to the primary kind.
+func MapInputs(ctx context.Context, r state.Reader, inputs []MappedInput, primary resource.Kind, changed Changed) ([]resource.Pointer, error) {
+	var out []resource.Pointer
+
+	for _, in := range inputs {
+		if in.Namespace != changed.Namespace || in.Type != changed.Type || in.ID != "" && in.ID != changed.ID {
+			continue
+		}
+
+		ids, err := in.To(ctx, r, changed)
+		if err != nil {
+			return nil, err
+		}
+
+		for _, id := range ids {
+			out = append(out, resource.Pointer{Namespace: primary.Namespace, Type: primary.Type, ID: id})
+		}
+	}
+
+	return out, nil
+}

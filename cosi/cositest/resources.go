@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cositest
+
+import (
+	"context"
+
+	"github.com/seed-59268b81/talos/cosi/resource"
+	"github.com/seed-59268b81/talos/cosi/state"
+	"github.com/seed-59268b81/talos/cosi/typed"
+)
+
+// Set writes a resource, in the namespace of its definition, that no controller owns.
+func Set[S resource.Spec](e *Environment, id string, spec S) {
+	e.t.Helper()
+
+	if err := typed.Set(context.Background(), e.State, "", id, spec); err != nil {
+		e.t.Fatal(err)
+	}
+}
+
+// Wait returns the spec of a resource once it is there and satisfies the condition; nil means at once.
+func Wait[S resource.Spec](e *Environment, id string, condition func(S) bool) S {
+	e.t.Helper()
+
+	return *WaitResource(e, id, func(r *resource.Typed[S]) bool { return condition == nil || condition(*r.TypedSpec()) }).TypedSpec()
+}
+
+// WaitResource is Wait for the resource with its metadata.
+func WaitResource[S resource.Spec](e *Environment, id string, condition func(*resource.Typed[S]) bool) *resource.Typed[S] {
+	e.t.Helper()
+
+	ctx, cancel := context.WithTimeout(context.Background(), Patience)
+	defer cancel()
+
+	r, err := typed.WatchFor(ctx, e.State, "", id, condition)
+	if err != nil {
+		e.t.Fatalf("%v\nnow: %s%s", err, describe[S](e, id), e.failing())
+	}
+
+	return r
+}
+
+// WaitGone waits until there is no such resource.
+func WaitGone[S resource.Spec](e *Environment, id string) {
+	e.t.Helper()
+
+	ctx, cancel := context.WithTimeout(context.Background(), Patience)
+	defer cancel()
+
+	if _, err := e.WatchFor(ctx, resource.PointerOf[S]("", id), state.EventTypeIs(state.Destroyed)); err != nil {
+		e.t.Fatalf("%v\nnow: %s%s", err, describe[S](e, id), e.failing())
+	}
+}
+
+// Teardown has a resource torn down and destroyed, which takes until nobody holds it.
+func Teardown[S resource.Spec](e *Environment, id string) {
+	e.t.Helper()
+
+	ctx, cancel := context.WithTimeout(context.Background(), Patience)
+	defer cancel()
+
+	if err := e.TeardownAndDestroy(ctx, resource.PointerOf[S]("", id)); err != nil {
+		e.t.Fatalf("%v\nnow: %s%s", err, describe[S](e, id), e.failing())
+	}
+}
+
+// Version is the present version of a resource.
+func Version[S resource.Spec](e *Environment, id string) uint64 {
+	e.t.Helper()
+
+	r, err := e.Get(context.Background(), resource.PointerOf[S]("", id))
+	if err != nil {
+		e.t.Fatal(err)
+	}
+
+	return r.Metadata().Version()
+}
+
+// describe is the resource as it is now.
+func describe[S resource.Spec](e *Environment, id string) string {
+	r, err := e.Get(context.Background(), resource.PointerOf[S]("", id))
+	if err != nil {
+		return err.Error()
+	}
+
+	text, err := resource.MarshalYAML(r)
+	if err != nil {
+		return err.Error()
+	}
+
+	return string(text)
+}

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package runtime
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/seed-59268b81/talos/cosi/controller"
+	"github.com/seed-59268b81/talos/cosi/resource"
+	"github.com/seed-59268b81/talos/cosi/state"
+)
+
+// known is what there is of a kind that is watched, for the queue controllers that read it: when the watch breaks and
+// can not be resumed, nobody else tells what was destroyed meanwhile. It may hold what is gone already, since that only
+// makes for one reconciliation too many, but never lacks what a controller has seen.
+type known struct {
+	possible bool // the kind is watched; a state that notifies misses nothing
+
+	mu    sync.Mutex
+	items map[string]controller.Changed // nil while nobody needs it
+}
+
+// needed begins to keep what is known if one of the routes needs it, and reports whether it has just begun.
+func (k *known) needed(routes []route) bool {
+	if !k.possible || !slices.ContainsFunc(routes, func(r route) bool { return r.tombstones }) {
+		return false
+	}
+
+	k.mu.Lock()
+	defer k.mu.Unlock()
+
+	if k.items != nil {
+		return false
+	}
+
+	k.items = map[string]controller.Changed{}
+
+	return true
+}
+
+// stop forgets all.
+func (k *known) stop() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+
+	k.items = nil
+}
+
+// learn adds resources.
+func (k *known) learn(items []resource.Resource) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+
+	if k.items == nil {
+		return
+	}
+
+	for _, r := range items {
+		k.items[r.Metadata().ID()] = controller.ChangedOf(r.Metadata())
+	}
+}
+
+// follow applies events.
+func (k *known) follow(events []state.Event) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+
+	if k.items == nil {
+		return
+	}
+
+	for _, ev := range events {
+		switch ev.Type { //nolint:exhaustive // the rest carry no resource
+		case state.Created, state.Updated:
+			k.items[ev.Resource.Metadata().ID()] = controller.ChangedOf(ev.Resource.Metadata())
+		case state.Destroyed:
+			delete(k.items, ev.Resource.Metadata().ID())
+		}
+	}
+}
+
+// keep makes the resources what there is, and returns what was known besides, by id.
+func (k *known) keep(items []resource.Resource) []controller.Changed {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+
+	gone := k.items
+	k.items = make(map[string]controller.Changed, len(items))
+
+	for _, r := range items {
+		k.items[r.Metadata().ID()] = controller.ChangedOf(r.Metadata())
+		delete(gone, r.Metadata().ID())
+	}
+
+	out := make([]controller.Changed, 0, len(gone))
+	for _, id := range slices.Sorted(maps.Keys(gone)) {
+		out = append(out, gone[id])
+	}
+
+	return out
+}
+
+func (k *known) kept() bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+
+	return k.items != nil
+}
+
+// learn notes what a controller has read of a kind.
+func (r *routes) learn(kind resource.Kind, items []resource.Resource) {
+	r.mu.Lock()
+	k := r.kinds[kind]
+	r.mu.Unlock()
+
+	if k != nil {
+		k.known.learn(items)
+	}
+}
+
+// learnAll notes what there is of a kind.
+func (r *routes) learnAll(ctx context.Context, k *kindRoutes) error {
+	items, err := r.state.List(ctx, k.kind)
+	if err != nil {
+		return err
+	}
+
+	k.known.learn(items)
+
+	return nil
+}
+
+// lost returns events for what is no longer there. How it looked in the end is not known: it is shown as it was last
+// seen, but torn down and without finalizers, as it must have been.
+func (r *routes) lost(ctx context.Context, k *kindRoutes) ([]state.Event, error) {
+	if !k.known.kept() {
+		return nil, nil
+	}
+
+	items, err := r.state.List(ctx, k.kind)
+	if err != nil {
+		return nil, err
+	}
+
+	var events []state.Event
+
+	for _, c := range k.known.keep(items) {
+		t := resource.NewTombstone(c.Pointer)
+		md := t.Metadata().Copy()
+		md.SetPhase(resource.PhaseTearingDown)
+		md.SetLabels(c.Labels)
+
+		events = append(events, state.Event{Type: state.Destroyed, Resource: t.WithMetadata(md)})
+	}
+
+	return events, nil
+}

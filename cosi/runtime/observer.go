@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package runtime
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/seed-59268b81/talos/cosi/controller"
+	"github.com/seed-59268b81/talos/cosi/resource"
+)
+
+// Round is one piece of a controller's work.
+type Round struct {
+	Controller string
+	// Resource that a queue controller works on; the zero pointer for a controller without a queue.
+	Resource resource.Pointer
+	// Mapping is true of MapInput, false of Reconcile.
+	Mapping bool
+}
+
+// Observer is called at the beginning of a round. It returns the context for the round and, unless nil, what is called at
+// its end with the error of the round. It must be safe for use by several goroutines. Packages cosiprom and cosiotel have
+// observers.
+type Observer func(ctx context.Context, r Round) (context.Context, func(err error))
+
+// Outcome of a round, as metrics and traces name it.
+type Outcome string
+
+// The outcomes.
+const (
+	Done     Outcome = "done"
+	Requeued Outcome = "requeued" // done, and to be done again after a while
+	Skipped  Outcome = "skipped"
+	Failed   Outcome = "failed"
+)
+
+// OutcomeOf returns what the error of a round says.
+func OutcomeOf(err error) Outcome {
+	var requeue *controller.RequeueError
+
+	switch {
+	case err == nil:
+		return Done
+	case errors.As(err, &requeue) && requeue.Err == nil:
+		return Requeued
+	case errors.Is(err, controller.ErrSkip):
+		return Skipped
+	default:
+		return Failed
+	}
+}
+
+// observe runs one round before all observers.
+func (rt *Runtime) observe(ctx context.Context, r Round, fn func(context.Context) error) (err error) {
+	if len(rt.observers) == 0 {
+		return fn(ctx)
+	}
+
+	var ends []func(error)
+
+	for _, o := range rt.observers {
+		var end func(error)
+		if ctx, end = o(ctx, r); end != nil {
+			ends = append(ends, end)
+		}
+	}
+
+	defer func() {
+		p := recover()
+		if p != nil {
+			err = panicked(p)
+		}
+
+		for _, end := range slices.Backward(ends) {
+			end(err)
+		}
+	}()
+
+	return fn(ctx)
+}

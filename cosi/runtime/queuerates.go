@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package runtime
+
+import "time"
+
+// rates is how much the keys of a queue have used of the limit. It is given back to all at once, at each refill, so that
+// nobody asks the clock for the sake of a single key. A key that is done stays until it has used nothing.
+type rates[K comparable, V any] struct {
+	held    []*queued[K, V] // they wait for the refill
+	resting int             // keys that are done
+	most    int             // that any has used since the last refill
+	armed   bool
+	told    map[K]*streak
+}
+
+// use notes that a key was taken. The lock is held.
+func (q *queue[K, V]) use(it *queued[K, V]) {
+	if q.limit.none() {
+		return
+	}
+
+	it.used++
+	q.rates.most = max(q.rates.most, it.used)
+	q.refillLater()
+}
+
+// refillLater starts the refill. The lock is held.
+func (q *queue[K, V]) refillLater() {
+	if q.rates.armed || len(q.items) == 0 && len(q.rates.told) == 0 {
+		return
+	}
+
+	q.rates.armed = true
+
+	time.AfterFunc(q.limit.refillEvery(), q.refill)
+}
+
+func (q *queue[K, V]) refill() {
+	q.mu.Lock()
+
+	held := q.rates.held
+	q.rates.held = nil
+
+	q.giveBack()
+
+	for _, it := range held {
+		q.push(it)
+	}
+
+	news := q.rates.streaks(held)
+	q.mu.Unlock()
+
+	for key, limited := range news {
+		q.tell(key, limited)
+	}
+
+	q.mu.Lock()
+	defer q.mu.Unlock()
+
+	q.rates.armed = false
+	if q.rates.most > 0 || len(q.rates.held) > 0 || len(q.rates.told) > 0 {
+		q.refillLater()
+	}
+}
+
+// giveBack lowers what the keys have used, and forgets those that are done and have used nothing. The lock is held.
+func (q *queue[K, V]) giveBack() {
+	step := q.limit.perRefill()
+
+	if q.rates.resting == len(q.items) && q.rates.most <= step {
+		q.items, q.rates.resting, q.rates.most = map[K]*queued[K, V]{}, 0, 0
+
+		return
+	}
+
+	q.rates.most = 0
+
+	for key, it := range q.items {
+		it.used = max(0, it.used-step)
+		q.rates.most = max(q.rates.most, it.used)
+
+		if it.where == atRest && it.used == 0 {
+			delete(q.items, key)
+
+			q.rates.resting--
+		}
+	}
+}
+
+// streaks returns the keys for which users should know that they exceed the limit, or no longer do.
+func (r *rates[K, V]) streaks(held []*queued[K, V]) map[K]bool {
+	if len(held) == 0 && len(r.told) == 0 {
+		return nil
+	}
+
+	if r.told == nil {
+		r.told = map[K]*streak{}
+	}
+
+	now := make(map[K]bool, len(held))
+
+	for _, it := range held {
+		now[it.key] = true
+
+		if r.told[it.key] == nil {
+			r.told[it.key] = &streak{}
+		}
+	}
+
+	news := map[K]bool{}
+
+	for key, s := range r.told {
+		limited, is := s.next(now[key])
+		if is {
+			news[key] = limited
+		}
+
+		if !limited && s.free >= untellAfter {
+			delete(r.told, key)
+		}
+	}
+
+	return news
+}
