@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"sync"
 	"time"
+
+	"github.com/seed-59268b81/talos/cosi/guard"
 )
 
 const (
@@ -82,7 +84,8 @@ func (j *Journal) Open(dir string, boot Boot, gather func() Evidence, report fun
 	j.dir, j.folder, j.boot, j.synced, j.failed = dir, folder, boot, time.Now(), nil
 	j.stop, j.stopped = make(chan struct{}), make(chan struct{})
 
-	go j.run(j.stop, j.stopped, report)
+	stop, stopped := j.stop, j.stopped
+	guard.Go(func() error { j.run(stop, stopped, report); return nil })
 
 	return nil
 }

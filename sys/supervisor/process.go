@@ -16,6 +16,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/seed-59268b81/talos/cosi/guard"
 	"github.com/seed-59268b81/talos/sys/cgroup"
 	"github.com/seed-59268b81/talos/sys/oom"
 )
@@ -87,8 +88,7 @@ func (p *Process) Run(ctx context.Context, run Run) error {
 
 	run.Started(pid)
 
-	exited := make(chan error, 1)
-	go func() { exited <- cmd.Wait() }()
+	exited := guard.Go(cmd.Wait)
 
 	select {
 	case err := <-exited:

@@ -20,6 +20,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/seed-59268b81/talos/cosi/guard"
 )
 
 // Service describes something that runs.
@@ -274,29 +276,29 @@ func (s *Supervisor) Shutdown(ctx context.Context, except ...string) error {
 	}
 	s.mu.Unlock()
 
-	errs := make(chan error, len(units))
+	ended := make([]<-chan error, 0, len(units))
 
 	for _, u := range units {
-		go func() {
+		ended = append(ended, guard.Go(func() error {
 			err := s.wait(ctx, func() bool { return !dependedOn(u, units) })
 			if err == nil {
 				err = u.stop(ctx)
 			}
 
 			if err != nil {
-				err = fmt.Errorf("stop service %q: %w", u.svc.ID, err)
+				return fmt.Errorf("stop service %q: %w", u.id, err)
 			}
 
-			errs <- err
-		}()
+			return nil
+		}))
 	}
 
-	var all []error
-	for range units {
-		all = append(all, <-errs)
+	var errs []error
+	for _, end := range ended {
+		errs = append(errs, <-end)
 	}
 
-	return errors.Join(all...)
+	return errors.Join(errs...)
 }
 
 // dependedOn tells whether another unit that still runs depends on u.

@@ -5,11 +5,14 @@ package supervisor
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"runtime/debug"
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/seed-59268b81/talos/cosi/guard"
 )
 
 // maxEvents of a service's history that are kept.
@@ -72,7 +75,8 @@ func (u *unit) start() {
 	u.cancel = cancel
 	u.done = make(chan struct{})
 
-	go u.loop(ctx, u.done)
+	done := u.done
+	guard.Detach(u.sup.log, "service "+u.id, func() { u.loop(ctx, done) })
 }
 
 // replace takes a new description and ends the present run, so that the loop starts it anew.
@@ -231,7 +235,7 @@ func (u *unit) run(ctx context.Context, svc Service) (err error) {
 
 	healthCtx, stopHealth := context.WithCancel(ctx)
 
-	var health sync.WaitGroup
+	var health guard.Group
 
 	defer func() {
 		if p := recover(); p != nil {
@@ -240,7 +244,7 @@ func (u *unit) run(ctx context.Context, svc Service) (err error) {
 		}
 
 		stopHealth()
-		health.Wait()
+		_ = health.Wait() //nolint:errcheck // a check that panics is one that fails
 		u.setHealth(HealthStatus{})
 	}()
 
@@ -275,7 +279,7 @@ func (u *unit) run(ctx context.Context, svc Service) (err error) {
 			}
 
 			if svc.Health != nil {
-				health.Go(func() { u.checkHealth(healthCtx, svc.Health.withDefaults()) })
+				health.Go(func() error { u.checkHealth(healthCtx, svc.Health.withDefaults()); return nil })
 			}
 		},
 	})
@@ -292,9 +296,14 @@ func (u *unit) checkHealth(ctx context.Context, h Health) {
 		}
 
 		checkCtx, cancel := context.WithTimeout(ctx, h.Timeout)
-		err := h.Check(checkCtx)
+		err := guard.Call(func() error { return h.Check(checkCtx) })
 
 		cancel()
+
+		if panicked := (*guard.Panic)(nil); errors.As(err, &panicked) {
+			u.sup.log.Error("health check panicked", "service", u.id, "error", err)
+			err = fmt.Errorf("panic: %v", panicked.Value)
+		}
 
 		if ctx.Err() != nil {
 			return
