@@ -29,6 +29,8 @@ type unit struct {
 	cancel  context.CancelFunc // of the loop; nil when stopped
 	done    chan struct{}      // closed when the loop has ended
 	restart context.CancelFunc // of the present run
+	// stopping is set while the loop is being stopped, again if it is to be started when it has stopped, retired if it never is.
+	stopping, again, retired bool
 }
 
 func newUnit(s *Supervisor, svc Service) *unit {
@@ -67,9 +69,17 @@ func (u *unit) start() {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 
-	if u.cancel != nil {
+	if u.retired {
 		return
 	}
+
+	if u.cancel != nil {
+		u.again = u.stopping
+
+		return
+	}
+
+	u.stopping = false
 
 	ctx, cancel := context.WithCancel(u.sup.ctx)
 	u.cancel = cancel
@@ -93,10 +103,19 @@ func (u *unit) replace(svc Service) {
 	}
 }
 
+// retire has no start work any more.
+func (u *unit) retire() {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+
+	u.retired = true
+}
+
 // stop ends the loop and waits for it.
 func (u *unit) stop(ctx context.Context) error {
 	u.mu.Lock()
 	cancel, done := u.cancel, u.done
+	u.stopping, u.again = cancel != nil, false
 	u.mu.Unlock()
 
 	if cancel == nil {
@@ -116,10 +135,16 @@ func (u *unit) stop(ctx context.Context) error {
 func (u *unit) loop(ctx context.Context, done chan struct{}) {
 	defer func() {
 		u.mu.Lock()
-		u.cancel = nil
+		u.cancel, u.stopping = nil, false
+		again := u.again
+		u.again = false
 		u.mu.Unlock()
 		close(done)
 		u.sup.notify(u.status())
+
+		if again {
+			_ = u.sup.start(u) //nolint:errcheck // the machine goes down
+		}
 	}()
 
 	for {
