@@ -53,7 +53,9 @@ func TestBondFollowsItsConfiguration(t *testing.T) {
 		{"no primary", func() { spec.Primary = "" }, set, func(b netlink.Bond) bool { return b.Primary == 0 }},
 		{"monitoring", func() { spec.MIIMon, spec.DownDelay = 50, 200 }, set, func(b netlink.Bond) bool { return b.MIIMon == 50 && b.DownDelay == 200 }},
 		{
-			"ARP targets", func() { spec.MIIMon, spec.ARPInterval, spec.ARPIPTargets = 0, 100, []netip.Addr{netip.MustParseAddr("192.0.2.1")} },
+			"ARP targets", func() {
+				spec.MIIMon, spec.ARPInterval, spec.ARPIPTargets = 0, 100, []netip.Addr{netip.MustParseAddr("192.0.2.1")}
+			},
 			set, func(b netlink.Bond) bool { return b.MIIMon == 0 && len(b.ARPIPTargets) == 1 },
 		},
 	} {
