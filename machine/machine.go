@@ -29,6 +29,7 @@ import (
 	"github.com/seed-59268b81/talos/machine/boot"
 	"github.com/seed-59268b81/talos/machine/events"
 	"github.com/seed-59268b81/talos/machine/server"
+	"github.com/seed-59268b81/talos/sys/acpi"
 	"github.com/seed-59268b81/talos/sys/bootlog"
 	"github.com/seed-59268b81/talos/sys/cgroup"
 	"github.com/seed-59268b81/talos/sys/logring"
@@ -151,6 +152,7 @@ func run(
 
 	if place.Owns(platform.KernelModules) {
 		guard.Detach(log, "drivers", func() { afterAPI(ctx, log, sup, modules, settled) })
+		guard.Detach(log, "power button", func() { obeyButton(ctx, state, log, acpi.Listen) })
 	} else {
 		close(settled)
 	}

@@ -64,13 +64,18 @@ func obey(ctx context.Context, st state.State, log *slog.Logger, signals <-chan 
 		case <-ctx.Done():
 			return
 		case received := <-signals:
-			request := resource.New[runtime.PowerRequestSpec]("", runtime.PowerRequestID)
-			*request.TypedSpec() = runtime.PowerRequestSpec{Action: requested[received], Reason: "signal " + signalName(received)}
-
-			if err := st.Create(ctx, request); err != nil && !state.IsConflict(err) {
-				log.Error("the signal was not obeyed", "signal", signalName(received), "error", err)
-			}
+			request(ctx, st, log, requested[received], "signal "+signalName(received))
 		}
+	}
+}
+
+// request asks for the end of the machine, unless that is asked for already.
+func request(ctx context.Context, st state.State, log *slog.Logger, action runtime.PowerAction, reason string) {
+	r := resource.New[runtime.PowerRequestSpec]("", runtime.PowerRequestID)
+	*r.TypedSpec() = runtime.PowerRequestSpec{Action: action, Reason: reason}
+
+	if err := st.Create(ctx, r); err != nil && !state.IsConflict(err) {
+		log.Error("the machine was not told to end", "action", action, "reason", reason, "error", err)
 	}
 }
 
