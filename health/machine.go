@@ -7,9 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
 
 	"github.com/seed-59268b81/talos/config/v1alpha1"
+	"github.com/seed-59268b81/talos/cosi/guard"
 	"github.com/seed-59268b81/talos/cosi/state"
 	"github.com/seed-59268b81/talos/cosi/typed"
 	"github.com/seed-59268b81/talos/resources/block"
@@ -40,19 +40,17 @@ const (
 // onAll makes a check of every machine, of all at once.
 func (s *Source) onAll(check func(context.Context, Machine) error) func(context.Context) error {
 	return func(ctx context.Context) error {
-		errs := make([]error, len(s.Machines))
-
-		var wg sync.WaitGroup
-
+		checked := make([]<-chan error, len(s.Machines))
 		for i, m := range s.Machines {
-			wg.Go(func() {
-				if errs[i] = check(ctx, m); errs[i] != nil && m.Name != "" {
-					errs[i] = fmt.Errorf("%s: %w", m.Name, errs[i])
-				}
-			})
+			checked[i] = guard.Go(func() error { return check(ctx, m) })
 		}
 
-		wg.Wait()
+		errs := make([]error, len(checked))
+		for i, result := range checked {
+			if errs[i] = <-result; errs[i] != nil && s.Machines[i].Name != "" {
+				errs[i] = fmt.Errorf("%s: %w", s.Machines[i].Name, errs[i])
+			}
+		}
 
 		return errors.Join(errs...)
 	}

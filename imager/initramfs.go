@@ -3,6 +3,7 @@
 package imager
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -17,6 +18,7 @@ import (
 	"github.com/seed-59268b81/talos/components/graph"
 	"github.com/seed-59268b81/talos/imager/cpio"
 	"github.com/seed-59268b81/talos/machine/boot"
+	"github.com/seed-59268b81/talos/sys/module"
 )
 
 // initramfsStep makes what the kernel starts from.
@@ -90,12 +92,12 @@ func writeEarly(out io.Writer, initProgram, modules string) error {
 	var list strings.Builder
 
 	for _, f := range set.files {
-		name := "modules/" + path.Base(f)
-		fmt.Fprintf(&list, "/%s\n", name)
-
-		if err := addFile(archive, name, 0o644, filepath.Join(modules, f)); err != nil {
+		name, err := addModule(archive, filepath.Join(modules, f))
+		if err != nil {
 			return err
 		}
+
+		fmt.Fprintf(&list, "/%s\n", name)
 	}
 
 	name := strings.TrimPrefix(boot.ModuleList, "/")
@@ -108,6 +110,26 @@ func writeEarly(out io.Writer, initProgram, modules string) error {
 	}
 
 	return packer.Close()
+}
+
+// addModule adds a kernel module, unpacked: init gives it to the kernel as it is, and not every kernel unpacks. It returns
+// the name in the archive.
+func addModule(archive *cpio.Writer, file string) (string, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return "", fmt.Errorf("initramfs: %w", err)
+	}
+	defer f.Close() //nolint:errcheck // read only
+
+	image, err := module.Unpack(file, f)
+	if err != nil {
+		return "", fmt.Errorf("initramfs: %w", err)
+	}
+
+	base, _, _ := strings.Cut(path.Base(file), ".ko")
+	name := "modules/" + base + ".ko"
+
+	return name, archive.File(name, 0o644, int64(len(image)), bytes.NewReader(image))
 }
 
 // writeRoot writes the second archive, plain: the root image, which is packed in itself. The kernel expects

@@ -16,7 +16,10 @@ var initramfsModules = []string{"loop", "squashfs"}
 
 // rootModules go into the root image, with everything that they need: drivers of the machines that the
 // kernel is built for, file systems, and what Kubernetes' network is made of. A kernel has some of them built
-// in and lacks some others (a cloud kernel knows no e1000e): those are passed over.
+// in and lacks some others (a cloud kernel knows no e1000e): those are passed over, and imager sizes lists them.
+//
+// The kernel loads some of them when any program asks for them, also one in a pod without any rights: what no node needs,
+// such as the ciphers for programs (AF_ALG), is not here.
 var rootModules = []string{
 	// Devices of virtual machines.
 	"virtio_pci", "virtio_mmio", "virtio_blk", "virtio_scsi", "virtio_net", "virtio_console", "virtio_rng",
@@ -27,8 +30,8 @@ var rootModules = []string{
 	"nvme", "nvme_tcp", "ahci", "ata_piix", "ata_generic", "sd_mod", "sr_mod", "sg", "megaraid_sas", "mpt3sas",
 	"e1000", "e1000e", "igb", "ixgbe", "i40e", "ice", "bnxt_en", "mlx4_en", "mlx5_core", "r8169", "tg3",
 	"xhci_pci", "usb_storage", "uas", "i2c_i801",
-	// Watchdogs, entropy, sensors of power.
-	"i6300esb", "iTCO_wdt", "softdog", "tpm_crb", "tpm_tis", "button", "efivarfs", "efi_pstore", "rtc_cmos",
+	// Watchdogs, entropy, sensors of power, what a crash leaves behind.
+	"i6300esb", "iTCO_wdt", "softdog", "tpm_crb", "tpm_tis", "button", "efivarfs", "efi_pstore", "ttyprintk", "rtc_cmos",
 	// Storage and file systems.
 	"loop", "squashfs", "erofs", "overlay", "xfs", "ext4", "vfat", "nls_cp437", "nls_ascii", "nls_iso8859-1", "isofs",
 	"fuse", "nfs", "nfsv4", "dm_mod", "dm_crypt", "dm_thin_pool", "dm_snapshot", "dm_mirror", "dm_raid",
@@ -55,7 +58,7 @@ var rootModules = []string{
 	"sch_htb", "sch_ingress", "sch_fq", "sch_tbf", "sch_netem", "cls_bpf", "act_bpf", "cls_u32", "cls_matchall",
 	"act_mirred", "act_police", "act_gact", "tcp_bbr", "inet_diag", "tcp_diag", "udp_diag", "sctp",
 	// Ciphers of disks and tunnels.
-	"aesni_intel", "xts", "crc32c_intel", "ghash_clmulni_intel", "algif_skcipher", "algif_hash",
+	"aesni_intel", "xts", "crc32c_intel", "ghash_clmulni_intel",
 }
 
 // moduleSet is a choice of the kernel's modules.

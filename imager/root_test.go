@@ -6,22 +6,29 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
-	"github.com/seed-59268b81/talos/machine/boot"
+	"github.com/klauspost/compress/zstd"
+	"github.com/ulikunitz/xz"
 )
 
 // kernelTree is a modules directory of modules that are never opened.
 func kernelTree(t *testing.T) string {
 	t.Helper()
 
+	return kernelTreeOf(t, ".ko")
+}
+
+// kernelTreeOf is a modules directory of modules whose files have an ending.
+func kernelTreeOf(t *testing.T, ending string) string {
+	t.Helper()
+
 	dir := filepath.Join(t.TempDir(), "6.1.0-test")
-	write(t, filepath.Join(dir, "modules.dep"),
-		"kernel/loop.ko:\nkernel/squashfs.ko: kernel/zlib.ko\nkernel/zlib.ko:\nkernel/other.ko:\n")
+	dep := "kernel/loop.ko:\nkernel/squashfs.ko: kernel/zlib.ko\nkernel/zlib.ko:\nkernel/other.ko:\n"
+
+	write(t, filepath.Join(dir, "modules.dep"), strings.ReplaceAll(dep, ".ko", ending))
 	write(t, filepath.Join(dir, "modules.builtin"), "kernel/ext4.ko\n")
 
 	return dir
@@ -56,7 +63,7 @@ func TestSkeleton(t *testing.T) {
 	}
 
 	for path, want := range map[string]string{
-		"sbin/poweroff": "init", "bin/apid": "../sbin/init", "lib": "usr/lib", "usr/sbin/reboot": "init",
+		"bin/apid": "../sbin/init", "bin/trustd": "../sbin/init", "lib": "usr/lib",
 	} {
 		if got, err := os.Readlink(filepath.Join(root, path)); err != nil || got != want {
 			t.Errorf("%s: got a link to %q, %v, want %q", path, got, err, want)
@@ -136,16 +143,72 @@ func TestInitramfs(t *testing.T) {
 	}
 }
 
-func TestCmdline(t *testing.T) {
-	if err := boot.CheckArgs(Options{}.Cmdline(), "Mitigation: PTI"); err != nil {
-		t.Errorf("the system would refuse its own image: %v", err)
+// init gives modules to the kernel as they are: those of a kernel that packs them are unpacked, whoever packed them.
+func TestInitramfsUnpacksModules(t *testing.T) {
+	for ending, pack := range map[string]func(*testing.T, string) string{
+		".ko":     func(_ *testing.T, text string) string { return text },
+		".ko.xz":  packXZ,
+		".ko.zst": packZstd,
+	} {
+		t.Run(ending, func(t *testing.T) {
+			kernel := kernelTreeOf(t, ending)
+			for _, f := range []string{"loop", "squashfs", "zlib"} {
+				write(t, filepath.Join(kernel, "kernel", f+ending), pack(t, "\x7fELF of "+f))
+			}
+
+			var early bytes.Buffer
+			if err := writeEarly(&early, write(t, filepath.Join(t.TempDir(), "init"), "program"), kernel); err != nil {
+				t.Fatal(err)
+			}
+
+			plain := unpack(t, early.Bytes())
+			for _, want := range []string{"modules/zlib.ko\x00", "\x7fELF of zlib", "\x7fELF of loop", "/modules/loop.ko\n/modules/zlib.ko\n"} {
+				if !bytes.Contains(plain, []byte(want)) {
+					t.Errorf("the archive lacks %q", want)
+				}
+			}
+		})
 	}
 
-	words := strings.Fields(Options{ExtraArgs: []string{"talos.config=x"}}.Cmdline())
-
-	for _, want := range []string{"slab_nomerge", "pti=on", "module.sig_enforce=1", "talos.config=x"} {
-		if !slices.Contains(words, want) {
-			t.Errorf("command line lacks %s: %q", want, words)
-		}
+	kernel := kernelTreeOf(t, ".ko.zst")
+	for _, f := range []string{"loop", "squashfs", "zlib"} {
+		write(t, filepath.Join(kernel, "kernel", f+".ko.zst"), "not packed")
 	}
+
+	err := writeEarly(&bytes.Buffer{}, write(t, filepath.Join(t.TempDir(), "init"), "program"), kernel)
+	if err == nil || !strings.Contains(err.Error(), "loop.ko.zst") {
+		t.Errorf("a damaged module: got %v, want an error that names it", err)
+	}
+}
+
+func packXZ(t *testing.T, text string) string {
+	t.Helper()
+
+	var b strings.Builder
+
+	w, err := xz.NewWriter(&b)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	if _, err := w.Write([]byte(text)); err != nil {
+		t.Fatal(err)
+	}
+
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+
+	return b.String()
+}
+
+func packZstd(t *testing.T, text string) string {
+	t.Helper()
+
+	w, err := zstd.NewWriter(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	return string(w.EncodeAll([]byte(text), nil))
 }

@@ -83,8 +83,31 @@ func PrintSizes(out io.Writer, p Paths) error {
 		return err
 	}
 
+	if err := printAbsent(out, filepath.Join(p.Out, "components/kernel")); err != nil {
+		return err
+	}
+
 	if total > Budget {
 		return fmt.Errorf("kernel, initramfs and root have %d bytes, the budget is %d", total, Budget)
+	}
+
+	return nil
+}
+
+// printAbsent names the modules that were asked for and that the kernel does not have.
+func printAbsent(out io.Writer, kernel string) error {
+	dir, err := modulesDir(kernel)
+	if err != nil {
+		return err
+	}
+
+	set, err := chooseModules(dir, slices.Concat(initramfsModules, rootModules))
+	if err != nil {
+		return err
+	}
+
+	if len(set.absent) > 0 {
+		fmt.Fprintf(out, "kernel %s does not have: %s\n", filepath.Base(dir), strings.Join(set.absent, " "))
 	}
 
 	return nil

@@ -43,10 +43,6 @@ func skeleton(tag string) []entry {
 		"usr/bin", "usr/sbin", "usr/lib", "usr/local/bin", "usr/libexec",
 		"etc/kubernetes", "etc/cni", "etc/cri", "etc/ssl/certs")
 
-	for _, name := range []string{"poweroff", "reboot", "shutdown"} {
-		out = append(out, symlink("usr/sbin/"+name, "init"))
-	}
-
 	for _, name := range []string{"machined", "apid", "trustd"} {
 		out = append(out, symlink("usr/bin/"+name, "../sbin/init"))
 	}

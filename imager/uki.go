@@ -15,9 +15,13 @@ import (
 )
 
 // defaultArgs are the kernel's arguments. The first two are demanded at boot (package boot).
+//
+// A panic ends in a reboot from the first moment on, and a fault of the kernel in a panic: by itself this kernel would hang
+// for ever until a controller has set kernel.panic. lockdown=integrity keeps root, that is each privileged pod, from changing
+// the running kernel; without it a kernel that nobody signed could be started by kexec.
 var defaultArgs = []string{
-	"slab_nomerge", "pti=on", "consoleblank=0", "printk.devkmsg=on", "selinux=1", "module.sig_enforce=1",
-	"proc_mem.force_override=never", "talos.platform=metal", "console=tty0", "console=ttyS0",
+	"slab_nomerge", "pti=on", "panic=10", "oops=panic", "lockdown=integrity", "module.sig_enforce=1",
+	"proc_mem.force_override=never", "consoleblank=0", "printk.devkmsg=on", "talos.platform=metal", "console=tty0", "console=ttyS0",
 }
 
 // Cmdline is the kernel's command line.

@@ -115,7 +115,9 @@ func (m *Machine) unmountVolumes(ctx context.Context, _ runtimeres.PowerRequestS
 // end ends the machine: the kernel, or in a container all its processes.
 func (m *Machine) end(action runtimeres.PowerAction) error {
 	if m.Platform.Owns(platform.Disks) {
-		power.Flush()
+		if err := power.Flush(); err != nil {
+			m.Log.Error("what was written last may be lost", "error", err)
+		}
 	}
 
 	if action == runtimeres.PowerShutdown {

@@ -21,6 +21,7 @@ import (
 	"github.com/seed-59268b81/talos/apid"
 	apidctl "github.com/seed-59268b81/talos/controllers/apid"
 	"github.com/seed-59268b81/talos/controllers/block"
+	"github.com/seed-59268b81/talos/cosi/guard"
 	"github.com/seed-59268b81/talos/cosi/memory"
 	"github.com/seed-59268b81/talos/cosi/resource"
 	"github.com/seed-59268b81/talos/cosi/runtime"
@@ -28,6 +29,7 @@ import (
 	"github.com/seed-59268b81/talos/machine/boot"
 	"github.com/seed-59268b81/talos/machine/events"
 	"github.com/seed-59268b81/talos/machine/server"
+	"github.com/seed-59268b81/talos/sys/acpi"
 	"github.com/seed-59268b81/talos/sys/bootlog"
 	"github.com/seed-59268b81/talos/sys/cgroup"
 	"github.com/seed-59268b81/talos/sys/logring"
@@ -40,8 +42,22 @@ import (
 	"github.com/seed-59268b81/talos/version"
 )
 
-// Main is process 1 after the switch into the root. It does not return.
+// Main is process 1 after the switch into the root. It does not return. Its goroutine is that of the first thread, which is
+// the reaper's.
 func Main() {
+	signals := holdSignals()
+
+	guard.Detach(slog.Default(), "process 1", func() { begin(signals) })
+
+	if err := reaper.Run(context.Background()); err != nil {
+		slog.Error("orphans are not reaped", "error", err)
+	}
+
+	select {}
+}
+
+// begin runs the system, and when it cannot run, says so and ends the machine.
+func begin(signals <-chan os.Signal) {
 	logs := logring.New(logring.DefaultBytes)
 	journal := bootlog.New(bootlog.DefaultLimits)
 	logs.Tap = journal.Append
@@ -52,12 +68,12 @@ func Main() {
 	log.Info("starting", "version", version.Tag, "platform", place.Name())
 
 	if err == nil {
-		err = start(context.Background(), place, log, logs, journal)
+		err = guard.Call(func() error { return start(context.Background(), place, log, logs, journal, signals) })
 	}
 
 	log.Error("the system cannot run", "error", err)
 
-	if err := errors.Join(journal.End(fmt.Sprintf("the system could not run: %v", err)), journal.Close()); err != nil {
+	if err := keepEnd(journal, fmt.Sprintf("the system could not run: %v", err)); err != nil {
 		log.Error("the logs of this boot could not be kept", "error", err)
 	}
 
@@ -68,8 +84,22 @@ func Main() {
 	boot.Halt(func(format string, args ...any) { log.Error(fmt.Sprintf(format, args...)) })
 }
 
+// keepEnd records why the boot ends, unless the disk does not take it: that may be the reason.
+func keepEnd(journal *bootlog.Journal, reason string) error {
+	const patience = 10 * time.Second
+
+	select {
+	case err := <-guard.Go(func() error { return errors.Join(journal.End(reason), journal.Close()) }):
+		return err
+	case <-time.After(patience):
+		return fmt.Errorf("write the logs of this boot: timed out after %s", patience)
+	}
+}
+
 // start makes the mounts, and the types known beside that: both take a while on a slow machine.
-func start(ctx context.Context, place platform.Platform, log *slog.Logger, logs *logring.Logs, journal *bootlog.Journal) error {
+func start(
+	ctx context.Context, place platform.Platform, log *slog.Logger, logs *logring.Logs, journal *bootlog.Journal, signals <-chan os.Signal,
+) error {
 	var (
 		modules *module.Loader
 		err     error
@@ -81,10 +111,14 @@ func start(ctx context.Context, place platform.Platform, log *slog.Logger, logs 
 		}
 	}
 
-	state := memory.New()
-	defined := make(chan error, 1)
+	if place.Owns(platform.KernelLog) {
+		if err := keepCrashes(modules.Load); err != nil {
+			log.Warn("the trace of a crash is shown on the console only", "error", err)
+		}
+	}
 
-	go func() { defined <- registerDefinitions(ctx, state) }()
+	state := memory.New()
+	defined := guard.Go(func() error { return registerDefinitions(ctx, state) })
 
 	if err := boot.Early(place, modules); err != nil {
 		return err
@@ -93,6 +127,8 @@ func start(ctx context.Context, place platform.Platform, log *slog.Logger, logs 
 	if err := <-defined; err != nil {
 		return err
 	}
+
+	guard.Detach(log, "signals", func() { obey(ctx, state, log, signals) })
 
 	return run(ctx, place, log, logs, journal, state, modules)
 }
@@ -105,10 +141,8 @@ func run(
 		log.Error("the cgroups are not as they should be", "error", err)
 	}
 
-	go reaper.Run(ctx)
-
 	if place.Owns(platform.KernelLog) {
-		go keepKernelLog(ctx, log, journal)
+		guard.Detach(log, "kernel log", func() { keepKernelLog(ctx, log, journal) })
 	}
 
 	ring := &events.Ring{}
@@ -117,7 +151,8 @@ func run(
 	settled := make(chan struct{})
 
 	if place.Owns(platform.KernelModules) {
-		go afterAPI(ctx, log, sup, modules, settled)
+		guard.Detach(log, "drivers", func() { afterAPI(ctx, log, sup, modules, settled) })
+		guard.Detach(log, "power button", func() { obeyButton(ctx, state, log, acpi.Listen) })
 	} else {
 		close(settled)
 	}
@@ -125,10 +160,6 @@ func run(
 	m := &Machine{
 		State: state, Supervisor: sup, Events: ring, Journal: journal, Log: log, Platform: place,
 		server: &server.Server{State: state, Supervisor: sup, Outputs: logs, Ring: ring, Journal: journal, Log: log, Platform: place},
-	}
-
-	if place.Mode == platform.Container {
-		go m.shutDownOnSignal(ctx)
 	}
 
 	if err := m.startAPID(); err != nil {
@@ -195,11 +226,7 @@ func afterAPI(ctx context.Context, log *slog.Logger, sup *supervisor.Supervisor,
 		}
 	}
 
-	if err := modules.Coldplug("/sys"); err != nil {
-		log.Warn("not every driver could be loaded", "error", err)
-	}
-
-	close(settled)
+	coldplug(log, modules, settled)
 
 	if err := mount.All(boot.LateMounts()); err != nil {
 		log.Warn("a file system is not mounted", "error", err)
@@ -207,6 +234,15 @@ func afterAPI(ctx context.Context, log *slog.Logger, sup *supervisor.Supervisor,
 
 	if err := boot.Preload(modules); err != nil {
 		log.Warn("not every kernel module could be loaded ahead", "error", err)
+	}
+}
+
+// coldplug loads the drivers of all devices. It closes settled also when it panics: others wait for that.
+func coldplug(log *slog.Logger, modules *module.Loader, settled chan<- struct{}) {
+	defer close(settled)
+
+	if err := modules.Coldplug("/sys"); err != nil {
+		log.Warn("not every driver could be loaded", "error", err)
 	}
 }
 

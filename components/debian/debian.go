@@ -2,7 +2,7 @@
 
 // Package debian takes files out of Debian packages, without root and without installing anything.
 //
-// What is not a Go program comes from the packages of the Debian release that the building machine follows: apt says
+// What is not a Go program comes from the packages of one release of Debian, which the building machine must follow: apt says
 // which version is current, fetches it and checks its signature and hash; dpkg-deb unpacks it. From the unpacked files
 // a Selection takes the programs asked for and, by reading their ELF headers, just the shared libraries that they need.
 //
@@ -23,6 +23,10 @@ import (
 	"slices"
 	"strings"
 )
+
+// release is Debian 12, with its security updates. The kernel, what it loads and the libraries belong together: packages of
+// another release that the machine follows too are not taken, however new they are.
+const release = "APT::Default-Release=/^bookworm(|-security|-updates)$/"
 
 // Package is one version of one binary package.
 type Package struct {
@@ -111,7 +115,7 @@ func dependency(depends, prefix string) (string, error) {
 
 // show asks apt for the candidate version of each package. Unknown names are left out.
 func show(ctx context.Context, names ...string) ([]Package, error) {
-	cmd := exec.CommandContext(ctx, "apt-cache", append([]string{"show", "--no-all-versions", "--"}, names...)...)
+	cmd := exec.CommandContext(ctx, "apt-cache", append([]string{"-o", release, "show", "--no-all-versions", "--"}, names...)...)
 
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
@@ -124,7 +128,8 @@ func show(ctx context.Context, names ...string) ([]Package, error) {
 
 	found := parseStanzas(out)
 	if len(found) == 0 {
-		return nil, fmt.Errorf("debian: apt-cache show %s: %s", strings.Join(names, " "), strings.TrimSpace(stderr.String()))
+		return nil, fmt.Errorf("debian: apt-cache show %s: %s; run apt-get update, and see that the machine follows Debian 12",
+			strings.Join(names, " "), strings.TrimSpace(stderr.String()))
 	}
 
 	return found, nil

@@ -83,7 +83,6 @@ var Tools = []Tool{
 	{"sh", "dash", Test, "a process that prints and waits"},
 	{"sleep", "coreutils", Test, "a process to look at"},
 	{"tcpdump", "tcpdump", Test, "captures"},
-	{"true", "coreutils", Test, "a process that ends"},
 	{"unshare", "util-linux", Test, "programs of images in namespaces"},
 	{"xfs_growfs", "xfsprogs", Test, "volumes, which the system grows with it"},
 

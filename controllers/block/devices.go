@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/seed-59268b81/talos/cosi/controller"
+	"github.com/seed-59268b81/talos/cosi/guard"
 	"github.com/seed-59268b81/talos/cosi/resource"
 	"github.com/seed-59268b81/talos/cosi/typed"
 	"github.com/seed-59268b81/talos/resources/block"
@@ -42,15 +43,15 @@ func (c *DevicesController) Run(ctx context.Context, rt controller.Runtime, _ *s
 
 	var changed changes
 
-	started, ended := make(chan struct{}), make(chan error, 1)
+	started := make(chan struct{})
 
-	go func() {
-		ended <- c.Listen(ctx, func() { close(started) }, func(e uevent.Event) {
+	ended := guard.Go(func() error {
+		return c.Listen(ctx, func() { close(started) }, func(e uevent.Event) {
 			if changed.note(e) {
 				rt.QueueReconcile()
 			}
 		})
-	}()
+	})
 
 	select {
 	case err := <-ended:

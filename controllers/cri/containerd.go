@@ -107,6 +107,7 @@ func ContainerdController(sup *supervisor.Supervisor, p platform.Platform, loadM
 				Runner: &supervisor.Process{
 					Path: "/usr/bin/containerd", Argv: []string{"containerd", "--config", ConfigPath, "--log-level", "info"},
 					Env: environment, Cgroup: cgroup.Containerd.Path, OOMScoreAdj: -500,
+					KeepChildren: true, // containers live on without containerd: they are found again
 				},
 				Health:          &supervisor.Health{Check: healthy(at), InitialDelay: 100 * time.Millisecond, Timeout: healthTimeout},
 				RestartInterval: time.Second,

@@ -16,6 +16,7 @@ import (
 	specs "github.com/opencontainers/runtime-spec/specs-go"
 	"golang.org/x/sys/unix"
 
+	"github.com/seed-59268b81/talos/cosi/guard"
 	"github.com/seed-59268b81/talos/resources/etcd"
 	"github.com/seed-59268b81/talos/sys/cgroup"
 	"github.com/seed-59268b81/talos/sys/container"
@@ -72,13 +73,7 @@ func (r *Runner) Run(ctx context.Context, run supervisor.Run) error {
 	}
 
 	watching, stop := context.WithCancel(ctx)
-	watched := make(chan struct{})
-
-	go func() {
-		defer close(watched)
-
-		r.watchData(watching, dir)
-	}()
+	watched := guard.Go(func() error { r.watchData(watching, dir); return nil })
 
 	defer func() { stop(); <-watched }()
 

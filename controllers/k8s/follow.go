@@ -4,6 +4,7 @@ package k8s
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"maps"
 	"slices"
@@ -12,6 +13,7 @@ import (
 	"github.com/seed-59268b81/talos/controllers/k8s/kubeapi"
 	"github.com/seed-59268b81/talos/controllers/secrets/kubeconfig"
 	"github.com/seed-59268b81/talos/cosi/controller"
+	"github.com/seed-59268b81/talos/cosi/guard"
 )
 
 // target is what of the API server is followed, and as whom.
@@ -93,22 +95,24 @@ func (f *follower) Run(ctx context.Context, rt controller.Runtime, log *slog.Log
 // follow watches until it is stopped; stop returns when the watch has ended.
 func follow(ctx context.Context, to target, latest chan []kubeapi.Object, log *slog.Logger) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
-	done := make(chan struct{})
 
-	go func() {
-		defer close(done)
-
+	done := guard.Go(func() error {
 		const longest = 5 * time.Second
 
 		for delay := time.Second; ctx.Err() == nil; {
-			err := watchOnce(ctx, to, latest)
+			err := guard.Call(func() error { return watchOnce(ctx, to, latest) })
 			if err == nil {
 				delay = time.Second
 
 				continue
 			}
 
-			log.DebugContext(ctx, "the watch of the API server ended, it begins anew", "error", err, "after", delay)
+			level := slog.LevelDebug
+			if panicked := (*guard.Panic)(nil); errors.As(err, &panicked) {
+				level = slog.LevelError
+			}
+
+			log.Log(ctx, level, "the watch of the API server ended, it begins anew", "error", err, "after", delay)
 
 			select {
 			case <-ctx.Done():
@@ -116,7 +120,9 @@ func follow(ctx context.Context, to target, latest chan []kubeapi.Object, log *s
 				delay = min(2*delay, longest)
 			}
 		}
-	}()
+
+		return nil
+	})
 
 	return func() { cancel(); <-done }
 }

@@ -8,10 +8,10 @@ import (
 	"log/slog"
 	"net"
 	"strconv"
-	"sync"
 
 	"github.com/seed-59268b81/talos/controllers/k8s/kubeprism"
 	"github.com/seed-59268b81/talos/cosi/controller"
+	"github.com/seed-59268b81/talos/cosi/guard"
 	"github.com/seed-59268b81/talos/cosi/resource"
 	"github.com/seed-59268b81/talos/cosi/typed"
 	"github.com/seed-59268b81/talos/resources/k8s"
@@ -98,10 +98,14 @@ func (kubePrismController) Run(ctx context.Context, rt controller.Runtime, log *
 	}
 }
 
-func upstreams(settings k8s.KubePrismConfigSpec) []string {
-	out := make([]string, 0, len(settings.Endpoints))
+func upstreams(settings k8s.KubePrismConfigSpec) []kubeprism.Upstream {
+	out := make([]kubeprism.Upstream, 0, len(settings.Endpoints))
+
 	for _, endpoint := range settings.Endpoints {
-		out = append(out, net.JoinHostPort(endpoint.Host, strconv.FormatUint(uint64(endpoint.Port), 10)))
+		address := net.JoinHostPort(endpoint.Host, strconv.FormatUint(uint64(endpoint.Port), 10))
+		ip := net.ParseIP(endpoint.Host)
+
+		out = append(out, kubeprism.Upstream{Address: address, Local: ip != nil && ip.IsLoopback()})
 	}
 
 	return out
@@ -118,17 +122,24 @@ func startKubePrism(
 
 	ctx, cancel := context.WithCancel(ctx)
 
-	var both sync.WaitGroup
+	var both guard.Group
 
-	both.Go(func() {
-		if err := balancer.Serve(ctx, listener, log); err != nil {
-			select {
-			case failed <- err:
-			default:
+	for _, half := range []func() error{
+		func() error { return balancer.Serve(ctx, listener, log) },
+		func() error { balancer.Check(ctx, changed, log); return nil },
+	} {
+		both.Go(func() error {
+			err := guard.Call(half)
+			if err != nil {
+				select {
+				case failed <- err:
+				default:
+				}
 			}
-		}
-	})
-	both.Go(func() { balancer.Check(ctx, changed, log) })
 
-	return func() { cancel(); both.Wait() }, nil
+			return err
+		})
+	}
+
+	return func() { cancel(); _ = both.Wait() }, nil //nolint:errcheck // it was told
 }

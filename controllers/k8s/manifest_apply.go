@@ -15,6 +15,7 @@ import (
 	"github.com/seed-59268b81/talos/controllers/k8s/kubeapi"
 	"github.com/seed-59268b81/talos/controllers/k8s/manifests"
 	"github.com/seed-59268b81/talos/cosi/controller"
+	"github.com/seed-59268b81/talos/cosi/guard"
 	"github.com/seed-59268b81/talos/cosi/resource"
 	"github.com/seed-59268b81/talos/cosi/typed"
 	"github.com/seed-59268b81/talos/resources/k8s"
@@ -166,13 +167,16 @@ func underLock(ctx context.Context, root secrets.EtcdRootSpec, certs secrets.Etc
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 
-	go func() {
+	guard.Go(func() error {
+		defer cancel()
+
 		select {
 		case <-session.Done():
-			cancel()
 		case <-ctx.Done():
 		}
-	}()
+
+		return nil
+	})
 
 	return fn(ctx)
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/seed-59268b81/talos/controllers/k8s/render"
 	"github.com/seed-59268b81/talos/cosi/controller"
+	"github.com/seed-59268b81/talos/cosi/guard"
 	"github.com/seed-59268b81/talos/cosi/resource"
 	"github.com/seed-59268b81/talos/cosi/typed"
 	"github.com/seed-59268b81/talos/resources/k8s"
@@ -56,8 +57,7 @@ func (staticPodServer) Run(ctx context.Context, rt controller.Runtime, log *slog
 
 	defer server.Close() //nolint:errcheck
 
-	failed := make(chan error, 1)
-	go func() { failed <- server.Serve(listener) }()
+	failed := guard.Go(func() error { return server.Serve(listener) })
 
 	url := "http://" + listener.Addr().String()
 	if err := typed.Set(ctx, rt, "", k8s.StaticPodServerID, k8s.StaticPodServerStatusSpec{URL: url}); err != nil {

@@ -5,6 +5,8 @@
 package kernel
 
 import (
+	"os"
+
 	"github.com/seed-59268b81/talos/cosi/controller"
 	"github.com/seed-59268b81/talos/sys/module"
 	"github.com/seed-59268b81/talos/sys/platform"
@@ -18,6 +20,11 @@ func Controllers(p platform.Platform, loader *module.Loader, settled <-chan stru
 		ParamConfigController(),
 		ParamController("/", p),
 		ModuleConfigController(),
+	}
+
+	// Elsewhere it is the host's to harden (PlatformConditions).
+	if p.Owns(platform.KernelParameters) {
+		all = append(all, HardeningController(os.DirFS("/")))
 	}
 
 	if p.Owns(platform.KernelModules) {

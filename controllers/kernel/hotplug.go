@@ -10,9 +10,9 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
-	"sync"
 
 	"github.com/seed-59268b81/talos/cosi/controller"
+	"github.com/seed-59268b81/talos/cosi/guard"
 	"github.com/seed-59268b81/talos/cosi/resource"
 	"github.com/seed-59268b81/talos/cosi/typed"
 	"github.com/seed-59268b81/talos/resources/runtime"
@@ -48,24 +48,23 @@ func (*HotplugController) Outputs() []controller.Output {
 // Run implements controller.Controller.
 func (c *HotplugController) Run(ctx context.Context, rt controller.Runtime, log *slog.Logger) error {
 	ctx, cancel := context.WithCancel(ctx)
-	events, failed := make(chan uevent.Event, 256), make(chan error, 1)
+	defer cancel()
+
+	events := make(chan uevent.Event, 256)
 
 	// What comes between the look at what is there and the first event must not be missed: listen first.
 	started := make(chan struct{})
 
-	var listening sync.WaitGroup
-
-	defer listening.Wait()
-	defer cancel()
-
-	listening.Go(func() {
-		failed <- uevent.Listen(ctx, func() { close(started) }, func(e uevent.Event) {
+	failed := guard.Go(func() error {
+		return uevent.Listen(ctx, func() { close(started) }, func(e uevent.Event) {
 			select {
 			case events <- e:
 			case <-ctx.Done():
 			}
 		})
 	})
+
+	defer func() { cancel(); <-failed }()
 
 	select {
 	case <-started:

@@ -15,27 +15,6 @@ import (
 	"github.com/seed-59268b81/talos/resources/runtime"
 )
 
-// hardening are the parameters that the Kernel Self Protection Project recommends
-// (kspp.github.io/Recommended_Settings).
-var hardening = map[string]string{
-	"dev.tty.ldisc_autoload":           "0",
-	"dev.tty.legacy_tiocsti":           "0",
-	"fs.protected_symlinks":            "1",
-	"fs.protected_hardlinks":           "1",
-	"fs.protected_fifos":               "2",
-	"fs.protected_regular":             "2",
-	"fs.suid_dumpable":                 "0",
-	"kernel.kptr_restrict":             "2",
-	"kernel.dmesg_restrict":            "1",
-	"kernel.perf_event_paranoid":       "3",
-	"kernel.randomize_va_space":        "2",
-	"kernel.yama.ptrace_scope":         "2",
-	"kernel.unprivileged_bpf_disabled": "1",
-	"net.core.bpf_jit_harden":          "2",
-	"user.max_user_namespaces":         "0",
-	"vm.unprivileged_userfaultfd":      "0",
-}
-
 // defaults are what a Kubernetes node needs.
 var defaults = map[string]string{
 	"net.ipv4.ip_forward":                        "1",

@@ -32,6 +32,7 @@ type Values struct {
 	mu    sync.Mutex
 	store *meta.Store
 	wake  func()
+	log   *slog.Logger
 }
 
 // Set stores a value; it is on the disk when Set returns, and a MetaKey soon after.
@@ -52,7 +53,12 @@ func (v *Values) change(fn func(*meta.Store) error) error {
 		return ErrNotLoaded
 	}
 
-	if err := fn(v.store); err != nil {
+	err := fn(v.store)
+
+	switch {
+	case errors.Is(err, meta.ErrLegacyCopy):
+		v.log.Error("META has the value, other programs do not see it", "error", err)
+	case err != nil:
 		return err
 	}
 
@@ -157,7 +163,7 @@ func (v *Values) load(status *resource.Typed[block.VolumeStatusSpec], wake func(
 		return nil, err
 	}
 
-	v.store, v.wake = store, wake
+	v.store, v.wake, v.log = store, wake, log
 
 	return store, nil
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/seed-59268b81/talos/controllers/controllertest"
 	"github.com/seed-59268b81/talos/controllers/meta"
 	"github.com/seed-59268b81/talos/cosi/memory"
 	"github.com/seed-59268b81/talos/cosi/resource"
@@ -75,4 +76,58 @@ func TestValues(t *testing.T) {
 			t.Errorf("after a delete: got %v, want not found", err)
 		}
 	})
+}
+
+// brokenEnd is a partition of which the end, where the legacy copy is, cannot be written.
+type brokenEnd struct{ *os.File }
+
+func (b brokenEnd) WriteAt(p []byte, off int64) (int, error) {
+	if off >= sysmeta.PartitionSize/2 {
+		return 0, errors.New("input/output error")
+	}
+
+	return b.File.WriteAt(p, off)
+}
+
+// TestLegacyCopyFails: a value that is on the disk is set and shown, whatever other programs see of it.
+func TestLegacyCopyFails(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "meta")
+	if err := os.WriteFile(path, make([]byte, sysmeta.PartitionSize), 0o600); err != nil {
+		t.Fatal(err)
+	}
+
+	open := func(path string) (sysmeta.Device, error) {
+		f, err := os.OpenFile(path, os.O_RDWR, 0)
+
+		return brokenEnd{f}, err
+	}
+	values := &meta.Values{Open: open}
+	n := controllertest.Start(t, values.Controller())
+
+	controllertest.Set(n, block.VolumeMeta, block.VolumeStatusSpec{Phase: block.VolumePhaseReady, Location: path})
+	controllertest.Wait[runtime.MetaLoadedSpec](n, runtime.MetaLoadedID, nil)
+
+	if err := values.Set(sysmeta.UserReserved1, []byte("A")); err != nil {
+		t.Fatal(err)
+	}
+
+	controllertest.Wait(n, sysmeta.UserReserved1.String(), func(k runtime.MetaKeySpec) bool { return k.Value == "A" })
+
+	device, err := open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	store, err := sysmeta.Open(device)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	if got, _ := store.Get(sysmeta.UserReserved1); string(got) != "A" {
+		t.Errorf("after a restart: got %q, want %q", got, "A")
+	}
+
+	if err := store.Set(sysmeta.UserReserved2, nil); !errors.Is(err, sysmeta.ErrLegacyCopy) {
+		t.Errorf("got %v, want %v", err, sysmeta.ErrLegacyCopy)
+	}
 }

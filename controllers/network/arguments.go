@@ -56,14 +56,15 @@ func parseArguments(c cmdline.Cmdline) (arguments, error) {
 	return a, errors.Join(errs...)
 }
 
-// device is the link that an ip= argument is for: the named one, or the first physical one; empty for none.
+// device is the link that an ip= argument is for: the named one, or the first physical one that the kernel found, which a card
+// whose driver comes later does not change; empty for none.
 func (f facts) device(ip cmdline.IP) string {
 	if ip.Device != "" {
 		return f.canonical(ip.Device)
 	}
 
-	for i, l := range f.links {
-		if l.Physical() {
+	for _, i := range f.found() {
+		if f.links[i].Physical() {
 			return f.names[i]
 		}
 	}

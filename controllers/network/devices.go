@@ -3,9 +3,11 @@
 package network
 
 import (
+	"cmp"
 	"fmt"
 	"log/slog"
 	"path"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -20,7 +22,8 @@ type device struct {
 }
 
 // devices resolves the entries of the configuration to links. One whose selector matches nothing yet waits for
-// its link; with several that match, the first by name is meant.
+// its link; with several that match, all are meant. What can be on one link only, such as an address, is on the first that the
+// kernel found.
 func (f facts) devices(log *slog.Logger) []device {
 	machine := f.machine()
 	if machine == nil {
@@ -29,7 +32,7 @@ func (f facts) devices(log *slog.Logger) []device {
 
 	var out []device
 
-	for _, d := range machine.Network.Interfaces {
+	for n, d := range machine.Network.Interfaces {
 		name := d.Interface
 
 		if name == "" && d.Selector != nil {
@@ -40,11 +43,20 @@ func (f facts) devices(log *slog.Logger) []device {
 				continue
 			}
 
-			if len(matches) > 1 {
-				log.Warn("several links match a deviceSelector of the configuration, taking the first", "selector", describe(*d.Selector), "links", matches)
+			for i, match := range matches {
+				if i > 0 {
+					d = shared(d)
+				}
+
+				out = append(out, device{d, match})
 			}
 
-			name = matches[0]
+			if len(matches) > 1 && !reflect.DeepEqual(d, machine.Network.Interfaces[n]) {
+				log.Warn("several links match a deviceSelector of the configuration: what is for one link only is set on the first",
+					"selector", describe(*d.Selector), "links", matches)
+			}
+
+			continue
 		}
 
 		if name != "" {
@@ -53,6 +65,13 @@ func (f facts) devices(log *slog.Logger) []device {
 	}
 
 	return out
+}
+
+// shared is the part of an entry that several links can have.
+func shared(d v1alpha1.Device) v1alpha1.Device {
+	d.Addresses, d.Routes, d.VLANs, d.Bond, d.Bridge, d.Dummy, d.WireGuard, d.VIP = nil, nil, nil, nil, nil, nil, nil, nil
+
+	return d
 }
 
 // canonical is the own name of a link that is called by one of its alternative names.
@@ -70,19 +89,30 @@ func (f facts) canonical(name string) string {
 	return name
 }
 
-// selected returns the names of the links that match a selector, sorted.
+// selected returns the names of the links that match a selector, in the order in which the kernel found them: that of one that
+// is there does not change when another comes.
 func (f facts) selected(s v1alpha1.DeviceSelector) []string {
 	var out []string
 
-	for i, l := range f.links {
-		if matches(s, l) {
+	for _, i := range f.found() {
+		if matches(s, f.links[i]) {
 			out = append(out, f.names[i])
 		}
 	}
 
-	slices.Sort(out)
-
 	return out
+}
+
+// found are the links in the order in which the kernel found or made them.
+func (f facts) found() []int {
+	order := make([]int, len(f.links))
+	for i := range order {
+		order[i] = i
+	}
+
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(f.links[a].Index, f.links[b].Index) })
+
+	return order
 }
 
 // matches reports whether a link has all the properties that a selector names; one without any matches nothing.

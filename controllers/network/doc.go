@@ -25,6 +25,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/seed-59268b81/talos/cosi/controller"
+	"github.com/seed-59268b81/talos/cosi/guard"
 	"github.com/seed-59268b81/talos/sys/dhcp4"
 	"github.com/seed-59268b81/talos/sys/dhcp6"
 	"github.com/seed-59268b81/talos/sys/nd"
@@ -124,9 +125,7 @@ func Controllers(d *Deps) []controller.Controller {
 // 0 is never.
 func follow(ctx context.Context, rt controller.Runtime, watch func(context.Context, func()) error, reconcile func(context.Context) (time.Duration, error)) error {
 	ctx, cancel := context.WithCancel(ctx)
-	ended := make(chan error, 1)
-
-	go func() { ended <- watch(ctx, rt.QueueReconcile) }()
+	ended := guard.Go(func() error { return watch(ctx, rt.QueueReconcile) })
 
 	defer func() {
 		cancel()

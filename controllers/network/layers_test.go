@@ -224,6 +224,27 @@ configuration address eth1/192.0.2.4/24
 `,
 		},
 		{
+			name: "a selector of several",
+			interfaces: `
+- {deviceSelector: {physical: true}, mtu: 9000, addresses: [192.0.2.2/24]}
+`,
+			want: `
+default link lo
+configuration link eth0 mtu 9000
+configuration link eth1 mtu 9000
+configuration address eth0/192.0.2.2/24
+`,
+		},
+		{
+			name: "a selector of several that are left alone",
+			interfaces: `
+- {deviceSelector: {physical: true}, ignore: true}
+`,
+			want: `
+default link lo
+`,
+		},
+		{
 			name: "bond with VLAN, bridge, dummy",
 			interfaces: `
 - interface: bond0
@@ -426,5 +447,26 @@ func TestMerge(t *testing.T) {
 	}, nil)
 	if len(addresses) != 2 || addresses["eth0/10.0.0.1/24"].Layer != network.LayerConfiguration {
 		t.Errorf("addresses: got %v", addresses)
+	}
+}
+
+// TestLateCard: a card that comes later, with a name before that of the others, changes nothing of what is for the first one.
+func TestLateCard(t *testing.T) {
+	const text = "- {deviceSelector: {physical: true}, addresses: [192.0.2.2/24]}\n"
+
+	for _, tt := range []struct{ name, args, interfaces string }{
+		{"ip= without a device", "ip=192.0.2.5::192.0.2.1:24", ""},
+		{"a selector of several", "", text},
+	} {
+		before := given(t, tt.args, tt.interfaces)
+		after := before
+		after.links = append([]network.LinkStatusSpec{{Index: 9, Type: nethelpers.LinkTypeEther, Driver: "igb"}}, before.links...)
+		after.names = append([]string{"ens1"}, before.names...)
+
+		for _, line := range strings.Split(show(t, before), "\n") {
+			if strings.Contains(line, "192.0.2.") && !strings.Contains(show(t, after), line) {
+				t.Errorf("%s: a later card changed %q to:\n%s", tt.name, line, show(t, after))
+			}
+		}
 	}
 }

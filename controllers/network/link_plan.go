@@ -163,9 +163,7 @@ func (p *linkPlanner) planChange(out *plan, s item[network.LinkSpecSpec], l netl
 		out.change(s.id, "bridge settings", l, netlink.LinkChange{Kind: spec.Kind, Bridge: bridgeOf(spec)})
 	}
 
-	if spec.Kind == network.LinkKindBond && l.Bond != nil && l.Bond.Mode != uint8(spec.BondMaster.Mode) {
-		out.remove(s.id, l) // a bond with slaves cannot change its mode
-
+	if spec.Kind == network.LinkKindBond && l.Bond != nil && p.planBond(out, s, l, now) {
 		return
 	}
 
@@ -295,20 +293,4 @@ func (p *linkPlanner) leaveMaster(out *plan, id string, l netlink.Link) {
 
 func bridgeOf(spec network.LinkSpecSpec) *netlink.Bridge {
 	return &netlink.Bridge{STP: spec.BridgeMaster.STP.Enabled, VLANFiltering: spec.BridgeMaster.VLAN.FilteringEnabled}
-}
-
-func bondOf(spec network.LinkSpecSpec, now *netlink.Snapshot) *netlink.Bond {
-	b := spec.BondMaster
-	primary, _ := now.Link(b.Primary)
-
-	return &netlink.Bond{
-		Mode: uint8(b.Mode), XmitHashPolicy: uint8(b.HashPolicy), LACPRate: uint8(b.LACPRate), PrimaryReselect: uint8(b.PrimaryReselect),
-		FailOverMAC: uint8(b.FailOverMAC), ADSelect: uint8(b.ADSelect), ADLACPActive: uint8(b.ADLACPActive),
-		ARPValidate: uint32(b.ARPValidate), ARPAllTargets: uint32(b.ARPAllTargets), Primary: primary.Index,
-		MIIMon: b.MIIMon, UpDelay: b.UpDelay, DownDelay: b.DownDelay, ARPInterval: b.ARPInterval, PeerNotifyDelay: b.PeerNotifyDelay,
-		ResendIGMP: b.ResendIGMP, MinLinks: b.MinLinks, LPInterval: b.LPInterval, PacketsPerSlave: b.PacketsPerSlave,
-		NumPeerNotif: b.NumPeerNotif, TLBDynamicLB: b.TLBDynamicLB, AllSlavesActive: b.AllSlavesActive, MissedMax: b.MissedMax,
-		ADActorSysPrio: b.ADActorSysPrio, ADUserPortKey: b.ADUserPortKey, UseCarrier: b.UseCarrier,
-		ARPIPTargets: slices.Clone(b.ARPIPTargets), NSIP6Targets: slices.Clone(b.NSIP6Targets),
-	}
 }

@@ -27,6 +27,8 @@ type linkPlanner struct {
 type changedLink struct {
 	// mtu was set in place of original; 0 is none.
 	mtu, original uint32
+	// bond is what a bond was last set to.
+	bond *netlink.Bond
 	// master was given to the link.
 	master uint32
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/seed-59268b81/talos/cosi/controller"
+	"github.com/seed-59268b81/talos/cosi/guard"
 	"github.com/seed-59268b81/talos/cosi/resource"
 	"github.com/seed-59268b81/talos/cosi/typed"
 	"github.com/seed-59268b81/talos/resources/network"
@@ -37,7 +38,7 @@ type operator struct {
 	index  uint32 // of the link: one of the same name may be another
 	up     bool   // as of the last look
 	cancel context.CancelFunc
-	done   chan struct{}
+	done   <-chan error
 	check  chan struct{}
 
 	mu        sync.Mutex
@@ -260,7 +261,7 @@ func sameOperator(a, b network.OperatorSpecSpec) bool {
 func (c *operators) start(ctx context.Context, rt controller.Runtime, log *slog.Logger, id string, spec network.OperatorSpecSpec, mode mode6, link network.LinkStatusSpec) error {
 	ctx, cancel := context.WithCancel(ctx)
 	op := &operator{
-		spec: spec, mode: mode, index: link.Index, up: true, cancel: cancel, done: make(chan struct{}), check: make(chan struct{}, 1),
+		spec: spec, mode: mode, index: link.Index, up: true, cancel: cancel, check: make(chan struct{}, 1),
 		condition: network.SpecConditionSpec{State: network.SpecWaiting, Cause: "asking for a lease"},
 	}
 
@@ -278,13 +279,40 @@ func (c *operators) start(ctx context.Context, rt controller.Runtime, log *slog.
 
 	c.running[id] = op
 
-	go func() {
-		defer close(op.done)
+	op.done = guard.Go(func() error {
+		op.live(ctx, run, rt.QueueReconcile, log.With("link", spec.LinkName))
 
-		run(ctx)
-	}()
+		return nil
+	})
 
 	return nil
+}
+
+// afterPanic is the pause before a client that panicked runs again.
+const afterPanic = 30 * time.Second
+
+// live runs the client until the context ends. A panic of it, over what a server has sent perhaps, is trouble like any other.
+func (o *operator) live(ctx context.Context, run func(context.Context), changed func(), log *slog.Logger) {
+	for ctx.Err() == nil {
+		err := guard.Call(func() error { run(ctx); return nil })
+		if err == nil {
+			return
+		}
+
+		log.ErrorContext(ctx, "the client for addresses panicked", "error", err, "after", afterPanic)
+
+		o.mu.Lock()
+		learned := o.learned
+		o.mu.Unlock()
+
+		o.publish(learned, errors.New("the client panicked, see talosctl logs machined"))
+		changed()
+
+		select {
+		case <-ctx.Done():
+		case <-time.After(afterPanic):
+		}
+	}
 }
 
 // name is what a server is told, and is noted.

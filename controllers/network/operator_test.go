@@ -66,3 +66,44 @@ func TestOperatorRefused(t *testing.T) {
 		await[network.AddressStatusSpec](m, "", "eth1/172.30.0.2/24", nil)
 	})
 }
+
+// TestOperatorPanics: a packet that makes a client panic ends neither the process nor the lease, and no other client.
+func TestOperatorPanics(t *testing.T) {
+	w := pair()
+
+	inWorld(t, w, func(m *machine) {
+		w.panics = 3
+
+		m.boot("")
+		await(m, "", "operator/dhcp4/eth0", func(s network.SpecConditionSpec) bool { return strings.Contains(s.Cause, "panicked") })
+		time.Sleep(3 * afterPanic)
+		synctest.Wait()
+		await[network.AddressStatusSpec](m, "", "eth0/172.20.0.2/24", nil)
+		await[network.AddressStatusSpec](m, "", "eth1/172.30.0.2/24", nil)
+
+		w.mu.Lock()
+		w.panics = 2
+		w.mu.Unlock()
+
+		time.Sleep(time.Hour + 20*time.Second) // both are renewed
+		synctest.Wait()
+
+		w.mu.Lock()
+		if w.panics > 0 {
+			t.Error("nobody asked")
+		}
+		w.mu.Unlock()
+
+		await[network.AddressStatusSpec](m, "", "eth0/172.20.0.2/24", nil)
+		await[network.AddressStatusSpec](m, "", "eth1/172.30.0.2/24", nil)
+
+		before := w.count(&w.asked)
+
+		time.Sleep(2*time.Hour + 10*time.Minute)
+		synctest.Wait()
+
+		if n := w.count(&w.asked) - before; n < 4 {
+			t.Errorf("got %d renewals of two leases in two hours, want 4", n)
+		}
+	})
+}

@@ -38,6 +38,7 @@ type world struct {
 	kernel  *netlinktest.Kernel
 	refuse  bool // by all servers
 	asked   int  // of all servers
+	panics  int  // of the client, over what the next servers say
 	// router answers solicitations; nil is none.
 	router    func(index uint32)
 	solicited int
@@ -183,7 +184,13 @@ func (l lessor) ask(ctx context.Context, held bool, d time.Duration) (*dhcp4.Lea
 	l.w.mu.Lock()
 	lease, refuse := l.w.leases[l.link], l.w.refuse
 	l.w.asked++
+	panics := l.w.panics > 0
+	l.w.panics = max(0, l.w.panics-1)
 	l.w.mu.Unlock()
+
+	if panics {
+		panic("a packet")
+	}
 
 	if lease != nil {
 		return lease, nil

@@ -13,6 +13,7 @@ import (
 
 	"github.com/seed-59268b81/talos/controllers/volume"
 	"github.com/seed-59268b81/talos/cosi/controller"
+	"github.com/seed-59268b81/talos/cosi/guard"
 	"github.com/seed-59268b81/talos/cosi/resource"
 	"github.com/seed-59268b81/talos/cosi/typed"
 	"github.com/seed-59268b81/talos/resources/block"
@@ -30,6 +31,7 @@ type bootLogs struct {
 	platform platform.Platform
 	root     string
 	settled  <-chan struct{}
+	settling <-chan error // nil until it has begun
 }
 
 // settledTime is the longest that the drivers are waited for which show why the last boot ended.
@@ -94,26 +96,40 @@ func (c *bootLogs) reconcile(ctx context.Context, rt controller.Runtime, log *sl
 		}
 	}
 
-	gather := func() bootlog.Evidence {
-		if !c.platform.Owns(platform.CrashEvidence) {
-			return bootlog.Evidence{}
-		}
+	if err := c.journal.Open(bootlog.Folder(mounted), boot, report); err != nil {
+		return err
+	}
 
+	if c.settling == nil {
+		c.settling = guard.Go(func() error { return c.settle(ctx, rt.QueueReconcile, log) })
+	}
+
+	return c.state(ctx, rt)
+}
+
+// settle has it recorded why the last boot ended, as soon as what shows that has its drivers. The controller goes on meanwhile:
+// the machine may be told to go down.
+func (c *bootLogs) settle(ctx context.Context, settled func(), log *slog.Logger) error {
+	evidence := bootlog.Evidence{}
+
+	if c.platform.Owns(platform.CrashEvidence) {
 		select {
 		case <-c.settled:
 		case <-time.After(settledTime):
 		case <-ctx.Done():
+			return nil
 		}
 
-		return bootlog.Gather(c.root)
+		evidence = bootlog.Gather(c.root)
 	}
 
-	err = c.journal.Open(bootlog.Folder(mounted), boot, gather, report)
-	if err != nil {
-		return err
+	if err := c.journal.Settle(evidence); err != nil {
+		log.Error("why the last boot ended could not be recorded", "error", err)
 	}
 
-	return c.state(ctx, rt)
+	settled()
+
+	return nil
 }
 
 // started is when this boot began: the kernel's start, unless that is another's.

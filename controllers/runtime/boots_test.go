@@ -94,6 +94,32 @@ func TestBootLogs(t *testing.T) {
 	}
 }
 
+// TestBootEndsBeforeDrivers: a machine that is told to go down before it has all its drivers records why, and lets go of the disk.
+func TestBootEndsBeforeDrivers(t *testing.T) {
+	disk := t.TempDir()
+
+	first, _ := boot(t, "one", disk, t.TempDir(), nil)
+	controllertest.Wait(first, "00000001", func(b runtime.BootSpec) bool { return b.Boot == 0 })
+
+	second, journal := boot(t, "two", disk, t.TempDir(), nil) // drivers that never come
+	controllertest.Wait(second, "00000002", func(b runtime.BootSpec) bool { return b.Boot == 0 })
+
+	start := time.Now()
+
+	controllertest.Set(second, runtime.PowerRequestID, runtime.PowerRequestSpec{Action: runtime.PowerReboot, Reason: "reboot"})
+	controllertest.Wait(second, "00000002", func(b runtime.BootSpec) bool { return b.Reason == "reboot" })
+
+	if _, err := journal.Boots(); err != nil {
+		t.Error(err)
+	}
+
+	unmount(t, second)
+
+	if took := time.Since(start); took > 15*time.Second {
+		t.Errorf("it took %s", took)
+	}
+}
+
 // unmount is what happens to the volume when the machine goes down.
 func unmount(t *testing.T, n *controllertest.Node) {
 	t.Helper()

@@ -41,7 +41,7 @@ func IdentityController(root fs.FS) controller.Controller {
 				return err
 			}
 
-			security, err := securityState(root, string(cmdline))
+			security, err := securityState(root)
 			if err != nil {
 				return err
 			}
@@ -61,26 +61,26 @@ func IdentityController(root fs.FS) controller.Controller {
 const (
 	secureBootVar = "sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c"
 	stubInfoVar   = "sys/firmware/efi/efivars/StubInfo-4a67b082-0a4c-41cf-b6c7-440b29bb8c4f"
+	// sigEnforcedFile is what the kernel made of module.sig_enforce.
+	sigEnforcedFile = "sys/module/module/parameters/sig_enforce"
 )
 
-func securityState(root fs.FS, cmdline string) (runtime.SecurityStateSpec, error) {
+func securityState(root fs.FS) (runtime.SecurityStateSpec, error) {
 	secure, err := fs.ReadFile(root, secureBootVar)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return runtime.SecurityStateSpec{}, err
+	}
+
+	enforced, err := fs.ReadFile(root, sigEnforcedFile)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return runtime.SecurityStateSpec{}, err
 	}
 
 	_, stubErr := fs.Stat(root, stubInfoVar)
 
-	spec := runtime.SecurityStateSpec{
-		SecureBoot:    len(secure) >= 5 && secure[4] == 1,
-		BootedWithUKI: stubErr == nil,
-	}
-
-	for _, arg := range strings.Fields(cmdline) {
-		if arg == "module.sig_enforce" || arg == "module.sig_enforce=1" {
-			spec.ModuleSignatureEnforced = true
-		}
-	}
-
-	return spec, nil
+	return runtime.SecurityStateSpec{
+		SecureBoot:              len(secure) >= 5 && secure[4] == 1,
+		BootedWithUKI:           stubErr == nil,
+		ModuleSignatureEnforced: strings.TrimSpace(string(enforced)) == "Y",
+	}, nil
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/seed-59268b81/talos/api/common"
 	"github.com/seed-59268b81/talos/api/machine"
 	"github.com/seed-59268b81/talos/cosi/controller"
+	"github.com/seed-59268b81/talos/cosi/guard"
 	"github.com/seed-59268b81/talos/cosi/resource"
 	"github.com/seed-59268b81/talos/cosi/state"
 	"github.com/seed-59268b81/talos/cosi/typed"
@@ -130,11 +131,8 @@ func runStep(ctx context.Context, step PowerStep, request runtime.PowerRequestSp
 	ctx, cancel := context.WithTimeout(ctx, step.Timeout)
 	defer cancel()
 
-	done := make(chan error, 1)
-	go func() { done <- step.Run(ctx, request) }()
-
 	select {
-	case err := <-done:
+	case err := <-guard.Go(func() error { return step.Run(ctx, request) }):
 		return err
 	case <-ctx.Done():
 		return ctx.Err()

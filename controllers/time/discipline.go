@@ -19,6 +19,9 @@ const (
 	firstRetry = time.Second
 	retry      = 15 * time.Second
 	patience   = 20
+	// panicThreshold is the step that a clock which was set before takes only when several servers agree on it: a single one
+	// cannot move a running machine out of the life of its certificates.
+	panicThreshold = 1000 * time.Second
 	// spikes is how many outliers in a row are believed after all.
 	spikes = 3
 	// samples that the expected spread is judged by.
@@ -29,6 +32,8 @@ const (
 type action struct {
 	// spike samples are ignored.
 	spike bool
+	// refused samples are ignored too: they are beyond what one server is believed.
+	refused bool
 	// step sets the clock, otherwise it is slewed.
 	step bool
 	// epoch tells that time has jumped.
@@ -45,9 +50,15 @@ type discipline struct {
 	poll    time.Duration
 }
 
-// sample takes a measured offset, with the round trip that bounds its error.
-func (d *discipline) sample(offset, roundTrip time.Duration) action {
+// sample takes a measured offset, with the round trip that bounds its error and the number of servers that agree on it.
+func (d *discipline) sample(offset, roundTrip time.Duration, agree int) action {
 	magnitude := offset.Abs()
+
+	if d.synced && magnitude > panicThreshold && agree < 2 {
+		d.spikes++
+
+		return action{refused: true, poll: minPoll}
+	}
 
 	if d.synced && d.isSpike(magnitude, roundTrip) && d.spikes < spikes {
 		d.spikes++

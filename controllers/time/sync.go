@@ -9,52 +9,59 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"time"
 
-	"github.com/beevik/ntp"
-
 	"github.com/seed-59268b81/talos/cosi/controller"
+	"github.com/seed-59268b81/talos/cosi/guard"
 	"github.com/seed-59268b81/talos/cosi/typed"
 	"github.com/seed-59268b81/talos/resources/config"
 	"github.com/seed-59268b81/talos/resources/network"
 	"github.com/seed-59268b81/talos/resources/timeres"
 	"github.com/seed-59268b81/talos/sys/clock"
+	"github.com/seed-59268b81/talos/version"
 )
 
 // Clock is what the controller does to the world; tests have their own.
 type Clock struct {
-	// Query asks a server for the offset of our clock and the round trip.
-	Query func(ctx context.Context, server string) (offset, roundTrip time.Duration, err error)
+	// Query asks a server.
+	Query func(ctx context.Context, server string) (Sample, error)
 	Step  func(offset time.Duration) error
-	Slew  func(offset time.Duration, constant int) error
+	Slew  func(offset time.Duration, constant int, leap clock.Leap) error
+	// Earliest is a time that has passed for sure; no server is believed that says an earlier one.
+	Earliest time.Time
 }
 
 // System is the real clock, asked over NTP.
-var System = Clock{Query: queryNTP, Step: clock.Step, Slew: clock.Slew}
+var System = Clock{Query: queryNTP, Step: setBoth, Slew: clock.Slew, Earliest: built()}
 
-// queryTimeout of one question.
-const queryTimeout = 3 * time.Second
-
-func queryNTP(ctx context.Context, server string) (offset, roundTrip time.Duration, err error) {
-	timeout := queryTimeout
-	if deadline, ok := ctx.Deadline(); ok {
-		timeout = min(timeout, time.Until(deadline))
+// setBoth sets the kernel's clock and the hardware's. A computer without the latter is none the worse.
+func setBoth(offset time.Duration) error {
+	if err := clock.Step(offset); err != nil {
+		return err
 	}
 
-	resp, err := ntp.QueryWithOptions(server, ntp.QueryOptions{Timeout: timeout})
+	_ = clock.SetHardware() //nolint:errcheck // see above
+
+	return nil
+}
+
+// built is when this version was, if that is known.
+func built() time.Time {
+	t, err := time.Parse(time.RFC3339, version.Built)
 	if err != nil {
-		return 0, 0, fmt.Errorf("ask %s for the time: %w", server, err)
+		return time.Time{}
 	}
 
-	if err := resp.Validate(); err != nil {
-		return 0, 0, fmt.Errorf("ask %s for the time: %w", server, err)
-	}
-
-	return resp.ClockOffset, resp.RTT, nil
+	return t
 }
 
 // SyncController keeps the clock in step with the time servers. The status says synced from the first answer on; its
 // epoch counts the jumps of the clock, after which whoever relies on time (certificates, leases) looks again.
+//
+// All servers are asked at once, and what most of them agree on counts (agree). A clock that was set before takes a step of
+// more than a quarter of an hour only from two that agree; no server is believed that says a time before this version was
+// made. Answers are not authenticated: who is on the way of all of them can still tell any time at the first look.
 //
 // With machine.time.disabled, or when bootTimeout is over before any server has answered, it says so and the machine
 // goes on with the clock that it has.
@@ -82,7 +89,7 @@ func (*SyncController) Outputs() []controller.Output {
 // Run implements controller.Controller. A question is asked beside the loop: better servers, which DHCP may bring any
 // moment, do not wait until those before them are found dead.
 func (c *SyncController) Run(ctx context.Context, rt controller.Runtime, log *slog.Logger) error {
-	l := &loop{SyncController: c, rt: rt, log: log, started: time.Now()}
+	l := &loop{SyncController: c, rt: rt, log: log, started: time.Now(), held: map[string]time.Time{}}
 	defer func() { l.abandon() }()
 
 	timer := time.NewTimer(0)
@@ -106,10 +113,10 @@ func (c *SyncController) Run(ctx context.Context, rt controller.Runtime, log *sl
 			if err := l.begin(ctx, timer); err != nil {
 				return err
 			}
-		case a := <-l.answer:
+		case r := <-l.result:
 			l.abandon()
 
-			pause, err := l.judge(ctx, a)
+			pause, err := l.judge(ctx, r)
 			if err != nil {
 				return err
 			}
@@ -118,13 +125,6 @@ func (c *SyncController) Run(ctx context.Context, rt controller.Runtime, log *sl
 			timer.Reset(pause)
 		}
 	}
-}
-
-// answer to a question.
-type answer struct {
-	server            int // index
-	offset, roundTrip time.Duration
-	err               error
 }
 
 type loop struct {
@@ -137,12 +137,14 @@ type loop struct {
 	servers     []string
 	disabled    bool
 	bootTimeout time.Duration
-	preferred   int // index of the server that answered last
+	first       int                  // index of the first server to ask
+	held        map[string]time.Time // servers that are not asked until then
+	wrong       string               // the servers that were told to be wrong
 	discipline  discipline
 	status      timeres.StatusSpec
 	failures    int // in a row
 
-	answer chan answer // of the question that is being asked, nil for none
+	result chan round // of the questions that are being asked, nil for none
 	cancel context.CancelFunc
 }
 
@@ -174,7 +176,7 @@ func (l *loop) configure(ctx context.Context) (bool, error) {
 
 	changed := before != fmt.Sprint(l.servers, l.disabled, l.bootTimeout)
 	if changed {
-		l.preferred, l.failures = 0, 0
+		l.first, l.failures, l.held = 0, 0, map[string]time.Time{}
 	}
 
 	return changed, nil
@@ -194,57 +196,66 @@ func (l *loop) begin(ctx context.Context, timer *time.Timer) error {
 	}
 
 	ctx, l.cancel = context.WithCancel(ctx)
-	l.answer = make(chan answer, 1)
+	l.result = make(chan round, 1)
 
-	go func(answers chan<- answer, servers []string, preferred int) {
-		answers <- l.ask(ctx, servers, preferred)
-	}(l.answer, l.servers, l.preferred)
+	result, servers := l.result, l.toAsk(time.Now())
+
+	guard.Detach(l.log, "time servers", func() {
+		var r round
+		if err := guard.Call(func() error { r = l.ask(ctx, servers); return nil }); err != nil {
+			r = round{err: err}
+		}
+
+		result <- r
+	})
 
 	return nil
 }
 
-// abandon forgets the question that is being asked.
+// abandon forgets the questions that are being asked.
 func (l *loop) abandon() {
 	if l.cancel != nil {
 		l.cancel()
 	}
 
-	l.answer, l.cancel = nil, nil
+	l.result, l.cancel = nil, nil
 }
 
-// judge acts on an answer, and returns the pause until the next question.
-func (l *loop) judge(ctx context.Context, a answer) (time.Duration, error) {
-	if a.err != nil {
-		if l.bootTimeout > 0 && !l.status.Synced && time.Since(l.started) > l.bootTimeout {
-			l.status.Synced = true
-
-			l.log.WarnContext(ctx, "no time server answered within machine.time.bootTimeout, going on with the clock as it is", "timeout", l.bootTimeout)
-		}
-
-		if l.failures++; l.failures == patience {
-			l.log.WarnContext(ctx, "the time is not known", "error", a.err)
-		}
-
-		if l.failures < patience {
-			return firstRetry, l.publish(ctx)
-		}
-
-		return retry, l.publish(ctx)
+// judge acts on what the servers said, and returns the pause until they are asked again.
+func (l *loop) judge(ctx context.Context, r round) (time.Duration, error) {
+	for server, kiss := range r.kisses {
+		l.held[server] = time.Now().Add(kiss.pause())
+		l.log.WarnContext(ctx, "a time server asks to be left alone", "server", server, "code", kiss.Code, "for", kiss.pause())
 	}
 
-	l.failures, l.preferred = 0, a.server
-	act := l.discipline.sample(a.offset, a.roundTrip)
+	if r.err != nil {
+		return l.unknown(ctx, r.err)
+	}
+
+	if wrong := strings.Join(r.wrong, ", "); wrong != l.wrong {
+		l.wrong = wrong
+
+		l.log.WarnContext(ctx, "time servers that contradict the others are not believed", "servers", wrong, "believed", strings.Join(r.agree, ", "))
+	}
+
+	l.failures = 0
+	act := l.discipline.sample(r.best.Offset, r.best.RoundTrip, len(r.agree))
 
 	switch {
 	case act.spike:
-	case act.step:
-		l.log.InfoContext(ctx, "setting the clock", "offset", a.offset, "server", l.servers[a.server])
+	case act.refused:
+		l.log.WarnContext(ctx, "a single time server is not believed that the clock is off by so much: name several, or restart the machine",
+			"offset", r.best.Offset, "server", r.best.server)
 
-		if err := l.Clock.Step(a.offset); err != nil {
+		return act.poll, l.publish(ctx)
+	case act.step:
+		l.log.InfoContext(ctx, "setting the clock", "offset", r.best.Offset, "server", r.best.server)
+
+		if err := l.Clock.Step(r.best.Offset); err != nil {
 			return 0, err
 		}
 	default:
-		if err := l.Clock.Slew(a.offset, constant(act.poll)); err != nil {
+		if err := l.Clock.Slew(r.best.Offset, constant(act.poll), leapToday(time.Now(), r.leap)); err != nil {
 			return 0, err
 		}
 	}
@@ -258,25 +269,39 @@ func (l *loop) judge(ctx context.Context, a answer) (time.Duration, error) {
 	return act.poll, l.publish(ctx)
 }
 
-// ask tries the servers, from the one that answered last.
-func (l *loop) ask(ctx context.Context, servers []string, preferred int) answer {
-	if len(servers) == 0 {
-		return answer{err: errors.New("there is no time server (talosctl get timeservers)")}
+// unknown goes on without the time.
+func (l *loop) unknown(ctx context.Context, cause error) (time.Duration, error) {
+	if l.bootTimeout > 0 && !l.status.Synced && time.Since(l.started) > l.bootTimeout {
+		l.status.Synced = true
+
+		l.log.WarnContext(ctx, "no time server answered within machine.time.bootTimeout, going on with the clock as it is", "timeout", l.bootTimeout)
 	}
 
-	var errs []error
-
-	for i := range servers {
-		a := answer{server: (preferred + i) % len(servers)}
-
-		if a.offset, a.roundTrip, a.err = l.Clock.Query(ctx, servers[a.server]); a.err == nil || ctx.Err() != nil {
-			return a
-		}
-
-		errs = append(errs, a.err)
+	if l.failures++; l.failures == patience {
+		l.log.WarnContext(ctx, "the time is not known", "error", cause)
 	}
 
-	return answer{err: errors.Join(errs...)}
+	if len(l.servers) > 0 {
+		l.first = (l.first + maxAsked) % len(l.servers)
+	}
+
+	if l.failures < patience {
+		return firstRetry, l.publish(ctx)
+	}
+
+	return retry, l.publish(ctx)
+}
+
+// leapToday is the leap second of this day: the kernel inserts or deletes it at midnight, and servers may announce one for a
+// month before. The days are those on which there ever was one.
+func leapToday(now time.Time, announced clock.Leap) clock.Leap {
+	_, month, day := now.UTC().Date()
+
+	if month == time.June && day == 30 || month == time.December && day == 31 {
+		return announced
+	}
+
+	return clock.LeapNone
 }
 
 func (l *loop) publish(ctx context.Context) error {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/seed-59268b81/talos/sys/cmdline"
 	"github.com/seed-59268b81/talos/sys/mount"
+	"github.com/seed-59268b81/talos/sys/power"
 )
 
 // What the image builder puts into the initramfs.
@@ -108,11 +109,14 @@ func Halt(logf func(string, ...any)) {
 	}
 
 	logf("rebooting in 10 seconds")
-	unix.Sync()
 	time.Sleep(10 * time.Second)
 
-	if err := unix.Reboot(unix.LINUX_REBOOT_CMD_RESTART); err != nil {
-		logf("reboot: %v", err)
+	if err := power.Flush(); err != nil {
+		logf("%v", err)
+	}
+
+	if err := power.Reboot(); err != nil {
+		logf("%v", err)
 	}
 
 	os.Exit(1)

@@ -9,7 +9,8 @@ import (
 	"io"
 	"os"
 	"runtime"
-	"sync"
+
+	"github.com/seed-59268b81/talos/cosi/guard"
 )
 
 // prefetchPart is what one processor reads at a time: a multiple of the root image's block.
@@ -36,20 +37,23 @@ func Prefetch(path string) error {
 
 	var (
 		offsets = make(chan part)
-		wg      sync.WaitGroup
-		errs    = make([]error, runtime.NumCPU())
+		readers guard.Group
 	)
 
-	for i := range errs {
-		wg.Go(func() {
+	for range runtime.NumCPU() {
+		readers.Go(func() error {
 			// Read, and not only advise: the kernel takes advice for 128 KiB at a time at most.
 			b := make([]byte, prefetchPart)
 
-			for p := range offsets {
-				if _, err := f.ReadAt(b[:p.end-p.start], p.start); err != nil && !errors.Is(err, io.EOF) && errs[i] == nil {
-					errs[i] = fmt.Errorf("prefetch: %w", err)
+			var failed error
+
+			for p := range offsets { // to the end: who gives them out waits
+				if _, err := f.ReadAt(b[:p.end-p.start], p.start); err != nil && !errors.Is(err, io.EOF) {
+					failed = fmt.Errorf("prefetch: %w", err)
 				}
 			}
+
+			return failed
 		})
 	}
 
@@ -60,9 +64,8 @@ func Prefetch(path string) error {
 	}
 
 	close(offsets)
-	wg.Wait()
 
-	return errors.Join(errs...)
+	return readers.Wait()
 }
 
 // part of a file, from an offset to before another.

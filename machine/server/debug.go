@@ -17,6 +17,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/seed-59268b81/talos/api/machine"
+	"github.com/seed-59268b81/talos/cosi/guard"
 	"github.com/seed-59268b81/talos/sys/container"
 )
 
@@ -51,7 +52,11 @@ func (s debugService) ContainerRun(stream debugStream) error {
 	defer attached.input.Close() //nolint:errcheck // the end of what reads from the caller
 
 	// It ends with the stream, and waits for nothing that the container's end does not end.
-	go func() { cancel(attached.receive(stream)) }()
+	guard.Go(func() error {
+		cancel(guard.Call(func() error { return attached.receive(stream) }))
+
+		return nil
+	})
 
 	spec.Stdin, spec.Signals, spec.Sizes = attached.input, attached.signals, attached.sizes
 	spec.Output = debugOutput{stream}

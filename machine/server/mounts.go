@@ -6,13 +6,13 @@ package server
 
 import (
 	"context"
-	"sync"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/emptypb"
 
 	"github.com/seed-59268b81/talos/api/machine"
+	"github.com/seed-59268b81/talos/cosi/guard"
 	"github.com/seed-59268b81/talos/sys/filetree"
 	"github.com/seed-59268b81/talos/sys/mount"
 )
@@ -27,20 +27,24 @@ func (s *Server) Mounts(ctx context.Context, _ *emptypb.Empty) (*machine.MountsR
 	reply := &machine.Mounts{Stats: make([]*machine.MountStat, len(table))}
 
 	// Those whose server is gone are waited for together.
-	var asked sync.WaitGroup
+	var asked guard.Group
 
 	for i, entry := range table {
 		stat := &machine.MountStat{Filesystem: validText(entry.Source), MountedOn: validText(entry.Target)}
 		reply.Stats[i] = stat
 
-		asked.Go(func() {
+		asked.Go(func() error {
 			if fs, err := filetree.Statfs(ctx, entry.Target); err == nil {
 				stat.Size, stat.Available = fs.Blocks*uint64(fs.Bsize), fs.Bavail*uint64(fs.Bsize)
 			}
+
+			return nil
 		})
 	}
 
-	asked.Wait()
+	if err := asked.Wait(); err != nil {
+		return nil, err
+	}
 
 	return &machine.MountsResponse{Messages: []*machine.Mounts{reply}}, nil
 }

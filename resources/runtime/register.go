@@ -14,6 +14,7 @@ func Register() error {
 		resource.Register[APIServiceConfigSpec](),
 		resource.Register[BootSpec](),
 		resource.Register[BootIDSpec](),
+		resource.Register[HardeningConditionSpec](),
 		resource.Register[KernelCmdlineSpec](),
 		resource.Register[KernelModuleSpecSpec](),
 		resource.Register[KernelModuleStatusSpec](),

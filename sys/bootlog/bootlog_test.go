@@ -27,7 +27,11 @@ func start(t *testing.T, dir, id string, limits Limits, gather func() Evidence) 
 	t.Helper()
 
 	j := New(limits)
-	if err := j.Open(dir, Boot{ID: id, Start: time.Now()}, gather, func(err error) { t.Log(err) }); err != nil {
+	if err := j.Open(dir, Boot{ID: id, Start: time.Now()}, func(err error) { t.Log(err) }); err != nil {
+		t.Fatal(err)
+	}
+
+	if err := j.Settle(gather()); err != nil {
 		t.Fatal(err)
 	}
 
@@ -77,7 +81,7 @@ func TestBoots(t *testing.T) {
 		t.Errorf("boots of a closed journal: got %v, want %v", err, ErrClosed)
 	}
 
-	if err := early.Open(dir, Boot{ID: "one", Start: time.Now(), Version: "v1"}, none, func(error) {}); err != nil {
+	if err := early.Open(dir, Boot{ID: "one", Start: time.Now(), Version: "v1"}, func(error) {}); err != nil {
 		t.Fatal(err)
 	}
 
@@ -160,11 +164,7 @@ func TestSameBoot(t *testing.T) {
 	dir := t.TempDir()
 
 	for i := range 3 {
-		j := start(t, dir, "one", DefaultLimits, func() Evidence {
-			t.Error("evidence was asked for")
-
-			return Evidence{}
-		})
+		j := start(t, dir, "one", DefaultLimits, func() Evidence { return Evidence{Watchdog: true} })
 		j.Append("etcd", fmt.Appendf(nil, "%d", i))
 
 		if err := j.Close(); err != nil {
@@ -175,6 +175,10 @@ func TestSameBoot(t *testing.T) {
 	j := start(t, dir, "one", DefaultLimits, none)
 	if got := read(t, j, 0, "etcd", -1); got != "0\n1\n2\n" {
 		t.Errorf("got %q", got)
+	}
+
+	if boots, err := j.Boots(); err != nil || len(boots) != 1 || boots[0].Reason != "" {
+		t.Errorf("got %+v, %v, want one boot that runs", boots, err)
 	}
 }
 
@@ -383,4 +387,57 @@ func FuzzFrames(f *testing.F) {
 			t.Errorf("what was read is not what was there: %q, %q", in, again)
 		}
 	})
+}
+
+// TestSettle: a boot has logs and an end before it is known how the one before it ended; what was not settled then is later.
+func TestSettle(t *testing.T) {
+	dir := t.TempDir()
+	open := func(id string) *Journal {
+		t.Helper()
+
+		j := New(DefaultLimits)
+		if err := j.Open(dir, Boot{ID: id, Start: time.Now()}, func(error) {}); err != nil {
+			t.Fatal(err)
+		}
+
+		j.Append("machined", []byte("this is "+id))
+
+		return j
+	}
+
+	one := open("one")
+	flush(t, one) // and no more: the power is cut
+
+	two := open("two")
+	if err := errors.Join(two.End("reboot"), two.Close()); err != nil {
+		t.Fatal(err)
+	}
+
+	// The evidence is gathered too late.
+	if err := two.Settle(Evidence{Panic: "kernel panic: died"}); err != nil {
+		t.Fatal(err)
+	}
+
+	three := open("three")
+	defer three.Close() //nolint:errcheck // it is only read
+
+	for range 2 {
+		if err := three.Settle(Evidence{Watchdog: true}); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	boots, err := three.Boots()
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	var got []string
+	for _, b := range boots {
+		got = append(got, b.ID+": "+b.Reason)
+	}
+
+	if want := []string{"three: ", "two: reboot", "one: " + Unexplained}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
 }

@@ -7,8 +7,11 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
+
+	"github.com/seed-59268b81/talos/cosi/guard"
 )
 
 const (
@@ -41,10 +44,9 @@ func New(limits Limits) *Journal { return &Journal{limits: limits, queue: newQue
 // Append adds a line to a log; it never blocks, and the line is copied.
 func (j *Journal) Append(id string, text []byte) { j.queue.add(id, text) }
 
-// Open starts to keep the logs below dir, as those of the given boot. The boot before it, if nobody has told how it ended,
-// gets its end and reason from the evidence, which is then cleared. report is told when writing fails, and when it is well
-// again (with nil).
-func (j *Journal) Open(dir string, boot Boot, gather func() Evidence, report func(error)) error {
+// Open starts to keep the logs below dir, as those of the given boot. report is told when writing fails, and when it is well
+// again (with nil). How the boots before it ended is for Settle.
+func (j *Journal) Open(dir string, boot Boot, report func(error)) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 
@@ -66,8 +68,6 @@ func (j *Journal) Open(dir string, boot Boot, gather func() Evidence, report fun
 	if n := len(all); n > 0 {
 		if last := readRecord(all[n-1]); last.ID == boot.ID && boot.ID != "" {
 			folder, boot = all[n-1], last
-		} else if err := settle(all[n-1], gather()); err != nil {
-			return fmt.Errorf("open the logs of boots: %w", err)
 		}
 	}
 
@@ -82,7 +82,38 @@ func (j *Journal) Open(dir string, boot Boot, gather func() Evidence, report fun
 	j.dir, j.folder, j.boot, j.synced, j.failed = dir, folder, boot, time.Now(), nil
 	j.stop, j.stopped = make(chan struct{}), make(chan struct{})
 
-	go j.run(j.stop, j.stopped, report)
+	stop, stopped := j.stop, j.stopped
+	guard.Go(func() error { j.run(stop, stopped, report); return nil })
+
+	return nil
+}
+
+// Settle gives the boots before this one, which nobody has told the end of, their end and reason: the last one by the evidence,
+// which is then cleared. It is not a part of Open because evidence may take its time to gather, in which this boot has logs, and
+// may end, too. A closed journal settles nothing.
+func (j *Journal) Settle(e Evidence) error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+
+	if j.dir == "" {
+		return nil
+	}
+
+	all, err := folders(j.dir)
+	if err != nil {
+		return fmt.Errorf("settle how boots ended: %w", err)
+	}
+
+	var errs []error
+
+	for i := slices.Index(all, j.folder) - 1; i >= 0; i-- {
+		errs = append(errs, settle(all[i], e))
+		e = Evidence{} // it is of the last one only
+	}
+
+	if err := errors.Join(errs...); err != nil {
+		return fmt.Errorf("settle how boots ended: %w", err)
+	}
 
 	return nil
 }

@@ -168,6 +168,15 @@ func Unified() bool {
 	return unix.Statfs(Mount, &st) == nil && st.Type == unix.CGROUP2_SUPER_MAGIC
 }
 
+// Kill kills all processes of a group and of those below it.
+func (t Tree) Kill(path string) error {
+	if err := os.WriteFile(filepath.Join(t.Root, path, "cgroup.kill"), []byte("1"), 0); err != nil {
+		return fmt.Errorf("kill the processes of cgroup %s: %w", path, err)
+	}
+
+	return nil
+}
+
 // Add moves a process into a group.
 func (t Tree) Add(g Group, pid int) error {
 	err := os.WriteFile(filepath.Join(t.Root, g.Path, "cgroup.procs"), []byte(strconv.Itoa(pid)), 0)

@@ -90,6 +90,42 @@ func TestVacate(t *testing.T) {
 
 // On the real kernel: a group of its own stands for the root of a cgroup namespace.
 func TestVacateReal(t *testing.T) {
+	root, child := realGroup(t)
+
+	if err := (cgroup.Tree{Root: root}).Vacate(cgroup.Init); err != nil {
+		t.Fatal(err)
+	}
+
+	want := map[string]string{"cgroup.procs": "", cgroup.Init.Path + "/cgroup.procs": strconv.Itoa(child.Process.Pid)}
+
+	for path, pids := range want {
+		if got, err := os.ReadFile(filepath.Join(root, path)); err != nil || strings.TrimSpace(string(got)) != pids {
+			t.Errorf("%s: got %q, %v, want %q", path, got, err, pids)
+		}
+	}
+}
+
+// On the real kernel: a process that has left its session is killed with its group.
+func TestKillReal(t *testing.T) {
+	root, child := realGroup(t)
+
+	if err := (cgroup.Tree{Root: filepath.Dir(root)}).Kill(filepath.Base(root)); err != nil {
+		t.Fatal(err)
+	}
+
+	if err := child.Wait(); child.ProcessState == nil || child.ProcessState.Exited() {
+		t.Errorf("got %v, want a process that was killed", err)
+	}
+
+	if err := (cgroup.Tree{Root: t.TempDir()}).Kill("system/apid"); err == nil || !strings.Contains(err.Error(), "system/apid") {
+		t.Errorf("no group: got %v, want an error that names it", err)
+	}
+}
+
+// realGroup is a group of the kernel's with a process of a session of its own, until the test ends.
+func realGroup(t *testing.T) (root string, child *exec.Cmd) {
+	t.Helper()
+
 	mount := ""
 
 	for _, at := range []string{cgroup.Mount, cgroup.Mount + "/unified"} {
@@ -112,8 +148,8 @@ func TestVacateReal(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	child := exec.CommandContext(t.Context(), "sleep", "60")
-	child.SysProcAttr = &syscall.SysProcAttr{UseCgroupFD: true, CgroupFD: int(dir.Fd())}
+	child = exec.CommandContext(t.Context(), "sleep", "60")
+	child.SysProcAttr = &syscall.SysProcAttr{Setsid: true, UseCgroupFD: true, CgroupFD: int(dir.Fd())}
 
 	t.Cleanup(func() {
 		if child.Process != nil {
@@ -121,7 +157,12 @@ func TestVacateReal(t *testing.T) {
 			child.Wait()         //nolint:errcheck // it was killed
 		}
 
-		if err := errors.Join(dir.Close(), os.Remove(filepath.Join(root, cgroup.Init.Path)), os.Remove(root)); err != nil {
+		err := os.Remove(filepath.Join(root, cgroup.Init.Path))
+		if errors.Is(err, os.ErrNotExist) { // not every test makes it
+			err = nil
+		}
+
+		if err := errors.Join(err, dir.Close(), os.Remove(root)); err != nil {
 			t.Error(err)
 		}
 	})
@@ -130,15 +171,5 @@ func TestVacateReal(t *testing.T) {
 		t.Skipf("no child in a cgroup: %v", err)
 	}
 
-	if err := (cgroup.Tree{Root: root}).Vacate(cgroup.Init); err != nil {
-		t.Fatal(err)
-	}
-
-	want := map[string]string{"cgroup.procs": "", cgroup.Init.Path + "/cgroup.procs": strconv.Itoa(child.Process.Pid)}
-
-	for path, pids := range want {
-		if got, err := os.ReadFile(filepath.Join(root, path)); err != nil || strings.TrimSpace(string(got)) != pids {
-			t.Errorf("%s: got %q, %v, want %q", path, got, err, pids)
-		}
-	}
+	return root, child
 }

@@ -7,6 +7,7 @@ package clock
 
 import (
 	"fmt"
+	"os"
 	"strings"
 	"time"
 
@@ -23,14 +24,55 @@ func Step(offset time.Duration) error {
 	return nil
 }
 
+// hardwareClock is the one that runs while the machine is off.
+const hardwareClock = "/dev/rtc0"
+
+// SetHardware writes the time into the hardware clock, in UTC. The kernel does so by itself, but only after eleven minutes of
+// a synchronized clock, and a machine that is restarted before would start with the wrong time again.
+func SetHardware() error {
+	f, err := os.OpenFile(hardwareClock, os.O_WRONLY, 0)
+	if err != nil {
+		return fmt.Errorf("set the hardware clock: %w", err)
+	}
+	defer f.Close() //nolint:errcheck // nothing is buffered
+
+	// It has whole seconds.
+	now := rtcTime(time.Now().Add(time.Second / 2))
+	if err := unix.IoctlSetRTCTime(int(f.Fd()), &now); err != nil {
+		return fmt.Errorf("set the hardware clock: %w", err)
+	}
+
+	return nil
+}
+
+// rtcTime is a time as rtc(4) has it: months from 0, years from 1900.
+func rtcTime(t time.Time) unix.RTCTime {
+	t = t.UTC()
+
+	return unix.RTCTime{
+		Sec: int32(t.Second()), Min: int32(t.Minute()), Hour: int32(t.Hour()), //nolint:gosec // small
+		Mday: int32(t.Day()), Mon: int32(t.Month()) - 1, Year: int32(t.Year()) - 1900, //nolint:gosec // small
+	}
+}
+
+// Leap is the second that is inserted or deleted at the end of a day (UTC).
+type Leap int32
+
+// The kinds; the values are bits of the kernel's status.
+const (
+	LeapNone   Leap = 0
+	LeapInsert Leap = unix.STA_INS
+	LeapDelete Leap = unix.STA_DEL
+)
+
 // Slew corrects an offset of up to half a second over the next minutes, through the kernel's phase-locked loop, and
 // tells the kernel that its clock is synchronised (which makes it keep the hardware clock right too). The constant is
-// the loop's, 0 to 10: the larger, the slower and smoother.
-func Slew(offset time.Duration, constant int) error {
+// the loop's, 0 to 10: the larger, the slower and smoother. A leap second comes at the end of this day.
+func Slew(offset time.Duration, constant int, leap Leap) error {
 	t := unix.Timex{
 		Modes:    unix.ADJ_OFFSET | unix.ADJ_NANO | unix.ADJ_STATUS | unix.ADJ_TIMECONST | unix.ADJ_MAXERROR | unix.ADJ_ESTERROR,
 		Offset:   offset.Nanoseconds(),
-		Status:   unix.STA_PLL | unix.STA_NANO,
+		Status:   unix.STA_PLL | unix.STA_NANO | int32(leap),
 		Constant: int64(constant),
 	}
 

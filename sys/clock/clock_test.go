@@ -4,7 +4,12 @@
 
 package clock
 
-import "testing"
+import (
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
 
 func TestWords(t *testing.T) {
 	for _, tt := range []struct {
@@ -32,5 +37,12 @@ func TestRead(t *testing.T) {
 
 	if s.FrequencyPPM < -600 || s.FrequencyPPM > 600 || s.Leap == "" {
 		t.Errorf("got %+v: the kernel allows 500 ppm", s)
+	}
+}
+
+func TestRTCTime(t *testing.T) {
+	at := time.Date(2026, time.March, 1, 23, 59, 58, 0, time.FixedZone("", 3600))
+	if got, want := rtcTime(at), (unix.RTCTime{Sec: 58, Min: 59, Hour: 22, Mday: 1, Mon: 2, Year: 126}); got != want {
+		t.Errorf("got %+v, want %+v", got, want)
 	}
 }

@@ -13,6 +13,8 @@ import (
 	"github.com/containerd/containerd/v2/core/images"
 	"github.com/containerd/containerd/v2/core/remotes"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/seed-59268b81/talos/cosi/guard"
 )
 
 // LayerState is how far a layer is.
@@ -85,23 +87,21 @@ func (l *layers) done() {
 
 // follow tells progress as it comes, until what it returns is called, which tells the last.
 func (l *layers) follow(ctx context.Context, progress func(LayerProgress)) (stop func()) {
-	quit, ended := make(chan struct{}), make(chan struct{})
+	quit := make(chan struct{})
 
-	go func() {
-		defer close(ended)
-
+	ended := guard.Go(func() error {
 		for ticker := time.NewTicker(progressInterval); ; {
 			select {
 			case <-quit:
 				ticker.Stop()
 				l.tell(ctx, progress)
 
-				return
+				return nil
 			case <-ticker.C:
 				l.tell(ctx, progress)
 			}
 		}
-	}()
+	})
 
 	return func() {
 		close(quit)

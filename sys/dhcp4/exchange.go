@@ -11,6 +11,8 @@ import (
 
 	"github.com/insomniacslk/dhcp/dhcpv4"
 	"github.com/insomniacslk/dhcp/dhcpv4/nclient4"
+
+	"github.com/seed-59268b81/talos/cosi/guard"
 )
 
 // Link is the Exchange over a network link. The link must be up; it needs no address.
@@ -28,29 +30,47 @@ type Link struct {
 var _ Exchange = (*Link)(nil)
 
 // converse opens a socket for one conversation: an old one does not outlive that the link goes down.
-func (l *Link) converse(timeout time.Duration, fn func(*nclient4.Client) (*dhcpv4.DHCPv4, error), opts ...nclient4.ClientOpt) (*Lease, error) {
-	client, err := nclient4.New(l.Name, append([]nclient4.ClientOpt{
-		nclient4.WithHWAddr(l.HardwareAddr), nclient4.WithTimeout(timeout), nclient4.WithRetry(1),
-	}, opts...)...)
+// With an address of its own it is a UDP socket, else one that needs no address.
+func (l *Link) converse(
+	timeout time.Duration, own *net.UDPAddr, fn func(*nclient4.Client) (*dhcpv4.DHCPv4, error), opts ...nclient4.ClientOpt,
+) (*Lease, error) {
+	conn, err := l.listen(own)
 	if err != nil {
 		return nil, fmt.Errorf("DHCP on %s: %w", l.Name, err)
+	}
+
+	// The library parses on a goroutine of its own.
+	conn = guard.PacketConn(conn, func(packet []byte) { _, _ = dhcpv4.FromBytes(packet) }) //nolint:errcheck // the library does so too
+
+	client, err := nclient4.NewWithConn(conn, l.HardwareAddr, append([]nclient4.ClientOpt{
+		nclient4.WithTimeout(timeout), nclient4.WithRetry(1),
+	}, opts...)...)
+	if err != nil {
+		return nil, fmt.Errorf("DHCP on %s: %w", l.Name, errors.Join(err, conn.Close()))
 	}
 	defer client.Close() //nolint:errcheck // nothing was buffered
 
-	answer, err := fn(client)
-	if err != nil {
+	var lease *Lease
+
+	// What a packet does to the library here is a failure of this conversation.
+	err = guard.Call(func() error {
+		answer, err := fn(client)
 		if nak := (*nclient4.ErrNak)(nil); errors.As(err, &nak) {
-			err = fmt.Errorf("%w: %s", ErrRefused, nak.Nak.Message())
+			return fmt.Errorf("%w: %s", ErrRefused, nak.Nak.Message())
 		}
 
-		return nil, fmt.Errorf("DHCP on %s: %w", l.Name, err)
-	}
+		if err != nil {
+			return err
+		}
 
-	if answer.MessageType() == dhcpv4.MessageTypeNak {
-		return nil, fmt.Errorf("DHCP on %s: %w: %s", l.Name, ErrRefused, answer.Message())
-	}
+		if answer.MessageType() == dhcpv4.MessageTypeNak {
+			return fmt.Errorf("%w: %s", ErrRefused, answer.Message())
+		}
 
-	lease, err := FromACK(answer)
+		lease, err = FromACK(answer)
+
+		return err
+	})
 	if err != nil {
 		return nil, fmt.Errorf("DHCP on %s: %w", l.Name, err)
 	}
@@ -58,9 +78,17 @@ func (l *Link) converse(timeout time.Duration, fn func(*nclient4.Client) (*dhcpv
 	return lease, nil
 }
 
+func (l *Link) listen(own *net.UDPAddr) (net.PacketConn, error) {
+	if own != nil {
+		return net.ListenUDP("udp4", own)
+	}
+
+	return nclient4.NewRawUDPConn(l.Name, nclient4.ClientPort)
+}
+
 // Acquire implements Exchange.
 func (l *Link) Acquire(ctx context.Context, timeout time.Duration) (*Lease, error) {
-	return l.converse(timeout, func(c *nclient4.Client) (*dhcpv4.DHCPv4, error) {
+	return l.converse(timeout, nil, func(c *nclient4.Client) (*dhcpv4.DHCPv4, error) {
 		lease, err := c.Request(ctx, l.modifiers()...)
 		if err != nil {
 			return nil, err
@@ -80,9 +108,9 @@ func (l *Link) Renew(ctx context.Context, lease *Lease, timeout time.Duration) (
 	server := &net.UDPAddr{IP: lease.Server.AsSlice(), Port: nclient4.ServerPort}
 	own := &net.UDPAddr{IP: lease.Address.Addr().AsSlice(), Port: nclient4.ClientPort}
 
-	renewed, err := l.converse(timeout, func(c *nclient4.Client) (*dhcpv4.DHCPv4, error) {
+	renewed, err := l.converse(timeout, own, func(c *nclient4.Client) (*dhcpv4.DHCPv4, error) {
 		return l.request(ctx, c, lease, dhcpv4.WithClientIP(lease.Address.Addr().AsSlice()))
-	}, nclient4.WithServerAddr(server), nclient4.WithUnicast(own))
+	}, nclient4.WithServerAddr(server))
 	if err == nil || errors.Is(err, ErrRefused) || ctx.Err() != nil || errors.Is(err, nclient4.ErrNoResponse) {
 		return renewed, err
 	}
@@ -92,14 +120,14 @@ func (l *Link) Renew(ctx context.Context, lease *Lease, timeout time.Duration) (
 
 // Rebind implements Exchange.
 func (l *Link) Rebind(ctx context.Context, lease *Lease, timeout time.Duration) (*Lease, error) {
-	return l.converse(timeout, func(c *nclient4.Client) (*dhcpv4.DHCPv4, error) {
+	return l.converse(timeout, nil, func(c *nclient4.Client) (*dhcpv4.DHCPv4, error) {
 		return l.request(ctx, c, lease, dhcpv4.WithClientIP(lease.Address.Addr().AsSlice()))
 	})
 }
 
 // Verify implements Exchange.
 func (l *Link) Verify(ctx context.Context, lease *Lease, timeout time.Duration) (*Lease, error) {
-	return l.converse(timeout, func(c *nclient4.Client) (*dhcpv4.DHCPv4, error) {
+	return l.converse(timeout, nil, func(c *nclient4.Client) (*dhcpv4.DHCPv4, error) {
 		return l.request(ctx, c, lease, dhcpv4.WithOption(dhcpv4.OptRequestedIPAddress(lease.Address.Addr().AsSlice())))
 	})
 }

@@ -4,6 +4,7 @@ package dhcp6
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"time"
@@ -11,6 +12,8 @@ import (
 	"github.com/insomniacslk/dhcp/dhcpv6"
 	"github.com/insomniacslk/dhcp/dhcpv6/nclient6"
 	"github.com/insomniacslk/dhcp/iana"
+
+	"github.com/seed-59268b81/talos/cosi/guard"
 )
 
 // Link is the Exchange over a network link. The link must be up and have a link-local address.
@@ -94,18 +97,34 @@ func (l *Link) send(ctx context.Context, timeout time.Duration, kind dhcpv6.Mess
 
 // converse opens a socket for one conversation: an old one does not outlive that the link goes down.
 func (l *Link) converse(timeout time.Duration, stateless bool, fn func(*nclient6.Client) (*dhcpv6.Message, error)) (*Lease, error) {
-	client, err := nclient6.New(l.Name, nclient6.WithTimeout(timeout), nclient6.WithRetry(1))
+	conn, err := nclient6.NewIPv6UDPConn(l.Name, dhcpv6.DefaultClientPort)
 	if err != nil {
 		return nil, fmt.Errorf("DHCPv6 on %s: %w", l.Name, err)
+	}
+
+	// The library parses on a goroutine of its own.
+	conn = guard.PacketConn(conn, func(packet []byte) { _, _ = dhcpv6.MessageFromBytes(packet) }) //nolint:errcheck // the library does so too
+
+	// Messages are matched by their transaction; the hardware address is for those that the library makes.
+	client, err := nclient6.NewWithConn(conn, nil, nclient6.WithTimeout(timeout), nclient6.WithRetry(1))
+	if err != nil {
+		return nil, fmt.Errorf("DHCPv6 on %s: %w", l.Name, errors.Join(err, conn.Close()))
 	}
 	defer client.Close() //nolint:errcheck // nothing was buffered
 
-	answer, err := fn(client)
-	if err != nil {
-		return nil, fmt.Errorf("DHCPv6 on %s: %w", l.Name, err)
-	}
+	var lease *Lease
 
-	lease, err := FromReply(answer, stateless)
+	// What a packet does to the library here is a failure of this conversation.
+	err = guard.Call(func() error {
+		answer, err := fn(client)
+		if err != nil {
+			return err
+		}
+
+		lease, err = FromReply(answer, stateless)
+
+		return err
+	})
 	if err != nil {
 		return nil, fmt.Errorf("DHCPv6 on %s: %w", l.Name, err)
 	}

@@ -13,6 +13,8 @@ import (
 	"os"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/seed-59268b81/talos/cosi/guard"
 )
 
 // ErrNotRegular is a file whose content is none: a folder, a device, a FIFO, a socket.
@@ -43,20 +45,28 @@ func Open(ctx context.Context, path string, follow bool) (*Content, error) {
 
 	opened := make(chan error, 1)
 
-	go func() {
+	guard.Go(func() error {
 		defer close(c.chunks)
 
-		f, err := c.open(path, follow)
+		var f *os.File
+
+		err := guard.Call(func() (err error) {
+			f, err = c.open(path, follow)
+
+			return err
+		})
 		opened <- err
 
 		if err != nil {
-			return
+			return err
 		}
 
 		defer f.Close() //nolint:errcheck // it was only read
 
-		c.err = c.read(f)
-	}()
+		c.err = guard.Call(func() error { return c.read(f) })
+
+		return c.err
+	})
 
 	select {
 	case err := <-opened:

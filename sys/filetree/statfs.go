@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/seed-59268b81/talos/cosi/guard"
 )
 
 // ErrNoAnswer is a file system that does not say in time how full it is.
@@ -28,13 +30,12 @@ func Statfs(ctx context.Context, path string) (*unix.Statfs_t, error) {
 	defer cancel()
 
 	st := &unix.Statfs_t{}
-	done := make(chan error, 1)
 
-	go func() {
+	done := guard.Go(func() error {
 		defer questions.leave()
 
-		done <- unix.Statfs(path, st)
-	}()
+		return unix.Statfs(path, st)
+	})
 
 	select {
 	case err := <-done:

@@ -19,7 +19,7 @@
 // the next number, and is flushed. So a power cut leaves the old values or the new, whole.
 //
 // The last 1024 bytes hold a legacy copy in the format of the SYSLINUX auxiliary data vector, twice: 512
-// bytes with a leading magic, a checksum, 496 bytes of tag (1), length (1), value, and a trailing magic, all
+// bytes with a leading magic, a checksum, 500 bytes of tag (1), length (1), value, and a trailing magic, all
 // little endian. It has the values that fit, and is read only when neither slot was ever written: then it
 // stems from another program.
 //

@@ -50,6 +50,9 @@ func ParseTag(s string) (Tag, error) {
 // ErrDamaged is a META whose contents cannot be read.
 var ErrDamaged = errors.New("META is damaged")
 
+// ErrLegacyCopy is the error of a change that is on the disk, but not in the legacy copy, which is for other programs.
+var ErrLegacyCopy = errors.New("the legacy copy of META is out of date")
+
 // Device is the partition, or a file.
 type Device interface {
 	io.ReaderAt
@@ -137,7 +140,7 @@ func (s *Store) Get(tag Tag) ([]byte, bool) {
 	return bytes.Clone(v), ok
 }
 
-// Set stores a value; it is on the disk when Set returns. An equal value is not written again.
+// Set stores a value; it is on the disk when Set returns nil or ErrLegacyCopy. An equal value is not written again.
 func (s *Store) Set(tag Tag, value []byte) error {
 	return s.change(func(values map[Tag][]byte) bool {
 		if old, ok := values[tag]; ok && bytes.Equal(old, value) {
@@ -180,8 +183,11 @@ func (s *Store) change(fn func(map[Tag][]byte) bool) error {
 
 	s.values, s.sequence, s.next = values, s.sequence+1, 1-s.next
 
-	// The values are safe by now; the legacy copy is for the eyes of other programs.
-	return s.write(encodeLegacy(values), PartitionSize-legacySize, "legacy copy")
+	if err := s.write(encodeLegacy(values), PartitionSize-legacySize, "legacy copy"); err != nil {
+		return fmt.Errorf("%w: %w", ErrLegacyCopy, err)
+	}
+
+	return nil
 }
 
 func (s *Store) write(b []byte, offset int64, what string) error {

@@ -3,6 +3,7 @@
 package module
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -29,15 +30,24 @@ func insertFile(file, params string) error {
 		return unix.FinitModule(int(f.Fd()), params, 0)
 	}
 
-	image, err := decompress(file, f)
+	image, err := Unpack(file, f)
 	if err != nil {
-		return fmt.Errorf("unpack: %w", err)
+		return err
 	}
 
 	return unix.InitModule(image, params)
 }
 
-// decompress unpacks a module by the ending of its name.
+// Unpack returns a module as the kernel takes it, by the ending of the file's name.
+func Unpack(file string, r io.Reader) ([]byte, error) {
+	image, err := decompress(file, r)
+	if err != nil {
+		return nil, fmt.Errorf("unpack kernel module %s: %w", file, err)
+	}
+
+	return image, nil
+}
+
 func decompress(file string, r io.Reader) ([]byte, error) {
 	var plain io.Reader
 
@@ -60,7 +70,7 @@ func decompress(file string, r io.Reader) ([]byte, error) {
 
 		plain = z
 	default:
-		return nil, fmt.Errorf("%s: not a kernel module (want .ko, .ko.xz or .ko.zst)", file)
+		return nil, errors.New("it is not a kernel module (want .ko, .ko.xz or .ko.zst)")
 	}
 
 	image, err := io.ReadAll(io.LimitReader(plain, maxModule+1))
@@ -69,7 +79,7 @@ func decompress(file string, r io.Reader) ([]byte, error) {
 	}
 
 	if len(image) > maxModule {
-		return nil, fmt.Errorf("%s: unpacks to more than %d bytes", file, maxModule)
+		return nil, fmt.Errorf("it unpacks to more than %d bytes", maxModule)
 	}
 
 	return image, nil

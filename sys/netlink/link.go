@@ -168,8 +168,17 @@ func (c *Conn) SetLink(index uint32, change LinkChange) error {
 		m.Attributes.MTU = *change.MTU
 	}
 
-	if change.Bridge != nil || change.Bond != nil {
-		info, err := linkInfo(change.Kind, nil, change.Bridge, change.Bond)
+	if change.Bridge != nil {
+		info, err := linkInfo(change.Kind, nil, change.Bridge, nil)
+		if err != nil {
+			return fmt.Errorf("set link %d: %w", index, err)
+		}
+
+		m.Attributes.Info = info
+	}
+
+	if change.Bond != nil {
+		info, err := bondInfo(change)
 		if err != nil {
 			return fmt.Errorf("set link %d: %w", index, err)
 		}

@@ -148,6 +148,8 @@ type LinkChange struct {
 	Kind   string
 	Bridge *Bridge
 	Bond   *Bond
+	// BondNow is what the bond is: only what differs is set. It must be given with Bond.
+	BondNow *Bond
 }
 
 // VLAN are the settings of a tagged link.

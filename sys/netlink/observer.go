@@ -7,6 +7,8 @@ import (
 	"reflect"
 	"sync"
 	"time"
+
+	"github.com/seed-59268b81/talos/cosi/guard"
 )
 
 // Snapshot is the kernel's network as it was read last. It is not changed once it is given out.
@@ -160,7 +162,7 @@ func (o *Observer) Watch(ctx context.Context, changed func()) error {
 		watchCtx, stop := context.WithCancel(context.Background())
 		o.stop = stop
 
-		go o.watch(watchCtx)
+		guard.Go(func() error { o.watch(watchCtx); return nil })
 	}
 	o.mu.Unlock()
 
@@ -198,17 +200,19 @@ func (o *Observer) end() {
 
 // watch tells those who watch of each change, and of its own failure.
 func (o *Observer) watch(ctx context.Context) {
-	err := o.kernel.Watch(ctx, WatchAll, func(what Groups) {
-		o.mu.Lock()
-		defer o.mu.Unlock()
+	err := guard.Call(func() error {
+		return o.kernel.Watch(ctx, WatchAll, func(what Groups) {
+			o.mu.Lock()
+			defer o.mu.Unlock()
 
-		if ctx.Err() != nil || what == 0 {
-			return
-		}
+			if ctx.Err() != nil || what == 0 {
+				return
+			}
 
-		o.watching = true
-		o.dirty |= what
-		o.wake(ctx)
+			o.watching = true
+			o.dirty |= what
+			o.wake(ctx)
+		})
 	})
 
 	o.mu.Lock()

@@ -15,6 +15,8 @@ import (
 	"runtime"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/seed-59268b81/talos/cosi/guard"
 )
 
 // Folders that runtimes keep namespaces in. The first is a link to the second on most systems, and not on all.
@@ -60,7 +62,7 @@ func Find(name string, folders ...string) (string, error) {
 }
 
 // Do runs fn on a thread that is in the namespace. What fn opens stays in it; goroutines that it starts are not. A panic
-// of fn is the caller's.
+// of fn is its error.
 func Do(path string, fn func() error) error {
 	f, err := os.Open(path)
 	if err != nil {
@@ -68,31 +70,14 @@ func Do(path string, fn func() error) error {
 	}
 	defer f.Close() //nolint:errcheck // only a handle
 
-	var panicked any
-
-	done := make(chan error, 1)
-
-	go func() {
-		defer close(done)
-		defer func() { panicked = recover() }()
-
+	return <-guard.Go(func() error {
 		// Never unlocked: the thread ends with the goroutine, so none that is in another namespace is ever used again.
 		runtime.LockOSThread()
 
 		if err := unix.Setns(int(f.Fd()), unix.CLONE_NEWNET); err != nil {
-			done <- fmt.Errorf("enter network namespace %s: %w", path, err)
-
-			return
+			return fmt.Errorf("enter network namespace %s: %w", path, err)
 		}
 
-		done <- fn()
-	}()
-
-	err = <-done
-
-	if <-done; panicked != nil {
-		panic(panicked)
-	}
-
-	return err
+		return fn()
+	})
 }

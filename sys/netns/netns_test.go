@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
 
+	"github.com/seed-59268b81/talos/cosi/guard"
 	"github.com/seed-59268b81/talos/sys/netns"
 	"github.com/seed-59268b81/talos/sys/nstest"
 )
@@ -115,11 +116,8 @@ func TestDo(t *testing.T) {
 		t.Errorf("no namespace: got %v", err)
 	}
 
-	defer func() {
-		if p := recover(); p != "a panic" {
-			t.Errorf("got panic %v", p)
-		}
-	}()
-
-	netns.Do(path, func() error { panic("a panic") }) //nolint:errcheck // it panics
+	var panicked *guard.Panic
+	if err := netns.Do(path, func() error { panic("a panic") }); !errors.As(err, &panicked) || panicked.Value != "a panic" {
+		t.Errorf("got %v, want the panic", err)
+	}
 }

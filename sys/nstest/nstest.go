@@ -26,6 +26,20 @@ const inside = "TALOS_TEST_IN_NAMESPACES"
 func Isolate(t *testing.T) bool {
 	t.Helper()
 
+	return isolate(t, syscall.CLONE_NEWNET|syscall.CLONE_NEWNS|syscall.CLONE_NEWUTS|syscall.CLONE_NEWIPC)
+}
+
+// IsolateInit is Isolate with a PID namespace, of which the process is process 1. Its /proc is that of the machine until
+// the test mounts another.
+func IsolateInit(t *testing.T) bool {
+	t.Helper()
+
+	return isolate(t, syscall.CLONE_NEWNET|syscall.CLONE_NEWNS|syscall.CLONE_NEWUTS|syscall.CLONE_NEWIPC|syscall.CLONE_NEWPID)
+}
+
+func isolate(t *testing.T, namespaces uintptr) bool {
+	t.Helper()
+
 	if os.Getenv(inside) == t.Name() {
 		return true
 	}
@@ -35,7 +49,7 @@ func Isolate(t *testing.T) bool {
 	cmd := exec.CommandContext(t.Context(), os.Args[0], args...)
 	cmd.Env = append(os.Environ(), inside+"="+t.Name())
 	cmd.SysProcAttr = &syscall.SysProcAttr{
-		Cloneflags: syscall.CLONE_NEWNET | syscall.CLONE_NEWNS | syscall.CLONE_NEWUTS | syscall.CLONE_NEWIPC,
+		Cloneflags: namespaces,
 		Pdeathsig:  syscall.SIGKILL,
 	}
 

@@ -6,10 +6,21 @@
 package power
 
 import (
+	"errors"
 	"fmt"
+	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/seed-59268b81/talos/cosi/guard"
 )
+
+// flushTime is how long Flush waits for the disks. A machine that was told to go down goes down, also when a disk is dead
+// or the server of a network file system does not answer: sync(2) waits for those for ever.
+const flushTime = 10 * time.Second
+
+// ErrFlush is the error of Flush when not everything was written in time.
+var ErrFlush = errors.New("write what the kernel holds to the disks: timed out")
 
 // Reboot restarts the machine; it returns only on failure.
 func Reboot() error { return end("reboot", unix.LINUX_REBOOT_CMD_RESTART) }
@@ -17,8 +28,20 @@ func Reboot() error { return end("reboot", unix.LINUX_REBOOT_CMD_RESTART) }
 // Off powers the machine off; it returns only on failure.
 func Off() error { return end("power off", unix.LINUX_REBOOT_CMD_POWER_OFF) }
 
-// Flush writes to the disks what the kernel still holds.
-func Flush() { unix.Sync() }
+// Flush writes to the disks what the kernel still holds. It returns after ten seconds at the latest; what is not written
+// by then is still being written.
+func Flush() error { return flush(unix.Sync, flushTime) }
+
+func flush(sync func(), limit time.Duration) error {
+	written := guard.Go(func() error { sync(); return nil })
+
+	select {
+	case err := <-written:
+		return err
+	case <-time.After(limit):
+		return fmt.Errorf("%w after %s", ErrFlush, limit)
+	}
+}
 
 func end(what string, cmd int) error {
 	if err := unix.Reboot(cmd); err != nil {

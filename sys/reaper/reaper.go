@@ -2,90 +2,69 @@
 
 //go:build linux
 
-// Package reaper collects the orphans that PID 1 inherits.
+// Package reaper collects the orphans that process 1 inherits, as soon as they end, and no other child.
 //
-// PID 1 also has children of its own, whose exit status somebody waits for (os/exec). To tell them apart without a
-// registry that every package would have to use, the reaper leaves a zombie alone until it has been one for two
-// rounds: whoever waits for a child collects it at once, so a zombie that old is nobody's.
+// Process 1 also has children of its own, whose exit status somebody waits for (os/exec). The kernel tells them apart: a
+// child is that of the thread that started it, and an orphan is given to the first thread of its new parent. So the reaper
+// runs on the first thread, on which nothing else runs, and waits for that thread's children only (__WNOTHREAD, wait(2)).
+// However late somebody asks for the exit status of a child of their own, it is there.
+//
+// A thread that ends leaves its children to the first thread too: a goroutine that ends with its thread locked must not
+// start a process that somebody waits for.
+//
+// A registry of children was rejected: every package that starts a program would have to use it. To take every zombie of
+// some age, as an earlier version did, loses the exit status of a child whose owner is late, and keeps orphans that long.
 package reaper
 
 import (
-	"bytes"
 	"context"
+	"errors"
 	"os"
-	"strconv"
-	"time"
+	"os/signal"
+	"runtime"
 
 	"golang.org/x/sys/unix"
 )
 
-// Interval between two rounds.
-const Interval = 10 * time.Second
+// ErrThread is the error of Run on another thread than the first.
+var ErrThread = errors.New("reap orphans: the reaper runs on another thread than the first of the process")
 
-// Run reaps until ctx is done.
-func Run(ctx context.Context) { Every(ctx, Interval) }
+// Run reaps until ctx is done. Only main may call it, with its goroutine locked to its thread since an init function: that
+// is the first thread.
+func Run(ctx context.Context) error {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
 
-// Every reaps with another time between two rounds, for a process that is no PID 1 and inherits orphans as a subreaper.
-func Every(ctx context.Context, interval time.Duration) {
-	seen := map[int]bool{}
-	self := os.Getpid()
+	if unix.Gettid() != os.Getpid() {
+		return ErrThread
+	}
+
+	// Several that end at once may be one signal, and one that came before this call is none: each look takes all.
+	ended := make(chan os.Signal, 1)
+	signal.Notify(ended, unix.SIGCHLD)
+
+	defer signal.Stop(ended)
 
 	for {
+		reap()
+
 		select {
 		case <-ctx.Done():
+			return nil
+		case <-ended:
+		}
+	}
+}
+
+// reap collects the children of this thread that have ended.
+func reap() {
+	for {
+		pid, err := unix.Wait4(-1, nil, unix.WNOHANG|unix.WALL|unix.WNOTHREAD, nil)
+
+		switch {
+		case errors.Is(err, unix.EINTR):
+		case err != nil || pid <= 0: // there are none, or none that has ended
 			return
-		case <-time.After(interval):
-		}
-
-		seen = round(self, seen, func(pid int) {
-			_, _ = unix.Wait4(pid, nil, unix.WNOHANG, nil) //nolint:errcheck // gone already is as good
-		})
-	}
-}
-
-// round reaps the zombies that were seen before and returns those that are new.
-func round(self int, seen map[int]bool, reap func(pid int)) map[int]bool {
-	entries, err := os.ReadDir("/proc")
-	if err != nil {
-		return seen
-	}
-
-	next := map[int]bool{}
-
-	for _, e := range entries {
-		pid, err := strconv.Atoi(e.Name())
-		if err != nil || !zombieOf(pid, self) {
-			continue
-		}
-
-		if seen[pid] {
-			reap(pid)
-		} else {
-			next[pid] = true
 		}
 	}
-
-	return next
-}
-
-// zombieOf reports whether pid is a zombie child of parent, from proc(5) stat: "pid (comm) state ppid …".
-func zombieOf(pid, parent int) bool {
-	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
-	if err != nil {
-		return false
-	}
-
-	i := bytes.LastIndexByte(stat, ')')
-	if i < 0 {
-		return false
-	}
-
-	fields := bytes.Fields(stat[i+1:])
-	if len(fields) < 2 || string(fields[0]) != "Z" {
-		return false
-	}
-
-	ppid, err := strconv.Atoi(string(fields[1]))
-
-	return err == nil && ppid == parent
 }

@@ -16,11 +16,13 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/seed-59268b81/talos/cosi/guard"
 	"github.com/seed-59268b81/talos/sys/cgroup"
 	"github.com/seed-59268b81/talos/sys/oom"
 )
 
-// Process is a runner that executes a program. It is killed with its whole cgroup when it does not end in time.
+// Process is a runner that executes a program. It is killed when it does not end in time. Whatever it leaves behind, however it
+// ended, is killed: its process group, and with cgroup v2 all of its cgroup, which holds also what has left the group.
 type Process struct {
 	// Argv is the program and its arguments; Path, if set, is the file to execute instead of Argv[0].
 	Path string
@@ -32,6 +34,8 @@ type Process struct {
 	// Cgroup is the path below the cgroup2 mount to run in, made by the caller (package cgroup); empty, and on a host with
 	// cgroup v1: machined's own.
 	Cgroup string
+	// KeepChildren leaves what the process has started alone when it ends.
+	KeepChildren bool
 	// OOMScoreAdj from -1000 to 1000.
 	OOMScoreAdj int
 	// Stdin, if set, is given to the process as a file.
@@ -85,10 +89,17 @@ func (p *Process) Run(ctx context.Context, run Run) error {
 		}
 	}
 
+	if !p.KeepChildren {
+		defer func() {
+			if err := p.killRest(pid); err != nil {
+				fmt.Fprintf(run.Log, "supervisor: %v\n", err)
+			}
+		}()
+	}
+
 	run.Started(pid)
 
-	exited := make(chan error, 1)
-	go func() { exited <- cmd.Wait() }()
+	exited := guard.Go(cmd.Wait)
 
 	select {
 	case err := <-exited:
@@ -116,6 +127,17 @@ func (p *Process) Run(ctx context.Context, run Run) error {
 	}
 
 	return nil
+}
+
+// killRest kills what the process has left behind.
+func (p *Process) killRest(pid int) error {
+	_ = unix.Kill(-pid, unix.SIGKILL) //nolint:errcheck // there may be none
+
+	if p.Cgroup == "" || !cgroup.Unified() {
+		return nil
+	}
+
+	return cgroup.Tree{Root: cgroup.Mount}.Kill(p.Cgroup)
 }
 
 func describeExit(path string, err error) error {

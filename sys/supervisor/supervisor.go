@@ -20,6 +20,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/seed-59268b81/talos/cosi/guard"
 )
 
 // Service describes something that runs.
@@ -80,7 +82,7 @@ func New(ctx context.Context, log *slog.Logger, logs LogSink, observer func(Stat
 	}
 }
 
-// ErrClosed is returned by Apply after Shutdown: the machine is going down.
+// ErrClosed is returned by Apply, Start and Restart after Shutdown: the machine is going down.
 var ErrClosed = errors.New("supervisor: no new services, the machine is going down")
 
 // Apply starts the service, or restarts it if its fingerprint differs from the running one's. It does not wait.
@@ -124,6 +126,8 @@ func (s *Supervisor) Remove(ctx context.Context, id string) error {
 		return nil
 	}
 
+	u.retire()
+
 	if err := u.stop(ctx); err != nil {
 		return err
 	}
@@ -136,11 +140,24 @@ func (s *Supervisor) Remove(ctx context.Context, id string) error {
 	return nil
 }
 
-// Start, Stop and Restart are the actions of the API. They fail for a service that does not allow them.
+// Start, Stop and Restart are the actions of the API. They fail for a service that does not allow them. A start of a service
+// that is being stopped starts it again when it has stopped.
 func (s *Supervisor) Start(id string) error {
 	u, err := s.controlled(id, CanStart, "start")
 	if err != nil {
 		return err
+	}
+
+	return s.start(u)
+}
+
+// start starts a service unless the machine goes down. Shutdown stops all that has started before.
+func (s *Supervisor) start(u *unit) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	if s.closed {
+		return ErrClosed
 	}
 
 	u.start()
@@ -165,13 +182,19 @@ func (s *Supervisor) Restart(ctx context.Context, id string) error {
 		return err
 	}
 
+	s.mu.Lock()
+	closed := s.closed
+	s.mu.Unlock()
+
+	if closed { // what still runs then is to run on
+		return ErrClosed
+	}
+
 	if err := u.stop(ctx); err != nil {
 		return err
 	}
 
-	u.start()
-
-	return nil
+	return s.start(u)
 }
 
 // ErrUnknown and ErrNotAllowed are the causes of a refused action.
@@ -274,29 +297,29 @@ func (s *Supervisor) Shutdown(ctx context.Context, except ...string) error {
 	}
 	s.mu.Unlock()
 
-	errs := make(chan error, len(units))
+	ended := make([]<-chan error, 0, len(units))
 
 	for _, u := range units {
-		go func() {
+		ended = append(ended, guard.Go(func() error {
 			err := s.wait(ctx, func() bool { return !dependedOn(u, units) })
 			if err == nil {
 				err = u.stop(ctx)
 			}
 
 			if err != nil {
-				err = fmt.Errorf("stop service %q: %w", u.svc.ID, err)
+				return fmt.Errorf("stop service %q: %w", u.id, err)
 			}
 
-			errs <- err
-		}()
+			return nil
+		}))
 	}
 
-	var all []error
-	for range units {
-		all = append(all, <-errs)
+	var errs []error
+	for _, end := range ended {
+		errs = append(errs, <-end)
 	}
 
-	return errors.Join(all...)
+	return errors.Join(errs...)
 }
 
 // dependedOn tells whether another unit that still runs depends on u.

@@ -312,36 +312,3 @@ func TestStopIsTheLastWord(t *testing.T) {
 		cancel()
 	})
 }
-
-func TestProcess(t *testing.T) {
-	log := &memoryLog{}
-	s := newSupervisor(t.Context(), log)
-
-	err := s.Apply(supervisor.Service{ID: "sleep", Runner: &supervisor.Process{Path: "/bin/sh", Argv: []string{"sh", "-c", "echo hello; sleep 100"}}})
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	if err := s.WaitUp(t.Context(), "sleep"); err != nil {
-		t.Fatal(err)
-	}
-
-	for deadline := time.Now().Add(10 * time.Second); len(log.read("sleep")) == 0 && time.Now().Before(deadline); {
-		time.Sleep(time.Millisecond)
-	}
-
-	if st, _ := s.Status("sleep"); st.PID == 0 {
-		t.Errorf("a running process has a PID, got %+v", st)
-	}
-
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-	defer cancel()
-
-	if err := s.Remove(ctx, "sleep"); err != nil {
-		t.Fatal(err)
-	}
-
-	if got := log.read("sleep"); len(got) == 0 || got[0] != "hello" {
-		t.Errorf("log: got %q", got)
-	}
-}

@@ -5,11 +5,14 @@ package supervisor
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"runtime/debug"
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/seed-59268b81/talos/cosi/guard"
 )
 
 // maxEvents of a service's history that are kept.
@@ -26,6 +29,8 @@ type unit struct {
 	cancel  context.CancelFunc // of the loop; nil when stopped
 	done    chan struct{}      // closed when the loop has ended
 	restart context.CancelFunc // of the present run
+	// stopping is set while the loop is being stopped, again if it is to be started when it has stopped, retired if it never is.
+	stopping, again, retired bool
 }
 
 func newUnit(s *Supervisor, svc Service) *unit {
@@ -64,15 +69,24 @@ func (u *unit) start() {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 
-	if u.cancel != nil {
+	if u.retired {
 		return
 	}
+
+	if u.cancel != nil {
+		u.again = u.stopping
+
+		return
+	}
+
+	u.stopping = false
 
 	ctx, cancel := context.WithCancel(u.sup.ctx)
 	u.cancel = cancel
 	u.done = make(chan struct{})
 
-	go u.loop(ctx, u.done)
+	done := u.done
+	guard.Detach(u.sup.log, "service "+u.id, func() { u.loop(ctx, done) })
 }
 
 // replace takes a new description and ends the present run, so that the loop starts it anew.
@@ -89,10 +103,19 @@ func (u *unit) replace(svc Service) {
 	}
 }
 
+// retire has no start work any more.
+func (u *unit) retire() {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+
+	u.retired = true
+}
+
 // stop ends the loop and waits for it.
 func (u *unit) stop(ctx context.Context) error {
 	u.mu.Lock()
 	cancel, done := u.cancel, u.done
+	u.stopping, u.again = cancel != nil, false
 	u.mu.Unlock()
 
 	if cancel == nil {
@@ -112,10 +135,16 @@ func (u *unit) stop(ctx context.Context) error {
 func (u *unit) loop(ctx context.Context, done chan struct{}) {
 	defer func() {
 		u.mu.Lock()
-		u.cancel = nil
+		u.cancel, u.stopping = nil, false
+		again := u.again
+		u.again = false
 		u.mu.Unlock()
 		close(done)
 		u.sup.notify(u.status())
+
+		if again {
+			_ = u.sup.start(u) //nolint:errcheck // the machine goes down
+		}
 	}()
 
 	for {
@@ -231,7 +260,7 @@ func (u *unit) run(ctx context.Context, svc Service) (err error) {
 
 	healthCtx, stopHealth := context.WithCancel(ctx)
 
-	var health sync.WaitGroup
+	var health guard.Group
 
 	defer func() {
 		if p := recover(); p != nil {
@@ -240,7 +269,7 @@ func (u *unit) run(ctx context.Context, svc Service) (err error) {
 		}
 
 		stopHealth()
-		health.Wait()
+		_ = health.Wait() //nolint:errcheck // a check that panics is one that fails
 		u.setHealth(HealthStatus{})
 	}()
 
@@ -275,7 +304,7 @@ func (u *unit) run(ctx context.Context, svc Service) (err error) {
 			}
 
 			if svc.Health != nil {
-				health.Go(func() { u.checkHealth(healthCtx, svc.Health.withDefaults()) })
+				health.Go(func() error { u.checkHealth(healthCtx, svc.Health.withDefaults()); return nil })
 			}
 		},
 	})
@@ -292,9 +321,14 @@ func (u *unit) checkHealth(ctx context.Context, h Health) {
 		}
 
 		checkCtx, cancel := context.WithTimeout(ctx, h.Timeout)
-		err := h.Check(checkCtx)
+		err := guard.Call(func() error { return h.Check(checkCtx) })
 
 		cancel()
+
+		if panicked := (*guard.Panic)(nil); errors.As(err, &panicked) {
+			u.sup.log.Error("health check panicked", "service", u.id, "error", err)
+			err = fmt.Errorf("panic: %v", panicked.Value)
+		}
 
 		if ctx.Err() != nil {
 			return

@@ -16,8 +16,6 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
-
-	"github.com/seed-59268b81/talos/sys/reaper"
 )
 
 // reapInterval is short because tests look whether a process is gone, but long enough for this process to ask first how
@@ -31,9 +29,40 @@ func Adopt(ctx context.Context) error {
 		return fmt.Errorf("adopt orphans: %w", err)
 	}
 
-	go reaper.Every(ctx, reapInterval)
+	go reap(ctx)
 
 	return nil
+}
+
+// reap collects the children that have ended, once they are zombies for the second time: whoever waits for a child of
+// their own has done so by then.
+func reap(ctx context.Context) {
+	for seen := map[int]bool{}; ; {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(reapInterval):
+		}
+
+		all, err := table()
+		if err != nil {
+			continue
+		}
+
+		zombies := map[int]bool{}
+
+		for _, p := range all {
+			switch {
+			case !p.zombie || p.Parent != os.Getpid():
+			case seen[p.PID]:
+				_, _ = unix.Wait4(p.PID, nil, unix.WNOHANG, nil) //nolint:errcheck // gone already is as good
+			default:
+				zombies[p.PID] = true
+			}
+		}
+
+		seen = zombies
+	}
 }
 
 // Process is one line of the table of processes.

@@ -283,6 +283,7 @@ var own = map[string]bool{
 	"AcquireConfigSpecs.v1alpha1.talos.dev":        true,
 	"AcquireConfigStatuses.v1alpha1.talos.dev":     true,
 	"BootstrapRequests.etcd.talos.dev":             true,
+	"HardeningConditions.runtime.talos.dev":        true,
 	"KernelParamDefaultSpecs.runtime.talos.dev":    true,
 	"KubeletLifecycles.kubernetes.talos.dev":       true,
 	"MachineConfigs.config.talos.dev":              true,

@@ -3,21 +3,26 @@
 // Package kubeprism is a TCP load balancer to the cluster's API servers on every node's loopback, so that nothing on a
 // node depends on a load balancer outside.
 //
-// Upstreams are tried in the order given, healthy ones first: on a control plane the API server beside it comes first,
-// so that a node keeps working by itself. A connection that cannot be made goes on to the next upstream, and what has
-// failed comes last until a check finds it well again.
+// On a control plane the API server beside it comes first, so that a node keeps working by itself. Of the
+// others the one with the fewest connections from here does, and one at random of several: so the nodes of a cluster do not all
+// use the same API server. A connection that cannot be made goes on to the next upstream, and what has failed comes last until a
+// check finds it well again.
 package kubeprism
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
+	"math/rand/v2"
 	"net"
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/seed-59268b81/talos/cosi/guard"
 )
 
 // How upstreams are checked.
@@ -26,22 +31,30 @@ const (
 	dialTimeout   = 5 * time.Second
 )
 
+// Upstream is one API server.
+type Upstream struct {
+	Address string // host:port
+	// Local is the one on this node.
+	Local bool
+}
+
 // Balancer forwards connections. The zero value has no upstreams.
 type Balancer struct {
 	mu        sync.Mutex
-	upstreams []string
+	upstreams []Upstream
 	broken    map[string]bool
+	open      map[string]int // connections
 }
 
-// SetUpstreams replaces the upstreams (host:port), the preferred one first. Connections that are open stay.
-func (b *Balancer) SetUpstreams(upstreams []string) {
+// SetUpstreams replaces the upstreams. Connections that are open stay.
+func (b *Balancer) SetUpstreams(upstreams []Upstream) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 
 	b.upstreams = slices.Clone(upstreams)
 
 	for address := range b.broken {
-		if !slices.Contains(upstreams, address) {
+		if !slices.ContainsFunc(upstreams, func(u Upstream) bool { return u.Address == address }) {
 			delete(b.broken, address)
 		}
 	}
@@ -52,27 +65,55 @@ func (b *Balancer) Healthy() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 
-	return slices.ContainsFunc(b.upstreams, func(address string) bool { return !b.broken[address] })
+	return slices.ContainsFunc(b.upstreams, func(u Upstream) bool { return !b.broken[u.Address] })
 }
 
-// candidates are all upstreams, those that failed last.
+// candidates are all upstreams in the order in which they are tried.
 func (b *Balancer) candidates() []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 
 	out := slices.Clone(b.upstreams)
-	slices.SortStableFunc(out, func(x, y string) int {
-		switch {
-		case b.broken[x] == b.broken[y]:
-			return 0
-		case b.broken[y]:
-			return -1
-		default:
-			return 1
-		}
+	rand.Shuffle(len(out), func(i, j int) { out[i], out[j] = out[j], out[i] })
+
+	slices.SortStableFunc(out, func(x, y Upstream) int {
+		return cmp.Or(
+			falseFirst(b.broken[x.Address], b.broken[y.Address]), falseFirst(!x.Local, !y.Local),
+			cmp.Compare(b.open[x.Address], b.open[y.Address]),
+		)
 	})
 
-	return out
+	addresses := make([]string, len(out))
+	for i, u := range out {
+		addresses[i] = u.Address
+	}
+
+	return addresses
+}
+
+func falseFirst(x, y bool) int {
+	switch {
+	case x == y:
+		return 0
+	case y:
+		return -1
+	default:
+		return 1
+	}
+}
+
+// count notes a connection that begins (1) or ends (-1).
+func (b *Balancer) count(address string, change int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+
+	if b.open == nil {
+		b.open = map[string]int{}
+	}
+
+	if b.open[address] += change; b.open[address] == 0 {
+		delete(b.open, address)
+	}
 }
 
 func (b *Balancer) note(address string, ok bool) {
@@ -86,8 +127,8 @@ func (b *Balancer) note(address string, ok bool) {
 	b.broken[address] = !ok
 }
 
-// dial connects to the best upstream that answers.
-func (b *Balancer) dial(ctx context.Context) (net.Conn, error) {
+// dial connects to the best upstream that answers. The caller calls closed when it has closed the connection.
+func (b *Balancer) dial(ctx context.Context) (conn net.Conn, closed func(), err error) {
 	var errs []error
 
 	for _, address := range b.candidates() {
@@ -95,23 +136,25 @@ func (b *Balancer) dial(ctx context.Context) (net.Conn, error) {
 		b.note(address, err == nil)
 
 		if err == nil {
-			return conn, nil
+			b.count(address, 1)
+
+			return conn, func() { b.count(address, -1) }, nil
 		}
 
 		errs = append(errs, err)
 	}
 
 	if len(errs) == 0 {
-		return nil, errors.New("no upstream is known")
+		return nil, nil, errors.New("no upstream is known")
 	}
 
-	return nil, errors.Join(errs...)
+	return nil, nil, errors.Join(errs...)
 }
 
 // Serve forwards every connection of the listener until ctx is done; then it closes all and returns.
 func (b *Balancer) Serve(ctx context.Context, listener net.Listener, log *slog.Logger) error {
-	var open sync.WaitGroup
-	defer open.Wait()
+	var open guard.Group
+	defer open.Wait() //nolint:errcheck // each was logged
 
 	stop := context.AfterFunc(ctx, func() { listener.Close() }) //nolint:errcheck,gosec // it is being given up
 	defer stop()
@@ -126,40 +169,52 @@ func (b *Balancer) Serve(ctx context.Context, listener net.Listener, log *slog.L
 			return fmt.Errorf("KubePrism: %w", err) //nolint:staticcheck // a name
 		}
 
-		open.Go(func() {
-			upstream, err := b.dial(ctx)
-			if err != nil {
-				log.DebugContext(ctx, "KubePrism: no API server takes the connection", "error", err)
-				conn.Close() //nolint:errcheck,gosec // nothing was sent
+		open.Go(func() error {
+			defer conn.Close() //nolint:errcheck // its end
 
-				return
+			if err := guard.Call(func() error { return b.serve(ctx, conn, log) }); err != nil {
+				log.ErrorContext(ctx, "KubePrism: a connection panicked", "error", err)
 			}
 
-			forward(ctx, conn, upstream)
+			return nil
 		})
 	}
 }
 
+// serve forwards one connection.
+func (b *Balancer) serve(ctx context.Context, conn net.Conn, log *slog.Logger) error {
+	upstream, closed, err := b.dial(ctx)
+	if err != nil {
+		log.DebugContext(ctx, "KubePrism: no API server takes the connection", "error", err)
+
+		return nil
+	}
+	defer closed()
+	defer upstream.Close() //nolint:errcheck // its end
+
+	return forward(ctx, conn, upstream)
+}
+
 // forward copies both ways until either side is done or ctx is.
-func forward(ctx context.Context, a, b net.Conn) {
+func forward(ctx context.Context, a, b net.Conn) error {
 	stop := context.AfterFunc(ctx, func() { a.Close(); b.Close() }) //nolint:errcheck,gosec // the end of both
 	defer stop()
 
-	var both sync.WaitGroup
+	var both guard.Group
 
 	for _, way := range [][2]net.Conn{{a, b}, {b, a}} {
-		both.Go(func() {
+		both.Go(func() error {
 			_, _ = io.Copy(way[0], way[1]) //nolint:errcheck // either end may go at any time
 
 			if half, ok := way[0].(interface{ CloseWrite() error }); ok {
 				_ = half.CloseWrite() //nolint:errcheck // it may be gone
 			}
+
+			return nil
 		})
 	}
 
-	both.Wait()
-	a.Close() //nolint:errcheck,gosec // done
-	b.Close() //nolint:errcheck,gosec // done
+	return both.Wait()
 }
 
 // Check looks at every upstream from time to time until ctx is done. changed is called after each round in which the

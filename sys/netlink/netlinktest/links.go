@@ -231,6 +231,19 @@ func (k *Kernel) checkChange(l *netlink.Link, change netlink.LinkChange) unix.Er
 		return unix.EINVAL
 	}
 
+	if change.Bond != nil {
+		c, err := change.Bond.Change(l.Bond)
+
+		switch {
+		case err != nil || change.BondNow == nil:
+			return unix.EINVAL
+		case c.Remake:
+			return unix.ENOTEMPTY
+		case c.Down && l.Up():
+			return unix.EPERM
+		}
+	}
+
 	if change.Master != nil && *change.Master != 0 {
 		master, ok := k.link(*change.Master)
 

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package network
+
+import (
+	"errors"
+	"reflect"
+	"slices"
+
+	"github.com/seed-59268b81/talos/resources/network"
+	"github.com/seed-59268b81/talos/sys/netlink"
+)
+
+// planBond compares a bond with its spec, and reports whether it is removed, to be made again.
+func (p *linkPlanner) planBond(out *plan, s item[network.LinkSpecSpec], l netlink.Link, now *netlink.Snapshot) (removed bool) {
+	want := bondOf(s.spec, now)
+
+	// The kernel knows a primary among the slaves only.
+	if primary, ok := now.Link(s.spec.BondMaster.Primary); s.spec.BondMaster.Primary != "" && (!ok || primary.Master != l.Index) {
+		want.Primary = l.Bond.Primary
+	}
+
+	change, err := want.Change(l.Bond)
+
+	switch {
+	case err != nil:
+		out.say(s.id, network.SpecRefused, err.Error())
+
+		return false
+	case change.Empty():
+		return false
+	case change.Remake:
+		out.remove(s.id, l)
+
+		return true
+	}
+
+	c := p.changed[l.Index]
+	if reflect.DeepEqual(c.bond, want) {
+		// It was set, and the driver made something else of it: not again with each event that this brings.
+		out.say(s.id, network.SpecRefused, "the driver of bond "+l.Name+" has not taken all its settings")
+
+		return false
+	}
+
+	cycle := change.Down && l.Up()
+
+	out.add(s.id, "link "+l.Name+": bond settings", func(k *netlink.Observer) error {
+		up, down := true, false
+
+		if cycle {
+			if err := k.SetLink(l.Index, netlink.LinkChange{Up: &down}); err != nil {
+				return err
+			}
+		}
+
+		err := k.SetLink(l.Index, netlink.LinkChange{Kind: s.spec.Kind, Bond: want, BondNow: l.Bond})
+		if err == nil {
+			c := p.changed[l.Index]
+			c.bond = want
+			p.changed[l.Index] = c
+		}
+
+		if cycle {
+			err = errors.Join(err, k.SetLink(l.Index, netlink.LinkChange{Up: &up}))
+		}
+
+		return err
+	})
+	out.steps[len(out.steps)-1].disturbs = cycle
+
+	return false
+}
+
+func bondOf(spec network.LinkSpecSpec, now *netlink.Snapshot) *netlink.Bond {
+	b := spec.BondMaster
+	primary, _ := now.Link(b.Primary)
+
+	return &netlink.Bond{
+		Mode: uint8(b.Mode), XmitHashPolicy: uint8(b.HashPolicy), LACPRate: uint8(b.LACPRate), PrimaryReselect: uint8(b.PrimaryReselect),
+		FailOverMAC: uint8(b.FailOverMAC), ADSelect: uint8(b.ADSelect), ADLACPActive: uint8(b.ADLACPActive),
+		ARPValidate: uint32(b.ARPValidate), ARPAllTargets: uint32(b.ARPAllTargets), Primary: primary.Index,
+		MIIMon: b.MIIMon, UpDelay: b.UpDelay, DownDelay: b.DownDelay, ARPInterval: b.ARPInterval, PeerNotifyDelay: b.PeerNotifyDelay,
+		ResendIGMP: b.ResendIGMP, MinLinks: b.MinLinks, LPInterval: b.LPInterval, PacketsPerSlave: b.PacketsPerSlave,
+		NumPeerNotif: b.NumPeerNotif, TLBDynamicLB: b.TLBDynamicLB, AllSlavesActive: b.AllSlavesActive, MissedMax: b.MissedMax,
+		ADActorSysPrio: b.ADActorSysPrio, ADUserPortKey: b.ADUserPortKey, UseCarrier: b.UseCarrier,
+		ARPIPTargets: slices.Clone(b.ARPIPTargets), NSIP6Targets: slices.Clone(b.NSIP6Targets),
+	}
+}

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package guard starts goroutines whose panic does not end the process.
+//
+// The runtime of controllers recovers a panic of a controller, and the supervisor one of a service. Neither can recover a
+// panic on a goroutine that the controller or the service starts: that ends the process, and the end of process 1 is a
+// panic of the kernel. So such a goroutine is started here, and its panic is an error, with which the controller or
+// service that waits for it fails, and is started again:
+//
+//	listening := guard.Go(func() error { return listen(ctx, changed) })
+//	…
+//	case err := <-listening:
+//		return err
+//
+// A goroutine that nobody waits for is detached: its panic is logged. The test of the house refuses the go statement and
+// sync.WaitGroup.Go in the packages of process 1.
+//
+// A panic while a lock is held, or in the state itself, leaves what nobody can trust; cosi's own packages start their
+// goroutines without a guard.
+package guard
+
+import (
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+	"sync"
+)
+
+// Panic is the error that a panic becomes.
+type Panic struct {
+	// Value is what panic was called with.
+	Value any
+	// Stack is that of the goroutine.
+	Stack []byte
+}
+
+// Error implements error.
+func (p *Panic) Error() string { return fmt.Sprintf("panic: %v\n%s", p.Value, p.Stack) }
+
+// Unwrap returns the value if it is an error.
+func (p *Panic) Unwrap() error {
+	err, _ := p.Value.(error)
+
+	return err
+}
+
+// Call calls f. A panic of f is returned as a *Panic.
+func Call(f func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = &Panic{Value: p, Stack: debug.Stack()}
+		}
+	}()
+
+	return f()
+}
+
+// Go calls f on a goroutine of its own. The channel gets the error of f, or its panic as a *Panic, and is closed then.
+func Go(f func() error) <-chan error {
+	ended := make(chan error, 1)
+
+	go func() {
+		defer close(ended)
+
+		ended <- Call(f)
+	}()
+
+	return ended
+}
+
+// Detach calls f on a goroutine that nobody waits for. A panic of f is logged with the name of what failed.
+func Detach(log *slog.Logger, name string, f func()) {
+	go func() {
+		if err := Call(func() error { f(); return nil }); err != nil {
+			log.Error("panicked", "goroutine", name, "error", err)
+		}
+	}()
+}
+
+// Group is a number of goroutines that are waited for together. The zero Group has none.
+type Group struct {
+	running sync.WaitGroup
+
+	mu    sync.Mutex
+	first error
+}
+
+// Go calls f on a goroutine of the group.
+func (g *Group) Go(f func() error) {
+	g.running.Go(func() {
+		if err := Call(f); err != nil {
+			g.mu.Lock()
+			defer g.mu.Unlock()
+
+			if g.first == nil {
+				g.first = err
+			}
+		}
+	})
+}
+
+// Wait waits for all goroutines of the group, and returns the first error or panic.
+func (g *Group) Wait() error {
+	g.running.Wait()
+
+	g.mu.Lock()
+	defer g.mu.Unlock()
+
+	return g.first
+}

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+// Package acpi listens to what the firmware of a computer announces: buttons that are pressed, above all. The kernel tells it
+// over generic netlink, in family acpi_event (drivers/acpi/event.c), once the driver of the device (button) is loaded.
+//
+// The same press is an event of an input device too. To read that takes one more driver, evdev, and a look at each input
+// device that comes and goes.
+package acpi
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io/fs"
+	"time"
+
+	"github.com/mdlayher/genetlink"
+	"github.com/mdlayher/netlink"
+)
+
+// PowerButton is the class of the device; PowerPressed is the type of its event.
+const (
+	PowerButton  = "button/power"
+	PowerPressed = 0x80
+)
+
+// ErrNoACPI is a computer without ACPI.
+var ErrNoACPI = errors.New("the kernel has no ACPI")
+
+// Event is what the firmware announces.
+type Event struct {
+	// Class of the device, and Bus, its name.
+	Class, Bus string
+	// Type depends on the class, and so does Data.
+	Type, Data uint32
+}
+
+// The family, its multicast group, and the attribute that holds struct acpi_genl_event.
+const (
+	family    = "acpi_event"
+	group     = "acpi_mc_group"
+	attribute = 1
+
+	classSize, busSize = 20, 15
+	// eventSize has one byte to align the numbers.
+	eventSize = classSize + busSize + 1 + 8
+)
+
+// Listen calls handle for every event until the context ends.
+func Listen(ctx context.Context, handle func(Event)) error {
+	conn, err := genetlink.Dial(nil)
+	if err != nil {
+		return fmt.Errorf("ACPI events: %w", err)
+	}
+	defer conn.Close() //nolint:errcheck // read only
+
+	events, err := conn.GetFamily(family)
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("ACPI events: %w", ErrNoACPI)
+	}
+
+	if err != nil {
+		return fmt.Errorf("ACPI events: %w", err)
+	}
+
+	for _, g := range events.Groups {
+		if g.Name == group {
+			err = conn.JoinGroup(g.ID)
+		}
+	}
+
+	if err != nil {
+		return fmt.Errorf("ACPI events: %w", err)
+	}
+
+	stop := context.AfterFunc(ctx, func() { _ = conn.SetReadDeadline(time.Unix(1, 0)) })
+	defer stop()
+
+	for {
+		messages, _, err := conn.Receive()
+
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case err != nil:
+			return fmt.Errorf("ACPI events: %w", err)
+		}
+
+		for _, m := range messages {
+			if e, err := Parse(m.Data); err == nil {
+				handle(e)
+			}
+		}
+	}
+}
+
+// Parse reads the attributes of a message.
+func Parse(data []byte) (Event, error) {
+	attributes, err := netlink.UnmarshalAttributes(data)
+	if err != nil {
+		return Event{}, fmt.Errorf("ACPI event: %w", err)
+	}
+
+	for _, a := range attributes {
+		if a.Type != attribute {
+			continue
+		}
+
+		if len(a.Data) < eventSize {
+			return Event{}, fmt.Errorf("ACPI event: got %d bytes, want %d", len(a.Data), eventSize)
+		}
+
+		numbers := a.Data[eventSize-8:]
+
+		return Event{
+			Class: text(a.Data[:classSize]), Bus: text(a.Data[classSize : classSize+busSize]),
+			Type: binary.NativeEndian.Uint32(numbers), Data: binary.NativeEndian.Uint32(numbers[4:]),
+		}, nil
+	}
+
+	return Event{}, errors.New("ACPI event: the message has no event")
+}
+
+func text(b []byte) string {
+	before, _, _ := bytes.Cut(b, []byte{0})
+
+	return string(before)
+}
