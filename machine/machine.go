@@ -227,7 +227,7 @@ func (m *Machine) apiService() supervisor.Service {
 	peers := m.peers(map[string][]string{"apid": server.AllRoles()})
 
 	return m.unixService(ServiceID, server.Socket, apid.UID, func() *grpc.Server {
-		g := server.New(m.Log, append(peers.Options(), server.Authorized(m.State)...)...)
+		g := server.New(m.Log, peers.Options(server.Authorized(m.State), server.Bounded())...)
 		m.server.Register(g)
 		cosi.RegisterStateServer(g, cosiserver.New(server.ReadOnly(m.State, server.ByRole(m.State))))
 

@@ -128,7 +128,7 @@ func serveState(t *testing.T, st *memory.State) *grpc.ClientConn {
 		Service: func(context.Context, int) string { return "apid" },
 		Roles:   map[string][]string{"apid": server.AllRoles()},
 	}
-	g := server.New(slog.New(slog.DiscardHandler), append(peers.Options(), server.Authorized(st)...)...)
+	g := server.New(slog.New(slog.DiscardHandler), peers.Options(server.Authorized(st))...)
 	cosi.RegisterStateServer(g, cosiserver.New(server.ReadOnly(st, server.ByRole(st))))
 
 	l, err := server.Listen(filepath.Join(t.TempDir(), "machine.sock"), 0o600, os.Getuid(), os.Getgid())

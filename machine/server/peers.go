@@ -46,25 +46,12 @@ type Process struct {
 // AuthType implements credentials.AuthInfo.
 func (Process) AuthType() string { return "process" }
 
-// Options are the server options that find out who connects and deny calls to processes that are none of the services.
-func (p Peers) Options() []grpc.ServerOption {
-	return []grpc.ServerOption{
-		grpc.Creds(peerCredentials{p}),
-		grpc.ChainUnaryInterceptor(func(ctx context.Context, req any, _ *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
-			if err := admit(ctx); err != nil {
-				return nil, err
-			}
+// Options are the server options that find out who connects, and that refuse calls of processes that are none of the
+// services and those that a check is against.
+func (p Peers) Options(checks ...Check) []grpc.ServerOption {
+	checks = append([]Check{func(ctx context.Context, _ string) error { return admit(ctx) }}, checks...)
 
-			return next(ctx, req)
-		}),
-		grpc.ChainStreamInterceptor(func(srv any, stream grpc.ServerStream, _ *grpc.StreamServerInfo, next grpc.StreamHandler) error {
-			if err := admit(stream.Context()); err != nil {
-				return err
-			}
-
-			return next(srv, stream)
-		}),
-	}
+	return []grpc.ServerOption{grpc.Creds(peerCredentials{p}), grpc.InTapHandle(ahead(checks))}
 }
 
 // Supervised finds the service of a process among those that run. A process may be faster than the news of its start,

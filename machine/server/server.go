@@ -36,7 +36,7 @@ import (
 // Socket that machined listens on.
 const Socket = "/system/run/machined/machine.sock"
 
-// MaxMessage in bytes, both ways; what existing clients and servers agree on.
+// MaxMessage in bytes of an answer; what existing clients and servers agree on. For requests see maxRequest.
 const MaxMessage = 32 << 20
 
 // Server implements the services.
@@ -69,7 +69,9 @@ func (s *Server) Register(g grpc.ServiceRegistrar) {
 // New returns a gRPC server with the interceptors that every one of ours has.
 func New(log *slog.Logger, opts ...grpc.ServerOption) *grpc.Server {
 	return grpc.NewServer(append([]grpc.ServerOption{
-		grpc.MaxRecvMsgSize(MaxMessage),
+		grpc.MaxRecvMsgSize(maxRequest),
+		grpc.MaxHeaderListSize(maxHeader),
+		grpc.ForceServerCodecV2(newSizedCodec()),
 		grpc.ChainUnaryInterceptor(func(ctx context.Context, req any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (resp any, err error) {
 			defer recovered(log, info.FullMethod, &err)
 
