@@ -53,6 +53,8 @@ type visitor struct {
 	state  visitorState // guarded by the door
 	closed sync.Once
 	load   load
+	// gone is called when it is closed that was inside: guarded by the door.
+	gone func()
 
 	// When it was cut off, and whether it is closed: guarded by the pressure.
 	cut  time.Time
@@ -117,8 +119,8 @@ func addressOf(conn net.Conn) netip.Addr {
 // errFull is for a connection that there is no place for.
 var errFull = errors.New("too many connections")
 
-// enter moves a connection from the pending ones inside.
-func (v *visitor) enter() error {
+// enter moves a connection from the pending ones inside. It has gone called when the connection is closed.
+func (v *visitor) enter(gone func()) error {
 	d := v.door
 
 	d.mu.Lock()
@@ -138,7 +140,7 @@ func (v *visitor) enter() error {
 		d.inside[v.from] = map[*visitor]struct{}{}
 	}
 
-	v.state = visitorInside
+	v.state, v.gone = visitorInside, gone
 	d.inside[v.from][v] = struct{}{}
 	d.total++
 
@@ -165,12 +167,12 @@ func (d *door) notPending(v *visitor) {
 
 // Close implements net.Conn.
 func (v *visitor) Close() error {
-	v.closed.Do(v.leave)
+	v.closed.Do(func() { v.leave()() })
 
 	return v.Conn.Close()
 }
 
-func (v *visitor) leave() {
+func (v *visitor) leave() (gone func()) {
 	d := v.door
 	d.pressure.left(v)
 
@@ -192,21 +194,36 @@ func (v *visitor) leave() {
 	}
 
 	v.state = visitorGone
+
+	if v.gone == nil { // it was not inside
+		return func() {}
+	}
+
+	return v.gone
 }
 
 // atDoor are transport credentials that tell the door when somebody has come in.
 type atDoor struct {
 	credentials.TransportCredentials
 
-	log *slog.Logger
+	log     *slog.Logger
+	callers *callers
 }
 
 // ServerHandshake implements credentials.TransportCredentials.
 func (c atDoor) ServerHandshake(conn net.Conn) (net.Conn, credentials.AuthInfo, error) {
 	inner, info, err := c.TransportCredentials.ServerHandshake(conn)
 
+	t, isTLS := info.(credentials.TLSInfo)
+
 	if v, ok := conn.(*visitor); ok && err == nil {
-		if err = v.enter(); err != nil {
+		gone := func() {}
+		if isTLS && len(t.State.PeerCertificates) == 0 {
+			gone = c.callers.stranger(v)
+		}
+
+		if err = v.enter(gone); err != nil {
+			gone()
 			inner.Close() //nolint:errcheck // it is not let in
 		}
 	}
@@ -216,7 +233,7 @@ func (c atDoor) ServerHandshake(conn net.Conn) (net.Conn, credentials.AuthInfo, 
 		c.log.Warn("connection refused", "from", conn.RemoteAddr(), "error", err)
 	}
 
-	if t, ok := info.(credentials.TLSInfo); ok && err == nil {
+	if isTLS && err == nil {
 		info = &identity{TLSInfo: t, conn: conn}
 	}
 
@@ -234,5 +251,5 @@ type identity struct {
 
 // Clone implements credentials.TransportCredentials.
 func (c atDoor) Clone() credentials.TransportCredentials {
-	return atDoor{c.TransportCredentials.Clone(), c.log}
+	return atDoor{c.TransportCredentials.Clone(), c.log, c.callers}
 }

@@ -9,7 +9,7 @@ import (
 
 // maxValues of a configuration. With each of them a process grows by some 1.4 KiB while it reads the configuration, and what
 // reads it is process 1. Real configurations have some hundred values.
-const maxValues = 15_000
+const maxValues = 20_000
 
 // breaks end a line for the library as "\n" does: carriage return, next line, line separator, paragraph separator.
 const breaks = "\r\u0085\u2028\u2029"
@@ -62,8 +62,8 @@ func marks(line []byte) int {
 
 	for i, c := range line {
 		switch c {
-		case ',', '[', '{', '\r', 0xc2, 0xe2: // the last two begin the other breaks
-			count++
+		case ',', '[', '{', '\r', 0xc2, 0xe2: // a key without a value has one; the last two begin the other breaks
+			count += 2
 		case '-', '?': // both may lack what they are for
 			if i+1 == len(line) || line[i+1] <= ' ' || line[i+1] >= 0x80 {
 				count += 2
