@@ -20,7 +20,8 @@ import (
 	"github.com/seed-59268b81/talos/sys/oom"
 )
 
-// Process is a runner that executes a program. It is killed with its whole cgroup when it does not end in time.
+// Process is a runner that executes a program. It is killed with its process group when it does not end in
+// time.
 type Process struct {
 	// Argv is the program and its arguments; Path, if set, is the file to execute instead of Argv[0].
 	Path string
@@ -99,6 +100,10 @@ func (p *Process) Run(ctx context.Context, run Run) error {
 	signal := p.StopSignal
 	if signal == 0 {
 		signal = unix.SIGTERM
+	}
+
+	if errors.Is(context.Cause(ctx), ErrHung) {
+		signal = unix.SIGKILL
 	}
 
 	timeout := p.StopTimeout
