@@ -14,15 +14,19 @@ import (
 	"time"
 
 	"google.golang.org/grpc/credentials"
+
+	"github.com/seed-59268b81/talos/sys/netgroup"
 )
 
 const (
-	// maxPending connections that have not shown a certificate yet. With more, the oldest of the source that has most of
-	// them goes: whoever opens many loses its own.
+	// maxPending connections that have not shown a certificate yet. With more, the oldest of the host that has most of
+	// them goes: whoever opens many loses its own. See package netgroup for what a host is.
 	maxPending = 256
-	// maxConnections that have, and how many of them from one address.
-	maxConnections          = 1024
-	maxConnectionsOfAddress = 256
+	// fewPending are what a host keeps in any case that was inside lately, as long as there are others.
+	fewPending = 8
+	// maxConnections that have, and how many of them from one host.
+	maxConnections       = 1024
+	maxConnectionsOfHost = 256
 )
 
 // door is a listener that bounds how many connections there are. Those that have proved who they are (or, in
@@ -34,14 +38,15 @@ type door struct {
 	pressure *pressure
 
 	mu      sync.Mutex
-	pending map[netip.Addr][]*visitor // oldest first
+	pending map[netip.Prefix][]*visitor // oldest first
 	waiting int
-	inside  map[netip.Addr]map[*visitor]struct{}
+	inside  map[netip.Prefix]map[*visitor]struct{}
 	total   int
+	rates   *rates
 }
 
 func newDoor(l net.Listener, p *pressure) *door {
-	return &door{Listener: l, pressure: p, pending: map[netip.Addr][]*visitor{}, inside: map[netip.Addr]map[*visitor]struct{}{}}
+	return &door{Listener: l, pressure: p, pending: map[netip.Prefix][]*visitor{}, inside: map[netip.Prefix]map[*visitor]struct{}{}, rates: newRates()}
 }
 
 // visitor is a connection through the door.
@@ -49,7 +54,7 @@ type visitor struct {
 	net.Conn
 
 	door   *door
-	from   netip.Addr
+	from   netip.Prefix
 	state  visitorState // guarded by the door
 	closed sync.Once
 	load   load
@@ -69,51 +74,66 @@ const (
 	visitorGone
 )
 
-// Accept implements net.Listener.
+// Accept implements net.Listener. A host that comes too often is hung up on before anything is computed for it.
 func (d *door) Accept() (net.Conn, error) {
-	conn, err := d.Listener.Accept()
-	if err != nil {
-		return nil, err
+	for {
+		conn, err := d.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+
+		v, out := d.admit(conn)
+		if out != nil {
+			out.Close() //nolint:errcheck // it is nobody's
+		}
+
+		if v != nil {
+			return v, nil
+		}
+	}
+}
+
+// admit returns the visitor that a connection becomes, nil if it does not become one, and what is to be closed.
+func (d *door) admit(conn net.Conn) (v *visitor, out net.Conn) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+
+	from := netgroup.OfPeer(conn.RemoteAddr())
+	if !d.rates.allow(from, time.Now()) {
+		return nil, conn
 	}
 
-	v := &visitor{Conn: conn, door: d, from: addressOf(conn)}
-
-	d.mu.Lock()
-	d.pending[v.from] = append(d.pending[v.from], v)
+	v = &visitor{Conn: conn, door: d, from: from}
+	d.pending[from] = append(d.pending[from], v)
 	d.waiting++
 
-	var out *visitor
 	if d.waiting > maxPending {
-		out = d.crowded()
-	}
-	d.mu.Unlock()
-
-	if out != nil {
-		out.Close() //nolint:errcheck // it is nobody's
+		return v, d.crowded()
 	}
 
 	return v, nil
 }
 
-// crowded returns the oldest pending connection of the address that has most of them.
+// crowded returns the oldest pending connection of the host that has most of them. Those that were inside lately keep a few:
+// who comes from many networks at once shall not take the places of the cluster's own.
 func (d *door) crowded() *visitor {
-	var most []*visitor
+	var most, mostOfAll []*visitor
 
-	for _, visitors := range d.pending {
-		if len(visitors) > len(most) {
+	for host, visitors := range d.pending {
+		if len(visitors) > len(mostOfAll) {
+			mostOfAll = visitors
+		}
+
+		if len(visitors) > len(most) && (len(visitors) > fewPending || !d.rates.known(host, time.Now())) {
 			most = visitors
 		}
 	}
 
-	return most[0]
-}
-
-func addressOf(conn net.Conn) netip.Addr {
-	if tcp, ok := conn.RemoteAddr().(*net.TCPAddr); ok {
-		return tcp.AddrPort().Addr().Unmap()
+	if most == nil {
+		most = mostOfAll
 	}
 
-	return netip.Addr{}
+	return most[0]
 }
 
 // errFull is for a connection that there is no place for.
@@ -130,11 +150,12 @@ func (v *visitor) enter(gone func()) error {
 		return net.ErrClosed
 	}
 
-	if d.total >= maxConnections || len(d.inside[v.from]) >= maxConnectionsOfAddress {
+	if d.total >= maxConnections || len(d.inside[v.from]) >= maxConnectionsOfHost {
 		return errFull
 	}
 
 	d.notPending(v)
+	d.rates.entered(v.from, time.Now())
 
 	if d.inside[v.from] == nil {
 		d.inside[v.from] = map[*visitor]struct{}{}

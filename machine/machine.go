@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"runtime/debug"
 	"slices"
 	"time"
 
@@ -40,8 +41,14 @@ import (
 	"github.com/seed-59268b81/talos/version"
 )
 
+// memoryLimit of process 1 in bytes, above which the collector works harder: it needs a fifth of that, and when it takes all
+// memory, nobody can end it.
+const memoryLimit = 256 << 20
+
 // Main is process 1 after the switch into the root. It does not return.
 func Main() {
+	debug.SetMemoryLimit(memoryLimit)
+
 	logs := logring.New(logring.DefaultBytes)
 	journal := bootlog.New(bootlog.DefaultLimits)
 	logs.Tap = journal.Append

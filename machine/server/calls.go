@@ -19,26 +19,26 @@ const (
 	// reader that opens as many as there can be keeps them out of nothing.
 	maxCalls       = 512
 	maxCallsOthers = maxCalls / 4 * 3
-	// maxLarge calls that run at once of each method whose messages may be large.
-	maxLarge = 8
 )
 
-// large are the methods with such messages.
-var large = map[string]bool{
-	"/machine.MachineService/ApplyConfiguration": true,
-	"/machine.MachineService/EtcdRecover":        true,
-	"/machine.ImageService/Import":               true,
+// costly are the methods of which fewer calls may run at once: their messages are large, or they walk through file systems.
+var costly = map[string]int{
+	"/machine.MachineService/ApplyConfiguration": 8,
+	"/machine.MachineService/EtcdRecover":        8,
+	"/machine.ImageService/Import":               8,
+	"/machine.MachineService/DiskUsage":          8,
+	"/machine.MachineService/List":               32,
 }
 
 // Bounded is the check that refuses a call when too many run. It is the last: what it lets through counts until it ends.
 func Bounded() Check {
-	return (&calls{large: map[string]int{}}).enter
+	return (&calls{costly: map[string]int{}}).enter
 }
 
 type calls struct {
-	mu    sync.Mutex
-	all   int
-	large map[string]int
+	mu     sync.Mutex
+	all    int
+	costly map[string]int
 }
 
 func (c *calls) enter(ctx context.Context, method string) error {
@@ -53,8 +53,8 @@ func (c *calls) enter(ctx context.Context, method string) error {
 	switch {
 	case c.all >= limit:
 		return status.Errorf(codes.ResourceExhausted, "%d calls run on this machine: end some (watches and followed logs are calls too), or try again", c.all)
-	case large[method] && c.large[method] >= maxLarge:
-		return status.Errorf(codes.ResourceExhausted, "%s: %d of these calls run on this machine: try again", strings.TrimPrefix(method, "/"), c.large[method])
+	case costly[method] > 0 && c.costly[method] >= costly[method]:
+		return status.Errorf(codes.ResourceExhausted, "%s: %d of these calls run on this machine: try again", strings.TrimPrefix(method, "/"), c.costly[method])
 	}
 
 	c.count(method, 1)
@@ -71,7 +71,7 @@ func (c *calls) enter(ctx context.Context, method string) error {
 func (c *calls) count(method string, n int) {
 	c.all += n
 
-	if large[method] {
-		c.large[method] += n
+	if costly[method] > 0 {
+		c.costly[method] += n
 	}
 }

@@ -119,7 +119,7 @@ func TestTimeErrors(t *testing.T) {
 	}
 	defer silent.Close() //nolint:errcheck // of a test
 
-	ctx, cancel := context.WithCancel(t.Context())
+	ctx, cancel := context.WithCancel(calledWith(t.Context(), RoleOperator))
 	asked := make(chan time.Time, 1)
 
 	go func() {

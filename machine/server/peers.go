@@ -114,7 +114,7 @@ func (c peerCredentials) ServerHandshake(conn net.Conn) (net.Conn, credentials.A
 		return nil, nil, fmt.Errorf("a connection of type %T tells nothing about its peer", conn)
 	}
 
-	process, err := processOf(socket)
+	process, lives, err := processOf(socket)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -123,28 +123,51 @@ func (c peerCredentials) ServerHandshake(conn net.Conn) (net.Conn, credentials.A
 	defer cancel()
 
 	process.Service = c.Service(ctx, process.PID)
-	process.Roles, process.known = c.Roles[process.Service]
+
+	// Its id may be another's by now.
+	if lives() {
+		process.Roles, process.known = c.Roles[process.Service]
+	}
 
 	return conn, process, nil
 }
 
-func processOf(socket syscall.Conn) (Process, error) {
+// processOf returns the process at the other end, and what reports whether it still lives: its id is not another's as long
+// as it does.
+func processOf(socket syscall.Conn) (p Process, lives func() bool, err error) {
 	raw, err := socket.SyscallConn()
 	if err != nil {
-		return Process{}, fmt.Errorf("peer credentials: %w", err)
+		return Process{}, nil, fmt.Errorf("peer credentials: %w", err)
 	}
 
 	var (
-		cred *unix.Ucred
-		opt  error
+		cred      *unix.Ucred
+		opt, none error
+		pidfd     int
 	)
 
-	err = raw.Control(func(fd uintptr) { cred, opt = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED) })
+	err = raw.Control(func(fd uintptr) {
+		cred, opt = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED)
+		pidfd, none = unix.GetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_PEERPIDFD)
+	})
 	if err = errors.Join(err, opt); err != nil {
-		return Process{}, fmt.Errorf("peer credentials: %w", err)
+		return Process{}, nil, fmt.Errorf("peer credentials: %w", err)
 	}
 
-	return Process{PID: int(cred.Pid), UID: cred.Uid, GID: cred.Gid}, nil
+	p = Process{PID: int(cred.Pid), UID: cred.Uid, GID: cred.Gid}
+
+	if errors.Is(none, unix.ENOPROTOOPT) { // a kernel before 6.5
+		return p, func() bool { return true }, nil
+	}
+
+	return p, func() bool {
+		if none != nil {
+			return false // it ended and was reaped
+		}
+		defer unix.Close(pidfd) //nolint:errcheck // it was only looked at
+
+		return unix.PidfdSendSignal(pidfd, 0, nil, 0) == nil
+	}, nil
 }
 
 // ClientHandshake implements credentials.TransportCredentials.

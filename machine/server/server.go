@@ -11,13 +11,16 @@ package server
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net"
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"syscall"
 
+	"golang.org/x/sys/unix"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -102,13 +105,18 @@ func Listen(path string, mode os.FileMode, uid, gid int) (net.Listener, error) {
 		return nil, fmt.Errorf("listen on %s: %w", path, err)
 	}
 
-	l, err := net.Listen("unix", path)
+	// The file gets the mode that the socket has when it is bound: nobody else may connect before it is as it shall be.
+	private := net.ListenConfig{Control: func(_, _ string, raw syscall.RawConn) (err error) {
+		return errors.Join(raw.Control(func(fd uintptr) { err = unix.Fchmod(int(fd), 0o600) }), err)
+	}}
+
+	l, err := private.Listen(context.Background(), "unix", path)
 	if err != nil {
 		return nil, fmt.Errorf("listen on %s: %w", path, err)
 	}
 
-	if err = os.Chmod(path, mode); err == nil {
-		err = os.Chown(path, uid, gid)
+	if err = os.Chown(path, uid, gid); err == nil {
+		err = os.Chmod(path, mode)
 	}
 
 	if err != nil {
