@@ -48,15 +48,31 @@ func aggregates(method string) bool {
 // answersInFrames tells the methods that answer with a stream. Of one that is not known here, a newer node's, the name
 // has to say it.
 func answersInFrames(method string) bool {
-	name := protoreflect.FullName(strings.ReplaceAll(strings.TrimPrefix(method, "/"), "/", "."))
-
-	if d, err := protoregistry.GlobalFiles.FindDescriptorByName(name); err == nil {
-		if m, ok := d.(protoreflect.MethodDescriptor); ok {
-			return m.IsStreamingServer()
-		}
+	if m := describe(method); m != nil {
+		return m.IsStreamingServer()
 	}
 
 	return strings.HasSuffix(method, "Stream")
+}
+
+// isUnary tells the methods with one request and one answer. One that is not known here may be any.
+func isUnary(method string) bool {
+	m := describe(method)
+
+	return m != nil && !m.IsStreamingServer() && !m.IsStreamingClient()
+}
+
+func describe(method string) protoreflect.MethodDescriptor {
+	name := protoreflect.FullName(strings.ReplaceAll(strings.TrimPrefix(method, "/"), "/", "."))
+
+	d, err := protoregistry.GlobalFiles.FindDescriptorByName(name)
+	if err != nil {
+		return nil
+	}
+
+	m, _ := d.(protoreflect.MethodDescriptor)
+
+	return m
 }
 
 // metadataField is the field that tells which node a message is of, and, if it is no answer, the error.

@@ -23,6 +23,7 @@ import (
 	"time"
 
 	"github.com/seed-59268b81/talos/pki"
+	"github.com/seed-59268b81/talos/sys/sandbox"
 )
 
 // childSocket has the test binary be apid before that socket, with the certificates that childKeys names a file of.
@@ -55,6 +56,7 @@ func child(socket string) {
 	// As on a machine, where all addresses are listened on: the tests come from several.
 	l, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", "0.0.0.0:0")
 	fatal(err)
+	fatal(sandbox.Restrict())
 	fmt.Println(l.Addr().(*net.TCPAddr).Port) //nolint:forcetypeassert // TCP it is
 	fatal(router.Server().Serve(newDoor(l, router.pressure)))
 }

@@ -11,7 +11,8 @@
 //
 // It runs as a process of its own, with its own user and no capabilities, and knows only what the resource socket
 // shows it: its certificates, how to listen, and the addresses that are this node. All of it may change while calls
-// run: each new connection is served by what is true then, and what runs goes on.
+// run: each new connection is served by what is true then. What runs goes on while its caller would be let in, and ends
+// within a second of the end of the caller's certificate, of the authority that signed it, or of maintenance mode.
 //
 // Who a caller is stands in the client certificate, signed by one of the accepted CAs: the values of its subject's
 // organization are the roles, which travel to machined in the `talos-role` metadata. Only another apid, whose

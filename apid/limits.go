@@ -14,15 +14,19 @@ import (
 	"time"
 
 	"google.golang.org/grpc/credentials"
+
+	"github.com/seed-59268b81/talos/sys/netgroup"
 )
 
 const (
-	// maxPending connections that have not shown a certificate yet. With more, the oldest of the source that has most of
-	// them goes: whoever opens many loses its own.
+	// maxPending connections that have not shown a certificate yet. With more, the oldest of the host that has most of
+	// them goes: whoever opens many loses its own. See package netgroup for what a host is.
 	maxPending = 256
-	// maxConnections that have, and how many of them from one address.
-	maxConnections          = 1024
-	maxConnectionsOfAddress = 256
+	// fewPending are what a host keeps in any case that was inside lately, as long as there are others.
+	fewPending = 8
+	// maxConnections that have, and how many of them from one host.
+	maxConnections       = 1024
+	maxConnectionsOfHost = 256
 )
 
 // door is a listener that bounds how many connections there are. Those that have proved who they are (or, in
@@ -34,14 +38,15 @@ type door struct {
 	pressure *pressure
 
 	mu      sync.Mutex
-	pending map[netip.Addr][]*visitor // oldest first
+	pending map[netip.Prefix][]*visitor // oldest first
 	waiting int
-	inside  map[netip.Addr]map[*visitor]struct{}
+	inside  map[netip.Prefix]map[*visitor]struct{}
 	total   int
+	rates   *rates
 }
 
 func newDoor(l net.Listener, p *pressure) *door {
-	return &door{Listener: l, pressure: p, pending: map[netip.Addr][]*visitor{}, inside: map[netip.Addr]map[*visitor]struct{}{}}
+	return &door{Listener: l, pressure: p, pending: map[netip.Prefix][]*visitor{}, inside: map[netip.Prefix]map[*visitor]struct{}{}, rates: newRates()}
 }
 
 // visitor is a connection through the door.
@@ -49,10 +54,12 @@ type visitor struct {
 	net.Conn
 
 	door   *door
-	from   netip.Addr
+	from   netip.Prefix
 	state  visitorState // guarded by the door
 	closed sync.Once
 	load   load
+	// gone is called when it is closed that was inside: guarded by the door.
+	gone func()
 
 	// When it was cut off, and whether it is closed: guarded by the pressure.
 	cut  time.Time
@@ -67,58 +74,73 @@ const (
 	visitorGone
 )
 
-// Accept implements net.Listener.
+// Accept implements net.Listener. A host that comes too often is hung up on before anything is computed for it.
 func (d *door) Accept() (net.Conn, error) {
-	conn, err := d.Listener.Accept()
-	if err != nil {
-		return nil, err
+	for {
+		conn, err := d.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+
+		v, out := d.admit(conn)
+		if out != nil {
+			out.Close() //nolint:errcheck // it is nobody's
+		}
+
+		if v != nil {
+			return v, nil
+		}
+	}
+}
+
+// admit returns the visitor that a connection becomes, nil if it does not become one, and what is to be closed.
+func (d *door) admit(conn net.Conn) (v *visitor, out net.Conn) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+
+	from := netgroup.OfPeer(conn.RemoteAddr())
+	if !d.rates.allow(from, time.Now()) {
+		return nil, conn
 	}
 
-	v := &visitor{Conn: conn, door: d, from: addressOf(conn)}
-
-	d.mu.Lock()
-	d.pending[v.from] = append(d.pending[v.from], v)
+	v = &visitor{Conn: conn, door: d, from: from}
+	d.pending[from] = append(d.pending[from], v)
 	d.waiting++
 
-	var out *visitor
 	if d.waiting > maxPending {
-		out = d.crowded()
-	}
-	d.mu.Unlock()
-
-	if out != nil {
-		out.Close() //nolint:errcheck // it is nobody's
+		return v, d.crowded()
 	}
 
 	return v, nil
 }
 
-// crowded returns the oldest pending connection of the address that has most of them.
+// crowded returns the oldest pending connection of the host that has most of them. Those that were inside lately keep a few:
+// who comes from many networks at once shall not take the places of the cluster's own.
 func (d *door) crowded() *visitor {
-	var most []*visitor
+	var most, mostOfAll []*visitor
 
-	for _, visitors := range d.pending {
-		if len(visitors) > len(most) {
+	for host, visitors := range d.pending {
+		if len(visitors) > len(mostOfAll) {
+			mostOfAll = visitors
+		}
+
+		if len(visitors) > len(most) && (len(visitors) > fewPending || !d.rates.known(host, time.Now())) {
 			most = visitors
 		}
+	}
+
+	if most == nil {
+		most = mostOfAll
 	}
 
 	return most[0]
 }
 
-func addressOf(conn net.Conn) netip.Addr {
-	if tcp, ok := conn.RemoteAddr().(*net.TCPAddr); ok {
-		return tcp.AddrPort().Addr().Unmap()
-	}
-
-	return netip.Addr{}
-}
-
 // errFull is for a connection that there is no place for.
 var errFull = errors.New("too many connections")
 
-// enter moves a connection from the pending ones inside.
-func (v *visitor) enter() error {
+// enter moves a connection from the pending ones inside. It has gone called when the connection is closed.
+func (v *visitor) enter(gone func()) error {
 	d := v.door
 
 	d.mu.Lock()
@@ -128,17 +150,18 @@ func (v *visitor) enter() error {
 		return net.ErrClosed
 	}
 
-	if d.total >= maxConnections || len(d.inside[v.from]) >= maxConnectionsOfAddress {
+	if d.total >= maxConnections || len(d.inside[v.from]) >= maxConnectionsOfHost {
 		return errFull
 	}
 
 	d.notPending(v)
+	d.rates.entered(v.from, time.Now())
 
 	if d.inside[v.from] == nil {
 		d.inside[v.from] = map[*visitor]struct{}{}
 	}
 
-	v.state = visitorInside
+	v.state, v.gone = visitorInside, gone
 	d.inside[v.from][v] = struct{}{}
 	d.total++
 
@@ -165,12 +188,12 @@ func (d *door) notPending(v *visitor) {
 
 // Close implements net.Conn.
 func (v *visitor) Close() error {
-	v.closed.Do(v.leave)
+	v.closed.Do(func() { v.leave()() })
 
 	return v.Conn.Close()
 }
 
-func (v *visitor) leave() {
+func (v *visitor) leave() (gone func()) {
 	d := v.door
 	d.pressure.left(v)
 
@@ -192,21 +215,36 @@ func (v *visitor) leave() {
 	}
 
 	v.state = visitorGone
+
+	if v.gone == nil { // it was not inside
+		return func() {}
+	}
+
+	return v.gone
 }
 
 // atDoor are transport credentials that tell the door when somebody has come in.
 type atDoor struct {
 	credentials.TransportCredentials
 
-	log *slog.Logger
+	log     *slog.Logger
+	callers *callers
 }
 
 // ServerHandshake implements credentials.TransportCredentials.
 func (c atDoor) ServerHandshake(conn net.Conn) (net.Conn, credentials.AuthInfo, error) {
 	inner, info, err := c.TransportCredentials.ServerHandshake(conn)
 
+	t, isTLS := info.(credentials.TLSInfo)
+
 	if v, ok := conn.(*visitor); ok && err == nil {
-		if err = v.enter(); err != nil {
+		gone := func() {}
+		if isTLS && len(t.State.PeerCertificates) == 0 {
+			gone = c.callers.stranger(v)
+		}
+
+		if err = v.enter(gone); err != nil {
+			gone()
 			inner.Close() //nolint:errcheck // it is not let in
 		}
 	}
@@ -216,7 +254,7 @@ func (c atDoor) ServerHandshake(conn net.Conn) (net.Conn, credentials.AuthInfo, 
 		c.log.Warn("connection refused", "from", conn.RemoteAddr(), "error", err)
 	}
 
-	if t, ok := info.(credentials.TLSInfo); ok && err == nil {
+	if isTLS && err == nil {
 		info = &identity{TLSInfo: t, conn: conn}
 	}
 
@@ -234,5 +272,5 @@ type identity struct {
 
 // Clone implements credentials.TransportCredentials.
 func (c atDoor) Clone() credentials.TransportCredentials {
-	return atDoor{c.TransportCredentials.Clone(), c.log}
+	return atDoor{c.TransportCredentials.Clone(), c.log, c.callers}
 }

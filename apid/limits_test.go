@@ -164,7 +164,7 @@ func TestConnectionsWithCertificates(t *testing.T) {
 	config := &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{*clientCert(t, p.ca, "os:reader")}, NextProtos: []string{"h2"}}
 	inside := 0
 
-	for range maxConnectionsOfAddress + 20 {
+	for range maxConnectionsOfHost + 20 {
 		conn, err := tls.Dial("tcp", p.addr, config)
 		if err != nil {
 			continue
@@ -182,8 +182,8 @@ func TestConnectionsWithCertificates(t *testing.T) {
 		}
 	}
 
-	if inside != maxConnectionsOfAddress {
-		t.Errorf("got %d connections from one address, want %d", inside, maxConnectionsOfAddress)
+	if inside != maxConnectionsOfHost {
+		t.Errorf("got %d connections from one address, want %d", inside, maxConnectionsOfHost)
 	}
 
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

@@ -82,7 +82,7 @@ func startControlPlane(t *testing.T, name string, ca *pki.CA, first time.Duratio
 		}
 	}
 
-	machined := server.New(log, append(peers(server.AllRoles()).Options(), server.Authorized(c.state)...)...)
+	machined := server.New(log, peers(server.AllRoles()).Options(server.Authorized(c.state))...)
 	cosiapi.RegisterStateServer(machined, cosiserver.New(server.ReadOnly(c.state, server.ByRole(c.state))))
 
 	resources := server.New(log, peers(nil).Options()...)

@@ -15,23 +15,19 @@ import (
 
 // rolesOf returns the roles of a caller: those of its certificate, or, for another apid, those it passes on.
 func rolesOf(ctx context.Context, view *View, md metadata.MD) ([]string, error) {
+	id := identityOf(ctx)
+
+	if _, err := id.admitted(view, time.Now()); err != nil {
+		return nil, err
+	}
+
 	if view.Open {
 		return []string{roleReader}, nil
 	}
 
-	id := identityOf(ctx)
-	if id == nil || len(id.State.PeerCertificates) == 0 {
-		return nil, status.Error(codes.Unauthenticated, "the connection has no client certificate: connect anew, with one")
-	}
-
-	if err := id.check(view.CAs, time.Now()); err != nil {
-		return nil, err
-	}
-
 	leaf := id.State.PeerCertificates[0]
 
-	// Only apids have certificates that say this and nothing else.
-	if slices.Equal(leaf.Subject.Organization, []string{roleImpersonator}) {
+	if isAPID(leaf) {
 		return md.Get(keyRole), nil
 	}
 
@@ -40,8 +36,40 @@ func rolesOf(ctx context.Context, view *View, md metadata.MD) ([]string, error) 
 	}), nil
 }
 
+// isAPID tells the certificates of other nodes' apids: only those say this and nothing else.
+func isAPID(leaf *x509.Certificate) bool {
+	return slices.Equal(leaf.Subject.Organization, []string{roleImpersonator})
+}
+
+// hasCertificate tells a caller who has shown one.
+func (id *identity) hasCertificate() bool { return id != nil && len(id.State.PeerCertificates) > 0 }
+
+// admitted refuses a caller who would not be let in at the moment, and returns until when one may stay who is; zero is for
+// as long as the view says so.
+//
+// A node renews the certificate that it calls others with, and goes on with what it has begun: its calls end with those of
+// its own callers, of whom it knows until when they may stay, or when its authority is no longer accepted.
+func (id *identity) admitted(view *View, now time.Time) (until time.Time, err error) {
+	switch {
+	case view.Open:
+		return time.Time{}, nil
+	case !id.hasCertificate():
+		return time.Time{}, status.Error(codes.Unauthenticated, "the connection has no client certificate: connect again, with one")
+	}
+
+	if err := id.check(view.CAs, now); err != nil {
+		return time.Time{}, err
+	}
+
+	if leaf := id.State.PeerCertificates[0]; !isAPID(leaf) {
+		return leaf.NotAfter, nil
+	}
+
+	return time.Time{}, nil
+}
+
 // check refuses a certificate that would not be let in today: connections outlive certificates, and the authorities that
-// are accepted change. Calls that run are not asked again.
+// are accepted change.
 func (id *identity) check(accepted *x509.CertPool, now time.Time) error {
 	chain := id.State.PeerCertificates
 

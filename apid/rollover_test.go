@@ -36,7 +36,8 @@ const firstLife = 20 * time.Second
 
 // TestWatchOutlivesItsCertificates watches two nodes, one of them through the other, while something on them changes all
 // the time and every certificate on the way is replaced, first by the clock, then by other names, then by another
-// authority which in the end is the only one that is accepted. Every change is seen, once and in its order.
+// authority. Every change is seen, once and in its order. A watch ends with the certificate that it began with, and when
+// the authority of that is no longer accepted.
 func TestWatchOutlivesItsCertificates(t *testing.T) {
 	ca, next := newCA(t), newCA(t)
 	began := time.Now()
@@ -46,15 +47,19 @@ func TestWatchOutlivesItsCertificates(t *testing.T) {
 
 	numbers := startNumbers(t, nodes...)
 
-	var watches []*watch
+	var first, watches []*watch
 	for _, target := range []string{"", b.name} {
-		watches = append(watches, watchNumbers(t, old, target))
+		first = append(first, watchNumbers(t, old, target))
 	}
 
 	// By the clock: the controllers renew at half of the life, and the first certificates end while the watch runs.
 	swap(t, nodes, "by the clock", func(*controlPlane) {})
 	time.Sleep(time.Until(began.Add(firstLife + time.Second)))
 	refused(t, old, "expired")
+
+	for _, w := range first {
+		w.ended(t, "has expired")
+	}
 
 	current := newClient(t, a, []*pki.CA{ca, next}, ca, time.Hour)
 	for _, target := range []string{"", b.name} {
@@ -89,22 +94,26 @@ func TestWatchOutlivesItsCertificates(t *testing.T) {
 		}
 	}
 
+	last := numbers.stop()
+
+	for _, w := range watches {
+		w.check(t, last)
+	}
+
 	swap(t, nodes, "the first authority is not accepted", func(n *controlPlane) {
 		n.root.AcceptedCAs = []secrets.Cert{{Crt: next.PEM.Crt}}
 		put(n, secrets.OSRootID, n.root)
 	})
 	refused(t, current, "no longer accepted")
 
+	for _, w := range watches {
+		w.ended(t, "no longer accepted")
+	}
+
 	for _, target := range []string{"", b.name} {
 		if err := read(t, newClient(t, a, []*pki.CA{next}, next, time.Hour), target); err != nil {
 			t.Errorf("a client of the second authority, to node %q: %v", target, err)
 		}
-	}
-
-	last := numbers.stop()
-
-	for _, w := range watches {
-		w.check(t, last)
 	}
 }
 
@@ -334,11 +343,37 @@ func (w *watch) check(t *testing.T, last int64) {
 	}
 
 	late.Stop()
-	w.end()
 
-	if got, more := <-w.seen; more {
-		t.Errorf("the watch %s: got %d after the last", w.name, got)
+	select {
+	case got, more := <-w.seen:
+		t.Errorf("the watch %s: got %d after the last (more: %t, %v)", w.name, got, more, w.err)
+	default:
 	}
 
 	t.Logf("the watch %s: %d changes seen, from %d on", w.name, last-first+1, first)
+}
+
+// ended holds that the watch is over within a second, and why.
+func (w *watch) ended(t *testing.T, why string) {
+	t.Helper()
+
+	late := time.After(endsWithin)
+
+	for {
+		select {
+		case _, more := <-w.seen:
+			if more {
+				continue
+			}
+
+			if status.Code(w.err) != codes.Unauthenticated || !strings.Contains(w.err.Error(), why) {
+				t.Errorf("the watch %s ended with %v, want Unauthenticated, %q", w.name, w.err, why)
+			}
+		case <-late:
+			t.Errorf("the watch %s is alive", w.name)
+			w.end()
+		}
+
+		return
+	}
 }

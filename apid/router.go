@@ -22,6 +22,7 @@ type Router struct {
 	view     atomic.Pointer[View]
 	backends *backends
 	pressure *pressure
+	callers  *callers
 	log      *slog.Logger
 	// stragglers is how long answers wait for those of other nodes.
 	stragglers time.Duration
@@ -31,13 +32,17 @@ type Router struct {
 func NewRouter(log *slog.Logger, socket string) *Router {
 	p := newPressure(log)
 
-	return &Router{backends: newBackends(socket, p.grow), pressure: p, log: log, stragglers: stragglers}
+	r := &Router{backends: newBackends(socket, p.grow), pressure: p, log: log, stragglers: stragglers}
+	r.callers = newCallers(r.View)
+
+	return r
 }
 
-// SetView replaces what the router knows.
+// SetView replaces what the router knows. Whoever would not be let in by it is no longer served.
 func (r *Router) SetView(v *View) {
 	r.view.Store(v)
 	r.backends.use(v)
+	r.callers.look(v)
 }
 
 // View returns what the router knows, nil before the first SetView.
@@ -67,6 +72,13 @@ func (r *Router) handle(_ any, in grpc.ServerStream) (err error) {
 		return status.Error(codes.Internal, "the stream has no method")
 	}
 
+	caller := r.callers.begin(in, method)
+	defer caller.end()
+
+	in = caller
+
+	defer func() { err = caller.status(err) }()
+
 	view := r.View() // there is one: without, no handshake succeeds
 	md, _ := metadata.FromIncomingContext(in.Context())
 
@@ -74,6 +86,8 @@ func (r *Router) handle(_ any, in grpc.ServerStream) (err error) {
 	if err != nil {
 		return err
 	}
+
+	caller.look()
 
 	to, err := routeOf(view, md, method)
 	if err != nil {

@@ -25,7 +25,7 @@ const (
 // Server returns the gRPC server of the port that the world sees. Its listener should be a door.
 func (r *Router) Server() *grpc.Server {
 	return grpc.NewServer(
-		grpc.Creds(atDoor{log: r.log, TransportCredentials: credentials.NewTLS(&tls.Config{
+		grpc.Creds(atDoor{log: r.log, callers: r.callers, TransportCredentials: credentials.NewTLS(&tls.Config{
 			MinVersion:         tls.VersionTLS13,
 			NextProtos:         []string{"h2"},
 			GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) { return r.View().TLS() },

@@ -16,8 +16,8 @@ import (
 	"github.com/seed-59268b81/talos/config/v1alpha1"
 )
 
-// MaxSize bounds the text of a configuration. Real ones are some kilobytes; the API carries 4 MiB.
-const MaxSize = 16 << 20
+// MaxSize bounds the text of a configuration, in bytes. Real ones have some kilobytes, with manifests some hundred.
+const MaxSize = 1 << 20
 
 // Part is one document before it is decoded: its node, and which document it is.
 type Part struct {
@@ -33,6 +33,10 @@ var ErrEmpty = errors.New("the machine configuration is empty: it needs one docu
 func Split(text []byte) (parts []Part, err error) {
 	if len(text) > MaxSize {
 		return nil, fmt.Errorf("the machine configuration has %d bytes, more than the %d that are allowed", len(text), MaxSize)
+	}
+
+	if values := atMostValues(text); values > maxValues {
+		return nil, fmt.Errorf("the machine configuration has up to %d values, more than the %d that are allowed", values, maxValues)
 	}
 
 	// The YAML library is not ours, and this text comes from the network.

@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"runtime/debug"
 	"slices"
 	"time"
 
@@ -42,9 +43,15 @@ import (
 	"github.com/seed-59268b81/talos/version"
 )
 
+// memoryLimit of process 1 in bytes, above which the collector works harder: it needs a fifth of that, and when it takes all
+// memory, nobody can end it.
+const memoryLimit = 256 << 20
+
 // Main is process 1 after the switch into the root. It does not return. Its goroutine is that of the first thread, which is
 // the reaper's.
 func Main() {
+	debug.SetMemoryLimit(memoryLimit)
+
 	signals := holdSignals()
 
 	guard.Detach(slog.Default(), "process 1", func() { begin(signals) })
@@ -263,7 +270,7 @@ func (m *Machine) apiService() supervisor.Service {
 	peers := m.peers(map[string][]string{"apid": server.AllRoles()})
 
 	return m.unixService(ServiceID, server.Socket, apid.UID, func() *grpc.Server {
-		g := server.New(m.Log, append(peers.Options(), server.Authorized(m.State)...)...)
+		g := server.New(m.Log, peers.Options(server.Authorized(m.State), server.Bounded())...)
 		m.server.Register(g)
 		cosi.RegisterStateServer(g, cosiserver.New(server.ReadOnly(m.State, server.ByRole(m.State))))
 

@@ -22,6 +22,7 @@ import (
 	"github.com/seed-59268b81/talos/cosi/meta"
 	"github.com/seed-59268b81/talos/cosi/resource"
 	cosiserver "github.com/seed-59268b81/talos/cosi/server"
+	"github.com/seed-59268b81/talos/cosi/state"
 	"github.com/seed-59268b81/talos/machine/server"
 	"github.com/seed-59268b81/talos/machine/server/servertest"
 )
@@ -121,14 +122,14 @@ func ended(err error) codes.Code {
 	return status.Code(err)
 }
 
-func serveState(t *testing.T, st *memory.State) *grpc.ClientConn {
+func serveState(t *testing.T, st state.State) *grpc.ClientConn {
 	t.Helper()
 
 	peers := server.Peers{
 		Service: func(context.Context, int) string { return "apid" },
 		Roles:   map[string][]string{"apid": server.AllRoles()},
 	}
-	g := server.New(slog.New(slog.DiscardHandler), append(peers.Options(), server.Authorized(st)...)...)
+	g := server.New(slog.New(slog.DiscardHandler), peers.Options(server.Authorized(st))...)
 	cosi.RegisterStateServer(g, cosiserver.New(server.ReadOnly(st, server.ByRole(st))))
 
 	l, err := server.Listen(filepath.Join(t.TempDir(), "machine.sock"), 0o600, os.Getuid(), os.Getgid())

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"golang.org/x/time/rate"
+
+	"github.com/seed-59268b81/talos/sys/netgroup"
 )
 
 // A node asks twice a day, and some more when its names change; many may share an address behind a translation.
@@ -38,7 +40,7 @@ func (l *limiter) allow(addr netip.Addr, now time.Time) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 
-	key := peerOf(addr)
+	key := netgroup.Of(addr)
 
 	own, ok := l.peers[key]
 	if !ok {
@@ -71,22 +73,4 @@ func (l *limiter) sweep(now time.Time) {
 			delete(l.peers, key)
 		}
 	}
-}
-
-// peerOf is what counts as one peer: an address, or the whole network of an IPv6 host, which has as many addresses in it
-// as it likes.
-func peerOf(addr netip.Addr) netip.Prefix {
-	addr = addr.Unmap().WithZone("")
-
-	bits := addr.BitLen()
-	if addr.Is6() {
-		bits = 64
-	}
-
-	prefix, err := addr.Prefix(bits)
-	if err != nil {
-		return netip.Prefix{} // no address: all of those are one
-	}
-
-	return prefix
 }

@@ -6,6 +6,8 @@ import (
 	"net"
 	"net/netip"
 	"sync"
+
+	"github.com/seed-59268b81/talos/sys/netgroup"
 )
 
 // Bounds of connections that are open at once. Each of them costs some 30 KiB.
@@ -37,7 +39,7 @@ func (l *boundedListener) Accept() (net.Conn, error) {
 			return nil, err
 		}
 
-		peer := peerOf(addrOf(conn.RemoteAddr()))
+		peer := netgroup.OfPeer(conn.RemoteAddr())
 
 		if l.enter(peer) {
 			return &boundedConn{Conn: conn, leave: sync.OnceFunc(func() { l.leave(peer) })}, nil

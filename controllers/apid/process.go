@@ -6,7 +6,9 @@ package apid
 
 import (
 	"context"
+	"crypto/tls"
 	"fmt"
+	"io"
 	"net"
 	"path/filepath"
 	"strconv"
@@ -54,13 +56,16 @@ func (p Process) service(name string, group cgroup.Group, port int) (supervisor.
 		//program:image the stage of package sandbox
 		Runner: &supervisor.Process{Path: path, Argv: argv, Env: env, Cgroup: group.Path, OOMScoreAdj: -998},
 		Health: &supervisor.Health{
-			Check:        func(ctx context.Context) error { return checkPort(ctx, name, port) },
-			InitialDelay: 100 * time.Millisecond, Timeout: 2 * time.Second,
+			Check: func(ctx context.Context) error { return checkPort(ctx, name, port) },
+			// One that hangs is back within ten seconds: a machine without its API is out of reach.
+			InitialDelay: 100 * time.Millisecond, Period: 2 * time.Second, Timeout: 1500 * time.Millisecond, Failures: 4,
 		},
 		RestartInterval: time.Second,
 	}, nil
 }
 
+// checkPort reports whether the service behind a port answers: the kernel takes connections for a process that hangs, too.
+// It says hello as a TLS client and leaves when the answer begins.
 func checkPort(ctx context.Context, name string, port int) error {
 	var dialer net.Dialer
 
@@ -68,6 +73,42 @@ func checkPort(ctx context.Context, name string, port int) error {
 	if err != nil {
 		return fmt.Errorf("%s does not answer: %w", name, err)
 	}
+	defer conn.Close() //nolint:errcheck // it was only looked at
 
-	return conn.Close()
+	if deadline, ok := ctx.Deadline(); ok {
+		conn.SetDeadline(deadline) //nolint:errcheck // the read says
+	}
+
+	first := &firstByte{Conn: conn}
+
+	// It fails, since what comes after the first byte is kept from it.
+	err = tls.Client(first, &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS13, NextProtos: []string{"h2"}}).HandshakeContext(ctx) //nolint:gosec // nothing is said
+	if !first.came {
+		return fmt.Errorf("%s takes connections and does not answer: %w", name, err)
+	}
+
+	// Closed with something unread, the connection would be reset, which is an error in the log of the service.
+	if tcp, ok := conn.(*net.TCPConn); ok {
+		tcp.CloseWrite()                                  //nolint:errcheck // it may have gone
+		io.Copy(io.Discard, io.LimitReader(conn, 64<<10)) //nolint:errcheck // as above
+	}
+
+	return nil
+}
+
+// firstByte is a connection that ends when something has come.
+type firstByte struct {
+	net.Conn
+
+	came bool
+}
+
+// Read implements net.Conn.
+func (c *firstByte) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p[:1])
+	if n > 0 {
+		c.came, err = true, io.EOF
+	}
+
+	return 0, err
 }

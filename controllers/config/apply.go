@@ -124,6 +124,18 @@ func (c *Controller) apply(ctx context.Context, rt controller.Runtime, req reque
 		current = active.TypedSpec().Config()
 	}
 
+	// One that is staged makes the machine somebody's, too.
+	if req.Anonymous && current == nil {
+		staged, err := typed.Find[configres.MachineConfigSpec](ctx, rt, "", configres.PersistentID)
+		if err != nil {
+			return answer{err: err}
+		}
+
+		if staged != nil {
+			return answer{err: fmt.Errorf("%w: the machine has a configuration for its next boot; use a client certificate of its administrator (without --insecure)", ErrDenied)}
+		}
+	}
+
 	cfg, warnings, err := check(current, req.Change, c.mode)
 	if err != nil {
 		return answer{err: err}

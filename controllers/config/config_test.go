@@ -314,6 +314,29 @@ func TestApply(t *testing.T) {
 	}
 }
 
+// TestStagedIsKept has somebody without a certificate apply a configuration where an administrator has staged one.
+func TestStagedIsKept(t *testing.T) {
+	mine := string(configtest.ControlPlane(t))
+
+	inBubble(t, func(ctx context.Context, t *testing.T) {
+		b := start(ctx, t, nil, "")
+
+		if _, err := b.Apply(ctx, Change{Text: []byte(mine), Mode: Staged}); err != nil {
+			t.Fatal(err)
+		}
+
+		for _, mode := range []Mode{Now, Staged, Try} {
+			if _, err := b.Apply(ctx, Change{Text: []byte("# another\n" + mine), Mode: mode, Anonymous: true}); !errors.Is(err, ErrDenied) {
+				t.Errorf("mode %d: got %v, want %v", mode, err, ErrDenied)
+			}
+		}
+
+		if got := b.disk.durable[fileName]; got != mine || b.text(t, configres.ActiveID) != "" {
+			t.Errorf("got %.60q on disk, %.60q active", got, b.text(t, configres.ActiveID))
+		}
+	})
+}
+
 func TestTrialGoesBack(t *testing.T) {
 	before := string(configtest.ControlPlane(t))
 	after := "# a comment\n" + before

@@ -4,11 +4,14 @@ package k8s
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
+	"net/url"
 	"time"
 
 	"github.com/seed-59268b81/talos/controllers/k8s/manifests"
@@ -83,13 +86,27 @@ func renderExtra(ctx context.Context, rt controller.Runtime, extra k8s.ExtraMani
 	return setManifest(ctx, rt, manifest)
 }
 
-func download(ctx context.Context, url string, headers map[string]string) ([]byte, error) {
+// manifestName is what a manifest is called that is downloaded: its address without what may be secret in it. The name is in
+// logs, and in resources that anybody may read.
+func manifestName(address string) string {
+	u, err := url.Parse(address)
+	if err != nil || u.User == nil && u.RawQuery == "" {
+		return address
+	}
+
+	name := url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}
+	sum := sha256.Sum256([]byte(address))
+
+	return name.String() + "#" + hex.EncodeToString(sum[:4]) // two that differ in what is left out are two
+}
+
+func download(ctx context.Context, address string, headers map[string]string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, downloadTimeout)
 	defer cancel()
 
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
-		return nil, fmt.Errorf("download: %w", err)
+		return nil, errors.New("download: the address is no URL")
 	}
 
 	for name, value := range headers {
@@ -97,6 +114,10 @@ func download(ctx context.Context, url string, headers map[string]string) ([]byt
 	}
 
 	response, err := http.DefaultClient.Do(request)
+	if failure := (*url.Error)(nil); errors.As(err, &failure) {
+		err = failure.Err // which does not have the address in it
+	}
+
 	if err != nil {
 		return nil, fmt.Errorf("download: %w", err)
 	}

@@ -136,19 +136,19 @@ func extraManifestsConfig(cfg *v1alpha1.Config) (*k8s.ExtraManifestsConfigSpec, 
 
 	if cfg.Cluster.CNI() == "custom" {
 		for _, url := range cfg.Cluster.Network.CNI.URLs {
-			spec.ExtraManifests = append(spec.ExtraManifests, k8s.ExtraManifest{Name: url, URL: url, Priority: "05"})
+			spec.ExtraManifests = append(spec.ExtraManifests, k8s.ExtraManifest{Name: manifestName(url), URL: url, Priority: "05"})
 		}
 	}
 
 	if v1alpha1.IsTrue(cfg.Cluster.ExternalCloudProvider.Enabled) {
 		for _, url := range cfg.Cluster.ExternalCloudProvider.Manifests {
-			spec.ExtraManifests = append(spec.ExtraManifests, k8s.ExtraManifest{Name: url, URL: url, Priority: "30"})
+			spec.ExtraManifests = append(spec.ExtraManifests, k8s.ExtraManifest{Name: manifestName(url), URL: url, Priority: "30"})
 		}
 	}
 
 	for _, url := range cfg.Cluster.ExtraManifests {
 		spec.ExtraManifests = append(spec.ExtraManifests, k8s.ExtraManifest{
-			Name: url, URL: url, Priority: "99", ExtraHeaders: cfg.Cluster.ExtraManifestHeaders,
+			Name: manifestName(url), URL: url, Priority: "99", ExtraHeaders: cfg.Cluster.ExtraManifestHeaders,
 		})
 	}
 

@@ -57,7 +57,7 @@ func queriesOf(in queries) ([]resource.LabelQuery, *regexp.Regexp, error) {
 		return labels, nil, nil
 	}
 
-	id, err := regexp.Compile(expr)
+	id, err := compile(expr)
 	if err != nil {
 		return nil, nil, status.Errorf(codes.InvalidArgument, "id query: %v", err)
 	}

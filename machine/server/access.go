@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
@@ -43,24 +42,9 @@ func rolesFrom(ctx context.Context) []string {
 	return roles
 }
 
-// Authorized are the interceptors that apply the rules. They come after those of Peers.
-func Authorized(st state.Reader) []grpc.ServerOption {
-	return []grpc.ServerOption{
-		grpc.ChainUnaryInterceptor(func(ctx context.Context, req any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
-			if err := authorize(ctx, st, info.FullMethod); err != nil {
-				return nil, err
-			}
-
-			return next(ctx, req)
-		}),
-		grpc.ChainStreamInterceptor(func(srv any, stream grpc.ServerStream, info *grpc.StreamServerInfo, next grpc.StreamHandler) error {
-			if err := authorize(stream.Context(), st, info.FullMethod); err != nil {
-				return err
-			}
-
-			return next(srv, stream)
-		}),
-	}
+// Authorized is the check that applies the rules.
+func Authorized(st state.Reader) Check {
+	return func(ctx context.Context, method string) error { return authorize(ctx, st, method) }
 }
 
 func authorize(ctx context.Context, st state.Reader, method string) error {
@@ -70,6 +54,7 @@ func authorize(ctx context.Context, st state.Reader, method string) error {
 	}
 
 	roles := rolesFrom(ctx)
+	hint := ""
 
 	if unconfigured[method] && !slices.Contains(roles, RoleAdmin) {
 		configured, err := isConfigured(ctx, st)
@@ -78,7 +63,7 @@ func authorize(ctx context.Context, st state.Reader, method string) error {
 		}
 
 		if configured {
-			allowed = admins
+			allowed, hint = admins, "; the machine has a configuration: use a client certificate of its administrator (without --insecure)"
 		}
 	}
 
@@ -86,8 +71,8 @@ func authorize(ctx context.Context, st state.Reader, method string) error {
 		return nil
 	}
 
-	return status.Errorf(codes.PermissionDenied, "%s: it takes one of the roles %s, the caller has [%s]",
-		strings.TrimPrefix(method, "/"), strings.Join(allowed, ", "), strings.Join(roles, ", "))
+	return status.Errorf(codes.PermissionDenied, "%s: it takes one of the roles %s, the caller has [%s]%s",
+		strings.TrimPrefix(method, "/"), strings.Join(allowed, ", "), strings.Join(roles, ", "), hint)
 }
 
 // isConfigured tells whether the machine has the configuration that makes it somebody's.

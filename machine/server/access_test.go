@@ -264,7 +264,7 @@ func call(ctx context.Context, conn *grpc.ClientConn, method string, streaming b
 func serveAll(t *testing.T, st state.State) *grpc.ClientConn {
 	t.Helper()
 
-	g := New(slog.New(slog.DiscardHandler), append(testPeers.Options(), Authorized(st)...)...)
+	g := New(slog.New(slog.DiscardHandler), testPeers.Options(Authorized(st))...)
 
 	for _, service := range services(t) {
 		desc := &grpc.ServiceDesc{ServiceName: string(service.FullName()), HandlerType: (*any)(nil)}

@@ -9,6 +9,8 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/beevik/ntp"
@@ -60,10 +62,23 @@ func (s *timeService) Time(ctx context.Context, _ *emptypb.Empty) (*timeapi.Time
 	return nil, timeError(ctx, errors.Join(errs...))
 }
 
-// TimeCheck implements time.TimeService.
+// TimeCheck implements time.TimeService. Readers, whom anybody is in maintenance mode, name one of the machine's own servers:
+// they shall not have it send packets wherever they like.
 func (s *timeService) TimeCheck(ctx context.Context, req *timeapi.TimeRequest) (*timeapi.TimeResponse, error) {
 	if req.GetServer() == "" {
 		return nil, status.Error(codes.InvalidArgument, "time: name the server to compare with")
+	}
+
+	if roles := rolesFrom(ctx); !slices.ContainsFunc(operators, func(r string) bool { return slices.Contains(roles, r) }) {
+		own, err := typed.Find[network.TimeServerStatusSpec](ctx, s.server.State, "", network.TimeServerID)
+		if err != nil {
+			return nil, status.Errorf(codes.Internal, "time: %v", err)
+		}
+
+		if own == nil || !slices.Contains(own.TypedSpec().NTPServers, req.GetServer()) {
+			return nil, status.Errorf(codes.PermissionDenied, "time: %.200q is not a time server of this machine (talosctl get timeservers): for another it takes one of the roles %s",
+				req.GetServer(), strings.Join(operators, ", "))
+		}
 	}
 
 	reply, err := askTime(ctx, req.GetServer())

@@ -74,7 +74,11 @@ func TestTime(t *testing.T) {
 		}
 	}
 
-	r, err := client.TimeCheck(as(t.Context(), RoleReader), &timeapi.TimeRequest{Server: good})
+	if _, err := client.TimeCheck(as(t.Context(), RoleReader), &timeapi.TimeRequest{Server: good}); status.Code(err) != codes.PermissionDenied {
+		t.Errorf("a reader names a server: got %v, want PermissionDenied", err)
+	}
+
+	r, err := client.TimeCheck(as(t.Context(), RoleOperator), &timeapi.TimeRequest{Server: good})
 	check("a given server", r, err)
 
 	if _, err := client.Time(as(t.Context(), RoleReader), &emptypb.Empty{}); status.Code(err) != codes.FailedPrecondition {
@@ -93,6 +97,9 @@ func TestTime(t *testing.T) {
 
 	r, err = client.Time(as(t.Context(), RoleReader), &emptypb.Empty{})
 	check("the machine's second server", r, err)
+
+	r, err = client.TimeCheck(as(t.Context(), RoleReader), &timeapi.TimeRequest{Server: good})
+	check("a reader names one of the machine's", r, err)
 }
 
 func TestTimeErrors(t *testing.T) {
@@ -100,7 +107,7 @@ func TestTimeErrors(t *testing.T) {
 	client := timeapi.NewTimeServiceClient(b.conn)
 
 	for server, want := range map[string]codes.Code{"": codes.InvalidArgument, "127.0.0.1:1": codes.Unavailable, "127.0.0.1:port": codes.Unavailable} {
-		if _, err := client.TimeCheck(as(t.Context(), RoleReader), &timeapi.TimeRequest{Server: server}); status.Code(err) != want {
+		if _, err := client.TimeCheck(as(t.Context(), RoleOperator), &timeapi.TimeRequest{Server: server}); status.Code(err) != want {
 			t.Errorf("%q: got %v, want %v", server, err, want)
 		}
 	}
@@ -112,7 +119,7 @@ func TestTimeErrors(t *testing.T) {
 	}
 	defer silent.Close() //nolint:errcheck // of a test
 
-	ctx, cancel := context.WithCancel(t.Context())
+	ctx, cancel := context.WithCancel(calledWith(t.Context(), RoleOperator))
 	asked := make(chan time.Time, 1)
 
 	go func() {

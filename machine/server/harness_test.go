@@ -65,7 +65,7 @@ func newBench(t *testing.T) *bench {
 		Config:     config.New(fstest.MapFS{}, cmdline.Parse(""), platform.Platform{}, func(error) {}),
 	}}
 
-	g := New(log, append(testPeers.Options(), Authorized(st)...)...)
+	g := New(log, testPeers.Options(Authorized(st), Bounded())...)
 	b.Register(g)
 	cosi.RegisterStateServer(g, cosiserver.New(ReadOnly(st, ByRole(st))))
 

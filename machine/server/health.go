@@ -5,9 +5,13 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"net/url"
 	"os"
+	"slices"
+	"strings"
 	"time"
 
 	"google.golang.org/grpc"
@@ -19,6 +23,7 @@ import (
 	"github.com/seed-59268b81/talos/health"
 	"github.com/seed-59268b81/talos/machine/healthsource"
 	configres "github.com/seed-59268b81/talos/resources/config"
+	"github.com/seed-59268b81/talos/resources/k8s"
 )
 
 // defaultHealthWait is what clients ask for when their users say nothing.
@@ -37,6 +42,10 @@ func (s *Server) HealthCheck(req *clusterapi.HealthCheckRequest, stream grpc.Ser
 
 	ctx, cancel := context.WithTimeout(stream.Context(), timeout)
 	defer cancel()
+
+	if err := s.checkEndpoint(ctx, req.GetClusterInfo().GetForceEndpoint()); err != nil {
+		return err
+	}
 
 	kube := &healthsource.Kubernetes{State: s.State, Endpoint: req.GetClusterInfo().GetForceEndpoint()}
 	defer kube.Close()
@@ -67,6 +76,50 @@ func (s *Server) HealthCheck(req *clusterapi.HealthCheckRequest, stream grpc.Ser
 	default:
 		return err
 	}
+}
+
+// checkEndpoint refuses an endpoint of Kubernetes that is not one of this cluster by its configuration: whoever may ask for a
+// health check shall not send this node, with its certificate, wherever there is something to knock at.
+func (s *Server) checkEndpoint(ctx context.Context, endpoint string) error {
+	if endpoint == "" {
+		return nil
+	}
+
+	u, err := url.Parse(endpoint)
+	if err != nil || u.Scheme != "https" || u.Host == "" || u.User != nil || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" {
+		return status.Errorf(codes.InvalidArgument, "health: Kubernetes endpoint %.200q: want https://HOST:PORT", endpoint)
+	}
+
+	cfg, err := typed.Find[configres.MachineConfigSpec](ctx, s.State, "", configres.ActiveID)
+	if err != nil || cfg == nil || cfg.TypedSpec().Config().Main() == nil {
+		return err // there is no health either, which is said next
+	}
+
+	cluster := cfg.TypedSpec().Config().Cluster()
+	hosts, ports := append([]string{"127.0.0.1", "localhost"}, cluster.APIServer.CertSANs...), []string{"6443"}
+
+	if own, err := url.Parse(cluster.ControlPlane.Endpoint.String()); err == nil {
+		hosts, ports = append(hosts, own.Hostname()), append(ports, cmp.Or(own.Port(), "443"))
+	}
+
+	nodes, err := typed.List[k8s.EndpointSpec](ctx, s.State, "")
+	if err != nil {
+		return err
+	}
+
+	for _, n := range nodes {
+		hosts = append(hosts, n.TypedSpec().Hosts...)
+		for _, addr := range n.TypedSpec().Addresses {
+			hosts = append(hosts, addr.String())
+		}
+	}
+
+	if !slices.Contains(hosts, u.Hostname()) || !slices.Contains(ports, cmp.Or(u.Port(), "443")) {
+		return status.Errorf(codes.InvalidArgument, "health: Kubernetes endpoint %.200q is none of this cluster: name it in cluster.controlPlane.endpoint or "+
+			"cluster.apiServer.certSANs, or check from the client (talosctl health --server=false)", endpoint)
+	}
+
+	return nil
 }
 
 // healthSource says what the checks look at. Only a control plane node has the keys for it.

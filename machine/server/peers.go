@@ -46,25 +46,12 @@ type Process struct {
 // AuthType implements credentials.AuthInfo.
 func (Process) AuthType() string { return "process" }
 
-// Options are the server options that find out who connects and deny calls to processes that are none of the services.
-func (p Peers) Options() []grpc.ServerOption {
-	return []grpc.ServerOption{
-		grpc.Creds(peerCredentials{p}),
-		grpc.ChainUnaryInterceptor(func(ctx context.Context, req any, _ *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
-			if err := admit(ctx); err != nil {
-				return nil, err
-			}
+// Options are the server options that find out who connects, and that refuse calls of processes that are none of the
+// services and those that a check is against.
+func (p Peers) Options(checks ...Check) []grpc.ServerOption {
+	checks = append([]Check{func(ctx context.Context, _ string) error { return admit(ctx) }}, checks...)
 
-			return next(ctx, req)
-		}),
-		grpc.ChainStreamInterceptor(func(srv any, stream grpc.ServerStream, _ *grpc.StreamServerInfo, next grpc.StreamHandler) error {
-			if err := admit(stream.Context()); err != nil {
-				return err
-			}
-
-			return next(srv, stream)
-		}),
-	}
+	return []grpc.ServerOption{grpc.Creds(peerCredentials{p}), grpc.InTapHandle(ahead(checks))}
 }
 
 // Supervised finds the service of a process among those that run. A process may be faster than the news of its start,
@@ -127,7 +114,7 @@ func (c peerCredentials) ServerHandshake(conn net.Conn) (net.Conn, credentials.A
 		return nil, nil, fmt.Errorf("a connection of type %T tells nothing about its peer", conn)
 	}
 
-	process, err := processOf(socket)
+	process, lives, err := processOf(socket)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -136,28 +123,51 @@ func (c peerCredentials) ServerHandshake(conn net.Conn) (net.Conn, credentials.A
 	defer cancel()
 
 	process.Service = c.Service(ctx, process.PID)
-	process.Roles, process.known = c.Roles[process.Service]
+
+	// Its id may be another's by now.
+	if lives() {
+		process.Roles, process.known = c.Roles[process.Service]
+	}
 
 	return conn, process, nil
 }
 
-func processOf(socket syscall.Conn) (Process, error) {
+// processOf returns the process at the other end, and what reports whether it still lives: its id is not another's as long
+// as it does.
+func processOf(socket syscall.Conn) (p Process, lives func() bool, err error) {
 	raw, err := socket.SyscallConn()
 	if err != nil {
-		return Process{}, fmt.Errorf("peer credentials: %w", err)
+		return Process{}, nil, fmt.Errorf("peer credentials: %w", err)
 	}
 
 	var (
-		cred *unix.Ucred
-		opt  error
+		cred      *unix.Ucred
+		opt, none error
+		pidfd     int
 	)
 
-	err = raw.Control(func(fd uintptr) { cred, opt = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED) })
+	err = raw.Control(func(fd uintptr) {
+		cred, opt = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED)
+		pidfd, none = unix.GetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_PEERPIDFD)
+	})
 	if err = errors.Join(err, opt); err != nil {
-		return Process{}, fmt.Errorf("peer credentials: %w", err)
+		return Process{}, nil, fmt.Errorf("peer credentials: %w", err)
 	}
 
-	return Process{PID: int(cred.Pid), UID: cred.Uid, GID: cred.Gid}, nil
+	p = Process{PID: int(cred.Pid), UID: cred.Uid, GID: cred.Gid}
+
+	if errors.Is(none, unix.ENOPROTOOPT) { // a kernel before 6.5
+		return p, func() bool { return true }, nil
+	}
+
+	return p, func() bool {
+		if none != nil {
+			return false // it ended and was reaped
+		}
+		defer unix.Close(pidfd) //nolint:errcheck // it was only looked at
+
+		return unix.PidfdSendSignal(pidfd, 0, nil, 0) == nil
+	}, nil
 }
 
 // ClientHandshake implements credentials.TransportCredentials.

@@ -81,7 +81,7 @@ func TestProcesses(t *testing.T) {
 		Service: Supervised(sup),
 		Roles:   map[string][]string{"apid": AllRoles(), "dashboard": {RoleReader}, "backup": {RoleEtcdBackup}},
 	}
-	g := New(slog.New(slog.DiscardHandler), append(peers.Options(), Authorized(newState(t, true))...)...)
+	g := New(slog.New(slog.DiscardHandler), peers.Options(Authorized(newState(t, true)))...)
 	machine.RegisterMachineServiceServer(g, versioned{})
 
 	socket := serveOn(t, g).Target()

@@ -76,13 +76,14 @@ var rules = ruleTable([]ruleSet{
 })
 
 // unconfigured are the calls of installers that administrators alone may make once there is a configuration. The handler of
-// ApplyConfiguration sees to that itself, together with taking the configuration.
+// ApplyConfiguration looks once more, together with taking the configuration.
 var unconfigured = map[string]bool{
-	"/machine.LVMService/LogicalVolumeRemove":  true,
-	"/machine.LVMService/PhysicalVolumeRemove": true,
-	"/machine.LVMService/VolumeGroupRemove":    true,
-	"/machine.MDService/Destroy":               true,
-	"/storage.StorageService/BlockDeviceWipe":  true,
+	"/machine.MachineService/ApplyConfiguration": true,
+	"/machine.LVMService/LogicalVolumeRemove":    true,
+	"/machine.LVMService/PhysicalVolumeRemove":   true,
+	"/machine.LVMService/VolumeGroupRemove":      true,
+	"/machine.MDService/Destroy":                 true,
+	"/storage.StorageService/BlockDeviceWipe":    true,
 }
 
 // ruleSet is some methods of one service that are for the same roles.

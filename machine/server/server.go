@@ -11,13 +11,16 @@ package server
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net"
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"syscall"
 
+	"golang.org/x/sys/unix"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -36,7 +39,7 @@ import (
 // Socket that machined listens on.
 const Socket = "/system/run/machined/machine.sock"
 
-// MaxMessage in bytes, both ways; what existing clients and servers agree on.
+// MaxMessage in bytes of an answer; what existing clients and servers agree on. For requests see maxRequest.
 const MaxMessage = 32 << 20
 
 // Server implements the services.
@@ -69,7 +72,9 @@ func (s *Server) Register(g grpc.ServiceRegistrar) {
 // New returns a gRPC server with the interceptors that every one of ours has.
 func New(log *slog.Logger, opts ...grpc.ServerOption) *grpc.Server {
 	return grpc.NewServer(append([]grpc.ServerOption{
-		grpc.MaxRecvMsgSize(MaxMessage),
+		grpc.MaxRecvMsgSize(maxRequest),
+		grpc.MaxHeaderListSize(maxHeader),
+		grpc.ForceServerCodecV2(newSizedCodec()),
 		grpc.ChainUnaryInterceptor(func(ctx context.Context, req any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (resp any, err error) {
 			defer recovered(log, info.FullMethod, &err)
 
@@ -100,13 +105,18 @@ func Listen(path string, mode os.FileMode, uid, gid int) (net.Listener, error) {
 		return nil, fmt.Errorf("listen on %s: %w", path, err)
 	}
 
-	l, err := net.Listen("unix", path)
+	// The file gets the mode that the socket has when it is bound: nobody else may connect before it is as it shall be.
+	private := net.ListenConfig{Control: func(_, _ string, raw syscall.RawConn) (err error) {
+		return errors.Join(raw.Control(func(fd uintptr) { err = unix.Fchmod(int(fd), 0o600) }), err)
+	}}
+
+	l, err := private.Listen(context.Background(), "unix", path)
 	if err != nil {
 		return nil, fmt.Errorf("listen on %s: %w", path, err)
 	}
 
-	if err = os.Chmod(path, mode); err == nil {
-		err = os.Chown(path, uid, gid)
+	if err = os.Chown(path, uid, gid); err == nil {
+		err = os.Chmod(path, mode)
 	}
 
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 var admissionControlConfigDefinition = &resource.Definition{
 	Type:             "AdmissionControlConfigs.kubernetes.talos.dev",
 	DefaultNamespace: ControlPlaneNamespace,
+	Sensitivity:      resource.Sensitive,
 }
 
 // AdmissionControlConfigSpec configures the API server's admission plugins.

@@ -9,6 +9,7 @@ import (
 var controllerManagerConfigDefinition = &resource.Definition{
 	Type:             "ControllerManagerConfigs.kubernetes.talos.dev",
 	DefaultNamespace: ControlPlaneNamespace,
+	Sensitivity:      resource.Sensitive,
 }
 
 // ControllerManagerConfigSpec is the controller manager's settings; the final copy also has its arguments.

@@ -9,6 +9,7 @@ import (
 var extraManifestsConfigDefinition = &resource.Definition{
 	Type:             "ExtraManifestsConfigs.kubernetes.talos.dev",
 	DefaultNamespace: ControlPlaneNamespace,
+	Sensitivity:      resource.Sensitive,
 }
 
 // ExtraManifestsConfigSpec is the remote and inline manifests of the machine configuration.

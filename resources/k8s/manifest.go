@@ -9,6 +9,7 @@ import (
 var manifestDefinition = &resource.Definition{
 	Type:             "Manifests.kubernetes.talos.dev",
 	DefaultNamespace: ControlPlaneNamespace,
+	Sensitivity:      resource.Sensitive,
 }
 
 // ManifestSpec is the objects of one bootstrap manifest.

@@ -9,6 +9,7 @@ import (
 var schedulerConfigDefinition = &resource.Definition{
 	Type:             "SchedulerConfigs.kubernetes.talos.dev",
 	DefaultNamespace: ControlPlaneNamespace,
+	Sensitivity:      resource.Sensitive,
 }
 
 // SchedulerConfigSpec is the scheduler's settings; the final copy also has its arguments.

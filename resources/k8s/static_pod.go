@@ -9,6 +9,7 @@ import (
 var staticPodDefinition = &resource.Definition{
 	Type:             "StaticPods.kubernetes.talos.dev",
 	DefaultNamespace: NamespaceName,
+	Sensitivity:      resource.Sensitive,
 }
 
 // StaticPodSpec is one pod that the kubelet runs by itself.

@@ -26,6 +26,7 @@ var (
 	kernelCmdlineDefinition = &resource.Definition{
 		Type:             "KernelCmdlines.runtime.talos.dev",
 		DefaultNamespace: NamespaceName,
+		Sensitivity:      resource.Sensitive, // talos.config.inline is a configuration
 		Aliases:          []string{"cmdline"},
 		PrintColumns:     []resource.PrintColumn{{Name: "Cmdline", JSONPath: "{.cmdline}"}},
 	}

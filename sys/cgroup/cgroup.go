@@ -29,6 +29,8 @@ type Group struct {
 	Path string
 	// Min memory is never reclaimed, Low is reclaimed last, Max is the limit; bytes.
 	Min, Low, Max int64
+	// PIDs are how many processes and threads there may be.
+	PIDs int
 	// CPUWeight from 1 to 10000; the kernel's default is 100.
 	CPUWeight int
 }
@@ -39,8 +41,8 @@ var (
 	Init       = Group{Path: "init", Min: 96 * MiB, Low: 192 * MiB, CPUWeight: 263}
 	System     = Group{Path: "system", Low: 192 * MiB, CPUWeight: 500}
 	Runtime    = Group{Path: "system/runtime", Low: 96 * MiB, CPUWeight: 209}
-	Apid       = Group{Path: "system/apid", Low: 16 * MiB, Max: 128 * MiB, CPUWeight: 500}
-	Trustd     = Group{Path: "system/trustd", Low: 8 * MiB, Max: 128 * MiB, CPUWeight: 39}
+	Apid       = Group{Path: "system/apid", Low: 16 * MiB, Max: 128 * MiB, PIDs: 128, CPUWeight: 500}
+	Trustd     = Group{Path: "system/trustd", Low: 8 * MiB, Max: 128 * MiB, PIDs: 128, CPUWeight: 39}
 	PodRuntime = Group{Path: "podruntime", CPUWeight: 157}
 	Containerd = Group{Path: "podruntime/runtime", Low: 196 * MiB, CPUWeight: 39}
 	Etcd       = Group{Path: "podruntime/etcd", Low: 256 * MiB, CPUWeight: 157}
@@ -93,7 +95,7 @@ func (t Tree) create(g Group) error {
 	for _, setting := range []struct {
 		file  string
 		value int64
-	}{{"memory.min", g.Min}, {"memory.low", g.Low}, {"memory.max", g.Max}, {"cpu.weight", int64(g.CPUWeight)}} {
+	}{{"memory.min", g.Min}, {"memory.low", g.Low}, {"memory.max", g.Max}, {"cpu.weight", int64(g.CPUWeight)}, {"pids.max", int64(g.PIDs)}} {
 		if setting.value == 0 {
 			continue
 		}

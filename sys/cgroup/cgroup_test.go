@@ -26,6 +26,7 @@ func TestCreate(t *testing.T) {
 		"system/cgroup.controllers": "cpu memory",
 		"system/apid/memory.max":    "max",
 		"system/apid/cpu.weight":    "100",
+		"system/apid/pids.max":      "max",
 	} {
 		if err := os.MkdirAll(filepath.Dir(filepath.Join(root, path)), 0o755); err != nil {
 			t.Fatal(err)
@@ -45,6 +46,7 @@ func TestCreate(t *testing.T) {
 		"system/cgroup.subtree_control": "+cpu +memory",
 		"system/apid/memory.max":        "134217728",
 		"system/apid/cpu.weight":        "500",
+		"system/apid/pids.max":          "128",
 	} {
 		got, err := os.ReadFile(filepath.Join(root, path))
 		if err != nil || string(got) != want {

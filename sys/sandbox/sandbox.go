@@ -3,7 +3,8 @@
 //go:build linux
 
 // Package sandbox starts a program with a root of its own that shows only what it needs, no capabilities, no way to
-// gain any, and another user.
+// gain any, another user, and the system calls that a server needs. Landlock would add nothing: what there is in the root
+// may be read, and only that.
 //
 // It is a stage between the supervisor and the program: cmd/sandbox reads what to do from its environment, builds the
 // root in a mount namespace, gives everything up and becomes the program. It has to be a process of its own because Go
@@ -163,7 +164,7 @@ func pivot() error {
 	return unix.Chdir("/")
 }
 
-// giveUp drops the capabilities, for good, and becomes the user.
+// giveUp drops the capabilities, for good, becomes the user, and keeps the system calls of a server alone.
 func (b Box) giveUp() error {
 	for c := uintptr(0); c <= unix.CAP_LAST_CAP; c++ {
 		// A kernel that is older than the constant does not know the last ones.
@@ -188,5 +189,5 @@ func (b Box) giveUp() error {
 		return fmt.Errorf("become user %d: %w", b.UID, err)
 	}
 
-	return nil
+	return Restrict()
 }

@@ -12,7 +12,9 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -45,9 +47,53 @@ func report() {
 	fmt.Println("uid:", os.Getuid(), "gid:", os.Getgid())
 	fmt.Println("write root:", os.WriteFile("/x", nil, 0o600) != nil)
 
+	// Threads, time, names of links and all that the runtime does by itself still work.
+	var wait sync.WaitGroup
+
+	for range 20 {
+		wait.Go(func() {
+			runtime.LockOSThread() // a thread each
+			time.Sleep(time.Millisecond)
+		})
+	}
+
+	wait.Wait()
+
+	// As package net does to tell which link a zone is; with that package the test would need the libraries of the host.
+	_, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_CLOEXEC, unix.NETLINK_ROUTE)
+	fmt.Println("links:", err)
+
+	for name, call := range forbidden {
+		if _, _, errno := unix.Syscall6(call[0], call[1], call[2], call[3], 0, 0, 0); errno == unix.ENOSYS {
+			fmt.Println("refused:", name)
+		}
+	}
+
 	for _, dir := range os.Args[1:] {
 		fmt.Printf("write %s: %v\n", filepath.Base(dir), os.WriteFile(filepath.Join(dir, "x"), nil, 0o600) == nil)
 	}
+}
+
+// forbidden are calls that would succeed, or fail in another way, if they were let through.
+var forbidden = map[string][4]uintptr{
+	"user namespace":      {unix.SYS_UNSHARE, unix.CLONE_NEWUSER},
+	"clone of namespaces": {unix.SYS_CLONE, unix.CLONE_NEWUSER | uintptr(unix.SIGCHLD)},
+	"clone3":              {unix.SYS_CLONE3},
+	"setns":               {unix.SYS_SETNS},
+	"mount":               {unix.SYS_MOUNT},
+	"bpf":                 {unix.SYS_BPF},
+	"io_uring":            {unix.SYS_IO_URING_SETUP, 1},
+	"ptrace":              {unix.SYS_PTRACE},
+	"keys":                {unix.SYS_KEYCTL},
+	"userfaultfd":         {unix.SYS_USERFAULTFD},
+	"perf events":         {unix.SYS_PERF_EVENT_OPEN},
+	"another's memory":    {unix.SYS_PROCESS_VM_READV, 1},
+	"kernel module":       {unix.SYS_FINIT_MODULE},
+	"kill":                {unix.SYS_KILL, 1, 0},
+	"packet socket":       {unix.SYS_SOCKET, unix.AF_PACKET, unix.SOCK_RAW},
+	"vsock":               {unix.SYS_SOCKET, unix.AF_VSOCK, unix.SOCK_STREAM},
+	"kernel crypto":       {unix.SYS_SOCKET, unix.AF_ALG, unix.SOCK_SEQPACKET},
+	"firewall":            {unix.SYS_SOCKET, unix.AF_NETLINK, unix.SOCK_RAW, unix.NETLINK_NETFILTER},
 }
 
 // follow says what a file holds, now and when it is asked again.
@@ -177,7 +223,19 @@ func TestBox(t *testing.T) {
 		t.Fatalf("%v\n%s", err, out)
 	}
 
-	for _, want := range []string{"uid: 50 gid: 50", "write root: true", "write read: false", "write write: true", "root: tmp"} {
+	for name := range forbidden {
+		if !strings.Contains(string(out), "refused: "+name+"\n") {
+			t.Errorf("%s: want it refused", name)
+		}
+	}
+
+	if sandbox.Calls() > 60 {
+		t.Errorf("got %d kinds of system calls that are allowed, want at most 60", sandbox.Calls())
+	}
+
+	t.Logf("%d kinds of system calls are allowed; %d that are not were tried", sandbox.Calls(), len(forbidden))
+
+	for _, want := range []string{"links: <nil>", "uid: 50 gid: 50", "write root: true", "write read: false", "write write: true", "root: tmp"} {
 		if !strings.Contains(string(out), want+"\n") {
 			t.Errorf("got no line %q in\n%s", want, out)
 		}

@@ -112,6 +112,10 @@ func (p *Process) Run(ctx context.Context, run Run) error {
 		signal = unix.SIGTERM
 	}
 
+	if errors.Is(context.Cause(ctx), ErrHung) {
+		signal = unix.SIGKILL
+	}
+
 	timeout := p.StopTimeout
 	if timeout == 0 {
 		timeout = 10 * time.Second

@@ -4,6 +4,7 @@ package supervisor
 
 import (
 	"context"
+	"errors"
 	"io"
 	"time"
 )
@@ -41,7 +42,14 @@ type Health struct {
 	Check func(ctx context.Context) error
 	// InitialDelay before the first check (1 s when zero), Period between checks (5 s), Timeout of one (500 ms).
 	InitialDelay, Period, Timeout time.Duration
+	// Failures in a row after which a service that was healthy is killed and started again; 0 is never. It is for checks
+	// that only a service fails that hangs: another start does not help one whose peers are away.
+	Failures int
 }
+
+// ErrHung is the cause of the end of a run whose health check has failed too often. There is no use in asking such a
+// service to end.
+var ErrHung = errors.New("the service hangs")
 
 func (h Health) withDefaults() Health {
 	if h.InitialDelay == 0 {

@@ -312,3 +312,79 @@ func TestStopIsTheLastWord(t *testing.T) {
 		cancel()
 	})
 }
+
+// TestHungService has services whose checks fail, before and after they were healthy.
+func TestHungService(t *testing.T) {
+	for _, tt := range []struct {
+		name     string
+		failures int
+		// healthy tells whether a check some time after a start succeeds.
+		healthy func(start int, age time.Duration) bool
+		starts  int // after a minute
+	}{
+		{"healthy", 3, func(int, time.Duration) bool { return true }, 1},
+		{"never healthy: it may be starting", 3, func(int, time.Duration) bool { return false }, 1},
+		{"hangs for good", 3, func(start int, age time.Duration) bool { return start > 1 || age < 20*time.Second }, 2},
+		{"hangs again", 3, func(start int, age time.Duration) bool { return start > 2 || age < 10*time.Second }, 3},
+		{"fails now and then", 3, func(_ int, age time.Duration) bool { return age/time.Second%5 != 0 }, 1},
+		{"fails, and restarts do not help", 0, func(_ int, age time.Duration) bool { return age < 10*time.Second }, 1},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithCancel(t.Context())
+				s := newSupervisor(ctx, &memoryLog{})
+
+				var (
+					mu     sync.Mutex
+					starts int
+					began  time.Time
+				)
+
+				check := func(context.Context) error {
+					mu.Lock()
+					defer mu.Unlock()
+
+					if !tt.healthy(starts, time.Since(began)) {
+						return errors.New("no answer")
+					}
+
+					return nil
+				}
+
+				run := func(ctx context.Context, _ supervisor.Run) error {
+					mu.Lock()
+					starts++
+					began = time.Now()
+					mu.Unlock()
+
+					<-ctx.Done()
+
+					if cause := context.Cause(ctx); t.Context().Err() == nil && !errors.Is(cause, context.Canceled) && !errors.Is(cause, supervisor.ErrHung) {
+						t.Errorf("the run ended by %v", cause)
+					}
+
+					return nil
+				}
+
+				err := s.Apply(supervisor.Service{
+					ID: "a", Runner: supervisor.Func(run), RestartInterval: time.Second,
+					Health: &supervisor.Health{Check: check, Period: time.Second, Failures: tt.failures},
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+
+				time.Sleep(time.Minute)
+
+				mu.Lock()
+				if starts != tt.starts {
+					t.Errorf("got %d starts, want %d", starts, tt.starts)
+				}
+				mu.Unlock()
+
+				cancel()
+				synctest.Wait()
+			})
+		})
+	}
+}

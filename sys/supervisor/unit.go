@@ -258,6 +258,9 @@ func (u *unit) run(ctx context.Context, svc Service) (err error) {
 		}
 	}()
 
+	ctx, hung := context.WithCancelCause(ctx)
+	defer hung(nil)
+
 	healthCtx, stopHealth := context.WithCancel(ctx)
 
 	var health guard.Group
@@ -288,7 +291,7 @@ func (u *unit) run(ctx context.Context, svc Service) (err error) {
 		}
 	}()
 
-	return svc.Runner.Run(ctx, Run{
+	err = svc.Runner.Run(ctx, Run{
 		ID:        svc.ID,
 		Log:       log,
 		Preparing: func(m string) { u.set(StatePreparing, m) },
@@ -304,14 +307,21 @@ func (u *unit) run(ctx context.Context, svc Service) (err error) {
 			}
 
 			if svc.Health != nil {
-				health.Go(func() error { u.checkHealth(healthCtx, svc.Health.withDefaults()); return nil })
+				health.Go(func() error { u.checkHealth(healthCtx, svc.Health.withDefaults(), hung); return nil })
 			}
 		},
 	})
+
+	if cause := context.Cause(ctx); errors.Is(cause, ErrHung) {
+		return cause
+	}
+
+	return err
 }
 
-func (u *unit) checkHealth(ctx context.Context, h Health) {
+func (u *unit) checkHealth(ctx context.Context, h Health, hung context.CancelCauseFunc) {
 	wait := h.InitialDelay
+	failed, was := 0, false
 
 	for {
 		select {
@@ -340,6 +350,16 @@ func (u *unit) checkHealth(ctx context.Context, h Health) {
 		}
 
 		u.setHealth(st)
+
+		if failed++; err == nil {
+			failed, was = 0, true
+		}
+
+		if was && h.Failures > 0 && failed >= h.Failures {
+			hung(fmt.Errorf("%w: %d health checks failed in a row, the last with: %w", ErrHung, failed, err))
+
+			return
+		}
 
 		// While a service comes up it is asked often, so that what depends on it starts at once.
 		wait = h.Period

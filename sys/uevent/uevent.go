@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 )
@@ -82,6 +83,11 @@ func Listen(ctx context.Context, started func(), handle func(Event)) error {
 	// A coldplug brings thousands at once; failure leaves the default size, which overruns sooner.
 	_ = unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVBUFFORCE, 4<<20) //nolint:errcheck // see above
 
+	raw, err := f.SyscallConn()
+	if err != nil {
+		return fmt.Errorf("device events: %w", err)
+	}
+
 	stop := context.AfterFunc(ctx, func() { _ = f.Close() })
 	defer stop()
 
@@ -92,7 +98,7 @@ func Listen(ctx context.Context, started func(), handle func(Event)) error {
 	buf := make([]byte, 64<<10)
 
 	for {
-		n, err := f.Read(buf)
+		n, from, err := receive(raw, buf)
 
 		switch {
 		case ctx.Err() != nil:
@@ -101,10 +107,37 @@ func Listen(ctx context.Context, started func(), handle func(Event)) error {
 			handle(Event{Action: Overrun})
 		case err != nil:
 			return fmt.Errorf("device events: read: %w", err)
+		case !isKernel(from):
 		default:
 			if e, err := Parse(buf[:n]); err == nil {
 				handle(e)
 			}
 		}
 	}
+}
+
+// receive waits for a message, and returns its sender too.
+func receive(raw syscall.RawConn, buf []byte) (n int, from unix.Sockaddr, err error) {
+	read := func(fd uintptr) bool {
+		for {
+			n, from, err = unix.Recvfrom(int(fd), buf, 0)
+			if !errors.Is(err, unix.EINTR) {
+				return !errors.Is(err, unix.EAGAIN)
+			}
+		}
+	}
+
+	if closed := raw.Read(read); closed != nil {
+		return 0, nil, closed
+	}
+
+	return n, from, err
+}
+
+// isKernel reports whether a message is the kernel's. Whoever has CAP_NET_ADMIN in the network namespace, a pod of the host's
+// network too, may send to the group, or to the socket alone; the kernel has port 0.
+func isKernel(from unix.Sockaddr) bool {
+	address, ok := from.(*unix.SockaddrNetlink)
+
+	return ok && address.Pid == 0
 }

@@ -7,8 +7,11 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
+	"encoding/base64"
+	"encoding/pem"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -21,6 +24,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
 
 	"github.com/seed-59268b81/talos/config/images"
+	"github.com/seed-59268b81/talos/config/secrets"
 	"github.com/seed-59268b81/talos/ctl/kubeconfig"
 )
 
@@ -298,12 +302,52 @@ func supportBundle(t *testing.T, s *session) {
 			t.Errorf("what could not be had:\n%s", content)
 		}
 
-		if bytes.Contains(content, []byte(s.Generated.Secrets.Trustd.Token)) {
-			t.Errorf("%s holds the machine token", path)
+		for name, value := range secretsOf(t, s.Generated.Secrets) {
+			if bytes.Contains(content, []byte(value)) {
+				t.Errorf("%s holds %s", path, name)
+			}
 		}
 	}
 
 	if len(missing) > 0 {
 		t.Errorf("among %d files there are not, with this in them: %q", len(bundle.File), missing)
 	}
+}
+
+// secretsOf are the values of a bundle that nobody is told, in the forms that they are written in.
+func secretsOf(t *testing.T, bundle *secrets.Bundle) map[string]string {
+	t.Helper()
+
+	_, half, _ := strings.Cut(bundle.Secrets.BootstrapToken, ".")
+	values := map[string]string{
+		"the cluster's secret": bundle.Cluster.Secret, "the machine token": bundle.Trustd.Token,
+		"the bootstrap token": bundle.Secrets.BootstrapToken, "the secret of the bootstrap token": half,
+		"the AES key": bundle.Secrets.AESCBCSecret, "the secretbox key": bundle.Secrets.SecretboxSecret,
+	}
+
+	for name, key := range map[string][]byte{
+		"etcd's key": bundle.Certs.Etcd.Key, "Kubernetes' key": bundle.Certs.Kubernetes.Key, "the aggregator's key": bundle.Certs.Aggregator.Key,
+		"the key of service accounts": bundle.Certs.ServiceAccount.Key, "the API's key": bundle.Certs.OS.Key,
+	} {
+		block, _ := pem.Decode(key)
+		if block == nil {
+			t.Fatalf("%s is not PEM", name)
+		}
+
+		// A line of it, and as a configuration has it.
+		values[name] = base64.StdEncoding.EncodeToString(block.Bytes)[:40]
+		values[name+", whole"] = strings.TrimRight(base64.StdEncoding.EncodeToString(key), "=")
+	}
+
+	for name, value := range maps.Clone(values) {
+		values[name+", base64"] = strings.TrimRight(base64.StdEncoding.EncodeToString([]byte(value)), "=")
+	}
+
+	for name, value := range values {
+		if value == "" {
+			delete(values, name) // the bundle has none
+		}
+	}
+
+	return values
 }

@@ -65,7 +65,8 @@ func New(config kubeconfig.Config) (*Client, error) {
 	return &Client{
 		server: strings.TrimSuffix(config.Server, "/"),
 		token:  config.Token,
-		http: &http.Client{Transport: &http.Transport{
+		// An API server sends nobody elsewhere, and nobody else gets its client's certificate.
+		http: &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, Transport: &http.Transport{
 			TLSClientConfig: tlsConfig, TLSHandshakeTimeout: 10 * time.Second, ForceAttemptHTTP2: true,
 			MaxIdleConns: 2, IdleConnTimeout: 90 * time.Second,
 		}},

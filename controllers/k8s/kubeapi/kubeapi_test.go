@@ -175,3 +175,16 @@ func TestWatch(t *testing.T) {
 		t.Errorf("events (-want +got):\n%s", diff)
 	}
 }
+
+// TestRedirects has an API server send its client elsewhere: it does not go.
+func TestRedirects(t *testing.T) {
+	gone := false
+	client := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		gone = gone || r.URL.Path == "/elsewhere"
+		http.Redirect(w, r, "/elsewhere", http.StatusFound)
+	})
+
+	if _, err := client.Get(t.Context(), "/api"); err == nil || gone {
+		t.Errorf("got %v, followed: %t; want an error of the first answer", err, gone)
+	}
+}

@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package apid
+
+import (
+	"context"
+	"crypto/tls"
+	"io"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/emptypb"
+
+	"github.com/seed-59268b81/talos/api/common"
+	"github.com/seed-59268b81/talos/api/machine"
+	"github.com/seed-59268b81/talos/pki"
+)
+
+// endsWithin is when a stream has to be over after its caller is not let in any more.
+const endsWithin = time.Second
+
+// running is a stream that has begun and does not end by itself.
+type running struct {
+	grpc.ServerStreamingClient[common.Data]
+
+	ended chan error
+}
+
+func follow(t *testing.T, client machine.MachineServiceClient, md ...string) running {
+	t.Helper()
+
+	stream, err := client.Logs(with(t.Context(), md...), &machine.LogsRequest{TailLines: 1, Follow: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	if _, err := stream.Recv(); err != nil {
+		t.Fatal(err)
+	}
+
+	r := running{stream, make(chan error, 1)}
+
+	go func() {
+		_, err := stream.Recv()
+		r.ended <- err
+	}()
+
+	return r
+}
+
+// ends holds that the stream ends in time, and with that status.
+func (r running) ends(t *testing.T, code codes.Code, text string) {
+	t.Helper()
+
+	start := time.Now()
+
+	select {
+	case err := <-r.ended:
+		if status.Code(err) != code || !strings.Contains(err.Error(), text) {
+			t.Errorf("the stream ended with %v, want %v, %q", err, code, text)
+		}
+
+		t.Logf("the stream ended after %s", time.Since(start).Round(time.Millisecond))
+	case <-time.After(endsWithin):
+		t.Errorf("the stream is alive after %s", endsWithin)
+	}
+}
+
+func (r running) goesOn(t *testing.T, when string) {
+	t.Helper()
+
+	select {
+	case err := <-r.ended:
+		t.Errorf("%s: the stream ended: %v", when, err)
+	case <-time.After(endsWithin):
+	}
+}
+
+// maintenance is the view of a machine without a configuration.
+func maintenance(t testing.TB, ca *pki.CA) *View {
+	t.Helper()
+
+	open := view(t, ca)
+	open.Open, open.Client, open.CAs, open.NoRouting = true, nil, nil, true
+
+	return open
+}
+
+// TestDoorShuts has somebody without a certificate hold streams and connections of every kind when the machine is configured.
+func TestDoorShuts(t *testing.T) {
+	ca := newCA(t)
+
+	for _, tt := range []struct {
+		name string
+		next []func() *View
+	}{
+		{"shut, then configured", []func() *View{func() *View { return maintenance(t, ca).shut() }, func() *View { return view(t, ca) }}},
+		{"configured at once", []func() *View{func() *View { return view(t, ca) }}},
+		{"shut", []func() *View{func() *View { return maintenance(t, ca).shut() }}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			n := startNode(t, "m", maintenance(t, ca))
+
+			release := make(chan struct{})
+			n.version = func(context.Context) (*machine.VersionResponse, error) {
+				<-release
+
+				return &machine.VersionResponse{Messages: []*machine.Version{{Version: &machine.VersionInfo{Tag: "m"}}}}, nil
+			}
+
+			quiet := follow(t, dial(t, n, ca, nil))
+			loud := flood(t, dial(t, n, ca, nil))
+			deafReader(t, n, ca)
+			idle := idleConnection(t, n, ca)
+
+			configures := dial(t, n, ca, nil)
+			answer := make(chan string, 1)
+
+			go func() { answer <- tag(configures.Version(t.Context(), &emptypb.Empty{})) }()
+
+			for calls, _ := n.seen(); calls < 4; calls, _ = n.seen() {
+				time.Sleep(time.Millisecond)
+			}
+
+			for _, next := range tt.next {
+				n.router.SetView(next())
+			}
+
+			changed := time.Now()
+
+			quiet.ends(t, codes.Unauthenticated, "no client certificate")
+
+			for name, ended := range map[string]<-chan error{"that sends": loud, "without a call": idle} {
+				select {
+				case err := <-ended:
+					t.Logf("the one %s ended: %v", name, err)
+				case <-time.After(time.Until(changed.Add(endsWithin))):
+					t.Errorf("the one %s is alive %s after the change", name, time.Since(changed))
+				}
+			}
+
+			time.Sleep(time.Until(changed.Add(endsWithin)))
+			t.Logf("streams alive one second after the change: %d", n.router.callers.streams())
+
+			if alive := n.router.callers.streams(); alive != 0 {
+				t.Errorf("got %d streams, want none", alive)
+			}
+
+			close(release)
+
+			if got := <-answer; got != "m" {
+				t.Errorf("a call with one answer that ran: got %s, want its answer", got)
+			}
+		})
+	}
+}
+
+func (c *callers) streams() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+
+	n := 0
+
+	for call := range c.calls {
+		if !call.unary {
+			n++
+		}
+	}
+
+	return n
+}
+
+// flood reads a stream that always has more.
+func flood(t *testing.T, client machine.MachineServiceClient) <-chan error {
+	t.Helper()
+
+	stream, err := client.DiskUsage(t.Context(), &machine.DiskUsageRequest{})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	ended := make(chan error, 1)
+
+	go func() {
+		for {
+			if _, err := stream.Recv(); err != nil {
+				ended <- err
+
+				return
+			}
+		}
+	}()
+
+	return ended
+}
+
+// deafReader has a stream that it does not read, so that whoever sends waits.
+func deafReader(t *testing.T, n *node, ca *pki.CA) {
+	t.Helper()
+
+	if _, err := dial(t, n, ca, nil).DiskUsage(t.Context(), &machine.DiskUsageRequest{}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// idleConnection is one that makes no call.
+func idleConnection(t *testing.T, n *node, ca *pki.CA) <-chan error {
+	t.Helper()
+
+	pool, err := pki.Pool(ca.PEM.Crt)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	conn, err := tls.Dial("tcp", n.addr, &tls.Config{RootCAs: pool, NextProtos: []string{"h2"}, MinVersion: tls.VersionTLS13})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	t.Cleanup(func() { conn.Close() }) //nolint:errcheck // the end
+
+	if _, err := io.WriteString(conn, "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\x00\x00\x00\x04\x00\x00\x00\x00\x00"); err != nil {
+		t.Fatal(err)
+	}
+
+	ended := make(chan error, 1)
+
+	go func() {
+		_, err := io.Copy(io.Discard, net.Conn(conn))
+		ended <- err
+	}()
+
+	return ended
+}
+
+// TestStreamsEndWithTheirCertificate has one of a caller, one that it has another node serve, and one of another caller whose
+// certificate lives longer.
+func TestStreamsEndWithTheirCertificate(t *testing.T) {
+	ca := newCA(t)
+	a, b := startNode(t, "a", view(t, ca)), startNode(t, "b", view(t, ca))
+
+	// Certificates end at a whole second.
+	end := time.Now().Add(3 * time.Second).Truncate(time.Second)
+	short := dial(t, a, ca, pair(t, ca, pki.LeafOptions{Organization: []string{"os:admin"}, Client: true, TTL: time.Until(end)}))
+	long := dial(t, a, ca, clientCert(t, ca, "os:admin"))
+
+	own, other := follow(t, short), follow(t, short, "node", b.name)
+	stays := follow(t, long, "node", b.name)
+
+	time.Sleep(time.Until(end))
+	own.ends(t, codes.Unauthenticated, "has expired")
+	other.ends(t, codes.Unauthenticated, "has expired")
+	stays.goesOn(t, "another certificate ended")
+}
+
+// TestRenewalEndsNothing has a node get other certificates of its authority, and a moment without any.
+func TestRenewalEndsNothing(t *testing.T) {
+	ca := newCA(t)
+
+	// The certificate that a node calls others with is renewed when the stream has long begun.
+	own := view(t, ca)
+	own.Client = pair(t, ca, pki.LeafOptions{Organization: []string{roleImpersonator}, Client: true, TTL: 2 * time.Second})
+
+	a, b := startNode(t, "a", own), startNode(t, "b", view(t, ca))
+	client := dial(t, a, ca, clientCert(t, ca, "os:reader"))
+	here, there := follow(t, client), follow(t, client, "node", b.name)
+
+	a.router.SetView(view(t, ca))
+	b.router.SetView(b.router.View().shut())
+	b.router.SetView(view(t, ca))
+	time.Sleep(2 * time.Second)
+
+	here.goesOn(t, "renewed")
+	there.goesOn(t, "renewed")
+}

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package apid
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"io"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/seed-59268b81/talos/pki"
+)
+
+// TestCheckPort has a service that answers, one that refuses everybody, and one that hangs: the kernel still takes connections
+// for it.
+func TestCheckPort(t *testing.T) {
+	ca, err := pki.NewCA(pki.CAOptions{Kind: pki.Ed25519})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	pair, err := ca.Sign(pki.LeafOptions{CommonName: "a", Server: true, TTL: time.Hour})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	cert, err := pair.TLS()
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	handshake := func(config *tls.Config) func(net.Conn) error {
+		return func(conn net.Conn) error { return tls.Server(conn, config).Handshake() }
+	}
+
+	for _, tt := range []struct {
+		name  string
+		serve func(net.Conn) error
+		want  string
+	}{
+		{"answers", handshake(&tls.Config{Certificates: []tls.Certificate{cert}, ClientAuth: tls.RequireAnyClientCert, MinVersion: tls.VersionTLS13}), ""},
+		{"has no certificate yet", handshake(&tls.Config{GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) { return nil, errors.New("not yet") }}), ""},
+		{"hangs", nil, "takes connections and does not answer"},
+		{"hangs up", func(net.Conn) error { return nil }, "takes connections and does not answer"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			l, err := net.Listen("tcp", "127.0.0.1:0")
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer l.Close() //nolint:errcheck // the end
+
+			ended := make(chan error, 1)
+
+			if tt.serve != nil {
+				go func() {
+					conn, err := l.Accept()
+					if err == nil {
+						err = tt.serve(conn)
+						conn.Close() //nolint:errcheck // the end
+					}
+
+					ended <- err
+				}()
+			}
+
+			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+			defer cancel()
+
+			err = checkPort(ctx, "apid", l.Addr().(*net.TCPAddr).Port) //nolint:forcetypeassert // TCP it is
+			if tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {
+				t.Errorf("got %v, want %q", err, tt.want)
+			}
+
+			// The service has nothing to log about.
+			if tt.name == "answers" {
+				if err := <-ended; !errors.Is(err, io.EOF) {
+					t.Errorf("the service: got %v, want EOF", err)
+				}
+			}
+		})
+	}
+}

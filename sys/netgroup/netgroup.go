@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package netgroup tells which addresses are one host to whoever bounds what a host may take.
+package netgroup
+
+import (
+	"net"
+	"net/netip"
+)
+
+// Of returns what counts as one host: an IPv4 address, or the network of an IPv6 host, which has as many addresses in its
+// /64 as it likes. What is no address is one host too, the zero prefix.
+func Of(addr netip.Addr) netip.Prefix {
+	addr = addr.Unmap().WithZone("")
+
+	bits := addr.BitLen()
+	if addr.Is6() {
+		bits = 64
+	}
+
+	prefix, err := addr.Prefix(bits)
+	if err != nil {
+		return netip.Prefix{}
+	}
+
+	return prefix
+}
+
+// OfPeer returns the host at the other end of a TCP connection.
+func OfPeer(addr net.Addr) netip.Prefix {
+	if tcp, ok := addr.(*net.TCPAddr); ok {
+		return Of(tcp.AddrPort().Addr())
+	}
+
+	return netip.Prefix{}
+}
