@@ -19,6 +19,7 @@ import (
 	"github.com/seed-59268b81/talos/sys/blkid"
 	"github.com/seed-59268b81/talos/sys/disk"
 	"github.com/seed-59268b81/talos/sys/mount"
+	"github.com/seed-59268b81/talos/sys/power"
 )
 
 // Mounts are the real ones.
@@ -144,7 +145,7 @@ func (Mounts) Abandon(target string) error {
 	}
 
 	if err != nil {
-		unix.Sync()
+		err = errors.Join(err, power.Flush())
 	}
 
 	return err

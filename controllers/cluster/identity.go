@@ -62,7 +62,12 @@ func NodeIdentityController() controller.Controller {
 				return err
 			}
 
-			return typed.Set(ctx, rt, "", files.MachineID, files.EtcFileSpecSpec{Contents: machineID(known) + "\n", Mode: 0o444})
+			id, err := machineID(known)
+			if err != nil {
+				return err
+			}
+
+			return typed.Set(ctx, rt, "", files.MachineID, files.EtcFileSpecSpec{Contents: id + "\n", Mode: 0o444})
 		},
 	}
 }

@@ -4,15 +4,14 @@ package cluster
 
 import (
 	"crypto/rand"
-	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
-	"math/big"
 	"os"
 	"path/filepath"
 
+	"github.com/jxskiss/base62"
 	"go.yaml.in/yaml/v4"
 )
 
@@ -45,6 +44,10 @@ func loadIdentity(dir string) (string, error) {
 		return "", fmt.Errorf("node identity %s: nodeId is missing: remove the file to get a new identity", path)
 	}
 
+	if _, err := machineID(doc.NodeID); err != nil {
+		return "", fmt.Errorf("node identity %s: %w: remove the file to get a new identity", path, err)
+	}
+
 	return doc.NodeID, nil
 }
 
@@ -55,7 +58,7 @@ func createIdentity(path string) (id string, err error) {
 		return "", fmt.Errorf("node identity: %w", err)
 	}
 
-	id = new(big.Int).SetBytes(random).Text(62)
+	id = base62.EncodeToString(random)
 
 	text, err := yaml.Marshal(identityDocument{NodeID: id})
 	if err != nil {
@@ -94,9 +97,15 @@ func writeDurably(path string, text []byte) error {
 	return errors.Join(dir.Sync(), dir.Close())
 }
 
-// machineID is what machine-id(5) wants: 32 lower-case hexadecimal digits that do not give the node's id away.
-func machineID(nodeID string) string {
-	sum := sha256.Sum256([]byte("machine-id:" + nodeID))
+// machineIDSize is that of machine-id(5), in bytes.
+const machineIDSize = 16
 
-	return hex.EncodeToString(sum[:16])
+// machineID is what machine-id(5) wants: 32 lower-case hexadecimal digits, of the first half of the node's identity.
+func machineID(nodeID string) (string, error) {
+	identity, err := base62.DecodeString(nodeID)
+	if err != nil || len(identity) < machineIDSize {
+		return "", fmt.Errorf("nodeId %q is not in base 62, or shorter than %d bytes", nodeID, machineIDSize)
+	}
+
+	return hex.EncodeToString(identity[:machineIDSize]), nil
 }

@@ -111,9 +111,32 @@ func TestIdentityIsMadeOnceAndKept(t *testing.T) {
 	}
 }
 
+// published is an identity whose machine-id is known.
+const published = "sou7yy34ykX3n373Zw1DXKb8zD7UnyKT6HT3QDsGH6L"
+
+// TestMachineID: the machine-id is the first half of the identity, as other programs that know the identity compute it.
+func TestMachineID(t *testing.T) {
+	if got, err := machineID(published); err != nil || got != "be871ac0d0dd31fa4caca753b0f3f1b2" {
+		t.Errorf("got %q, %v, want be871ac0d0dd31fa4caca753b0f3f1b2", got, err)
+	}
+
+	for range 100 {
+		id, err := createIdentity(filepath.Join(t.TempDir(), "id"))
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		if got, err := machineID(id); err != nil || len(got) != 2*machineIDSize || len(id) < 43 || len(id) > 45 {
+			t.Fatalf("identity %q: got machine-id %q, %v", id, got, err)
+		}
+	}
+}
+
 func TestLoadIdentity(t *testing.T) {
 	for _, tt := range []struct{ name, text, want, wantErr string }{
-		{"as users have it", "nodeId: pVjQMpvJ8qZ7\n", "pVjQMpvJ8qZ7", ""},
+		{"as users have it", "nodeId: " + published + "\n", published, ""},
+		{"too short", "nodeId: pVjQMpvJ8qZ7\n", "", "remove the file to get a new identity"},
+		{"not base 62", "nodeId: sou7yy34ykX3n373Zw1DXKb8zD7UnyKT6HT3QDsGH6+\n", "", "is not in base 62"},
 		{"not YAML", ":\t{", "", "remove the file to get a new identity"},
 		{"empty", "", "", "nodeId is missing"},
 	} {

@@ -60,7 +60,7 @@ func built() time.Time {
 // epoch counts the jumps of the clock, after which whoever relies on time (certificates, leases) looks again.
 //
 // All servers are asked at once, and what most of them agree on counts (agree). A clock that was set before takes a step of
-// more than a quarter of an hour only from two that agree; no server is believed that says a time before this version was
+// more than 1000 seconds only from two that agree; no server is believed that says a time before this version was
 // made. Answers are not authenticated: who is on the way of all of them can still tell any time at the first look.
 //
 // With machine.time.disabled, or when bootTimeout is over before any server has answered, it says so and the machine
@@ -235,7 +235,9 @@ func (l *loop) judge(ctx context.Context, r round) (time.Duration, error) {
 	if wrong := strings.Join(r.wrong, ", "); wrong != l.wrong {
 		l.wrong = wrong
 
-		l.log.WarnContext(ctx, "time servers that contradict the others are not believed", "servers", wrong, "believed", strings.Join(r.agree, ", "))
+		if wrong != "" {
+			l.log.WarnContext(ctx, "time servers that contradict the others are not believed", "servers", wrong, "believed", strings.Join(r.agree, ", "))
+		}
 	}
 
 	l.failures = 0
@@ -244,8 +246,10 @@ func (l *loop) judge(ctx context.Context, r round) (time.Duration, error) {
 	switch {
 	case act.spike:
 	case act.refused:
-		l.log.WarnContext(ctx, "a single time server is not believed that the clock is off by so much: name several, or restart the machine",
-			"offset", r.best.Offset, "server", r.best.server)
+		if l.discipline.spikes == 1 {
+			l.log.WarnContext(ctx, "a single time server is not believed that the clock is off by so much: name several, or restart the machine",
+				"offset", r.best.Offset, "server", r.best.server)
+		}
 
 		return act.poll, l.publish(ctx)
 	case act.step:

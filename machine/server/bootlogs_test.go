@@ -39,7 +39,7 @@ func TestLogsOfEarlierBoots(t *testing.T) {
 	open := func(j *bootlog.Journal, id string) {
 		t.Helper()
 
-		err := j.Open(dir, bootlog.Boot{ID: id, Start: time.Now()}, func() bootlog.Evidence { return bootlog.Evidence{} }, func(error) {})
+		err := j.Open(dir, bootlog.Boot{ID: id, Start: time.Now()}, func(error) {})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -155,7 +155,7 @@ func openJournal(t *testing.T, b *bench, lines int) {
 	dir := t.TempDir()
 
 	for i, j := range []*bootlog.Journal{bootlog.New(limits), b.Journal} {
-		err := j.Open(dir, bootlog.Boot{ID: fmt.Sprint(i), Start: time.Now()}, func() bootlog.Evidence { return bootlog.Evidence{} }, func(error) {})
+		err := j.Open(dir, bootlog.Boot{ID: fmt.Sprint(i), Start: time.Now()}, func(error) {})
 		if err != nil {
 			t.Fatal(err)
 		}
