@@ -13,6 +13,8 @@ import (
 // policy of extra arguments: the node owns where etcd's data and keys are and who may speak to it. The initial cluster
 // may be given, to repair one by hand.
 var policy = args.Policy{
+	// With a file, etcd ignores its command line.
+	"config-file":                        args.Denied,
 	"name":                               args.Denied,
 	"data-dir":                           args.Denied,
 	"initial-cluster-state":              args.Denied,
@@ -72,7 +74,7 @@ func commandLine(spec etcd.SpecSpec, initialCluster string, existing bool) ([]st
 		extra[name] = values.Values
 	}
 
-	return args.Merge("etcd", wanted, extra, policy)
+	return args.Merge("etcd", spec.Image, wanted, extra, policy)
 }
 
 // selfCluster is the initial cluster of one member.

@@ -18,7 +18,12 @@ import (
 const vxlanPort = 4789
 
 var proxyPolicy = args.Policy{
+	// With a file, kube-proxy ignores most of its command line.
+	"config":            args.Denied,
 	"kubeconfig":        args.Denied,
+	"cleanup":           args.Denied,
+	"init-only":         args.Denied,
+	"write-config-to":   args.Denied,
 	"hostname-override": args.Denied,
 	"feature-gates":     args.Additive,
 }
@@ -47,7 +52,7 @@ func bootstrapManifests(cfg *v1alpha1.Config, p platform.Platform) (*k8s.Bootstr
 		wanted["conntrack-max-per-core"], wanted["conntrack-min"] = []string{"0"}, []string{"0"}
 	}
 
-	proxyArgs, err := args.Merge("kube-proxy", wanted, proxyExtraArgs(cluster.Proxy.ExtraArgs), proxyPolicy)
+	proxyArgs, err := args.Merge("kube-proxy", orDefault(cluster.Proxy.Image, images.DefaultKubeProxy), wanted, proxyExtraArgs(cluster.Proxy.ExtraArgs), proxyPolicy)
 	if err != nil {
 		return nil, err
 	}

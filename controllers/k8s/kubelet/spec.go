@@ -20,6 +20,7 @@ var policy = args.Policy{
 	"container-runtime":          args.Denied,
 	"container-runtime-endpoint": args.Denied,
 	"config":                     args.Denied,
+	"config-dir":                 args.Denied,
 	"cert-dir":                   args.Denied,
 	"feature-gates":              args.Additive,
 }
@@ -96,7 +97,7 @@ func commandLine(cfg k8s.KubeletConfigSpec, node Node) ([]string, error) {
 		extra[name] = slices.Clone(values.Values)
 	}
 
-	merged, err := args.Merge("kubelet", wanted, extra, policy)
+	merged, err := args.Merge("kubelet", cfg.Image, wanted, extra, policy)
 	if err != nil {
 		return nil, fmt.Errorf("machine.kubelet.extraArgs: %w", err)
 	}

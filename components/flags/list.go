@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package flags makes the list of all flags and feature gates of Kubernetes' programs and etcd, from their own flag sets.
+//
+// A machine checks command lines before it accepts a configuration. The flag sets themselves cannot be linked into its
+// program, which would be four times as large. So two small programs (folder programs) are compiled in the modules that the
+// real ones are built from, and what they print is checked in as controllers/k8s/flags/flags.txt. A test holds that it is
+// current.
+package flags
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/seed-59268b81/talos/config/images"
+)
+
+// Programs are those of Kubernetes that are listed.
+var Programs = []string{"kube-apiserver", "kube-controller-manager", "kube-proxy", "kube-scheduler", "kubelet"}
+
+// List returns the list; root is the repository's. Lines are PROGRAM FLAG TYPE; those of feature gates PROGRAM NAME gate, or
+// gate=VALUE for a gate that cannot be changed. The first line of a program is its version. Kubernetes' gates are listed once,
+// under the name kubernetes: its programs share one set.
+func List(ctx context.Context, root string) ([]byte, error) {
+	work, err := os.MkdirTemp("", "flags")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(work) //nolint:errcheck // a temporary folder
+
+	var lines []string
+
+	etcd, err := run(ctx, root, work, "etcd", nil)
+	if err != nil {
+		return nil, err
+	}
+
+	lines = append(append(lines, "etcd version "+images.EtcdVersion), etcd...)
+
+	for _, program := range Programs {
+		all, err := run(ctx, root, work, "kubernetes", []string{program})
+		if err != nil {
+			return nil, err
+		}
+
+		lines = append(lines, program+" version "+images.KubernetesVersion)
+
+		for _, line := range all {
+			name, isGate := strings.CutPrefix(line, program+" ")
+
+			switch {
+			case !isGate || !strings.Contains(line, " gate"):
+				lines = append(lines, line)
+			case !slices.Contains(lines, "kubernetes "+name):
+				lines = append(lines, "kubernetes "+name)
+			}
+		}
+	}
+
+	slices.Sort(lines)
+
+	return []byte(strings.Join(lines, "\n") + "\n"), nil
+}
+
+// run compiles programs/NAME.go in the module components/NAME, and returns the lines that it prints.
+func run(ctx context.Context, root, work, name string, args []string) ([]string, error) {
+	program := filepath.Join(work, name)
+
+	if _, err := os.Stat(program); err != nil {
+		// The flags of the build of the real programs, so that what is compiled already is not compiled again.
+		build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false",
+			"-tags", "selinux,notest,grpcnotrace", "-o", program, filepath.Join("..", "flags", "programs", name+".go"))
+		build.Dir = filepath.Join(root, "components", name)
+		build.Env = append(os.Environ(), "GOOS=linux", "GOARCH=amd64", "GOFLAGS=-mod=readonly", "GOWORK=off", "CGO_ENABLED=0")
+
+		if out, err := build.CombinedOutput(); err != nil {
+			return nil, fmt.Errorf("build %s.go: %w: %s", name, err, out)
+		}
+	}
+
+	var stderr bytes.Buffer
+
+	cmd := exec.CommandContext(ctx, program, args...) //program:- one that was just built
+	cmd.Stderr = &stderr
+
+	out, err := cmd.Output()
+	if err != nil {
+		return nil, fmt.Errorf("%s %s: %w: %s", name, strings.Join(args, " "), err, stderr.Bytes())
+	}
+
+	return strings.Split(strings.TrimSpace(string(out)), "\n"), nil
+}
