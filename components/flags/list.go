@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package flags makes the list of all flags and feature gates of Kubernetes' programs and etcd, from their own flag sets.
+// Package flags makes the list of all flags and feature gates of Kubernetes' programs and etcd, from their own flag sets, and
+// that of the fields of the objects that a machine configuration carries for them, from their own types.
 //
-// A machine checks command lines before it accepts a configuration. The flag sets themselves cannot be linked into its
+// A machine checks command lines and objects before it accepts a configuration. The code itself cannot be linked into its
 // program, which would be four times as large. So two small programs (folder programs) are compiled in the modules that the
-// real ones are built from, and what they print is checked in as controllers/k8s/flags/flags.txt. A test holds that it is
-// current.
+// real ones are built from, and what they print is checked in as controllers/k8s/flags/flags.txt and
+// controllers/k8s/schemas/types.txt. A test holds that both are current.
 package flags
 
 import (
@@ -24,16 +25,10 @@ import (
 // Programs are those of Kubernetes that are listed.
 var Programs = []string{"kube-apiserver", "kube-controller-manager", "kube-proxy", "kube-scheduler", "kubelet"}
 
-// List returns the list; root is the repository's. Lines are PROGRAM FLAG TYPE; those of feature gates PROGRAM NAME gate, or
+// List returns the list of flags; root is the repository's folder, work one for programs that are built. Lines are PROGRAM FLAG TYPE; those of feature gates PROGRAM NAME gate, or
 // gate=VALUE for a gate that cannot be changed. The first line of a program is its version. Kubernetes' gates are listed once,
 // under the name kubernetes: its programs share one set.
-func List(ctx context.Context, root string) ([]byte, error) {
-	work, err := os.MkdirTemp("", "flags")
-	if err != nil {
-		return nil, err
-	}
-	defer os.RemoveAll(work) //nolint:errcheck // a temporary folder
-
+func List(ctx context.Context, root, work string) ([]byte, error) {
 	var lines []string
 
 	etcd, err := run(ctx, root, work, "etcd", nil)
@@ -68,14 +63,31 @@ func List(ctx context.Context, root string) ([]byte, error) {
 	return []byte(strings.Join(lines, "\n") + "\n"), nil
 }
 
-// run compiles programs/NAME.go in the module components/NAME, and returns the lines that it prints.
+// Types returns the list of fields: KIND PATH TYPE.
+func Types(ctx context.Context, root, work string) ([]byte, error) {
+	lines, err := run(ctx, root, work, "kubernetes", []string{"types"})
+	if err != nil {
+		return nil, err
+	}
+
+	return []byte(strings.Join(lines, "\n") + "\n"), nil
+}
+
+// sources are the files of each program.
+var sources = map[string][]string{"etcd": {"etcd.go"}, "kubernetes": {"kubernetes.go", "types.go"}}
+
+// run compiles the program NAME in the module components/NAME, and returns the lines that it prints.
 func run(ctx context.Context, root, work, name string, args []string) ([]string, error) {
 	program := filepath.Join(work, name)
 
 	if _, err := os.Stat(program); err != nil {
 		// The flags of the build of the real programs, so that what is compiled already is not compiled again.
-		build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false",
-			"-tags", "selinux,notest,grpcnotrace", "-o", program, filepath.Join("..", "flags", "programs", name+".go"))
+		args := []string{"build", "-trimpath", "-buildvcs=false", "-tags", "selinux,notest,grpcnotrace", "-o", program}
+		for _, file := range sources[name] {
+			args = append(args, filepath.Join("..", "flags", "programs", file))
+		}
+
+		build := exec.CommandContext(ctx, "go", args...)
 		build.Dir = filepath.Join(root, "components", name)
 		build.Env = append(os.Environ(), "GOOS=linux", "GOARCH=amd64", "GOFLAGS=-mod=readonly", "GOWORK=off", "CGO_ENABLED=0")
 

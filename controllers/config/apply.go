@@ -15,6 +15,7 @@ import (
 	"github.com/seed-59268b81/talos/config"
 	"github.com/seed-59268b81/talos/config/plan"
 	"github.com/seed-59268b81/talos/config/validate"
+	"github.com/seed-59268b81/talos/controllers/validation"
 	"github.com/seed-59268b81/talos/cosi/controller"
 	"github.com/seed-59268b81/talos/cosi/resource"
 	"github.com/seed-59268b81/talos/cosi/state"
@@ -162,7 +163,7 @@ func check(current *config.Config, change Change, mode validate.Mode) (*config.C
 		return nil, nil, fmt.Errorf("%w: %w", ErrInvalid, err)
 	}
 
-	warnings, err := validate.Validate(cfg, mode)
+	warnings, err := validation.Config(cfg, mode)
 	if err != nil {
 		return nil, nil, fmt.Errorf("%w: %w", ErrInvalid, err)
 	}

@@ -16,6 +16,7 @@ import (
 	specs "github.com/opencontainers/runtime-spec/specs-go"
 	"golang.org/x/sys/unix"
 
+	"github.com/seed-59268b81/talos/controllers/etcd/settings"
 	"github.com/seed-59268b81/talos/resources/etcd"
 	"github.com/seed-59268b81/talos/sys/cgroup"
 	"github.com/seed-59268b81/talos/sys/container"
@@ -167,8 +168,8 @@ func restoreTool(spec etcd.SpecSpec, skipHashCheck *atomic.Bool) func() supervis
 	return func() supervisor.Runner {
 		argv := []string{
 			"/usr/local/bin/etcdutl", "snapshot", "restore", SnapshotPath,
-			"--name=" + spec.Name, "--initial-cluster=" + selfCluster(spec),
-			"--initial-advertise-peer-urls=" + urls(spec.AdvertisedAddresses, peerPort), "--data-dir=" + restoreDir,
+			"--name=" + spec.Name, "--initial-cluster=" + settings.SelfCluster(spec),
+			"--initial-advertise-peer-urls=" + settings.URLs(spec.AdvertisedAddresses, peerPort), "--data-dir=" + restoreDir,
 		}
 
 		if skipHashCheck.Load() {

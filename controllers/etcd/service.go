@@ -16,6 +16,7 @@ import (
 
 	specs "github.com/opencontainers/runtime-spec/specs-go"
 
+	"github.com/seed-59268b81/talos/controllers/etcd/settings"
 	"github.com/seed-59268b81/talos/controllers/volume"
 	"github.com/seed-59268b81/talos/cosi/controller"
 	"github.com/seed-59268b81/talos/cosi/resource"
@@ -203,7 +204,7 @@ func (w waiting) Run(ctx context.Context, run supervisor.Run) error {
 
 // etcdService is etcd as a container. Its certificates are not part of the fingerprint: etcd reads them by itself.
 func etcdService(spec etcd.SpecSpec, root secrets.EtcdRootSpec, certs secrets.EtcdCertsSpec) (supervisor.Service, error) {
-	command, err := commandLine(spec, selfCluster(spec), false)
+	command, err := settings.CommandLine(spec, settings.SelfCluster(spec), false)
 	if err != nil {
 		return supervisor.Service{}, err
 	}

@@ -37,7 +37,7 @@ func Controllers(deps Deps) []controller.Controller {
 		renderConfigsController(root),
 		staticPodController(root),
 		staticPodConfigController(),
-		staticPodServer{},
+		staticPodFolderController(root),
 		nodenameController(),
 		nodeIPController(),
 		kubeletConfigController(),

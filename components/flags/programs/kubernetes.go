@@ -25,6 +25,12 @@ import (
 func main() {
 	program := os.Args[1]
 
+	if program == "types" {
+		types()
+
+		return
+	}
+
 	set, err := flagsOf(program)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Write writes the list of flags of Kubernetes' programs and etcd to a file; see package flags.
+// Write writes the lists of flags and fields of Kubernetes' programs and etcd to files; see package flags.
 package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 
@@ -20,10 +21,26 @@ func main() {
 
 // write is run in controllers/k8s/flags.
 func write() error {
-	list, err := flags.List(context.Background(), "../../..")
+	const root = "../../.."
+
+	work, err := os.MkdirTemp("", "flags")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(work) //nolint:errcheck // a temporary folder
+
+	list, err := flags.List(context.Background(), root, work)
 	if err != nil {
 		return err
 	}
 
-	return os.WriteFile("flags.txt", list, 0o644) //nolint:gosec // everybody's
+	types, err := flags.Types(context.Background(), root, work)
+	if err != nil {
+		return err
+	}
+
+	return errors.Join(
+		os.WriteFile("flags.txt", list, 0o644),             //nolint:gosec // everybody's
+		os.WriteFile("../schemas/types.txt", types, 0o644), //nolint:gosec // everybody's
+	)
 }

@@ -10,7 +10,9 @@ const (
 	BootstrapKubeconfigFile = "/etc/kubernetes/bootstrap-kubeconfig"
 	KubeconfigFile          = "/etc/kubernetes/kubeconfig-kubelet"
 	CAFile                  = "/etc/kubernetes/pki/ca.crt"
-	ManifestsDir            = "/etc/kubernetes/manifests"
+	// StaticPodsDir has the system's static pods, and ManifestsDir these and those of others.
+	StaticPodsDir = "/etc/kubernetes/static-pods"
+	ManifestsDir  = "/etc/kubernetes/manifests"
 	PKIDir                  = "/var/lib/kubelet/pki"
 	Dir                     = "/var/lib/kubelet"
 	SeccompDir              = "/var/lib/kubelet/seccomp/profiles"
