@@ -49,7 +49,7 @@ func Controllers(deps Deps) []controller.Controller {
 		nodeCordonedController(),
 		nodeApplyController(root),
 		staticPodStatusController(root),
-		fromconfig.Controller("k8s.StaticEndpointController", k8s.EndpointControlPlane, controller.Shared, staticEndpoint),
+		fromconfig.AccessController("k8s.StaticEndpointController", k8s.EndpointControlPlane, controller.Shared, staticEndpoint),
 		endpointController(root),
 		kubePrismEndpointsController(),
 		kubePrismConfigController(),

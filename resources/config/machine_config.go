@@ -20,6 +20,9 @@ const (
 	// PersistentID is the one that the next boot finds: the active one, unless that is a trial, or another
 	// is staged.
 	PersistentID = "persistent"
+	// AccessID is what is left of a stored configuration that cannot be decoded: its authorities alone, so that its
+	// administrators reach the machine, and no one else.
+	AccessID = "access"
 )
 
 var machineConfigDefinition = &resource.Definition{
