@@ -208,7 +208,7 @@ func (c *Controller) effect(ctx context.Context, rt controller.Runtime, cfg *con
 
 	if change.Mode == Staged { // a trial goes on, and ends with what was in effect before it
 		return "Staged configuration to be applied after the next reboot",
-			typed.Set(ctx, rt, "", configres.PersistentID, configres.NewMachineConfigSpec(cfg))
+			publish(ctx, rt, configres.PersistentID, cfg)
 	}
 
 	c.trial, c.closed, c.access = nil, false, nil

@@ -191,7 +191,7 @@ func (c *Controller) keep(ctx context.Context, rt controller.Runtime) error {
 
 // stored puts a configuration in effect that STATE has.
 func (c *Controller) stored(ctx context.Context, rt controller.Runtime, cfg *config.Config) error {
-	if err := typed.Set(ctx, rt, "", configres.PersistentID, configres.NewMachineConfigSpec(cfg)); err != nil {
+	if err := publish(ctx, rt, configres.PersistentID, cfg); err != nil {
 		return err
 	}
 
@@ -240,7 +240,7 @@ func (c *Controller) fromDisk(ctx context.Context, rt controller.Runtime, log *s
 func (c *Controller) open(ctx context.Context, rt controller.Runtime) error {
 	switch {
 	case c.access != nil:
-		return typed.Set(ctx, rt, "", configres.AccessID, configres.NewMachineConfigSpec(c.access))
+		return publish(ctx, rt, configres.AccessID, c.access)
 	case c.closed:
 		return nil
 	default:
@@ -274,7 +274,7 @@ func (c *Controller) fromSource(s source, log *slog.Logger) *config.Config {
 
 // activate puts a configuration in effect.
 func (c *Controller) activate(ctx context.Context, rt controller.Runtime, cfg *config.Config) error {
-	if err := typed.Set(ctx, rt, "", configres.ActiveID, configres.NewMachineConfigSpec(cfg)); err != nil {
+	if err := publish(ctx, rt, configres.ActiveID, cfg); err != nil {
 		return err
 	}
 
@@ -283,4 +283,14 @@ func (c *Controller) activate(ctx context.Context, rt controller.Runtime, cfg *c
 	}
 
 	return destroy(ctx, rt, resource.PointerOf[runtime.MaintenanceServiceRequestSpec]("", runtime.MaintenanceServiceRequestID))
+}
+
+// publish writes the resource of a configuration. Its specification is a text in YAML, which clients are told by an annotation.
+func publish(ctx context.Context, rt controller.Runtime, id string, cfg *config.Config) error {
+	return typed.ModifyResource(ctx, rt, "", id, func(r *resource.Typed[configres.MachineConfigSpec]) error {
+		r.Metadata().SetAnnotation(configres.AnnotationTextSpec, "1")
+		*r.TypedSpec() = configres.NewMachineConfigSpec(cfg)
+
+		return nil
+	})
 }

@@ -307,6 +307,17 @@ func TestApply(t *testing.T) {
 					t.Errorf("on disk: got %.60q, want %.60q", got, tt.durable)
 				}
 
+				for _, id := range []string{configres.ActiveID, configres.PersistentID} {
+					cfg, err := typed.Get[configres.MachineConfigSpec](ctx, b.st, "", id)
+					if err != nil {
+						t.Fatal(err)
+					}
+
+					if got, _ := cfg.Metadata().Annotations().Get("talos.dev/yaml-spec"); got != "1" {
+						t.Errorf("%s: got annotation talos.dev/yaml-spec %q, want 1", id, got)
+					}
+				}
+
 				if b.maintenance(t) {
 					t.Error("the machine is still in maintenance")
 				}

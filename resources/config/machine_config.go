@@ -25,6 +25,9 @@ const (
 	AccessID = "access"
 )
 
+// AnnotationTextSpec tells clients that the printed form of the specification is a string, which is YAML by itself, and no object.
+const AnnotationTextSpec = "talos.dev/yaml-spec"
+
 var machineConfigDefinition = &resource.Definition{
 	Type:             "MachineConfigs.config.talos.dev",
 	DefaultNamespace: NamespaceName,
