@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/url"
 
+	"github.com/seed-59268b81/talos/controllers/fromconfig"
 	"github.com/seed-59268b81/talos/controllers/k8s/kubeapi"
 	"github.com/seed-59268b81/talos/controllers/k8s/nodeowner"
 	"github.com/seed-59268b81/talos/cosi/controller"
@@ -23,6 +24,7 @@ func nodeApplyController(root string) controller.Controller {
 	return &controller.Reconciler{
 		ControllerName: "k8s.NodeApplyController",
 		Reads: []controller.Input{
+			fromconfig.Input(),
 			controller.In[k8s.NodeLabelSpecSpec](controller.Weak, ""),
 			controller.In[k8s.NodeAnnotationSpecSpec](controller.Weak, ""),
 			controller.In[k8s.NodeTaintSpecSpec](controller.Weak, ""),

@@ -88,7 +88,7 @@ func commandLine(cfg k8s.KubeletConfigSpec, node Node) ([]string, error) {
 	}
 
 	if len(cfg.CredentialProviderConfig) > 0 {
-		wanted["image-credential-provider-bin-dir"] = []string{credentialProviderBinDir}
+		wanted["image-credential-provider-bin-dir"] = []string{CredentialProviderDir}
 		wanted["image-credential-provider-config"] = []string{credentialProviderConfig}
 	}
 

@@ -101,6 +101,7 @@ func (c *check) kubelet() {
 	c.object(at+".extraConfig", schemas.KubeletConfiguration, c.cfg.Machine.Kubelet.ExtraConfig)
 
 	mounted := map[string]bool{}
+	defer func() { c.credentialProviders(mounted) }()
 
 	for i, mount := range c.cfg.Machine.Kubelet.ExtraMounts {
 		if mounted[mount.Destination] {
@@ -108,6 +109,24 @@ func (c *check) kubelet() {
 		}
 
 		mounted[mount.Destination] = true
+	}
+}
+
+// credentialProviders checks the plugins that give credentials of registries: the kubelet does not start without their programs,
+// which are not part of the system.
+func (c *check) credentialProviders(mounted map[string]bool) {
+	const at = "machine.kubelet.credentialProviderConfig"
+
+	providers := c.cfg.Machine.Kubelet.CredentialProvider
+	if len(providers) == 0 {
+		return
+	}
+
+	c.object(at, schemas.CredentialProviderConfig, providers)
+
+	if !mounted[kubelet.CredentialProviderDir] {
+		c.wrong(at, "there are no credential providers, and the kubelet would not start: mount a folder with them at %s (machine.kubelet.extraMounts)",
+			kubelet.CredentialProviderDir)
 	}
 }
 

@@ -67,6 +67,14 @@ func TestCheck(t *testing.T) {
 			patches: []string{"machine: {kubelet: {extraMounts: [{destination: /a, type: bind, source: /b}, {destination: /a, type: bind, source: /c}]}}"},
 			want:    `machine.kubelet.extraMounts[1].destination: "/a" is there twice`,
 		},
+		"credential providers without programs": {
+			patches: []string{"machine: {kubelet: {credentialProviderConfig: {apiVersion: kubelet.config.k8s.io/v1, kind: CredentialProviderConfig, providers: [{name: x}]}}}"},
+			want:    "machine.kubelet.credentialProviderConfig: there are no credential providers",
+		},
+		"credential providers with programs": {
+			patches: []string{"machine: {kubelet: {extraMounts: [{destination: /usr/local/lib/kubelet/credentialproviders, type: bind, source: /var/x}], " +
+				"credentialProviderConfig: {apiVersion: kubelet.config.k8s.io/v1, kind: CredentialProviderConfig, providers: [{name: x}]}}}"},
+		},
 		"two volumes at one place": {
 			patches: []string{"cluster: {apiServer: {extraVolumes: [{hostPath: /a, mountPath: /m}, {hostPath: /b, mountPath: /m/}]}}"},
 			want:    `cluster.apiServer: its pod would not run: spec.containers[0].volumeMounts[4].mountPath: "/m" is there twice`,
