@@ -59,7 +59,9 @@ func (r *Runner) Run(ctx context.Context, run supervisor.Run) error {
 	case err != nil:
 		return err
 	case data:
-		r.hadData.Store(true)
+		if err := r.begun(); err != nil {
+			return err
+		}
 	case !r.begins || r.hadData.Load():
 		return errDataGone
 	case r.tool != nil:
@@ -86,11 +88,18 @@ func (r *Runner) Run(ctx context.Context, run supervisor.Run) error {
 	return r.Etcd.Run(ctx, run)
 }
 
+// begun notes that there is data, so that nothing starts another cluster.
+func (r *Runner) begun() error {
+	r.hadData.Store(true)
+
+	return forgetRequest(r.root)
+}
+
 // watchData notes that there is data.
 func (r *Runner) watchData(ctx context.Context, dir string) {
 	for !r.hadData.Load() {
 		if data, err := hasData(dir); err == nil && data {
-			r.hadData.Store(true)
+			_ = r.begun() //nolint:errcheck // the next start looks once more
 		}
 
 		select {

@@ -130,9 +130,12 @@ func (c *serviceController) apply(
 		return err
 	}
 
-	wanted := request != nil && !request.Metadata().Created().Equal(c.taken)
+	asked, err := c.asked(request)
+	if err != nil {
+		return err
+	}
 
-	start := decide(data, wanted)
+	start := decide(data, asked != nil)
 	if start == StartWait {
 		c.prepared = false
 
@@ -147,12 +150,18 @@ func (c *serviceController) apply(
 		c.prepared = true
 
 		if start == StartNew {
-			log.Info("etcd starts a new cluster", "name", spec.Name, "addresses", spec.AdvertisedAddresses, "snapshot", request.TypedSpec().Recover)
+			log.Info("etcd starts a new cluster", "name", spec.Name, "addresses", spec.AdvertisedAddresses, "snapshot", asked.Recover)
 		}
 	}
 
-	if start == StartData && request != nil {
-		c.taken = request.Metadata().Created()
+	if start == StartData {
+		if request != nil {
+			c.taken = request.Metadata().Created()
+		}
+
+		if err := forgetRequest(c.root); err != nil {
+			return err
+		}
 	}
 
 	service, err := etcdService(spec, root, certs)
@@ -163,14 +172,26 @@ func (c *serviceController) apply(
 	// The fingerprint is that of etcd alone, so that it goes on when there is data.
 	m := &Runner{root: c.root, begins: start == StartNew, Etcd: service.Runner}
 
-	if m.begins && request.TypedSpec().Recover {
-		c.skipHashCheck.Store(request.TypedSpec().SkipHashCheck)
+	if m.begins && asked.Recover {
+		c.skipHashCheck.Store(asked.SkipHashCheck)
 		m.tool = restoreTool(spec, &c.skipHashCheck)
 	}
 
 	service.Runner = m
 
 	return applied(c.supervisor.Apply(service))
+}
+
+// asked is the request to start a cluster that has not been carried out: of this boot, or of one before.
+func (c *serviceController) asked(request *resource.Typed[etcd.BootstrapRequestSpec]) (*etcd.BootstrapRequestSpec, error) {
+	switch {
+	case request == nil:
+		return keptRequest(c.root)
+	case request.Metadata().Created().Equal(c.taken):
+		return nil, nil //nolint:nilnil // absence is an answer
+	default:
+		return request.TypedSpec(), nil
+	}
 }
 
 // applied ignores that the machine is going down: then no service starts any more.
