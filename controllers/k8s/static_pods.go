@@ -13,6 +13,7 @@ import (
 
 	"github.com/seed-59268b81/talos/controllers/k8s/pods"
 	"github.com/seed-59268b81/talos/controllers/k8s/render"
+	"github.com/seed-59268b81/talos/controllers/keep"
 	"github.com/seed-59268b81/talos/cosi/controller"
 	"github.com/seed-59268b81/talos/cosi/resource"
 	"github.com/seed-59268b81/talos/cosi/state"
@@ -57,9 +58,19 @@ func staticPodController(root string) controller.Controller {
 				poll.Stop()
 			}
 
-			ok, err := all(read(ctx, rt, k8s.StaticPodsID, &keys), read(ctx, rt, k8s.StaticPodsID, &files), read(ctx, rt, secrets.KubernetesID, &access))
-			if err != nil || !ok {
+			// Without settings the configuration asks for no control plane any more.
+			settings, err := typed.Find[k8s.APIServerConfigSpec](ctx, rt, "", k8s.FinalPrefix+k8s.APIServerID)
+			if err != nil || settings == nil {
 				return err
+			}
+
+			ok, err := all(read(ctx, rt, k8s.StaticPodsID, &keys), read(ctx, rt, k8s.StaticPodsID, &files), read(ctx, rt, secrets.KubernetesID, &access))
+			if err != nil {
+				return err
+			}
+
+			if !ok {
+				return keep.Outputs[k8s.StaticPodSpec](ctx, rt, k8s.APIServerID, k8s.ControllerManagerID, k8s.SchedulerID)
 			}
 
 			if ok, err := etcdServed(ctx, rt); err != nil || !ok {
