@@ -43,6 +43,9 @@ type serviceController struct {
 	// taken is when the request for bootstrap that was followed had been made: should the data ever vanish, the same
 	// request must not start a second cluster.
 	taken time.Time
+	// image of etcd as applied last, "" while it waits.
+	image string
+	fetch func(ctx context.Context, namespace, image string) error
 	// prepared tells that the data directory was made ready, and may be in use since.
 	prepared bool
 	// skipHashCheck is of the request that asks for a start from a snapshot. Each try looks at it anew.
@@ -72,7 +75,7 @@ func (c *serviceController) stop(ctx context.Context) error {
 		return err
 	}
 
-	c.prepared = false
+	c.prepared, c.image = false, ""
 
 	return nil
 }
@@ -117,11 +120,11 @@ func (c *serviceController) reconcile(ctx context.Context, rt controller.Runtime
 		return err
 	}
 
-	return c.apply(*spec.TypedSpec(), *root.TypedSpec(), *certs.TypedSpec(), request, log)
+	return c.apply(ctx, *spec.TypedSpec(), *root.TypedSpec(), *certs.TypedSpec(), request, log)
 }
 
 func (c *serviceController) apply(
-	spec etcd.SpecSpec, root secrets.EtcdRootSpec, certs secrets.EtcdCertsSpec, request *resource.Typed[etcd.BootstrapRequestSpec], log *slog.Logger,
+	ctx context.Context, spec etcd.SpecSpec, root secrets.EtcdRootSpec, certs secrets.EtcdCertsSpec, request *resource.Typed[etcd.BootstrapRequestSpec], log *slog.Logger,
 ) error {
 	dir := filepath.Join(c.root, DataDir)
 
@@ -179,7 +182,20 @@ func (c *serviceController) apply(
 
 	service.Runner = m
 
-	return applied(c.supervisor.Apply(service))
+	// The member that runs is not stopped for an image that cannot be had.
+	if c.fetch != nil && c.image != "" && c.image != spec.Image {
+		if err := c.fetch(ctx, container.NamespaceSystem, spec.Image); err != nil {
+			return fmt.Errorf("etcd goes on with image %s: %w", c.image, err)
+		}
+	}
+
+	if err := applied(c.supervisor.Apply(service)); err != nil {
+		return err
+	}
+
+	c.image = spec.Image
+
+	return nil
 }
 
 // asked is the request to start a cluster that has not been carried out: of this boot, or of one before.

@@ -20,6 +20,7 @@ import (
 	"github.com/seed-59268b81/talos/cosi/typed"
 	"github.com/seed-59268b81/talos/resources/k8s"
 	"github.com/seed-59268b81/talos/resources/secrets"
+	"github.com/seed-59268b81/talos/sys/container"
 )
 
 // readyPoll is how often the API server is asked whether it is ready, when it starts for the first time.
@@ -28,7 +29,7 @@ const readyPoll = time.Second
 // staticPodController renders the control plane's pods once etcd serves and their files are on disk; the controller
 // manager and the scheduler once the API server was ready, since they give up when it takes its time, and the kubelet
 // makes them wait after that. Once rendered, pods stay: an API server rides out etcd's restart better than its own.
-func staticPodController(root string) controller.Controller {
+func staticPodController(root string, fetch Fetch) controller.Controller {
 	var (
 		poll *time.Timer
 		api  localAPI
@@ -81,7 +82,7 @@ func staticPodController(root string) controller.Controller {
 				return err
 			}
 
-			err = setPod(ctx, rt, k8s.APIServerID, func(spec k8s.APIServerConfigSpec, v pods.Versions) render.Object {
+			err = setPod(ctx, rt, fetch, k8s.APIServerID, func(spec k8s.APIServerConfigSpec, v pods.Versions) render.Object {
 				return pods.APIServerPod(spec, v)
 			})
 			if err != nil {
@@ -100,14 +101,14 @@ func staticPodController(root string) controller.Controller {
 			}
 
 			return errors.Join(
-				setPod(ctx, rt, k8s.ControllerManagerID, func(spec k8s.ControllerManagerConfigSpec, v pods.Versions) render.Object {
+				setPod(ctx, rt, fetch, k8s.ControllerManagerID, func(spec k8s.ControllerManagerConfigSpec, v pods.Versions) render.Object {
 					if !spec.Enabled {
 						return nil
 					}
 
 					return pods.ControllerManagerPod(spec, v)
 				}),
-				setPod(ctx, rt, k8s.SchedulerID, func(spec k8s.SchedulerConfigSpec, v pods.Versions) render.Object {
+				setPod(ctx, rt, fetch, k8s.SchedulerID, func(spec k8s.SchedulerConfigSpec, v pods.Versions) render.Object {
 					if !spec.Enabled {
 						return nil
 					}
@@ -138,7 +139,7 @@ func apiServerWasReady(ctx context.Context, rt controller.Runtime, api *localAPI
 
 // setPod renders one pod from the final settings of its component, if they are there and want one. It changes with the
 // files of that component alone, so that a new certificate of one does not restart the others.
-func setPod[S resource.Spec](ctx context.Context, rt controller.Runtime, id string, build func(S, pods.Versions) render.Object) error {
+func setPod[S resource.Spec](ctx context.Context, rt controller.Runtime, fetch Fetch, id string, build func(S, pods.Versions) render.Object) error {
 	settings, err := typed.Find[S](ctx, rt, "", k8s.FinalPrefix+id)
 	if err != nil || settings == nil {
 		return err
@@ -158,6 +159,18 @@ func setPod[S resource.Spec](ctx context.Context, rt controller.Runtime, id stri
 	pod := build(*settings.TypedSpec(), v)
 	if pod == nil {
 		return nil
+	}
+
+	// The kubelet ends the pod that runs before it looks for the image of the next.
+	running, err := typed.Find[k8s.StaticPodSpec](ctx, rt, "", id)
+	if err != nil {
+		return err
+	}
+
+	if running != nil {
+		if err := fetch.before(ctx, container.NamespacePods, pods.Image(running.TypedSpec().Pod), pods.Image(pod)); err != nil {
+			return fmt.Errorf("%s: %w", id, err)
+		}
 	}
 
 	return typed.Set(ctx, rt, "", id, k8s.StaticPodSpec{Pod: pod})

@@ -101,7 +101,7 @@ func defaults(cfg k8s.KubeletConfigSpec, node Node) object {
 	}
 
 	out := object{
-		"address": "0.0.0.0",
+		"address":             "0.0.0.0",
 		"oomScoreAdj":         -450,
 		"clusterDomain":       cfg.ClusterDomain,
 		"clusterDNS":          list(cfg.ClusterDNS),

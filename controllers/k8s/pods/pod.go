@@ -114,6 +114,16 @@ func (c component) environment() []any {
 	return env
 }
 
+// Image is that of a pod's first container.
+func Image(pod render.Object) string {
+	spec, _ := pod["spec"].(render.Object)
+	for _, container := range list(spec, "containers") {
+		return text(container, "image")
+	}
+
+	return ""
+}
+
 func variable(name, value string) render.Object { return render.Object{"name": name, "value": value} }
 
 // limits are the configuration's resources over the component's default requests.
