@@ -98,7 +98,8 @@ func run(ctx context.Context, root, work, name string, args []string) ([]string,
 
 	var stderr bytes.Buffer
 
-	cmd := exec.CommandContext(ctx, program, args...) //program:- one that was just built
+	//program:built above
+	cmd := exec.CommandContext(ctx, program, args...)
 	cmd.Stderr = &stderr
 
 	out, err := cmd.Output()

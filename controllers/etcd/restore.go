@@ -179,6 +179,9 @@ func restoreTool(spec etcd.SpecSpec, skipHashCheck *atomic.Bool) func() supervis
 			"/usr/local/bin/etcdutl", "snapshot", "restore", SnapshotPath,
 			"--name=" + spec.Name, "--initial-cluster=" + settings.SelfCluster(spec),
 			"--initial-advertise-peer-urls=" + settings.URLs(spec.AdvertisedAddresses, peerPort), "--data-dir=" + restoreDir,
+			// Watches that began before the snapshot was taken must not go on as if nothing had happened: revisions start
+			// beyond all that were ever given out, and older ones are gone.
+			"--bump-revision=1000000000", "--mark-compacted",
 		}
 
 		if skipHashCheck.Load() {

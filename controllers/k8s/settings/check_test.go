@@ -161,7 +161,7 @@ func TestProgramsTakeCommandLines(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			for program, line := range commandLines(t, patches...) {
-				//program:- one of out/components/bin
+				//program:built one of out/components/bin
 				out, err := exec.CommandContext(t.Context(), filepath.Join(binaries, program), append(line, "--help")...).CombinedOutput()
 				if err != nil {
 					t.Errorf("%s %q: %v\n%.300s", program, line, err, out)
