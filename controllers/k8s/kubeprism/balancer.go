@@ -5,7 +5,9 @@
 //
 // Upstreams are tried in the order given, healthy ones first: on a control plane the API server beside it comes first,
 // so that a node keeps working by itself. A connection that cannot be made goes on to the next upstream, and what has
-// failed comes last until a check finds it well again.
+// failed comes last until a check finds it well again. An API server that takes connections and says that it is not ready, for
+// one because its etcd has no quorum, comes after those that are, and its connections are closed if there is such a one: clients
+// keep theirs as long as they can.
 package kubeprism
 
 import (
@@ -30,7 +32,13 @@ const (
 type Balancer struct {
 	mu        sync.Mutex
 	upstreams []string
-	broken    map[string]bool
+	// broken are those that take no connections, unready those that do and do not serve.
+	broken, unready map[string]bool
+	// open are the connections to each upstream.
+	open map[string]map[net.Conn]bool
+
+	// Ready tells whether an upstream that takes connections serves too; nil asks none. It is set before Check is called.
+	Ready func(ctx context.Context, address string) error
 }
 
 // SetUpstreams replaces the upstreams (host:port), the preferred one first. Connections that are open stay.
@@ -40,9 +48,11 @@ func (b *Balancer) SetUpstreams(upstreams []string) {
 
 	b.upstreams = slices.Clone(upstreams)
 
-	for address := range b.broken {
-		if !slices.Contains(upstreams, address) {
-			delete(b.broken, address)
+	for _, states := range []map[string]bool{b.broken, b.unready} {
+		for address := range states {
+			if !slices.Contains(upstreams, address) {
+				delete(states, address)
+			}
 		}
 	}
 }
@@ -55,24 +65,85 @@ func (b *Balancer) Healthy() bool {
 	return slices.ContainsFunc(b.upstreams, func(address string) bool { return !b.broken[address] })
 }
 
-// candidates are all upstreams, those that failed last.
+// candidates are all upstreams: those that are ready, those that are not, and those that take no connections.
 func (b *Balancer) candidates() []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 
-	out := slices.Clone(b.upstreams)
-	slices.SortStableFunc(out, func(x, y string) int {
+	rank := func(address string) int {
 		switch {
-		case b.broken[x] == b.broken[y]:
-			return 0
-		case b.broken[y]:
-			return -1
-		default:
+		case b.broken[address]:
+			return 2
+		case b.unready[address]:
 			return 1
+		default:
+			return 0
 		}
-	})
+	}
+
+	out := slices.Clone(b.upstreams)
+	slices.SortStableFunc(out, func(x, y string) int { return rank(x) - rank(y) })
 
 	return out
+}
+
+// noteReady notes whether an upstream serves.
+func (b *Balancer) noteReady(address string, ok bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+
+	if b.unready == nil {
+		b.unready = map[string]bool{}
+	}
+
+	b.unready[address] = !ok
+}
+
+// leaveUnready closes the connections to upstreams that are not ready, if another is.
+func (b *Balancer) leaveUnready() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+
+	if !slices.ContainsFunc(b.upstreams, func(address string) bool { return !b.broken[address] && !b.unready[address] }) {
+		return
+	}
+
+	for address, unready := range b.unready {
+		if !unready {
+			continue
+		}
+
+		for conn := range b.open[address] {
+			conn.Close() //nolint:errcheck,gosec // both ends see it
+		}
+	}
+}
+
+// hold notes that a connection is open; the function that it returns, that it is not any more.
+func (b *Balancer) hold(address string, conn net.Conn) (release func()) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+
+	if b.open == nil {
+		b.open = map[string]map[net.Conn]bool{}
+	}
+
+	if b.open[address] == nil {
+		b.open[address] = map[net.Conn]bool{}
+	}
+
+	b.open[address][conn] = true
+
+	return func() {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+
+		delete(b.open[address], conn)
+
+		if len(b.open[address]) == 0 {
+			delete(b.open, address)
+		}
+	}
 }
 
 func (b *Balancer) note(address string, ok bool) {
@@ -87,7 +158,7 @@ func (b *Balancer) note(address string, ok bool) {
 }
 
 // dial connects to the best upstream that answers.
-func (b *Balancer) dial(ctx context.Context) (net.Conn, error) {
+func (b *Balancer) dial(ctx context.Context) (conn net.Conn, address string, err error) {
 	var errs []error
 
 	for _, address := range b.candidates() {
@@ -95,17 +166,17 @@ func (b *Balancer) dial(ctx context.Context) (net.Conn, error) {
 		b.note(address, err == nil)
 
 		if err == nil {
-			return conn, nil
+			return conn, address, nil
 		}
 
 		errs = append(errs, err)
 	}
 
 	if len(errs) == 0 {
-		return nil, errors.New("no upstream is known")
+		return nil, "", errors.New("no upstream is known")
 	}
 
-	return nil, errors.Join(errs...)
+	return nil, "", errors.Join(errs...)
 }
 
 // Serve forwards every connection of the listener until ctx is done; then it closes all and returns.
@@ -127,13 +198,15 @@ func (b *Balancer) Serve(ctx context.Context, listener net.Listener, log *slog.L
 		}
 
 		open.Go(func() {
-			upstream, err := b.dial(ctx)
+			upstream, address, err := b.dial(ctx)
 			if err != nil {
 				log.DebugContext(ctx, "KubePrism: no API server takes the connection", "error", err)
 				conn.Close() //nolint:errcheck,gosec // nothing was sent
 
 				return
 			}
+
+			defer b.hold(address, upstream)()
 
 			forward(ctx, conn, upstream)
 		})
@@ -177,6 +250,19 @@ func (b *Balancer) Check(ctx context.Context, changed func(), log *slog.Logger) 
 
 			b.note(address, err == nil)
 
+			if err == nil {
+				conn.Close() //nolint:errcheck,gosec // it was only a test
+
+				if b.Ready != nil {
+					err = b.Ready(ctx, address)
+					b.noteReady(address, err == nil)
+				}
+			}
+
+			if ctx.Err() != nil {
+				return
+			}
+
 			// A wrong endpoint of the cluster shows nowhere else while another API server answers: explain reads this.
 			if failed := err != nil; failed != silent[address] {
 				silent[address] = failed
@@ -187,11 +273,9 @@ func (b *Balancer) Check(ctx context.Context, changed func(), log *slog.Logger) 
 					log.InfoContext(ctx, "an API server answers", "address", address)
 				}
 			}
-
-			if err == nil {
-				conn.Close() //nolint:errcheck,gosec // it was only a test
-			}
 		}
+
+		b.leaveUnready()
 
 		now := b.Healthy()
 		if now != before {
