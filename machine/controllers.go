@@ -30,6 +30,7 @@ import (
 	"github.com/seed-59268b81/talos/cosi/controller"
 	runtimeres "github.com/seed-59268b81/talos/resources/runtime"
 	"github.com/seed-59268b81/talos/sys/cmdline"
+	"github.com/seed-59268b81/talos/sys/container"
 	"github.com/seed-59268b81/talos/sys/module"
 	"github.com/seed-59268b81/talos/sys/mount"
 	"github.com/seed-59268b81/talos/sys/platform"
@@ -87,8 +88,8 @@ func (m *Machine) controllers(modules *module.Loader, settled <-chan struct{}) (
 	all = append(all, timectl.Controllers(m.Platform)...)
 	all = append(all, cluster.Controllers()...)
 	all = append(all, secrets.Controllers()...)
-	all = append(all, etcd.Controllers(etcd.Deps{Supervisor: m.Supervisor})...)
-	all = append(all, k8s.Controllers(k8s.Deps{Supervisor: m.Supervisor, Platform: m.Platform})...)
+	all = append(all, etcd.Controllers(etcd.Deps{Supervisor: m.Supervisor, Fetch: container.Fetch})...)
+	all = append(all, k8s.Controllers(k8s.Deps{Supervisor: m.Supervisor, Platform: m.Platform, Fetch: container.Fetch})...)
 	all = append(all, blockctl.Controllers(m.Platform)...)
 
 	return all, nil

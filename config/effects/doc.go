@@ -4,7 +4,7 @@
 //
 // Every key that existing configurations may carry is accepted, but not all have their effect yet. None is
 // ignored in silence: Warnings names what a configuration sets in vain, and the machine returns that when
-// the configuration is applied. The table is in table.go, two lists of paths; when the part of the system
-// behind a key is built, its line moves from one list to the other. The longest path that is a key's
-// prefix decides. A test holds that every key is covered.
+// the configuration is applied. Which keys these are is not written by hand: package derive finds in the
+// source those that no code reads (unread.txt), and a test holds that the list is current. The few keys of
+// which the source does not tell the truth are in exceptions.go, each with the reason.
 package effects

@@ -3,10 +3,12 @@
 package effects
 
 import (
+	_ "embed"
 	"fmt"
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/seed-59268b81/talos/config"
 	"github.com/seed-59268b81/talos/config/strict"
@@ -23,7 +25,7 @@ func Warnings(cfg *config.Config) []string {
 	return out
 }
 
-// InVain lists the paths of the table that the configuration sets and that have no effect yet.
+// InVain lists the branches that the configuration sets and that have no effect yet.
 func InVain(cfg *config.Config) []string {
 	var out []string
 
@@ -46,26 +48,39 @@ func InVain(cfg *config.Config) []string {
 	return out
 }
 
-// Lookup finds the row of the table that decides about a path (which has no list indices), and tells
-// whether it is in effect. A path that no row covers is not.
+//go:generate go run ./derive/write
+
+// unread has the branches of keys that no code reads; see package derive.
+//
+//go:embed unread.txt
+var unread string
+
+// rows are the branches that have no effect.
+var rows = sync.OnceValue(func() []string {
+	var out []string
+
+	for _, row := range strings.Fields(unread) {
+		if !slices.ContainsFunc(settled, func(e exception) bool { return covers(e.path, row) }) {
+			out = append(out, row)
+		}
+	}
+
+	for _, e := range without {
+		out = append(out, e.path)
+	}
+
+	return out
+})
+
+// Lookup tells whether a path (which has no list indices) is in effect, and if not, the branch that is not.
 func Lookup(path string) (row string, effective bool) {
-	for _, r := range notYet {
-		if covers(r, path) && len(r) > len(row) {
-			row, effective = r, false
+	for _, row := range rows() {
+		if covers(row, path) {
+			return row, false
 		}
 	}
 
-	for _, r := range inEffect {
-		if covers(r, path) && len(r) > len(row) {
-			row, effective = r, true
-		}
-	}
-
-	if row == "" {
-		row = path
-	}
-
-	return row, effective
+	return path, true
 }
 
 func covers(row, path string) bool {

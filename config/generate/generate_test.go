@@ -74,7 +74,7 @@ func TestGeneratedIsValid(t *testing.T) {
 		{"defaults", generate.Options{}},
 		{"everything", generate.Options{
 			AdditionalSANs: []string{"api.example", "192.0.2.1"}, DNSDomain: "example.local", InstallDisk: "/dev/vda",
-			InstallImage: "example.org/installer:v1", RegistryMirrors: mirror, KubeSpan: true, LocalAPIServerPort: 7443,
+			InstallImage: "example.org/installer:v1", RegistryMirrors: mirror, LocalAPIServerPort: 7443,
 			PodSubnets:                     []netip.Prefix{netip.MustParsePrefix("10.1.0.0/16"), netip.MustParsePrefix("fc00:db8:10::/56")},
 			ServiceSubnets:                 []netip.Prefix{netip.MustParsePrefix("10.2.0.0/16"), netip.MustParsePrefix("fc00:db8:20::/112")},
 			AllowSchedulingOnControlPlanes: true,

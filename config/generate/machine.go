@@ -39,10 +39,6 @@ func (in *input) machine(role v1alpha1.MachineType) v1alpha1.MachineConfig {
 		machine.Registries.Mirrors[host] = v1alpha1.RegistryMirror{Endpoints: endpoints}
 	}
 
-	if in.KubeSpan {
-		machine.Network.KubeSpan.Enabled = new(true)
-	}
-
 	if role.IsControlPlane() {
 		machine.CA = in.Secrets.Certs.OS
 		machine.NodeLabels = map[string]string{"node.kubernetes.io/exclude-from-external-load-balancers": ""}

@@ -33,7 +33,6 @@ type Options struct {
 	InstallImage   string
 	// RegistryMirrors maps a registry host to the URLs asked in its place.
 	RegistryMirrors    map[string][]string
-	KubeSpan           bool
 	NoClusterDiscovery bool
 	LocalAPIServerPort int
 	PodSubnets         []netip.Prefix

@@ -82,7 +82,7 @@ func (c *check) families(path string, list []netip.Prefix) {
 	}
 }
 
-// discovery checks what discovery and the mesh need.
+// discovery checks what discovery needs.
 func (c *check) discovery(main *v1alpha1.Config) {
 	enabled := v1alpha1.IsTrue(main.Cluster.Discovery.Enabled)
 
@@ -92,9 +92,5 @@ func (c *check) discovery(main *v1alpha1.Config) {
 				c.wrong(f.path, "is missing: discovery needs it (or turn cluster.discovery.enabled off)")
 			}
 		}
-	}
-
-	if v1alpha1.IsTrue(main.Machine.Network.KubeSpan.Enabled) && !enabled {
-		c.wrong("machine.network.kubespan", "needs cluster.discovery.enabled: true")
 	}
 }

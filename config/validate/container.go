@@ -34,7 +34,6 @@ func (c *check) container(m *v1alpha1.MachineConfig) {
 		{"machine.kernel.modules", "the kernel is the host's, which must have them", len(m.Kernel.Modules) > 0},
 		{"machine.install.extraKernelArgs", "the kernel's arguments are the host's", len(m.Install.ExtraKernelArgs) > 0},
 		{"machine.disks", "it has no disks", len(m.Disks) > 0},
-		{"machine.systemDiskEncryption", "its volumes are folders of the host", m.Encryption.State != nil || m.Encryption.Ephemeral != nil},
 		{"machine.time", "the clock is the host's", len(m.Time.Servers) > 0 || m.Time.BootTimeout > 0},
 	} {
 		if setting.set {

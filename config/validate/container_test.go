@@ -18,7 +18,6 @@ func TestContainerLeavesAlone(t *testing.T) {
 		{"sysfs", `machine: {sysfs: {module.loop.parameters.max_loop: "8"}}`, "machine.sysfs"},
 		{"modules", `machine: {kernel: {modules: [{name: wireguard}]}}`, "machine.kernel.modules"},
 		{"kernel arguments", `machine: {install: {extraKernelArgs: [quiet]}}`, "machine.install.extraKernelArgs"},
-		{"encryption", `machine: {systemDiskEncryption: {state: {provider: luks2, keys: [{slot: 0, nodeID: {}}]}}}`, "machine.systemDiskEncryption"},
 		{"time servers", `machine: {time: {servers: [10.0.0.1]}}`, "machine.time"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -149,7 +149,7 @@ func (c *check) install(in *v1alpha1.InstallConfig) {
 
 func (c *check) features(f *v1alpha1.FeaturesConfig) {
 	if f.RBAC != nil && !*f.RBAC {
-		c.warn("machine.features.rbac", "false gives every client certificate every right")
+		c.warn("machine.features.rbac", "false has no effect: calls are always held against the roles of the caller")
 	}
 
 	c.oneOf("machine.features.nodeAddressSortAlgorithm", f.NodeAddressSortAlgorithm, "v1", "v2")

@@ -141,4 +141,5 @@ func (c *check) document(main *v1alpha1.Config) {
 	}
 
 	c.discovery(main)
+	c.security(main)
 }

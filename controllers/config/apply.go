@@ -15,12 +15,12 @@ import (
 	"github.com/seed-59268b81/talos/config"
 	"github.com/seed-59268b81/talos/config/plan"
 	"github.com/seed-59268b81/talos/config/validate"
+	"github.com/seed-59268b81/talos/controllers/validation"
 	"github.com/seed-59268b81/talos/cosi/controller"
 	"github.com/seed-59268b81/talos/cosi/resource"
 	"github.com/seed-59268b81/talos/cosi/state"
 	"github.com/seed-59268b81/talos/cosi/typed"
 	configres "github.com/seed-59268b81/talos/resources/config"
-	"github.com/seed-59268b81/talos/resources/runtime"
 )
 
 // Mode is when a new configuration takes effect.
@@ -124,15 +124,15 @@ func (c *Controller) apply(ctx context.Context, rt controller.Runtime, req reque
 		current = active.TypedSpec().Config()
 	}
 
-	// One that is staged makes the machine somebody's, too.
 	if req.Anonymous && current == nil {
-		staged, err := typed.Find[configres.MachineConfigSpec](ctx, rt, "", configres.PersistentID)
+		// One that is staged, or that cannot be decoded, is its administrators' too.
+		stored, err := typed.List[configres.MachineConfigSpec](ctx, rt, "")
 		if err != nil {
 			return answer{err: err}
 		}
 
-		if staged != nil {
-			return answer{err: fmt.Errorf("%w: the machine has a configuration for its next boot; use a client certificate of its administrator (without --insecure)", ErrDenied)}
+		if c.closed || len(stored) > 0 {
+			return answer{err: fmt.Errorf("%w: the machine has a stored configuration; use a client certificate of its administrator (without --insecure)", ErrDenied)}
 		}
 	}
 
@@ -174,7 +174,7 @@ func check(current *config.Config, change Change, mode validate.Mode) (*config.C
 		return nil, nil, fmt.Errorf("%w: %w", ErrInvalid, err)
 	}
 
-	warnings, err := validate.Validate(cfg, mode)
+	warnings, err := validation.Config(cfg, mode)
 	if err != nil {
 		return nil, nil, fmt.Errorf("%w: %w", ErrInvalid, err)
 	}
@@ -189,60 +189,31 @@ func check(current *config.Config, change Change, mode validate.Mode) (*config.C
 }
 
 func (c *Controller) effect(ctx context.Context, rt controller.Runtime, cfg *config.Config, change Change) (string, error) {
-	if c.trial != nil {
-		c.trial.Stop()
-		c.trial = nil
-	}
-
 	if change.Mode == Try {
 		wait := change.Trial
 		if wait <= 0 {
 			wait = DefaultTrial
 		}
 
-		if err := c.activate(ctx, rt, cfg); err != nil {
+		if err := c.try(ctx, rt, cfg, wait); err != nil {
 			return "", err
 		}
 
-		c.trial = time.NewTimer(wait)
-
-		return fmt.Sprintf("Applied configuration on trial: the machine goes back to the stored one in %s, unless another is applied", wait), nil
+		return fmt.Sprintf("Applied configuration on trial: the machine goes back to the one before in %s, unless another is applied", wait), nil
 	}
 
-	if err := c.store.save(cfg.Bytes()); err != nil {
+	if err := c.store.save(cfg); err != nil {
 		return "", err
 	}
 
-	if change.Mode == Staged {
+	if change.Mode == Staged { // a trial goes on, and ends with what was in effect before it
 		return "Staged configuration to be applied after the next reboot",
-			typed.Set(ctx, rt, "", configres.PersistentID, configres.NewMachineConfigSpec(cfg))
+			publish(ctx, rt, configres.PersistentID, cfg)
 	}
+
+	c.trial, c.closed, c.access = nil, false, nil
 
 	return "Applied configuration without a reboot", c.stored(ctx, rt, cfg)
-}
-
-// revert ends a trial: the stored configuration is in effect again, or none.
-func (c *Controller) revert(ctx context.Context, rt controller.Runtime, log *slog.Logger) error {
-	c.trial = nil
-
-	stored, err := typed.Find[configres.MachineConfigSpec](ctx, rt, "", configres.PersistentID)
-	if err != nil {
-		return err
-	}
-
-	if stored == nil {
-		log.Warn("the trial is over and nothing was stored before: going back to maintenance")
-
-		if err := typed.Set(ctx, rt, "", runtime.MaintenanceServiceRequestID, runtime.MaintenanceServiceRequestSpec{}); err != nil {
-			return err
-		}
-
-		return destroy(ctx, rt, resource.PointerOf[configres.MachineConfigSpec]("", configres.ActiveID))
-	}
-
-	log.Warn("the trial is over: going back to the stored configuration")
-
-	return c.activate(ctx, rt, stored.TypedSpec().Config())
 }
 
 func describe(p plan.Plan) string {

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
-	"time"
 
 	"github.com/seed-59268b81/talos/config"
 	"github.com/seed-59268b81/talos/config/validate"
@@ -45,7 +44,11 @@ type Controller struct {
 	looked bool
 	// unkept is a configuration that was found beside the disk, until STATE has it.
 	unkept *config.Config
-	trial  *time.Timer
+	// closed is set when there is a stored configuration that cannot be decoded: the machine is not open to strangers.
+	closed bool
+	// access is what is known of its administrators then.
+	access *config.Config
+	trial  *trial
 }
 
 // New returns the controller; root is the root filesystem, args the kernel's. A configuration that cannot be used is
@@ -76,11 +79,6 @@ func (*Controller) Outputs() []controller.Output {
 // Run implements controller.Controller.
 func (c *Controller) Run(ctx context.Context, rt controller.Runtime, log *slog.Logger) error {
 	for {
-		var trialOver <-chan time.Time
-		if c.trial != nil {
-			trialOver = c.trial.C
-		}
-
 		// What is to be stored waits for a disk that is being made ready.
 		requests := c.requests
 		if c.store == nil && c.coming {
@@ -100,7 +98,7 @@ func (c *Controller) Run(ctx context.Context, rt controller.Runtime, log *slog.L
 			}
 		case req := <-requests:
 			req.answer <- c.apply(ctx, rt, req, log)
-		case <-trialOver:
+		case <-c.trial.over():
 			if err := c.revert(ctx, rt, log); err != nil {
 				return err
 			}
@@ -145,7 +143,7 @@ func (c *Controller) look(ctx context.Context, rt controller.Runtime, log *slog.
 	}
 
 	if c.store != nil {
-		cfg, err := c.fromDisk(log)
+		cfg, err := c.fromDisk(ctx, rt, log)
 		if err != nil {
 			return err
 		}
@@ -166,10 +164,12 @@ func (c *Controller) look(ctx context.Context, rt controller.Runtime, log *slog.
 	c.looked = true
 
 	switch {
+	case c.unkept == nil && c.closed:
+		return nil
 	case c.unkept == nil:
 		log.Info("there is no configuration: waiting for one over the API (talosctl apply-config --insecure)")
 
-		return typed.Set(ctx, rt, "", runtime.MaintenanceServiceRequestID, runtime.MaintenanceServiceRequestSpec{})
+		return c.open(ctx, rt)
 	case c.store == nil:
 		return nil
 	}
@@ -179,48 +179,73 @@ func (c *Controller) look(ctx context.Context, rt controller.Runtime, log *slog.
 
 // keep stores what was found beside the disk: from now on the machine's own disk has it.
 func (c *Controller) keep(ctx context.Context, rt controller.Runtime) error {
-	if err := c.store.save(c.unkept.Bytes()); err != nil {
+	if err := c.store.save(c.unkept); err != nil {
 		return err
 	}
 
 	cfg := c.unkept
-	c.unkept = nil
+	c.unkept, c.closed, c.access = nil, false, nil
 
 	return c.stored(ctx, rt, cfg)
 }
 
 // stored puts a configuration in effect that STATE has.
 func (c *Controller) stored(ctx context.Context, rt controller.Runtime, cfg *config.Config) error {
-	if err := typed.Set(ctx, rt, "", configres.PersistentID, configres.NewMachineConfigSpec(cfg)); err != nil {
+	if err := publish(ctx, rt, configres.PersistentID, cfg); err != nil {
 		return err
 	}
 
 	return c.activate(ctx, rt, cfg)
 }
 
-func (c *Controller) fromDisk(log *slog.Logger) (*config.Config, error) {
+// fromDisk reads the stored configuration. One that cannot be decoded stays where it is, and the machine stays closed: only its
+// administrators reach it, and may apply another, or start a version of the system that can read it.
+func (c *Controller) fromDisk(ctx context.Context, rt controller.Runtime, log *slog.Logger) (*config.Config, error) {
 	text, err := c.store.load()
-	if err != nil || text == nil {
-		return nil, err
+	if err == nil && text == nil {
+		// The disk may have lost it: a machine that was configured once stays closed.
+		if kept, accessErr := c.store.read(accessName); kept == nil && accessErr == nil {
+			return nil, nil
+		}
+
+		err = fmt.Errorf("%s is gone", fileName)
 	}
 
-	cfg, err := usable(text)
 	if err == nil {
-		log.Info("the configuration was found", "in", "STATE")
+		var cfg *config.Config
 
-		return cfg, nil
+		if cfg, err = decodeStored(text); err == nil {
+			log.Info("the configuration was found", "in", "STATE")
+
+			return cfg, c.store.saveAccess(cfg)
+		}
 	}
 
-	kept, asideErr := c.store.setAside()
-	if asideErr != nil {
-		return nil, asideErr
-	}
-
-	err = fmt.Errorf("the stored configuration cannot be used, it is kept as %s: %w", kept, err)
-	log.Error("no configuration", "error", err)
+	c.closed = true
+	err = fmt.Errorf("the stored configuration cannot be used (it is left as it is, in STATE): %w", err)
+	log.Error("no configuration: the machine is open to its administrators alone", "error", err)
 	c.failed(err)
 
-	return nil, nil
+	c.access, err = c.store.access(text)
+	if err != nil {
+		log.Error("it is not known who the administrators are: start with the kernel argument "+argInline+" to give the machine another configuration", "error", err)
+
+		return nil, nil
+	}
+
+	return nil, c.open(ctx, rt)
+}
+
+// open lets in whoever may reach a machine without a configuration: all the world, or, if there was one, its administrators.
+func (c *Controller) open(ctx context.Context, rt controller.Runtime) error {
+	switch {
+	case c.access != nil:
+		return publish(ctx, rt, configres.AccessID, c.access)
+	case c.closed:
+		return nil
+	default:
+		return typed.Set(ctx, rt, "", runtime.MaintenanceServiceRequestID, runtime.MaintenanceServiceRequestSpec{})
+	}
 }
 
 func (c *Controller) fromSource(s source, log *slog.Logger) *config.Config {
@@ -249,9 +274,23 @@ func (c *Controller) fromSource(s source, log *slog.Logger) *config.Config {
 
 // activate puts a configuration in effect.
 func (c *Controller) activate(ctx context.Context, rt controller.Runtime, cfg *config.Config) error {
-	if err := typed.Set(ctx, rt, "", configres.ActiveID, configres.NewMachineConfigSpec(cfg)); err != nil {
+	if err := publish(ctx, rt, configres.ActiveID, cfg); err != nil {
+		return err
+	}
+
+	if err := destroy(ctx, rt, resource.PointerOf[configres.MachineConfigSpec]("", configres.AccessID)); err != nil {
 		return err
 	}
 
 	return destroy(ctx, rt, resource.PointerOf[runtime.MaintenanceServiceRequestSpec]("", runtime.MaintenanceServiceRequestID))
+}
+
+// publish writes the resource of a configuration. Its specification is a text in YAML, which clients are told by an annotation.
+func publish(ctx context.Context, rt controller.Runtime, id string, cfg *config.Config) error {
+	return typed.ModifyResource(ctx, rt, "", id, func(r *resource.Typed[configres.MachineConfigSpec]) error {
+		r.Metadata().SetAnnotation(configres.AnnotationTextSpec, "1")
+		*r.TypedSpec() = configres.NewMachineConfigSpec(cfg)
+
+		return nil
+	})
 }

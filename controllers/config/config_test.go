@@ -159,7 +159,8 @@ func TestAcquire(t *testing.T) {
 		{"on disk", map[string]string{fileName: good}, "", good, false, 0},
 		{"on the command line, in two parts", nil, "talos.config.inline=" + packed(t, good)[:40] + " talos.config.inline=" + packed(t, good)[40:], good, false, 0},
 		{"the disk wins", map[string]string{fileName: good}, "talos.config.early=" + packed(t, "# other\n"+good), good, false, 0},
-		{"broken on disk", map[string]string{fileName: "machine: ["}, "", "", true, 1},
+		{"broken on disk", map[string]string{fileName: "machine: ["}, "", "", false, 1},
+		{"broken on disk, good on the command line", map[string]string{fileName: "machine: ["}, "talos.config.inline=" + packed(t, good), good, false, 1},
 		{"empty on disk, good on the command line", map[string]string{fileName: ""}, "talos.config.early=" + packed(t, good), good, false, 1},
 		{"garbage on the command line", nil, "talos.config.early=%%% talos.config.inline=aGVsbG8=", "", true, 2},
 	} {
@@ -304,6 +305,17 @@ func TestApply(t *testing.T) {
 
 				if got := b.disk.durable[fileName]; got != tt.durable {
 					t.Errorf("on disk: got %.60q, want %.60q", got, tt.durable)
+				}
+
+				for _, id := range []string{configres.ActiveID, configres.PersistentID} {
+					cfg, err := typed.Get[configres.MachineConfigSpec](ctx, b.st, "", id)
+					if err != nil {
+						t.Fatal(err)
+					}
+
+					if got, _ := cfg.Metadata().Annotations().Get("talos.dev/yaml-spec"); got != "1" {
+						t.Errorf("%s: got annotation talos.dev/yaml-spec %q, want 1", id, got)
+					}
 				}
 
 				if b.maintenance(t) {

@@ -6,4 +6,7 @@
 // The configuration has one writer, the ConfigController. It looks for one at the start of the machine (in STATE, then
 // on the kernel's command line), asks for maintenance when there is none, and takes new ones from the API through
 // Apply. What is on disk is written so that a power cut leaves the old text or the new one.
+//
+// A stored configuration that cannot be decoded, of a newer version or damaged, stays where it is, and the machine stays closed to
+// strangers: what the API needs to know of its administrators is kept in a second file (access.go).
 package config

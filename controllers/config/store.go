@@ -5,11 +5,14 @@
 package config
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/seed-59268b81/talos/config"
 )
 
 // fileName of the configuration in STATE.
@@ -32,8 +35,56 @@ type store struct {
 }
 
 // load returns the text, nil when there is none.
-func (s store) load() ([]byte, error) {
-	text, err := s.fs.ReadFile(filepath.Join(s.dir, fileName))
+func (s store) load() ([]byte, error) { return s.read(fileName) }
+
+// save replaces the text. What the machine needs to be reached is replaced before it: a configuration that is there is never
+// without.
+func (s store) save(cfg *config.Config) error {
+	if err := s.saveAccess(cfg); err != nil {
+		return err
+	}
+
+	return s.write(fileName, cfg.Bytes())
+}
+
+// saveAccess writes the file of access, if it is not that of the configuration already.
+func (s store) saveAccess(cfg *config.Config) error {
+	access, err := encodeAccess(cfg)
+	if err != nil {
+		return err
+	}
+
+	if present, err := s.read(accessName); err == nil && bytes.Equal(present, access) {
+		return nil
+	}
+
+	return s.write(accessName, access)
+}
+
+// access is what is known of who may reach the machine, from its file, or else from a text that cannot be decoded.
+func (s store) access(text []byte) (*config.Config, error) {
+	kept, err := s.read(accessName)
+	if err == nil && kept == nil {
+		err = errors.New("it is not there")
+	}
+
+	if err == nil {
+		var cfg *config.Config
+		if cfg, err = decodeAccess(kept); err == nil {
+			return cfg, nil
+		}
+	}
+
+	cfg, salvageErr := salvageAccess(text)
+	if salvageErr != nil {
+		return nil, fmt.Errorf("%s: %w; %w", accessName, err, salvageErr)
+	}
+
+	return cfg, nil
+}
+
+func (s store) read(name string) ([]byte, error) {
+	text, err := s.fs.ReadFile(filepath.Join(s.dir, name))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -45,9 +96,9 @@ func (s store) load() ([]byte, error) {
 	return text, nil
 }
 
-// save replaces the text: at any moment the name stands for the old text or the new one, whole.
-func (s store) save(text []byte) error {
-	path := filepath.Join(s.dir, fileName)
+// write replaces a file: at any moment the name stands for the old text or the new one, whole.
+func (s store) write(name string, text []byte) error {
+	path := filepath.Join(s.dir, name)
 
 	if err := s.fs.WriteSynced(path+".new", text); err != nil {
 		return fmt.Errorf("store the configuration: %w", err)
@@ -62,17 +113,6 @@ func (s store) save(text []byte) error {
 	}
 
 	return nil
-}
-
-// setAside keeps a text that cannot be used, so that a person can look at it, and makes room for another.
-func (s store) setAside() (string, error) {
-	path := filepath.Join(s.dir, fileName)
-
-	if err := s.fs.Rename(path, path+".bad"); err != nil {
-		return "", fmt.Errorf("set the stored configuration aside: %w", err)
-	}
-
-	return path + ".bad", s.fs.SyncDir(s.dir)
 }
 
 // disk is the real filesystem.

@@ -116,6 +116,10 @@ func renderHosts(registries v1alpha1.RegistriesConfig) (map[string][]byte, error
 
 	for name := range registries.Config {
 		names = append(names, name)
+
+		if name == dockerHub {
+			names = append(names, "docker.io")
+		}
 	}
 
 	slices.Sort(names)
@@ -143,27 +147,12 @@ func renderHost(name string, registries v1alpha1.RegistriesConfig) ([]byte, erro
 		mirror = registries.Mirrors["*"]
 	}
 
-	var out strings.Builder
-
-	// The order of the hosts is the order in which they are asked, so the file is not marshalled as a map.
-	host := func(endpoint string, settings table) error {
-		part, err := toml.Marshal(settings)
-		if err != nil {
-			return fmt.Errorf("registry %s: host %s: %w", name, endpoint, err)
-		}
-
-		fmt.Fprintf(&out, "[host.%q]\n%s\n", endpoint, part)
-
-		return nil
+	type host struct {
+		endpoint string
+		settings table
 	}
 
-	if name != "_default" && name != "*" && !isTrue(mirror.SkipFallback) {
-		fmt.Fprintf(&out, "server = %q\n\n", "https://"+name)
-	}
-
-	if err := host("http://"+imagecache.Address, table{"capabilities": pull}); err != nil {
-		return nil, err
-	}
+	hosts := []host{{"http://" + imagecache.Address, table{"capabilities": pull}}}
 
 	for _, endpoint := range mirror.Endpoints {
 		u, err := url.Parse(endpoint)
@@ -172,16 +161,56 @@ func renderHost(name string, registries v1alpha1.RegistriesConfig) ([]byte, erro
 		}
 
 		settings := table{"capabilities": pull, "override_path": isTrue(mirror.OverridePath)}
-		if tls := registries.Config[u.Host].TLS; tls != nil && isTrue(tls.InsecureSkipVerify) {
+		if insecure(registries, u.Host) {
 			settings["skip_verify"] = true
 		}
 
-		if err := host(endpoint, settings); err != nil {
-			return nil, err
+		hosts = append(hosts, host{endpoint, settings})
+	}
+
+	// What comes before the first host is the server that is asked last. Where none is named it is the registry itself, under
+	// the name that it really has; leaving it out does not rule it out, so another host takes its place then.
+	var server table
+
+	if isTrue(mirror.SkipFallback) {
+		last := hosts[len(hosts)-1]
+		hosts = hosts[:len(hosts)-1]
+		server = last.settings
+		server["server"] = last.endpoint
+	} else if insecure(registries, name) || name == "docker.io" && insecure(registries, dockerHub) {
+		server = table{"skip_verify": true}
+	}
+
+	first, err := toml.Marshal(server)
+	if err != nil {
+		return nil, fmt.Errorf("registry %s: %w", name, err)
+	}
+
+	var out strings.Builder
+
+	out.Write(first)
+
+	// The order of the hosts is the order in which they are asked, so the file is not marshalled as a map.
+	for _, h := range hosts {
+		part, err := toml.Marshal(h.settings)
+		if err != nil {
+			return nil, fmt.Errorf("registry %s: host %s: %w", name, h.endpoint, err)
 		}
+
+		fmt.Fprintf(&out, "[host.%q]\n%s\n", h.endpoint, part)
 	}
 
 	return []byte(out.String()), nil
+}
+
+// dockerHub is the host that serves docker.io.
+const dockerHub = "registry-1.docker.io"
+
+// insecure tells whether the certificate of a registry is not to be verified.
+func insecure(registries v1alpha1.RegistriesConfig, host string) bool {
+	tls := registries.Config[host].TLS
+
+	return tls != nil && isTrue(tls.InsecureSkipVerify)
 }
 
 // pull is what mirrors are used for.

@@ -12,6 +12,7 @@ import (
 	"go.etcd.io/etcd/api/v3/etcdserverpb"
 
 	"github.com/seed-59268b81/talos/controllers/etcd/etcdclient"
+	"github.com/seed-59268b81/talos/controllers/etcd/settings"
 	"github.com/seed-59268b81/talos/cosi/controller"
 	"github.com/seed-59268b81/talos/cosi/typed"
 	"github.com/seed-59268b81/talos/resources/etcd"
@@ -87,7 +88,7 @@ func updatePeer(ctx context.Context, spec etcd.SpecSpec, root secrets.EtcdRootSp
 
 // peerChange returns the URLs that the member should be known by, and whether it is not.
 func peerChange(members []*etcdserverpb.Member, self uint64, spec etcd.SpecSpec) ([]string, bool) {
-	wanted := strings.Split(urls(spec.AdvertisedAddresses, peerPort), ",")
+	wanted := strings.Split(settings.URLs(spec.AdvertisedAddresses, peerPort), ",")
 
 	for _, m := range members {
 		if m.GetID() == self {

@@ -64,7 +64,8 @@ func CheckBootstrap(f Facts, request etcd.BootstrapRequestSpec) error {
 	}
 }
 
-// RequestBootstrap checks the facts and leaves the wish for the service controller. root is "/" outside of tests.
+// RequestBootstrap checks the facts and leaves the request for the service controller, on the disk first: once it has been answered,
+// it is carried out. root is "/" outside of tests.
 func RequestBootstrap(ctx context.Context, st state.State, root string, request etcd.BootstrapRequestSpec) error {
 	facts, err := gatherFacts(ctx, st, root)
 	if err != nil {
@@ -72,6 +73,10 @@ func RequestBootstrap(ctx context.Context, st state.State, root string, request 
 	}
 
 	if err := CheckBootstrap(facts, request); err != nil {
+		return err
+	}
+
+	if err := keepRequest(root, request); err != nil {
 		return err
 	}
 
@@ -122,8 +127,22 @@ func gatherFacts(ctx context.Context, st state.State, root string) (Facts, error
 	}
 
 	asked, err := typed.Find[etcd.BootstrapRequestSpec](ctx, st, "", etcd.BootstrapID)
-	f.Asked = asked != nil
-	f.AskedToRecover = asked != nil && asked.TypedSpec().Recover
+	if err != nil {
+		return f, err
+	}
+
+	if asked != nil {
+		f.Asked, f.AskedToRecover = true, asked.TypedSpec().Recover
+
+		return f, nil
+	}
+
+	if !f.DiskReady {
+		return f, nil
+	}
+
+	kept, err := keptRequest(root)
+	f.Asked, f.AskedToRecover = kept != nil, kept != nil && kept.Recover
 
 	return f, err
 }

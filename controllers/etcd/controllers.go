@@ -4,13 +4,19 @@
 
 package etcd
 
-import "github.com/seed-59268b81/talos/cosi/controller"
+import (
+	"context"
+
+	"github.com/seed-59268b81/talos/cosi/controller"
+)
 
 // Deps are what the controllers need from outside.
 type Deps struct {
 	Supervisor Supervisor
 	// Root of the file system; "/" when empty.
 	Root string
+	// Fetch has an image in a namespace of containerd; nil where there is no containerd.
+	Fetch func(ctx context.Context, namespace, image string) error
 }
 
 // Controllers of this domain.
@@ -19,7 +25,7 @@ func Controllers(deps Deps) []controller.Controller {
 		deps.Root = "/"
 	}
 
-	service := &serviceController{supervisor: deps.Supervisor, root: deps.Root}
+	service := &serviceController{supervisor: deps.Supervisor, root: deps.Root, fetch: deps.Fetch}
 
 	return []controller.Controller{
 		configController(),

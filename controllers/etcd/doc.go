@@ -8,12 +8,15 @@
 // snapshot, see KeepSnapshot; and a member that had data once is not started without it, see member.
 package etcd
 
-import "github.com/seed-59268b81/talos/resources/block"
+import (
+	"github.com/seed-59268b81/talos/controllers/etcd/settings"
+	"github.com/seed-59268b81/talos/resources/block"
+)
 
 // Where etcd's files are, on the node and in its container alike.
 const (
-	DataDir = "/var/lib/etcd"
-	PKIDir  = "/system/secrets/etcd"
+	DataDir = settings.DataDir
+	PKIDir  = settings.PKIDir
 	// UID that etcd runs as and that owns both.
 	UID = 60
 )
@@ -26,8 +29,8 @@ const mountID = ServiceID + "-" + block.VolumeEphemeral
 
 // Ports of etcd.
 const (
-	clientPort = 2379
-	peerPort   = 2380
+	clientPort = settings.ClientPort
+	peerPort   = settings.PeerPort
 	// healthPort serves metrics and health apart from clients.
-	healthPort = 2383
+	healthPort = settings.HealthPort
 )

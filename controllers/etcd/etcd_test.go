@@ -15,6 +15,7 @@ import (
 	"go.etcd.io/etcd/api/v3/etcdserverpb"
 
 	"github.com/seed-59268b81/talos/config/images"
+	"github.com/seed-59268b81/talos/controllers/etcd/settings"
 	"github.com/seed-59268b81/talos/resources/etcd"
 )
 
@@ -95,7 +96,7 @@ func TestCommandLine(t *testing.T) {
 		ListenPeerAddresses: addresses("0.0.0.0"), ListenClientAddresses: addresses("0.0.0.0"),
 	}
 
-	got, err := commandLine(spec, selfCluster(spec), false)
+	got, err := settings.CommandLine(spec, settings.SelfCluster(spec), false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -112,12 +113,12 @@ func TestCommandLine(t *testing.T) {
 	}
 
 	spec.ExtraArgs = map[string]etcd.ArgValues{"election-timeout": {Values: []string{"5000"}}, "initial-cluster": {Values: []string{"a=b"}}}
-	if got, err = commandLine(spec, selfCluster(spec), false); err != nil || !slices.Contains(got, "--election-timeout=5000") || !slices.Contains(got, "--initial-cluster=a=b") {
+	if got, err = settings.CommandLine(spec, settings.SelfCluster(spec), false); err != nil || !slices.Contains(got, "--election-timeout=5000") || !slices.Contains(got, "--initial-cluster=a=b") {
 		t.Errorf("extra arguments: got %q, %v", got, err)
 	}
 
 	spec.ExtraArgs = map[string]etcd.ArgValues{"data-dir": {Values: []string{"/x"}}}
-	if _, err = commandLine(spec, selfCluster(spec), false); err == nil || !strings.Contains(err.Error(), "data-dir") {
+	if _, err = settings.CommandLine(spec, settings.SelfCluster(spec), false); err == nil || !strings.Contains(err.Error(), "data-dir") {
 		t.Errorf("denied argument: got error %v, want one that names it", err)
 	}
 

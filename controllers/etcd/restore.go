@@ -16,6 +16,7 @@ import (
 	specs "github.com/opencontainers/runtime-spec/specs-go"
 	"golang.org/x/sys/unix"
 
+	"github.com/seed-59268b81/talos/controllers/etcd/settings"
 	"github.com/seed-59268b81/talos/cosi/guard"
 	"github.com/seed-59268b81/talos/resources/etcd"
 	"github.com/seed-59268b81/talos/sys/cgroup"
@@ -59,7 +60,9 @@ func (r *Runner) Run(ctx context.Context, run supervisor.Run) error {
 	case err != nil:
 		return err
 	case data:
-		r.hadData.Store(true)
+		if err := r.begun(); err != nil {
+			return err
+		}
 	case !r.begins || r.hadData.Load():
 		return errDataGone
 	case r.tool != nil:
@@ -80,11 +83,18 @@ func (r *Runner) Run(ctx context.Context, run supervisor.Run) error {
 	return r.Etcd.Run(ctx, run)
 }
 
+// begun notes that there is data, so that nothing starts another cluster.
+func (r *Runner) begun() error {
+	r.hadData.Store(true)
+
+	return forgetRequest(r.root)
+}
+
 // watchData notes that there is data.
 func (r *Runner) watchData(ctx context.Context, dir string) {
 	for !r.hadData.Load() {
 		if data, err := hasData(dir); err == nil && data {
-			r.hadData.Store(true)
+			_ = r.begun() //nolint:errcheck // the next start looks once more
 		}
 
 		select {
@@ -162,8 +172,11 @@ func restoreTool(spec etcd.SpecSpec, skipHashCheck *atomic.Bool) func() supervis
 	return func() supervisor.Runner {
 		argv := []string{
 			"/usr/local/bin/etcdutl", "snapshot", "restore", SnapshotPath,
-			"--name=" + spec.Name, "--initial-cluster=" + selfCluster(spec),
-			"--initial-advertise-peer-urls=" + urls(spec.AdvertisedAddresses, peerPort), "--data-dir=" + restoreDir,
+			"--name=" + spec.Name, "--initial-cluster=" + settings.SelfCluster(spec),
+			"--initial-advertise-peer-urls=" + settings.URLs(spec.AdvertisedAddresses, peerPort), "--data-dir=" + restoreDir,
+			// Watches that began before the snapshot was taken must not go on as if nothing had happened: revisions start
+			// beyond all that were ever given out, and older ones are gone.
+			"--bump-revision=1000000000", "--mark-compacted",
 		}
 
 		if skipHashCheck.Load() {

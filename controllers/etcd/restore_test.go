@@ -197,6 +197,7 @@ func TestRestoreTool(t *testing.T) {
 	want := []string{
 		"/usr/local/bin/etcdutl", "snapshot", "restore", "/var/lib/etcd.snapshot", "--name=cp1", "--initial-cluster=cp1=https://172.20.0.2:2380",
 		"--initial-advertise-peer-urls=https://172.20.0.2:2380", "--data-dir=/var/lib/etcd/restore",
+		"--bump-revision=1000000000", "--mark-compacted",
 	}
 
 	for _, more := range [][]string{nil, {"--skip-hash-check"}} {

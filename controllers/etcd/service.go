@@ -16,6 +16,7 @@ import (
 
 	specs "github.com/opencontainers/runtime-spec/specs-go"
 
+	"github.com/seed-59268b81/talos/controllers/etcd/settings"
 	"github.com/seed-59268b81/talos/controllers/volume"
 	"github.com/seed-59268b81/talos/cosi/controller"
 	"github.com/seed-59268b81/talos/cosi/resource"
@@ -42,6 +43,9 @@ type serviceController struct {
 	// taken is when the request for bootstrap that was followed had been made: should the data ever vanish, the same
 	// request must not start a second cluster.
 	taken time.Time
+	// image of etcd as applied last, "" while it waits.
+	image string
+	fetch func(ctx context.Context, namespace, image string) error
 	// prepared tells that the data directory was made ready, and may be in use since.
 	prepared bool
 	// skipHashCheck is of the request that asks for a start from a snapshot. Each try looks at it anew.
@@ -71,7 +75,7 @@ func (c *serviceController) stop(ctx context.Context) error {
 		return err
 	}
 
-	c.prepared = false
+	c.prepared, c.image = false, ""
 
 	return nil
 }
@@ -116,11 +120,11 @@ func (c *serviceController) reconcile(ctx context.Context, rt controller.Runtime
 		return err
 	}
 
-	return c.apply(*spec.TypedSpec(), *root.TypedSpec(), *certs.TypedSpec(), request, log)
+	return c.apply(ctx, *spec.TypedSpec(), *root.TypedSpec(), *certs.TypedSpec(), request, log)
 }
 
 func (c *serviceController) apply(
-	spec etcd.SpecSpec, root secrets.EtcdRootSpec, certs secrets.EtcdCertsSpec, request *resource.Typed[etcd.BootstrapRequestSpec], log *slog.Logger,
+	ctx context.Context, spec etcd.SpecSpec, root secrets.EtcdRootSpec, certs secrets.EtcdCertsSpec, request *resource.Typed[etcd.BootstrapRequestSpec], log *slog.Logger,
 ) error {
 	dir := filepath.Join(c.root, DataDir)
 
@@ -129,9 +133,12 @@ func (c *serviceController) apply(
 		return err
 	}
 
-	wanted := request != nil && !request.Metadata().Created().Equal(c.taken)
+	asked, err := c.asked(request)
+	if err != nil {
+		return err
+	}
 
-	start := decide(data, wanted)
+	start := decide(data, asked != nil)
 	if start == StartWait {
 		c.prepared = false
 
@@ -146,12 +153,18 @@ func (c *serviceController) apply(
 		c.prepared = true
 
 		if start == StartNew {
-			log.Info("etcd starts a new cluster", "name", spec.Name, "addresses", spec.AdvertisedAddresses, "snapshot", request.TypedSpec().Recover)
+			log.Info("etcd starts a new cluster", "name", spec.Name, "addresses", spec.AdvertisedAddresses, "snapshot", asked.Recover)
 		}
 	}
 
-	if start == StartData && request != nil {
-		c.taken = request.Metadata().Created()
+	if start == StartData {
+		if request != nil {
+			c.taken = request.Metadata().Created()
+		}
+
+		if err := forgetRequest(c.root); err != nil {
+			return err
+		}
 	}
 
 	service, err := etcdService(spec, root, certs)
@@ -162,14 +175,39 @@ func (c *serviceController) apply(
 	// The fingerprint is that of etcd alone, so that it goes on when there is data.
 	m := &Runner{root: c.root, begins: start == StartNew, Etcd: service.Runner}
 
-	if m.begins && request.TypedSpec().Recover {
-		c.skipHashCheck.Store(request.TypedSpec().SkipHashCheck)
+	if m.begins && asked.Recover {
+		c.skipHashCheck.Store(asked.SkipHashCheck)
 		m.tool = restoreTool(spec, &c.skipHashCheck)
 	}
 
 	service.Runner = m
 
-	return applied(c.supervisor.Apply(service))
+	// The member that runs is not stopped for an image that cannot be had.
+	if c.fetch != nil && c.image != "" && c.image != spec.Image {
+		if err := c.fetch(ctx, container.NamespaceSystem, spec.Image); err != nil {
+			return fmt.Errorf("etcd goes on with image %s: %w", c.image, err)
+		}
+	}
+
+	if err := applied(c.supervisor.Apply(service)); err != nil {
+		return err
+	}
+
+	c.image = spec.Image
+
+	return nil
+}
+
+// asked is the request to start a cluster that has not been carried out: of this boot, or of one before.
+func (c *serviceController) asked(request *resource.Typed[etcd.BootstrapRequestSpec]) (*etcd.BootstrapRequestSpec, error) {
+	switch {
+	case request == nil:
+		return keptRequest(c.root)
+	case request.Metadata().Created().Equal(c.taken):
+		return nil, nil //nolint:nilnil // absence is an answer
+	default:
+		return request.TypedSpec(), nil
+	}
 }
 
 // applied ignores that the machine is going down: then no service starts any more.
@@ -203,7 +241,7 @@ func (w waiting) Run(ctx context.Context, run supervisor.Run) error {
 
 // etcdService is etcd as a container. Its certificates are not part of the fingerprint: etcd reads them by itself.
 func etcdService(spec etcd.SpecSpec, root secrets.EtcdRootSpec, certs secrets.EtcdCertsSpec) (supervisor.Service, error) {
-	command, err := commandLine(spec, selfCluster(spec), false)
+	command, err := settings.CommandLine(spec, settings.SelfCluster(spec), false)
 	if err != nil {
 		return supervisor.Service{}, err
 	}

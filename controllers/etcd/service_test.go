@@ -70,6 +70,16 @@ func TestService(t *testing.T) {
 		t.Errorf("asked twice: got %v, want %v", err, etcd.ErrAlreadyAsked)
 	}
 
+	// The power is cut before etcd has written anything: the request was answered, so it is carried out, and once only.
+	supervisor = &controllertest.Supervisor{}
+	n = boot()
+	controllertest.Set(n, "etcd-EPHEMERAL", block.VolumeMountStatusSpec{Target: "/var"})
+	until("/usr/local/bin/etcd")
+
+	if err := ask(); !errors.Is(err, etcd.ErrAlreadyAsked) {
+		t.Errorf("asked again after a power cut: got %v, want %v", err, etcd.ErrAlreadyAsked)
+	}
+
 	// etcd writes its log; the machine reboots, and nobody asks again.
 	wal := filepath.Join(root, etcd.DataDir, "member", "wal", "0.wal")
 	if err := os.MkdirAll(filepath.Dir(wal), 0o755); err != nil {
@@ -88,4 +98,14 @@ func TestService(t *testing.T) {
 	n = boot()
 	controllertest.Set(n, "etcd-EPHEMERAL", block.VolumeMountStatusSpec{Target: "/var"})
 	until("/usr/local/bin/etcd")
+
+	// The data is lost: the request that made it does not make another cluster.
+	if err := os.RemoveAll(filepath.Join(root, etcd.DataDir, "member")); err != nil {
+		t.Fatal(err)
+	}
+
+	supervisor = &controllertest.Supervisor{}
+	n = boot()
+	controllertest.Set(n, "etcd-EPHEMERAL", block.VolumeMountStatusSpec{Target: "/var"})
+	until("waiting")
 }

@@ -8,10 +8,8 @@ import (
 	"log/slog"
 	"net/netip"
 	"slices"
-	"strings"
 
-	"github.com/seed-59268b81/talos/config/images"
-	"github.com/seed-59268b81/talos/config/v1alpha1"
+	"github.com/seed-59268b81/talos/controllers/etcd/settings"
 	"github.com/seed-59268b81/talos/controllers/fromconfig"
 	"github.com/seed-59268b81/talos/cosi/controller"
 	"github.com/seed-59268b81/talos/cosi/resource"
@@ -21,52 +19,7 @@ import (
 )
 
 func configController() controller.Controller {
-	return fromconfig.Controller("etcd.ConfigController", etcd.ConfigID, controller.Exclusive, fromconfig.OnControlPlane(etcdConfig))
-}
-
-// etcdConfig copies etcd's settings out of the machine configuration; a subnet with "!" before it is excluded.
-func etcdConfig(cfg *v1alpha1.Config) (*etcd.ConfigSpec, error) {
-	c := &cfg.Cluster.Etcd
-
-	advertised := c.AdvertisedSubnets
-	if len(advertised) == 0 && c.Subnet != "" {
-		advertised = []string{c.Subnet}
-	}
-
-	spec := &etcd.ConfigSpec{Image: c.Image}
-	if spec.Image == "" {
-		spec.Image = images.DefaultEtcd
-	}
-
-	spec.AdvertiseValidSubnets, spec.AdvertiseExcludeSubnets = splitSubnets(advertised)
-	spec.ListenValidSubnets, spec.ListenExcludeSubnets = splitSubnets(c.ListenSubnets)
-
-	for _, subnets := range [][]netip.Prefix{cfg.Cluster.PodSubnets(), cfg.Cluster.ServiceSubnets()} {
-		for _, subnet := range subnets {
-			spec.AdvertiseExcludeSubnets = append(spec.AdvertiseExcludeSubnets, subnet.String())
-		}
-	}
-
-	if len(c.ExtraArgs) > 0 {
-		spec.ExtraArgs = make(map[string]etcd.ArgValues, len(c.ExtraArgs))
-		for name, values := range c.ExtraArgs {
-			spec.ExtraArgs[name] = etcd.ArgValues{Values: values}
-		}
-	}
-
-	return spec, nil
-}
-
-func splitSubnets(in []string) (valid, excluded []string) {
-	for _, subnet := range in {
-		if e, ok := strings.CutPrefix(subnet, "!"); ok {
-			excluded = append(excluded, e)
-		} else {
-			valid = append(valid, subnet)
-		}
-	}
-
-	return valid, excluded
+	return fromconfig.Controller("etcd.ConfigController", etcd.ConfigID, controller.Exclusive, fromconfig.OnControlPlane(settings.Config))
 }
 
 // specController chooses name and addresses of the member.

@@ -32,16 +32,44 @@ func Main(ctx context.Context, r state.Reader) (*v1alpha1.Config, error) {
 	return res.TypedSpec().Config().Main(), nil
 }
 
+// Access is like Main, for what the API is reached by: it has the authorities of a stored configuration that cannot be decoded, when
+// there is no active one.
+func Access(ctx context.Context, r state.Reader) (*v1alpha1.Config, error) {
+	cfg, err := Main(ctx, r)
+	if err != nil || cfg != nil {
+		return cfg, err
+	}
+
+	res, err := typed.Find[config.MachineConfigSpec](ctx, r, "", config.AccessID)
+	if err != nil || res == nil || res.Metadata().Phase() == resource.PhaseTearingDown {
+		return nil, err
+	}
+
+	return res.TypedSpec().Config().Main(), nil
+}
+
 // Controller makes the resource id of S, in S's default namespace, from the main document. build returns nil where the
 // configuration asks for no such resource; kind tells whether others write the type too.
 func Controller[S resource.Spec](name, id string, kind controller.OutputKind, build func(*v1alpha1.Config) (*S, error)) controller.Controller {
+	return following(name, id, kind, build, Main, Input())
+}
+
+// AccessController is a Controller of what Access returns.
+func AccessController[S resource.Spec](name, id string, kind controller.OutputKind, build func(*v1alpha1.Config) (*S, error)) controller.Controller {
+	return following(name, id, kind, build, Access, controller.In[config.MachineConfigSpec](controller.Weak, ""))
+}
+
+func following[S resource.Spec](
+	name, id string, kind controller.OutputKind, build func(*v1alpha1.Config) (*S, error),
+	find func(context.Context, state.Reader) (*v1alpha1.Config, error), input controller.Input,
+) controller.Controller {
 	return &controller.Reconciler{
 		ControllerName: name,
-		Reads:          []controller.Input{Input()},
+		Reads:          []controller.Input{input},
 		Writes:         []controller.Output{controller.Out[S](kind)},
 		Cleanup:        []resource.Kind{resource.KindOf[S]("")},
 		Reconcile: func(ctx context.Context, rt controller.Runtime, _ *slog.Logger) error {
-			cfg, err := Main(ctx, rt)
+			cfg, err := find(ctx, rt)
 			if err != nil || cfg == nil {
 				return err
 			}

@@ -11,6 +11,7 @@ import (
 
 	specs "github.com/opencontainers/runtime-spec/specs-go"
 
+	"github.com/seed-59268b81/talos/controllers/k8s/settings"
 	"github.com/seed-59268b81/talos/resources/k8s"
 	"github.com/seed-59268b81/talos/sys/container"
 	"github.com/seed-59268b81/talos/sys/platform"
@@ -53,7 +54,7 @@ func TestProxyConntrack(t *testing.T) {
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			spec, err := bootstrapManifests(controlPlane(t, tt.patch), tt.place)
+			spec, err := settings.BootstrapManifests(controlPlane(t, tt.patch), tt.place)
 			if err != nil {
 				t.Fatal(err)
 			}

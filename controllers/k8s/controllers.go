@@ -5,6 +5,8 @@
 package k8s
 
 import (
+	"context"
+	"fmt"
 	"slices"
 
 	"github.com/seed-59268b81/talos/controllers/fromconfig"
@@ -20,6 +22,24 @@ type Deps struct {
 	Root string
 	// Platform is where the machine runs.
 	Platform platform.Platform
+	// Fetch has an image in a namespace of containerd; nil where there is no containerd.
+	Fetch Fetch
+}
+
+// Fetch has an image downloaded before what runs is replaced by it.
+type Fetch func(ctx context.Context, namespace, image string) error
+
+// before fetches the image that takes the place of another.
+func (f Fetch) before(ctx context.Context, namespace, old, image string) error {
+	if f == nil || old == "" || old == image {
+		return nil
+	}
+
+	if err := f(ctx, namespace, image); err != nil {
+		return fmt.Errorf("what runs goes on with image %s: %w", old, err)
+	}
+
+	return nil
 }
 
 // Controllers of this domain.
@@ -29,15 +49,15 @@ func Controllers(deps Deps) []controller.Controller {
 		root = "/"
 	}
 
-	service := &kubeletServiceController{supervisor: deps.Supervisor, root: root, platform: deps.Platform}
+	service := &kubeletServiceController{supervisor: deps.Supervisor, root: root, platform: deps.Platform, fetch: deps.Fetch}
 
 	return slices.Concat(settingsControllers(deps.Platform), finalControllers(), nodeSpecControllers(), []controller.Controller{
 		etcdEncryptionConfigController(),
 		renderSecretsController(root),
 		renderConfigsController(root),
-		staticPodController(root),
+		staticPodController(root, deps.Fetch),
 		staticPodConfigController(),
-		staticPodServer{},
+		staticPodFolderController(root),
 		nodenameController(),
 		nodeIPController(),
 		kubeletConfigController(),
@@ -49,7 +69,7 @@ func Controllers(deps Deps) []controller.Controller {
 		nodeCordonedController(),
 		nodeApplyController(root),
 		staticPodStatusController(root),
-		fromconfig.Controller("k8s.StaticEndpointController", k8s.EndpointControlPlane, controller.Shared, staticEndpoint),
+		fromconfig.AccessController("k8s.StaticEndpointController", k8s.EndpointControlPlane, controller.Shared, staticEndpoint),
 		endpointController(root),
 		kubePrismEndpointsController(),
 		kubePrismConfigController(),

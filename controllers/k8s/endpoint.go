@@ -7,8 +7,10 @@ import (
 	"net/netip"
 	"path/filepath"
 	"slices"
+	"strconv"
 
 	"github.com/seed-59268b81/talos/config/v1alpha1"
+	"github.com/seed-59268b81/talos/controllers/fromconfig"
 	"github.com/seed-59268b81/talos/controllers/k8s/kubeapi"
 	"github.com/seed-59268b81/talos/controllers/k8s/kubelet"
 	"github.com/seed-59268b81/talos/controllers/secrets/kubeconfig"
@@ -44,6 +46,7 @@ func endpointController(root string) controller.Controller {
 	return &follower{
 		name: "k8s.EndpointController",
 		inputs: []controller.Input{
+			fromconfig.Input(),
 			controller.In[config.MachineTypeSpec](controller.Weak, "", config.MachineTypeID),
 			controller.In[secrets.KubernetesCertsSpec](controller.Weak, "", secrets.KubernetesID),
 			controller.In[k8s.KubeletKubeconfigSpec](controller.Weak, "", k8s.KubeletID),
@@ -90,8 +93,21 @@ func nodeAccess(ctx context.Context, rt controller.Runtime, root string) (*kubec
 		}
 
 		access, err := kubeconfig.Parse([]byte(own.LocalhostAdminKubeconfig))
+		if err != nil {
+			return nil, "", err
+		}
 
-		return &access, own.LocalhostAdminKubeconfig, err
+		cfg, err := fromconfig.Main(ctx, rt)
+		if err != nil || cfg == nil {
+			return nil, "", err
+		}
+
+		// Other API servers answer while that of this node is down.
+		if port, on := cfg.Machine.KubePrismPort(); on {
+			access.Server = "https://127.0.0.1:" + strconv.Itoa(port)
+		}
+
+		return &access, access.Server + own.LocalhostAdminKubeconfig, nil
 	}
 
 	var identity k8s.KubeletKubeconfigSpec

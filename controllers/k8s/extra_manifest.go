@@ -4,8 +4,6 @@ package k8s
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -84,20 +82,6 @@ func renderExtra(ctx context.Context, rt controller.Runtime, extra k8s.ExtraMani
 	}
 
 	return setManifest(ctx, rt, manifest)
-}
-
-// manifestName is what a manifest is called that is downloaded: its address without what may be secret in it. The name is in
-// logs, and in resources that anybody may read.
-func manifestName(address string) string {
-	u, err := url.Parse(address)
-	if err != nil || u.User == nil && u.RawQuery == "" {
-		return address
-	}
-
-	name := url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}
-	sum := sha256.Sum256([]byte(address))
-
-	return name.String() + "#" + hex.EncodeToString(sum[:4]) // two that differ in what is left out are two
 }
 
 func download(ctx context.Context, address string, headers map[string]string) ([]byte, error) {

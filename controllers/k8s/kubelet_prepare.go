@@ -26,7 +26,7 @@ var kubeletDirs = []struct {
 	{kubelet.Dir, 0o700},
 	{kubelet.PKIDir, 0o700},
 	{kubelet.SeccompDir, 0o700},
-	{kubelet.ManifestsDir, 0o755},
+	{kubelet.ManifestsDir, 0o700},
 	{"/var/lib/containerd", 0o700},
 	{"/var/log/containers", 0o755},
 	{"/var/log/pods", 0o755},

@@ -7,6 +7,7 @@ package k8s
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"path/filepath"
 
@@ -19,6 +20,7 @@ import (
 	"github.com/seed-59268b81/talos/resources/k8s"
 	"github.com/seed-59268b81/talos/resources/secrets"
 	"github.com/seed-59268b81/talos/resources/timeres"
+	"github.com/seed-59268b81/talos/sys/container"
 	"github.com/seed-59268b81/talos/sys/platform"
 	"github.com/seed-59268b81/talos/sys/supervisor"
 )
@@ -36,6 +38,9 @@ type kubeletServiceController struct {
 	platform   platform.Platform
 	// running is the fingerprint of the service as applied last.
 	running string
+	// image is that of the service as applied last.
+	image string
+	fetch Fetch
 }
 
 func (*kubeletServiceController) name() string { return "k8s.KubeletServiceController" }
@@ -133,10 +138,18 @@ func (c *kubeletServiceController) apply(
 		return nil
 	}
 
+	if c.running != "" {
+		if err := c.fetch.before(ctx, container.NamespaceSystem, c.image, spec.Image); err != nil {
+			return fmt.Errorf("kubelet: %w", err)
+		}
+	}
+
 	// Its files change only while it is down.
 	if err := c.supervisor.Remove(ctx, kubeletService); err != nil {
 		return err
 	}
+
+	c.running = "" // also if the rest fails: then the one that ran is started again when the settings are as before
 
 	if err := prepareKubelet(c.root, spec, join, issuer, contents, log); err != nil {
 		return err
@@ -150,7 +163,7 @@ func (c *kubeletServiceController) apply(
 		return err
 	}
 
-	c.running = service.Fingerprint
+	c.running, c.image = service.Fingerprint, spec.Image
 
 	return nil
 }

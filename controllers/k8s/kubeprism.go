@@ -33,7 +33,7 @@ func (kubePrismController) Outputs() []controller.Output {
 // Run implements controller.Controller.
 func (kubePrismController) Run(ctx context.Context, rt controller.Runtime, log *slog.Logger) error {
 	var (
-		balancer kubeprism.Balancer
+		balancer = kubeprism.Balancer{Ready: kubeprism.Readyz}
 		serving  string
 		stop     = func() {}
 		failed   = make(chan error, 1)

@@ -4,10 +4,12 @@ package k8s
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/url"
 
+	"github.com/seed-59268b81/talos/controllers/fromconfig"
 	"github.com/seed-59268b81/talos/controllers/k8s/kubeapi"
 	"github.com/seed-59268b81/talos/controllers/k8s/nodeowner"
 	"github.com/seed-59268b81/talos/cosi/controller"
@@ -23,6 +25,7 @@ func nodeApplyController(root string) controller.Controller {
 	return &controller.Reconciler{
 		ControllerName: "k8s.NodeApplyController",
 		Reads: []controller.Input{
+			fromconfig.Input(),
 			controller.In[k8s.NodeLabelSpecSpec](controller.Weak, ""),
 			controller.In[k8s.NodeAnnotationSpecSpec](controller.Weak, ""),
 			controller.In[k8s.NodeTaintSpecSpec](controller.Weak, ""),
@@ -123,8 +126,32 @@ func running[S resource.Spec](items []*resource.Typed[S]) []S {
 	return out
 }
 
-// applyNode reads, changes and replaces the Node; somebody else's change in between means once more.
+// applyNode changes the Node: all at once, or, if a part is forbidden, one part after the other, so that those that are allowed are
+// as they should be.
 func applyNode(ctx context.Context, client *kubeapi.Client, name string, wanted nodeowner.Wanted) (changed bool, err error) {
+	changed, err = applyParts(ctx, client, name, wanted, nodeowner.All)
+	if !kubeapi.IsForbidden(err) {
+		return changed, err
+	}
+
+	var refused []error
+
+	for _, each := range nodeowner.Each {
+		done, err := applyParts(ctx, client, name, wanted, each.Part)
+		changed = changed || done
+
+		if err != nil {
+			refused = append(refused, fmt.Errorf("%s: %w", each.Name, err))
+		}
+	}
+
+	return changed, errors.Join(refused...)
+}
+
+// applyParts reads, changes and replaces the Node; somebody else's change in between means once more.
+func applyParts(
+	ctx context.Context, client *kubeapi.Client, name string, wanted nodeowner.Wanted, parts nodeowner.Part,
+) (changed bool, err error) {
 	path := "/api/v1/nodes/" + url.PathEscape(name)
 
 	for range 5 {
@@ -134,7 +161,7 @@ func applyNode(ctx context.Context, client *kubeapi.Client, name string, wanted 
 			return false, err
 		}
 
-		if !nodeowner.Apply(node, wanted) {
+		if !nodeowner.Apply(node, wanted, parts) {
 			return false, nil
 		}
 

@@ -8,32 +8,13 @@ import (
 	"log/slog"
 	"net/netip"
 	"slices"
-	"strings"
 
-	"github.com/seed-59268b81/talos/config/v1alpha1"
 	"github.com/seed-59268b81/talos/cosi/controller"
 	"github.com/seed-59268b81/talos/cosi/resource"
 	"github.com/seed-59268b81/talos/cosi/typed"
 	"github.com/seed-59268b81/talos/resources/k8s"
 	"github.com/seed-59268b81/talos/resources/network"
 )
-
-// nodeIPConfig is the rules by which the kubelet's addresses are chosen: never one of a pod or a service.
-func nodeIPConfig(cfg *v1alpha1.Config) (*k8s.NodeIPConfigSpec, error) {
-	spec := &k8s.NodeIPConfigSpec{
-		ExcludeSubnets: append(prefixes(cfg.Cluster.PodSubnets()), prefixes(cfg.Cluster.ServiceSubnets())...),
-	}
-
-	for _, subnet := range cfg.Machine.Kubelet.NodeIP.ValidSubnets {
-		if excluded, ok := strings.CutPrefix(subnet, "!"); ok {
-			spec.ExcludeSubnets = append(spec.ExcludeSubnets, excluded)
-		} else {
-			spec.ValidSubnets = append(spec.ValidSubnets, subnet)
-		}
-	}
-
-	return spec, nil
-}
 
 // nodeIPController chooses the addresses that the kubelet registers with: one of each family at most.
 func nodeIPController() controller.Controller {

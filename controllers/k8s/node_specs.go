@@ -11,6 +11,7 @@ import (
 
 	"github.com/seed-59268b81/talos/config/v1alpha1"
 	"github.com/seed-59268b81/talos/controllers/fromconfig"
+	"github.com/seed-59268b81/talos/controllers/k8s/settings"
 	"github.com/seed-59268b81/talos/cosi/controller"
 	"github.com/seed-59268b81/talos/cosi/resource"
 	"github.com/seed-59268b81/talos/cosi/typed"
@@ -39,7 +40,7 @@ func nodeSpecControllers() []controller.Controller {
 		nodeSpecController("k8s.NodeTaintSpecController", func(cfg *v1alpha1.Config) (map[string]k8s.NodeTaintSpecSpec, error) {
 			out := map[string]k8s.NodeTaintSpecSpec{}
 
-			for key, taint := range nodeTaints(cfg) {
+			for key, taint := range settings.NodeTaints(cfg) {
 				value, effect, ok := strings.Cut(taint, ":")
 				if !ok {
 					value, effect = "", taint
@@ -48,7 +49,7 @@ func nodeSpecControllers() []controller.Controller {
 				switch effect {
 				case "NoSchedule", "PreferNoSchedule", "NoExecute":
 				default:
-					return nil, fmt.Errorf("machine.nodeTaints: %s: effect %q is none of NoSchedule, PreferNoSchedule, NoExecute", key, effect)
+					return nil, fmt.Errorf("machine.settings.NodeTaints: %s: effect %q is none of NoSchedule, PreferNoSchedule, NoExecute", key, effect)
 				}
 
 				out[key] = k8s.NodeTaintSpecSpec{Key: key, Value: value, Effect: effect}
@@ -68,7 +69,7 @@ func nodeLabels(cfg *v1alpha1.Config) map[string]string {
 			out = map[string]string{}
 		}
 
-		out[controlPlaneLabel] = ""
+		out[settings.ControlPlaneLabel] = ""
 	}
 
 	return out

@@ -8,6 +8,7 @@ import (
 	"path"
 
 	"github.com/seed-59268b81/talos/controllers/k8s/pods"
+	"github.com/seed-59268b81/talos/controllers/keep"
 	"github.com/seed-59268b81/talos/cosi/controller"
 	"github.com/seed-59268b81/talos/cosi/resource"
 	"github.com/seed-59268b81/talos/cosi/state"
@@ -32,9 +33,18 @@ func renderSecretsController(root string) controller.Controller {
 		Writes:  []controller.Output{controller.Out[k8s.SecretsStatusSpec](controller.Exclusive)},
 		Cleanup: []resource.Kind{resource.KindOf[k8s.SecretsStatusSpec]("")},
 		Reconcile: func(ctx context.Context, rt controller.Runtime, _ *slog.Logger) error {
-			material, err := gatherSecrets(ctx, rt)
-			if err != nil || material == nil {
+			asked, err := typed.Find[secrets.KubernetesRootSpec](ctx, rt, "", secrets.KubernetesRootID)
+			if err != nil || asked == nil {
 				return err
+			}
+
+			material, err := gatherSecrets(ctx, rt)
+			if err != nil {
+				return err
+			}
+
+			if material == nil {
+				return keep.Outputs[k8s.SecretsStatusSpec](ctx, rt, k8s.StaticPodsID, pods.APIServer, pods.ControllerManager, pods.Scheduler)
 			}
 
 			folders, err := pods.SecretFolders(*material)

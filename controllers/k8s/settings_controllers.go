@@ -5,6 +5,7 @@ package k8s
 import (
 	"github.com/seed-59268b81/talos/config/v1alpha1"
 	"github.com/seed-59268b81/talos/controllers/fromconfig"
+	"github.com/seed-59268b81/talos/controllers/k8s/settings"
 	"github.com/seed-59268b81/talos/cosi/controller"
 	"github.com/seed-59268b81/talos/cosi/resource"
 	"github.com/seed-59268b81/talos/resources/k8s"
@@ -14,16 +15,18 @@ import (
 // settingsControllers copy the settings of the control plane out of the machine configuration.
 func settingsControllers(p platform.Platform) []controller.Controller {
 	return []controller.Controller{
-		onControlPlane("k8s.ControlPlaneAPIServerController", k8s.APIServerID, controller.Shared, apiServerConfig),
-		onControlPlane("k8s.ControlPlaneControllerManagerController", k8s.ControllerManagerID, controller.Shared, controllerManagerConfig),
-		onControlPlane("k8s.ControlPlaneSchedulerController", k8s.SchedulerID, controller.Shared, schedulerConfig),
-		onControlPlane("k8s.ControlPlaneAdmissionControlController", k8s.AdmissionControlID, controller.Exclusive, admissionControlConfig),
-		onControlPlane("k8s.ControlPlaneAuditPolicyController", k8s.AuditPolicyID, controller.Exclusive, auditPolicyConfig),
-		onControlPlane("k8s.ControlPlaneAuthenticationController", k8s.AuthenticationID, controller.Exclusive, authenticationConfig),
-		onControlPlane("k8s.ControlPlaneAuthorizationController", k8s.AuthorizationID, controller.Exclusive, authorizationConfig),
-		onControlPlane("k8s.ControlPlaneExtraManifestsController", k8s.ExtraManifestsID, controller.Exclusive, extraManifestsConfig),
-		onControlPlane("k8s.ControlPlaneBootstrapManifestsController", k8s.BootstrapManifestsID, controller.Exclusive, bootstrapManifestsConfig(p)),
-		fromconfig.Controller("k8s.NodeIPConfigController", k8s.NodeIPID, controller.Exclusive, nodeIPConfig),
+		onControlPlane("k8s.ControlPlaneAPIServerController", k8s.APIServerID, controller.Shared, settings.APIServer),
+		onControlPlane("k8s.ControlPlaneControllerManagerController", k8s.ControllerManagerID, controller.Shared, settings.ControllerManager),
+		onControlPlane("k8s.ControlPlaneSchedulerController", k8s.SchedulerID, controller.Shared, settings.Scheduler),
+		onControlPlane("k8s.ControlPlaneAdmissionControlController", k8s.AdmissionControlID, controller.Exclusive, settings.AdmissionControl),
+		onControlPlane("k8s.ControlPlaneAuditPolicyController", k8s.AuditPolicyID, controller.Exclusive, settings.AuditPolicy),
+		onControlPlane("k8s.ControlPlaneAuthenticationController", k8s.AuthenticationID, controller.Exclusive, settings.Authentication),
+		onControlPlane("k8s.ControlPlaneAuthorizationController", k8s.AuthorizationID, controller.Exclusive, settings.Authorization),
+		onControlPlane("k8s.ControlPlaneExtraManifestsController", k8s.ExtraManifestsID, controller.Exclusive, settings.ExtraManifests),
+		onControlPlane("k8s.ControlPlaneBootstrapManifestsController", k8s.BootstrapManifestsID, controller.Exclusive, func(cfg *v1alpha1.Config) (*k8s.BootstrapManifestsConfigSpec, error) {
+			return settings.BootstrapManifests(cfg, p)
+		}),
+		fromconfig.Controller("k8s.NodeIPConfigController", k8s.NodeIPID, controller.Exclusive, settings.NodeIP),
 	}
 }
 

@@ -11,7 +11,6 @@ import (
 
 	"github.com/seed-59268b81/talos/config"
 	"github.com/seed-59268b81/talos/config/generate"
-	"github.com/seed-59268b81/talos/config/images"
 	"github.com/seed-59268b81/talos/config/patch"
 	"github.com/seed-59268b81/talos/config/v1alpha1"
 	"github.com/seed-59268b81/talos/controllers/k8s/kubeapi"
@@ -19,7 +18,6 @@ import (
 	"github.com/seed-59268b81/talos/resources/k8s"
 	"github.com/seed-59268b81/talos/resources/network"
 	"github.com/seed-59268b81/talos/resources/secrets"
-	"github.com/seed-59268b81/talos/sys/platform"
 )
 
 // controlPlane is a generated configuration with patches.
@@ -44,94 +42,9 @@ func controlPlane(t *testing.T, patches ...string) *v1alpha1.Config {
 	return cfg.Main()
 }
 
-// TestImages holds that what a generated configuration runs is in the image cache.
-func TestImages(t *testing.T) {
+// TestKubePrismEndpoints holds the upstreams of KubePrism: this machine's own API server first.
+func TestKubePrismEndpoints(t *testing.T) {
 	cfg := controlPlane(t)
-
-	var got []string
-
-	api, err := apiServerConfig(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	manager, err := controllerManagerConfig(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	scheduler, err := schedulerConfig(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	boot, err := bootstrapManifests(cfg, platform.Platform{})
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	got = append(got, api.Image, manager.Image, scheduler.Image, boot.FlannelImage, boot.ProxyImage, boot.CoreDNSImage, kubeletConfig(cfg, "").Image)
-	cached := strings.Join(images.Cache(), "\n")
-
-	for _, image := range got {
-		if !strings.Contains(cached, image) {
-			t.Errorf("image %s is not in the image cache", image)
-		}
-	}
-}
-
-func TestKubeletConfig(t *testing.T) {
-	for name, test := range map[string]struct {
-		patch string
-		check func(k8s.KubeletConfigSpec) any
-		want  any
-	}{
-		"DNS is the tenth service address": {
-			check: func(s k8s.KubeletConfigSpec) any { return s.ClusterDNS }, want: []string{"10.96.0.10"},
-		},
-		"or what is configured": {
-			patch: "machine: {kubelet: {clusterDNS: [10.5.5.5]}}",
-			check: func(s k8s.KubeletConfigSpec) any { return s.ClusterDNS }, want: []string{"10.5.5.5"},
-		},
-		"a control plane keeps pods off": {
-			check: func(s k8s.KubeletConfigSpec) any { return s.RegisterWithTaints }, want: map[string]string{controlPlaneTaint: ":NoSchedule"},
-		},
-		"unless it is told not to": {
-			patch: "cluster: {allowSchedulingOnControlPlanes: true}",
-			check: func(s k8s.KubeletConfigSpec) any { return len(s.RegisterWithTaints) }, want: 0,
-		},
-		"taints of one's own": {
-			patch: "{cluster: {allowSchedulingOnControlPlanes: true}, machine: {nodeTaints: {a: \"b:NoExecute\"}}}",
-			check: func(s k8s.KubeletConfigSpec) any { return s.RegisterWithTaints }, want: map[string]string{"a": "b:NoExecute"},
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			var patches []string
-			if test.patch != "" {
-				patches = []string{test.patch}
-			}
-
-			if diff := cmp.Diff(test.want, test.check(kubeletConfig(controlPlane(t, patches...), "http://x"))); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
-		})
-	}
-}
-
-// TestNodeEndpoint holds how pods of the host's network reach the API servers.
-func TestNodeEndpoint(t *testing.T) {
-	cfg := controlPlane(t)
-	on, off := true, false
-
-	cfg.Machine.Features.KubePrism.Enabled = &on
-	if host, port := nodeEndpoint(cfg); host != "127.0.0.1" || port != "7445" {
-		t.Errorf("KubePrism: got %s:%s", host, port)
-	}
-
-	cfg.Machine.Features.KubePrism.Enabled = &off
-	if host, port := nodeEndpoint(cfg); host != "lb.example.org" || port != "6443" {
-		t.Errorf("no KubePrism: got %s:%s", host, port)
-	}
 
 	published := k8s.EndpointSpec{Addresses: []netip.Addr{netip.MustParseAddr("10.5.0.2"), netip.MustParseAddr("10.5.0.3")}}
 	want := []k8s.KubePrismEndpoint{{Host: "127.0.0.1", Port: 6443}, {Host: "lb.example.org", Port: 6443}, {Host: "10.5.0.2", Port: 6443}, {Host: "10.5.0.3", Port: 6443}}
@@ -270,25 +183,5 @@ func TestNodeStatus(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got, cmp.Comparer(func(a, b netip.Prefix) bool { return a == b })); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
-	}
-}
-
-func TestStaticPodID(t *testing.T) {
-	for name, test := range map[string]struct {
-		pod  v1alpha1.Object
-		want string
-		err  string
-	}{
-		"in a namespace": {pod: v1alpha1.Object{"kind": "Pod", "metadata": map[string]any{"name": "x", "namespace": "n"}}, want: "n-x"},
-		"by default":     {pod: v1alpha1.Object{"kind": "Pod", "metadata": map[string]any{"name": "x"}}, want: "default-x"},
-		"another kind":   {pod: v1alpha1.Object{"kind": "Job"}, err: "kind is Job, want Pod"},
-		"no name":        {pod: v1alpha1.Object{"kind": "Pod"}, err: "metadata.name is missing"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			got, err := staticPodID(test.pod)
-			if got != test.want || test.err != "" && (err == nil || err.Error() != test.err) {
-				t.Errorf("got %q, %v; want %q, %q", got, err, test.want, test.err)
-			}
-		})
 	}
 }

@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"log/slog"
 
-	"github.com/seed-59268b81/talos/config/v1alpha1"
 	"github.com/seed-59268b81/talos/controllers/fromconfig"
+	"github.com/seed-59268b81/talos/controllers/k8s/settings"
 	"github.com/seed-59268b81/talos/cosi/controller"
 	"github.com/seed-59268b81/talos/cosi/resource"
 	"github.com/seed-59268b81/talos/cosi/typed"
@@ -22,16 +22,19 @@ func staticPodConfigController() controller.Controller {
 		Reads:          []controller.Input{fromconfig.Input()},
 		Writes:         []controller.Output{controller.Out[k8s.StaticPodSpec](controller.Shared)},
 		Cleanup:        []resource.Kind{resource.KindOf[k8s.StaticPodSpec]("")},
-		Reconcile: func(ctx context.Context, rt controller.Runtime, _ *slog.Logger) error {
+		Reconcile: func(ctx context.Context, rt controller.Runtime, log *slog.Logger) error {
 			cfg, err := fromconfig.Main(ctx, rt)
 			if err != nil || cfg == nil {
 				return err
 			}
 
 			for i, pod := range cfg.Machine.Pods {
-				id, err := staticPodID(pod)
+				id, err := settings.StaticPodID(pod)
 				if err != nil {
-					return fmt.Errorf("machine.pods[%d]: %w", i, err)
+					// Such a configuration is not accepted; one that is stored since before then has its other pods.
+					log.ErrorContext(ctx, "a static pod is left out", "pod", fmt.Sprintf("machine.pods[%d]", i), "error", err)
+
+					continue
 				}
 
 				if err := typed.Set(ctx, rt, "", id, k8s.StaticPodSpec{Pod: pod}); err != nil {
@@ -42,22 +45,4 @@ func staticPodConfigController() controller.Controller {
 			return nil
 		},
 	}
-}
-
-// staticPodID names a pod of the configuration, apart from the control plane's.
-func staticPodID(pod v1alpha1.Object) (string, error) {
-	if kind, _ := pod["kind"].(string); kind != "Pod" {
-		return "", fmt.Errorf("kind is %v, want Pod", pod["kind"])
-	}
-
-	metadata, _ := pod["metadata"].(map[string]any)
-
-	name, _ := metadata["name"].(string)
-	if name == "" {
-		return "", fmt.Errorf("metadata.name is missing")
-	}
-
-	namespace, _ := metadata["namespace"].(string)
-
-	return orDefault(namespace, "default") + "-" + name, nil
 }

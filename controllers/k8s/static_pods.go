@@ -13,12 +13,14 @@ import (
 
 	"github.com/seed-59268b81/talos/controllers/k8s/pods"
 	"github.com/seed-59268b81/talos/controllers/k8s/render"
+	"github.com/seed-59268b81/talos/controllers/keep"
 	"github.com/seed-59268b81/talos/cosi/controller"
 	"github.com/seed-59268b81/talos/cosi/resource"
 	"github.com/seed-59268b81/talos/cosi/state"
 	"github.com/seed-59268b81/talos/cosi/typed"
 	"github.com/seed-59268b81/talos/resources/k8s"
 	"github.com/seed-59268b81/talos/resources/secrets"
+	"github.com/seed-59268b81/talos/sys/container"
 )
 
 // readyPoll is how often the API server is asked whether it is ready, when it starts for the first time.
@@ -31,7 +33,7 @@ const bootstrapRoles = "poststarthook/rbac/bootstrap-roles"
 // API server was ready, and the controller manager once nothing but its roles was missing, since they give up when it takes its
 // time, and the kubelet makes them wait after that. The controller manager waits 10 s for the roles by itself, and takes longer
 // to start than the API server to create them. Once rendered, pods stay: an API server rides out etcd's restart better than its own.
-func staticPodController(root string) controller.Controller {
+func staticPodController(root string, fetch Fetch) controller.Controller {
 	var (
 		poll *time.Timer
 		api  localAPI
@@ -61,9 +63,19 @@ func staticPodController(root string) controller.Controller {
 				poll.Stop()
 			}
 
-			ok, err := all(read(ctx, rt, k8s.StaticPodsID, &keys), read(ctx, rt, k8s.StaticPodsID, &files), read(ctx, rt, secrets.KubernetesID, &access))
-			if err != nil || !ok {
+			// Without settings the configuration asks for no control plane any more.
+			settings, err := typed.Find[k8s.APIServerConfigSpec](ctx, rt, "", k8s.FinalPrefix+k8s.APIServerID)
+			if err != nil || settings == nil {
 				return err
+			}
+
+			ok, err := all(read(ctx, rt, k8s.StaticPodsID, &keys), read(ctx, rt, k8s.StaticPodsID, &files), read(ctx, rt, secrets.KubernetesID, &access))
+			if err != nil {
+				return err
+			}
+
+			if !ok {
+				return keep.Outputs[k8s.StaticPodSpec](ctx, rt, k8s.APIServerID, k8s.ControllerManagerID, k8s.SchedulerID)
 			}
 
 			if ok, err := etcdServed(ctx, rt); err != nil || !ok {
@@ -74,7 +86,7 @@ func staticPodController(root string) controller.Controller {
 				return err
 			}
 
-			err = setPod(ctx, rt, k8s.APIServerID, func(spec k8s.APIServerConfigSpec, v pods.Versions) render.Object {
+			err = setPod(ctx, rt, fetch, k8s.APIServerID, func(spec k8s.APIServerConfigSpec, v pods.Versions) render.Object {
 				return pods.APIServerPod(spec, v)
 			})
 			if err != nil {
@@ -98,7 +110,7 @@ func staticPodController(root string) controller.Controller {
 
 			return errors.Join(
 				later(k8s.ControllerManagerID, func() error {
-					return setPod(ctx, rt, k8s.ControllerManagerID, func(spec k8s.ControllerManagerConfigSpec, v pods.Versions) render.Object {
+					return setPod(ctx, rt, fetch, k8s.ControllerManagerID, func(spec k8s.ControllerManagerConfigSpec, v pods.Versions) render.Object {
 						if !spec.Enabled {
 							return nil
 						}
@@ -107,7 +119,7 @@ func staticPodController(root string) controller.Controller {
 					})
 				}, bootstrapRoles),
 				later(k8s.SchedulerID, func() error {
-					return setPod(ctx, rt, k8s.SchedulerID, func(spec k8s.SchedulerConfigSpec, v pods.Versions) render.Object {
+					return setPod(ctx, rt, fetch, k8s.SchedulerID, func(spec k8s.SchedulerConfigSpec, v pods.Versions) render.Object {
 						if !spec.Enabled {
 							return nil
 						}
@@ -140,7 +152,7 @@ func apiServerWasReady(
 
 // setPod renders one pod from the final settings of its component, if they are there and want one. It changes with the
 // files of that component alone, so that a new certificate of one does not restart the others.
-func setPod[S resource.Spec](ctx context.Context, rt controller.Runtime, id string, build func(S, pods.Versions) render.Object) error {
+func setPod[S resource.Spec](ctx context.Context, rt controller.Runtime, fetch Fetch, id string, build func(S, pods.Versions) render.Object) error {
 	settings, err := typed.Find[S](ctx, rt, "", k8s.FinalPrefix+id)
 	if err != nil || settings == nil {
 		return err
@@ -160,6 +172,18 @@ func setPod[S resource.Spec](ctx context.Context, rt controller.Runtime, id stri
 	pod := build(*settings.TypedSpec(), v)
 	if pod == nil {
 		return nil
+	}
+
+	// The kubelet ends the pod that runs before it looks for the image of the next.
+	running, err := typed.Find[k8s.StaticPodSpec](ctx, rt, "", id)
+	if err != nil {
+		return err
+	}
+
+	if running != nil {
+		if err := fetch.before(ctx, container.NamespacePods, pods.Image(running.TypedSpec().Pod), pods.Image(pod)); err != nil {
+			return fmt.Errorf("%s: %w", id, err)
+		}
 	}
 
 	return typed.Set(ctx, rt, "", id, k8s.StaticPodSpec{Pod: pod})

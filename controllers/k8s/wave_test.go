@@ -37,12 +37,19 @@ type cluster struct {
 func controlPlane(t *testing.T, opts generate.Options) *cluster {
 	t.Helper()
 
+	return controlPlaneFetching(t, opts, nil)
+}
+
+// controlPlaneFetching is one that asks for images.
+func controlPlaneFetching(t *testing.T, opts generate.Options, fetch k8s.Fetch) *cluster {
+	t.Helper()
+
 	c := &cluster{supervisor: &controllertest.Supervisor{}, root: t.TempDir(), opts: opts}
 
 	c.Node = controllertest.Start(t, slices.Concat(
 		secrets.Controllers(),
-		etcd.Controllers(etcd.Deps{Supervisor: c.supervisor, Root: c.root}),
-		k8s.Controllers(k8s.Deps{Supervisor: c.supervisor, Root: c.root}),
+		etcd.Controllers(etcd.Deps{Supervisor: c.supervisor, Root: c.root, Fetch: fetch}),
+		k8s.Controllers(k8s.Deps{Supervisor: c.supervisor, Root: c.root, Fetch: fetch}),
 	)...)
 
 	c.Ready(opts)
@@ -52,6 +59,27 @@ func controlPlane(t *testing.T, opts generate.Options) *cluster {
 	}
 
 	return c
+}
+
+// text is the configuration with patches.
+func (c *cluster) text(t *testing.T, patches ...string) []byte {
+	t.Helper()
+
+	opts := c.opts
+
+	loaded, err := patch.Load(patches)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	opts.Patches = loaded
+
+	out, err := generate.New("test", "https://172.20.0.2:6443", "", opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	return out.ControlPlane
 }
 
 func args(t *testing.T, pod kubeapi.Object) []string {
@@ -95,23 +123,7 @@ func TestWave(t *testing.T) {
 	}
 
 	// An argument more rolls the pod; edited back, the first comes back.
-	text := func(patches ...string) []byte {
-		opts := c.opts
-
-		loaded, err := patch.Load(patches)
-		if err != nil {
-			t.Fatal(err)
-		}
-
-		opts.Patches = loaded
-
-		out, err := generate.New("test", "https://172.20.0.2:6443", "", opts)
-		if err != nil {
-			t.Fatal(err)
-		}
-
-		return out.ControlPlane
-	}
+	text := func(patches ...string) []byte { return c.text(t, patches...) }
 
 	c.Configure(text("cluster: {apiServer: {extraArgs: {v: \"4\"}}}"))
 

@@ -9,6 +9,7 @@ import (
 	"net/netip"
 	"time"
 
+	"github.com/seed-59268b81/talos/controllers/keep"
 	"github.com/seed-59268b81/talos/cosi/controller"
 	"github.com/seed-59268b81/talos/cosi/resource"
 	"github.com/seed-59268b81/talos/cosi/typed"
@@ -41,17 +42,30 @@ func etcdController() controller.Controller {
 			}
 
 			hostname, err := typed.Find[network.HostnameStatusSpec](ctx, rt, "", network.HostnameID)
-			if err != nil || hostname == nil {
+			if err != nil {
 				return err
+			}
+
+			if hostname == nil {
+				return keep.Outputs[secrets.EtcdCertsSpec](ctx, rt, secrets.EtcdID)
 			}
 
 			addrs, err := certificateAddresses(ctx, rt)
-			if err != nil || addrs == nil {
+			if err != nil {
 				return err
 			}
 
-			if ok, err := timeUsable(ctx, rt); err != nil || !ok {
+			if addrs == nil {
+				return keep.Outputs[secrets.EtcdCertsSpec](ctx, rt, secrets.EtcdID)
+			}
+
+			ok, err := timeUsable(ctx, rt)
+			if err != nil {
 				return err
+			}
+
+			if !ok {
+				return keep.Outputs[secrets.EtcdCertsSpec](ctx, rt, secrets.EtcdID)
 			}
 
 			h, now := host{hostname.TypedSpec().Hostname, hostname.TypedSpec().Domainname}, time.Now()

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/seed-59268b81/talos/controllers/keep"
 	"github.com/seed-59268b81/talos/controllers/secrets/kubeconfig"
 	"github.com/seed-59268b81/talos/cosi/controller"
 	"github.com/seed-59268b81/talos/cosi/resource"
@@ -40,8 +41,13 @@ func kubernetesController() controller.Controller {
 				return err
 			}
 
-			if ok, err := timeUsable(ctx, rt); err != nil || !ok {
+			ok, err := timeUsable(ctx, rt)
+			if err != nil {
 				return err
+			}
+
+			if !ok {
+				return keep.Outputs[secrets.KubernetesCertsSpec](ctx, rt, secrets.KubernetesID)
 			}
 
 			now := time.Now()

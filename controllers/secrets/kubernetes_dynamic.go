@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/seed-59268b81/talos/controllers/keep"
 	"github.com/seed-59268b81/talos/cosi/controller"
 	"github.com/seed-59268b81/talos/cosi/resource"
 	"github.com/seed-59268b81/talos/cosi/typed"
@@ -36,12 +37,21 @@ func kubernetesDynamicCertsController() controller.Controller {
 			}
 
 			sans, err := typed.Find[secrets.CertSANSpec](ctx, rt, "", secrets.CertSANKubernetesID)
-			if err != nil || sans == nil {
+			if err != nil {
 				return err
 			}
 
-			if ok, err := timeUsable(ctx, rt); err != nil || !ok {
+			if sans == nil {
+				return keep.Outputs[secrets.KubernetesDynamicCertsSpec](ctx, rt, secrets.KubernetesDynamicID)
+			}
+
+			ok, err := timeUsable(ctx, rt)
+			if err != nil {
 				return err
+			}
+
+			if !ok {
+				return keep.Outputs[secrets.KubernetesDynamicCertsSpec](ctx, rt, secrets.KubernetesDynamicID)
 			}
 
 			now := time.Now()

@@ -10,7 +10,7 @@ import (
 )
 
 func rootOSController() controller.Controller {
-	return fromconfig.Controller("secrets.RootOSController", secrets.OSRootID, controller.Exclusive,
+	return fromconfig.AccessController("secrets.RootOSController", secrets.OSRootID, controller.Exclusive,
 		func(cfg *v1alpha1.Config) (*secrets.OSRootSpec, error) {
 			spec := osRoot(cfg)
 

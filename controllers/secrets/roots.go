@@ -70,8 +70,9 @@ func kubernetesRoot(cfg *v1alpha1.Config) (secrets.KubernetesRootSpec, error) {
 	return spec, nil
 }
 
-// kubeletSecrets is what the kubelet joins with: on a control plane through the API server beside it, on a worker
-// through KubePrism if that is on, otherwise through the cluster's endpoint.
+// kubeletSecrets is what the kubelet joins with: through KubePrism if that is on, which goes to the API server of the node first
+// and to others when it does not answer; otherwise on a control plane through the API server beside it, on a worker through the
+// cluster's endpoint.
 func kubeletSecrets(cfg *v1alpha1.Config) (secrets.KubeletSpec, error) {
 	id, secret, err := bootstrapToken(cfg.Cluster.Token)
 	if err != nil {
@@ -85,10 +86,10 @@ func kubeletSecrets(cfg *v1alpha1.Config) (secrets.KubeletSpec, error) {
 	}
 
 	switch port, kubePrism := cfg.Machine.KubePrismPort(); {
-	case cfg.Machine.Type.IsControlPlane():
-		spec.Endpoint = localEndpoint(cfg)
 	case kubePrism:
 		spec.Endpoint = secrets.URL{FullPath: "https://127.0.0.1:" + strconv.Itoa(port)}
+	case cfg.Machine.Type.IsControlPlane():
+		spec.Endpoint = localEndpoint(cfg)
 	default:
 		spec.Endpoint = secrets.URL{FullPath: cfg.Cluster.ControlPlane.Endpoint.String()}
 	}

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/netip"
 
+	"github.com/seed-59268b81/talos/controllers/keep"
 	"github.com/seed-59268b81/talos/cosi/controller"
 	"github.com/seed-59268b81/talos/cosi/resource"
 	"github.com/seed-59268b81/talos/cosi/state"
@@ -37,13 +38,21 @@ func sansController[R resource.Spec](name, rootID, id string, build func(root R,
 			}
 
 			hostname, err := typed.Find[network.HostnameStatusSpec](ctx, rt, "", network.HostnameID)
-			if err != nil || hostname == nil {
+			if err != nil {
 				return err
 			}
 
+			if hostname == nil {
+				return keep.Outputs[secrets.CertSANSpec](ctx, rt, id)
+			}
+
 			addrs, err := certificateAddresses(ctx, rt)
-			if err != nil || addrs == nil {
+			if err != nil {
 				return err
+			}
+
+			if addrs == nil {
+				return keep.Outputs[secrets.CertSANSpec](ctx, rt, id)
 			}
 
 			spec := build(*root.TypedSpec(), host{hostname.TypedSpec().Hostname, hostname.TypedSpec().Domainname}, addrs)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/seed-59268b81/talos/config"
 	"github.com/seed-59268b81/talos/config/validate"
+	"github.com/seed-59268b81/talos/controllers/validation"
 )
 
 func validateCommand() *cobra.Command {
@@ -39,7 +40,7 @@ func validateCommand() *cobra.Command {
 				return fmt.Errorf("%s: %w", path, err)
 			}
 
-			warnings, err := validate.Validate(cfg, m)
+			warnings, err := validation.Config(cfg, m)
 
 			for _, warning := range warnings {
 				fmt.Fprintf(cmd.ErrOrStderr(), "* %s\n", warning)

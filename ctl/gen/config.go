@@ -21,7 +21,7 @@ type configFlags struct {
 	mirrors                                 []string
 	kubernetesVersion, talosVersion         string
 	discovery                               bool
-	docs, examples                          bool
+	docs, examples, kubeSpan                bool
 	types                                   []string
 	output                                  string
 	opts                                    generate.Options
@@ -56,7 +56,7 @@ load balancer before several: https://10.5.0.2:6443.`,
 	flags.StringSliceVar(&f.opts.AdditionalSANs, "additional-sans", nil, "more names and addresses by which the APIs are reached")
 	flags.StringVar(&f.opts.DNSDomain, "dns-domain", "cluster.local", "the DNS domain of the cluster")
 	flags.StringSliceVar(&f.mirrors, "registry-mirror", nil, "registries to ask in place of others: HOST=URL")
-	flags.BoolVar(&f.opts.KubeSpan, "with-kubespan", false, "connect the machines by KubeSpan")
+	flags.BoolVar(&f.kubeSpan, "with-kubespan", false, "encrypt the traffic between the machines by KubeSpan (not available: must be false)")
 	flags.BoolVar(&f.discovery, "with-cluster-discovery", true, "let the machines discover each other")
 	flags.BoolVar(&f.docs, "with-docs", false, "explain the keys in comments (not available: must be false)")
 	flags.BoolVar(&f.examples, "with-examples", false, "show examples in comments (not available: must be false)")
@@ -69,6 +69,11 @@ load balancer before several: https://10.5.0.2:6443.`,
 func (f *configFlags) run(cmd *cobra.Command, name, endpoint string, force bool) error {
 	if f.docs || f.examples {
 		return fmt.Errorf("--with-docs and --with-examples: comments are not available in this version: leave both false")
+	}
+
+	// Without it the traffic would go in clear.
+	if f.kubeSpan {
+		return fmt.Errorf("--with-kubespan: KubeSpan is not available in this version: leave it false")
 	}
 
 	if err := checkContract(f.talosVersion); err != nil {

@@ -243,6 +243,7 @@ func TestRefuses(t *testing.T) {
 		{"bad mirror", append(good, "--registry-mirror", "docker.io"), "HOST=URL"},
 		{"bad patch", append(good, "--config-patch", "machine: {a: b}"), "--config-patch: patch 1"},
 		{"docs", append(good, "--with-docs"), "leave both false"},
+		{"KubeSpan", append(good, "--with-kubespan"), "KubeSpan is not available"},
 		{"old contract", append(good, "--talos-version", "v1.11"), "v1.12"},
 		{"no contract", append(good, "--talos-version", "new"), "want a release"},
 		{"no such secrets", append(good, "--with-secrets", "none.yaml"), "none.yaml"},

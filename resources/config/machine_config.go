@@ -20,7 +20,13 @@ const (
 	// PersistentID is the one that the next boot finds: the active one, unless that is a trial, or another
 	// is staged.
 	PersistentID = "persistent"
+	// AccessID is what is left of a stored configuration that cannot be decoded: its authorities alone, so that its
+	// administrators reach the machine, and no one else.
+	AccessID = "access"
 )
+
+// AnnotationTextSpec tells clients that the printed form of the specification is a string, which is YAML by itself, and no object.
+const AnnotationTextSpec = "talos.dev/yaml-spec"
 
 var machineConfigDefinition = &resource.Definition{
 	Type:             "MachineConfigs.config.talos.dev",

@@ -14,7 +14,7 @@ var staticPodServerStatusDefinition = &resource.Definition{
 	},
 }
 
-// StaticPodServerStatusSpec is where the kubelet finds the list of static pods.
+// StaticPodServerStatusSpec is where the kubelet finds the static pods: the folder that they are written to.
 type StaticPodServerStatusSpec struct {
 	URL string `yaml:"url" protobuf:"1"`
 }

@@ -55,21 +55,11 @@ func Digest(folders []Folder) string {
 // Write brings a folder on disk in line: missing and differing files are replaced whole, others removed. Below root,
 // which is "/" outside of tests. Ownership is set only when running as root.
 func Write(root string, folder Folder) error {
+	if err := Add(root, folder); err != nil {
+		return err
+	}
+
 	dir := filepath.Join(root, folder.Path)
-
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return fmt.Errorf("folder %s: %w", folder.Path, err)
-	}
-
-	if err := errors.Join(os.Chmod(dir, 0o700), chown(dir, folder.UID)); err != nil {
-		return fmt.Errorf("folder %s: %w", folder.Path, err)
-	}
-
-	for _, name := range slices.Sorted(maps.Keys(folder.Files)) {
-		if err := writeFile(filepath.Join(dir, name), folder.Files[name], folder.UID); err != nil {
-			return fmt.Errorf("file %s/%s: %w", folder.Path, name, err)
-		}
-	}
 
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -89,13 +79,35 @@ func Write(root string, folder Folder) error {
 	return nil
 }
 
+// Add writes the files of a folder that others may put files in too: nothing is removed.
+func Add(root string, folder Folder) error {
+	dir := filepath.Join(root, folder.Path)
+
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return fmt.Errorf("folder %s: %w", folder.Path, err)
+	}
+
+	if err := errors.Join(os.Chmod(dir, 0o700), chown(dir, folder.UID)); err != nil {
+		return fmt.Errorf("folder %s: %w", folder.Path, err)
+	}
+
+	for _, name := range slices.Sorted(maps.Keys(folder.Files)) {
+		if err := writeFile(filepath.Join(dir, name), folder.Files[name], folder.UID); err != nil {
+			return fmt.Errorf("file %s/%s: %w", folder.Path, name, err)
+		}
+	}
+
+	return nil
+}
+
 // writeFile replaces the file by rename: a reader sees the old or the new one.
 func writeFile(path string, file File, uid int) error {
 	if present, err := os.ReadFile(path); err == nil && bytes.Equal(present, file.Contents) {
 		return errors.Join(os.Chmod(path, file.Mode), chown(path, uid))
 	}
 
-	temporary := path + ".new"
+	// A program that watches the folder leaves names with a dot before them alone.
+	temporary := filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+".new")
 
 	if err := os.Remove(temporary); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err

@@ -43,7 +43,8 @@ var arrows = map[string][]string{
 	"discovery":  {"api", "version"},
 	"machine":    {"api", "apid", "config", "controllers", "cosi", "health", "pki", "resources", "sys", "trustd", "version"},
 	"lab":        {"sys", "version"},
-	"ctl":        {"api", "client", "config", "cosi", "health", "lab", "pki", "resources", "version"},
+	// Of the controllers it has what decides whether a configuration can be carried out.
+	"ctl":        {"api", "client", "config", "controllers", "cosi", "health", "lab", "pki", "resources", "version"},
 	"imager":     {"components", "config", "machine", "sys", "version"},
 	"components": {"config", "imager", "version"},
 

@@ -2,13 +2,17 @@
 
 // Package args merges the command line that the system wants for a program with what the machine configuration
 // adds, under a policy by flag: most are overridden, some lists are added to, some are refused because the node
-// would not work with another value.
+// would not work with another value. The result is one that the program takes (package flags).
 package args
 
 import (
+	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
+
+	"github.com/seed-59268b81/talos/controllers/k8s/flags"
 )
 
 // Mode is what the configuration may do to a flag.
@@ -29,23 +33,37 @@ type Policy map[string]Mode
 // Set are the values of flags, by name without dashes; several values repeat the flag.
 type Set map[string][]string
 
-// Merge returns the command line --name=value, sorted by name, or an error that names the component and the flag.
-func Merge(component string, wanted, extra Set, policy Policy) ([]string, error) {
+// Merge returns the command line --name=value, sorted by name, or an error that names the component and each flag that is
+// refused. The image tells the version of the program.
+func Merge(component, image string, wanted, extra Set, policy Policy) ([]string, error) {
 	merged := make(Set, len(wanted)+len(extra))
 
 	for name, values := range wanted {
 		merged[name] = values
 	}
 
-	for name, values := range extra {
+	var refused []error
+
+	for _, name := range slices.Sorted(maps.Keys(extra)) {
+		values := extra[name]
+
+		if err := policy.allows(name, wanted[name]); err != nil {
+			refused = append(refused, fmt.Errorf("%s: extra argument %q is not allowed: %w", component, name, err))
+
+			continue
+		}
+
 		switch policy[name] {
-		case Denied:
-			return nil, fmt.Errorf("%s: extra argument %q is not allowed: the system sets it to %q", component, name, strings.Join(wanted[name], ","))
 		case Additive:
 			merged[name] = []string{union(wanted[name], values)}
 		case Override:
 			merged[name] = values
+		case Denied: // refused above
 		}
+	}
+
+	if len(refused) > 0 {
+		return nil, errors.Join(refused...)
 	}
 
 	names := make([]string, 0, len(merged))
@@ -63,7 +81,33 @@ func Merge(component string, wanted, extra Set, policy Policy) ([]string, error)
 		}
 	}
 
+	if err := flags.Check(component, image, out); err != nil {
+		return nil, err
+	}
+
 	return out, nil
+}
+
+// ends are the flags with which every program prints something and ends.
+var ends = []string{"help", "h", "version"}
+
+// allows tells why the configuration may not set a flag. Kubernetes' programs take an underscore for a dash, so a name has to
+// be spelled as in the policy to be found there.
+func (p Policy) allows(name string, wanted []string) error {
+	switch {
+	case name == "" || strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-.") != "":
+		return errors.New("want the name of a flag: letters and digits with dashes between")
+	case strings.HasPrefix(name, "-"):
+		return errors.New("want the name of a flag without dashes before it")
+	case slices.Contains(ends, name):
+		return errors.New("the program would end at once")
+	case p[name] == Denied && len(wanted) > 0:
+		return fmt.Errorf("the system sets it to %q", strings.Join(wanted, ","))
+	case p[name] == Denied:
+		return errors.New("the system depends on it")
+	default:
+		return nil
+	}
 }
 
 // union joins comma separated lists, each element once, in order.

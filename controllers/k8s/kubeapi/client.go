@@ -106,6 +106,9 @@ func IsNotFound(err error) bool { return code(err) == http.StatusNotFound }
 // IsConflict tells that the object has changed meanwhile, or exists already.
 func IsConflict(err error) bool { return code(err) == http.StatusConflict }
 
+// IsForbidden tells that the caller may not do what it asked for.
+func IsForbidden(err error) bool { return code(err) == http.StatusForbidden }
+
 func code(err error) int {
 	var status *StatusError
 	if errors.As(err, &status) {

@@ -76,11 +76,12 @@ func alwaysSet(cfg k8s.KubeletConfigSpec) object {
 		out["authorization"] = object{"mode": "AlwaysAllow"}
 	}
 
-	if cfg.StaticPodListURL != "" {
-		out["staticPodURL"] = cfg.StaticPodListURL
-	}
+	// The kubelet reads one folder. Ours are in both. A list over the network would be taken as a whole or not at all.
+	out["staticPodURL"] = ""
 
-	if !cfg.DisableManifestsDirectory {
+	if cfg.DisableManifestsDirectory {
+		out["staticPodPath"] = StaticPodsDir
+	} else {
 		out["staticPodPath"] = ManifestsDir
 	}
 
@@ -100,9 +101,7 @@ func defaults(cfg k8s.KubeletConfigSpec, node Node) object {
 	}
 
 	out := object{
-		"address": "0.0.0.0",
-		// The list of static pods is read over loopback, and the kubelet acts only on a changed one.
-		"httpCheckFrequency":  "2s",
+		"address":             "0.0.0.0",
 		"oomScoreAdj":         -450,
 		"clusterDomain":       cfg.ClusterDomain,
 		"clusterDNS":          list(cfg.ClusterDNS),

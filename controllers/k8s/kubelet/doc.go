@@ -10,14 +10,17 @@ const (
 	BootstrapKubeconfigFile = "/etc/kubernetes/bootstrap-kubeconfig"
 	KubeconfigFile          = "/etc/kubernetes/kubeconfig-kubelet"
 	CAFile                  = "/etc/kubernetes/pki/ca.crt"
-	ManifestsDir            = "/etc/kubernetes/manifests"
-	PKIDir                  = "/var/lib/kubelet/pki"
-	Dir                     = "/var/lib/kubelet"
-	SeccompDir              = "/var/lib/kubelet/seccomp/profiles"
-	ResolvConf              = "/system/resolved/resolv.conf"
+	// StaticPodsDir has the system's static pods, and ManifestsDir these and those of others.
+	StaticPodsDir = "/etc/kubernetes/static-pods"
+	ManifestsDir  = "/etc/kubernetes/manifests"
+	PKIDir        = "/var/lib/kubelet/pki"
+	Dir           = "/var/lib/kubelet"
+	SeccompDir    = "/var/lib/kubelet/seccomp/profiles"
+	ResolvConf    = "/system/resolved/resolv.conf"
 
 	credentialProviderConfig = "/etc/kubernetes/credentialprovider.yaml"
-	credentialProviderBinDir = "/usr/local/lib/kubelet/credentialproviders"
+	// CredentialProviderDir is where the kubelet looks for programs that give credentials of registries.
+	CredentialProviderDir = "/usr/local/lib/kubelet/credentialproviders"
 
 	// Port of the kubelet's API, and of its health on loopback.
 	Port        = 10250

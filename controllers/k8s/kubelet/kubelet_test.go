@@ -31,7 +31,7 @@ var rewrite = flag.Bool("rewrite", false, "write the golden files")
 func settings(change func(*k8s.KubeletConfigSpec)) k8s.KubeletConfigSpec {
 	cfg := k8s.KubeletConfigSpec{
 		Image: images.DefaultKubelet, ClusterDNS: []string{"10.96.0.10"}, ClusterDomain: "cluster.local",
-		DefaultRuntimeSeccompEnabled: true, DisableManifestsDirectory: true, StaticPodListURL: "http://127.0.0.1:1234",
+		DefaultRuntimeSeccompEnabled: true, DisableManifestsDirectory: true,
 		EnableFSQuotaMonitoring: true,
 	}
 

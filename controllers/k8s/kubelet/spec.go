@@ -20,6 +20,7 @@ var policy = args.Policy{
 	"container-runtime":          args.Denied,
 	"container-runtime-endpoint": args.Denied,
 	"config":                     args.Denied,
+	"config-dir":                 args.Denied,
 	"cert-dir":                   args.Denied,
 	"feature-gates":              args.Additive,
 }
@@ -87,7 +88,7 @@ func commandLine(cfg k8s.KubeletConfigSpec, node Node) ([]string, error) {
 	}
 
 	if len(cfg.CredentialProviderConfig) > 0 {
-		wanted["image-credential-provider-bin-dir"] = []string{credentialProviderBinDir}
+		wanted["image-credential-provider-bin-dir"] = []string{CredentialProviderDir}
 		wanted["image-credential-provider-config"] = []string{credentialProviderConfig}
 	}
 
@@ -96,7 +97,7 @@ func commandLine(cfg k8s.KubeletConfigSpec, node Node) ([]string, error) {
 		extra[name] = slices.Clone(values.Values)
 	}
 
-	merged, err := args.Merge("kubelet", wanted, extra, policy)
+	merged, err := args.Merge("kubelet", cfg.Image, wanted, extra, policy)
 	if err != nil {
 		return nil, fmt.Errorf("machine.kubelet.extraArgs: %w", err)
 	}

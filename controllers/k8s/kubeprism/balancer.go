@@ -6,7 +6,8 @@
 // On a control plane the API server beside it comes first, so that a node keeps working by itself. Of the
 // others the one with the fewest connections from here does, and one at random of several: so the nodes of a cluster do not all
 // use the same API server. A connection that cannot be made goes on to the next upstream, and what has failed comes last until a
-// check finds it well again.
+// check finds it well again. An API server that takes connections and says that it is not ready, for one because its etcd has no
+// quorum, comes after those that are, and its connections are closed if there is such a one: clients keep theirs as long as they can.
 package kubeprism
 
 import (
@@ -42,8 +43,13 @@ type Upstream struct {
 type Balancer struct {
 	mu        sync.Mutex
 	upstreams []Upstream
-	broken    map[string]bool
-	open      map[string]int // connections
+	// broken are those that take no connections, unready those that do and do not serve.
+	broken, unready map[string]bool
+	// open are the connections to each upstream.
+	open map[string]map[net.Conn]bool
+
+	// Ready reports whether an upstream that takes connections serves too; nil asks none. It is set before Check is called.
+	Ready func(ctx context.Context, address string) error
 }
 
 // SetUpstreams replaces the upstreams. Connections that are open stay.
@@ -53,9 +59,11 @@ func (b *Balancer) SetUpstreams(upstreams []Upstream) {
 
 	b.upstreams = slices.Clone(upstreams)
 
-	for address := range b.broken {
-		if !slices.ContainsFunc(upstreams, func(u Upstream) bool { return u.Address == address }) {
-			delete(b.broken, address)
+	for _, states := range []map[string]bool{b.broken, b.unready} {
+		for address := range states {
+			if !slices.ContainsFunc(upstreams, func(u Upstream) bool { return u.Address == address }) {
+				delete(states, address)
+			}
 		}
 	}
 }
@@ -68,7 +76,8 @@ func (b *Balancer) Healthy() bool {
 	return slices.ContainsFunc(b.upstreams, func(u Upstream) bool { return !b.broken[u.Address] })
 }
 
-// candidates are all upstreams in the order in which they are tried.
+// candidates are all upstreams in the order in which they are tried: those that are ready, those that are not, and those that take
+// no connections.
 func (b *Balancer) candidates() []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -78,8 +87,8 @@ func (b *Balancer) candidates() []string {
 
 	slices.SortStableFunc(out, func(x, y Upstream) int {
 		return cmp.Or(
-			falseFirst(b.broken[x.Address], b.broken[y.Address]), falseFirst(!x.Local, !y.Local),
-			cmp.Compare(b.open[x.Address], b.open[y.Address]),
+			falseFirst(b.broken[x.Address], b.broken[y.Address]), falseFirst(b.unready[x.Address], b.unready[y.Address]),
+			falseFirst(!x.Local, !y.Local), cmp.Compare(len(b.open[x.Address]), len(b.open[y.Address])),
 		)
 	})
 
@@ -102,17 +111,62 @@ func falseFirst(x, y bool) int {
 	}
 }
 
-// count notes a connection that begins (1) or ends (-1).
-func (b *Balancer) count(address string, change int) {
+// noteReady notes whether an upstream serves.
+func (b *Balancer) noteReady(address string, ok bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+
+	if b.unready == nil {
+		b.unready = map[string]bool{}
+	}
+
+	b.unready[address] = !ok
+}
+
+// leaveUnready closes the connections to upstreams that are not ready, if another is.
+func (b *Balancer) leaveUnready() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+
+	if !slices.ContainsFunc(b.upstreams, func(u Upstream) bool { return !b.broken[u.Address] && !b.unready[u.Address] }) {
+		return
+	}
+
+	for address, unready := range b.unready {
+		if !unready {
+			continue
+		}
+
+		for conn := range b.open[address] {
+			conn.Close() //nolint:errcheck,gosec // both ends see it
+		}
+	}
+}
+
+// hold notes that a connection is open; the function that it returns, that it is not any more.
+func (b *Balancer) hold(address string, conn net.Conn) (release func()) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 
 	if b.open == nil {
-		b.open = map[string]int{}
+		b.open = map[string]map[net.Conn]bool{}
 	}
 
-	if b.open[address] += change; b.open[address] == 0 {
-		delete(b.open, address)
+	if b.open[address] == nil {
+		b.open[address] = map[net.Conn]bool{}
+	}
+
+	b.open[address][conn] = true
+
+	return func() {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+
+		delete(b.open[address], conn)
+
+		if len(b.open[address]) == 0 {
+			delete(b.open, address)
+		}
 	}
 }
 
@@ -127,8 +181,8 @@ func (b *Balancer) note(address string, ok bool) {
 	b.broken[address] = !ok
 }
 
-// dial connects to the best upstream that answers. The caller calls closed when it has closed the connection.
-func (b *Balancer) dial(ctx context.Context) (conn net.Conn, closed func(), err error) {
+// dial connects to the best upstream that answers.
+func (b *Balancer) dial(ctx context.Context) (conn net.Conn, address string, err error) {
 	var errs []error
 
 	for _, address := range b.candidates() {
@@ -136,19 +190,17 @@ func (b *Balancer) dial(ctx context.Context) (conn net.Conn, closed func(), err 
 		b.note(address, err == nil)
 
 		if err == nil {
-			b.count(address, 1)
-
-			return conn, func() { b.count(address, -1) }, nil
+			return conn, address, nil
 		}
 
 		errs = append(errs, err)
 	}
 
 	if len(errs) == 0 {
-		return nil, nil, errors.New("no upstream is known")
+		return nil, "", errors.New("no upstream is known")
 	}
 
-	return nil, nil, errors.Join(errs...)
+	return nil, "", errors.Join(errs...)
 }
 
 // Serve forwards every connection of the listener until ctx is done; then it closes all and returns.
@@ -183,14 +235,14 @@ func (b *Balancer) Serve(ctx context.Context, listener net.Listener, log *slog.L
 
 // serve forwards one connection.
 func (b *Balancer) serve(ctx context.Context, conn net.Conn, log *slog.Logger) error {
-	upstream, closed, err := b.dial(ctx)
+	upstream, address, err := b.dial(ctx)
 	if err != nil {
 		log.DebugContext(ctx, "KubePrism: no API server takes the connection", "error", err)
 
 		return nil
 	}
-	defer closed()
 	defer upstream.Close() //nolint:errcheck // its end
+	defer b.hold(address, upstream)()
 
 	return forward(ctx, conn, upstream)
 }
@@ -232,6 +284,19 @@ func (b *Balancer) Check(ctx context.Context, changed func(), log *slog.Logger) 
 
 			b.note(address, err == nil)
 
+			if err == nil {
+				conn.Close() //nolint:errcheck,gosec // it was only a test
+
+				if b.Ready != nil {
+					err = b.Ready(ctx, address)
+					b.noteReady(address, err == nil)
+				}
+			}
+
+			if ctx.Err() != nil {
+				return
+			}
+
 			// A wrong endpoint of the cluster shows nowhere else while another API server answers: explain reads this.
 			if failed := err != nil; failed != silent[address] {
 				silent[address] = failed
@@ -242,11 +307,9 @@ func (b *Balancer) Check(ctx context.Context, changed func(), log *slog.Logger) 
 					log.InfoContext(ctx, "an API server answers", "address", address)
 				}
 			}
-
-			if err == nil {
-				conn.Close() //nolint:errcheck,gosec // it was only a test
-			}
 		}
+
+		b.leaveUnready()
 
 		now := b.Healthy()
 		if now != before {

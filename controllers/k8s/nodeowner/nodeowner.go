@@ -35,8 +35,27 @@ type Wanted struct {
 	Cordoned    bool
 }
 
-// Apply changes a Node as read from the API server, in place, and tells whether there was anything to change.
-func Apply(node Object, wanted Wanted) (changed bool) {
+// Part is a part of a Node that this system changes.
+type Part uint8
+
+// The parts. The API server may forbid one and allow others: a kubelet must not change the taints of its Node.
+const (
+	Labels Part = 1 << iota
+	Annotations
+	Taints
+	Cordon
+
+	All = Labels | Annotations | Taints | Cordon
+)
+
+// Each are the parts one by one, with their names.
+var Each = []struct {
+	Part Part
+	Name string
+}{{Labels, "labels"}, {Annotations, "annotations"}, {Taints, "taints"}, {Cordon, "schedulability"}}
+
+// Apply changes parts of a Node as read from the API server, in place, and tells whether there was anything to change.
+func Apply(node Object, wanted Wanted, parts Part) (changed bool) {
 	metadata := child(node, "metadata")
 	spec := child(node, "spec")
 	annotations := child(metadata, "annotations")
@@ -44,10 +63,21 @@ func Apply(node Object, wanted Wanted) (changed bool) {
 
 	before := maps.Clone(annotations)
 
-	changed = own(labels, annotations, ownedLabels, wanted.Labels)
-	changed = ownTaints(spec, annotations, wanted.Taints) || changed
-	changed = cordon(spec, annotations, wanted.Cordoned) || changed
-	changed = own(annotations, annotations, ownedAnnotations, wanted.Annotations) || changed
+	if parts&Labels != 0 {
+		changed = own(labels, annotations, ownedLabels, wanted.Labels)
+	}
+
+	if parts&Taints != 0 {
+		changed = ownTaints(spec, annotations, wanted.Taints) || changed
+	}
+
+	if parts&Cordon != 0 {
+		changed = cordon(spec, annotations, wanted.Cordoned) || changed
+	}
+
+	if parts&Annotations != 0 {
+		changed = own(annotations, annotations, ownedAnnotations, wanted.Annotations) || changed
+	}
 
 	return changed || !reflect.DeepEqual(before, annotations)
 }

@@ -127,10 +127,6 @@ func APIServerArgs(cfg k8s.APIServerConfigSpec, root secrets.KubernetesRootSpec)
 		"tls-private-key-file": {secret(c, "apiserver.key")},
 	}
 
-	if cfg.CloudProvider != "" {
-		wanted["cloud-provider"] = []string{cfg.CloudProvider}
-	}
-
 	if cfg.UseAuthenticationConfig {
 		wanted["authentication-config"] = []string{config(c, "authentication-config.yaml")}
 	} else {
@@ -143,7 +139,7 @@ func APIServerArgs(cfg k8s.APIServerConfigSpec, root secrets.KubernetesRootSpec)
 		wanted["authorization-mode"] = []string{"Node,RBAC"}
 	}
 
-	return args.Merge(c, wanted, extra(cfg.ExtraArgs), apiServerPolicy)
+	return args.Merge(c, cfg.Image, wanted, extra(cfg.ExtraArgs), apiServerPolicy)
 }
 
 // extra turns the resource form of arguments into a set.

@@ -48,7 +48,7 @@ func ConfigFolders(c Configs) ([]folder.Folder, error) {
 		"admission-control-config.yaml": admissionConfiguration(c.Admission),
 		"auditpolicy.yaml":              c.Audit.Config,
 		"authentication-config.yaml":    c.Authentication.Config,
-		"authorization-config.yaml":     authorizationConfiguration(c.Authorization),
+		"authorization-config.yaml":     AuthorizationConfiguration(c.Authorization),
 	})
 	if err != nil {
 		return nil, err
@@ -79,7 +79,8 @@ func admissionConfiguration(c k8s.AdmissionControlConfigSpec) render.Object {
 	}
 }
 
-func authorizationConfiguration(c k8s.AuthorizationConfigSpec) render.Object {
+// AuthorizationConfiguration is the file of the chain of authorizers.
+func AuthorizationConfiguration(c k8s.AuthorizationConfigSpec) render.Object {
 	authorizers := make([]any, 0, len(c.Config))
 
 	for _, a := range c.Config {

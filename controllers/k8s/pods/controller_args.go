@@ -74,7 +74,7 @@ func ControllerManagerArgs(cfg k8s.ControllerManagerConfigSpec) ([]string, error
 		setSize(wanted, "node-cidr-mask-size", cfg.NodeCIDRMaskSizeIPv6)
 	}
 
-	return args.Merge(c, wanted, extra(cfg.ExtraArgs), controllerManagerPolicy)
+	return args.Merge(c, cfg.Image, wanted, extra(cfg.ExtraArgs), controllerManagerPolicy)
 }
 
 var schedulerPolicy = args.Policy{
@@ -84,6 +84,7 @@ var schedulerPolicy = args.Policy{
 	"authentication-kubeconfig": args.Denied,
 	"authorization-kubeconfig":  args.Denied,
 	"config":                    args.Denied,
+	"write-config-to":           args.Denied,
 }
 
 // SchedulerArgs is the command line of kube-scheduler.
@@ -92,7 +93,7 @@ func SchedulerArgs(cfg k8s.SchedulerConfigSpec) ([]string, error) {
 
 	kubeconfig := secret(c, "kubeconfig")
 
-	return args.Merge(c, args.Set{
+	return args.Merge(c, cfg.Image, args.Set{
 		"authentication-kubeconfig": {kubeconfig},
 		"authorization-kubeconfig":  {kubeconfig},
 		"bind-address":              {"127.0.0.1"},

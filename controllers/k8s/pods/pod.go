@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 
+	"k8s.io/apimachinery/pkg/api/resource"
+
 	"github.com/seed-59268b81/talos/controllers/k8s/render"
 	"github.com/seed-59268b81/talos/resources/k8s"
 )
@@ -100,8 +102,8 @@ func (c component) environment() []any {
 
 	// The collector of a Go program sees the limit of its cgroup only when told.
 	if limit, ok := c.resources.Limits["memory"]; ok && c.env["GOMEMLIMIT"] == "" {
-		if bytes, err := parseQuantity(limit); err == nil {
-			env = append(env, variable("GOMEMLIMIT", fmt.Sprint(bytes*95/100)))
+		if quantity, err := resource.ParseQuantity(limit); err == nil {
+			env = append(env, variable("GOMEMLIMIT", fmt.Sprint(quantity.Value()*95/100)))
 		}
 	}
 
@@ -112,14 +114,25 @@ func (c component) environment() []any {
 	return env
 }
 
+// Image is that of a pod's first container.
+func Image(pod render.Object) string {
+	spec, _ := pod["spec"].(render.Object)
+	for _, container := range list(spec, "containers") {
+		return text(container, "image")
+	}
+
+	return ""
+}
+
 func variable(name, value string) render.Object { return render.Object{"name": name, "value": value} }
 
 // limits are the configuration's resources over the component's default requests.
 func (c component) limits() render.Object {
 	requests, limits := render.Object{}, render.Object{}
 
+	// Our own request is no reason to refuse a limit below it.
 	for name, quantity := range c.requests {
-		requests[name] = quantity
+		requests[name] = smaller(quantity, c.resources.Limits[name])
 	}
 
 	for name, quantity := range c.resources.Requests {
@@ -136,6 +149,18 @@ func (c component) limits() render.Object {
 	}
 
 	return out
+}
+
+// smaller is the request, or the limit where that is less.
+func smaller(request any, limit string) any {
+	wanted, err1 := resource.ParseQuantity(fmt.Sprint(request))
+	most, err2 := resource.ParseQuantity(limit)
+
+	if err1 != nil || err2 != nil || wanted.Cmp(most) <= 0 {
+		return request
+	}
+
+	return limit
 }
 
 // folders mounts the component's own folders, read-only, before the configuration's extra volumes.

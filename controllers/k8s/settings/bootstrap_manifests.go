@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package k8s
+package settings
 
 import (
+	"cmp"
 	"net"
 	"strconv"
 	"strings"
@@ -18,19 +19,18 @@ import (
 const vxlanPort = 4789
 
 var proxyPolicy = args.Policy{
+	// With a file, kube-proxy ignores most of its command line.
+	"config":            args.Denied,
 	"kubeconfig":        args.Denied,
+	"cleanup":           args.Denied,
+	"init-only":         args.Denied,
+	"write-config-to":   args.Denied,
 	"hostname-override": args.Denied,
 	"feature-gates":     args.Additive,
 }
 
-// bootstrapManifestsConfig is what the built-in manifests are rendered from.
-func bootstrapManifestsConfig(p platform.Platform) func(*v1alpha1.Config) (*k8s.BootstrapManifestsConfigSpec, error) {
-	return func(cfg *v1alpha1.Config) (*k8s.BootstrapManifestsConfigSpec, error) {
-		return bootstrapManifests(cfg, p)
-	}
-}
-
-func bootstrapManifests(cfg *v1alpha1.Config, p platform.Platform) (*k8s.BootstrapManifestsConfigSpec, error) {
+// BootstrapManifests is what the built-in manifests are rendered from.
+func BootstrapManifests(cfg *v1alpha1.Config, p platform.Platform) (*k8s.BootstrapManifestsConfigSpec, error) {
 	cluster := &cfg.Cluster
 	host, port := nodeEndpoint(cfg)
 
@@ -38,7 +38,7 @@ func bootstrapManifests(cfg *v1alpha1.Config, p platform.Platform) (*k8s.Bootstr
 		"cluster-cidr":      {strings.Join(prefixes(cluster.PodSubnets()), ",")},
 		"hostname-override": {"$(NODE_NAME)"},
 		"kubeconfig":        {"/etc/kubernetes/kubeconfig"},
-		"proxy-mode":        {orDefault(cluster.Proxy.Mode, v1alpha1.DefaultProxyMode)},
+		"proxy-mode":        {cmp.Or(cluster.Proxy.Mode, v1alpha1.DefaultProxyMode)},
 	}
 
 	// The size of the table of connections is the kernel's, for all network namespaces. kube-proxy ends when it may not
@@ -47,7 +47,7 @@ func bootstrapManifests(cfg *v1alpha1.Config, p platform.Platform) (*k8s.Bootstr
 		wanted["conntrack-max-per-core"], wanted["conntrack-min"] = []string{"0"}, []string{"0"}
 	}
 
-	proxyArgs, err := args.Merge("kube-proxy", wanted, proxyExtraArgs(cluster.Proxy.ExtraArgs), proxyPolicy)
+	proxyArgs, err := args.Merge("kube-proxy", cmp.Or(cluster.Proxy.Image, images.DefaultKubeProxy), wanted, proxyExtraArgs(cluster.Proxy.ExtraArgs), proxyPolicy)
 	if err != nil {
 		return nil, err
 	}
@@ -57,10 +57,10 @@ func bootstrapManifests(cfg *v1alpha1.Config, p platform.Platform) (*k8s.Bootstr
 		ClusterDomain:          cluster.DNSDomain(),
 		PodCIDRs:               prefixes(cluster.PodSubnets()),
 		ProxyEnabled:           !v1alpha1.IsTrue(cluster.Proxy.Disabled),
-		ProxyImage:             orDefault(cluster.Proxy.Image, images.DefaultKubeProxy),
+		ProxyImage:             cmp.Or(cluster.Proxy.Image, images.DefaultKubeProxy),
 		ProxyArgs:              proxyArgs,
 		CoreDNSEnabled:         !v1alpha1.IsTrue(cluster.CoreDNS.Disabled),
-		CoreDNSImage:           orDefault(cluster.CoreDNS.Image, images.DefaultCoreDNS),
+		CoreDNSImage:           cmp.Or(cluster.CoreDNS.Image, images.DefaultCoreDNS),
 		CNIName:                cluster.CNI(),
 		FlannelEnabled:         cluster.CNI() == v1alpha1.DefaultCNI,
 		FlannelImage:           images.DefaultFlannel,
@@ -91,7 +91,7 @@ func nodeEndpoint(cfg *v1alpha1.Config) (host, port string) {
 
 	endpoint := &cfg.Cluster.ControlPlane.Endpoint
 
-	return endpoint.Hostname(), orDefault(endpoint.Port(), "443")
+	return endpoint.Hostname(), cmp.Or(endpoint.Port(), "443")
 }
 
 func proxyExtraArgs(in v1alpha1.ExtraArgs) args.Set {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package etcd
+package settings
 
 import (
 	"net/netip"
@@ -13,6 +13,8 @@ import (
 // policy of extra arguments: the node owns where etcd's data and keys are and who may speak to it. The initial cluster
 // may be given, to repair one by hand.
 var policy = args.Policy{
+	// With a file, etcd ignores its command line.
+	"config-file":                        args.Denied,
 	"name":                               args.Denied,
 	"data-dir":                           args.Denied,
 	"initial-cluster-state":              args.Denied,
@@ -35,8 +37,8 @@ var policy = args.Policy{
 	"feature-gates":                      args.Additive,
 }
 
-// commandLine of etcd. initialCluster is name=URL,… and counts only while there is no data.
-func commandLine(spec etcd.SpecSpec, initialCluster string, existing bool) ([]string, error) {
+// CommandLine of etcd. initialCluster is name=URL,… and counts only while there is no data.
+func CommandLine(spec etcd.SpecSpec, initialCluster string, existing bool) ([]string, error) {
 	state := "new"
 	if existing {
 		state = "existing"
@@ -47,11 +49,11 @@ func commandLine(spec etcd.SpecSpec, initialCluster string, existing bool) ([]st
 		"data-dir":                       {DataDir},
 		"auto-tls":                       {"false"},
 		"peer-auto-tls":                  {"false"},
-		"listen-peer-urls":               {urls(spec.ListenPeerAddresses, peerPort)},
-		"listen-client-urls":             {urls(spec.ListenClientAddresses, clientPort)},
-		"listen-client-http-urls":        {urls(spec.ListenClientAddresses, healthPort)},
-		"advertise-client-urls":          {urls(spec.AdvertisedAddresses, clientPort)},
-		"initial-advertise-peer-urls":    {urls(spec.AdvertisedAddresses, peerPort)},
+		"listen-peer-urls":               {URLs(spec.ListenPeerAddresses, PeerPort)},
+		"listen-client-urls":             {URLs(spec.ListenClientAddresses, ClientPort)},
+		"listen-client-http-urls":        {URLs(spec.ListenClientAddresses, HealthPort)},
+		"advertise-client-urls":          {URLs(spec.AdvertisedAddresses, ClientPort)},
+		"initial-advertise-peer-urls":    {URLs(spec.AdvertisedAddresses, PeerPort)},
 		"initial-cluster":                {initialCluster},
 		"initial-cluster-state":          {state},
 		"client-cert-auth":               {"true"},
@@ -72,28 +74,29 @@ func commandLine(spec etcd.SpecSpec, initialCluster string, existing bool) ([]st
 		extra[name] = values.Values
 	}
 
-	return args.Merge("etcd", wanted, extra, policy)
+	return args.Merge("etcd", spec.Image, wanted, extra, policy)
 }
 
-// selfCluster is the initial cluster of one member.
-func selfCluster(spec etcd.SpecSpec) string {
+// SelfCluster is the initial cluster of one member.
+func SelfCluster(spec etcd.SpecSpec) string {
 	parts := make([]string, 0, len(spec.AdvertisedAddresses))
 	for _, addr := range spec.AdvertisedAddresses {
-		parts = append(parts, spec.Name+"="+url(addr, peerPort))
+		parts = append(parts, spec.Name+"="+URL(addr, PeerPort))
 	}
 
 	return strings.Join(parts, ",")
 }
 
-func urls(addresses []netip.Addr, port int) string {
+// URLs are those of a member at its addresses, with commas between.
+func URLs(addresses []netip.Addr, port int) string {
 	out := make([]string, 0, len(addresses))
 	for _, addr := range addresses {
-		out = append(out, url(addr, port))
+		out = append(out, URL(addr, port))
 	}
 
 	return strings.Join(out, ",")
 }
 
-func url(addr netip.Addr, port int) string {
+func URL(addr netip.Addr, port int) string {
 	return "https://" + netip.AddrPortFrom(addr, uint16(port)).String() //nolint:gosec // ports are constants
 }

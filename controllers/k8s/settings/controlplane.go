@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package k8s
+package settings
 
 import (
+	"cmp"
 	"fmt"
 	"net/netip"
 	"path"
@@ -18,10 +19,10 @@ import (
 // localEtcd is etcd beside the API server.
 const localEtcd = "https://127.0.0.1:2379"
 
-// apiServerConfig is the API server's settings.
-func apiServerConfig(cfg *v1alpha1.Config) (*k8s.APIServerConfigSpec, error) {
+// APIServer is the API server's settings.
+func APIServer(cfg *v1alpha1.Config) (*k8s.APIServerConfigSpec, error) {
 	c := &cfg.Cluster.APIServer
-	image := orDefault(c.Image, images.DefaultKubeAPIServer)
+	image := cmp.Or(c.Image, images.DefaultKubeAPIServer)
 	extra := extraArgs(c.ExtraArgs)
 
 	return &k8s.APIServerConfigSpec{
@@ -41,13 +42,13 @@ func apiServerConfig(cfg *v1alpha1.Config) (*k8s.APIServerConfigSpec, error) {
 	}, nil
 }
 
-// controllerManagerConfig is the controller manager's settings.
-func controllerManagerConfig(cfg *v1alpha1.Config) (*k8s.ControllerManagerConfigSpec, error) {
+// ControllerManager is the controller manager's settings.
+func ControllerManager(cfg *v1alpha1.Config) (*k8s.ControllerManagerConfigSpec, error) {
 	c := &cfg.Cluster.ControllerManager
 
 	return &k8s.ControllerManagerConfigSpec{
 		Enabled:              !v1alpha1.IsTrue(cfg.Machine.Plane.ControllerManager.Disabled),
-		Image:                orDefault(c.Image, images.DefaultKubeControllerManager),
+		Image:                cmp.Or(c.Image, images.DefaultKubeControllerManager),
 		CloudProvider:        cloudProvider(cfg),
 		PodCIDRs:             prefixes(cfg.Cluster.PodSubnets()),
 		ServiceCIDRs:         prefixes(cfg.Cluster.ServiceSubnets()),
@@ -58,13 +59,13 @@ func controllerManagerConfig(cfg *v1alpha1.Config) (*k8s.ControllerManagerConfig
 	}, nil
 }
 
-// schedulerConfig is the scheduler's settings.
-func schedulerConfig(cfg *v1alpha1.Config) (*k8s.SchedulerConfigSpec, error) {
+// Scheduler is the scheduler's settings.
+func Scheduler(cfg *v1alpha1.Config) (*k8s.SchedulerConfigSpec, error) {
 	c := &cfg.Cluster.Scheduler
 
 	return &k8s.SchedulerConfigSpec{
 		Enabled:              !v1alpha1.IsTrue(cfg.Machine.Plane.Scheduler.Disabled),
-		Image:                orDefault(c.Image, images.DefaultKubeScheduler),
+		Image:                cmp.Or(c.Image, images.DefaultKubeScheduler),
 		ExtraVolumes:         extraVolumes(c.ExtraVolumes),
 		EnvironmentVariables: c.Env,
 		Resources:            resources(c.Resources),
@@ -73,8 +74,8 @@ func schedulerConfig(cfg *v1alpha1.Config) (*k8s.SchedulerConfigSpec, error) {
 	}, nil
 }
 
-// admissionControlConfig is the API server's admission plugins.
-func admissionControlConfig(cfg *v1alpha1.Config) (*k8s.AdmissionControlConfigSpec, error) {
+// AdmissionControl is the API server's admission plugins.
+func AdmissionControl(cfg *v1alpha1.Config) (*k8s.AdmissionControlConfigSpec, error) {
 	spec := &k8s.AdmissionControlConfigSpec{}
 
 	for _, plugin := range cfg.Cluster.APIServer.AdmissionControl {
@@ -84,8 +85,8 @@ func admissionControlConfig(cfg *v1alpha1.Config) (*k8s.AdmissionControlConfigSp
 	return spec, nil
 }
 
-// auditPolicyConfig is the API server's audit policy; the default logs who did what, without bodies.
-func auditPolicyConfig(cfg *v1alpha1.Config) (*k8s.AuditPolicyConfigSpec, error) {
+// AuditPolicy is the API server's audit policy; the default logs who did what, without bodies.
+func AuditPolicy(cfg *v1alpha1.Config) (*k8s.AuditPolicyConfigSpec, error) {
 	if policy := cfg.Cluster.APIServer.AuditPolicy; len(policy) > 0 {
 		return &k8s.AuditPolicyConfigSpec{Config: policy}, nil
 	}
@@ -97,8 +98,8 @@ func auditPolicyConfig(cfg *v1alpha1.Config) (*k8s.AuditPolicyConfigSpec, error)
 	}}, nil
 }
 
-// authenticationConfig lets probes through without a certificate, and nothing else.
-func authenticationConfig(*v1alpha1.Config) (*k8s.AuthenticationConfigSpec, error) {
+// Authentication lets probes through without a certificate, and nothing else.
+func Authentication(*v1alpha1.Config) (*k8s.AuthenticationConfigSpec, error) {
 	var conditions []any
 	for _, path := range []string{"/livez", "/readyz", "/healthz"} {
 		conditions = append(conditions, map[string]any{"path": path})
@@ -111,11 +112,11 @@ func authenticationConfig(*v1alpha1.Config) (*k8s.AuthenticationConfigSpec, erro
 	}}, nil
 }
 
-// authorizationConfig is the chain of authorizers: nodes and roles, unless the configuration says otherwise. Both stay
+// Authorization is the chain of authorizers: nodes and roles, unless the configuration says otherwise. Both stay
 // in the chain in any case, first those of the configuration that decide before them.
-func authorizationConfig(cfg *v1alpha1.Config) (*k8s.AuthorizationConfigSpec, error) {
+func Authorization(cfg *v1alpha1.Config) (*k8s.AuthorizationConfigSpec, error) {
 	c := &cfg.Cluster.APIServer
-	spec := &k8s.AuthorizationConfigSpec{Image: orDefault(c.Image, images.DefaultKubeAPIServer)}
+	spec := &k8s.AuthorizationConfigSpec{Image: cmp.Or(c.Image, images.DefaultKubeAPIServer)}
 
 	for _, a := range c.AuthorizationConfig {
 		spec.Config = append(spec.Config, k8s.Authorizer{Type: a.Type, Name: a.Name, Webhook: a.Webhook})
@@ -130,8 +131,8 @@ func authorizationConfig(cfg *v1alpha1.Config) (*k8s.AuthorizationConfigSpec, er
 	return spec, nil
 }
 
-// extraManifestsConfig is the manifests of the configuration, after the built-in ones.
-func extraManifestsConfig(cfg *v1alpha1.Config) (*k8s.ExtraManifestsConfigSpec, error) {
+// ExtraManifests is the manifests of the configuration, after the built-in ones.
+func ExtraManifests(cfg *v1alpha1.Config) (*k8s.ExtraManifestsConfigSpec, error) {
 	spec := &k8s.ExtraManifestsConfigSpec{}
 
 	if cfg.Cluster.CNI() == "custom" {
@@ -171,14 +172,6 @@ func cloudProvider(cfg *v1alpha1.Config) string {
 	}
 
 	return ""
-}
-
-func orDefault(value, otherwise string) string {
-	if value == "" {
-		return otherwise
-	}
-
-	return value
 }
 
 func prefixes(in []netip.Prefix) []string {

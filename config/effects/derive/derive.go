@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package derive finds out which keys of a machine configuration do something, from the source: those whose field some
+// controller, or the machine itself, reads.
+//
+// It type-checks these packages with what the go command has compiled of the others, and notes each field of a document's type that is
+// selected. A key counts as read if its field and those above it are. What that cannot see: a field that is read and then not
+// used, for which there is a short list with reasons (effects/exceptions.go); and one that is read in one of several places that
+// share a type, which is taken for all of them.
+package derive
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/importer"
+	"go/parser"
+	"go/token"
+	"go/types"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/seed-59268b81/talos/config"
+	"github.com/seed-59268b81/talos/config/strict"
+	"github.com/seed-59268b81/talos/config/v1alpha1"
+)
+
+const (
+	module    = "github.com/seed-59268b81/talos/"
+	documents = module + "config/v1alpha1"
+)
+
+// readers are the packages that carry a configuration out. What only checks or generates one does not count.
+var readers = []string{"./controllers/...", "./machine/...", "./apid/...", "./trustd/...", "./config/v1alpha1"}
+
+// checks are files and packages among them that only check.
+var checks = []string{"controllers/validation/", "controllers/k8s/settings/check.go", "controllers/config/access.go"}
+
+// Unread returns the keys that nothing reads, each the path of a whole branch. root is the repository's folder.
+func Unread(root string) ([]string, error) {
+	read, err := fieldsRead(root)
+	if err != nil {
+		return nil, err
+	}
+
+	var out []string
+
+	visit(reflect.TypeFor[v1alpha1.Config](), "", read, &out)
+
+	for _, kind := range config.Kinds() {
+		visit(reflect.TypeOf(config.NewDocument(kind)), kind, read, &out)
+	}
+
+	slices.Sort(out)
+
+	return slices.Compact(out), nil
+}
+
+// visit adds the keys below a type that are not read.
+func visit(t reflect.Type, path string, read map[string]bool, out *[]string) {
+	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice || t.Kind() == reflect.Map && t.Elem().Kind() == reflect.Struct {
+		t = t.Elem()
+	}
+
+	if t.Kind() != reflect.Struct {
+		return
+	}
+
+	for name, field := range strict.Fields(t) {
+		at := strict.Join(path, name)
+
+		// The fields of a struct that is inlined are its own.
+		owner := t
+		if n := len(field.Index); n > 1 {
+			owner = t.FieldByIndex(field.Index[:n-1]).Type
+		}
+
+		if !read[owner.Name()+"."+t.FieldByIndex(field.Index).Name] {
+			*out = append(*out, at)
+
+			continue
+		}
+
+		visit(field.Type, at, read, out)
+	}
+}
+
+// goPackage is what the go command tells of a package.
+type goPackage struct {
+	ImportPath, Dir, Export string
+	GoFiles                 []string
+	DepOnly                 bool
+}
+
+// fieldsRead returns the fields TYPE.FIELD that some reader selects.
+func fieldsRead(root string) (map[string]bool, error) {
+	all, err := list(root)
+	if err != nil {
+		return nil, err
+	}
+
+	exports := map[string]string{}
+	for _, p := range all {
+		exports[p.ImportPath] = p.Export
+	}
+
+	files := token.NewFileSet()
+	imports := importer.ForCompiler(files, "gc", func(path string) (io.ReadCloser, error) {
+		if exports[path] == "" {
+			return nil, fmt.Errorf("package %s: nothing was compiled of it", path)
+		}
+
+		return os.Open(exports[path])
+	})
+
+	read := map[string]bool{}
+
+	for _, p := range all {
+		if p.DepOnly {
+			continue
+		}
+
+		if err := inspect(files, imports, p, read); err != nil {
+			return nil, fmt.Errorf("package %s: %w", p.ImportPath, err)
+		}
+	}
+
+	return read, nil
+}
+
+func list(root string) ([]goPackage, error) {
+	args := append([]string{"list", "-export", "-deps", "-json=ImportPath,Dir,Export,GoFiles,DepOnly"}, readers...)
+
+	cmd := exec.Command("go", args...)
+	cmd.Dir = root
+	cmd.Env = append(os.Environ(), "GOOS=linux", "GOARCH=amd64")
+
+	var stderr bytes.Buffer
+
+	cmd.Stderr = &stderr
+
+	out, err := cmd.Output()
+	if err != nil {
+		return nil, fmt.Errorf("go list: %w: %s", err, stderr.Bytes())
+	}
+
+	var all []goPackage
+
+	for decoder := json.NewDecoder(bytes.NewReader(out)); ; {
+		var p goPackage
+
+		err := decoder.Decode(&p)
+		if errors.Is(err, io.EOF) {
+			return all, nil
+		}
+
+		if err != nil {
+			return nil, fmt.Errorf("go list: %w", err)
+		}
+
+		all = append(all, p)
+	}
+}
+
+// inspect notes the fields that a package reads.
+func inspect(files *token.FileSet, imports types.Importer, p goPackage, read map[string]bool) error {
+	var parsed []*ast.File
+
+	for _, name := range p.GoFiles {
+		file, err := parser.ParseFile(files, filepath.Join(p.Dir, name), nil, parser.SkipObjectResolution)
+		if err != nil {
+			return err
+		}
+
+		parsed = append(parsed, file)
+	}
+
+	info := &types.Info{Selections: map[*ast.SelectorExpr]*types.Selection{}, Types: map[ast.Expr]types.TypeAndValue{}}
+
+	if _, err := (&types.Config{Importer: imports}).Check(p.ImportPath, files, parsed, info); err != nil {
+		return err
+	}
+
+	for i, file := range parsed {
+		name := strings.TrimPrefix(p.ImportPath, module) + "/" + p.GoFiles[i]
+		if slices.ContainsFunc(checks, func(check string) bool { return strings.HasPrefix(name, check) }) {
+			continue
+		}
+
+		ast.Inspect(file, func(node ast.Node) bool {
+			switch n := node.(type) {
+			case *ast.SelectorExpr:
+				if s := info.Selections[n]; s != nil && s.Kind() == types.FieldVal {
+					note(s, read)
+				}
+			case *ast.CallExpr: // a conversion takes all fields
+				if len(n.Args) == 1 && info.Types[n.Fun].IsType() {
+					noteAll(info.Types[n.Args[0]].Type, read)
+				}
+			}
+
+			return true
+		})
+	}
+
+	return nil
+}
+
+// documentType returns the named type of a document's package that t is, or nil.
+func documentType(t types.Type) *types.Named {
+	if pointer, ok := t.(*types.Pointer); ok {
+		t = pointer.Elem()
+	}
+
+	named, ok := t.(*types.Named)
+	if !ok || named.Obj().Pkg() == nil || named.Obj().Pkg().Path() != documents {
+		return nil
+	}
+
+	return named
+}
+
+// note notes the fields on the way to a selected one: a type may be embedded in another.
+func note(s *types.Selection, read map[string]bool) {
+	t := s.Recv()
+
+	for _, i := range s.Index() {
+		if pointer, ok := t.Underlying().(*types.Pointer); ok {
+			t = pointer.Elem()
+		}
+
+		fields, ok := t.Underlying().(*types.Struct)
+		if !ok {
+			return
+		}
+
+		if named := documentType(t); named != nil {
+			read[named.Obj().Name()+"."+fields.Field(i).Name()] = true
+		}
+
+		t = fields.Field(i).Type()
+	}
+}
+
+func noteAll(t types.Type, read map[string]bool) {
+	named := documentType(t)
+	if named == nil {
+		return
+	}
+
+	if s, ok := named.Underlying().(*types.Struct); ok {
+		for i := range s.NumFields() {
+			read[named.Obj().Name()+"."+s.Field(i).Name()] = true
+		}
+	}
+}

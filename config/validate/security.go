@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package validate
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/seed-59268b81/talos/config/strict"
+	"github.com/seed-59268b81/talos/config/v1alpha1"
+)
+
+// security refuses settings that protect something and that this version does not carry out yet. Other settings without effect
+// are accepted with a warning; whoever asks for one of these relies on it.
+func (c *check) security(main *v1alpha1.Config) {
+	m, cl := &main.Machine, &main.Cluster
+
+	for _, setting := range []struct {
+		path, without string
+		set           bool
+	}{
+		{"machine.systemDiskEncryption", "the disk would not be encrypted", m.Encryption.State != nil || m.Encryption.Ephemeral != nil},
+		{"machine.network.kubespan.enabled", "traffic between machines would not be encrypted", v1alpha1.IsTrue(m.Network.KubeSpan.Enabled)},
+		{"machine.seccompProfiles", "pods that name a profile would not have it", len(m.Seccomp) > 0},
+		{
+			"cluster.network.cni.flannel.kubeNetworkPoliciesEnabled", "network policies would not be enforced",
+			v1alpha1.IsTrue(cl.Network.CNI.Flannel.KubeNetworkPoliciesEnabled),
+		},
+	} {
+		if setting.set {
+			c.notYet(setting.path, setting.without)
+		}
+	}
+
+	for _, host := range slices.Sorted(maps.Keys(m.Registries.Config)) {
+		at, access := strict.Join("machine.registries.config", host), m.Registries.Config[host]
+
+		if access.Auth != nil {
+			c.notYet(at+".auth", "the registry would be asked without credentials")
+		}
+
+		if access.TLS == nil {
+			continue
+		}
+
+		if len(access.TLS.CA) > 0 {
+			c.notYet(at+".tls.ca", "the registry's certificate would be held against other authorities")
+		}
+
+		if access.TLS.ClientIdentity != nil {
+			c.notYet(at+".tls.clientIdentity", "the registry would be asked without a certificate")
+		}
+	}
+}
+
+func (c *check) notYet(path, without string) {
+	c.wrong(path, "this version does not do that yet, and %s: remove the setting", without)
+}

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package config
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/seed-59268b81/talos/config/configtest"
+	configres "github.com/seed-59268b81/talos/resources/config"
+)
+
+// wait lets a trial of some time end.
+func wait(trial time.Duration) { time.Sleep(trial + time.Second) }
+
+// TestTrialsAndStaged holds what is in effect, and what the next boot finds, when both come together.
+func TestTrialsAndStaged(t *testing.T) {
+	first := string(configtest.ControlPlane(t))
+	second, third := "# second\n"+first, "# third\n"+first
+
+	try := func(text string) Change { return Change{Text: []byte(text), Mode: Try, Trial: time.Minute} }
+	stage := func(text string) Change { return Change{Text: []byte(text), Mode: Staged} }
+	now := func(text string) Change { return Change{Text: []byte(text)} }
+
+	for _, tt := range []struct {
+		name    string
+		changes []Change
+		// during and after the trial, and on disk.
+		during, after, stored string
+	}{
+		{"a trial", []Change{try(second)}, second, first, first},
+		{"staged, then a trial", []Change{stage(second), try(third)}, third, first, second},
+		{"a trial, then staged", []Change{try(second), stage(third)}, second, first, third},
+		{"a trial, then another", []Change{try(second), try(third)}, third, first, first},
+		{"a trial, then for good", []Change{try(second), now(second)}, second, second, second},
+		{"a trial, then another for good", []Change{try(second), now(third)}, third, third, third},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			inBubble(t, func(ctx context.Context, t *testing.T) {
+				b := start(ctx, t, map[string]string{fileName: first}, "")
+
+				for _, change := range tt.changes {
+					if _, err := b.Apply(ctx, change); err != nil {
+						t.Fatal(err)
+					}
+				}
+
+				if got := b.text(t, configres.ActiveID); got != tt.during {
+					t.Errorf("during the trial: got %.20q, want %.20q", got, tt.during)
+				}
+
+				wait(time.Minute)
+
+				if got := b.text(t, configres.ActiveID); got != tt.after {
+					t.Errorf("after the trial: got %.20q, want %.20q", got, tt.after)
+				}
+
+				if got := b.disk.durable[fileName]; got != tt.stored {
+					t.Errorf("stored: got %.20q, want %.20q", got, tt.stored)
+				}
+			})
+		})
+	}
+}
+
+// TestStagedIsTheAdministrators holds that a stranger does not replace a configuration that waits for the next boot.
+func TestStagedIsTheAdministrators(t *testing.T) {
+	good := configtest.ControlPlane(t)
+
+	inBubble(t, func(ctx context.Context, t *testing.T) {
+		b := start(ctx, t, nil, "")
+
+		if _, err := b.Apply(ctx, Change{Text: good, Mode: Staged, Anonymous: true}); err != nil {
+			t.Fatal(err)
+		}
+
+		if _, err := b.Apply(ctx, Change{Text: configtest.Worker(t), Anonymous: true}); !errors.Is(err, ErrDenied) {
+			t.Errorf("got %v, want %v", err, ErrDenied)
+		}
+	})
+}

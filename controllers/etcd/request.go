@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package etcd
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/seed-59268b81/talos/resources/etcd"
+)
+
+// requestPath is where a request to start a cluster waits on the disk until there is data: whoever asked has been told that it will
+// be done, and a power cut does not change that. It lies beside the data directory, on the same volume.
+const requestPath = "/var/lib/etcd.bootstrap"
+
+// keepRequest returns when the request outlives a power cut.
+func keepRequest(root string, request etcd.BootstrapRequestSpec) error {
+	path := filepath.Join(root, requestPath)
+
+	text, err := json.Marshal(request)
+	if err != nil {
+		return fmt.Errorf("keep the request to bootstrap: %w", err)
+	}
+
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return fmt.Errorf("keep the request to bootstrap: %w", err)
+	}
+
+	if err := writeDurably(path+".new", text); err != nil {
+		return fmt.Errorf("keep the request to bootstrap: %w", err)
+	}
+
+	if err := os.Rename(path+".new", path); err != nil {
+		return fmt.Errorf("keep the request to bootstrap: %w", err)
+	}
+
+	return syncDir(filepath.Dir(path))
+}
+
+func writeDurably(path string, text []byte) error {
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+
+	if _, err = file.Write(text); err == nil {
+		err = file.Sync()
+	}
+
+	return errors.Join(err, file.Close())
+}
+
+// keptRequest returns the request that waits, or nil.
+func keptRequest(root string) (*etcd.BootstrapRequestSpec, error) {
+	text, err := os.ReadFile(filepath.Join(root, requestPath))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil //nolint:nilnil // absence is an answer
+	}
+
+	if err != nil {
+		return nil, fmt.Errorf("read the request to bootstrap: %w", err)
+	}
+
+	var request etcd.BootstrapRequestSpec
+	if err := json.Unmarshal(text, &request); err != nil {
+		return nil, fmt.Errorf("read the request to bootstrap: %w", err)
+	}
+
+	return &request, nil
+}
+
+// forgetRequest removes a request that has been carried out: the same one must not start a second cluster, should the data ever
+// vanish.
+func forgetRequest(root string) error {
+	path := filepath.Join(root, requestPath)
+
+	if err := os.Remove(path); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	} else if err != nil {
+		return fmt.Errorf("forget the request to bootstrap: %w", err)
+	}
+
+	return syncDir(filepath.Dir(path))
+}

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package pods
+
+import (
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/seed-59268b81/talos/controllers/k8s/render"
+	"github.com/seed-59268b81/talos/controllers/k8s/schemas"
+)
+
+var (
+	dnsLabel     = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$`)
+	dnsSubdomain = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`)
+)
+
+// Check returns why the kubelet would not run a static pod: what it cannot decode, what the rules of the API forbid, and what only
+// pods of the API server may have. The rules are those that a mistake in a machine configuration breaks; the kubelet knows more.
+func Check(pod render.Object) []schemas.Problem {
+	if problems := schemas.Check(schemas.Pod, pod, schemas.DropUnknown); len(problems) > 0 {
+		return problems
+	}
+
+	c := &check{volumes: map[string]bool{}, names: map[string]bool{}}
+	c.identity(pod)
+
+	spec, _ := pod["spec"].(render.Object)
+	c.spec(spec)
+
+	return c.problems
+}
+
+type check struct {
+	volumes, names map[string]bool
+	problems       []schemas.Problem
+}
+
+func (c *check) wrong(at, format string, args ...any) {
+	c.problems = append(c.problems, schemas.Problem{Path: at, Text: fmt.Sprintf(format, args...)})
+}
+
+func (c *check) identity(pod render.Object) {
+	if pod["apiVersion"] != "v1" {
+		c.wrong("apiVersion", "want v1")
+	}
+
+	if pod["kind"] != "Pod" {
+		c.wrong("kind", "want Pod")
+	}
+
+	metadata, _ := pod["metadata"].(render.Object)
+
+	// The kubelet adds a dash and the name of the node.
+	if name := text(metadata, "name"); name == "" {
+		c.wrong("metadata.name", "is missing")
+	} else if !dnsSubdomain.MatchString(name) || len(name) > 180 {
+		c.wrong("metadata.name", "%q is not a name: want lower-case letters, digits, dashes and dots", name)
+	}
+
+	if namespace := text(metadata, "namespace"); namespace != "" && !dnsLabel.MatchString(namespace) {
+		c.wrong("metadata.namespace", "%q is not a name: want up to 63 lower-case letters, digits and dashes", namespace)
+	}
+}
+
+func (c *check) spec(spec render.Object) {
+	for i, volume := range list(spec, "volumes") {
+		at := fmt.Sprintf("spec.volumes[%d]", i)
+		c.name(at+".name", text(volume, "name"), c.volumes)
+
+		if hostPath, ok := volume["hostPath"].(render.Object); ok {
+			c.hostPath(at+".hostPath.path", text(hostPath, "path"))
+		}
+
+		for _, kind := range []string{"secret", "configMap", "persistentVolumeClaim", "ephemeral", "projected", "csi"} {
+			if volume[kind] != nil {
+				c.wrong(at+"."+kind, "a static pod cannot use what only the API server has")
+			}
+		}
+	}
+
+	if len(list(spec, "containers")) == 0 {
+		c.wrong("spec.containers", "is missing: want one at least")
+	}
+
+	for _, key := range []string{"initContainers", "containers"} {
+		for i, container := range list(spec, key) {
+			c.container(fmt.Sprintf("spec.%s[%d]", key, i), container)
+		}
+	}
+
+	for _, key := range []string{"ephemeralContainers", "imagePullSecrets", "resourceClaims", "serviceAccountName", "serviceAccount"} {
+		if value := spec[key]; value != nil && value != "" {
+			c.wrong("spec."+key, "a static pod cannot use what only the API server has")
+		}
+	}
+
+	if policy := text(spec, "restartPolicy"); !slices.Contains([]string{"", "Always", "OnFailure", "Never"}, policy) {
+		c.wrong("spec.restartPolicy", "%q is not known: want one of Always, OnFailure, Never", policy)
+	}
+}
+
+func (c *check) hostPath(at, path string) {
+	switch {
+	case path == "":
+		c.wrong(at, "is missing")
+	case slices.Contains(strings.Split(path, "/"), ".."):
+		c.wrong(at, "%q must not contain ..", path)
+	}
+}
+
+// name checks the name of a container or volume, which is unique.
+func (c *check) name(at, name string, taken map[string]bool) {
+	switch {
+	case !dnsLabel.MatchString(name):
+		c.wrong(at, "%q is not a name: want up to 63 lower-case letters, digits and dashes", name)
+	case taken[name]:
+		c.wrong(at, "%q is there twice", name)
+	}
+
+	taken[name] = true
+}
+
+func (c *check) container(at string, container render.Object) {
+	c.name(at+".name", text(container, "name"), c.names)
+
+	if image := text(container, "image"); image == "" || strings.TrimSpace(image) != image {
+		c.wrong(at+".image", "%q is not an image", image)
+	}
+
+	mounted := map[string]bool{}
+
+	for i, mount := range list(container, "volumeMounts") {
+		mountAt := fmt.Sprintf("%s.volumeMounts[%d]", at, i)
+		path := text(mount, "mountPath")
+
+		if name := text(mount, "name"); !c.volumes[name] {
+			c.wrong(mountAt+".name", "there is no volume %q", name)
+		}
+
+		switch {
+		case path == "":
+			c.wrong(mountAt+".mountPath", "is missing")
+		case mounted[path]:
+			c.wrong(mountAt+".mountPath", "%q is there twice", path)
+		}
+
+		mounted[path] = true
+	}
+
+	for i, variable := range list(container, "env") {
+		if name := text(variable, "name"); name == "" || strings.ContainsAny(name, "=\x00\n") {
+			c.wrong(fmt.Sprintf("%s.env[%d].name", at, i), "%q is not the name of a variable", name)
+		}
+	}
+
+	for i, port := range list(container, "ports") {
+		if number, ok := port["containerPort"]; !ok || !isPort(number) {
+			c.wrong(fmt.Sprintf("%s.ports[%d].containerPort", at, i), "%v is not a port", number)
+		}
+	}
+
+	c.resources(at+".resources", container)
+}
+
+func isPort(value any) bool {
+	switch n := value.(type) {
+	case int:
+		return n > 0 && n < 1<<16
+	case int64:
+		return n > 0 && n < 1<<16
+	default:
+		return false
+	}
+}
+
+// resources checks that a request is not above its limit, and that nothing is negative.
+func (c *check) resources(at string, container render.Object) {
+	resources, _ := container["resources"].(render.Object)
+	requests, _ := resources["requests"].(render.Object)
+	limits, _ := resources["limits"].(render.Object)
+
+	for name, quantities := range map[string]render.Object{"requests": requests, "limits": limits} {
+		for _, what := range slices.Sorted(maps.Keys(quantities)) {
+			if quantity, err := resource.ParseQuantity(fmt.Sprint(quantities[what])); err != nil || quantity.Sign() < 0 {
+				c.wrong(at+"."+name+"."+what, "%v is not a quantity such as 500m or 1Gi", quantities[what])
+			}
+		}
+	}
+
+	for _, what := range slices.Sorted(maps.Keys(requests)) {
+		if limits[what] == nil {
+			continue
+		}
+
+		request, err1 := resource.ParseQuantity(fmt.Sprint(requests[what]))
+		limit, err2 := resource.ParseQuantity(fmt.Sprint(limits[what]))
+
+		if err1 == nil && err2 == nil && request.Cmp(limit) > 0 {
+			c.wrong(at+".limits."+what, "%v is below the request of %v", limits[what], requests[what])
+		}
+	}
+}
+
+func text(object render.Object, key string) string {
+	value, _ := object[key].(string)
+
+	return value
+}
+
+func list(object render.Object, key string) []render.Object {
+	items, _ := object[key].([]any)
+	out := make([]render.Object, 0, len(items))
+
+	for _, item := range items {
+		o, _ := item.(render.Object)
+		out = append(out, o)
+	}
+
+	return out
+}

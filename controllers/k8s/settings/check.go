@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package settings
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/seed-59268b81/talos/config/v1alpha1"
+	"github.com/seed-59268b81/talos/controllers/k8s/kubelet"
+	"github.com/seed-59268b81/talos/controllers/k8s/manifests"
+	"github.com/seed-59268b81/talos/controllers/k8s/pods"
+	"github.com/seed-59268b81/talos/controllers/k8s/render"
+	"github.com/seed-59268b81/talos/controllers/k8s/schemas"
+	"github.com/seed-59268b81/talos/resources/k8s"
+	"github.com/seed-59268b81/talos/resources/secrets"
+	"github.com/seed-59268b81/talos/sys/platform"
+)
+
+// Problem is a setting that could not be carried out.
+type Problem struct {
+	Path string
+	Text string
+}
+
+// Check does with a configuration all that the controllers would do with it, and returns what they could not carry out or what
+// the programs would not take.
+func Check(cfg *v1alpha1.Config) []Problem {
+	c := &check{cfg: cfg}
+	c.kubelet()
+	c.staticPods()
+
+	if cfg.Machine.Type.IsControlPlane() {
+		c.apiServer()
+		c.controllerManager()
+		c.scheduler()
+		c.manifests()
+	}
+
+	return c.problems
+}
+
+type check struct {
+	cfg      *v1alpha1.Config
+	problems []Problem
+}
+
+func (c *check) wrong(path, format string, args ...any) {
+	c.problems = append(c.problems, Problem{Path: path, Text: fmt.Sprintf(format, args...)})
+}
+
+// failed notes an error of a function that decides, one problem for each that was joined to it.
+func (c *check) failed(path string, err error) {
+	if joined, ok := err.(interface{ Unwrap() []error }); ok { //nolint:errorlint // what was joined, not what is wrapped
+		for _, each := range joined.Unwrap() {
+			c.failed(path, each)
+		}
+
+		return
+	}
+
+	if err == nil {
+		return
+	}
+
+	// Some name their setting already.
+	if at, text, found := strings.Cut(err.Error(), ": "); found && (at == path || strings.HasPrefix(at, path+".")) {
+		c.wrong(at, "%s", text)
+	} else {
+		c.wrong(path, "%s", err)
+	}
+}
+
+func (c *check) object(path, kind string, object v1alpha1.Object) {
+	for _, problem := range schemas.Check(kind, object, schemas.RefuseUnknown) {
+		c.wrong(path+"."+problem.Path, "%s", problem.Text)
+	}
+}
+
+// pod checks a pod that is made of the settings at a path.
+func (c *check) pod(path string, pod render.Object) {
+	for _, problem := range pods.Check(pod) {
+		c.wrong(path, "its pod would not run: %s: %s", problem.Path, problem.Text)
+	}
+}
+
+func (c *check) kubelet() {
+	const at = "machine.kubelet"
+
+	settings := Kubelet(c.cfg)
+
+	_, err := kubelet.Spec(settings, kubelet.Node{
+		Name: "node", IPs: []netip.Addr{netip.IPv4Unspecified()}, ControlPlane: c.cfg.Machine.Type.IsControlPlane(), Platform: platform.Platform{},
+	})
+	c.failed(at, err)
+
+	c.object(at+".extraConfig", schemas.KubeletConfiguration, c.cfg.Machine.Kubelet.ExtraConfig)
+
+	mounted := map[string]bool{}
+	defer func() { c.credentialProviders(mounted) }()
+
+	for i, mount := range c.cfg.Machine.Kubelet.ExtraMounts {
+		if mounted[mount.Destination] {
+			c.wrong(fmt.Sprintf("%s.extraMounts[%d].destination", at, i), "%q is there twice", mount.Destination)
+		}
+
+		mounted[mount.Destination] = true
+	}
+}
+
+// credentialProviders checks the plugins that give credentials of registries: the kubelet does not start without their programs,
+// which are not part of the system.
+func (c *check) credentialProviders(mounted map[string]bool) {
+	const at = "machine.kubelet.credentialProviderConfig"
+
+	providers := c.cfg.Machine.Kubelet.CredentialProvider
+	if len(providers) == 0 {
+		return
+	}
+
+	c.object(at, schemas.CredentialProviderConfig, providers)
+
+	if !mounted[kubelet.CredentialProviderDir] {
+		c.wrong(at, "there are no credential providers, and the kubelet would not start: mount a folder with them at %s (machine.kubelet.extraMounts)",
+			kubelet.CredentialProviderDir)
+	}
+}
+
+// controlPlanePods are the ids of pods that are the system's own.
+var controlPlanePods = []string{k8s.APIServerID, k8s.ControllerManagerID, k8s.SchedulerID}
+
+func (c *check) staticPods() {
+	ids := map[string]bool{}
+
+	for i, pod := range c.cfg.Machine.Pods {
+		at := fmt.Sprintf("machine.pods[%d]", i)
+
+		for _, problem := range pods.Check(pod) {
+			c.wrong(at+"."+problem.Path, "%s", problem.Text)
+		}
+
+		id, err := StaticPodID(pod)
+
+		switch {
+		case err != nil: // named above
+		case slices.Contains(controlPlanePods, id) || controlPlaneName(pod):
+			c.wrong(at+".metadata.name", "the pod would take the place of one of the control plane's: choose another name")
+		case ids[id]:
+			c.wrong(at+".metadata.name", "another pod of machine.pods has this name")
+		}
+
+		ids[id] = true
+	}
+}
+
+// controlPlaneName tells whether a pod is called like one of the control plane's.
+func controlPlaneName(pod v1alpha1.Object) bool {
+	metadata, _ := pod["metadata"].(map[string]any)
+	name, _ := metadata["name"].(string)
+
+	return metadata["namespace"] == "kube-system" && slices.Contains([]string{pods.APIServer, pods.ControllerManager, pods.Scheduler}, name)
+}
+
+func (c *check) apiServer() {
+	const at = "cluster.apiServer"
+
+	endpoint := c.cfg.Cluster.ControlPlane.Endpoint.String()
+
+	spec, err := APIServer(c.cfg)
+	c.failed(at, err)
+
+	if err == nil {
+		spec.Args, err = pods.APIServerArgs(*spec, secrets.KubernetesRootSpec{IssuerURL: endpoint, APIAudiences: []string{endpoint}})
+		c.failed(at+".extraArgs", err)
+		c.pod(at, pods.APIServerPod(*spec, pods.Versions{}))
+	}
+
+	if policy := c.cfg.Cluster.APIServer.AuditPolicy; policy["apiVersion"] == "audit.k8s.io/v1" {
+		c.object(at+".auditPolicy", schemas.AuditPolicy, policy)
+	}
+
+	authorization, err := Authorization(c.cfg)
+	c.failed(at+".authorizationConfig", err)
+
+	if err != nil {
+		return
+	}
+
+	object := pods.AuthorizationConfiguration(*authorization)
+	for _, problem := range schemas.Check(schemas.AuthorizationConfiguration, object, schemas.RefuseUnknown) {
+		c.wrong(at+".authorizationConfig", "%s: %s", problem.Path, problem.Text)
+	}
+
+	configs := pods.Configs{Authorization: *authorization}
+
+	for _, build := range []func() error{
+		func() error { return set(&configs.Admission)(AdmissionControl(c.cfg)) },
+		func() error { return set(&configs.Audit)(AuditPolicy(c.cfg)) },
+		func() error { return set(&configs.Authentication)(Authentication(c.cfg)) },
+		func() error { return set(&configs.Scheduler)(Scheduler(c.cfg)) },
+	} {
+		c.failed(at, build())
+	}
+
+	_, err = pods.ConfigFolders(configs)
+	c.failed(at, err)
+}
+
+// set puts what a build function returns into a place.
+func set[S any](place *S) func(*S, error) error {
+	return func(spec *S, err error) error {
+		if err == nil {
+			*place = *spec
+		}
+
+		return err
+	}
+}
+
+func (c *check) controllerManager() {
+	const at = "cluster.controllerManager"
+
+	spec, err := ControllerManager(c.cfg)
+	c.failed(at, err)
+
+	if err == nil {
+		spec.Args, err = pods.ControllerManagerArgs(*spec)
+		c.failed(at+".extraArgs", err)
+		c.pod(at, pods.ControllerManagerPod(*spec, pods.Versions{}))
+	}
+}
+
+func (c *check) scheduler() {
+	const at = "cluster.scheduler"
+
+	spec, err := Scheduler(c.cfg)
+	c.failed(at, err)
+
+	if err == nil {
+		spec.Args, err = pods.SchedulerArgs(*spec)
+		c.failed(at+".extraArgs", err)
+		c.pod(at, pods.SchedulerPod(*spec, pods.Versions{}))
+	}
+
+	config := maps.Clone(c.cfg.Cluster.Scheduler.Config)
+	if version := config["apiVersion"]; version == nil || version == "kubescheduler.config.k8s.io/v1" {
+		c.object(at+".config", schemas.KubeSchedulerConfiguration, config)
+	}
+}
+
+func (c *check) manifests() {
+	boot, err := BootstrapManifests(c.cfg, platform.Platform{})
+	c.failed("cluster.proxy.extraArgs", err)
+
+	if err == nil {
+		_, err = manifests.Builtin(*boot, secrets.KubernetesRootSpec{})
+		c.failed("cluster", err)
+	}
+
+	extra, err := ExtraManifests(c.cfg)
+	c.failed("cluster.inlineManifests", err)
+
+	if err != nil {
+		return
+	}
+
+	for _, manifest := range extra.ExtraManifests {
+		if manifest.InlineManifest == "" {
+			continue
+		}
+
+		if _, err := manifests.Extra(manifest, []byte(manifest.InlineManifest)); err != nil {
+			c.wrong("cluster.inlineManifests", "%s", errors.Unwrap(err))
+		}
+	}
+}

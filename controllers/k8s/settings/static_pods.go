@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package settings
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"github.com/seed-59268b81/talos/config/v1alpha1"
+)
+
+// StaticPodID names a pod of the configuration, apart from the control plane's.
+func StaticPodID(pod v1alpha1.Object) (string, error) {
+	if kind, _ := pod["kind"].(string); kind != "Pod" {
+		return "", fmt.Errorf("kind is %v, want Pod", pod["kind"])
+	}
+
+	metadata, _ := pod["metadata"].(map[string]any)
+
+	name, _ := metadata["name"].(string)
+	if name == "" {
+		return "", fmt.Errorf("metadata.name is missing")
+	}
+
+	namespace, _ := metadata["namespace"].(string)
+
+	// It becomes the name of a file.
+	if strings.Contains(namespace+name, "/") {
+		return "", fmt.Errorf("metadata: neither the name %q nor the namespace %q may have a slash", name, namespace)
+	}
+
+	return cmp.Or(namespace, "default") + "-" + name, nil
+}

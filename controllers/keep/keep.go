@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package keep holds outputs of a controller while an input is missing.
+//
+// What is derived goes when what it is derived from goes. That is wrong for what a running control plane hangs on: a clock that has
+// lost its server, or a hostname that is unknown for a moment, must not take certificates away, and with them the API server. Such
+// a controller removes its outputs when the configuration does not ask for them any more, and otherwise replaces them.
+package keep
+
+import (
+	"context"
+
+	"github.com/seed-59268b81/talos/cosi/controller"
+	"github.com/seed-59268b81/talos/cosi/resource"
+	"github.com/seed-59268b81/talos/cosi/typed"
+)
+
+// Outputs writes outputs that are there once more as they are, so that they are not cleaned up.
+func Outputs[S resource.Spec](ctx context.Context, rt controller.Runtime, ids ...string) error {
+	for _, id := range ids {
+		held, err := typed.Find[S](ctx, rt, "", id)
+		if err != nil {
+			return err
+		}
+
+		if held == nil || held.Metadata().Phase() != resource.PhaseRunning {
+			continue
+		}
+
+		if err := typed.Set(ctx, rt, "", id, *held.TypedSpec()); err != nil {
+			return err
+		}
+	}
+
+	return nil
+}

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package validation tells whether a machine could carry out a configuration, before it is accepted.
+//
+// Package config/validate knows what a setting may be. That is not enough: whether a command line, a pod or a file comes of it
+// is decided by the functions that make them, and by the programs that read them. So these functions are called here, with the
+// configuration that is to be, and what they refuse is refused. Nothing is touched.
+package validation
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/seed-59268b81/talos/config"
+	"github.com/seed-59268b81/talos/config/validate"
+	etcd "github.com/seed-59268b81/talos/controllers/etcd/settings"
+	k8s "github.com/seed-59268b81/talos/controllers/k8s/settings"
+)
+
+// Config checks a configuration for a mode. The error, when there is one, is of type validate.Findings.
+func Config(cfg *config.Config, mode validate.Mode) (warnings []string, err error) {
+	var findings validate.Findings
+
+	warnings, err = validate.Validate(cfg, mode)
+	if found, ok := err.(validate.Findings); ok { //nolint:errorlint // it is not wrapped
+		findings = found
+	} else if err != nil {
+		return warnings, err
+	}
+
+	if main := cfg.Main(); main != nil {
+		for _, problem := range k8s.Check(main) {
+			findings = append(findings, validate.Finding{Path: problem.Path, Text: problem.Text})
+		}
+
+		if main.Machine.Type.IsControlPlane() {
+			if err := etcd.Check(main); err != nil {
+				findings = append(findings, validate.Finding{Path: "cluster.etcd", Text: err.Error()})
+			}
+		}
+	}
+
+	if len(findings) == 0 {
+		return warnings, nil
+	}
+
+	slices.SortStableFunc(findings, func(a, b validate.Finding) int { return strings.Compare(a.Path, b.Path) })
+
+	return warnings, findings
+}
