@@ -62,12 +62,12 @@ func (*operators) Inputs() []controller.Input {
 // Outputs implements controller.Controller.
 func (*operators) Outputs() []controller.Output {
 	return []controller.Output{
-		controller.Out[network.AddressSpecSpec](controller.Shared),
-		controller.Out[network.LinkSpecSpec](controller.Shared),
-		controller.Out[network.RouteSpecSpec](controller.Shared),
-		controller.Out[network.HostnameSpecSpec](controller.Shared),
-		controller.Out[network.ResolverSpecSpec](controller.Shared),
-		controller.Out[network.TimeServerSpecSpec](controller.Shared),
+		controller.Out[network.AddressSpecSpec](controller.Shared, network.ConfigNamespaceName),
+		controller.Out[network.LinkSpecSpec](controller.Shared, network.ConfigNamespaceName),
+		controller.Out[network.RouteSpecSpec](controller.Shared, network.ConfigNamespaceName),
+		controller.Out[network.HostnameSpecSpec](controller.Shared, network.ConfigNamespaceName),
+		controller.Out[network.ResolverSpecSpec](controller.Shared, network.ConfigNamespaceName),
+		controller.Out[network.TimeServerSpecSpec](controller.Shared, network.ConfigNamespaceName),
 		controller.Out[network.SpecConditionSpec](controller.Shared),
 	}
 }

@@ -64,7 +64,7 @@ func (*routerDNS) Inputs() []controller.Input {
 
 // Outputs implements controller.Controller.
 func (*routerDNS) Outputs() []controller.Output {
-	return []controller.Output{controller.Out[network.ResolverSpecSpec](controller.Shared)}
+	return []controller.Output{controller.Out[network.ResolverSpecSpec](controller.Shared, network.ConfigNamespaceName)}
 }
 
 // Run implements controller.Controller.

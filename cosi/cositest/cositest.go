@@ -15,7 +15,8 @@
 // A wait that times out lists the controllers that fail, and why. In a bubble of testing/synctest time is virtual, and a
 // wait costs none.
 //
-// Access is for tests that call a single function of a controller, without a runtime.
+// Converges runs controllers again and again while calls fail and watches break, and wants them to end in the same state
+// always. Access is for tests that call a single function of a controller, without a runtime.
 package cositest
 
 import (
@@ -45,7 +46,8 @@ type Environment struct {
 	// Runtime drives the controllers; more can be registered.
 	Runtime *runtime.Runtime
 
-	t testing.TB
+	t        testing.TB
+	patience time.Duration
 }
 
 // Named is a controller.Controller or a controller.QueueController.
@@ -62,7 +64,7 @@ func Start(t testing.TB, controllers ...Named) *Environment {
 func StartOn(t testing.TB, st state.State, controllers ...Named) *Environment {
 	t.Helper()
 
-	e := &Environment{State: st, t: t}
+	e := &Environment{State: st, t: t, patience: Patience}
 	e.Runtime = runtime.New(mutation.Detect(t, st), slog.New(slog.NewTextHandler(t.Output(), nil)))
 	e.Runtime.ShowFailures()
 

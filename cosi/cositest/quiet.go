@@ -26,7 +26,7 @@ func (e *Environment) Quiet(while time.Duration) {
 
 	last := e.snapshot()
 
-	for deadline := time.Now().Add(Patience + while); ; {
+	for deadline := time.Now().Add(e.patience + while); ; {
 		time.Sleep(while)
 
 		next := e.snapshot()
@@ -35,7 +35,7 @@ func (e *Environment) Quiet(while time.Duration) {
 		}
 
 		if time.Now().After(deadline) {
-			e.t.Fatalf("after %s the controllers still change:%s%s", Patience, changes(last, next), e.failing())
+			e.t.Fatalf("after %s the controllers still change:%s%s", e.patience, changes(last, next), e.failing())
 		}
 
 		last = next

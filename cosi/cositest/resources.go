@@ -30,7 +30,7 @@ func Wait[S resource.Spec](e *Environment, id string, condition func(S) bool) S 
 func WaitResource[S resource.Spec](e *Environment, id string, condition func(*resource.Typed[S]) bool) *resource.Typed[S] {
 	e.t.Helper()
 
-	ctx, cancel := context.WithTimeout(context.Background(), Patience)
+	ctx, cancel := context.WithTimeout(context.Background(), e.patience)
 	defer cancel()
 
 	r, err := typed.WatchFor(ctx, e.State, "", id, condition)
@@ -45,7 +45,7 @@ func WaitResource[S resource.Spec](e *Environment, id string, condition func(*re
 func WaitGone[S resource.Spec](e *Environment, id string) {
 	e.t.Helper()
 
-	ctx, cancel := context.WithTimeout(context.Background(), Patience)
+	ctx, cancel := context.WithTimeout(context.Background(), e.patience)
 	defer cancel()
 
 	if _, err := e.WatchFor(ctx, resource.PointerOf[S]("", id), state.EventTypeIs(state.Destroyed)); err != nil {
@@ -57,7 +57,7 @@ func WaitGone[S resource.Spec](e *Environment, id string) {
 func Teardown[S resource.Spec](e *Environment, id string) {
 	e.t.Helper()
 
-	ctx, cancel := context.WithTimeout(context.Background(), Patience)
+	ctx, cancel := context.WithTimeout(context.Background(), e.patience)
 	defer cancel()
 
 	if err := e.TeardownAndDestroy(ctx, resource.PointerOf[S]("", id)); err != nil {

@@ -81,9 +81,16 @@ func TestWatch(t *testing.T) {
 	})
 }
 
+// roomSpec is another type of the same name.
+type roomSpec struct {
+	Floor int `yaml:"floor" protobuf:"1"`
+}
+
+func (roomSpec) Definition() *resource.Definition { return hostDefinition }
+
 // TestWatchEnds: an event of another type, and an error of the watch, are the last ones.
 func TestWatchEnds(t *testing.T) {
-	other := resource.NewOpaque(resource.NewMetadata("default", hostDefinition.Type, "web"), resource.RawSpec{})
+	other := resource.New[roomSpec]("", "web")
 
 	for name, ev := range map[string]state.Event{
 		"another type":     {Type: state.Created, Resource: other},

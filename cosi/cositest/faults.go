@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cositest
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/seed-59268b81/talos/cosi/meta"
+	"github.com/seed-59268b81/talos/cosi/resource"
+	"github.com/seed-59268b81/talos/cosi/state"
+)
+
+// errFault is what a fault looks like to a controller.
+var errFault = errors.New("a fault of the test")
+
+// faulty is a state, as if far away, on which calls take their time and fail: before anything was done, or after it was
+// done, as when the answer is lost. Watches break. What is random is so by the seed, in a bubble of testing/synctest.
+type faulty struct {
+	state.State
+
+	on atomic.Bool
+
+	mu  sync.Mutex
+	rng *rand.Rand
+}
+
+// faults are one in so many.
+const (
+	failedBefore = 6
+	failedAfter  = 6
+	panicked     = 12
+	brokenWatch  = 4
+)
+
+func (f *faulty) oneIn(n int) bool {
+	if !f.on.Load() {
+		return false
+	}
+
+	f.mu.Lock()
+	defer f.mu.Unlock()
+
+	return f.rng.IntN(n) == 0
+}
+
+func (f *faulty) wait() {
+	if !f.on.Load() {
+		return
+	}
+
+	f.mu.Lock()
+	d := time.Duration(f.rng.IntN(100)) * time.Millisecond
+	f.mu.Unlock()
+
+	time.Sleep(d)
+}
+
+// write makes a call that may fail. A panic is for controllers: what the runtime writes itself only fails.
+func (f *faulty) write(ptr resource.Pointer, call func() error) error {
+	f.wait()
+
+	crashes := ptr.Kind() != resource.KindOf[meta.ControllerStatusSpec](meta.NamespaceName)
+
+	switch {
+	case f.oneIn(failedBefore):
+		return errFault
+	case crashes && f.oneIn(panicked):
+		panic(errFault)
+	}
+
+	if err := call(); err != nil {
+		return err
+	}
+
+	switch {
+	case f.oneIn(failedAfter):
+		return errFault
+	case crashes && f.oneIn(panicked):
+		panic(errFault)
+	default:
+		return nil
+	}
+}
+
+// Get implements state.State.
+func (f *faulty) Get(ctx context.Context, ptr resource.Pointer, opts ...state.GetOption) (resource.Resource, error) {
+	f.wait()
+
+	if f.oneIn(failedBefore) {
+		return nil, errFault
+	}
+
+	return f.State.Get(ctx, ptr, opts...)
+}
+
+// List implements state.State.
+func (f *faulty) List(ctx context.Context, kind resource.Kind, opts ...state.ListOption) ([]resource.Resource, error) {
+	f.wait()
+
+	if f.oneIn(failedBefore) {
+		return nil, errFault
+	}
+
+	return f.State.List(ctx, kind, opts...)
+}
+
+// WatchKindAggregated implements state.State.
+func (f *faulty) WatchKindAggregated(ctx context.Context, kind resource.Kind, ch chan<- []state.Event, opts ...state.WatchKindOption) error {
+	watch, cancel := context.WithCancel(ctx)
+	events := make(chan []state.Event, 1)
+
+	if err := f.State.WatchKindAggregated(watch, kind, events, opts...); err != nil {
+		cancel()
+
+		return err
+	}
+
+	go func() {
+		defer cancel()
+
+		for {
+			var list []state.Event
+
+			select {
+			case <-ctx.Done():
+				return
+			case list = <-events:
+			}
+
+			broken := f.oneIn(brokenWatch)
+			if broken {
+				list = []state.Event{{Type: state.Errored, Error: errFault}}
+			}
+
+			select {
+			case <-ctx.Done():
+				return
+			case ch <- list:
+			}
+
+			if broken {
+				return
+			}
+		}
+	}()
+
+	return nil
+}
+
+// Create implements state.State.
+func (f *faulty) Create(ctx context.Context, r resource.Resource, opts ...state.WriteOption) error {
+	return f.write(r.Metadata().Pointer(), func() error { return f.State.Create(ctx, r, opts...) })
+}
+
+// Update implements state.State.
+func (f *faulty) Update(ctx context.Context, r resource.Resource, opts ...state.WriteOption) error {
+	return f.write(r.Metadata().Pointer(), func() error { return f.State.Update(ctx, r, opts...) })
+}
+
+// Modify implements state.State.
+func (f *faulty) Modify(ctx context.Context, empty resource.Resource, fn func(resource.Resource) error, opts ...state.WriteOption) (r resource.Resource, err error) {
+	err = f.write(empty.Metadata().Pointer(), func() (err error) { r, err = f.State.Modify(ctx, empty, fn, opts...); return err })
+
+	return r, err
+}
+
+// Destroy implements state.State.
+func (f *faulty) Destroy(ctx context.Context, ptr resource.Pointer, opts ...state.WriteOption) error {
+	return f.write(ptr, func() error { return f.State.Destroy(ctx, ptr, opts...) })
+}
+
+// Teardown implements state.State.
+func (f *faulty) Teardown(ctx context.Context, ptr resource.Pointer, opts ...state.WriteOption) (ready bool, err error) {
+	err = f.write(ptr, func() (err error) { ready, err = f.State.Teardown(ctx, ptr, opts...); return err })
+
+	return ready && err == nil, err
+}
+
+// AddFinalizer implements state.State.
+func (f *faulty) AddFinalizer(ctx context.Context, ptr resource.Pointer, finalizers ...string) error {
+	return f.write(ptr, func() error { return f.State.AddFinalizer(ctx, ptr, finalizers...) })
+}
+
+// RemoveFinalizer implements state.State.
+func (f *faulty) RemoveFinalizer(ctx context.Context, ptr resource.Pointer, finalizers ...string) error {
+	return f.write(ptr, func() error { return f.State.RemoveFinalizer(ctx, ptr, finalizers...) })
+}
