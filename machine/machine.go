@@ -53,14 +53,22 @@ func Main() {
 	debug.SetMemoryLimit(memoryLimit)
 
 	signals := holdSignals()
+	ctx, cancel := context.WithCancel(context.Background())
 
-	guard.Detach(slog.Default(), "process 1", func() { begin(signals) })
+	ended := guard.Go(func() error {
+		defer cancel()
 
-	if err := reaper.Run(context.Background()); err != nil {
+		begin(signals)
+
+		return nil
+	})
+
+	if err := reaper.Run(ctx); err != nil {
 		slog.Error("orphans are not reaped", "error", err)
 	}
 
-	select {}
+	// It ends the machine by itself. When it cannot even do that, the kernel does.
+	panic(fmt.Sprintf("process 1 has nothing left to run: %v", <-ended))
 }
 
 // begin runs the system, and when it cannot run, says so and ends the machine.
@@ -118,14 +126,14 @@ func start(
 		}
 	}
 
+	state := memory.New()
+	defined := guard.Go(func() error { return registerDefinitions(ctx, state) })
+
 	if place.Owns(platform.KernelLog) {
 		if err := keepCrashes(modules.Load); err != nil {
 			log.Warn("the trace of a crash is shown on the console only", "error", err)
 		}
 	}
-
-	state := memory.New()
-	defined := guard.Go(func() error { return registerDefinitions(ctx, state) })
 
 	if err := boot.Early(place, modules); err != nil {
 		return err
