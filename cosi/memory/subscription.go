@@ -125,9 +125,8 @@ func (k *kind) tell(e *entry, id string, seq uint64) {
 			}
 
 			ev := e.event(bookmark)
-			matches := s.filter.apply(&ev)
 
-			if !matches {
+			if !s.filter.apply(&ev) {
 				if !s.progressDue() {
 					continue
 				}
@@ -136,9 +135,9 @@ func (k *kind) tell(e *entry, id string, seq uint64) {
 			}
 
 			switch sent := s.offer(ev); {
-			case !sent && matches:
+			case !sent:
 				s.lag(seq - 1)
-			case sent && s.progress: // else a thousand watchers are a thousand cache lines to write to
+			case s.progress: // else a thousand watchers are a thousand cache lines to write to
 				s.placed = seq
 			}
 		}

@@ -57,10 +57,8 @@ func TestQuietWatches(t *testing.T) {
 				set(t, mem, "busy", fmt.Sprint(i))
 			}
 
-			// The servers has told it by now, or tells it with the next change.
-			time.Sleep(50 * time.Millisecond)
-			set(t, mem, "busy", "last")
-			time.Sleep(50 * time.Millisecond)
+			// Time for the server to tell it, and for the client to hear it.
+			time.Sleep(500 * time.Millisecond)
 
 			l.down()
 			l.up(server.New(mem))
