@@ -38,3 +38,32 @@ func FuzzBookmark(f *testing.F) {
 		}
 	})
 }
+
+// FuzzFollowerBookmark does the same with a follower that has several changes of one mark, some of them of a resync.
+func FuzzFollowerBookmark(f *testing.F) {
+	st, feed := memory.NewFollower(epoch, 10, memory.WithHistory(6))
+	ch := make(chan state.Event, 20)
+
+	if err := st.WatchKind(f.Context(), itemKind, ch); err != nil {
+		f.Fatal(err)
+	}
+
+	feed.Put(11, feedItem("a"))
+	feed.Forget(20)
+
+	for i := range 8 {
+		feed.Put(uint64(20+i/3), feedItem(string(rune('a'+i))))
+	}
+
+	for range 9 {
+		f.Add([]byte((<-ch).Bookmark))
+	}
+
+	f.Fuzz(func(t *testing.T, b []byte) {
+		again := make(chan []state.Event, 1)
+
+		if err := st.WatchKindAggregated(t.Context(), itemKind, again, state.WithKindStartFromBookmark(b)); b != nil && err != nil && !state.IsInvalidBookmark(err) {
+			t.Errorf("got %v", err)
+		}
+	})
+}

@@ -30,7 +30,7 @@ type subscription struct {
 	one      chan<- state.Event   // one of these two
 	many     chan<- []state.Event //
 	// ----
-	placed   uint64              // number of the event of the last bookmark that the reader has
+	placed   uint64              // number of the event of the last bookmark that the reader has; kept if progress is wanted
 	contents []resource.Resource // to send before all else, as Created
 	first    []state.Event       // to send next
 	cursor   uint64              // number of the last event taken; meaningless while live
@@ -125,9 +125,8 @@ func (k *kind) tell(e *entry, id string, seq uint64) {
 			}
 
 			ev := e.event(bookmark)
-			matches := s.filter.apply(&ev)
 
-			if !matches {
+			if !s.filter.apply(&ev) {
 				if !s.progressDue() {
 					continue
 				}
@@ -136,10 +135,10 @@ func (k *kind) tell(e *entry, id string, seq uint64) {
 			}
 
 			switch sent := s.offer(ev); {
-			case sent:
-				s.placed = seq
-			case matches:
+			case !sent:
 				s.lag(seq - 1)
+			case s.progress: // else a thousand watchers are a thousand cache lines to write to
+				s.placed = seq
 			}
 		}
 	}

@@ -129,6 +129,9 @@ func TestDeadPath(t *testing.T) {
 		g.Stop()
 		p.Close() //nolint:errcheck // the end
 
+		p.mu.Lock()
+		defer p.mu.Unlock()
+
 		for _, c := range p.left {
 			c.Close() //nolint:errcheck // the end
 		}
