@@ -58,6 +58,7 @@ func (s *server) endpoint() string { return strings.TrimPrefix(s.client, "http:/
 
 // start starts it on a directory.
 func (s *server) start(data string) error {
+	//program:built what binary found
 	s.cmd = exec.Command(s.path, "--data-dir", data, "--listen-client-urls", s.client, "--advertise-client-urls", s.client,
 		"--listen-peer-urls", s.peer, "--initial-advertise-peer-urls", s.peer, "--initial-cluster", "default="+s.peer,
 		"--unsafe-no-fsync", "--log-level", "fatal")
@@ -84,6 +85,7 @@ func (s *server) kill() {
 
 // restore makes a directory from a snapshot. The cluster keeps its identity, which makes it hard to see.
 func (s *server) restore(snapshot, data string) error {
+	//program:built what binary found
 	out, err := exec.Command(binary("etcdutl"), "snapshot", "restore", snapshot, "--data-dir", data,
 		"--initial-cluster", "default="+s.peer, "--initial-advertise-peer-urls", s.peer).CombinedOutput()
 	if err != nil {

@@ -20,7 +20,8 @@
 // the etcd project recommends in any case.
 //
 // A value that can not be read, such as one of a later version of the program, stays what it is: a resource whose spec
-// is unknown passes through undecoded, and what is no resource at all is left out.
+// is unknown passes through undecoded, and what is no resource at all is left out. Values are decoded when they arrive,
+// so types are registered before the store is opened; package typed decodes what came before.
 package etcd
 
 import (

@@ -25,6 +25,8 @@ func (v version) is(kv *mvccpb.KeyValue) bool {
 	return v.revision == kv.ModRevision && v.value == string(kv.Value)
 }
 
+func (v version) same(w version) bool { return v.revision == w.revision && v.value == w.value }
+
 // compareLimit keeps a transaction, which has the old value and the new one in it, within what etcd takes.
 const compareLimit = 256 << 10
 

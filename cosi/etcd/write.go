@@ -20,9 +20,9 @@ type decision struct {
 	destroy bool
 }
 
-// write makes one change. decide is shown the current version, nil for none. It is called again when the copy turns
-// out to be old. That is asked of etcd before anything is said to the caller: a change is refused by etcd itself, and
-// what decide refuses, or finds done already, is decided on what etcd has.
+// write makes one change. decide is shown the current version, nil for none, and is called again when the copy turns out
+// to be old. No answer rests on an old copy: a change is refused by etcd itself, and what decide refuses, or finds done
+// already, is decided on what etcd has.
 func (s *Store) write(ctx context.Context, ptr resource.Pointer, decide func(cur resource.Resource) (decision, error)) (resource.Resource, error) {
 	key := s.key(ptr)
 
@@ -31,37 +31,43 @@ func (s *Store) write(ctx context.Context, ptr resource.Pointer, decide func(cur
 	s.mu.Unlock()
 
 	for told := int64(0); ; { // the revision at which etcd has told cur, 0 for what the copy has
-		d, err := s.decide(cur, decide)
+		d, refused := s.decide(cur, decide)
 
-		switch {
-		case (err != nil || !d.changes()) && told == 0:
-			newest, revision, readErr := s.read(ctx, key)
-			if readErr != nil {
-				return nil, readErr
+		if refused == nil && d.changes() {
+			newest, revision, err := s.swap(ctx, key, cur, d, since)
+			if err != nil {
+				return nil, err
 			}
 
-			same := newest.revision == cur.revision && newest.value == cur.value && revision >= since.applied
-			cur, told = newest, revision
+			if newest == nil {
+				return d.next, nil
+			}
 
-			if !same {
+			cur, told = *newest, revision
+
+			continue
+		}
+
+		if told == 0 {
+			newest, revision, err := s.read(ctx, key)
+			if err != nil {
+				return nil, err
+			}
+
+			if !newest.same(cur) || revision < since.applied {
+				cur, told = newest, revision
+
 				continue
 			}
-
-			return cur.Resource, err
-		case err != nil || !d.changes():
-			return cur.Resource, errors.Join(err, s.see(ctx, told, since))
+		} else if err := s.see(ctx, told, since); err != nil {
+			return nil, errors.Join(refused, err)
 		}
 
-		newest, revision, err := s.swap(ctx, key, cur, d, since)
-		if err != nil {
-			return nil, err
+		if refused != nil {
+			return nil, refused
 		}
 
-		if newest == nil {
-			return d.next, nil
-		}
-
-		cur, told = *newest, revision
+		return cur.Resource, nil
 	}
 }
 
@@ -88,7 +94,9 @@ func (s *Store) see(ctx context.Context, revision int64, since position) error {
 
 // swap changes the key if it is the version that the change was decided on, and waits until the copy has the change. If
 // it is another version, swap returns that one and the revision at which etcd told it.
-func (s *Store) swap(ctx context.Context, key string, cur version, d decision, since position) (newest *version, revision int64, err error) {
+func (s *Store) swap(
+	ctx context.Context, key string, cur version, d decision, since position,
+) (newest *version, revision int64, err error) {
 	op, value := clientv3.OpDelete(key), []byte(nil)
 
 	if !d.destroy {
