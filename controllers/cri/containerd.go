@@ -108,7 +108,7 @@ func ContainerdController(sup *supervisor.Supervisor, p platform.Platform, loadM
 					Path: "/usr/bin/containerd", Argv: []string{"containerd", "--config", ConfigPath, "--log-level", "info"},
 					Env: environment, Cgroup: cgroup.Containerd.Path, OOMScoreAdj: -500,
 				},
-				Health:          &supervisor.Health{Check: healthy(at), InitialDelay: 100 * time.Millisecond, Timeout: healthTimeout},
+				Health:          &supervisor.Health{Check: healthy(at), InitialDelay: 100 * time.Millisecond, Timeout: healthTimeout, Failures: 6},
 				RestartInterval: time.Second,
 			})
 			if errors.Is(err, supervisor.ErrClosed) {
