@@ -19,9 +19,9 @@
 // certificate holds os:impersonator and nothing else, may pass on the roles of its own caller. What a role may do is not
 // known here: machined decides.
 //
-// The port is open to the world, so everything behind it is bounded: connections that have not shown a certificate, of
-// which the oldest of the greediest address goes first; those that have, in all and for each address; calls of one
-// connection; messages, metadata and lines of log. What comes in is counted, and with each step of it memory is looked
+// The port is open to the world, so everything behind it is bounded: handshakes of a host in a time (a host of IPv6 is
+// its /64), and of all that were not inside lately; connections that have not shown a certificate, of which the oldest of
+// the greediest host goes first; those that have, in all and for each host; calls of one connection; messages, metadata and lines of log. What comes in is counted, and with each step of it memory is looked
 // at, before more is taken in. When it is short in spite of all bounds, the connections that hold most of it are cut
 // off. Nothing a caller says makes this node dial another port than 50000.
 package apid

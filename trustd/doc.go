@@ -9,8 +9,8 @@
 // those that it asks for, and names and addresses of the control plane are left out of the certificate, with a line in
 // the log, whatever was asked for. They are left out rather than refused since every configuration of a cluster may
 // list them in machine.certSANs, which nodes copy into their requests; a name that a worker is to have must not be listed
-// there on control planes too. What trustd cannot tell apart is one worker's name
-// from another's: a holder of the token can ask for the name of a worker, from an address of its own.
+// there on control planes too. A name or an address that one node has a certificate for is not another's while that lives; what
+// trustd cannot tell apart are the names of workers that it has signed nothing for yet.
 //
 // Anybody may connect, so everything that costs is bounded: connections (in all, and of one peer), the size of a
 // request and of a key in it, requests of a peer in a time, and lines in the log.

@@ -37,13 +37,15 @@ type Server struct {
 	log   *slog.Logger
 	view  atomic.Pointer[View]
 	limit *limiter
+	// claims are what nodes have.
+	claims *claims
 	// refusals are logged only so often.
 	refusals *rate.Limiter
 }
 
 // NewServer returns a server that refuses all until it has a view.
 func NewServer(log *slog.Logger) *Server {
-	return &Server{Lifetime: Lifetime, log: log, limit: newLimiter(), refusals: rate.NewLimiter(1, 20)}
+	return &Server{Lifetime: Lifetime, log: log, limit: newLimiter(), claims: newClaims(), refusals: rate.NewLimiter(1, 20)}
 }
 
 // SetView replaces what the server knows. Connections that are open stay so.
@@ -114,6 +116,9 @@ func (s *Server) Certificate(ctx context.Context, in *securityapi.CertificateReq
 	if err != nil {
 		return nil, s.refuse(p, codes.PermissionDenied, "%v", err)
 	}
+
+	granted, others := s.claims.take(granted, from, time.Now(), s.Lifetime)
+	left = append(left, others...)
 
 	crt, err := view.CA.SignPublicKey(granted.Key, pki.LeafOptions{
 		CommonName: granted.CommonName, DNSNames: granted.DNSNames, IPs: granted.Addresses, Server: true, TTL: s.Lifetime,

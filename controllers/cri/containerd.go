@@ -109,7 +109,7 @@ func ContainerdController(sup *supervisor.Supervisor, p platform.Platform, loadM
 					Env: environment, Cgroup: cgroup.Containerd.Path, OOMScoreAdj: -500,
 					KeepChildren: true, // containers live on without containerd: they are found again
 				},
-				Health:          &supervisor.Health{Check: healthy(at), InitialDelay: 100 * time.Millisecond, Timeout: healthTimeout},
+				Health:          &supervisor.Health{Check: healthy(at), InitialDelay: 100 * time.Millisecond, Timeout: healthTimeout, Failures: 6},
 				RestartInterval: time.Second,
 			})
 			if errors.Is(err, supervisor.ErrClosed) {

@@ -45,7 +45,7 @@ func kubeletContainer(spec k8s.KubeletSpecSpec, files map[string][]byte, p platf
 		},
 		DependsOn:       []string{"cri"},
 		Fingerprint:     kubeletFingerprint(spec.Image, argv, mounts, files),
-		Health:          &supervisor.Health{Check: kubeletHealth, InitialDelay: 200 * time.Millisecond, Timeout: 5 * time.Second},
+		Health:          &supervisor.Health{Check: kubeletHealth, InitialDelay: 200 * time.Millisecond, Timeout: 5 * time.Second, Failures: 6},
 		RestartInterval: 2 * time.Second,
 		Control:         supervisor.CanStart | supervisor.CanRestart,
 	}

@@ -134,7 +134,7 @@ func (c *Container) Run(ctx context.Context, run supervisor.Run) error {
 				return err
 			}
 		case <-ctx.Done():
-			return c.stop(background, task, exited)
+			return c.stop(background, task, exited, errors.Is(context.Cause(ctx), supervisor.ErrHung))
 		}
 	}
 }
@@ -165,17 +165,19 @@ func (c *Container) reattach(ctx context.Context, cntr containerd.Container, cau
 	}
 }
 
-func (c *Container) stop(ctx context.Context, task containerd.Task, exited <-chan containerd.ExitStatus) error {
+// stop ends the container: one that hangs is not asked first.
+func (c *Container) stop(ctx context.Context, task containerd.Task, exited <-chan containerd.ExitStatus, hung bool) error {
 	timeout := c.StopTimeout
 	if timeout == 0 {
 		timeout = 10 * time.Second
 	}
 
-	for _, signal := range []struct {
-		signal syscall.Signal
-		wait   time.Duration
-	}{{syscall.SIGTERM, timeout}, {syscall.SIGKILL, timeout}} {
-		err := task.Kill(ctx, signal.signal, containerd.WithKillAll)
+	for _, signal := range []syscall.Signal{syscall.SIGTERM, syscall.SIGKILL} {
+		if hung && signal == syscall.SIGTERM {
+			continue
+		}
+
+		err := task.Kill(ctx, signal, containerd.WithKillAll)
 		if errdefs.IsNotFound(err) {
 			return nil
 		}
@@ -183,7 +185,7 @@ func (c *Container) stop(ctx context.Context, task containerd.Task, exited <-cha
 		select {
 		case <-exited:
 			return nil
-		case <-time.After(signal.wait):
+		case <-time.After(timeout):
 		}
 	}
 
