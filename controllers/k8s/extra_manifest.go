@@ -26,8 +26,10 @@ const (
 )
 
 // extraManifestController makes manifests of those that the machine configuration carries or names. One that fails does
-// not keep the others back; it is tried again.
+// not keep the others back; it is tried again. One that was downloaded is not asked for again while the configuration names it.
 func extraManifestController() controller.Controller {
+	downloaded := map[string]manifests.Manifest{}
+
 	return &controller.Reconciler{
 		ControllerName: "k8s.ExtraManifestController",
 		Reads: []controller.Input{
@@ -50,38 +52,50 @@ func extraManifestController() controller.Controller {
 
 			var errs []error
 
+			kept := map[string]manifests.Manifest{}
+
 			for _, extra := range settings.ExtraManifests {
-				if err := renderExtra(ctx, rt, extra); err != nil {
-					errs = append(errs, err)
+				key := fmt.Sprintf("%q %q %q %q", extra.Name, extra.Priority, extra.URL, extra.ExtraHeaders)
+
+				manifest, there := downloaded[key]
+				if !there {
+					if manifest, err = renderExtra(ctx, extra); err != nil {
+						errs = append(errs, err)
+
+						continue
+					}
 				}
+
+				if extra.URL != "" {
+					kept[key] = manifest
+				}
+
+				errs = append(errs, setManifest(ctx, rt, manifest))
 			}
 
-			if len(errs) == 0 {
-				errs = append(errs, rt.CleanupOutputs(ctx, resource.KindOf[k8s.ManifestSpec]("")))
+			downloaded = kept
+
+			if err := errors.Join(errs...); err != nil {
+				return err
 			}
 
-			return errors.Join(errs...)
+			return rt.CleanupOutputs(ctx, resource.KindOf[k8s.ManifestSpec](""))
 		},
 	}
 }
 
-func renderExtra(ctx context.Context, rt controller.Runtime, extra k8s.ExtraManifest) error {
+func renderExtra(ctx context.Context, extra k8s.ExtraManifest) (manifests.Manifest, error) {
 	text := []byte(extra.InlineManifest)
 
 	if extra.URL != "" {
 		var err error
 
 		if text, err = download(ctx, extra.URL, extra.ExtraHeaders); err != nil {
-			return fmt.Errorf("manifest %s: %w", extra.Name, err)
+			return manifests.Manifest{}, fmt.Errorf("manifest %s: %w", extra.Name, err)
 		}
 	}
 
-	manifest, err := manifests.Extra(extra, text)
-	if err != nil {
-		return err
-	}
-
-	return setManifest(ctx, rt, manifest)
+	return manifests.Extra(extra, text)
 }
 
 func download(ctx context.Context, address string, headers map[string]string) ([]byte, error) {

@@ -1,13 +1,57 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//go:build linux
-
 package k8s
 
 import (
+	"net/http"
+	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
+
+	"github.com/seed-59268b81/talos/controllers/controllertest"
+	"github.com/seed-59268b81/talos/resources/k8s"
+	"github.com/seed-59268b81/talos/resources/network"
 )
+
+// TestDownloadsOnce holds that a manifest is downloaded once, whatever the network does, and again when the configuration changes
+// how.
+func TestDownloadsOnce(t *testing.T) {
+	var asked atomic.Int32
+
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		asked.Add(1)
+
+		_, _ = w.Write([]byte("{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}"))
+	}))
+	defer server.Close()
+
+	n := controllertest.Start(t, extraManifestController())
+	extra := k8s.ExtraManifest{Name: "a", URL: server.URL, Priority: "99"}
+
+	controllertest.Set(n, k8s.ExtraManifestsID, k8s.ExtraManifestsConfigSpec{ExtraManifests: []k8s.ExtraManifest{extra}})
+	controllertest.Set(n, network.StatusID, network.StatusSpec{AddressReady: true})
+	controllertest.Wait[k8s.ManifestSpec](n, "99-a", nil)
+
+	for _, ready := range []bool{true, false, true} {
+		controllertest.Set(n, network.StatusID, network.StatusSpec{AddressReady: true, HostnameReady: ready})
+		time.Sleep(50 * time.Millisecond)
+	}
+
+	if got := asked.Load(); got != 1 {
+		t.Errorf("the network changed: got %d downloads, want 1", got)
+	}
+
+	extra.ExtraHeaders = map[string]string{"Authorization": "x"}
+	controllertest.Set(n, k8s.ExtraManifestsID, k8s.ExtraManifestsConfigSpec{ExtraManifests: []k8s.ExtraManifest{extra}})
+
+	for deadline := time.Now().Add(10 * time.Second); asked.Load() != 2; time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("another header: got %d downloads, want 2", asked.Load())
+		}
+	}
+}
 
 // TestDownloadErrors has addresses with what is secret in them, which errors do not show.
 func TestDownloadErrors(t *testing.T) {
