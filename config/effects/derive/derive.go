@@ -194,10 +194,16 @@ func inspect(files *token.FileSet, imports types.Importer, p goPackage, read map
 			continue
 		}
 
+		set := map[ast.Expr]bool{} // fields that are set, which is no reading of them
+
 		ast.Inspect(file, func(node ast.Node) bool {
 			switch n := node.(type) {
+			case *ast.AssignStmt:
+				for _, left := range n.Lhs {
+					set[left] = n.Tok == token.ASSIGN
+				}
 			case *ast.SelectorExpr:
-				if s := info.Selections[n]; s != nil && s.Kind() == types.FieldVal {
+				if s := info.Selections[n]; s != nil && s.Kind() == types.FieldVal && !set[n] {
 					note(s, read)
 				}
 			case *ast.CallExpr: // a conversion takes all fields
