@@ -24,6 +24,7 @@ import (
 	"github.com/seed-59268b81/talos/cosi/meta"
 	"github.com/seed-59268b81/talos/cosi/resource"
 	"github.com/seed-59268b81/talos/cosi/runtime"
+	"github.com/seed-59268b81/talos/cosi/state"
 	cosiserver "github.com/seed-59268b81/talos/cosi/server"
 	"github.com/seed-59268b81/talos/cosi/typed"
 	"github.com/seed-59268b81/talos/machine/events"
@@ -139,6 +140,12 @@ func (b *bench) runConfig(t *testing.T) {
 	mounted.TypedSpec().Target = b.disk
 
 	if err := b.State.Create(t.Context(), mounted); err != nil {
+		t.Fatal(err)
+	}
+
+	// Before the controller holds the volume it takes no configuration.
+	held := func(e state.Event) bool { return len(e.Resource.Metadata().Finalizers()) > 0 }
+	if _, err := b.State.WatchFor(t.Context(), mounted.Metadata().Pointer(), held); err != nil {
 		t.Fatal(err)
 	}
 }
