@@ -88,6 +88,9 @@ func alwaysSet(cfg k8s.KubeletConfigSpec) object {
 	return out
 }
 
+// foreignDiskReserve is what has to stay free of a file system that is not the machine's.
+const foreignDiskReserve = "1Gi"
+
 // defaults is what the machine configuration may change.
 func defaults(cfg k8s.KubeletConfigSpec, node Node) object {
 	memory := 384
@@ -115,6 +118,13 @@ func defaults(cfg k8s.KubeletConfigSpec, node Node) object {
 		"shutdownGracePeriodCriticalPods": "10s",
 		"streamingConnectionIdleTimeout":  "5m",
 		"tlsMinVersion":                   "VersionTLS13",
+	}
+
+	// The file system is another's, and however full that keeps it, it is not the kubelet's to make room there: a share of it,
+	// as by default, may never be free. Pods and images go when there is next to nothing left.
+	if !node.Platform.Owns(platform.Disks) {
+		out["evictionHard"] = object{"memory.available": "100Mi", "nodefs.available": foreignDiskReserve, "imagefs.available": foreignDiskReserve}
+		out["imageGCHighThresholdPercent"] = 100 // never
 	}
 
 	if cfg.DefaultRuntimeSeccompEnabled {

@@ -66,3 +66,35 @@ func TestConfigurationInPlace(t *testing.T) {
 		})
 	}
 }
+
+// TestForeignDisk holds that a host whose disk is nearly full does not keep pods away, unless the configuration wants it.
+func TestForeignDisk(t *testing.T) {
+	foreign := object{"memory.available": "100Mi", "nodefs.available": "1Gi", "imagefs.available": "1Gi"}
+
+	for _, tt := range []struct {
+		name  string
+		mode  platform.Mode
+		extra object
+		want  any
+	}{
+		{"a computer of its own", platform.Platform{}.Mode, nil, nil},
+		{"a container", platform.Container, nil, foreign},
+		{
+			"a container whose configuration says more", platform.Container, object{"evictionHard": object{"nodefs.available": "5%"}},
+			merge(foreign, object{"nodefs.available": "5%"}),
+		},
+	} {
+		got, err := configuration(k8s.KubeletConfigSpec{ExtraConfig: tt.extra}, Node{Platform: platform.Platform{Mode: tt.mode}})
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		if d := cmp.Diff(tt.want, got["evictionHard"]); d != "" {
+			t.Errorf("%s: (-want +got):\n%s", tt.name, d)
+		}
+
+		if _, ok := got["imageGCHighThresholdPercent"]; ok != (tt.want != nil) {
+			t.Errorf("%s: images go when the disk is full: got %t, want %t", tt.name, !ok, tt.want == nil)
+		}
+	}
+}
