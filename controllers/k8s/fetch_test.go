@@ -62,15 +62,14 @@ func TestFetchesBeforeItReplaces(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	c.Configure(c.text(t, "cluster: {etcd: {extraArgs: {v: '1'}}}")) // so that the data is looked for
-	c.Configure(c.text(t))
+	c.Configure(c.text(t, "cluster: {etcd: {extraArgs: {snapshot-count: '20000'}}}")) // so that the data is looked for
 	waitService(t, c, "etcd", "/usr/local/bin/etcd")
 	c.Service("etcd", true)
 	controllertest.Wait[k8sres.StaticPodSpec](c.Node, k8sres.APIServerID, nil)
 	waitService(t, c, "kubelet", "")
 
 	const next = "machine: {kubelet: {image: 'r.example/kubelet:v1.36.9'}}\n" +
-		"cluster: {etcd: {image: 'r.example/etcd:v3.6.99'}, apiServer: {image: 'r.example/kube-apiserver:v1.36.9'}}"
+		"cluster: {etcd: {image: 'r.example/etcd:v3.6.99', extraArgs: {snapshot-count: '20000'}}, apiServer: {image: 'r.example/kube-apiserver:v1.36.9'}}"
 
 	images := func() map[string]string {
 		out := map[string]string{}
