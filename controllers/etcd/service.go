@@ -185,7 +185,7 @@ func (c *serviceController) apply(
 	// The member that runs is not stopped for an image that cannot be had.
 	if c.fetch != nil && c.image != "" && c.image != spec.Image {
 		if err := c.fetch(ctx, container.NamespaceSystem, spec.Image); err != nil {
-			return fmt.Errorf("etcd goes on with image %s: %w", c.image, err)
+			return fmt.Errorf("etcd goes on with image %s: %w", c.image, err) // explain reads this
 		}
 	}
 

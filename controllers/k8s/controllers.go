@@ -30,13 +30,13 @@ type Deps struct {
 type Fetch func(ctx context.Context, namespace, image string) error
 
 // before fetches the image that takes the place of another.
-func (f Fetch) before(ctx context.Context, namespace, old, image string) error {
+func (f Fetch) before(ctx context.Context, name, namespace, old, image string) error {
 	if f == nil || old == "" || old == image {
 		return nil
 	}
 
 	if err := f(ctx, namespace, image); err != nil {
-		return fmt.Errorf("what runs goes on with image %s: %w", old, err)
+		return fmt.Errorf("%s goes on with image %s: %w", name, old, err) // explain reads this
 	}
 
 	return nil

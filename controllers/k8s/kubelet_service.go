@@ -7,7 +7,6 @@ package k8s
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"path/filepath"
 
@@ -139,8 +138,8 @@ func (c *kubeletServiceController) apply(
 	}
 
 	if c.running != "" {
-		if err := c.fetch.before(ctx, container.NamespaceSystem, c.image, spec.Image); err != nil {
-			return fmt.Errorf("kubelet: %w", err)
+		if err := c.fetch.before(ctx, "kubelet", container.NamespaceSystem, c.image, spec.Image); err != nil {
+			return err
 		}
 	}
 

@@ -181,8 +181,8 @@ func setPod[S resource.Spec](ctx context.Context, rt controller.Runtime, fetch F
 	}
 
 	if running != nil {
-		if err := fetch.before(ctx, container.NamespacePods, pods.Image(running.TypedSpec().Pod), pods.Image(pod)); err != nil {
-			return fmt.Errorf("%s: %w", id, err)
+		if err := fetch.before(ctx, id, container.NamespacePods, pods.Image(running.TypedSpec().Pod), pods.Image(pod)); err != nil {
+			return err
 		}
 	}
 

@@ -61,8 +61,12 @@ func podRule(f *Facts, s Symptom) (*Finding, bool) {
 	r := f.pod(s.ID)
 
 	var status podStatus
-	if r == nil || yaml.Unmarshal([]byte(r.Spec), &status) != nil || status.ready() {
+	if r == nil || yaml.Unmarshal([]byte(r.Spec), &status) != nil {
 		return nil, true
+	}
+
+	if status.ready() {
+		return f.outdated(component(r.ID)).finding("static pod " + r.ID), true
 	}
 
 	finding := &Finding{

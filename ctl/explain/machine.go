@@ -3,6 +3,7 @@
 package explain
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -40,7 +41,7 @@ func machineRule(f *Facts, s Symptom) (*Finding, bool) {
 	}
 
 	if status.Status.Ready {
-		return unfound(f), true
+		return cmp.Or(unfound(f), behind(f)), true
 	}
 
 	finding := &Finding{Says: fmt.Sprintf("the machine is %s, and not ready", status.Stage), Vague: true}

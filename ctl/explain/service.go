@@ -43,7 +43,7 @@ func serviceRule(f *Facts, s Symptom) (*Finding, bool) {
 
 		return finding, true
 	case service.up():
-		return nil, true
+		return f.outdated(s.ID).finding("service " + s.ID), true
 	}
 
 	// A service that fails goes through several states in turn: what it failed with is in its history, since it last ran.
