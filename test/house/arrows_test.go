@@ -38,11 +38,11 @@ var arrows = map[string][]string{
 	// What a healthy cluster has, for a node and for a laptop.
 	"health": {"config", "cosi", "resources"},
 
-	"apid":       {"api", "controllers", "cosi", "pki", "resources", "sys", "version"},
-	"trustd":     {"api", "controllers", "cosi", "pki", "resources", "sys", "version"},
-	"discovery":  {"api", "version"},
-	"machine":    {"api", "apid", "config", "controllers", "cosi", "health", "pki", "resources", "sys", "trustd", "version"},
-	"lab":        {"sys", "version"},
+	"apid":      {"api", "controllers", "cosi", "pki", "resources", "sys", "version"},
+	"trustd":    {"api", "controllers", "cosi", "pki", "resources", "sys", "version"},
+	"discovery": {"api", "version"},
+	"machine":   {"api", "apid", "config", "controllers", "cosi", "health", "pki", "resources", "sys", "trustd", "version"},
+	"lab":       {"sys", "version"},
 	// Of the controllers it has what decides whether a configuration can be carried out.
 	"ctl":        {"api", "client", "config", "controllers", "cosi", "health", "lab", "pki", "resources", "version"},
 	"imager":     {"components", "config", "machine", "sys", "version"},
