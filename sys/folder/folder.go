@@ -15,6 +15,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"syscall"
 )
 
 // Folder is a folder as it is wanted; files that are not listed are removed.
@@ -87,7 +88,7 @@ func Add(root string, folder Folder) error {
 		return fmt.Errorf("folder %s: %w", folder.Path, err)
 	}
 
-	if err := errors.Join(os.Chmod(dir, 0o700), chown(dir, folder.UID)); err != nil {
+	if err := protect(dir, 0o700, folder.UID); err != nil {
 		return fmt.Errorf("folder %s: %w", folder.Path, err)
 	}
 
@@ -103,7 +104,7 @@ func Add(root string, folder Folder) error {
 // writeFile replaces the file by rename: a reader sees the old or the new one.
 func writeFile(path string, file File, uid int) error {
 	if present, err := os.ReadFile(path); err == nil && bytes.Equal(present, file.Contents) {
-		return errors.Join(os.Chmod(path, file.Mode), chown(path, uid))
+		return protect(path, file.Mode, uid)
 	}
 
 	// A program that watches the folder leaves names with a dot before them alone.
@@ -117,15 +118,28 @@ func writeFile(path string, file File, uid int) error {
 		return err
 	}
 
-	if err := errors.Join(os.Chmod(temporary, file.Mode), chown(temporary, uid)); err != nil {
+	if err := protect(temporary, file.Mode, uid); err != nil {
 		return err
 	}
 
 	return os.Rename(temporary, path)
 }
 
-func chown(path string, uid int) error {
-	if os.Geteuid() != 0 {
+// protect sets the mode and the owner, if they are others. Even the same ones set again are an event for who watches the folder,
+// and the kubelet stops looking at its static pods for a while when it has one of the folder itself.
+func protect(path string, mode fs.FileMode, uid int) error {
+	info, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+
+	if info.Mode().Perm() != mode {
+		if err := os.Chmod(path, mode); err != nil {
+			return err
+		}
+	}
+
+	if owner, ok := info.Sys().(*syscall.Stat_t); os.Geteuid() != 0 || ok && int(owner.Uid) == uid && int(owner.Gid) == uid {
 		return nil
 	}
 

@@ -104,7 +104,9 @@ func defaults(cfg k8s.KubeletConfigSpec, node Node) object {
 	}
 
 	out := object{
-		"address":             "0.0.0.0",
+		"address": "0.0.0.0",
+		// It watches the folder of static pods. Should it miss a change, this is how long it takes.
+		"fileCheckFrequency":  "5s",
 		"oomScoreAdj":         -450,
 		"clusterDomain":       cfg.ClusterDomain,
 		"clusterDNS":          list(cfg.ClusterDNS),
