@@ -10,6 +10,8 @@ require (
 	golang.org/x/sys v0.49.0
 )
 
+require github.com/godbus/dbus/v5 v5.2.2 // indirect
+
 require (
 	charm.land/bubbletea/v2 v2.0.10 // indirect
 	charm.land/lipgloss/v2 v2.0.6 // indirect

@@ -60,7 +60,7 @@ there, and otherwise at the cluster's endpoint.`,
 	connection.flags(cmd)
 	tracking.flags(cmd, "wait until the nodes run again, showing their events")
 	draining.flags(cmd)
-	cmd.Flags().StringVarP(&mode, "mode", "m", "default", "default, powercycle (through the firmware) or force (without stopping services)")
+	cmd.Flags().StringVarP(&mode, "mode", "m", "default", "default, powercycle (through the firmware) or force (pods are killed)")
 	complete(cmd, "mode", "default", "powercycle", "force")
 
 	return cmd

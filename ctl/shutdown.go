@@ -32,7 +32,7 @@ func newShutdownCommand() *cobra.Command {
 
 	connection.flags(cmd)
 	tracking.flags(cmd, "wait until the nodes no longer answer, showing their events")
-	cmd.Flags().BoolVar(&force, "force", false, "do not wait for services and pods to stop")
+	cmd.Flags().BoolVar(&force, "force", false, "do not give pods time to end: they are killed")
 
 	return cmd
 }

@@ -5,9 +5,7 @@
 package machine
 
 import (
-	"context"
 	"os"
-	"time"
 
 	"google.golang.org/protobuf/proto"
 
@@ -31,6 +29,7 @@ import (
 	runtimeres "github.com/seed-59268b81/talos/resources/runtime"
 	"github.com/seed-59268b81/talos/sys/cmdline"
 	"github.com/seed-59268b81/talos/sys/container"
+	"github.com/seed-59268b81/talos/sys/logind"
 	"github.com/seed-59268b81/talos/sys/module"
 	"github.com/seed-59268b81/talos/sys/mount"
 	"github.com/seed-59268b81/talos/sys/platform"
@@ -54,6 +53,11 @@ func (m *Machine) controllers(modules *module.Loader, settled <-chan struct{}) (
 		return nil, err
 	}
 
+	bus, err := logind.Listen(logind.Socket, m.Log)
+	if err != nil {
+		return nil, err
+	}
+
 	publish := func(msg proto.Message) { m.Events.Publish(msg, "") }
 	m.server.Config = config.New(os.DirFS("/"), args, m.Platform, func(err error) {
 		publish(&apimachine.ConfigLoadErrorEvent{Error: err.Error()})
@@ -70,7 +74,8 @@ func (m *Machine) controllers(modules *module.Loader, settled <-chan struct{}) (
 		runtime.IdentityController(os.DirFS("/")),
 		runtime.PlatformController(m.Platform),
 		runtime.MachineStatusController(publish),
-		&runtime.PowerController{Steps: m.powerSteps(), Act: m.end, Publish: m.Events.Publish},
+		&runtime.PowerController{Participants: m.participants(bus), Close: m.Supervisor.Close, Act: m.end, Publish: m.Events.Publish},
+		&runtime.LogindController{Bus: bus},
 		runtime.BootLogController(m.Journal, m.Platform, "/", settled),
 		apid.ConfigController(),
 		apid.TrustdController(m.Supervisor, apid.Process{
@@ -93,24 +98,6 @@ func (m *Machine) controllers(modules *module.Loader, settled <-chan struct{}) (
 	all = append(all, blockctl.Controllers(m.Platform)...)
 
 	return all, nil
-}
-
-// powerSteps are what happens before the machine goes down.
-func (m *Machine) powerSteps() []runtime.PowerStep {
-	stop := func(ctx context.Context, _ runtimeres.PowerRequestSpec) error {
-		return m.Supervisor.Shutdown(ctx, ServiceID, "apid")
-	}
-
-	return []runtime.PowerStep{
-		runtime.WaitForOthers(m.State, 30*time.Second),
-		{Name: "stop the services", Timeout: time.Minute, Run: stop},
-		{Name: "unmount the volumes", Timeout: 30 * time.Second, Forced: true, Run: m.unmountVolumes},
-	}
-}
-
-// unmountVolumes tears the volumes' lifecycle down and waits until nobody holds it.
-func (m *Machine) unmountVolumes(ctx context.Context, _ runtimeres.PowerRequestSpec) error {
-	return blockctl.StopVolumes(ctx, m.State)
 }
 
 // end ends the machine: the kernel, or in a container all its processes.

@@ -342,6 +342,6 @@ func (m *Machine) unixService(id, path string, uid int, newServer func() *grpc.S
 
 			return g.Serve(l)
 		}),
-		RestartInterval: time.Second,
+		RestartInterval: time.Second, UntilTheEnd: true,
 	}
 }

@@ -30,7 +30,10 @@ type Process struct {
 // APIService is the API's door. It is started with the machine and opens as soon as it is known how it shall listen:
 // by then the process has long begun. It follows every later change itself.
 func APIService(process Process) (supervisor.Service, error) {
-	return process.service("apid", cgroup.Apid, port)
+	service, err := process.service("apid", cgroup.Apid, port)
+	service.UntilTheEnd = true
+
+	return service, err
 }
 
 // service is the door's: boxed, under its own user, and back at once when it ends.

@@ -16,6 +16,7 @@ import (
 	"github.com/seed-59268b81/talos/controllers/secrets/kubeconfig"
 	"github.com/seed-59268b81/talos/cosi/controller"
 	"github.com/seed-59268b81/talos/cosi/resource"
+	"github.com/seed-59268b81/talos/cosi/state"
 	"github.com/seed-59268b81/talos/cosi/typed"
 	"github.com/seed-59268b81/talos/resources/config"
 	"github.com/seed-59268b81/talos/resources/k8s"
@@ -78,7 +79,7 @@ func endpointController(root string) controller.Controller {
 }
 
 // nodeAccess is how this node speaks to the API server, and a key that changes with it; nil until it can.
-func nodeAccess(ctx context.Context, rt controller.Runtime, root string) (*kubeconfig.Config, string, error) {
+func nodeAccess(ctx context.Context, rt state.Reader, root string) (*kubeconfig.Config, string, error) {
 	var machineType config.MachineTypeSpec
 
 	if f := read(ctx, rt, config.MachineTypeID, &machineType); f.err != nil || !f.ok {

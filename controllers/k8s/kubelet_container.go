@@ -36,12 +36,11 @@ func kubeletContainer(spec k8s.KubeletSpecSpec, files map[string][]byte, p platf
 	argv := append([]string{"/usr/local/bin/kubelet"}, spec.Args...)
 
 	return supervisor.Service{
-		ID: kubeletService,
+		ID: KubeletServiceID,
 		Runner: &container.Container{
-			ID: kubeletService, Image: spec.Image, Argv: argv, Mounts: mounts,
+			ID: KubeletServiceID, Image: spec.Image, Argv: argv, Mounts: mounts,
 			Privileged: true, HostPID: true, RootPropagation: "shared",
 			Cgroup: cgroup.Kubelet.Path, OOMScoreAdj: -450,
-			StopTimeout: 40 * time.Second,
 		},
 		DependsOn:       []string{"cri"},
 		Fingerprint:     kubeletFingerprint(spec.Image, argv, mounts, files),

@@ -37,7 +37,7 @@ func kubeletKubeconfigController(root string) controller.Controller {
 
 	return &controller.Reconciler{
 		ControllerName: "k8s.KubeletKubeconfigController",
-		Reads:          []controller.Input{serviceInput(kubeletService)},
+		Reads:          []controller.Input{serviceInput(KubeletServiceID)},
 		Writes:         []controller.Output{controller.Out[k8s.KubeletKubeconfigSpec](controller.Exclusive)},
 		Cleanup:        []resource.Kind{resource.KindOf[k8s.KubeletKubeconfigSpec]("")},
 		Reconcile: func(ctx context.Context, rt controller.Runtime, _ *slog.Logger) error {

@@ -63,7 +63,7 @@ func (c *kubeletServiceController) controller() controller.Controller {
 func (c *kubeletServiceController) stop(ctx context.Context) error {
 	c.running = ""
 
-	return c.supervisor.Remove(ctx, kubeletService)
+	return c.supervisor.Remove(ctx, KubeletServiceID)
 }
 
 func (c *kubeletServiceController) reconcile(ctx context.Context, rt controller.Runtime, log *slog.Logger) error {
@@ -82,7 +82,7 @@ func (c *kubeletServiceController) reconcile(ctx context.Context, rt controller.
 		return f.err
 	}
 
-	mounted, err := volume.Request(ctx, rt, c.name(), kubeletService, block.VolumeEphemeral, c.stop)
+	mounted, err := volume.Request(ctx, rt, c.name(), KubeletServiceID, block.VolumeEphemeral, c.stop)
 	if err != nil || mounted == "" {
 		return err
 	}
@@ -144,7 +144,7 @@ func (c *kubeletServiceController) apply(
 	}
 
 	// Its files change only while it is down.
-	if err := c.supervisor.Remove(ctx, kubeletService); err != nil {
+	if err := c.supervisor.Remove(ctx, KubeletServiceID); err != nil {
 		return err
 	}
 

@@ -64,14 +64,14 @@ func kubeletStatusController() controller.Controller {
 		ControllerName: "k8s.KubeletStatusController",
 		Reads: []controller.Input{
 			controller.In[k8s.KubeletSpecSpec](controller.Weak, "", k8s.KubeletID),
-			serviceInput(kubeletService),
+			serviceInput(KubeletServiceID),
 		},
 		Writes:  []controller.Output{controller.Out[k8s.KubeletStatusSpec](controller.Exclusive)},
 		Cleanup: []resource.Kind{resource.KindOf[k8s.KubeletStatusSpec]("")},
 		Reconcile: func(ctx context.Context, rt controller.Runtime, _ *slog.Logger) error {
 			var spec k8s.KubeletSpecSpec
 
-			up, err := serviceHealthy(ctx, rt, kubeletService)
+			up, err := serviceHealthy(ctx, rt, KubeletServiceID)
 			if err != nil || !up {
 				return err
 			}

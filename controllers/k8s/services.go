@@ -10,11 +10,11 @@ import (
 	"github.com/seed-59268b81/talos/resources/v1alpha1"
 )
 
-// Services by the names that users know.
-const (
-	etcdService    = "etcd"
-	kubeletService = "kubelet"
-)
+// KubeletServiceID is the name under which users know the kubelet.
+const KubeletServiceID = "kubelet"
+
+// etcdService is that of package etcd.
+const etcdService = "etcd"
 
 func serviceInput(id string) controller.Input {
 	return controller.In[v1alpha1.ServiceSpec](controller.Weak, "", id)

@@ -38,7 +38,7 @@ func staticPodStatusController(root string) controller.Controller {
 			controller.In[k8s.NodenameSpec](controller.Weak, "", k8s.NodenameID),
 			controller.In[secrets.KubernetesDynamicCertsSpec](controller.Weak, "", secrets.KubernetesDynamicID),
 			controller.In[secrets.KubernetesRootSpec](controller.Weak, "", secrets.KubernetesRootID),
-			serviceInput(kubeletService),
+			serviceInput(KubeletServiceID),
 		},
 		Writes:  []controller.Output{controller.Out[k8s.StaticPodStatusSpec](controller.Exclusive)},
 		Cleanup: []resource.Kind{resource.KindOf[k8s.StaticPodStatusSpec]("")},
@@ -62,7 +62,7 @@ func staticPodStatusController(root string) controller.Controller {
 				return err
 			}
 
-			if up, err := serviceHealthy(ctx, rt, kubeletService); err != nil || !up {
+			if up, err := serviceHealthy(ctx, rt, KubeletServiceID); err != nil || !up {
 				return err
 			}
 

@@ -7,6 +7,7 @@ package runtime
 import (
 	"context"
 	"log/slog"
+	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -15,109 +16,140 @@ import (
 	"github.com/seed-59268b81/talos/api/common"
 	"github.com/seed-59268b81/talos/api/machine"
 	"github.com/seed-59268b81/talos/cosi/controller"
-	"github.com/seed-59268b81/talos/cosi/guard"
 	"github.com/seed-59268b81/talos/cosi/resource"
-	"github.com/seed-59268b81/talos/cosi/state"
 	"github.com/seed-59268b81/talos/cosi/typed"
 	"github.com/seed-59268b81/talos/resources/runtime"
 )
 
-// PowerController carries out the wish that the machine goes down. What has to happen first is given as steps, each
-// with its own time: one that fails or takes too long is logged and passed over, because a machine that was told to
-// go down must go down.
+// PowerController carries out the request that the machine goes down. It keeps a Lifecycle of each participant for as long
+// as that runs, and on it the finalizers of those who need it. There is no order but the one that follows from these: on
+// the request all are torn down, each is told to end when nothing holds it any more, and when none is left the machine goes
+// down. A participant that does not end in its time is left behind, because a machine that was told to go down must go down.
 type PowerController struct {
-	// Steps in order; those after Sync run even when the wish is forced.
-	Steps []PowerStep
+	// Participants are those that run now, and a channel that is closed when that changes.
+	Participants func(ctx context.Context) ([]Participant, <-chan struct{}, error)
+	// Close has nothing start any more.
+	Close func()
 	// Act ends the machine; it returns only on failure.
 	Act func(runtime.PowerAction) error
-	// Publish tells the actor of the wish, and whoever else watches, how far it is; nil tells nobody.
+	// Publish tells the actor of the request, and whoever else watches, how far it is; nil tells nobody.
 	Publish func(event proto.Message, actorID string)
+
+	held   map[string]bool // the finalizers of participants that were ever set
+	ending *ending         // nil until the machine is told to go down
 }
 
-// PowerStep is one thing to do before the machine goes down.
-type PowerStep struct {
-	Name    string
-	Timeout time.Duration
-	// Forced steps run even when the wish is forced.
-	Forced bool
-	Run    func(ctx context.Context, request runtime.PowerRequestSpec) error
-}
+// powerTimeout is the longest that the machine goes down. Participants have less, each; what may take this long is that
+// others hold finalizers on them.
+const powerTimeout = 5 * time.Minute
 
 // Name implements controller.Controller.
 func (*PowerController) Name() string { return "runtime.PowerController" }
 
 // Inputs implements controller.Controller.
 func (*PowerController) Inputs() []controller.Input {
-	return []controller.Input{controller.In[runtime.PowerRequestSpec](controller.Strong, "", runtime.PowerRequestID)}
+	return []controller.Input{
+		controller.In[runtime.PowerRequestSpec](controller.Weak, "", runtime.PowerRequestID),
+		controller.In[runtime.LifecycleSpec](controller.Strong, ""),
+	}
 }
 
 // Outputs implements controller.Controller.
-func (*PowerController) Outputs() []controller.Output { return nil }
+func (*PowerController) Outputs() []controller.Output {
+	return []controller.Output{controller.Out[runtime.LifecycleSpec](controller.Exclusive)}
+}
 
 // Run implements controller.Controller.
 func (c *PowerController) Run(ctx context.Context, rt controller.Runtime, log *slog.Logger) error {
 	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-rt.Events():
-		}
-
-		request, err := typed.Find[runtime.PowerRequestSpec](ctx, rt, "", runtime.PowerRequestID)
+		parts, changed, err := c.Participants(ctx)
 		if err != nil {
 			return err
 		}
 
-		if request == nil {
-			continue
+		var over bool
+
+		if err := rt.Observe(ctx, func(ctx context.Context) (err error) {
+			over, err = c.round(ctx, rt, parts, log)
+
+			return err
+		}); err != nil || over {
+			return err
 		}
 
-		return c.goDown(ctx, *request.TypedSpec(), log)
+		rt.ResetRestartBackoff()
+
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-rt.Events():
+		case <-changed:
+		}
 	}
 }
 
-func (c *PowerController) goDown(ctx context.Context, request runtime.PowerRequestSpec, log *slog.Logger) error {
-	log.Info("the machine goes down", "action", request.Action, "reason", request.Reason, "force", request.Force)
-
-	tell := func(event proto.Message) {
-		if c.Publish != nil {
-			c.Publish(event, request.ActorID)
-		}
-	}
-	sequence := string(request.Action)
-
-	tell(&machine.SequenceEvent{Sequence: sequence, Action: machine.SequenceEvent_START})
-
-	for _, step := range c.Steps {
-		if request.Force && !step.Forced {
-			continue
-		}
-
-		start := time.Now()
-
-		tell(&machine.PhaseEvent{Phase: step.Name, Action: machine.PhaseEvent_START})
-
-		err := runStep(ctx, step, request)
-
-		// A step that failed is over too: the machine goes down all the same.
-		tell(&machine.PhaseEvent{Phase: step.Name, Action: machine.PhaseEvent_STOP})
-
-		if err != nil {
-			log.Error("step failed, going on", "step", step.Name, "error", err, "took", time.Since(start))
-		} else {
-			log.Info("step done", "step", step.Name, "took", time.Since(start))
-		}
-	}
-
-	tell(&machine.SequenceEvent{Sequence: sequence, Action: machine.SequenceEvent_STOP})
-	tell(&machine.RestartEvent{Cmd: restartCommands[request.Action]})
-
-	err := c.Act(request.Action)
+// round does what can be done now, and says whether the machine is at its end.
+func (c *PowerController) round(ctx context.Context, rt controller.Runtime, parts []Participant, log *slog.Logger) (over bool, err error) {
+	request, err := typed.Find[runtime.PowerRequestSpec](ctx, rt, "", runtime.PowerRequestID)
 	if err != nil {
-		tell(&machine.SequenceEvent{Sequence: sequence, Error: &common.Error{Code: common.Code_FATAL, Message: err.Error()}})
+		return false, err
+	}
+
+	if request == nil {
+		return false, c.hold(ctx, rt, parts)
+	}
+
+	if c.ending == nil {
+		c.begin(*request.TypedSpec(), parts, rt.QueueReconcile, log)
+	}
+
+	left, err := c.end(ctx, rt, log)
+	if err != nil {
+		return false, err
+	}
+
+	switch {
+	case len(left) > 0 && time.Now().Before(c.ending.deadline):
+		return false, nil
+	case len(left) > 0:
+		log.Error("the machine goes down although not everything has ended", "left", strings.Join(left, ", "))
+	}
+
+	return true, c.act()
+}
+
+// begin begins with what runs now; what starts is refused from here on.
+func (c *PowerController) begin(request runtime.PowerRequestSpec, parts []Participant, wake func(), log *slog.Logger) {
+	log.Info("the machine goes down", "action", request.Action, "reason", request.Reason, "force", request.Force)
+	c.Close()
+
+	c.ending = &ending{request: request, parts: map[string]Participant{}, stops: map[string]*stop{}, wake: wake, deadline: time.Now().Add(powerTimeout)}
+	for _, p := range parts {
+		c.ending.parts[p.ID] = p
+	}
+
+	time.AfterFunc(powerTimeout, wake)
+	c.tell(&machine.SequenceEvent{Sequence: string(request.Action), Action: machine.SequenceEvent_START})
+}
+
+func (c *PowerController) act() error {
+	action := c.ending.request.Action
+
+	c.tell(&machine.SequenceEvent{Sequence: string(action), Action: machine.SequenceEvent_STOP})
+	c.tell(&machine.RestartEvent{Cmd: restartCommands[action]})
+
+	err := c.Act(action)
+	if err != nil {
+		c.tell(&machine.SequenceEvent{Sequence: string(action), Error: &common.Error{Code: common.Code_FATAL, Message: err.Error()}})
 	}
 
 	return err
+}
+
+func (c *PowerController) tell(event proto.Message) {
+	if c.Publish != nil {
+		c.Publish(event, c.ending.request.ActorID)
+	}
 }
 
 // restartCommands are those of reboot(2), which the event names.
@@ -126,32 +158,5 @@ var restartCommands = map[runtime.PowerAction]int64{
 	runtime.PowerShutdown: unix.LINUX_REBOOT_CMD_POWER_OFF,
 }
 
-// runStep gives up on a step that ignores its context: it may hang in the kernel.
-func runStep(ctx context.Context, step PowerStep, request runtime.PowerRequestSpec) error {
-	ctx, cancel := context.WithTimeout(ctx, step.Timeout)
-	defer cancel()
-
-	select {
-	case err := <-guard.Go(func() error { return step.Run(ctx, request) }):
-		return err
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-// WaitForOthers is the step that waits for whoever holds a finalizer on the wish.
-func WaitForOthers(st state.State, timeout time.Duration) PowerStep {
-	return PowerStep{
-		Name: "wait for the finalizers", Timeout: timeout,
-		Run: func(ctx context.Context, _ runtime.PowerRequestSpec) error {
-			ptr := resource.PointerOf[runtime.PowerRequestSpec]("", runtime.PowerRequestID)
-			if _, err := st.Teardown(ctx, ptr); err != nil {
-				return err
-			}
-
-			_, err := st.WatchFor(ctx, ptr, state.FinalizersEmpty())
-
-			return err
-		},
-	}
-}
+// lifecycle is the pointer to that of a participant.
+func lifecycle(id string) resource.Pointer { return resource.PointerOf[runtime.LifecycleSpec]("", id) }

@@ -8,112 +8,276 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
-	"testing/fstest"
 	"testing/synctest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/seed-59268b81/talos/cosi/memory"
+	cosiruntime "github.com/seed-59268b81/talos/cosi/runtime"
+	"github.com/seed-59268b81/talos/cosi/state"
+	"github.com/seed-59268b81/talos/cosi/typed"
 	"github.com/seed-59268b81/talos/resources/runtime"
 )
 
+// powerBench is a running PowerController with participants that take their time.
+type powerBench struct {
+	*testing.T
+	st state.State
+
+	mu      sync.Mutex
+	parts   map[string]Participant
+	changed chan struct{}
+	told    []string      // to whom
+	did     []string      // what has happened, "begin X", "end X"
+	done    chan struct{} // closed when the machine ends
+	took    time.Duration
+}
+
+func inPowerBench(t *testing.T, fn func(b *powerBench)) {
+	t.Helper()
+
+	synctest.Test(t, func(t *testing.T) {
+		b := &powerBench{T: t, st: memory.New(), parts: map[string]Participant{}, changed: make(chan struct{}), done: make(chan struct{})}
+		rt := cosiruntime.New(b.st, slog.New(slog.DiscardHandler))
+		start := time.Now()
+
+		if err := rt.RegisterController(&PowerController{
+			Participants: func(context.Context) ([]Participant, <-chan struct{}, error) {
+				b.mu.Lock()
+				defer b.mu.Unlock()
+
+				return slices.Collect(maps.Values(b.parts)), b.changed, nil
+			},
+			Close: func() { b.note("close") },
+			Act: func(action runtime.PowerAction) error {
+				b.took = time.Since(start)
+				b.note(string(action))
+				close(b.done)
+
+				return nil
+			},
+			Publish: func(event proto.Message, actor string) {
+				b.mu.Lock()
+				defer b.mu.Unlock()
+
+				b.told = append(b.told, fmt.Sprintf("%s %s", actor, event.ProtoReflect().Descriptor().Name()))
+			},
+		}); err != nil {
+			t.Fatal(err)
+		}
+
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+
+		go func() { ended <- rt.Run(ctx) }()
+
+		fn(b)
+		time.Sleep(2 * time.Hour) // what hangs ends with the test
+		cancel()
+
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func (b *powerBench) note(what string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+
+	b.did = append(b.did, what)
+}
+
+// runs has a participant run whose Stop takes a time and has a result.
+func (b *powerBench) runs(id string, needs []string, takes time.Duration, stop func() error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+
+	b.parts[id] = Participant{ID: id, Needs: needs, Timeout: time.Minute, Stop: func(context.Context, runtime.PowerRequestSpec) error {
+		b.note("begin " + id)
+		time.Sleep(takes)
+		b.note("end " + id)
+
+		return stop()
+	}}
+
+	close(b.changed)
+	b.changed = make(chan struct{})
+}
+
+func (b *powerBench) gone(id string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+
+	delete(b.parts, id)
+	close(b.changed)
+	b.changed = make(chan struct{})
+}
+
+// holders are the finalizers of each Lifecycle.
+func (b *powerBench) holders() map[string][]string {
+	synctest.Wait()
+
+	all, err := typed.List[runtime.LifecycleSpec](b.Context(), b.st, "")
+	if err != nil {
+		b.Fatal(err)
+	}
+
+	out := map[string][]string{}
+	for _, l := range all {
+		out[l.Metadata().ID()] = slices.Sorted(slices.Values(l.Metadata().Finalizers()))
+	}
+
+	return out
+}
+
+func (b *powerBench) request(force bool) {
+	synctest.Wait()
+
+	if err := typed.Set(b.Context(), b.st, "", runtime.PowerRequestID,
+		runtime.PowerRequestSpec{Action: runtime.PowerReboot, Force: force, ActorID: "me"}); err != nil {
+		b.Fatal(err)
+	}
+}
+
+func well() error { return nil }
+
+// A control plane, as machine puts it together.
+func (b *powerBench) controlPlane() {
+	b.runs("volumes", nil, time.Second, well)
+	b.runs("cri", []string{"volumes"}, time.Second, well)
+	b.runs("containers", []string{"cri", "volumes"}, time.Second, well)
+	b.runs("etcd", []string{"cri", "volumes"}, time.Second, well)
+	b.runs("kubelet", []string{"cri", "containers", "volumes"}, time.Second, well)
+	b.runs("pods", []string{"kubelet", "etcd"}, time.Second, well)
+	b.runs("trustd", []string{"volumes"}, 90*time.Minute, well) // hangs
+}
+
+func TestHold(t *testing.T) {
+	inPowerBench(t, func(b *powerBench) {
+		b.controlPlane()
+
+		want := map[string][]string{
+			"volumes": {"containers", "cri", "etcd", "kubelet", "trustd"}, "cri": {"containers", "etcd", "kubelet"},
+			"containers": {"kubelet"}, "etcd": {"pods"}, "kubelet": {"pods"}, "pods": nil, "trustd": nil,
+		}
+		if diff := cmp.Diff(want, b.holders()); diff != "" {
+			b.Error(diff)
+		}
+
+		// Etcd goes although pods need it: what does not run is not waited for.
+		b.gone("etcd")
+		delete(want, "etcd")
+
+		want["volumes"], want["cri"] = []string{"containers", "cri", "kubelet", "trustd"}, []string{"containers", "kubelet"}
+
+		b.holders() // it is torn down, and let go, and destroyed
+		b.runs("pods", []string{"kubelet"}, 0, well)
+
+		if diff := cmp.Diff(want, b.holders()); diff != "" {
+			b.Error(diff)
+		}
+
+		b.request(false)
+		<-b.done
+	})
+}
+
 func TestGoDown(t *testing.T) {
+	inPowerBench(t, func(b *powerBench) {
+		b.controlPlane()
+		b.runs("etcd", []string{"cri", "volumes"}, time.Second, func() error { return errors.New("is not well") })
+		b.runs("containers", []string{"cri", "volumes"}, time.Second, func() error { panic("not well at all") })
+		b.request(false)
+		<-b.done
+
+		before := func(a, c string) {
+			if i, j := slices.Index(b.did, a), slices.Index(b.did, c); i < 0 || j < 0 || i > j {
+				b.Errorf("%q is not before %q: %q", a, c, b.did)
+			}
+		}
+
+		before("close", "begin pods")
+		before("end pods", "begin kubelet")
+		before("end pods", "begin etcd")
+		before("end kubelet", "begin containers")
+		before("end containers", "begin cri")
+		before("end etcd", "begin cri")
+		before("end cri", "begin volumes")
+		before("end volumes", "reboot")
+
+		// The one that hangs is left behind after its minute; the volumes took a second after that.
+		if b.took != time.Minute+time.Second {
+			b.Errorf("it took %s", b.took)
+		}
+
+		// Start and stop of the whole and of each, and the restart.
+		if got, want := len(b.told), 2+2*7+1; got != want || b.told[got-1] != "me RestartEvent" {
+			b.Errorf("told %d events, want %d: %q", got, want, b.told)
+		}
+
+		if left := b.holders(); len(left) > 0 {
+			b.Errorf("left: %v", left)
+		}
+	})
+}
+
+// TestHeldByOthers: any controller may hold a Lifecycle, but not for ever.
+func TestHeldByOthers(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
-		force bool
-		want  []string
+		holds time.Duration
+		want  time.Duration
 	}{
-		{"in order, past a failure and a hang", false, []string{"stop pods", "stop services", "unmount", "reboot"}},
-		{"forced", true, []string{"unmount", "reboot"}},
+		{"for a while", 20 * time.Second, 21 * time.Second},
+		{"for ever", time.Hour, powerTimeout},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				var (
-					mu  sync.Mutex // a step that is given up on goes on by itself
-					did []string
-				)
+			inPowerBench(t, func(b *powerBench) {
+				b.runs("kubelet", nil, time.Second, well)
+				synctest.Wait()
 
-				note := func(what string) {
-					mu.Lock()
-					defer mu.Unlock()
-
-					did = append(did, what)
+				if err := typed.AddFinalizer[runtime.LifecycleSpec](b.Context(), b.st, "", "kubelet", "network.VIPController"); err != nil {
+					b.Fatal(err)
 				}
 
-				step := func(name string, forced bool, err error, takes time.Duration) PowerStep {
-					return PowerStep{Name: name, Timeout: time.Minute, Forced: forced, Run: func(context.Context, runtime.PowerRequestSpec) error {
-						note(name)
+				b.request(false)
+				time.Sleep(tt.holds)
 
-						time.Sleep(takes)
-
-						return err
-					}}
+				if err := typed.RemoveFinalizer[runtime.LifecycleSpec](b.Context(), b.st, "", "kubelet", "network.VIPController"); err != nil {
+					b.Fatal(err)
 				}
 
-				c := &PowerController{
-					Steps: []PowerStep{
-						step("stop pods", false, errors.New("no kubelet"), 0),
-						step("stop services", false, nil, time.Hour),
-						step("unmount", true, nil, time.Second),
-					},
-					Act: func(a runtime.PowerAction) error {
-						note(string(a))
+				<-b.done
 
-						return nil
-					},
+				if b.took != tt.want {
+					b.Errorf("it took %s, want %s", b.took, tt.want)
 				}
 
-				var told []string
-
-				c.Publish = func(event proto.Message, actor string) {
-					told = append(told, fmt.Sprintf("%s %s %v", actor, event.ProtoReflect().Descriptor().Name(), event))
+				if got := strings.Join(b.did, ", "); tt.want < powerTimeout && got != "close, begin kubelet, end kubelet, reboot" {
+					b.Errorf("got %s", got)
 				}
-
-				start := time.Now()
-
-				err := c.goDown(t.Context(), runtime.PowerRequestSpec{Action: runtime.PowerReboot, Force: tt.force, ActorID: "me"}, slog.New(slog.NewTextHandler(io.Discard, nil)))
-				if err != nil {
-					t.Fatal(err)
-				}
-
-				if !slices.Equal(did, tt.want) {
-					t.Errorf("got %v, want %v", did, tt.want)
-				}
-
-				// Start and stop of the whole and of each step, and the restart.
-				if got, want := len(told), 2+2*(len(tt.want)-1)+1; got != want || !strings.HasPrefix(told[got-1], "me RestartEvent") {
-					t.Errorf("told %d events, want %d: %q", got, want, told)
-				}
-
-				if took := time.Since(start); took > 2*time.Minute {
-					t.Errorf("a step that hangs held the machine for %s", took)
-				}
-
-				time.Sleep(time.Hour) // let the hanging step end
 			})
 		})
 	}
 }
 
-func TestSecurityState(t *testing.T) {
-	got, err := securityState(fstest.MapFS{
-		secureBootVar:   {Data: []byte{6, 0, 0, 0, 1}},
-		stubInfoVar:     {Data: []byte("x")},
-		sigEnforcedFile: {Data: []byte("Y\n")},
+// TestNothingRuns: a machine that has hardly begun goes down too.
+func TestNothingRuns(t *testing.T) {
+	inPowerBench(t, func(b *powerBench) {
+		b.request(true)
+		<-b.done
+
+		if b.took != 0 {
+			b.Errorf("it took %s", b.took)
+		}
 	})
-	want := runtime.SecurityStateSpec{SecureBoot: true, BootedWithUKI: true, ModuleSignatureEnforced: true}
-
-	if err != nil || got != want {
-		t.Errorf("got %+v (%v), want %+v", got, err, want)
-	}
-
-	if got, err := securityState(fstest.MapFS{sigEnforcedFile: {Data: []byte("N\n")}}); err != nil || got != (runtime.SecurityStateSpec{}) {
-		t.Errorf("no firmware variables: got %+v (%v)", got, err)
-	}
 }

@@ -78,9 +78,7 @@ func newBench(t *testing.T) *bench {
 	t.Cleanup(func() {
 		cancel()
 
-		if err := b.Supervisor.Shutdown(context.Background()); err != nil {
-			t.Error(err)
-		}
+		ended(t, b.Supervisor)
 	})
 
 	b.conn = servertest.Serve(t, g, l)
@@ -184,6 +182,17 @@ func eventually(t *testing.T, what string, done func() bool) {
 	for deadline := time.Now().Add(time.Minute); !done(); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("still waiting for %s", what)
+		}
+	}
+}
+
+// ended waits for the services of a supervisor whose context has ended.
+func ended(t *testing.T, sup *supervisor.Supervisor) {
+	t.Helper()
+
+	for _, svc := range sup.Services() {
+		if err := sup.Retire(context.Background(), svc.ID); err != nil {
+			t.Error(err)
 		}
 	}
 }

@@ -72,9 +72,7 @@ func TestProcesses(t *testing.T) {
 	t.Cleanup(func() {
 		cancel()
 
-		if err := sup.Shutdown(context.Background()); err != nil {
-			t.Error(err)
-		}
+		ended(t, sup)
 	})
 
 	peers := Peers{

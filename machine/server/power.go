@@ -18,8 +18,12 @@ import (
 	"github.com/seed-59268b81/talos/resources/runtime"
 )
 
-// Reboot implements machine.MachineService.
+// Reboot implements machine.MachineService. Each reboot goes through the firmware, so that a power cycle is one by default.
 func (s *Server) Reboot(ctx context.Context, req *machine.RebootRequest) (*machine.RebootResponse, error) {
+	if _, known := machine.RebootRequest_Mode_name[int32(req.GetMode())]; !known {
+		return nil, status.Errorf(codes.InvalidArgument, "reboot: mode %d is not known to this version", req.GetMode())
+	}
+
 	id, err := s.requestPower(ctx, runtime.PowerRequestSpec{
 		Action: runtime.PowerReboot,
 		Force:  req.GetMode() == machine.RebootRequest_FORCE,

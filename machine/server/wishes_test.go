@@ -40,6 +40,10 @@ func TestPower(t *testing.T) {
 	b := newBench(t)
 	ctx := as(t.Context(), RoleOperator)
 
+	if _, err := b.machine.Reboot(ctx, &machine.RebootRequest{Mode: 77}); status.Code(err) != codes.InvalidArgument {
+		t.Errorf("an unknown mode: got %v, want InvalidArgument", err)
+	}
+
 	for _, tt := range []struct {
 		name string
 		call func() (string, error)

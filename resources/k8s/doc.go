@@ -38,5 +38,4 @@ const (
 	KubePrismConfigID    = "k8s-loadbalancer-config"
 	KubePrismEndpointsID = "k8s-cluster"
 	KubePrismStatusID    = "k8s-loadbalancer"
-	KubeletLifecycleID   = "kubelet"
 )

@@ -20,7 +20,6 @@ func Register() error {
 		resource.Register[ExtraManifestsConfigSpec],
 		resource.Register[KubeletConfigSpec],
 		resource.Register[KubeletKubeconfigSpec],
-		resource.Register[KubeletLifecycleSpec],
 		resource.Register[KubeletSpecSpec],
 		resource.Register[KubeletStatusSpec],
 		resource.Register[KubePrismConfigSpec],

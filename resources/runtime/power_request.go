@@ -4,7 +4,7 @@ package runtime
 
 import "github.com/seed-59268b81/talos/cosi/resource"
 
-// PowerRequestID is the id of the only one: the first wish wins.
+// PowerRequestID is the id of the only one: the first request wins.
 const PowerRequestID = "power"
 
 var powerRequestDefinition = &resource.Definition{
@@ -17,7 +17,7 @@ var powerRequestDefinition = &resource.Definition{
 	},
 }
 
-// PowerAction is what shall become of the machine.
+// PowerAction is what the machine does when it has gone down.
 type PowerAction string
 
 // The actions.
@@ -26,11 +26,11 @@ const (
 	PowerShutdown PowerAction = "shutdown"
 )
 
-// PowerRequestSpec is the wish that the machine goes down. Whoever must finish first holds a finalizer on it: the
-// machine goes down when the wish is torn down and free of finalizers, or when its time is over.
+// PowerRequestSpec asks that the machine goes down, which it does when all Lifecycles have ended, or when the time for that is
+// over.
 type PowerRequestSpec struct {
 	Action PowerAction `yaml:"action" protobuf:"1"`
-	// Force skips everything but the unmount.
+	// Force gives pods no grace period: they are killed.
 	Force bool `yaml:"force" protobuf:"2"`
 	// Reason that is kept for the next boot to tell.
 	Reason string `yaml:"reason" protobuf:"3"`

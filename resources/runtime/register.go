@@ -21,6 +21,7 @@ func Register() error {
 		resource.Register[KernelParamDefaultSpecSpec](),
 		resource.Register[KernelParamSpecSpec](),
 		resource.Register[KernelParamStatusSpec](),
+		resource.Register[LifecycleSpec](),
 		resource.Register[LoadedKernelModuleSpec](),
 		resource.Register[MachineStatusSpec](),
 		resource.Register[MaintenanceServiceRequestSpec](),

@@ -25,7 +25,7 @@ func TestStartWhileStopping(t *testing.T) {
 		{"start, stop, start", []string{"start", "stop", "start"}, supervisor.StateRunning},
 		{"start, remove", []string{"start", "remove"}, ""},
 		{"remove, start", []string{"remove", "start"}, ""},
-		{"start, shutdown", []string{"start", "shutdown"}, supervisor.StateFinished},
+		{"start, retire", []string{"start", "retire"}, supervisor.StateFinished},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -55,8 +55,8 @@ func TestStartWhileStopping(t *testing.T) {
 							s.Stop(ctx, "kubelet") //nolint:errcheck // as above
 						case "remove":
 							s.Remove(ctx, "kubelet") //nolint:errcheck // as above
-						case "shutdown":
-							s.Shutdown(ctx) //nolint:errcheck // as above
+						case "retire":
+							s.Retire(ctx, "kubelet") //nolint:errcheck // as above
 						}
 					}()
 
@@ -97,8 +97,14 @@ func TestClosed(t *testing.T) {
 
 		synctest.Wait()
 
-		if err := s.Shutdown(ctx, "apid"); err != nil {
+		s.Close()
+
+		if err := s.Retire(ctx, "kubelet"); err != nil {
 			t.Fatal(err)
+		}
+
+		if err := s.Apply(supervisor.Service{ID: "new", Runner: blocker(&starts, &mu, "new")}); !errors.Is(err, supervisor.ErrClosed) {
+			t.Errorf("apply: got %v, want %v", err, supervisor.ErrClosed)
 		}
 
 		for id, want := range map[string]supervisor.State{"apid": supervisor.StateRunning, "kubelet": supervisor.StateFinished} {

@@ -17,11 +17,11 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"time"
-
-	"github.com/seed-59268b81/talos/cosi/guard"
 )
 
 // Service describes something that runs.
@@ -42,7 +42,15 @@ type Service struct {
 	RestartInterval time.Duration
 	// Control says which actions the API may ask for.
 	Control Control
+	// StopTimeout is how long the runner may take to return when it is told to; DefaultStopTimeout when zero. Who waits for
+	// its end waits no longer.
+	StopTimeout time.Duration
+	// UntilTheEnd is for a service that runs for as long as process 1: the machine is asked through it while it goes down.
+	UntilTheEnd bool
 }
+
+// DefaultStopTimeout is longer than runners give their processes and containers before they kill them.
+const DefaultStopTimeout = 25 * time.Second
 
 // Control is a set of actions that the API may ask for.
 type Control uint8
@@ -82,7 +90,7 @@ func New(ctx context.Context, log *slog.Logger, logs LogSink, observer func(Stat
 	}
 }
 
-// ErrClosed is returned by Apply, Start and Restart after Shutdown: the machine is going down.
+// ErrClosed is returned by Apply, Start and Restart after Close: the machine is going down.
 var ErrClosed = errors.New("supervisor: no new services, the machine is going down")
 
 // Apply starts the service, or restarts it if its fingerprint differs from the running one's. It does not wait.
@@ -126,9 +134,7 @@ func (s *Supervisor) Remove(ctx context.Context, id string) error {
 		return nil
 	}
 
-	u.retire()
-
-	if err := u.stop(ctx); err != nil {
+	if err := s.Retire(ctx, id); err != nil {
 		return err
 	}
 
@@ -151,7 +157,7 @@ func (s *Supervisor) Start(id string) error {
 	return s.start(u)
 }
 
-// start starts a service unless the machine goes down. Shutdown stops all that has started before.
+// start starts a service unless the machine goes down.
 func (s *Supervisor) start(u *unit) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -221,26 +227,14 @@ func (s *Supervisor) controlled(id string, action Control, name string) (*unit, 
 
 // List returns the status of every service, sorted by id.
 func (s *Supervisor) List() []Status {
-	s.mu.Lock()
-	units := make([]*unit, 0, len(s.services))
+	services := s.Services()
+	out := make([]Status, 0, len(services))
 
-	for _, u := range s.services {
-		units = append(units, u)
-	}
-	s.mu.Unlock()
-
-	out := make([]Status, 0, len(units))
-	for _, u := range units {
-		out = append(out, u.status())
-	}
-
-	slices.SortFunc(out, func(a, b Status) int {
-		if a.ID < b.ID {
-			return -1
+	for _, svc := range services {
+		if st, ok := s.Status(svc.ID); ok {
+			out = append(out, st)
 		}
-
-		return 1
-	})
+	}
 
 	return out
 }
@@ -283,58 +277,44 @@ func (s *Supervisor) wait(ctx context.Context, done func() bool) error {
 	}
 }
 
-// Shutdown refuses new services and stops all, dependents before what they depend on. It returns when all are
-// stopped or ctx is done.
-func (s *Supervisor) Shutdown(ctx context.Context, except ...string) error {
+// Close refuses new services and starts from now on; what runs goes on.
+func (s *Supervisor) Close() {
 	s.mu.Lock()
+	defer s.mu.Unlock()
+
 	s.closed = true
-	units := make([]*unit, 0, len(s.services))
-
-	for id, u := range s.services {
-		if !slices.Contains(except, id) {
-			units = append(units, u)
-		}
-	}
-	s.mu.Unlock()
-
-	ended := make([]<-chan error, 0, len(units))
-
-	for _, u := range units {
-		ended = append(ended, guard.Go(func() error {
-			err := s.wait(ctx, func() bool { return !dependedOn(u, units) })
-			if err == nil {
-				err = u.stop(ctx)
-			}
-
-			if err != nil {
-				return fmt.Errorf("stop service %q: %w", u.id, err)
-			}
-
-			return nil
-		}))
-	}
-
-	var errs []error
-	for _, end := range ended {
-		errs = append(errs, <-end)
-	}
-
-	return errors.Join(errs...)
 }
 
-// dependedOn tells whether another unit that still runs depends on u.
-func dependedOn(u *unit, units []*unit) bool {
-	for _, o := range units {
-		if o == u || o.stopped() {
-			continue
-		}
+// Services returns what was applied, sorted by id.
+func (s *Supervisor) Services() []Service {
+	s.mu.Lock()
+	units := slices.Collect(maps.Values(s.services))
+	s.mu.Unlock()
 
-		if slices.Contains(o.service().DependsOn, u.svc.ID) {
-			return true
-		}
+	out := make([]Service, 0, len(units))
+	for _, u := range units {
+		out = append(out, u.service())
 	}
 
-	return false
+	slices.SortFunc(out, func(a, b Service) int { return strings.Compare(a.ID, b.ID) })
+
+	return out
+}
+
+// Retire stops a service for good: it keeps its place among the others. It returns when the runner has returned or ctx is
+// done. One that is not known has ended.
+func (s *Supervisor) Retire(ctx context.Context, id string) error {
+	s.mu.Lock()
+	u := s.services[id]
+	s.mu.Unlock()
+
+	if u == nil {
+		return nil
+	}
+
+	u.retire()
+
+	return u.stop(ctx)
 }
 
 // Changes returns a channel that is closed at the next change of any status.

@@ -199,49 +199,6 @@ func TestFingerprint(t *testing.T) {
 	})
 }
 
-func TestShutdownStopsDependentsFirst(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newSupervisor(t.Context(), &memoryLog{})
-
-		var (
-			mu    sync.Mutex
-			order []string
-		)
-
-		stopper := func(name string) supervisor.Func {
-			return func(ctx context.Context, _ supervisor.Run) error {
-				<-ctx.Done()
-				time.Sleep(time.Second)
-				mu.Lock()
-				order = append(order, name)
-				mu.Unlock()
-
-				return nil
-			}
-		}
-
-		for id, deps := range map[string][]string{"containerd": nil, "etcd": {"containerd"}, "kubelet": {"containerd", "etcd"}} {
-			if err := s.Apply(supervisor.Service{ID: id, Runner: stopper(id), DependsOn: deps}); err != nil {
-				t.Fatal(err)
-			}
-		}
-
-		time.Sleep(time.Second)
-
-		if err := s.Shutdown(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-
-		if want := []string{"kubelet", "etcd", "containerd"}; !slices.Equal(order, want) {
-			t.Errorf("order of ends: got %v, want %v", order, want)
-		}
-
-		if err := s.Apply(supervisor.Service{ID: "new", Runner: stopper("new")}); !errors.Is(err, supervisor.ErrClosed) {
-			t.Errorf("apply after shutdown: got %v, want %v", err, supervisor.ErrClosed)
-		}
-	})
-}
-
 func TestControl(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())

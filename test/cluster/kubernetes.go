@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"net/url"
 	"os/exec"
+	"slices"
 	"strings"
 	"time"
 )
@@ -149,7 +150,7 @@ type Pod struct {
 	}
 }
 
-// Pods of a namespace that a label selects; "" is all of either.
+// Pods of a namespace that a label selects; "" is all of either. Those that have ended are not among them.
 func (c *Cluster) Pods(ctx context.Context, namespace, selector string) ([]Pod, error) {
 	path := "/api/v1/namespaces/" + namespace + "/pods"
 	if namespace == "" {
@@ -158,7 +159,11 @@ func (c *Cluster) Pods(ctx context.Context, namespace, selector string) ([]Pod, 
 
 	var list struct{ Items []Pod }
 
-	return list.Items, c.read(ctx, path+"?labelSelector="+url.QueryEscape(selector), &list)
+	if err := c.read(ctx, path+"?labelSelector="+url.QueryEscape(selector), &list); err != nil {
+		return nil, err
+	}
+
+	return slices.DeleteFunc(list.Items, func(p Pod) bool { return p.Status.Phase == "Failed" || p.Status.Phase == "Succeeded" }), nil
 }
 
 // Ready tells why a pod is not, nil if it is.

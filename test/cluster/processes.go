@@ -16,7 +16,8 @@ import (
 // Namespace of what tests put into the cluster; pods in it may do anything.
 const Namespace = "e2e"
 
-// HostPod is a pod that sees the processes of the machine, and a folder under its /var as /data.
+// HostPod is a pod that sees the processes of the machine, and a folder under its /var as /data. It is of a Deployment, as
+// all pods here are: one of its own would end with the machine's boot.
 const HostPod = `
 apiVersion: v1
 kind: Namespace
@@ -24,25 +25,29 @@ metadata:
   name: ` + Namespace + `
   labels: {pod-security.kubernetes.io/enforce: privileged}
 ---
-apiVersion: v1
-kind: Pod
-metadata: {name: host, namespace: ` + Namespace + `, labels: {app: host}}
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: host, namespace: ` + Namespace + `}
 spec:
-  hostPID: true
-  terminationGracePeriodSeconds: 1
-  containers:
-    - name: host
-      image: ` + images.DefaultAgnhost + `
-      args: [pause]
-      securityContext: {privileged: true}
-      volumeMounts: [{name: data, mountPath: /data}]
-  volumes:
-    - {name: data, hostPath: {path: /var/lib/e2e, type: DirectoryOrCreate}}
+  selector: {matchLabels: {app: host}}
+  template:
+    metadata: {labels: {app: host}}
+    spec:
+      hostPID: true
+      terminationGracePeriodSeconds: 1
+      containers:
+        - name: host
+          image: ` + images.DefaultAgnhost + `
+          args: [pause]
+          securityContext: {privileged: true}
+          volumeMounts: [{name: data, mountPath: /data}]
+      volumes:
+        - {name: data, hostPath: {path: /var/lib/e2e, type: DirectoryOrCreate}}
 `
 
 // Shell runs a line of shell in the pod that sees the processes of the machine.
 func (c *Cluster) Shell(ctx context.Context, line string) (string, error) {
-	return c.TryKubectl(ctx, "-n", Namespace, "exec", "host", "--", "sh", "-c", line)
+	return c.TryKubectl(ctx, "-n", Namespace, "exec", "deploy/host", "--", "sh", "-c", line)
 }
 
 // Processes are the ids of those whose program has the name; there is at least one.

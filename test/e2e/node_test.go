@@ -20,7 +20,8 @@ func TestNode(t *testing.T) {
 	c := cluster.Start(t, 1) // a disk of 1 GiB to wipe
 	boot := begin(t, c)
 
-	c.Run("reboots", func(t *testing.T) { rebooted(t, c) })
+	c.Run("reboots under a workload that has to finish", func(t *testing.T) { gracefully(t, c) })
+	c.Run("finds its file systems clean", func(t *testing.T) { clean(t, c) })
 	c.Run("is itself after a reboot", func(t *testing.T) { boot = itself(t, c, boot) })
 
 	if cluster.Asked(cluster.Landing) {
@@ -53,7 +54,7 @@ func TestContainer(t *testing.T) {
 
 	c.Run("refuses bad input", func(t *testing.T) { badInput(t, c) })
 	c.Run("prints resources as users know them", func(t *testing.T) { printed(t, c) })
-	c.Run("reboots", func(t *testing.T) { rebooted(t, c) })
+	c.Run("reboots under a workload that has to finish", func(t *testing.T) { gracefully(t, c) })
 	c.Run("is itself after a reboot", func(t *testing.T) { boot = itself(t, c, boot) })
 	c.Run("does what talosctl asks", func(t *testing.T) { commands(t, c) })
 	changes(t, c, boot)
@@ -76,7 +77,7 @@ func begin(t *testing.T, c *cluster.Cluster) (boot string) {
 		served(t, c)
 	})
 	c.Run("lets a pod write under /var", func(t *testing.T) {
-		c.Kubectl("", "-n", namespace, "exec", "host", "--", "sh", "-c", "echo "+content+" > /data/file && sync")
+		c.Kubectl("", "-n", namespace, "exec", "deploy/host", "--", "sh", "-c", "echo "+content+" > /data/file && sync")
 	})
 
 	return boot
@@ -139,7 +140,7 @@ func itself(t *testing.T, c *cluster.Cluster, before string) string {
 	served(t, c)
 
 	c.Until("the file that a pod wrote is there", 2*time.Minute, func(ctx context.Context) error {
-		got, err := c.TryKubectl(ctx, "-n", namespace, "exec", "host", "--", "cat", "/data/file")
+		got, err := c.TryKubectl(ctx, "-n", namespace, "exec", "deploy/host", "--", "cat", "/data/file")
 		if err != nil {
 			return err
 		}

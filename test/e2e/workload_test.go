@@ -46,13 +46,17 @@ spec:
   selector: {app: web}
   ports: [{port: 80, targetPort: 8080}]
 ---
-apiVersion: v1
-kind: Pod
-metadata: {name: client, namespace: ` + namespace + `, labels: {app: client}}
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: client, namespace: ` + namespace + `}
 spec:
-  terminationGracePeriodSeconds: 1
-  containers:
-    - {name: client, image: ` + images.DefaultAgnhost + `, args: [pause]}
+  selector: {matchLabels: {app: client}}
+  template:
+    metadata: {labels: {app: client}}
+    spec:
+      terminationGracePeriodSeconds: 1
+      containers:
+        - {name: client, image: ` + images.DefaultAgnhost + `, args: [pause]}
 `
 
 // served asks the Service by its name from another pod until both replicas have answered.
@@ -61,7 +65,7 @@ func served(t *testing.T, c *cluster.Cluster) {
 
 	c.Until("both replicas answer through the Service", 10*time.Minute, func(ctx context.Context) error {
 		// A question that is asked before there is an answer to it would wait for minutes, with all the tries of a resolver.
-		answer, err := c.TryKubectl(ctx, "-n", namespace, "exec", "client", "--", "timeout", "15",
+		answer, err := c.TryKubectl(ctx, "-n", namespace, "exec", "deploy/client", "--", "timeout", "15",
 			"wget", "-q", "-O", "-", "http://web."+namespace+".svc.cluster.local/hostname")
 		if err != nil {
 			return err

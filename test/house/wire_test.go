@@ -285,7 +285,7 @@ var own = map[string]bool{
 	"BootstrapRequests.etcd.talos.dev":             true,
 	"HardeningConditions.runtime.talos.dev":        true,
 	"KernelParamDefaultSpecs.runtime.talos.dev":    true,
-	"KubeletLifecycles.kubernetes.talos.dev":       true,
+	"Lifecycles.runtime.talos.dev":                 true,
 	"MachineConfigs.config.talos.dev":              true,
 	"MachineTypes.config.talos.dev":                true,
 	"MaintenanceServiceRequests.runtime.talos.dev": true,

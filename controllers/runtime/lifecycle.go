@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package runtime
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"time"
+
+	"github.com/seed-59268b81/talos/api/machine"
+	"github.com/seed-59268b81/talos/cosi/controller"
+	"github.com/seed-59268b81/talos/cosi/guard"
+	"github.com/seed-59268b81/talos/cosi/resource"
+	"github.com/seed-59268b81/talos/cosi/typed"
+	"github.com/seed-59268b81/talos/resources/runtime"
+)
+
+// Participant is something that has to end before the machine goes down.
+type Participant struct {
+	ID string
+	// Needs are participants that must outlive it. Those that do not run do not matter.
+	Needs []string
+	// Timeout of Stop.
+	Timeout time.Duration
+	// Stop ends it, and returns when it has ended. It may be called again, when the first call has failed in a way that
+	// restarted the controller.
+	Stop func(ctx context.Context, request runtime.PowerRequestSpec) error
+}
+
+// ending is the way down.
+type ending struct {
+	request  runtime.PowerRequestSpec
+	parts    map[string]Participant
+	stops    map[string]*stop
+	wake     func()
+	deadline time.Time
+}
+
+// stop is the end of one participant.
+type stop struct {
+	began time.Time
+	done  <-chan error
+	ended bool
+}
+
+// hold makes the Lifecycles those of the participants, and has each hold what it needs.
+func (c *PowerController) hold(ctx context.Context, rt controller.Runtime, parts []Participant) error {
+	if c.held == nil {
+		c.held = map[string]bool{}
+	}
+
+	wanted := map[string][]string{} // the finalizers of participants, by who is held
+
+	rt.StartTrackingOutputs()
+
+	for _, p := range parts {
+		needs := slices.Compact(slices.Sorted(slices.Values(p.Needs)))
+		if err := typed.Set(ctx, rt, "", p.ID, runtime.LifecycleSpec{Needs: needs, Timeout: p.Timeout}); err != nil {
+			return err
+		}
+
+		c.held[p.ID] = true
+
+		for _, need := range needs {
+			wanted[need] = append(wanted[need], p.ID)
+		}
+	}
+
+	all, err := typed.List[runtime.LifecycleSpec](ctx, rt, "")
+	if err != nil {
+		return err
+	}
+
+	for _, l := range all {
+		md := l.Metadata()
+
+		for _, id := range wanted[md.ID()] {
+			if md.Phase() == resource.PhaseRunning && !md.HasFinalizer(id) {
+				if err := rt.AddFinalizer(ctx, md.Pointer(), id); err != nil {
+					return err
+				}
+			}
+		}
+
+		for _, id := range md.Finalizers() {
+			if c.held[id] && !slices.Contains(wanted[md.ID()], id) {
+				if err := rt.RemoveFinalizer(ctx, md.Pointer(), id); err != nil {
+					return err
+				}
+			}
+		}
+	}
+
+	return rt.CleanupOutputs(ctx, resource.KindOf[runtime.LifecycleSpec](""))
+}
+
+// end brings the way down on by what is possible now, and returns who is left.
+func (c *PowerController) end(ctx context.Context, rt controller.Runtime, log *slog.Logger) (left []string, err error) {
+	all, err := typed.List[runtime.LifecycleSpec](ctx, rt, "")
+	if err != nil {
+		return nil, err
+	}
+
+	for _, l := range all {
+		md := l.Metadata()
+		left = append(left, md.ID())
+
+		ready, err := rt.Teardown(ctx, md.Pointer())
+		if err != nil {
+			return nil, err
+		}
+
+		if !ready || !c.stopped(ctx, md.ID(), log) {
+			continue
+		}
+
+		for _, other := range all {
+			if err := rt.RemoveFinalizer(ctx, other.Metadata().Pointer(), md.ID()); err != nil {
+				return nil, err
+			}
+		}
+
+		if err := rt.Destroy(ctx, md.Pointer()); err != nil {
+			return nil, err
+		}
+
+		left = left[:len(left)-1]
+		c.ending.wake() // those that it held may end now
+	}
+
+	return left, nil
+}
+
+// stopped has a participant told to end, once, and says whether it has ended or its time is over.
+func (c *PowerController) stopped(ctx context.Context, id string, log *slog.Logger) bool {
+	s := c.ending.stops[id]
+	if s == nil {
+		s = &stop{began: time.Now(), done: c.stop(ctx, id, log)}
+		c.ending.stops[id] = s
+		c.tell(&machine.PhaseEvent{Phase: id, Action: machine.PhaseEvent_START})
+	}
+
+	if s.ended {
+		return true
+	}
+
+	select {
+	case err := <-s.done:
+		s.ended = true
+		took := time.Since(s.began).Round(time.Millisecond)
+
+		if err != nil {
+			log.Error("ended badly, going on", "id", id, "error", err, "took", took)
+		} else {
+			log.Info("ended", "id", id, "took", took)
+		}
+
+		// What has failed is over too: the machine goes down all the same.
+		c.tell(&machine.PhaseEvent{Phase: id, Action: machine.PhaseEvent_STOP})
+	default:
+	}
+
+	return s.ended
+}
+
+// stop calls a participant's Stop. The channel has its result, or at its timeout that it is late: it may hang in the kernel.
+func (c *PowerController) stop(ctx context.Context, id string, log *slog.Logger) <-chan error {
+	done := make(chan error, 1)
+
+	p, known := c.ending.parts[id]
+	if !known { // it is over already
+		done <- nil
+
+		return done
+	}
+
+	request, wake := c.ending.request, c.ending.wake
+	// The way down outlives a restart of the controller.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), p.Timeout)
+	stopped := guard.Go(func() error { return p.Stop(ctx, request) })
+
+	guard.Detach(log, "end of "+id, func() {
+		defer cancel()
+
+		select {
+		case err := <-stopped:
+			done <- err
+		case <-ctx.Done():
+			done <- ctx.Err()
+		}
+
+		wake()
+	})
+
+	return done
+}

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/seed-59268b81/talos/config/images"
+	"github.com/seed-59268b81/talos/test/cluster"
+)
+
+// graceful is a workload that needs eight seconds to end, of the fifteen that it may take, and writes down how that went.
+const graceful = `
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: graceful, namespace: ` + namespace + `}
+spec:
+  selector: {matchLabels: {app: graceful}}
+  template:
+    metadata: {labels: {app: graceful}}
+    spec:
+      terminationGracePeriodSeconds: 15
+      containers:
+        - name: graceful
+          image: ` + images.DefaultAgnhost + `
+          command: [sh, -c]
+          args:
+            - |
+              trap 'echo SIGTERM >> /data/graceful; for i in 1 2 3 4 5 6 7 8; do sleep 1; done; echo ended >> /data/graceful; exit 0' TERM
+              rm -f /data/graceful
+              touch /tmp/ready
+              while true; do sleep 1; done
+          readinessProbe: {exec: {command: [cat, /tmp/ready]}, periodSeconds: 1}
+          lifecycle: {preStop: {exec: {command: [sh, -c, echo preStop >> /data/graceful]}}}
+          volumeMounts: [{name: data, mountPath: /data}]
+      volumes:
+        - {name: data, hostPath: {path: /var/lib/e2e, type: DirectoryOrCreate}}
+---
+apiVersion: v1
+kind: Service
+metadata: {name: graceful, namespace: ` + namespace + `}
+spec:
+  selector: {app: graceful}
+  ports: [{port: 80}]
+`
+
+// gracefully reboots a machine under a workload that has something to do before it ends, and is told so: first it loses its
+// endpoint, then it has its preStop hook, its SIGTERM and its grace period.
+func gracefully(t *testing.T, c *cluster.Cluster) {
+	c.Kubectl(graceful, "apply", "-f", "-")
+	c.PodsReady(namespace, "app=graceful", 1)
+	c.Until("the workload has an endpoint", time.Minute, func(ctx context.Context) error {
+		if n, err := endpoints(ctx, c); err != nil || n != 1 {
+			return errors.Join(err, fmt.Errorf("it has %d", n))
+		}
+
+		return nil
+	})
+
+	watched := watchEnd(t, c)
+
+	rebooted(t, c)
+
+	end := <-watched
+
+	t.Logf("endpoint removed after %s; the container ran for %s after that at least", end.endpoint.Round(time.Millisecond), (end.running - end.endpoint).Round(time.Millisecond))
+
+	// Eight seconds of its end, of which the control plane saw five at least.
+	if end.endpoint == 0 || end.running < end.endpoint+5*time.Second {
+		t.Errorf("endpoint removed after %s, container seen running until %s", end.endpoint, end.running)
+	}
+
+	out, err := c.TalosctlCommand(t.Context(), "read", "/var/lib/e2e/graceful").CombinedOutput()
+	for deadline := time.Now().Add(3 * time.Minute); err != nil && time.Now().Before(deadline); time.Sleep(time.Second) {
+		out, err = c.TalosctlCommand(t.Context(), "read", "/var/lib/e2e/graceful").CombinedOutput()
+	}
+
+	if got, want := string(out), "preStop\nSIGTERM\nended\n"; err != nil || got != want {
+		t.Errorf("the workload wrote %q (%v), want %q", got, err, want)
+	}
+}
+
+// ending is what the control plane saw of the workload's end, from the start of the watch.
+type ending struct {
+	endpoint time.Duration // when there was none any more
+	running  time.Duration // when its container was last seen running
+}
+
+// watchEnd looks at the workload until its container has ended or the API server has.
+func watchEnd(t *testing.T, c *cluster.Cluster) <-chan ending {
+	start, out := time.Now(), make(chan ending, 1)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+
+	go func() {
+		defer cancel()
+
+		var e ending
+
+		for ctx.Err() == nil {
+			pods, err := c.Pods(ctx, namespace, "app=graceful")
+			if err != nil && e.endpoint > 0 {
+				break
+			}
+
+			for _, p := range pods {
+				for _, s := range p.Status.ContainerStatuses {
+					if _, runs := s.State["running"]; runs {
+						e.running = time.Since(start)
+					}
+				}
+			}
+
+			if n, err := endpoints(ctx, c); err == nil && n == 0 && e.endpoint == 0 {
+				e.endpoint = time.Since(start)
+			}
+
+			time.Sleep(200 * time.Millisecond)
+		}
+
+		out <- e
+	}()
+
+	return out
+}
+
+// endpoints is how many addresses a client of the workload's Service would be sent to.
+func endpoints(ctx context.Context, c *cluster.Cluster) (int, error) {
+	text, err := c.TryKubectl(ctx, "get", "--raw",
+		"/apis/discovery.k8s.io/v1/namespaces/"+namespace+"/endpointslices?labelSelector=kubernetes.io%2Fservice-name%3Dgraceful", "--request-timeout=5s")
+	if err != nil {
+		return 0, err
+	}
+
+	var list struct {
+		Items []struct {
+			Endpoints []struct{ Conditions struct{ Ready bool } }
+		}
+	}
+
+	if err := json.Unmarshal([]byte(text), &list); err != nil {
+		return 0, err
+	}
+
+	n := 0
+
+	for _, slice := range list.Items {
+		for _, e := range slice.Endpoints {
+			if e.Conditions.Ready {
+				n++
+			}
+		}
+	}
+
+	return n, nil
+}
+
+// clean wants file systems that were unmounted: none has a log to replay.
+func clean(t *testing.T, c *cluster.Cluster) {
+	out, err := c.TalosctlCommand(t.Context(), "dmesg").CombinedOutput()
+	if err != nil {
+		t.Fatalf("dmesg: %v: %s", err, out)
+	}
+
+	if n := strings.Count(string(out), "Ending clean mount"); n < 2 || strings.Contains(string(out), "Starting recovery") {
+		t.Errorf("%d file systems were mounted clean, want STATE and EPHEMERAL, and none that is recovered", n)
+
+		for line := range strings.Lines(string(out)) {
+			if strings.Contains(line, "XFS") {
+				t.Log(line)
+			}
+		}
+	}
+}
