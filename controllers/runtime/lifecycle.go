@@ -6,6 +6,7 @@ package runtime
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"slices"
 	"time"
@@ -29,6 +30,9 @@ type Participant struct {
 	// restarted the controller.
 	Stop func(ctx context.Context, request runtime.PowerRequestSpec) error
 }
+
+// lateness is what Stop has after its timeout to say what it has waited for.
+const lateness = time.Second
 
 // ending is the way down.
 type ending struct {
@@ -188,8 +192,8 @@ func (c *PowerController) stop(ctx context.Context, id string, log *slog.Logger)
 		select {
 		case err := <-stopped:
 			done <- err
-		case <-ctx.Done():
-			done <- ctx.Err()
+		case <-time.After(p.Timeout + lateness):
+			done <- fmt.Errorf("it did not end within %s", p.Timeout)
 		}
 
 		wake()

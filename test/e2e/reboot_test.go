@@ -33,7 +33,6 @@ spec:
           args:
             - |
               trap 'echo SIGTERM >> /data/graceful; for i in 1 2 3 4 5 6 7 8; do sleep 1; done; echo ended >> /data/graceful; exit 0' TERM
-              rm -f /data/graceful
               touch /tmp/ready
               while true; do sleep 1; done
           readinessProbe: {exec: {command: [cat, /tmp/ready]}, periodSeconds: 1}
