@@ -3,8 +3,10 @@
 package bolt
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
+	"slices"
 
 	"go.etcd.io/bbolt"
 
@@ -15,20 +17,45 @@ import (
 
 // The file:
 //
-//	meta/epoch                     sealed random bytes, which bookmarks carry
-//	kinds/<kind>/items/<id>        sealed: number of the change, then the resource
-//	kinds/<kind>/history/<number>  sealed: the change, with the version that it replaced
+//	meta/epoch              sealed random bytes, which bookmarks carry
+//	kind/<kind>i/<id>       sealed: number of the change, then the resource
+//	kind/<kind>h/<number>   sealed: the change, with the version that it replaced
 //
 // where <kind> is the length of the namespace, the namespace and the type, and <id> has a byte before it because
 // bolt has no empty keys. What a change led to is not stored again: it is what the next change of the resource
 // replaced, or the item.
+//
+// The first part of each line is the name of a bucket. Buckets are not nested, because each level is another page that
+// every write has to store.
 var (
-	bucketMeta    = []byte("meta")
-	bucketKinds   = []byte("kinds")
-	bucketItems   = []byte("items")
-	bucketHistory = []byte("history")
-	keyEpoch      = []byte("epoch")
+	bucketMeta = []byte("meta")
+	bucketKind = []byte("kind/")
+	keyEpoch   = []byte("epoch")
+
+	// The places that values are sealed to.
+	placeItems   = []byte("items")
+	placeHistory = []byte("history")
 )
+
+const (
+	suffixItems   = 'i'
+	suffixHistory = 'h'
+)
+
+// bucketOf returns the name of a bucket of a kind.
+func bucketOf(kind []byte, suffix byte) []byte {
+	return append(slices.Concat(bucketKind, kind), suffix)
+}
+
+// kindOfBucket returns the kind of a bucket; false for a bucket that is of none.
+func kindOfBucket(name []byte) (kind []byte, ok bool) {
+	kind, ok = bytes.CutPrefix(name, bucketKind)
+	if !ok || len(kind) == 0 {
+		return nil, false
+	}
+
+	return kind[:len(kind)-1], true
+}
 
 // file is the journal of a state.
 type file struct {
@@ -71,7 +98,7 @@ func place(parts ...[]byte) string {
 
 // Check implements memory.Journal.
 func (f *file) Check(kind resource.Kind, id string) error {
-	// Bytes of a key: what bolt takes, and what idKey and kindKey add at most.
+	// Bytes of a key: what bolt takes, and what idKey, or kindKey and bucketOf, add at most.
 	const most = bbolt.MaxKeySize - binary.MaxVarintLen64
 
 	if n := len(kind.Namespace) + len(kind.Type); n > most {
@@ -108,17 +135,12 @@ var verbs = map[state.EventType]string{state.Created: "create", state.Updated: "
 func (f *file) put(tx *bbolt.Tx, c *memory.Change) error {
 	name, id, number := kindKey(c.Kind), idKey(c.ID), seqKey(c.Seq)
 
-	kind, err := tx.Bucket(bucketKinds).CreateBucketIfNotExists(name)
+	items, err := tx.CreateBucketIfNotExists(bucketOf(name, suffixItems))
 	if err != nil {
 		return err
 	}
 
-	items, err := kind.CreateBucketIfNotExists(bucketItems)
-	if err != nil {
-		return err
-	}
-
-	history, err := kind.CreateBucketIfNotExists(bucketHistory)
+	history, err := tx.CreateBucketIfNotExists(bucketOf(name, suffixHistory))
 	if err != nil {
 		return err
 	}
@@ -129,14 +151,14 @@ func (f *file) put(tx *bbolt.Tx, c *memory.Change) error {
 	if c.Type == state.Destroyed {
 		err = items.Delete(id)
 	} else {
-		err = items.Put(id, f.seal.seal(append(seqKey(c.Seq), c.NowWire...), place(name, bucketItems, id)))
+		err = items.Put(id, f.seal.seal(append(seqKey(c.Seq), c.NowWire...), place(name, placeItems, id)))
 	}
 
 	if err != nil {
 		return err
 	}
 
-	if err := history.Put(number, f.seal.seal(encodeChange(c), place(name, bucketHistory, number))); err != nil {
+	if err := history.Put(number, f.seal.seal(encodeChange(c), place(name, placeHistory, number))); err != nil {
 		return err
 	}
 

@@ -28,18 +28,27 @@ func (f *file) read(fresh [memory.EpochSize]byte) (memory.Contents, error) {
 			return err
 		}
 
-		kinds, err := tx.CreateBucketIfNotExists(bucketKinds)
-		if err != nil {
+		if err := flatten(tx); err != nil {
 			return err
 		}
 
-		return kinds.ForEachBucket(func(name []byte) error {
+		return tx.ForEach(func(bucket []byte, _ *bbolt.Bucket) error {
+			name, ok := kindOfBucket(bucket)
+			if !ok {
+				return nil
+			}
+
 			kind, err := kindOfKey(name)
 			if err != nil {
 				return err
 			}
 
-			found, err := f.readKind(kinds.Bucket(name), name)
+			// Seen once for the items and once for the history: neither may be without the other.
+			if contents.Kinds[kind] != nil {
+				return nil
+			}
+
+			found, err := f.readKind(tx.Bucket(bucketOf(name, suffixItems)), tx.Bucket(bucketOf(name, suffixHistory)), name)
 			if err != nil {
 				return fmt.Errorf("%s: %w", kind, err)
 			}
@@ -76,10 +85,9 @@ func (f *file) readEpoch(meta *bbolt.Bucket, epoch *[memory.EpochSize]byte) erro
 	return nil
 }
 
-func (f *file) readKind(b *bbolt.Bucket, name []byte) (*memory.KindContents, error) {
+func (f *file) readKind(items, history *bbolt.Bucket, name []byte) (*memory.KindContents, error) {
 	out := &memory.KindContents{Items: map[string]memory.Item{}}
 
-	items, history := b.Bucket(bucketItems), b.Bucket(bucketHistory)
 	if items == nil || history == nil {
 		return nil, errors.New("items or history are missing")
 	}
@@ -118,7 +126,7 @@ func (f *file) readKind(b *bbolt.Bucket, name []byte) (*memory.KindContents, err
 const seqSize = 8
 
 func (f *file) readItem(key, stored, name []byte) (memory.Item, error) {
-	value, err := f.seal.open(stored, place(name, bucketItems, key))
+	value, err := f.seal.open(stored, place(name, placeItems, key))
 	if err != nil {
 		return memory.Item{}, err
 	}
@@ -139,7 +147,7 @@ func (f *file) readChange(key, stored, name []byte) (memory.Change, error) {
 		return memory.Change{}, errTruncated
 	}
 
-	value, err := f.seal.open(stored, place(name, bucketHistory, key))
+	value, err := f.seal.open(stored, place(name, placeHistory, key))
 	if err != nil {
 		return memory.Change{}, err
 	}

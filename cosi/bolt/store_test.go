@@ -218,10 +218,11 @@ func TestDamage(t *testing.T) {
 				db, err := bbolt.Open(broken, 0o600, nil)
 				ok(t, err)
 				ok(t, db.Update(func(tx *bbolt.Tx) error {
-					b := tx.Bucket([]byte("kinds"))
-					k, _ := b.Cursor().First()
+					history, _ := tx.Cursor().Seek([]byte("kind/"))
+					items := bytes.Clone(history)
+					items[len(items)-1] = 'i'
 
-					return damage(b.Bucket(k).Bucket([]byte("items")), b.Bucket(k).Bucket([]byte("history")))
+					return damage(tx.Bucket(items), tx.Bucket(history))
 				}))
 				ok(t, db.Close())
 

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package bolt
+
+import (
+	"path/filepath"
+	"testing"
+
+	"github.com/seed-59268b81/talos/cosi/conformance"
+)
+
+// TestPagesOfAWrite: what a write costs is the pages that it has to store. A change of one resource writes the root, two
+// of the history and the page that makes the rest valid.
+func TestPagesOfAWrite(t *testing.T) {
+	const (
+		writes = 60 // less than what is forgotten at once
+		pages  = 4
+	)
+
+	st, err := Open(filepath.Join(t.TempDir(), "db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	defer st.Close() //nolint:errcheck // the end
+
+	item := conformance.NewItem("n", "a", "v")
+	if err := st.Create(t.Context(), item); err != nil {
+		t.Fatal(err)
+	}
+
+	write := func() {
+		for range writes {
+			if err := st.Update(t.Context(), item); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+
+	write() // until the history has several pages
+
+	stats := st.db.Stats()
+	before := stats.TxStats.GetWrite()
+
+	write()
+
+	stats = st.db.Stats()
+
+	// Now and then a page of the history is full.
+	if got, most := stats.TxStats.GetWrite()-before, int64(writes*pages+writes/10); got > most {
+		t.Errorf("%d updates wrote %d pages, want %d at most", writes, got, most)
+	}
+}
