@@ -141,12 +141,7 @@ func (s *State) change(op string, ptr resource.Pointer, fn func(cur resource.Res
 			return decision{typ: state.Noop}, err
 		}
 
-		was, md := cur.Metadata(), next.Metadata()
-		md.SetVersion(was.Version() + 1)
-		md.SetOwner(was.Owner())
-		md.SetCreated(was.Created())
-		md.SetUpdated(time.Now())
-		md.Seal()
+		next.Metadata().Succeed(cur.Metadata(), s.clock.nanos())
 
 		return decision{state.Updated, next, weightOf(size)}, nil
 	})
