@@ -47,7 +47,7 @@ func nest(t *testing.T, path string) {
 			kind, err := kinds.CreateBucketIfNotExists(name[len("kind/") : len(name)-1])
 			ok(t, err)
 
-			part, err := kind.CreateBucket([]byte(map[byte]string{'i': "items", 'h': "history"}[name[len(name)-1]]))
+			part, err := kind.CreateBucketIfNotExists([]byte(map[byte]string{'i': "items", 'h': "history", 't': "history"}[name[len(name)-1]]))
 			ok(t, err)
 			ok(t, tx.Bucket(name).ForEach(part.Put))
 			ok(t, tx.DeleteBucket(name))

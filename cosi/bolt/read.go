@@ -43,12 +43,14 @@ func (f *file) read(fresh [memory.EpochSize]byte) (memory.Contents, error) {
 				return err
 			}
 
-			// Seen once for the items and once for the history: neither may be without the other.
+			// Each of its buckets is seen, and it is read at the first.
 			if contents.Kinds[kind] != nil {
 				return nil
 			}
 
-			found, err := f.readKind(tx.Bucket(bucketOf(name, suffixItems)), tx.Bucket(bucketOf(name, suffixHistory)), name)
+			h := history{whole: tx.Bucket(bucketOf(name, suffixHistory)), tail: tx.Bucket(bucketOf(name, suffixTail))}
+
+			found, err := f.readKind(tx.Bucket(bucketOf(name, suffixItems)), h, name)
 			if err != nil {
 				return fmt.Errorf("%s: %w", kind, err)
 			}
@@ -64,14 +66,12 @@ func (f *file) read(fresh [memory.EpochSize]byte) (memory.Contents, error) {
 
 // readEpoch also tells whether the key is right.
 func (f *file) readEpoch(meta *bbolt.Bucket, epoch *[memory.EpochSize]byte) error {
-	where := place(bucketMeta, keyEpoch)
-
 	stored := meta.Get(keyEpoch)
 	if stored == nil {
-		return meta.Put(keyEpoch, f.seal.seal(epoch[:], where))
+		return meta.Put(keyEpoch, f.seal.seal(epoch[:], bucketMeta, keyEpoch))
 	}
 
-	value, err := f.seal.open(stored, where)
+	value, err := f.seal.open(stored, bucketMeta, keyEpoch)
 	if err != nil {
 		return err
 	}
@@ -85,10 +85,10 @@ func (f *file) readEpoch(meta *bbolt.Bucket, epoch *[memory.EpochSize]byte) erro
 	return nil
 }
 
-func (f *file) readKind(items, history *bbolt.Bucket, name []byte) (*memory.KindContents, error) {
+func (f *file) readKind(items *bbolt.Bucket, h history, name []byte) (*memory.KindContents, error) {
 	out := &memory.KindContents{Items: map[string]memory.Item{}}
 
-	if items == nil || history == nil {
+	if items == nil || h.whole == nil && h.tail == nil {
 		return nil, errors.New("items or history are missing")
 	}
 
@@ -111,7 +111,7 @@ func (f *file) readKind(items, history *bbolt.Bucket, name []byte) (*memory.Kind
 		return nil, err
 	}
 
-	return out, history.ForEach(func(key, stored []byte) error {
+	return out, h.each(func(key, stored []byte) error {
 		change, err := f.readChange(key, stored, name)
 		if err != nil {
 			return fmt.Errorf("change %x: %w", key, err)
@@ -126,7 +126,7 @@ func (f *file) readKind(items, history *bbolt.Bucket, name []byte) (*memory.Kind
 const seqSize = 8
 
 func (f *file) readItem(key, stored, name []byte) (memory.Item, error) {
-	value, err := f.seal.open(stored, place(name, placeItems, key))
+	value, err := f.seal.open(stored, name, placeItems, key)
 	if err != nil {
 		return memory.Item{}, err
 	}
@@ -147,7 +147,7 @@ func (f *file) readChange(key, stored, name []byte) (memory.Change, error) {
 		return memory.Change{}, errTruncated
 	}
 
-	value, err := f.seal.open(stored, place(name, placeHistory, key))
+	value, err := f.seal.open(stored, name, placeHistory, key)
 	if err != nil {
 		return memory.Change{}, err
 	}

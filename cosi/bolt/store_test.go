@@ -218,11 +218,10 @@ func TestDamage(t *testing.T) {
 				db, err := bbolt.Open(broken, 0o600, nil)
 				ok(t, err)
 				ok(t, db.Update(func(tx *bbolt.Tx) error {
-					history, _ := tx.Cursor().Seek([]byte("kind/"))
-					items := bytes.Clone(history)
-					items[len(items)-1] = 'i'
+					name, _ := tx.Cursor().Seek([]byte("kind/"))
+					part := func(suffix byte) *bbolt.Bucket { return tx.Bucket(append(bytes.Clone(name[:len(name)-1]), suffix)) }
 
-					return damage(tx.Bucket(items), tx.Bucket(history))
+					return damage(part('i'), part('t'))
 				}))
 				ok(t, db.Close())
 

@@ -4,7 +4,6 @@ package memory
 
 import (
 	"context"
-	"time"
 
 	"github.com/seed-59268b81/talos/cosi/resource"
 	"github.com/seed-59268b81/talos/cosi/state"
@@ -33,13 +32,7 @@ func (s *State) Create(_ context.Context, r resource.Resource, opts ...state.Wri
 // create stores next, which is the store's from here on.
 func (s *State) create(next resource.Resource, ptr resource.Pointer, owner string) error {
 	md := next.Metadata()
-	md.SetVersion(1)
-	md.SetOwner(owner)
-	md.SetCreated(time.Now())
-
-	if md.Updated().IsZero() {
-		md.SetUpdated(md.Created())
-	}
+	md.Begin(owner, s.clock.nanos())
 
 	if err := resource.CheckAddress(md); err != nil {
 		return unfit("create", ptr, err)

@@ -45,6 +45,18 @@ func (m *Metadata) SetCreated(t time.Time) { m.mutable(); m.created = toNanos(t)
 // SetUpdated is for states and codecs.
 func (m *Metadata) SetUpdated(t time.Time) { m.mutable(); m.updated = toNanos(t) }
 
+// Begin makes the metadata those of the first version, created at a time in Unix nanoseconds. An earlier time of update stays.
+// It is for states.
+func (m *Metadata) Begin(owner string, created int64) {
+	m.SetVersion(1)
+	m.SetOwner(owner)
+
+	m.created = created
+	if m.updated == 0 {
+		m.updated = created
+	}
+}
+
 // Succeed makes the metadata those of the next version after was, updated at a time in Unix nanoseconds, and seals them. It
 // is for states.
 func (m *Metadata) Succeed(was *Metadata, updated int64) {
