@@ -18,6 +18,7 @@
 //	transform   controllers out of one pure function
 //	cositest    tests of controllers
 //	cosiprom    metrics for Prometheus; cosiotel: traces for OpenTelemetry. The rest does not depend on them
+//	introspect  the counters of controllers as resources
 //	meta        resources that describe types, namespaces and failing controllers, for clients
 //	conformance the tests that every store passes
 //	mutation    finds, in tests, who writes into versions that readers share

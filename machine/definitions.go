@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/seed-59268b81/talos/cosi/introspect"
 	"github.com/seed-59268b81/talos/cosi/meta"
 	"github.com/seed-59268b81/talos/cosi/resource"
 	"github.com/seed-59268b81/talos/cosi/state"
@@ -26,6 +27,7 @@ import (
 
 // namespaces of the machine, with what clients print of them.
 var namespaces = map[string]string{
+	"controllers":    "Metrics of the controllers, read when they are asked for",
 	"runtime":        "Talos runtime resources",
 	"cluster":        "Cluster-wide resources",
 	"config":         "Talos node configuration",
@@ -41,7 +43,7 @@ var namespaces = map[string]string{
 // RegisterTypes makes every resource type of the machine known to this process.
 func RegisterTypes() error {
 	return errors.Join(
-		meta.RegisterTypes(),
+		meta.RegisterTypes(), introspect.RegisterTypes(),
 		block.Register(), cluster.Register(), config.Register(), etcd.Register(), files.Register(), k8s.Register(),
 		network.Register(), runtime.Register(), secrets.Register(), timeres.Register(), v1alpha1.Register(),
 	)

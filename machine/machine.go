@@ -23,10 +23,13 @@ import (
 	apidctl "github.com/seed-59268b81/talos/controllers/apid"
 	"github.com/seed-59268b81/talos/controllers/block"
 	"github.com/seed-59268b81/talos/cosi/guard"
+	"github.com/seed-59268b81/talos/cosi/introspect"
 	"github.com/seed-59268b81/talos/cosi/memory"
+	"github.com/seed-59268b81/talos/cosi/namespaced"
 	"github.com/seed-59268b81/talos/cosi/resource"
 	"github.com/seed-59268b81/talos/cosi/runtime"
 	cosiserver "github.com/seed-59268b81/talos/cosi/server"
+	"github.com/seed-59268b81/talos/cosi/state"
 	"github.com/seed-59268b81/talos/machine/boot"
 	"github.com/seed-59268b81/talos/machine/events"
 	"github.com/seed-59268b81/talos/machine/server"
@@ -183,7 +186,7 @@ func run(
 
 	rt := runtime.New(state, log)
 	rt.ShowFailures()
-	m.server.Graph = rt.Graph
+	m.server.Graph, m.metrics = rt.Graph, rt.Metrics
 
 	all, err := m.controllers(modules, settled)
 	if err != nil {
@@ -270,7 +273,8 @@ type Machine struct {
 	Log        *slog.Logger
 	Platform   platform.Platform
 
-	server *server.Server
+	server  *server.Server
+	metrics func() []runtime.Metrics // of the controllers
 }
 
 // apiService is machined's own API, a service like any other: if it ever ends, it is started again.
@@ -280,9 +284,22 @@ func (m *Machine) apiService() supervisor.Service {
 	return m.unixService(ServiceID, server.Socket, apid.UID, func() *grpc.Server {
 		g := server.New(m.Log, peers.Options(server.Authorized(m.State), server.Bounded())...)
 		m.server.Register(g)
-		cosi.RegisterStateServer(g, cosiserver.New(server.ReadOnly(m.State, server.ByRole(m.State))))
+		cosi.RegisterStateServer(g, cosiserver.New(server.ReadOnly(m.shown(), server.ByRole(m.State))))
 
 		return g
+	})
+}
+
+// shown is the state as clients see it, with the metrics of the controllers beside what they make.
+func (m *Machine) shown() state.State {
+	metrics := introspect.New(m.metrics)
+
+	return namespaced.New(func(namespace string) state.State {
+		if namespace == introspect.NamespaceName {
+			return metrics
+		}
+
+		return m.State
 	})
 }
 

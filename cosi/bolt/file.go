@@ -3,8 +3,10 @@
 package bolt
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
+	"slices"
 
 	"go.etcd.io/bbolt"
 
@@ -15,20 +17,48 @@ import (
 
 // The file:
 //
-//	meta/epoch                     sealed random bytes, which bookmarks carry
-//	kinds/<kind>/items/<id>        sealed: number of the change, then the resource
-//	kinds/<kind>/history/<number>  sealed: the change, with the version that it replaced
+//	meta/epoch              sealed random bytes, which bookmarks carry
+//	kind/<kind>i/<id>       sealed: number of the change, then the resource
+//	kind/<kind>h/<number>   sealed: the change, with the version that it replaced
+//	kind/<kind>t/<number>   the same of the last changes
 //
 // where <kind> is the length of the namespace, the namespace and the type, and <id> has a byte before it because
 // bolt has no empty keys. What a change led to is not stored again: it is what the next change of the resource
 // replaced, or the item.
+//
+// The first part of each line is the name of a bucket. Buckets are not nested, because each level is another page that
+// every write has to store. For the same reason the last changes have a bucket of their own: it is small, and so it is
+// stored with the root, or is one page, where the history is two.
 var (
-	bucketMeta    = []byte("meta")
-	bucketKinds   = []byte("kinds")
-	bucketItems   = []byte("items")
-	bucketHistory = []byte("history")
-	keyEpoch      = []byte("epoch")
+	bucketMeta = []byte("meta")
+	bucketKind = []byte("kind/")
+	keyEpoch   = []byte("epoch")
+
+	// The places that values are sealed to.
+	placeItems   = []byte("items")
+	placeHistory = []byte("history")
 )
+
+const (
+	suffixItems   = 'i'
+	suffixHistory = 'h'
+	suffixTail    = 't' // of the history
+)
+
+// bucketOf returns the name of a bucket of a kind.
+func bucketOf(kind []byte, suffix byte) []byte {
+	return slices.Concat(bucketKind, kind, []byte{suffix})
+}
+
+// kindOfBucket returns the kind of a bucket; false for a bucket that is of none.
+func kindOfBucket(name []byte) (kind []byte, ok bool) {
+	kind, ok = bytes.CutPrefix(name, bucketKind)
+	if !ok || len(kind) == 0 {
+		return nil, false
+	}
+
+	return kind[:len(kind)-1], true
+}
 
 // file is the journal of a state.
 type file struct {
@@ -38,7 +68,8 @@ type file struct {
 }
 
 func kindKey(k resource.Kind) []byte {
-	b := binary.AppendUvarint(nil, uint64(len(k.Namespace)))
+	b := make([]byte, 0, binary.MaxVarintLen32+len(k.Namespace)+len(k.Type))
+	b = binary.AppendUvarint(b, uint64(len(k.Namespace)))
 
 	return append(append(b, k.Namespace...), k.Type...)
 }
@@ -58,20 +89,9 @@ func idKey(id string) []byte { return append([]byte{'/'}, id...) }
 
 func seqKey(seq uint64) []byte { return binary.BigEndian.AppendUint64(nil, seq) }
 
-// place binds a sealed value to where it is stored.
-func place(parts ...[]byte) string {
-	var b []byte
-
-	for _, p := range parts {
-		b = append(binary.AppendUvarint(b, uint64(len(p))), p...)
-	}
-
-	return string(b)
-}
-
 // Check implements memory.Journal.
 func (f *file) Check(kind resource.Kind, id string) error {
-	// Bytes of a key: what bolt takes, and what idKey and kindKey add at most.
+	// Bytes of a key: what bolt takes, and what idKey, or kindKey and bucketOf, add at most.
 	const most = bbolt.MaxKeySize - binary.MaxVarintLen64
 
 	if n := len(kind.Namespace) + len(kind.Type); n > most {
@@ -89,7 +109,7 @@ func (f *file) Check(kind resource.Kind, id string) error {
 func (f *file) Commit(changes []memory.Change) error {
 	err := f.db.Update(func(tx *bbolt.Tx) error {
 		for i := range changes {
-			if err := f.put(tx, &changes[i]); err != nil {
+			if err := f.put(tx, &changes[i], len(changes) > tailLength/2); err != nil {
 				return fmt.Errorf("%s of %s/%s: %w", verbs[changes[i].Type], changes[i].Kind, changes[i].ID, err)
 			}
 		}
@@ -105,70 +125,55 @@ func (f *file) Commit(changes []memory.Change) error {
 
 var verbs = map[state.EventType]string{state.Created: "create", state.Updated: "update", state.Destroyed: "destroy"}
 
-func (f *file) put(tx *bbolt.Tx, c *memory.Change) error {
+// put stores a change. One of many at once is put into the history, and not into its tail first.
+func (f *file) put(tx *bbolt.Tx, c *memory.Change, many bool) error {
 	name, id, number := kindKey(c.Kind), idKey(c.ID), seqKey(c.Seq)
 
-	kind, err := tx.Bucket(bucketKinds).CreateBucketIfNotExists(name)
+	items, err := tx.CreateBucketIfNotExists(bucketOf(name, suffixItems))
 	if err != nil {
 		return err
 	}
 
-	items, err := kind.CreateBucketIfNotExists(bucketItems)
+	old, err := f.replaced(items, c, name, id)
 	if err != nil {
 		return err
 	}
 
-	history, err := kind.CreateBucketIfNotExists(bucketHistory)
-	if err != nil {
-		return err
-	}
-
-	// Numbers only grow: pages are filled to the brim.
-	history.FillPercent = 1
+	change := f.seal.seal(encodeChange(c, old), name, placeHistory, number)
 
 	if c.Type == state.Destroyed {
 		err = items.Delete(id)
 	} else {
-		err = items.Put(id, f.seal.seal(append(seqKey(c.Seq), c.NowWire...), place(name, bucketItems, id)))
+		err = items.Put(id, f.seal.seal(append(number[:seqSize:seqSize], c.NowWire...), name, placeItems, id))
 	}
 
 	if err != nil {
 		return err
 	}
 
-	if err := history.Put(number, f.seal.seal(encodeChange(c), place(name, bucketHistory, number))); err != nil {
-		return err
-	}
-
-	return f.trim(history, c.Seq)
+	return addChange(tx, name, number, change, many, f.history)
 }
 
-// trimEvery is how many changes are forgotten at once: with each change one, another page would be written each time.
-const trimEvery = 64
-
-// trim forgets the changes that are too far behind, every now and then. Those that are left beyond the limit are
-// forgotten when the file is read.
-func (f *file) trim(history *bbolt.Bucket, last uint64) error {
-	if last <= f.history || last%trimEvery != 0 {
-		return nil
+// replaced returns the stored form of the version that a change replaces, nil for none.
+func (f *file) replaced(items *bbolt.Bucket, c *memory.Change, name, id []byte) ([]byte, error) {
+	if c.Old == nil {
+		return nil, nil
 	}
 
-	for c := history.Cursor(); ; {
-		k, _ := c.First()
-		if k == nil || binary.BigEndian.Uint64(k) > last-f.history {
-			return nil
-		}
-
-		if err := c.Delete(); err != nil {
-			return err
-		}
+	// It need not be encoded again if it is what is stored.
+	value, err := f.seal.open(items.Get(id), name, placeItems, id)
+	if err == nil && len(value) > seqSize && seqOf(value) == c.OldSeq {
+		return value[seqSize:], nil
 	}
+
+	return resource.MarshalWire(c.Old)
 }
 
 // encodeChange is type, number of the replaced version, length of the id, id, replaced version.
-func encodeChange(c *memory.Change) []byte {
-	b := append([]byte{byte(c.Type)}, seqKey(c.OldSeq)...)
+func encodeChange(c *memory.Change, old []byte) []byte {
+	b := make([]byte, 0, 1+seqSize+binary.MaxVarintLen32+len(c.ID)+len(old))
+	b = binary.BigEndian.AppendUint64(append(b, byte(c.Type)), c.OldSeq)
 	b = append(binary.AppendUvarint(b, uint64(len(c.ID))), c.ID...)
 
-	return append(b, c.OldWire...)
+	return append(b, old...)
 }

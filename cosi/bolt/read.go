@@ -28,18 +28,29 @@ func (f *file) read(fresh [memory.EpochSize]byte) (memory.Contents, error) {
 			return err
 		}
 
-		kinds, err := tx.CreateBucketIfNotExists(bucketKinds)
-		if err != nil {
+		if err := flatten(tx); err != nil {
 			return err
 		}
 
-		return kinds.ForEachBucket(func(name []byte) error {
+		return tx.ForEach(func(bucket []byte, _ *bbolt.Bucket) error {
+			name, ok := kindOfBucket(bucket)
+			if !ok {
+				return nil
+			}
+
 			kind, err := kindOfKey(name)
 			if err != nil {
 				return err
 			}
 
-			found, err := f.readKind(kinds.Bucket(name), name)
+			// Each of its buckets is seen, and it is read at the first.
+			if contents.Kinds[kind] != nil {
+				return nil
+			}
+
+			h := history{whole: tx.Bucket(bucketOf(name, suffixHistory)), tail: tx.Bucket(bucketOf(name, suffixTail))}
+
+			found, err := f.readKind(tx.Bucket(bucketOf(name, suffixItems)), h, name)
 			if err != nil {
 				return fmt.Errorf("%s: %w", kind, err)
 			}
@@ -55,14 +66,12 @@ func (f *file) read(fresh [memory.EpochSize]byte) (memory.Contents, error) {
 
 // readEpoch also tells whether the key is right.
 func (f *file) readEpoch(meta *bbolt.Bucket, epoch *[memory.EpochSize]byte) error {
-	where := place(bucketMeta, keyEpoch)
-
 	stored := meta.Get(keyEpoch)
 	if stored == nil {
-		return meta.Put(keyEpoch, f.seal.seal(epoch[:], where))
+		return meta.Put(keyEpoch, f.seal.seal(epoch[:], bucketMeta, keyEpoch))
 	}
 
-	value, err := f.seal.open(stored, where)
+	value, err := f.seal.open(stored, bucketMeta, keyEpoch)
 	if err != nil {
 		return err
 	}
@@ -76,11 +85,10 @@ func (f *file) readEpoch(meta *bbolt.Bucket, epoch *[memory.EpochSize]byte) erro
 	return nil
 }
 
-func (f *file) readKind(b *bbolt.Bucket, name []byte) (*memory.KindContents, error) {
+func (f *file) readKind(items *bbolt.Bucket, h history, name []byte) (*memory.KindContents, error) {
 	out := &memory.KindContents{Items: map[string]memory.Item{}}
 
-	items, history := b.Bucket(bucketItems), b.Bucket(bucketHistory)
-	if items == nil || history == nil {
+	if items == nil || h.whole == nil && h.tail == nil {
 		return nil, errors.New("items or history are missing")
 	}
 
@@ -103,7 +111,7 @@ func (f *file) readKind(b *bbolt.Bucket, name []byte) (*memory.KindContents, err
 		return nil, err
 	}
 
-	return out, history.ForEach(func(key, stored []byte) error {
+	return out, h.each(func(key, stored []byte) error {
 		change, err := f.readChange(key, stored, name)
 		if err != nil {
 			return fmt.Errorf("change %x: %w", key, err)
@@ -118,7 +126,7 @@ func (f *file) readKind(b *bbolt.Bucket, name []byte) (*memory.KindContents, err
 const seqSize = 8
 
 func (f *file) readItem(key, stored, name []byte) (memory.Item, error) {
-	value, err := f.seal.open(stored, place(name, bucketItems, key))
+	value, err := f.seal.open(stored, name, placeItems, key)
 	if err != nil {
 		return memory.Item{}, err
 	}
@@ -139,7 +147,7 @@ func (f *file) readChange(key, stored, name []byte) (memory.Change, error) {
 		return memory.Change{}, errTruncated
 	}
 
-	value, err := f.seal.open(stored, place(name, bucketHistory, key))
+	value, err := f.seal.open(stored, name, placeHistory, key)
 	if err != nil {
 		return memory.Change{}, err
 	}

@@ -5,8 +5,10 @@ package bolt
 import (
 	"crypto/aes"
 	"crypto/cipher"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 )
 
 // sealer encrypts values with AES-256-GCM. The place of a value is authenticated with it, so that values can not be
@@ -39,12 +41,21 @@ func newSealer(key []byte) (*sealer, error) {
 	return &sealer{aead}, err
 }
 
-func (s *sealer) seal(value []byte, place string) []byte {
-	if s.aead == nil {
-		return append([]byte{plain}, value...)
+// place binds a sealed value to where it is stored.
+func place(parts [][]byte) (b []byte) {
+	for _, p := range parts {
+		b = append(binary.AppendUvarint(b, uint64(len(p))), p...)
 	}
 
-	return s.aead.Seal([]byte{sealed}, nil, value, []byte(place))
+	return b
+}
+
+func (s *sealer) seal(value []byte, where ...[]byte) []byte {
+	if s.aead == nil {
+		return slices.Concat([]byte{plain}, value)
+	}
+
+	return s.aead.Seal([]byte{sealed}, nil, value, place(where))
 }
 
 var (
@@ -54,7 +65,7 @@ var (
 	errEmptyItem = errors.New("it is empty")
 )
 
-func (s *sealer) open(stored []byte, place string) ([]byte, error) {
+func (s *sealer) open(stored []byte, where ...[]byte) ([]byte, error) {
 	switch {
 	case len(stored) == 0:
 		return nil, errEmptyItem
@@ -68,7 +79,7 @@ func (s *sealer) open(stored []byte, place string) ([]byte, error) {
 		return nil, errNoKey
 	}
 
-	value, err := s.aead.Open(nil, nil, stored[1:], []byte(place))
+	value, err := s.aead.Open(nil, nil, stored[1:], place(where))
 	if err != nil {
 		return nil, errDamaged
 	}

@@ -218,10 +218,10 @@ func TestDamage(t *testing.T) {
 				db, err := bbolt.Open(broken, 0o600, nil)
 				ok(t, err)
 				ok(t, db.Update(func(tx *bbolt.Tx) error {
-					b := tx.Bucket([]byte("kinds"))
-					k, _ := b.Cursor().First()
+					name, _ := tx.Cursor().Seek([]byte("kind/"))
+					part := func(suffix byte) *bbolt.Bucket { return tx.Bucket(append(bytes.Clone(name[:len(name)-1]), suffix)) }
 
-					return damage(b.Bucket(k).Bucket([]byte("items")), b.Bucket(k).Bucket([]byte("history")))
+					return damage(part('i'), part('t'))
 				}))
 				ok(t, db.Close())
 

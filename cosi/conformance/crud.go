@@ -165,6 +165,20 @@ var crudTests = []test{
 		}
 	}},
 
+	{"update of an earlier life", func(b *bench) {
+		b.create("a")
+		earlier := b.item(b.get("a").DeepCopy())
+
+		b.ok(b.Destroy(b.ctx, earlier.Metadata().Pointer()))
+		b.create("a") // versions begin again
+
+		b.wantConflict("earlier", b.Update(b.ctx, earlier))
+
+		if got := b.get("a").Metadata().Version(); got != 1 {
+			b.Errorf("version: got %d, want 1", got)
+		}
+	}},
+
 	{"update in a phase", func(b *bench) {
 		r := b.create("a")
 		r.Metadata().SetPhase(resource.PhaseTearingDown)

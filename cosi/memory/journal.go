@@ -28,8 +28,8 @@ type Change struct {
 	// Now is the version that is current then, and Old the one that was: nil for Created; both the last one for
 	// Destroyed.
 	Now, Old resource.Resource
-	// NowWire and OldWire are their stored forms (resource.MarshalWire); OldWire is nil for Created.
-	NowWire, OldWire []byte
+	// NowWire is the stored form of Now (resource.MarshalWire).
+	NowWire []byte
 	// Seq numbers the changes of the kind from 1; OldSeq is that of the change that made Old.
 	Seq, OldSeq uint64
 }
@@ -94,7 +94,7 @@ func (s *State) commit(w *pendingWrite) error {
 
 	err := j.backing.Check(w.Kind, w.ID)
 	if err == nil {
-		err = w.marshal()
+		w.NowWire, err = resource.MarshalWire(w.Now)
 	}
 
 	if err != nil {
@@ -130,14 +130,6 @@ func (s *State) commit(w *pendingWrite) error {
 	<-w.done
 
 	return w.err
-}
-
-func (w *pendingWrite) marshal() (err error) {
-	if w.NowWire, err = resource.MarshalWire(w.Now); err == nil && w.Old != nil {
-		w.OldWire, err = resource.MarshalWire(w.Old)
-	}
-
-	return err
 }
 
 // rest ends the run if nothing waits.
@@ -197,15 +189,17 @@ func (j *journal) commit(batch []*pendingWrite) {
 
 // number gives the writes their places in the histories of their kinds. Nobody else publishes meanwhile.
 func number(batch []*pendingWrite) {
-	last := map[*kind]uint64{}
+	var last map[*kind]uint64
+	if len(batch) > 1 {
+		last = make(map[*kind]uint64, 1)
+	}
 
 	for _, w := range batch {
-		if last[w.kind] == 0 {
-			last[w.kind] = w.kind.seq.Load()
-		}
+		w.Seq = max(last[w.kind], w.kind.seq.Load()) + 1
 
-		last[w.kind]++
-		w.Seq = last[w.kind]
+		if last != nil {
+			last[w.kind] = w.Seq
+		}
 
 		if w.Old != nil {
 			w.kind.mu.Lock()

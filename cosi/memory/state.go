@@ -42,6 +42,7 @@ type State struct {
 	historyBytes int
 	journal      *journal // nil: nothing is kept
 	feed         *Feed    // nil: it does not follow another store
+	clock        clock
 
 	kinds  atomic.Pointer[map[resource.Kind]*kind] // replaced, never changed
 	mu     sync.Mutex                              // of replacing kinds

@@ -4,7 +4,6 @@ package memory
 
 import (
 	"context"
-	"time"
 
 	"github.com/seed-59268b81/talos/cosi/resource"
 	"github.com/seed-59268b81/talos/cosi/state"
@@ -33,13 +32,7 @@ func (s *State) Create(_ context.Context, r resource.Resource, opts ...state.Wri
 // create stores next, which is the store's from here on.
 func (s *State) create(next resource.Resource, ptr resource.Pointer, owner string) error {
 	md := next.Metadata()
-	md.SetVersion(1)
-	md.SetOwner(owner)
-	md.SetCreated(time.Now())
-
-	if md.Updated().IsZero() {
-		md.SetUpdated(md.Created())
-	}
+	md.Begin(owner, s.clock.nanos())
 
 	if err := resource.CheckAddress(md); err != nil {
 		return unfit("create", ptr, err)
@@ -141,12 +134,7 @@ func (s *State) change(op string, ptr resource.Pointer, fn func(cur resource.Res
 			return decision{typ: state.Noop}, err
 		}
 
-		was, md := cur.Metadata(), next.Metadata()
-		md.SetVersion(was.Version() + 1)
-		md.SetOwner(was.Owner())
-		md.SetCreated(was.Created())
-		md.SetUpdated(time.Now())
-		md.Seal()
+		next.Metadata().Succeed(cur.Metadata(), s.clock.nanos())
 
 		return decision{state.Updated, next, weightOf(size)}, nil
 	})

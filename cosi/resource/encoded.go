@@ -3,7 +3,10 @@
 package resource
 
 import (
+	"encoding/binary"
 	"fmt"
+	"math"
+	"slices"
 	"sync/atomic"
 	"time"
 	"unicode/utf8"
@@ -159,10 +162,14 @@ func appendSpec(b []byte, r Resource, withYAML bool) ([]byte, error) {
 }
 
 func appendResource(b []byte, m *Metadata, spec []byte) ([]byte, error) {
-	md, err := appendMetadata(nil, m)
+	const most = 256 // of what most resources have
+
+	md, err := appendMetadata(make([]byte, 0, most), m)
 	if err != nil {
 		return nil, fmt.Errorf("metadata of %s: %w", m, err)
 	}
+
+	b = slices.Grow(b, len(md)+len(spec)+2*(protowire.SizeTag(fieldSpec)+protowire.SizeVarint(math.MaxUint32)))
 
 	return appendLen(appendLen(b, fieldMetadata, md), fieldSpec, spec), nil
 }
@@ -226,8 +233,10 @@ func appendTime(b []byte, num protowire.Number, nanos int64) []byte {
 		return b
 	}
 
+	var room [2 + 2*binary.MaxVarintLen64]byte
+
 	t := time.Unix(0, nanos)
-	ts := protowire.AppendVarint(protowire.AppendTag(nil, 1, protowire.VarintType), uint64(t.Unix()))
+	ts := protowire.AppendVarint(protowire.AppendTag(room[:0], 1, protowire.VarintType), uint64(t.Unix()))
 	ts = protowire.AppendVarint(protowire.AppendTag(ts, 2, protowire.VarintType), uint64(t.Nanosecond()))
 
 	return appendLen(b, num, ts)

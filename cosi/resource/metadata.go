@@ -190,6 +190,11 @@ func (m *Metadata) Equal(o *Metadata) bool {
 		slices.Equal(a.labels.pairs, b.labels.pairs) && slices.Equal(a.annotations.pairs, b.annotations.pairs)
 }
 
+// SameLife reports whether both were created at the same time, or one of them does not tell.
+func (m *Metadata) SameLife(o *Metadata) bool {
+	return m.created == o.created || m.created == 0 || o.created == 0
+}
+
 func equalSets(a, b []string) bool {
 	if len(a) != len(b) {
 		return false

@@ -45,6 +45,34 @@ func (m *Metadata) SetCreated(t time.Time) { m.mutable(); m.created = toNanos(t)
 // SetUpdated is for states and codecs.
 func (m *Metadata) SetUpdated(t time.Time) { m.mutable(); m.updated = toNanos(t) }
 
+// Begin makes the metadata those of the first version, created at a time in Unix nanoseconds. An earlier time of update stays.
+// It is for states.
+func (m *Metadata) Begin(owner string, created int64) {
+	m.SetVersion(1)
+	m.SetOwner(owner)
+
+	m.created = created
+	if m.updated == 0 {
+		m.updated = created
+	}
+}
+
+// Succeed makes the metadata those of the next version after was, updated at a time in Unix nanoseconds, and seals them. It
+// is for states.
+func (m *Metadata) Succeed(was *Metadata, updated int64) {
+	m.SetVersion(was.Version() + 1)
+	m.owner, m.created, m.updated = was.owner, was.created, updated
+	m.bits |= bitSealed
+}
+
+// TakeOver takes over what a state has set in the version that it stored: version, owner and times.
+func (m *Metadata) TakeOver(stored *Metadata) {
+	m.mutable()
+
+	m.bits = stored.bits&^(1<<versionShift-1) | m.bits&(1<<versionShift-1)
+	m.owner, m.created, m.updated = stored.owner, stored.created, stored.updated
+}
+
 // edit changes the rare part on a private copy.
 func (m *Metadata) edit(change func(*extra)) {
 	m.mutable()

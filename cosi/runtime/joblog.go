@@ -12,13 +12,17 @@ import (
 // logOf returns a logger that names the resource. Most reconciliations say nothing: the name is only put together for
 // those that do.
 func logOf(log *slog.Logger, ptr resource.Pointer) *slog.Logger {
-	return slog.New(&jobHandler{Handler: log.Handler(), ptr: ptr})
+	h := &jobHandler{Handler: log.Handler(), ptr: ptr}
+	h.log = *slog.New(h)
+
+	return &h.log
 }
 
 type jobHandler struct {
 	slog.Handler
 
 	ptr resource.Pointer
+	log slog.Logger // beside what it writes to: there is one for each round
 }
 
 func (h *jobHandler) named() slog.Handler {

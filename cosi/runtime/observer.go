@@ -38,11 +38,13 @@ const (
 
 // OutcomeOf returns what the error of a round says.
 func OutcomeOf(err error) Outcome {
+	if err == nil {
+		return Done
+	}
+
 	var requeue *controller.RequeueError
 
 	switch {
-	case err == nil:
-		return Done
 	case errors.As(err, &requeue) && requeue.Err == nil:
 		return Requeued
 	case errors.Is(err, controller.ErrSkip):

@@ -5,7 +5,6 @@ package runtime
 import (
 	"container/heap"
 	"context"
-	"slices"
 	"sync"
 	"time"
 )
@@ -17,10 +16,12 @@ type queue[K comparable, V any] struct {
 	limit RateLimit
 	// tell is called when a key begins or ceases to exceed the limit.
 	tell func(key K, limited bool)
+	made time.Time
 
 	mu      sync.Mutex
 	cond    sync.Cond
 	items   map[K]*queued[K, V]
+	blocks  []*block[K, V] // of what fill put in: a key is in one of them, or in items
 	ready   fifo[*queued[K, V]]
 	delayed delayedHeap[K, V]
 	timer   *time.Timer
@@ -33,10 +34,11 @@ type queue[K comparable, V any] struct {
 type queued[K comparable, V any] struct {
 	key   K
 	value V
-	due   time.Time // of a delayed one
-	floor time.Time // of a failed one: a put does not bring it forward beyond this
-	index int       // in the heap
-	used  int       // of the limit
+	due   time.Duration // of a delayed one, since the queue was made
+	floor time.Duration // of a failed one: a put does not bring it forward beyond this
+	block *block[K, V]  // nil for one in items
+	index int32         // in the heap
+	used  int32         // of the limit
 	where place
 	again bool // put while held; value is the newest
 	early bool // a put has brought it forward
@@ -50,10 +52,11 @@ const (
 	inWork
 	inRates // over the limit
 	atRest  // done, and only remembered for the limit
+	forgotten
 )
 
 func newQueue[K comparable, V any](limit RateLimit, tell func(K, bool)) *queue[K, V] {
-	q := &queue[K, V]{limit: limit, tell: tell, items: map[K]*queued[K, V]{}}
+	q := &queue[K, V]{limit: limit, tell: tell, made: time.Now(), items: map[K]*queued[K, V]{}}
 	q.cond.L = &q.mu
 
 	return q
@@ -64,47 +67,24 @@ func (q *queue[K, V]) put(key K, value V) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 
-	if it := q.items[key]; it != nil {
+	q.enterAnywhere(key, value)
+}
+
+// enterAnywhere makes a key due now that may be there. The lock is held.
+func (q *queue[K, V]) enterAnywhere(key K, value V) {
+	if it := q.find(key); it != nil {
 		q.renew(it, value)
-	} else {
-		q.add(&queued[K, V]{key: key, value: value})
+
+		return
 	}
-}
 
-// fillStep is how many keys fill puts in before it lets others to the queue.
-const fillStep = 64
-
-// fill puts many keys in, of the same value.
-func (q *queue[K, V]) fill(keys []K, value V) {
-	q.mu.Lock()
-
-	if len(q.items) == 0 {
-		q.items = make(map[K]*queued[K, V], len(keys))
-	}
-	q.mu.Unlock()
-
-	for part := range slices.Chunk(keys, fillStep) {
-		items := make([]queued[K, V], len(part))
-
-		q.mu.Lock()
-
-		for i, key := range part {
-			if it := q.items[key]; it != nil {
-				q.renew(it, value)
-			} else {
-				items[i].key, items[i].value = key, value
-				q.add(&items[i])
-			}
-		}
-		q.mu.Unlock()
-	}
-}
-
-// add puts a new key in. The lock is held.
-func (q *queue[K, V]) add(it *queued[K, V]) {
-	q.items[it.key] = it
+	it := &queued[K, V]{key: key, value: value}
+	q.items[key] = it
 	q.push(it)
 }
+
+// now is the time since the queue was made.
+func (q *queue[K, V]) now() time.Duration { return time.Since(q.made) }
 
 // renew makes a key that is there due now. The lock is held.
 func (q *queue[K, V]) renew(it *queued[K, V], value V) {
@@ -119,17 +99,17 @@ func (q *queue[K, V]) renew(it *queued[K, V], value V) {
 	case inDelayed:
 		it.early = true
 
-		if wait := it.floor; time.Now().Before(wait) {
-			if wait.Before(it.due) {
+		if wait := it.floor; q.now() < wait {
+			if wait < it.due {
 				it.due = wait
-				heap.Fix(&q.delayed, it.index)
+				heap.Fix(&q.delayed, int(it.index))
 				q.arm()
 			}
 
 			return
 		}
 
-		heap.Remove(&q.delayed, it.index)
+		heap.Remove(&q.delayed, int(it.index))
 		q.push(it)
 	case atRest:
 		q.rates.resting--
@@ -138,7 +118,7 @@ func (q *queue[K, V]) renew(it *queued[K, V], value V) {
 }
 
 func (q *queue[K, V]) push(it *queued[K, V]) {
-	if !q.limit.none() && it.used >= q.limit.burst() {
+	if !q.limit.none() && int(it.used) >= q.limit.burst() {
 		it.where = inRates
 		q.rates.held = append(q.rates.held, it)
 
@@ -176,7 +156,7 @@ func (q *queue[K, V]) release(it *queued[K, V], delay time.Duration) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 
-	it.floor, it.early = time.Time{}, false
+	it.floor, it.early = 0, false
 
 	switch {
 	case q.putMeanwhile(it) || delay == 0:
@@ -184,7 +164,11 @@ func (q *queue[K, V]) release(it *queued[K, V], delay time.Duration) {
 	case delay > 0:
 		q.delay(it, delay)
 	case it.used == 0: // there is no limit, or all was given back meanwhile
-		delete(q.items, it.key)
+		q.forget(it)
+
+		if it.block != nil {
+			q.fold(it.block)
+		}
 	default:
 		it.where = atRest
 		q.rates.resting++
@@ -197,7 +181,7 @@ func (q *queue[K, V]) retry(it *queued[K, V], delay, floor time.Duration) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 
-	it.floor = time.Now().Add(floor)
+	it.floor = q.now() + floor
 
 	if it.early = q.putMeanwhile(it); it.early {
 		delay = min(delay, floor)
@@ -224,7 +208,7 @@ func (q *queue[K, V]) putMeanwhile(it *queued[K, V]) bool {
 
 // delay makes a key due after a while. The lock is held.
 func (q *queue[K, V]) delay(it *queued[K, V], wait time.Duration) {
-	it.where, it.due = inDelayed, time.Now().Add(wait)
+	it.where, it.due = inDelayed, q.now()+wait
 	heap.Push(&q.delayed, it)
 	q.arm()
 }
@@ -235,7 +219,7 @@ func (q *queue[K, V]) arm() {
 		return
 	}
 
-	wait := time.Until(q.delayed[0].due)
+	wait := q.delayed[0].due - q.now()
 
 	if q.timer == nil {
 		q.timer = time.AfterFunc(wait, q.wake)
@@ -248,7 +232,7 @@ func (q *queue[K, V]) wake() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 
-	for now := time.Now(); len(q.delayed) > 0 && !q.delayed[0].due.After(now); {
+	for now := q.now(); len(q.delayed) > 0 && q.delayed[0].due <= now; {
 		q.push(heap.Pop(&q.delayed).(*queued[K, V])) //nolint:forcetypeassert // the heap holds nothing else
 	}
 

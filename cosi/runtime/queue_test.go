@@ -3,16 +3,19 @@
 package runtime
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 )
 
 func readyLen(q *queue[string, int]) int {
@@ -20,6 +23,10 @@ func readyLen(q *queue[string, int]) int {
 	defer q.mu.Unlock()
 
 	return q.ready.len()
+}
+
+func fill(q *queue[string, int], keys []string) {
+	q.fill(len(keys), func(i int) string { return keys[i] }, strings.Compare)
 }
 
 func takeAll(t *testing.T, q *queue[string, int]) []string {
@@ -44,7 +51,7 @@ func TestQueueOrder(t *testing.T) {
 			q.put(k, i)
 		}
 
-		if diff := cmp.Diff([]string{"c0", "a3", "b2"}, takeAll(t, q)); diff != "" {
+		if diff := gocmp.Diff([]string{"c0", "a3", "b2"}, takeAll(t, q)); diff != "" {
 			t.Errorf("first in, first out, each once (-want +got):\n%s", diff)
 		}
 
@@ -52,16 +59,16 @@ func TestQueueOrder(t *testing.T) {
 		q.put("b", 1)
 
 		many := make([]string, 0, 2*fillStep+1)
-		want := []string{"b5"}
+		want := []string{"b0"}
 
 		for i := range 2 * fillStep {
 			many = append(many, fmt.Sprintf("k%03d-", i))
-			want = append(want, many[i]+"5")
+			want = append(want, many[i]+"0")
 		}
 
-		q.fill(append(many, "b"), 5)
+		fill(q, append(many, "b"))
 
-		if diff := cmp.Diff(want, takeAll(t, q)); diff != "" {
+		if diff := gocmp.Diff(want, takeAll(t, q)); diff != "" {
 			t.Errorf("many (-want +got):\n%s", diff)
 		}
 
@@ -77,7 +84,7 @@ func TestQueueOrder(t *testing.T) {
 
 		q.release(x, time.Hour)
 
-		if diff := cmp.Diff([]string{"x3"}, takeAll(t, q)); diff != "" {
+		if diff := gocmp.Diff([]string{"x3"}, takeAll(t, q)); diff != "" {
 			t.Errorf("held (-want +got):\n%s", diff)
 		}
 
@@ -93,26 +100,26 @@ func TestQueueOrder(t *testing.T) {
 
 		q.put("4", 9)
 
-		if diff := cmp.Diff([]string{"49"}, takeAll(t, q)); diff != "" {
+		if diff := gocmp.Diff([]string{"49"}, takeAll(t, q)); diff != "" {
 			t.Errorf("put while delayed (-want +got):\n%s", diff)
 		}
 
 		time.Sleep(1500 * time.Millisecond)
 		synctest.Wait()
 
-		if diff := cmp.Diff([]string{"11"}, takeAll(t, q)); diff != "" {
+		if diff := gocmp.Diff([]string{"11"}, takeAll(t, q)); diff != "" {
 			t.Errorf("after 1.5 s (-want +got):\n%s", diff)
 		}
 
 		time.Sleep(2 * time.Second)
 		synctest.Wait()
 
-		if diff := cmp.Diff([]string{"22", "30"}, takeAll(t, q)); diff != "" {
+		if diff := gocmp.Diff([]string{"22", "30"}, takeAll(t, q)); diff != "" {
 			t.Errorf("after 3.5 s (-want +got):\n%s", diff)
 		}
 
-		if len(q.items) != 0 {
-			t.Errorf("left: %v", q.items)
+		if q.size() != 0 {
+			t.Errorf("left: %v %v", q.items, q.blocks)
 		}
 	})
 }
@@ -130,6 +137,7 @@ func TestQueueForgets(t *testing.T) {
 						q.put(fmt.Sprint("short", i), 0)
 					}
 
+					fill(q, []string{"many1", "many2", "many3", "short7"})
 					takeAll(t, q)
 					q.put("x", 1)
 					it, _ := q.take(t.Context())
@@ -138,8 +146,8 @@ func TestQueueForgets(t *testing.T) {
 					time.Sleep(time.Minute)
 					synctest.Wait()
 
-					if len(q.items) > 0 || q.len() > 0 || q.rates.resting != 0 {
-						t.Errorf("left: %d keys, %d at rest, length %d", len(q.items), q.rates.resting, q.len())
+					if q.size() > 0 || len(q.blocks) > 0 || q.len() > 0 || q.rates.resting != 0 {
+						t.Errorf("left: %d keys, %d blocks, %d at rest, length %d", q.size(), len(q.blocks), q.rates.resting, q.len())
 					}
 				})
 			})
@@ -193,6 +201,19 @@ func TestQueueAtOnce(t *testing.T) {
 		k := rand.IntN(keys)
 		last[k] = i
 		q.put(k, i)
+
+		if i%10 == 0 {
+			many := rand.Perm(keys)[:rand.IntN(keys)]
+			if rand.IntN(4) > 0 {
+				slices.Sort(many)
+			}
+
+			q.fill(len(many), func(i int) int { return many[i] }, cmp.Compare)
+
+			for _, k := range many {
+				last[k] = 0
+			}
+		}
 	}
 
 	deadline := time.Now().Add(20 * time.Second)

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 	"unique"
@@ -26,7 +27,7 @@ type queueAdapter struct {
 	mapper   controller.Mapper // nil without mapped inputs
 	settings controller.QueueSettings
 	log      *slog.Logger
-	queue    *queue[job, controller.Changed]
+	queue    *queue[job, *controller.Changed] // nil for what is not mapped, which reads what it needs
 
 	mu       sync.Mutex
 	backoffs map[job]*backoff // of what failed last
@@ -38,6 +39,9 @@ type job struct {
 	id     string
 	mapped bool
 }
+
+// compareJobs orders the jobs of one kind.
+func compareJobs(a, b job) int { return strings.Compare(a.id, b.id) }
 
 func (j job) pointer() resource.Pointer {
 	kind := j.kind.Value()
@@ -89,7 +93,7 @@ func newQueueAdapter(rt *Runtime, c controller.QueueController) (*queueAdapter, 
 	return &queueAdapter{
 		declared: declared, rt: rt, c: c, mapper: mapper, settings: settings,
 		log: rt.log.With("controller", c.Name()),
-		queue: newQueue[job, controller.Changed](rt.limit, func(j job, limited bool) {
+		queue: newQueue[job, *controller.Changed](rt.limit, func(j job, limited bool) {
 			rt.tellLimited(c.Name(), subject{resource: j.pointer().String(), limited: true}, limited)
 		}),
 		backoffs: map[job]*backoff{},
@@ -123,9 +127,8 @@ func (a *queueAdapter) start(ctx context.Context) error {
 					return
 				}
 
-				md := ev.Resource.Metadata()
 				a.counts.wakeups.Add(1)
-				a.queue.put(job{kind: known, id: md.ID(), mapped: mapped}, controller.ChangedOf(md))
+				a.put(known, mapped, ev.Resource.Metadata())
 			},
 		})
 	}
@@ -161,19 +164,26 @@ func (a *queueAdapter) enter(in controller.Input, items []resource.Resource) {
 
 	if in.Kind != controller.Primary {
 		for _, r := range items {
-			a.queue.put(job{kind: kind, id: r.Metadata().ID(), mapped: true}, controller.ChangedOf(r.Metadata()))
+			a.put(kind, true, r.Metadata())
 		}
 
 		return
 	}
 
-	// What is reconciled reads what it needs: how it changed is for mappers.
-	jobs := make([]job, len(items))
-	for i, r := range items {
-		jobs[i] = job{kind: kind, id: r.Metadata().ID()}
+	a.queue.fill(len(items), func(i int) job { return job{kind: kind, id: items[i].Metadata().ID()} }, compareJobs)
+}
+
+func (a *queueAdapter) put(kind unique.Handle[resource.Kind], mapped bool, md *resource.Metadata) {
+	j := job{kind: kind, id: md.ID(), mapped: mapped}
+
+	if !mapped {
+		a.queue.put(j, nil)
+
+		return
 	}
 
-	a.queue.fill(jobs, controller.Changed{})
+	changed := controller.ChangedOf(md)
+	a.queue.put(j, &changed)
 }
 
 // run works until the context ends.
@@ -239,7 +249,7 @@ func (a *queueAdapter) work(ctx context.Context) {
 }
 
 // do works on one job.
-func (a *queueAdapter) do(ctx context.Context, j job, changed controller.Changed) error {
+func (a *queueAdapter) do(ctx context.Context, j job, changed *controller.Changed) error {
 	defer a.counts.processed.Add(1)
 
 	ptr := j.pointer()
@@ -255,38 +265,37 @@ func (a *queueAdapter) do(ctx context.Context, j job, changed controller.Changed
 	})
 }
 
-func (a *queueAdapter) round(ctx context.Context, j job, ptr resource.Pointer, changed controller.Changed) error {
+func (a *queueAdapter) round(ctx context.Context, j job, ptr resource.Pointer, changed *controller.Changed) error {
 	if j.mapped {
-		return a.mapInput(ctx, changed)
+		return a.mapInput(ctx, *changed)
 	}
 
 	return a.c.Reconcile(ctx, a.declared, logOf(a.log, ptr), ptr)
 }
 
 // settle gives a job back to the queue with what came of it.
-func (a *queueAdapter) settle(ctx context.Context, it *queued[job, controller.Changed], err error) {
+func (a *queueAdapter) settle(ctx context.Context, it *queued[job, *controller.Changed], err error) {
 	const never = -1
 
 	j := it.key
-	outcome := OutcomeOf(err)
 
-	if ctx.Err() != nil {
-		outcome = Done
+	if err == nil || ctx.Err() != nil {
+		a.healthy(j)
+		a.queue.release(it, never)
+
+		return
 	}
 
 	var requeue *controller.RequeueError
 
 	errors.As(err, &requeue)
 
+	outcome := OutcomeOf(err)
 	if outcome != Failed {
 		a.healthy(j)
 	}
 
-	switch outcome {
-	case Done:
-		a.queue.release(it, never)
-
-		return
+	switch outcome { //nolint:exhaustive // an error is not Done
 	case Requeued:
 		a.counts.requeues.Add(1)
 		a.queue.release(it, requeue.After)
@@ -326,7 +335,7 @@ func (a *queueAdapter) mapInput(ctx context.Context, changed controller.Changed)
 			return fmt.Errorf("%s was mapped to %s, which is no primary input", changed.Pointer, ptr)
 		}
 
-		a.queue.put(job{kind: unique.Make(ptr.Kind()), id: ptr.ID}, controller.Changed{Pointer: ptr})
+		a.queue.put(job{kind: unique.Make(ptr.Kind()), id: ptr.ID}, nil)
 	}
 
 	return nil

@@ -2,6 +2,8 @@
 
 package runtime
 
+import "slices"
+
 // fifo is a queue in a slice that is copied when half of it has gone.
 type fifo[T any] struct {
 	list []T
@@ -9,6 +11,9 @@ type fifo[T any] struct {
 }
 
 func (f *fifo[T]) len() int { return len(f.list) - f.head }
+
+// grow makes room for n more.
+func (f *fifo[T]) grow(n int) { f.list = slices.Grow(f.list, n) }
 
 func (f *fifo[T]) push(x T) { f.list = append(f.list, x) }
 
@@ -32,16 +37,16 @@ func (f *fifo[T]) pop() T {
 type delayedHeap[K comparable, V any] []*queued[K, V]
 
 func (h delayedHeap[K, V]) Len() int           { return len(h) }
-func (h delayedHeap[K, V]) Less(i, j int) bool { return h[i].due.Before(h[j].due) }
+func (h delayedHeap[K, V]) Less(i, j int) bool { return h[i].due < h[j].due }
 
 func (h delayedHeap[K, V]) Swap(i, j int) {
 	h[i], h[j] = h[j], h[i]
-	h[i].index, h[j].index = i, j
+	h[i].index, h[j].index = int32(i), int32(j)
 }
 
 func (h *delayedHeap[K, V]) Push(x any) {
 	it := x.(*queued[K, V]) //nolint:forcetypeassert // called by release alone
-	it.index = len(*h)
+	it.index = int32(len(*h))
 	*h = append(*h, it)
 }
 

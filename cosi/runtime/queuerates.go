@@ -2,7 +2,10 @@
 
 package runtime
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // rates is how much the keys of a queue have used of the limit. It is given back to all at once, at each refill, so that
 // nobody asks the clock for the sake of a single key. A key that is done stays until it has used nothing.
@@ -21,13 +24,13 @@ func (q *queue[K, V]) use(it *queued[K, V]) {
 	}
 
 	it.used++
-	q.rates.most = max(q.rates.most, it.used)
+	q.rates.most = max(q.rates.most, int(it.used))
 	q.refillLater()
 }
 
 // refillLater starts the refill. The lock is held.
 func (q *queue[K, V]) refillLater() {
-	if q.rates.armed || len(q.items) == 0 && len(q.rates.told) == 0 {
+	if q.rates.armed || q.size() == 0 && len(q.rates.told) == 0 {
 		return
 	}
 
@@ -67,24 +70,34 @@ func (q *queue[K, V]) refill() {
 // giveBack lowers what the keys have used, and forgets those that are done and have used nothing. The lock is held.
 func (q *queue[K, V]) giveBack() {
 	step := q.limit.perRefill()
+	filling := slices.ContainsFunc(q.blocks, func(b *block[K, V]) bool { return !b.full })
 
-	if q.rates.resting == len(q.items) && q.rates.most <= step {
-		q.items, q.rates.resting, q.rates.most = map[K]*queued[K, V]{}, 0, 0
+	if q.rates.resting == q.size() && q.rates.most <= step && !filling {
+		q.items, q.blocks, q.rates.resting, q.rates.most = map[K]*queued[K, V]{}, nil, 0, 0
 
 		return
 	}
 
 	q.rates.most = 0
 
-	for key, it := range q.items {
-		it.used = max(0, it.used-step)
-		q.rates.most = max(q.rates.most, it.used)
+	lower := func(it *queued[K, V]) {
+		it.used = int32(max(0, int(it.used)-step))
+		q.rates.most = max(q.rates.most, int(it.used))
 
 		if it.where == atRest && it.used == 0 {
-			delete(q.items, key)
+			q.forget(it)
 
 			q.rates.resting--
 		}
+	}
+
+	for _, it := range q.items {
+		lower(it)
+	}
+
+	for _, b := range slices.Clone(q.blocks) {
+		b.each(lower)
+		q.fold(b)
 	}
 }
 

@@ -10,7 +10,7 @@
 // Answers and events carry resources as the bytes that each immutable version was encoded to once (see
 // resource.WireFrame), however many clients get them. They travel in the generated messages as fields that the message
 // does not know, which marshal as they are: on the wire there is no difference, but a server-side interceptor that
-// wants to look into a resource finds it there.
+// wants to look into a resource finds it there. A change that many watches are told of is one message for all.
 package server
 
 import (
@@ -27,7 +27,8 @@ import (
 type Server struct {
 	v1alpha1.UnimplementedStateServer
 
-	pick func(ctx context.Context) (state.State, error)
+	pick   func(ctx context.Context) (state.State, error)
+	shared shared
 }
 
 // New returns a server of the state.

@@ -8,7 +8,6 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
-	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/seed-59268b81/talos/api/cosi/v1alpha1"
 	"github.com/seed-59268b81/talos/cosi/internal/wire"
@@ -47,16 +46,30 @@ func (s *Server) Watch(req *v1alpha1.WatchRequest, stream watchStream) error {
 			return status.FromContextError(err).Err()
 		}
 
-		for i := range events {
-			if err := out.add(&events[i]); err != nil {
-				return err
-			}
-		}
-
-		if err := out.flush(); err != nil {
+		if err := s.send(&out, events); err != nil {
 			return err
 		}
 	}
+}
+
+// send sends events at once.
+func (s *Server) send(out *frames, events []state.Event) error {
+	if len(events) == 1 && sharable(&events[0]) {
+		res, err := s.shared.response(&events[0], out.most)
+		if err != nil {
+			return err
+		}
+
+		return out.stream.Send(res)
+	}
+
+	for i := range events {
+		if err := out.add(&events[i]); err != nil {
+			return err
+		}
+	}
+
+	return out.flush()
 }
 
 // subscribe starts the watch and returns how to wait for its next events.
@@ -151,111 +164,4 @@ func receive[T any](ctx context.Context, ch <-chan T) (T, error) {
 
 		return none, ctx.Err()
 	}
-}
-
-// The fields of cosi.resource.Event and WatchResponse.
-const (
-	fieldEvent = 1
-
-	fieldEventType = 2
-	fieldOld       = 3
-	fieldError     = 4
-	fieldBookmark  = 5
-)
-
-// frames gathers events into messages. Each resource is copied from the bytes of its version.
-type frames struct {
-	stream watchStream
-	old    bool // the client knows neither Bootstrapped nor Errored
-	most   int  // bytes that the client takes
-	buf    []byte
-}
-
-// envelope is more than an event needs beside its resources.
-const envelope = 1 << 10
-
-func (f *frames) add(ev *state.Event) error {
-	if f.old && (ev.Type == state.Bootstrapped || ev.Type == state.Errored) {
-		return nil
-	}
-
-	now, err := resource.WireFrame(ev.Resource)
-	if err != nil {
-		return status.Error(codes.Internal, err.Error())
-	}
-
-	var before []byte
-
-	if ev.Old != nil {
-		if before, err = resource.WireFrame(ev.Old); err != nil {
-			return status.Error(codes.Internal, err.Error())
-		}
-	}
-
-	// Better an update from what the client knows anyhow than one that it can not receive.
-	if len(now)+len(before)+envelope > f.most {
-		before = nil
-	}
-
-	var reason string
-	if ev.Error != nil {
-		reason = ev.Error.Error()
-	}
-
-	size := len(now) + len(before)
-	if ev.Type != state.Created {
-		size += protowire.SizeTag(fieldEventType) + protowire.SizeVarint(uint64(ev.Type))
-	}
-
-	if ev.Error != nil {
-		size += protowire.SizeTag(fieldError) + protowire.SizeBytes(len(reason))
-	}
-
-	if ev.Bookmark != nil {
-		size += protowire.SizeTag(fieldBookmark) + protowire.SizeBytes(len(ev.Bookmark))
-	}
-
-	if len(f.buf) > 0 && len(f.buf)+size > maxMessage {
-		if err := f.flush(); err != nil {
-			return err
-		}
-	}
-
-	b := protowire.AppendTag(f.buf, fieldEvent, protowire.BytesType)
-	b = protowire.AppendVarint(b, uint64(size))
-	b = append(b, now...)
-
-	if ev.Type != state.Created {
-		b = protowire.AppendVarint(protowire.AppendTag(b, fieldEventType, protowire.VarintType), uint64(ev.Type))
-	}
-
-	if before != nil {
-		// The frame is for field 1, whose tag is one byte as well.
-		b = protowire.AppendTag(b, fieldOld, protowire.BytesType)
-		b = append(b, before[protowire.SizeTag(fieldEvent):]...)
-	}
-
-	if ev.Error != nil {
-		b = protowire.AppendString(protowire.AppendTag(b, fieldError, protowire.BytesType), reason)
-	}
-
-	if ev.Bookmark != nil {
-		b = protowire.AppendBytes(protowire.AppendTag(b, fieldBookmark, protowire.BytesType), ev.Bookmark)
-	}
-
-	f.buf = b
-
-	return nil
-}
-
-func (f *frames) flush() error {
-	if len(f.buf) == 0 {
-		return nil
-	}
-
-	res := &v1alpha1.WatchResponse{}
-	res.ProtoReflect().SetUnknown(f.buf)
-	f.buf = nil // it may be on its way still
-
-	return f.stream.Send(res)
 }

@@ -46,7 +46,11 @@ func CheckVersion(op string, cur, next resource.Resource) error {
 		return NewError(VersionConflict, op, have.Pointer(), "version is %s, the update is of %s", have.VersionString(), got.VersionString())
 	}
 
-	return CheckCreated(op, cur, got.Created())
+	if !have.SameLife(got) {
+		return CheckCreated(op, cur, got.Created())
+	}
+
+	return nil
 }
 
 // CheckCreated refuses a write that is meant for a resource created at another time; zero means any.
@@ -78,12 +82,7 @@ func CheckDestroy(cur resource.Resource, o WriteOptions) error {
 
 // WriteBack tells the caller of a write, whose resource is its own, what became of it.
 func WriteBack(caller, stored *resource.Metadata) {
-	if caller.Sealed() {
-		return
+	if !caller.Sealed() {
+		caller.TakeOver(stored)
 	}
-
-	caller.SetVersion(stored.Version())
-	caller.SetOwner(stored.Owner())
-	caller.SetCreated(stored.Created())
-	caller.SetUpdated(stored.Updated())
 }

@@ -2,7 +2,7 @@
 
 // Package graph draws the controllers of a machine and the resource types between them, in the language of graphviz.
 //
-// A controller is a box, a resource type an ellipse. An arrow goes from a type to the controllers that read it, and
+// A controller is a box, a resource type an ellipse, or one in each namespace if it is in several. An arrow goes from a type to the controllers that read it, and
 // from a controller to the types that it writes. Thick arrows are of exclusive outputs and strong inputs, dashed ones of
 // shared outputs and weak inputs.
 package graph
@@ -21,9 +21,6 @@ import (
 // Resources are the ids of the resources that there are, by namespace and type.
 type Resources map[Kind][]string
 
-// Kind names resources as a node of the graph has them.
-type Kind struct{ Namespace, Type string }
-
 // styles of arrows, by the kind of edge.
 var styles = map[inspect.DependencyEdgeType]string{
 	inspect.DependencyEdgeType_OUTPUT_EXCLUSIVE:    "style=bold",
@@ -35,21 +32,20 @@ var styles = map[inspect.DependencyEdgeType]string{
 
 // Write draws the edges. With resources it lists in each type what there is of it.
 func Write(w io.Writer, edges []*inspect.ControllerDependencyEdge, resources Resources) error {
-	controllers, types := map[string]bool{}, map[string]bool{}
+	controllers, kinds := map[string]bool{}, map[Kind]bool{}
 	arrows := map[string]bool{}
 
-	for _, edge := range edges {
-		controller, typ := edge.GetControllerName(), edge.GetResourceType()
-		controllers[controller], types[typ] = true, true
+	for _, e := range withNodes(edges) {
+		controllers[e.controller], kinds[e.kind] = true, true
 
-		from, to := quote(typ), quote(controller)
-		if isOutput(edge.GetEdgeType()) {
+		from, to := quote(e.kind.String()), quote(e.controller)
+		if isOutput(e.typ) {
 			from, to = to, from
 		}
 
-		style := styles[edge.GetEdgeType()]
-		if id := edge.GetResourceId(); id != "" {
-			style += ", label=" + quote(id)
+		style := styles[e.typ]
+		if e.id != "" {
+			style += ", label=" + quote(e.id)
 		}
 
 		arrows[fmt.Sprintf("    %s -> %s [%s];\n", from, to, style)] = true
@@ -63,8 +59,8 @@ func Write(w io.Writer, edges []*inspect.ControllerDependencyEdge, resources Res
 		fmt.Fprintf(&b, "    %s [shape=box, style=filled, fillcolor=\"#cfe2f3\"];\n", quote(name))
 	}
 
-	for _, typ := range slices.Sorted(maps.Keys(types)) {
-		fmt.Fprintf(&b, "    %s [shape=%s];\n", quote(typ), typeShape(typ, resources))
+	for _, kind := range slices.SortedFunc(maps.Keys(kinds), func(a, b Kind) int { return strings.Compare(a.String(), b.String()) }) {
+		fmt.Fprintf(&b, "    %s [shape=%s];\n", quote(kind.String()), shape(kind, resources))
 	}
 
 	b.WriteString("\n")
@@ -87,33 +83,33 @@ func isOutput(typ inspect.DependencyEdgeType) bool {
 // maxIDs is how many resources of a type are named.
 const maxIDs = 20
 
-// typeShape is an ellipse with the name of the type, or a note with what there is of it.
-func typeShape(typ string, resources Resources) string {
-	ids := listed(typ, resources)
+// shape is an ellipse with the name of the kind, or a note with what there is of it.
+func shape(kind Kind, resources Resources) string {
+	ids := listed(kind, resources)
 	if len(ids) == 0 {
 		return "ellipse"
 	}
 
 	var label strings.Builder
 
-	for _, line := range append([]string{typ, ""}, ids...) {
+	for _, line := range append([]string{kind.String(), ""}, ids...) {
 		label.WriteString(escape(line) + `\l`)
 	}
 
 	return `note, label="` + label.String() + `"`
 }
 
-// listed are the resources that there are of a type, as lines.
-func listed(typ string, resources Resources) []string {
+// listed are the resources that there are of a kind, as lines.
+func listed(kind Kind, resources Resources) []string {
 	var ids []string
 
-	for kind, found := range resources {
-		if kind.Type != typ {
+	for at, found := range resources {
+		if at.Type != kind.Type || kind.Namespace != "" && at.Namespace != kind.Namespace {
 			continue
 		}
 
 		for _, id := range found {
-			ids = append(ids, kind.Namespace+"/"+id)
+			ids = append(ids, at.Namespace+"/"+id)
 		}
 	}
 

@@ -2,11 +2,7 @@
 
 package graph
 
-import (
-	"slices"
-
-	"github.com/seed-59268b81/talos/api/inspect"
-)
+import "slices"
 
 // Arrows that would say little and hide much are left out of a picture: the controller names what it reads instead.
 const (
@@ -18,7 +14,7 @@ const (
 
 // name has a controller name a type that it reads.
 func (p *picture) name(controller, typ *vertex) {
-	if line := "← " + short(typ.name); !slices.Contains(p.lines[controller], line) {
+	if line := "← " + p.short[typ]; !slices.Contains(p.lines[controller], line) {
 		p.lines[controller] = append(p.lines[controller], line)
 		p.measure(controller)
 	}
@@ -26,24 +22,24 @@ func (p *picture) name(controller, typ *vertex) {
 
 // hubs are the types that so many controllers read that arrows to all of them would hide the rest. Their readers name
 // them instead.
-func hubs(edges []*inspect.ControllerDependencyEdge) map[string]bool {
-	readers := map[string]map[string]bool{}
+func hubs(edges []edge) map[Kind]bool {
+	readers := map[Kind]map[string]bool{}
 
 	for _, e := range edges {
-		if isOutput(e.GetEdgeType()) {
+		if isOutput(e.typ) {
 			continue
 		}
 
-		if readers[e.GetResourceType()] == nil {
-			readers[e.GetResourceType()] = map[string]bool{}
+		if readers[e.kind] == nil {
+			readers[e.kind] = map[string]bool{}
 		}
 
-		readers[e.GetResourceType()][e.GetControllerName()] = true
+		readers[e.kind][e.controller] = true
 	}
 
-	hubs := map[string]bool{}
-	for typ, who := range readers {
-		hubs[typ] = len(who) > maxArrows
+	hubs := map[Kind]bool{}
+	for kind, who := range readers {
+		hubs[kind] = len(who) > maxArrows
 	}
 
 	return hubs

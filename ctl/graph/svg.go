@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -71,13 +70,12 @@ type picture struct {
 	title  []string // of each edge
 	lines  map[*vertex][]string
 	isType map[*vertex]bool
+	short  map[*vertex]string // of kinds
 }
 
 // SVG draws the edges as a picture: the graph of Write laid out, without the help of graphviz.
 func SVG(w io.Writer, edges []*inspect.ControllerDependencyEdge, resources Resources) error {
-	p := &picture{nodes: map[string]*vertex{}, lines: map[*vertex][]string{}, isType: map[*vertex]bool{}}
-	p.collect(edges, resources)
-	p.shorten()
+	p := pictureOf(edges, resources)
 
 	lines, width, height := layout(p.order, p.edges)
 
@@ -113,31 +111,39 @@ const explanation = `<g class="c"><rect x="0" y="-46" width="86" height="20"/><t
 <text x="956" y="-32">← reads a type that is far away, or that many read</text>
 `
 
+func pictureOf(edges []*inspect.ControllerDependencyEdge, resources Resources) *picture {
+	p := &picture{nodes: map[string]*vertex{}, lines: map[*vertex][]string{}, isType: map[*vertex]bool{}, short: map[*vertex]string{}}
+	p.collect(edges, resources)
+	p.shorten()
+
+	return p
+}
+
 func (p *picture) collect(edges []*inspect.ControllerDependencyEdge, resources Resources) {
 	drawn := map[string]bool{}
 
-	sorted := slices.Clone(edges)
-	slices.SortStableFunc(sorted, func(a, b *inspect.ControllerDependencyEdge) int {
-		return strings.Compare(a.GetControllerName()+"\x00"+a.GetResourceType(), b.GetControllerName()+"\x00"+b.GetResourceType())
+	sorted := withNodes(edges)
+	slices.SortStableFunc(sorted, func(a, b edge) int {
+		return cmp.Or(strings.Compare(a.controller, b.controller), strings.Compare(a.kind.String(), b.kind.String()))
 	})
 
 	hubs := hubs(sorted)
 
 	for _, e := range sorted {
-		controller, typ := p.add(e.GetControllerName(), false, nil), p.add(e.GetResourceType(), true, resources)
+		controller, typ := p.addController(e.controller), p.addKind(e.kind, resources)
 
-		if hubs[e.GetResourceType()] && !isOutput(e.GetEdgeType()) {
+		if hubs[e.kind] && !isOutput(e.typ) {
 			p.name(controller, typ)
 
 			continue
 		}
 
 		from, to := typ, controller
-		if isOutput(e.GetEdgeType()) {
+		if isOutput(e.typ) {
 			from, to = to, from
 		}
 
-		key := fmt.Sprintf("%p %p %s", from, to, classes[e.GetEdgeType()])
+		key := fmt.Sprintf("%p %p %s", from, to, classes[e.typ])
 		if drawn[key] {
 			continue
 		}
@@ -145,30 +151,35 @@ func (p *picture) collect(edges []*inspect.ControllerDependencyEdge, resources R
 		drawn[key] = true
 
 		title := from.name + " → " + to.name
-		if id := e.GetResourceId(); id != "" {
-			title += " (" + id + ")"
+		if e.id != "" {
+			title += " (" + e.id + ")"
 		}
 
 		p.edges = append(p.edges, [2]*vertex{from, to})
-		p.class = append(p.class, classes[e.GetEdgeType()])
+		p.class = append(p.class, classes[e.typ])
 		p.title = append(p.title, title)
 	}
 }
 
-func (p *picture) add(name string, isType bool, resources Resources) *vertex {
-	key := strconv.FormatBool(isType) + name
+func (p *picture) addController(name string) *vertex {
+	return p.add("controller "+name, name, []string{name}, "")
+}
+
+func (p *picture) addKind(kind Kind, resources Resources) *vertex {
+	lines := append([]string{kind.short()}, listed(kind, resources)...)
+
+	return p.add("kind "+kind.String(), kind.String(), lines, kind.short())
+}
+
+// add returns the node with the key. A kind has a short name.
+func (p *picture) add(key, name string, lines []string, short string) *vertex {
 	if v := p.nodes[key]; v != nil {
 		return v
 	}
 
-	lines := []string{name}
-	if isType {
-		lines = append([]string{short(name)}, listed(name, resources)...)
-	}
-
 	v := &vertex{name: cmp.Or(name, "?")} // without a name it would be a bend
 
-	p.nodes[key], p.lines[v], p.isType[v] = v, lines, isType
+	p.nodes[key], p.lines[v], p.isType[v], p.short[v] = v, lines, strings.HasPrefix(key, "kind "), short
 	p.order = append(p.order, v)
 	p.measure(v)
 

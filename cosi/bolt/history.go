@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package bolt
+
+import (
+	"bytes"
+	"encoding/binary"
+
+	"go.etcd.io/bbolt"
+)
+
+// tailLength is how many changes the tail of a history has at most.
+const tailLength = 16
+
+// trimEvery is how often changes are forgotten while many come at once: with each change one, another page would be written
+// each time.
+const trimEvery = 64
+
+// history is the changes of a kind. The last of them are in the tail; what is before them is looked for only when it is
+// needed.
+type history struct{ whole, tail *bbolt.Bucket }
+
+// addChange adds the change with the next number, and forgets now and then those beyond the limit. One of many at once is
+// put where it will end anyhow.
+func addChange(tx *bbolt.Tx, kind, number, value []byte, many bool, limit uint64) error {
+	var (
+		h   history
+		err error
+	)
+
+	if h.tail, err = tx.CreateBucketIfNotExists(bucketOf(kind, suffixTail)); err != nil {
+		return err
+	}
+
+	if !many {
+		if err := h.tail.Put(number, value); err != nil {
+			return err
+		}
+
+		if first, _ := h.tail.Cursor().First(); seqOf(number)-seqOf(first) < tailLength {
+			return nil
+		}
+	}
+
+	if h.whole, err = tx.CreateBucketIfNotExists(bucketOf(kind, suffixHistory)); err != nil {
+		return err
+	}
+
+	// Numbers only grow: pages are filled to the brim.
+	h.whole.FillPercent = 1
+
+	if err := h.fold(); err != nil {
+		return err
+	}
+
+	if many {
+		if err := h.whole.Put(number, value); err != nil || seqOf(number)%trimEvery != 0 {
+			return err
+		}
+	}
+
+	return h.trim(seqOf(number), limit)
+}
+
+// fold moves the tail to the rest.
+func (h history) fold() error {
+	for c := h.tail.Cursor(); ; {
+		number, value := c.First()
+		if number == nil {
+			return nil
+		}
+
+		if err := h.whole.Put(number, bytes.Clone(value)); err != nil {
+			return err
+		}
+
+		if err := c.Delete(); err != nil {
+			return err
+		}
+	}
+}
+
+// trim forgets the changes that are too far behind the last. Those that are left beyond the limit are forgotten when the
+// file is read.
+func (h history) trim(last, limit uint64) error {
+	for c := h.whole.Cursor(); ; {
+		number, _ := c.First()
+		if number == nil || seqOf(number)+limit > last {
+			return nil
+		}
+
+		if err := c.Delete(); err != nil {
+			return err
+		}
+	}
+}
+
+// each calls fn for all changes in order.
+func (h history) each(fn func(number, value []byte) error) error {
+	for _, b := range []*bbolt.Bucket{h.whole, h.tail} {
+		if b == nil {
+			continue
+		}
+
+		if err := b.ForEach(fn); err != nil {
+			return err
+		}
+	}
+
+	return nil
+}
+
+func seqOf(number []byte) uint64 { return binary.BigEndian.Uint64(number) }

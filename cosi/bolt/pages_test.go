@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package bolt
+
+import (
+	"path/filepath"
+	"testing"
+
+	"github.com/seed-59268b81/talos/cosi/conformance"
+)
+
+// TestPagesOfAWrite: what a write costs is the pages that it has to store. A change of one resource writes the root, often
+// the tail of the history, and the page that makes the rest valid; now and then it writes the history.
+func TestPagesOfAWrite(t *testing.T) {
+	const (
+		writes = 100 * tailLength
+		pages  = 3
+	)
+
+	st, err := Open(filepath.Join(t.TempDir(), "db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	defer st.Close() //nolint:errcheck // the end
+
+	item := conformance.NewItem("n", "a", "v")
+	if err := st.Create(t.Context(), item); err != nil {
+		t.Fatal(err)
+	}
+
+	write := func() {
+		for range writes {
+			if err := st.Update(t.Context(), item); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+
+	write() // until some of the history is forgotten
+
+	stats := st.db.Stats()
+	before := stats.TxStats.GetWrite()
+
+	write()
+
+	stats = st.db.Stats()
+
+	if got := stats.TxStats.GetWrite() - before; got > writes*pages {
+		t.Errorf("%d updates wrote %d pages, want %d at most", writes, got, writes*pages)
+	}
+}

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package introspect shows the counters of controllers as resources, for clients that have nothing but the resource API:
+//
+//	metrics := introspect.New(rt.Metrics)
+//	served := namespaced.New(func(namespace string) state.State {
+//		if namespace == introspect.NamespaceName {
+//			return metrics
+//		}
+//		return st
+//	})
+//
+// The counters change all the time, and nobody should be woken by that who does not ask: they are read when somebody gets
+// or lists them, and every few seconds while somebody watches. For Prometheus there is package cosiprom.
+package introspect
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/seed-59268b81/talos/cosi/access"
+	"github.com/seed-59268b81/talos/cosi/memory"
+	"github.com/seed-59268b81/talos/cosi/resource"
+	"github.com/seed-59268b81/talos/cosi/runtime"
+	"github.com/seed-59268b81/talos/cosi/state"
+	"github.com/seed-59268b81/talos/cosi/typed"
+)
+
+// Every is how often watches are told what has changed.
+const Every = 5 * time.Second
+
+// owner of the resources.
+const owner = "runtime"
+
+// shown is a state that is brought up to date when it is read. Writes are refused.
+type shown struct {
+	state.State // for reading
+
+	read func() []runtime.Metrics
+
+	mu        sync.Mutex
+	kept      *memory.State
+	watchers  int
+	following bool
+}
+
+// New returns a state with a resource for each controller that read returns, such as runtime.Runtime's Metrics.
+func New(read func() []runtime.Metrics) state.State {
+	kept := memory.New()
+
+	return &shown{read: read, kept: kept, State: access.New(kept, func(_ context.Context, a access.Attempt) error {
+		if a.Verb.Writes() {
+			ptr := resource.Pointer{Namespace: a.Namespace, Type: a.Type, ID: a.ID}
+
+			return state.NewError(state.Unsupported, a.Verb.String(), ptr, "counters are not written")
+		}
+
+		return nil
+	})}
+}
+
+// refresh reads the counters. What has not changed is not written.
+func (s *shown) refresh() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	ctx := context.Background()
+
+	items, err := s.kept.List(ctx, resource.KindOf[ControllerMetricsSpec](""))
+	if err != nil {
+		return err
+	}
+
+	gone := make(map[string]bool, len(items))
+	for _, r := range items {
+		gone[r.Metadata().ID()] = true
+	}
+
+	for _, m := range s.read() {
+		delete(gone, m.Controller)
+
+		if err := typed.Set(ctx, s.kept, "", m.Controller, specOf(m), state.WithOwner(owner)); err != nil {
+			return err
+		}
+	}
+
+	for id := range gone {
+		if err := s.kept.Destroy(ctx, resource.PointerOf[ControllerMetricsSpec]("", id), state.WithOwner(owner)); err != nil {
+			return err
+		}
+	}
+
+	return nil
+}
+
+// watched keeps the state up to date until the context ends, however many watch it.
+func (s *shown) watched(ctx context.Context) error {
+	if err := s.refresh(); err != nil {
+		return err
+	}
+
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	s.watchers++
+
+	if !s.following {
+		s.following = true
+
+		go s.follow()
+	}
+
+	context.AfterFunc(ctx, func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+
+		s.watchers--
+	})
+
+	return nil
+}
+
+// follow refreshes the state while somebody watches.
+func (s *shown) follow() {
+	tick := time.NewTicker(Every)
+	defer tick.Stop()
+
+	for range tick.C {
+		if s.unwatched() {
+			return
+		}
+
+		s.refresh() //nolint:errcheck // the store in memory takes what it took before
+	}
+}
+
+// unwatched reports whether nobody watches, and that nobody follows then.
+func (s *shown) unwatched() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	s.following = s.watchers > 0
+
+	return !s.following
+}
+
+// Get implements state.State.
+func (s *shown) Get(ctx context.Context, ptr resource.Pointer, opts ...state.GetOption) (resource.Resource, error) {
+	if err := s.refresh(); err != nil {
+		return nil, err
+	}
+
+	return s.State.Get(ctx, ptr, opts...)
+}
+
+// List implements state.State.
+func (s *shown) List(ctx context.Context, kind resource.Kind, opts ...state.ListOption) ([]resource.Resource, error) {
+	if err := s.refresh(); err != nil {
+		return nil, err
+	}
+
+	return s.State.List(ctx, kind, opts...)
+}
+
+// Watch implements state.State.
+func (s *shown) Watch(ctx context.Context, ptr resource.Pointer, ch chan<- state.Event, opts ...state.WatchOption) error {
+	if err := s.watched(ctx); err != nil {
+		return err
+	}
+
+	return s.State.Watch(ctx, ptr, ch, opts...)
+}
+
+// WatchKind implements state.State.
+func (s *shown) WatchKind(ctx context.Context, kind resource.Kind, ch chan<- state.Event, opts ...state.WatchKindOption) error {
+	if err := s.watched(ctx); err != nil {
+		return err
+	}
+
+	return s.State.WatchKind(ctx, kind, ch, opts...)
+}
+
+// WatchKindAggregated implements state.State.
+func (s *shown) WatchKindAggregated(ctx context.Context, kind resource.Kind, ch chan<- []state.Event, opts ...state.WatchKindOption) error {
+	if err := s.watched(ctx); err != nil {
+		return err
+	}
+
+	return s.State.WatchKindAggregated(ctx, kind, ch, opts...)
+}
+
+// WatchFor implements state.State.
+func (s *shown) WatchFor(ctx context.Context, ptr resource.Pointer, conditions ...state.Condition) (resource.Resource, error) {
+	return state.WatchUntil(ctx, s, ptr, conditions...)
+}
