@@ -72,4 +72,5 @@ type BondMasterSpec struct {
 	ADLACPActive    nethelpers.ADLACPActive       `yaml:"adLacpActive,omitempty" protobuf:"27"`
 	MissedMax       uint8                         `yaml:"missedMax,omitempty" protobuf:"28"`
 	Primary         string                        `yaml:"primaryName,omitempty" protobuf:"29"`
+	ADActorSystem   nethelpers.HardwareAddr       `yaml:"adActorSystem,omitempty" protobuf:"30"`
 }
