@@ -58,7 +58,7 @@ func Controllers(deps Deps) []controller.Controller {
 		staticPodController(root, deps.Fetch),
 		staticPodConfigController(),
 		staticPodFolderController(root),
-		nodenameController(),
+		nodenameController(root),
 		nodeIPController(),
 		kubeletConfigController(),
 		kubeletSpecController(deps.Platform),

@@ -74,6 +74,34 @@ func TestNodename(t *testing.T) {
 	}
 }
 
+func TestStickyName(t *testing.T) {
+	for name, test := range map[string]struct {
+		wanted, otherForm, registered string
+		chosen                        bool
+		want                          string
+		kept                          bool
+	}{
+		"a first boot":                       {wanted: "rack-4", otherForm: "rack-4.x.org", want: "rack-4"},
+		"as before":                          {wanted: "rack-4", otherForm: "rack-4.x.org", registered: "rack-4", want: "rack-4"},
+		"the lease is over":                  {wanted: "talos-abc-def", otherForm: "talos-abc-def", registered: "rack-4", want: "rack-4", kept: true},
+		"another name by DHCP":               {wanted: "rack-5", otherForm: "rack-5.x.org", registered: "rack-4", want: "rack-4", kept: true},
+		"another domain by DHCP":             {wanted: "rack-4.y.org", otherForm: "rack-4", registered: "rack-4.x.org", want: "rack-4.x.org", kept: true},
+		"chosen":                             {wanted: "db-1", otherForm: "db-1", registered: "rack-4", chosen: true, want: "db-1"},
+		"chosen as it is":                    {wanted: "rack-4", otherForm: "rack-4", registered: "rack-4", chosen: true, want: "rack-4"},
+		"chosen on a first boot":             {wanted: "db-1", otherForm: "db-1", chosen: true, want: "db-1"},
+		"the choice of a name is taken back": {wanted: "rack-4", otherForm: "rack-4.x.org", registered: "db-1", want: "db-1", kept: true},
+		"registerWithFQDN is switched on":    {wanted: "rack-4.x.org", otherForm: "rack-4", registered: "rack-4", want: "rack-4.x.org"},
+		"registerWithFQDN is switched off":   {wanted: "rack-4", otherForm: "rack-4.x.org", registered: "rack-4.x.org", want: "rack-4"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, kept := stickyName(test.wanted, test.otherForm, test.registered, test.chosen)
+			if got != test.want || (kept != "") != test.kept {
+				t.Errorf("got %q, %q; want %q, kept: %t", got, kept, test.want, test.kept)
+			}
+		})
+	}
+}
+
 func TestNodeIPs(t *testing.T) {
 	addrs := func(texts ...string) (out []netip.Addr) {
 		for _, text := range texts {
