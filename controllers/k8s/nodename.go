@@ -13,6 +13,7 @@ import (
 	"github.com/seed-59268b81/talos/config/v1alpha1"
 	"github.com/seed-59268b81/talos/controllers/fromconfig"
 	"github.com/seed-59268b81/talos/controllers/k8s/kubelet"
+	"github.com/seed-59268b81/talos/controllers/keep"
 	"github.com/seed-59268b81/talos/controllers/volume"
 	"github.com/seed-59268b81/talos/cosi/controller"
 	"github.com/seed-59268b81/talos/cosi/resource"
@@ -60,43 +61,51 @@ func (n *nodenames) reconcile(ctx context.Context, rt controller.Runtime, _ *slo
 		return err
 	}
 
-	hostname, err := typed.Find[network.HostnameStatusSpec](ctx, rt, "", network.HostnameID)
-	if err != nil || hostname == nil {
-		return err
-	}
-
-	withDomain := v1alpha1.IsTrue(cfg.Machine.Kubelet.RegisterWithFQDN)
-
-	wanted, err := nodename(*hostname.TypedSpec(), withDomain)
+	spec, err := n.decide(ctx, rt, &cfg.Machine.Kubelet)
 	if err != nil {
 		return err
 	}
 
+	if spec == nil { // not known for now
+		return keep.Outputs[k8s.NodenameSpec](ctx, rt, k8s.NodenameID)
+	}
+
+	n.named = spec.Nodename
+
+	return typed.Set(ctx, rt, "", k8s.NodenameID, *spec)
+}
+
+// decide returns the Node's name; nil while it is not known.
+func (n *nodenames) decide(ctx context.Context, rt controller.Runtime, settings *v1alpha1.KubeletConfig) (*k8s.NodenameSpec, error) {
+	hostname, err := typed.Find[network.HostnameStatusSpec](ctx, rt, "", network.HostnameID)
+	if err != nil || hostname == nil {
+		return nil, err
+	}
+
+	withDomain := v1alpha1.IsTrue(settings.RegisterWithFQDN)
+
+	wanted, err := nodename(*hostname.TypedSpec(), withDomain)
+	if err != nil {
+		return nil, err
+	}
+
 	chosen, known, err := chosenHostname(ctx, rt, *hostname.TypedSpec())
 	if err != nil || !known {
-		return err
+		return nil, err
 	}
 
 	known, err = n.look(ctx, rt)
 	if err != nil || !known && !chosen {
-		return err
+		return nil, err
 	}
 
 	otherForm, _ := nodename(*hostname.TypedSpec(), !withDomain) //nolint:errcheck // empty then
 	name, kept := stickyName(wanted, otherForm, n.registered, chosen)
 
-	if err := typed.Set(ctx, rt, "", k8s.NodenameID, k8s.NodenameSpec{
-		Nodename:             name,
-		HostnameVersion:      hostname.Metadata().VersionString(),
-		SkipNodeRegistration: v1alpha1.IsTrue(cfg.Machine.Kubelet.SkipNodeRegistration),
-		Kept:                 kept,
-	}); err != nil {
-		return err
-	}
-
-	n.named = name
-
-	return nil
+	return &k8s.NodenameSpec{
+		Nodename: name, HostnameVersion: hostname.Metadata().VersionString(),
+		SkipNodeRegistration: v1alpha1.IsTrue(settings.SkipNodeRegistration), Kept: kept,
+	}, nil
 }
 
 // chosenHostname tells whether a person chose the hostname: in the configuration, or in the kernel's arguments. It is not known while
@@ -133,13 +142,16 @@ func (n *nodenames) look(ctx context.Context, rt controller.Runtime) (known bool
 		n.looked = true
 	}
 
-	if f := read(ctx, rt, n.named, &status); n.named != "" && (f.err != nil || f.ok) {
-		n.registered = n.named
-
-		return n.looked, f.err
+	if n.named == "" {
+		return n.looked, nil
 	}
 
-	return n.looked, nil
+	f := read(ctx, rt, n.named, &status)
+	if f.ok {
+		n.registered = n.named
+	}
+
+	return n.looked, f.err
 }
 
 // stickyName is the Node's name, and why it is not the host's. OtherForm is the host's name with its domain, or without: which of

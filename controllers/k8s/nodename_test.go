@@ -89,6 +89,11 @@ func TestNodeKeepsItsName(t *testing.T) {
 		c.Hostname("db-1")
 		named(c, "db-1", false)
 		controllertest.Set(c.Node, "db-1", k8sres.NodeStatusSpec{Nodename: "db-1", NodeReady: true})
+
+		// Another choice is not in effect yet: until it is, the Node has a name.
+		controllertest.Set(c.Node, network.HostnameID, network.HostnameSpecSpec{Hostname: "db-2", Layer: network.LayerConfiguration})
+		time.Sleep(100 * time.Millisecond)
+		named(c, "db-1", false)
 	})
 
 	identity(t, root)
