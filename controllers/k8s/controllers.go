@@ -66,6 +66,7 @@ func Controllers(deps Deps) []controller.Controller {
 		service.controller(),
 		kubeletKubeconfigController(root),
 		nodeStatusController(root),
+		nodeIdentityController(root),
 		nodeCordonedController(),
 		nodeApplyController(root),
 		staticPodStatusController(root),
