@@ -20,8 +20,8 @@ type NodenameSpec struct {
 	Nodename             string `yaml:"nodename" protobuf:"1"`
 	HostnameVersion      string `yaml:"hostnameVersion" protobuf:"2"`
 	SkipNodeRegistration bool   `yaml:"skipNodeRegistration" protobuf:"3"`
-	// Kept is why the Node is not called as the host is; empty when it is.
-	Kept string `yaml:"kept,omitempty" protobuf:"4"`
+	// Kept is why the Node is not called as the host is; empty when it is. Peers' contract has no field for it.
+	Kept string `yaml:"kept,omitempty"`
 }
 
 // Definition implements resource.Spec.
