@@ -17,7 +17,8 @@ const maxClaims = 16384
 // claims remember who has a certificate for which names and addresses: for as long as that lives, nobody gets one for the same
 // from another address. A token that leaks does not make its holder a man in the middle of a worker that is there.
 //
-// They are in memory: what another control plane node signed, or this one before it started, is not known.
+// They are in memory: what another control plane node signed, or this one before it started, is not known. A name that the cluster's
+// Nodes confirm is the caller's, whoever was first: it may have been asked for before its machine was there.
 type claims struct {
 	mu sync.Mutex
 	of map[string]claim
@@ -32,7 +33,9 @@ func newClaims() *claims { return &claims{of: map[string]claim{}} }
 
 // take returns the part of a grant that is not another's, and what is. The address of the caller is its own, whoever had it
 // before. What every node calls itself is nobody's.
-func (c *claims) take(granted Request, from netip.Addr, now time.Time, life time.Duration) (own Request, left []string) {
+func (c *claims) take(
+	granted Request, from netip.Addr, confirmed map[string]bool, now time.Time, life time.Duration,
+) (own Request, left []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 
@@ -68,12 +71,12 @@ func (c *claims) take(granted Request, from netip.Addr, now time.Time, life time
 	}
 
 	for _, name := range granted.DNSNames {
-		if strings.EqualFold(name, "localhost") || mine(name, false) {
+		if strings.EqualFold(name, "localhost") || mine(name, confirmed[strings.ToLower(name)]) {
 			own.DNSNames = append(own.DNSNames, name)
 		}
 	}
 
-	if own.CommonName != "" && !slices.Contains(own.DNSNames, own.CommonName) && !mine(own.CommonName, false) {
+	if own.CommonName != "" && !slices.Contains(own.DNSNames, own.CommonName) && !mine(own.CommonName, confirmed[strings.ToLower(own.CommonName)]) {
 		own.CommonName = ""
 	}
 

@@ -24,6 +24,8 @@ func TestClaims(t *testing.T) {
 		want Request
 		left []string
 		wait time.Duration
+		// confirmed are the names that are the caller's Node's.
+		confirmed map[string]bool
 	}{
 		{
 			name: "a worker", from: "10.5.0.3",
@@ -56,10 +58,25 @@ func TestClaims(t *testing.T) {
 			ask:  Request{CommonName: "w1", Addresses: addrs("10.5.0.4")},
 			want: Request{CommonName: "w1", Addresses: addrs("10.5.0.4")},
 		},
+		{
+			name: "somebody was first with the name of a machine that comes later", from: "10.5.0.66",
+			ask:  Request{CommonName: "w9", DNSNames: []string{"w9"}, Addresses: addrs("10.5.0.66")},
+			want: Request{CommonName: "w9", DNSNames: []string{"w9"}, Addresses: addrs("10.5.0.66")},
+		},
+		{
+			name: "the machine, before its Node is there", from: "10.5.0.9",
+			ask:  Request{CommonName: "w9", DNSNames: []string{"w9"}, Addresses: addrs("10.5.0.9")},
+			want: Request{Addresses: addrs("10.5.0.9")}, left: []string{"w9", "w9"},
+		},
+		{
+			name: "and with it", from: "10.5.0.9", confirmed: map[string]bool{"w9": true},
+			ask:  Request{CommonName: "w9", DNSNames: []string{"w9"}, Addresses: addrs("10.5.0.9")},
+			want: Request{CommonName: "w9", DNSNames: []string{"w9"}, Addresses: addrs("10.5.0.9")},
+		},
 	} {
 		now = now.Add(step.wait)
 
-		got, left := c.take(step.ask, netip.MustParseAddr(step.from), now, life)
+		got, left := c.take(step.ask, netip.MustParseAddr(step.from), step.confirmed, now, life)
 		if diff := cmp.Diff(step.want, got, same); diff != "" {
 			t.Errorf("%s: granted (-want +got):\n%s", step.name, diff)
 		}
@@ -75,16 +92,16 @@ func TestClaimsAreBounded(t *testing.T) {
 	c, now := newClaims(), time.Now()
 
 	for i := range maxClaims {
-		c.take(Request{DNSNames: []string{fmt.Sprintf("n%d", i)}}, netip.MustParseAddr("10.5.0.66"), now, time.Hour)
+		c.take(Request{DNSNames: []string{fmt.Sprintf("n%d", i)}}, netip.MustParseAddr("10.5.0.66"), nil, now, time.Hour)
 	}
 
 	ask := Request{DNSNames: []string{"w1"}, Addresses: addrs("10.5.0.3")}
 
-	if got, left := c.take(ask, netip.MustParseAddr("10.5.0.3"), now, time.Hour); len(got.Addresses) != 1 || len(left) != 1 || len(c.of) > maxClaims {
+	if got, left := c.take(ask, netip.MustParseAddr("10.5.0.3"), nil, now, time.Hour); len(got.Addresses) != 1 || len(left) != 1 || len(c.of) > maxClaims {
 		t.Errorf("got %+v, left %q, %d claims", got, left, len(c.of))
 	}
 
-	if got, left := c.take(ask, netip.MustParseAddr("10.5.0.3"), now.Add(2*time.Hour), time.Hour); len(got.DNSNames) != 1 || len(left) != 0 {
+	if got, left := c.take(ask, netip.MustParseAddr("10.5.0.3"), nil, now.Add(2*time.Hour), time.Hour); len(got.DNSNames) != 1 || len(left) != 0 {
 		t.Errorf("when they are over: got %+v, left %q", got, left)
 	}
 }

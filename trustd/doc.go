@@ -9,8 +9,14 @@
 // those that it asks for, and names and addresses of the control plane are left out of the certificate, with a line in
 // the log, whatever was asked for. They are left out rather than refused since every configuration of a cluster may
 // list them in machine.certSANs, which nodes copy into their requests; a name that a worker is to have must not be listed
-// there on control planes too. A name or an address that one node has a certificate for is not another's while that lives; what
-// trustd cannot tell apart are the names of workers that it has signed nothing for yet.
+// there on control planes too.
+//
+// Whose a name or an address is, the cluster's Nodes say, which a control plane follows: a name is that of the Node that is called so, in
+// whatever domain, and a caller is the Node that has the address that the call comes from. It gets that address and what is its own
+// Node's. A name that no Node has is given too: the machine is one whose Node is yet to come, as on its first join, or an administrator gave
+// it one more. The machine token is then all that speaks for it, so what is signed without a Node lives for two hours only, and by then the Node
+// is there. Besides, what one caller has a certificate for is not another's while that lives. Callers behind a load balancer that has an
+// address of the control plane cannot be told apart: each is the Node that it says it is, and no more than one.
 //
 // Anybody may connect, so everything that costs is bounded: connections (in all, and of one peer), the size of a
 // request and of a key in it, requests of a peer in a time, and lines in the log.
@@ -31,8 +37,11 @@ const UID = 51
 // RuntimeSocket shows trustd the few resources that it needs, read-only.
 const RuntimeSocket = "/system/run/trustd/runtime.sock"
 
-// Lifetime of the certificates that it signs.
-const Lifetime = 24 * time.Hour
+// Lifetime of the certificates that it signs for Nodes of the cluster, and FirstLifetime of those for machines that are none, or not yet.
+const (
+	Lifetime      = 24 * time.Hour
+	FirstLifetime = 2 * time.Hour
+)
 
 // keyToken is the metadata key of the machine token.
 const keyToken = "token"

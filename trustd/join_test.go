@@ -62,7 +62,7 @@ func controlPlane(t *testing.T, config []byte, at netip.Addr, lifetime time.Dura
 	setAddresses(n, controllertest.Address.Addr(), at)
 
 	server := NewServer(slog.New(slog.NewTextHandler(t.Output(), nil)))
-	server.Lifetime = lifetime
+	server.Lifetime, server.FirstLifetime = lifetime, lifetime
 
 	l, err := net.Listen("tcp", net.JoinHostPort(at.String(), strconv.Itoa(Port)))
 	if err != nil {

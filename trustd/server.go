@@ -31,8 +31,8 @@ import (
 type Server struct {
 	securityapi.UnimplementedSecurityServiceServer
 
-	// Lifetime of what is signed.
-	Lifetime time.Duration
+	// Lifetime of what is signed for a Node of the cluster, and for a machine that is none yet.
+	Lifetime, FirstLifetime time.Duration
 
 	log   *slog.Logger
 	view  atomic.Pointer[View]
@@ -45,7 +45,7 @@ type Server struct {
 
 // NewServer returns a server that refuses all until it has a view.
 func NewServer(log *slog.Logger) *Server {
-	return &Server{Lifetime: Lifetime, log: log, limit: newLimiter(), claims: newClaims(), refusals: rate.NewLimiter(1, 20)}
+	return &Server{Lifetime: Lifetime, FirstLifetime: FirstLifetime, log: log, limit: newLimiter(), claims: newClaims(), refusals: rate.NewLimiter(1, 20)}
 }
 
 // SetView replaces what the server knows. Connections that are open stay so.
@@ -117,11 +117,19 @@ func (s *Server) Certificate(ctx context.Context, in *securityapi.CertificateReq
 		return nil, s.refuse(p, codes.PermissionDenied, "%v", err)
 	}
 
-	granted, others := s.claims.take(granted, from, time.Now(), s.Lifetime)
+	granted, others, confirmed := view.Nodes.own(granted, from, view.Reserved.Addresses[from.Unmap().WithZone("")])
+	left = append(left, others...)
+
+	life := s.FirstLifetime
+	if len(confirmed) > 0 {
+		life = s.Lifetime
+	}
+
+	granted, others = s.claims.take(granted, from, confirmed, time.Now(), life)
 	left = append(left, others...)
 
 	crt, err := view.CA.SignPublicKey(granted.Key, pki.LeafOptions{
-		CommonName: granted.CommonName, DNSNames: granted.DNSNames, IPs: granted.Addresses, Server: true, TTL: s.Lifetime,
+		CommonName: granted.CommonName, DNSNames: granted.DNSNames, IPs: granted.Addresses, Server: true, TTL: life,
 	})
 	if err != nil {
 		s.log.Error("a certificate could not be signed", "peer", p.Addr, "error", err)

@@ -13,6 +13,7 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"net/netip"
 	"strings"
 	"testing"
 	"time"
@@ -165,12 +166,54 @@ func TestCertificate(t *testing.T) {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 
-	if life := time.Until(cert.NotAfter); life > Lifetime || life < Lifetime-time.Minute {
-		t.Errorf("life: got %s, want %s", life, Lifetime)
+	if life := time.Until(cert.NotAfter); life > FirstLifetime || life < FirstLifetime-time.Minute {
+		t.Errorf("life: got %s, want %s: no Node of that name is known", life, FirstLifetime)
 	}
 
 	if len(cert.UnknownExtKeyUsage) > 0 || len(cert.UnhandledCriticalExtensions) > 0 {
 		t.Error("the certificate has more than it should")
+	}
+}
+
+// TestCertificateOfNode: the machine of a Node gets its name for a day, and nobody else gets it at all.
+func TestCertificateOfNode(t *testing.T) {
+	ca := newCA(t)
+
+	for name, test := range map[string]struct {
+		nodes map[netip.Addr][]string
+		want  string
+		life  time.Duration
+	}{
+		"its machine":           {map[netip.Addr][]string{netip.MustParseAddr("127.0.0.1"): {"w1"}}, "[w1 w1.example.org extra]", Lifetime},
+		"another machine":       {map[netip.Addr][]string{netip.MustParseAddr("127.0.0.1"): {"w2"}}, "[extra]", FirstLifetime},
+		"a machine without one": {nil, "[extra]", FirstLifetime},
+	} {
+		t.Run(name, func(t *testing.T) {
+			view := newView(t, ca)
+			view.Nodes = newNodes([]Node{{Name: "w1", Addresses: addrs("10.5.0.3")}, {Name: "w2"}})
+			view.Nodes.at = test.nodes // a Node has no loopback, from which the test calls
+
+			_, address := start(t, t.Output(), view)
+			csr := requestFor(t, edKey(), x509.CertificateRequest{DNSNames: []string{"w1", "w1.example.org", "extra"}, IPAddresses: ips("127.0.0.1")})
+
+			answer, err := certificate(t, dial(t, address, ca), csr, token)
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			cert, err := pki.ParseCertificate(answer.GetCrt())
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			if got := fmt.Sprint(cert.DNSNames); got != test.want {
+				t.Errorf("names: got %s, want %s", got, test.want)
+			}
+
+			if life := time.Until(cert.NotAfter); life > test.life || life < test.life-time.Minute {
+				t.Errorf("life: got %s, want %s", life, test.life)
+			}
+		})
 	}
 }
 

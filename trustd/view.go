@@ -35,6 +35,8 @@ type View struct {
 	Token string
 	// Reserved for the control plane.
 	Reserved Reserved
+	// Nodes of the cluster.
+	Nodes Nodes
 }
 
 // tls returns the server's configuration for one connection. Callers have no certificate: they come for one.
@@ -55,6 +57,7 @@ func Kinds() []resource.Kind {
 		resource.KindOf[secrets.TrustdCertsSpec](""),
 		resource.KindOf[secrets.OSRootSpec](""),
 		resource.KindOf[k8s.EndpointSpec](""),
+		resource.KindOf[k8s.NodeIdentitySpec](""),
 	}
 }
 
@@ -102,6 +105,23 @@ func ReadView(ctx context.Context, st state.Reader) (*View, error) {
 		view.Reserved.add(endpoint.TypedSpec().Hosts, endpoint.TypedSpec().Addresses)
 	}
 
+	identities, err := typed.List[k8s.NodeIdentitySpec](ctx, st, "")
+	if err != nil {
+		return nil, err
+	}
+
+	nodes := make([]Node, 0, len(identities))
+
+	for _, r := range identities {
+		node := Node{Name: r.Metadata().ID(), Addresses: r.TypedSpec().Addresses, ControlPlane: r.TypedSpec().ControlPlane}
+		nodes = append(nodes, node)
+
+		if node.ControlPlane {
+			view.Reserved.add([]string{node.Name}, node.Addresses)
+		}
+	}
+
+	view.Nodes = newNodes(nodes)
 	view.Reserved.declare(declared)
 
 	return view, nil

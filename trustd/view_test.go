@@ -83,15 +83,22 @@ func TestReadView(t *testing.T) {
 	set(t, st, k8s.EndpointControlPlane, k8s.EndpointSpec{Hosts: []string{"API.example.org"}})
 	set(t, st, k8s.EndpointAPIServerID, k8s.EndpointSpec{Addresses: addrs("10.5.0.2", "10.5.0.3")})
 
+	set(t, st, "CP2", k8s.NodeIdentitySpec{Addresses: addrs("10.5.0.4"), ControlPlane: true})
+	set(t, st, "w1", k8s.NodeIdentitySpec{Addresses: addrs("10.5.0.5", "10.6.0.5")})
+
 	view := read()
+
+	if got := view.Nodes.at[netip.MustParseAddr("10.6.0.5")]; !slices.Equal(got, []string{"w1"}) {
+		t.Errorf("who calls from w1's other address: got %v", got)
+	}
 
 	if view.Token != token || strings.Count(string(view.Bundle), "BEGIN CERTIFICATE") != 2 || !view.CA.Certificate.Equal(ca.Certificate) {
 		t.Errorf("got token %q, bundle %s", view.Token, view.Bundle)
 	}
 
 	for what, test := range map[string]struct{ got, want []string }{
-		"names":     {slices.Sorted(maps.Keys(view.Reserved.Names)), []string{"api.example.org", "cp1", "cp1.example.org", "lb.example.org"}},
-		"addresses": {texts(view.Reserved.Addresses), []string{"10.5.0.2", "10.5.0.3", "10.5.0.9", "192.0.2.1", "fd00::2"}},
+		"names":     {slices.Sorted(maps.Keys(view.Reserved.Names)), []string{"api.example.org", "cp1", "cp1.example.org", "cp2", "lb.example.org"}},
+		"addresses": {texts(view.Reserved.Addresses), []string{"10.5.0.2", "10.5.0.3", "10.5.0.4", "10.5.0.9", "192.0.2.1", "fd00::2"}},
 		"declared":  {texts(view.Reserved.Declared), []string{"10.5.0.9", "192.0.2.1"}},
 	} {
 		if diff := cmp.Diff(test.want, test.got); diff != "" {

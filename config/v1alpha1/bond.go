@@ -4,7 +4,7 @@ package v1alpha1
 
 import "time"
 
-// Bond describes a bond, in the kernel's words.
+// Bond describes a bond, in the kernel's words. A number whose absence is not 0 to the kernel is a pointer.
 type Bond struct {
 	Interfaces      []string         `yaml:"interfaces,omitempty"`
 	DeviceSelectors []DeviceSelector `yaml:"deviceSelectors,omitempty"`
@@ -19,19 +19,19 @@ type Bond struct {
 	PrimaryReselect string           `yaml:"primaryReselect,omitempty"`
 	FailOverMAC     string           `yaml:"failOverMac,omitempty"`
 	ADSelect        string           `yaml:"adSelect,omitempty"`
-	MIIMon          uint32           `yaml:"miimon,omitempty"`
+	MIIMon          *uint32          `yaml:"miimon,omitempty"`
 	UpDelay         uint32           `yaml:"updelay,omitempty"`
 	DownDelay       uint32           `yaml:"downdelay,omitempty"`
 	ARPInterval     uint32           `yaml:"arpInterval,omitempty"`
-	ResendIGMP      uint32           `yaml:"resendIgmp,omitempty"`
+	ResendIGMP      *uint32          `yaml:"resendIgmp,omitempty"`
 	MinLinks        uint32           `yaml:"minLinks,omitempty"`
-	LPInterval      uint32           `yaml:"lpInterval,omitempty"`
-	PacketsPerSlave uint32           `yaml:"packetsPerSlave,omitempty"`
-	NumPeerNotif    uint8            `yaml:"numPeerNotif,omitempty"`
-	TLBDynamicLB    uint8            `yaml:"tlbDynamicLb,omitempty"`
+	LPInterval      *uint32          `yaml:"lpInterval,omitempty"`
+	PacketsPerSlave *uint32          `yaml:"packetsPerSlave,omitempty"`
+	NumPeerNotif    *uint8           `yaml:"numPeerNotif,omitempty"`
+	TLBDynamicLB    *uint8           `yaml:"tlbDynamicLb,omitempty"`
 	AllSlavesActive uint8            `yaml:"allSlavesActive,omitempty"`
 	UseCarrier      *bool            `yaml:"useCarrier,omitempty"`
-	ADActorSysPrio  uint16           `yaml:"adActorSysPrio,omitempty"`
+	ADActorSysPrio  *uint16          `yaml:"adActorSysPrio,omitempty"`
 	ADUserPortKey   uint16           `yaml:"adUserPortKey,omitempty"`
 	PeerNotifyDelay uint32           `yaml:"peerNotifyDelay,omitempty"`
 }

@@ -144,20 +144,6 @@ func (c *check) route(at string, r v1alpha1.Route) {
 	}
 }
 
-func (c *check) bond(at string, b *v1alpha1.Bond) {
-	c.oneOf(at+".mode", b.Mode, "balance-rr", "active-backup", "balance-xor", "broadcast", "802.3ad", "balance-tlb", "balance-alb")
-	c.oneOf(at+".xmitHashPolicy", b.XmitHashPolicy, "layer2", "layer3+4", "layer2+3", "encap2+3", "encap3+4", "vlan+srcmac")
-	c.oneOf(at+".lacpRate", b.LACPRate, "slow", "fast")
-
-	if len(b.Interfaces) == 0 && len(b.DeviceSelectors) == 0 {
-		c.wrong(at, "has no links: set interfaces or deviceSelectors")
-	}
-
-	if len(b.Interfaces) > 0 && len(b.DeviceSelectors) > 0 {
-		c.wrong(at, "interfaces and deviceSelectors exclude each other: keep one")
-	}
-}
-
 func (c *check) wireguard(at string, w *v1alpha1.WireGuard) {
 	for i, peer := range w.Peers {
 		peerAt := index(at+".peers", i)

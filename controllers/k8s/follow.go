@@ -7,6 +7,7 @@ import (
 	"errors"
 	"log/slog"
 	"maps"
+	"reflect"
 	"slices"
 	"time"
 
@@ -24,6 +25,8 @@ type target struct {
 	path   string
 	// selector of fields.
 	selector string
+	// keep is the part of an object that is looked at; what changes in the rest is no change. Nil is all of it.
+	keep func(kubeapi.Object) kubeapi.Object
 }
 
 // follower is a controller that keeps resources in line with a collection of the API server. The contents are a current
@@ -139,12 +142,20 @@ func watchOnce(ctx context.Context, to target, latest chan []kubeapi.Object) err
 	return client.Watch(ctx, to.path, to.selector, func(event kubeapi.Event) error {
 		_, _, namespace, name := kubeapi.Identity(event.Object)
 
+		if to.keep != nil && event.Object != nil {
+			event.Object = to.keep(event.Object)
+		}
+
 		switch event.Type {
 		case "":
 			listed = true
 		case "DELETED":
 			delete(contents, namespace+"/"+name)
 		default:
+			if listed && reflect.DeepEqual(contents[namespace+"/"+name], event.Object) {
+				return nil
+			}
+
 			contents[namespace+"/"+name] = event.Object
 		}
 

@@ -29,14 +29,7 @@ func nodeSpecControllers() []controller.Controller {
 
 			return out, nil
 		}),
-		nodeSpecController("k8s.NodeAnnotationSpecController", func(cfg *v1alpha1.Config) (map[string]k8s.NodeAnnotationSpecSpec, error) {
-			out := map[string]k8s.NodeAnnotationSpecSpec{}
-			for key, value := range cfg.Machine.Annotations {
-				out[key] = k8s.NodeAnnotationSpecSpec{Key: key, Value: value}
-			}
-
-			return out, nil
-		}),
+		nodeAnnotationController(),
 		nodeSpecController("k8s.NodeTaintSpecController", func(cfg *v1alpha1.Config) (map[string]k8s.NodeTaintSpecSpec, error) {
 			out := map[string]k8s.NodeTaintSpecSpec{}
 

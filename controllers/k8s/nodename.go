@@ -6,52 +6,162 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/seed-59268b81/talos/config/v1alpha1"
 	"github.com/seed-59268b81/talos/controllers/fromconfig"
+	"github.com/seed-59268b81/talos/controllers/k8s/kubelet"
+	"github.com/seed-59268b81/talos/controllers/keep"
+	"github.com/seed-59268b81/talos/controllers/volume"
 	"github.com/seed-59268b81/talos/cosi/controller"
 	"github.com/seed-59268b81/talos/cosi/resource"
 	"github.com/seed-59268b81/talos/cosi/typed"
+	"github.com/seed-59268b81/talos/resources/block"
 	"github.com/seed-59268b81/talos/resources/k8s"
 	"github.com/seed-59268b81/talos/resources/network"
+	"github.com/seed-59268b81/talos/resources/secrets"
 )
 
-// nodenameController names the Node after the host.
-func nodenameController() controller.Controller {
+// nodenames names the Node after the host. A Node that is registered keeps its name while the host's comes from no person: another
+// name is another Node, and the one of the pods, volumes and labels would stay behind. The name outlives a reboot by the kubelet's
+// certificate on EPHEMERAL.
+type nodenames struct {
+	root string
+	// looked tells that EPHEMERAL was looked at.
+	looked bool
+	// named is the name that was published last, and registered that under which the Node is known to the cluster.
+	named, registered string
+}
+
+func nodenameController(root string) controller.Controller {
+	n := &nodenames{root: root}
+
 	return &controller.Reconciler{
-		ControllerName: "k8s.NodenameController",
-		Reads: []controller.Input{
+		ControllerName: nodenameControllerName,
+		Reads: append(volume.Inputs(),
 			fromconfig.Input(),
 			controller.In[network.HostnameStatusSpec](controller.Weak, "", network.HostnameID),
-		},
-		Writes:  []controller.Output{controller.Out[k8s.NodenameSpec](controller.Exclusive)},
-		Cleanup: []resource.Kind{resource.KindOf[k8s.NodenameSpec]("")},
-		Reconcile: func(ctx context.Context, rt controller.Runtime, _ *slog.Logger) error {
-			cfg, err := fromconfig.Main(ctx, rt)
-			if err != nil || cfg == nil {
-				return err
-			}
-
-			hostname, err := typed.Find[network.HostnameStatusSpec](ctx, rt, "", network.HostnameID)
-			if err != nil || hostname == nil {
-				return err
-			}
-
-			kubelet := &cfg.Machine.Kubelet
-
-			name, err := nodename(*hostname.TypedSpec(), v1alpha1.IsTrue(kubelet.RegisterWithFQDN))
-			if err != nil {
-				return err
-			}
-
-			return typed.Set(ctx, rt, "", k8s.NodenameID, k8s.NodenameSpec{
-				Nodename:             name,
-				HostnameVersion:      hostname.Metadata().VersionString(),
-				SkipNodeRegistration: v1alpha1.IsTrue(kubelet.SkipNodeRegistration),
-			})
-		},
+			controller.In[network.HostnameSpecSpec](controller.Weak, "", network.HostnameID),
+			controller.In[secrets.KubeletSpec](controller.Weak, "", secrets.KubeletID),
+			controller.In[k8s.NodeStatusSpec](controller.Weak, ""),
+		),
+		Writes:    []controller.Output{controller.Out[k8s.NodenameSpec](controller.Exclusive), volume.Output()},
+		Cleanup:   []resource.Kind{resource.KindOf[k8s.NodenameSpec]("")},
+		Reconcile: n.reconcile,
 	}
+}
+
+const nodenameControllerName = "k8s.NodenameController"
+
+func (n *nodenames) reconcile(ctx context.Context, rt controller.Runtime, _ *slog.Logger) error {
+	cfg, err := fromconfig.Main(ctx, rt)
+	if err != nil || cfg == nil {
+		return err
+	}
+
+	spec, err := n.decide(ctx, rt, &cfg.Machine.Kubelet)
+	if err != nil {
+		return err
+	}
+
+	if spec == nil { // not known for now
+		return keep.Outputs[k8s.NodenameSpec](ctx, rt, k8s.NodenameID)
+	}
+
+	n.named = spec.Nodename
+
+	return typed.Set(ctx, rt, "", k8s.NodenameID, *spec)
+}
+
+// decide returns the Node's name; nil while it is not known.
+func (n *nodenames) decide(ctx context.Context, rt controller.Runtime, settings *v1alpha1.KubeletConfig) (*k8s.NodenameSpec, error) {
+	hostname, err := typed.Find[network.HostnameStatusSpec](ctx, rt, "", network.HostnameID)
+	if err != nil || hostname == nil {
+		return nil, err
+	}
+
+	withDomain := v1alpha1.IsTrue(settings.RegisterWithFQDN)
+
+	wanted, err := nodename(*hostname.TypedSpec(), withDomain)
+	if err != nil {
+		return nil, err
+	}
+
+	chosen, known, err := chosenHostname(ctx, rt, *hostname.TypedSpec())
+	if err != nil || !known {
+		return nil, err
+	}
+
+	known, err = n.look(ctx, rt)
+	if err != nil || !known && !chosen {
+		return nil, err
+	}
+
+	otherForm, _ := nodename(*hostname.TypedSpec(), !withDomain) //nolint:errcheck // empty then
+	name, kept := stickyName(wanted, otherForm, n.registered, chosen)
+
+	return &k8s.NodenameSpec{
+		Nodename: name, HostnameVersion: hostname.Metadata().VersionString(),
+		SkipNodeRegistration: v1alpha1.IsTrue(settings.SkipNodeRegistration), Kept: kept,
+	}, nil
+}
+
+// chosenHostname tells whether a person chose the hostname: in the configuration, or in the kernel's arguments. It is not known while
+// the host is about to be called otherwise.
+func chosenHostname(ctx context.Context, rt controller.Runtime, hostname network.HostnameStatusSpec) (chosen, known bool, err error) {
+	var spec network.HostnameSpecSpec
+
+	f := read(ctx, rt, network.HostnameID, &spec)
+	if f.err != nil || !f.ok {
+		return false, f.err == nil, f.err
+	}
+
+	known = spec.Hostname == hostname.Hostname && spec.Domainname == hostname.Domainname
+
+	return spec.Layer == network.LayerConfiguration || spec.Layer == network.LayerCmdline, known, nil
+}
+
+// look finds out under which name the Node is registered, and tells whether it could: not before EPHEMERAL is mounted.
+func (n *nodenames) look(ctx context.Context, rt controller.Runtime) (known bool, err error) {
+	var (
+		join   secrets.KubeletSpec
+		status k8s.NodeStatusSpec
+	)
+
+	mounted, err := volume.Request(ctx, rt, nodenameControllerName, k8s.NodenameID, block.VolumeEphemeral, func(context.Context) error { return nil })
+	if err != nil {
+		return false, err
+	}
+
+	if f := read(ctx, rt, secrets.KubeletID, &join); f.err != nil {
+		return false, f.err
+	} else if f.ok && mounted != "" && !n.looked {
+		n.registered = kubelet.RegisteredName(os.DirFS(filepath.Join(n.root, kubelet.PKIDir)), join)
+		n.looked = true
+	}
+
+	if n.named == "" {
+		return n.looked, nil
+	}
+
+	f := read(ctx, rt, n.named, &status)
+	if f.ok {
+		n.registered = n.named
+	}
+
+	return n.looked, f.err
+}
+
+// stickyName is the Node's name, and why it is not the host's. OtherForm is the host's name with its domain, or without: which of
+// the two the Node has is chosen too.
+func stickyName(wanted, otherForm, registered string, chosen bool) (name, kept string) {
+	if chosen || registered == "" || registered == wanted || registered == otherForm {
+		return wanted, ""
+	}
+
+	return registered, fmt.Sprintf("the hostname is %s by default or by DHCP, and the Node is registered as %s", wanted, registered)
 }
 
 // nodename makes a Node's name (RFC 1123: lower case letters, digits, inner hyphens and dots) of a hostname.

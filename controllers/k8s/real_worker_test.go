@@ -68,7 +68,9 @@ func workerNode(t *testing.T, bundle *configsecrets.Bundle) *cluster {
 		controllertest.Set(c.Node, network.FilteredNodeAddressID(id, network.NodeAddressFilterNoK8s), addresses)
 	}
 
-	controllertest.Set(c.Node, "kubelet-EPHEMERAL", block.VolumeMountStatusSpec{VolumeID: block.VolumeEphemeral, Target: "/var"})
+	for _, id := range []string{"kubelet-EPHEMERAL", "nodename-EPHEMERAL"} {
+		controllertest.Set(c.Node, id, block.VolumeMountStatusSpec{VolumeID: block.VolumeEphemeral, Target: "/var"})
+	}
 
 	return c
 }

@@ -3,6 +3,7 @@
 package k8s
 
 import (
+	"fmt"
 	"net/netip"
 	"strings"
 	"testing"
@@ -71,6 +72,80 @@ func TestNodename(t *testing.T) {
 				t.Errorf("got %q, %v; want %q", got, err, test.want)
 			}
 		})
+	}
+}
+
+func TestStickyName(t *testing.T) {
+	for name, test := range map[string]struct {
+		wanted, otherForm, registered string
+		chosen                        bool
+		want                          string
+		kept                          bool
+	}{
+		"a first boot":                       {wanted: "rack-4", otherForm: "rack-4.x.org", want: "rack-4"},
+		"as before":                          {wanted: "rack-4", otherForm: "rack-4.x.org", registered: "rack-4", want: "rack-4"},
+		"the lease is over":                  {wanted: "talos-abc-def", otherForm: "talos-abc-def", registered: "rack-4", want: "rack-4", kept: true},
+		"another name by DHCP":               {wanted: "rack-5", otherForm: "rack-5.x.org", registered: "rack-4", want: "rack-4", kept: true},
+		"another domain by DHCP":             {wanted: "rack-4.y.org", otherForm: "rack-4", registered: "rack-4.x.org", want: "rack-4.x.org", kept: true},
+		"chosen":                             {wanted: "db-1", otherForm: "db-1", registered: "rack-4", chosen: true, want: "db-1"},
+		"chosen as it is":                    {wanted: "rack-4", otherForm: "rack-4", registered: "rack-4", chosen: true, want: "rack-4"},
+		"chosen on a first boot":             {wanted: "db-1", otherForm: "db-1", chosen: true, want: "db-1"},
+		"the choice of a name is taken back": {wanted: "rack-4", otherForm: "rack-4.x.org", registered: "db-1", want: "db-1", kept: true},
+		"registerWithFQDN is switched on":    {wanted: "rack-4.x.org", otherForm: "rack-4", registered: "rack-4", want: "rack-4.x.org"},
+		"registerWithFQDN is switched off":   {wanted: "rack-4", otherForm: "rack-4.x.org", registered: "rack-4.x.org", want: "rack-4"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, kept := stickyName(test.wanted, test.otherForm, test.registered, test.chosen)
+			if got != test.want || (kept != "") != test.kept {
+				t.Errorf("got %q, %q; want %q, kept: %t", got, kept, test.want, test.kept)
+			}
+		})
+	}
+}
+
+func TestNodeIdentity(t *testing.T) {
+	node := kubeapi.Object{
+		"apiVersion": "v1", "kind": "Node",
+		"metadata": kubeapi.Object{
+			"name": "w1", "labels": kubeapi.Object{"a": "b"}, "resourceVersion": "1",
+			"annotations": kubeapi.Object{"c": "d", k8s.NodeAddressesAnnotation: "10.5.0.3, 10.6.0.3,nonsense,::ffff:10.7.0.3"},
+		},
+		"status": kubeapi.Object{"images": []any{"many"}, "addresses": []any{
+			kubeapi.Object{"type": "InternalIP", "address": "10.5.0.3"}, kubeapi.Object{"type": "ExternalIP", "address": "192.0.2.3"},
+			kubeapi.Object{"type": "Hostname", "address": "10.5.0.99"}, kubeapi.Object{"type": "InternalDNS", "address": "cp1"}, "nonsense",
+		}},
+	}
+
+	for range 2 { // as it is, and without what is not kept of it
+		want := k8s.NodeIdentitySpec{Addresses: []netip.Addr{
+			netip.MustParseAddr("10.5.0.3"), netip.MustParseAddr("192.0.2.3"), netip.MustParseAddr("10.6.0.3"), netip.MustParseAddr("10.7.0.3"),
+		}}
+
+		if diff := cmp.Diff(want, nodeIdentity(node), cmp.Comparer(func(a, b netip.Addr) bool { return a == b })); diff != "" {
+			t.Errorf("a worker (-want +got):\n%s", diff)
+		}
+
+		node = identifying(node)
+	}
+
+	if text := fmt.Sprint(node); strings.Contains(text, "many") || strings.Contains(text, "resourceVersion") {
+		t.Errorf("kept: got %s, want what identifies only", text)
+	}
+
+	controlPlane := kubeapi.Object{"metadata": kubeapi.Object{"name": "cp1", "labels": kubeapi.Object{"node-role.kubernetes.io/control-plane": ""}}}
+	if !nodeIdentity(identifying(controlPlane)).ControlPlane {
+		t.Error("a control plane is not known as one")
+	}
+
+	// Whatever a kubelet says of its Node, it is bounded.
+	many := make([]string, 1000)
+	for i := range many {
+		many[i] = fmt.Sprintf("10.9.%d.%d", i/250, i%250)
+	}
+
+	node["metadata"] = kubeapi.Object{"name": "w1", "annotations": kubeapi.Object{k8s.NodeAddressesAnnotation: strings.Join(many, ",")}}
+	if n := len(nodeIdentity(node).Addresses); n != maxNodeAddresses {
+		t.Errorf("got %d addresses of one Node, want %d", n, maxNodeAddresses)
 	}
 }
 

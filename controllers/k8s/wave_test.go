@@ -45,6 +45,15 @@ func controlPlaneFetching(t *testing.T, opts generate.Options, fetch k8s.Fetch) 
 	t.Helper()
 
 	c := &cluster{supervisor: &controllertest.Supervisor{}, root: t.TempDir(), opts: opts}
+	c.start(t, fetch)
+	c.mount()
+
+	return c
+}
+
+// start boots the node on its root, up to the volumes.
+func (c *cluster) start(t *testing.T, fetch k8s.Fetch) {
+	t.Helper()
 
 	c.Node = controllertest.Start(t, slices.Concat(
 		secrets.Controllers(),
@@ -52,13 +61,13 @@ func controlPlaneFetching(t *testing.T, opts generate.Options, fetch k8s.Fetch) 
 		k8s.Controllers(k8s.Deps{Supervisor: c.supervisor, Root: c.root, Fetch: fetch}),
 	)...)
 
-	c.Ready(opts)
+	c.Ready(c.opts)
+}
 
-	for _, id := range []string{"etcd-EPHEMERAL", "kubelet-EPHEMERAL"} {
+func (c *cluster) mount() {
+	for _, id := range []string{"etcd-EPHEMERAL", "kubelet-EPHEMERAL", "nodename-EPHEMERAL"} {
 		controllertest.Set(c.Node, id, block.VolumeMountStatusSpec{VolumeID: block.VolumeEphemeral, Target: "/var"})
 	}
-
-	return c
 }
 
 // text is the configuration with patches.

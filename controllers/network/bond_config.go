@@ -3,7 +3,6 @@
 package network
 
 import (
-	"cmp"
 	"encoding"
 	"fmt"
 	"net/netip"
@@ -16,11 +15,11 @@ import (
 // networking/bonding.rst).
 func bondSpec(b *v1alpha1.Bond) (network.BondMasterSpec, error) {
 	spec := network.BondMasterSpec{
-		MIIMon: b.MIIMon, UpDelay: b.UpDelay, DownDelay: b.DownDelay, ARPInterval: b.ARPInterval,
-		ResendIGMP: cmp.Or(b.ResendIGMP, 1), MinLinks: b.MinLinks, LPInterval: cmp.Or(b.LPInterval, 1),
-		PacketsPerSlave: cmp.Or(b.PacketsPerSlave, 1), NumPeerNotif: cmp.Or(b.NumPeerNotif, 1),
-		TLBDynamicLB: cmp.Or(b.TLBDynamicLB, 1), AllSlavesActive: b.AllSlavesActive,
-		UseCarrier: v1alpha1.IsTrueOr(b.UseCarrier, true), ADActorSysPrio: cmp.Or(b.ADActorSysPrio, 65535),
+		MIIMon: or(b.MIIMon, 0), UpDelay: b.UpDelay, DownDelay: b.DownDelay, ARPInterval: b.ARPInterval,
+		ResendIGMP: or(b.ResendIGMP, 1), MinLinks: b.MinLinks, LPInterval: or(b.LPInterval, 1),
+		PacketsPerSlave: or(b.PacketsPerSlave, 1), NumPeerNotif: or(b.NumPeerNotif, 1),
+		TLBDynamicLB: or(b.TLBDynamicLB, 1), AllSlavesActive: b.AllSlavesActive,
+		UseCarrier: v1alpha1.IsTrueOr(b.UseCarrier, true), ADActorSysPrio: or(b.ADActorSysPrio, 65535),
 		ADUserPortKey: b.ADUserPortKey, PeerNotifyDelay: b.PeerNotifyDelay, Primary: b.Primary, MissedMax: 2, ADLACPActive: 1,
 	}
 
@@ -41,6 +40,7 @@ func bondSpec(b *v1alpha1.Bond) (network.BondMasterSpec, error) {
 		{"primaryReselect", b.PrimaryReselect, &spec.PrimaryReselect},
 		{"failOverMac", b.FailOverMAC, &spec.FailOverMAC},
 		{"adSelect", b.ADSelect, &spec.ADSelect},
+		{"adActorSystem", b.ADActorSystem, &spec.ADActorSystem},
 	} {
 		if f.text == "" {
 			continue
@@ -65,4 +65,13 @@ func bondSpec(b *v1alpha1.Bond) (network.BondMasterSpec, error) {
 	}
 
 	return spec, nil
+}
+
+// or is a number of the configuration, or what the kernel has where it is silent.
+func or[N any](n *N, absent N) N {
+	if n == nil {
+		return absent
+	}
+
+	return *n
 }

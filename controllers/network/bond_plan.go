@@ -18,6 +18,8 @@ func (p *linkPlanner) planBond(out *plan, s item[network.LinkSpecSpec], l netlin
 	// The kernel knows a primary among the slaves only.
 	if primary, ok := now.Link(s.spec.BondMaster.Primary); s.spec.BondMaster.Primary != "" && (!ok || primary.Master != l.Index) {
 		want.Primary = l.Bond.Primary
+
+		out.say(s.id, network.SpecWaiting, "primary link "+s.spec.BondMaster.Primary+" is not part of bond "+l.Name)
 	}
 
 	change, err := want.Change(l.Bond)
@@ -76,7 +78,7 @@ func bondOf(spec network.LinkSpecSpec, now *netlink.Snapshot) *netlink.Bond {
 	b := spec.BondMaster
 	primary, _ := now.Link(b.Primary)
 
-	return &netlink.Bond{
+	out := &netlink.Bond{
 		Mode: uint8(b.Mode), XmitHashPolicy: uint8(b.HashPolicy), LACPRate: uint8(b.LACPRate), PrimaryReselect: uint8(b.PrimaryReselect),
 		FailOverMAC: uint8(b.FailOverMAC), ADSelect: uint8(b.ADSelect), ADLACPActive: uint8(b.ADLACPActive),
 		ARPValidate: uint32(b.ARPValidate), ARPAllTargets: uint32(b.ARPAllTargets), Primary: primary.Index,
@@ -86,4 +88,7 @@ func bondOf(spec network.LinkSpecSpec, now *netlink.Snapshot) *netlink.Bond {
 		ADActorSysPrio: b.ADActorSysPrio, ADUserPortKey: b.ADUserPortKey, UseCarrier: b.UseCarrier,
 		ARPIPTargets: slices.Clone(b.ARPIPTargets), NSIP6Targets: slices.Clone(b.NSIP6Targets),
 	}
+	copy(out.ADActorSystem[:], b.ADActorSystem)
+
+	return out
 }

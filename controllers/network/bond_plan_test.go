@@ -70,6 +70,14 @@ func TestBondFollowsItsConfiguration(t *testing.T) {
 		}
 	}
 
+	spec.Primary = "eth9"
+	again(&spec)
+
+	steps, p := round(t, &k, planner, append(slaves, network.LinkSpecSpec{Name: "bond0", Logical: true, Up: true, Kind: network.LinkKindBond, BondMaster: spec}), nil)
+	if want := (map[string]string{"bond0": "waiting: primary link eth9 is not part of bond bond0"}); len(steps) != 0 || !cmp.Equal(want, causes(p)) {
+		t.Errorf("a primary that is not there: got %v, %v, want %v", steps, causes(p), want)
+	}
+
 	// Another mode is another bond, and LACP's rate takes it down for a moment.
 	spec = network.BondMasterSpec{Mode: nethelpers.BondMode8023AD, MIIMon: 100}
 	again(&spec)

@@ -101,7 +101,7 @@ func linkStatus(l netlink.Link, names map[uint32]string) network.LinkStatusSpec 
 }
 
 func bondStatus(b *netlink.Bond, names map[uint32]string) network.BondMasterSpec {
-	return network.BondMasterSpec{
+	s := network.BondMasterSpec{
 		Mode: nethelpers.BondMode(b.Mode), HashPolicy: nethelpers.BondXmitHashPolicy(b.XmitHashPolicy), LACPRate: nethelpers.LACPRate(b.LACPRate),
 		ARPValidate: nethelpers.ARPValidate(b.ARPValidate), ARPAllTargets: nethelpers.ARPAllTargets(b.ARPAllTargets),
 		PrimaryIndex: b.Primary, Primary: names[b.Primary], PrimaryReselect: nethelpers.PrimaryReselect(b.PrimaryReselect),
@@ -113,4 +113,10 @@ func bondStatus(b *netlink.Bond, names map[uint32]string) network.BondMasterSpec
 		ARPIPTargets: slices.Clone(b.ARPIPTargets), NSIP6Targets: slices.Clone(b.NSIP6Targets),
 		ADLACPActive: nethelpers.ADLACPActive(b.ADLACPActive), MissedMax: b.MissedMax,
 	}
+
+	if b.ADActorSystem != [6]byte{} {
+		s.ADActorSystem = slices.Clone(b.ADActorSystem[:])
+	}
+
+	return s
 }

@@ -10,12 +10,14 @@ import (
 	"math/rand/v2"
 	"net"
 	"net/netip"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/seed-59268b81/talos/cosi/controller"
 	"github.com/seed-59268b81/talos/cosi/memory"
 	cosiruntime "github.com/seed-59268b81/talos/cosi/runtime"
 	"github.com/seed-59268b81/talos/sys/dhcp4"
@@ -129,6 +131,12 @@ func (w *world) configuration() string {
 
 	if w.IntN(4) == 0 {
 		fmt.Fprintf(&b, "      - {interface: br0, bridge: {interfaces: [%s]}, addresses: [%s/24]}\n", pick("eth0", "eth9", "enp1s0"), w.host())
+	}
+
+	if w.IntN(4) == 0 {
+		fmt.Fprintf(&b, "      - {interface: bond0, bond: {mode: %s, interfaces: [%s]}, addresses: [%s/24], mtu: %s}\n",
+			pick("active-backup, primary: eth0", "active-backup, primary: eth9", "802.3ad, lacpRate: fast", "balance-rr, miimon: 50, updelay: 120", "balance-alb"),
+			pick("eth0", "eth0, eth1", "eth1, eth9", "enp1s0"), w.host(), pick("1400", "9000"))
 	}
 
 	if w.IntN(4) == 0 {
@@ -284,20 +292,20 @@ func (w *world) solicit(index uint32) error {
 	return nil
 }
 
-// inWorld runs a machine in a world, in virtual time.
-func inWorld(t *testing.T, w *world, fn func(m *machine)) {
+// inWorld runs a machine in a world, in virtual time, with more controllers than those of the network where they are given.
+func inWorld(t *testing.T, w *world, fn func(m *machine), more ...controller.Controller) {
 	t.Helper()
 
 	synctest.Test(t, func(t *testing.T) {
 		m := &machine{t: t, patience: 10 * time.Second, state: memory.New(), kernel: w.kernel}
 		rt := cosiruntime.New(m.state, slog.New(slog.DiscardHandler))
 
-		for _, c := range Controllers(&Deps{
+		for _, c := range slices.Concat(more, Controllers(&Deps{
 			Kernel: w.kernel, SetHostname: m.setHostname,
 			DHCP4:          func(link string, _ net.HardwareAddr, _ DHCP4Settings) dhcp4.Exchange { return lessor{w, link} },
 			DHCP6:          func(link string, _ net.HardwareAddr, _ DHCP6Settings) dhcp6.Exchange { return lessor6{w, link} },
 			SolicitRouters: w.solicit,
-		}) {
+		})) {
 			if err := rt.RegisterController(c); err != nil {
 				t.Fatal(err)
 			}

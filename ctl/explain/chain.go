@@ -63,7 +63,7 @@ var rules = []rule{
 	networkRule, cableRule, routeRule, addressRule, namesRule, specRule,
 	clockRule,
 	quorumRule, endpointRule,
-	serviceRule, podRule, nodeRule,
+	serviceRule, podRule, nodeRule, nodenameRule,
 	controllerRule, resourceRule,
 }
 

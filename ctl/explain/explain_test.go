@@ -192,6 +192,7 @@ func TestMain(m *testing.M) {
 func TestScenarios(t *testing.T) {
 	for _, tc := range []struct{ scenario, root string }{
 		{"healthy", ""},
+		{"dhcp-silent", "operator/dhcp4/eth0 is in effect and could not be confirmed: kept, though expired at 2026-11-21T10:30:00Z"},
 		{"maintenance", "the machine is in maintenance: it has no configuration"},
 		{"default-route", "there is no default route"},
 		{"route-refused", "the default route by 192.0.2.1 on eth0 is wanted, but the kernel does not have it"},

@@ -59,24 +59,3 @@ func (o *outdated) finding(subject string) *Finding {
 		Because:  unreachable(o.failure),
 	}
 }
-
-// behind is a machine that is ready, and does not run what its configuration says.
-func behind(f *Facts) *Finding {
-	all := f.allOutdated()
-	if len(all) == 0 {
-		return nil
-	}
-
-	finding := &Finding{Says: "the machine is ready, but does not run all that its configuration says", Vague: true}
-
-	for _, o := range all {
-		symptom := Symptom{Kind: ServiceOf, ID: o.name}
-		if pod := f.pod(o.name); pod != nil {
-			symptom = Symptom{Kind: PodOf, ID: pod.ID}
-		}
-
-		finding.Because = append(finding.Because, symptom)
-	}
-
-	return finding
-}

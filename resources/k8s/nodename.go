@@ -11,6 +11,7 @@ var nodenameDefinition = &resource.Definition{
 	DefaultNamespace: NamespaceName,
 	PrintColumns: []resource.PrintColumn{
 		{Name: "Nodename", JSONPath: "{.nodename}"},
+		{Name: "Kept", JSONPath: "{.kept}"},
 	},
 }
 
@@ -19,6 +20,8 @@ type NodenameSpec struct {
 	Nodename             string `yaml:"nodename" protobuf:"1"`
 	HostnameVersion      string `yaml:"hostnameVersion" protobuf:"2"`
 	SkipNodeRegistration bool   `yaml:"skipNodeRegistration" protobuf:"3"`
+	// Kept is why the Node is not called as the host is; empty when it is. Peers' contract has no field for it.
+	Kept string `yaml:"kept,omitempty"`
 }
 
 // Definition implements resource.Spec.

@@ -30,6 +30,7 @@ func Register() error {
 		resource.Register[NodeAnnotationSpecSpec],
 		resource.Register[NodeCordonedSpecSpec],
 		resource.Register[NodeIPSpec],
+		resource.Register[NodeIdentitySpec],
 		resource.Register[NodeIPConfigSpec],
 		resource.Register[NodeLabelSpecSpec],
 		resource.Register[NodeStatusSpec],

@@ -37,16 +37,12 @@ func (b *Bond) driver() *driver.Bond {
 		d.UpDelay, d.DownDelay, d.PeerNotifyDelay = &b.UpDelay, &b.DownDelay, &b.PeerNotifyDelay
 	}
 
-	if b.MissedMax > 0 {
-		d.MissedMax = &b.MissedMax
-	}
-
 	switch b.Mode {
 	case lacp:
 		d.AdLacpRate = ptr(driver.BondLacpRate(b.LACPRate))
 		d.AdSelect = ptr(driver.BondAdSelect(b.ADSelect))
 		d.AdLacpActive = ptr(driver.BondAdLacpActive(b.ADLACPActive))
-		d.AdActorSysPrio, d.AdUserPortKey = &b.ADActorSysPrio, &b.ADUserPortKey
+		d.AdActorSysPrio, d.AdUserPortKey, d.AdActorSystem = &b.ADActorSysPrio, &b.ADUserPortKey, b.ADActorSystem[:]
 	case tlb, alb:
 		d.TlbDynamicLb = &b.TLBDynamicLB
 	case roundRobin:
@@ -61,7 +57,13 @@ func (b *Bond) driver() *driver.Bond {
 		}
 	}
 
-	if b.Mode != lacp && b.Mode != tlb && b.Mode != alb && b.ARPInterval > 0 {
+	arp := b.Mode != lacp && b.Mode != tlb && b.Mode != alb
+
+	if arp && b.MissedMax > 0 {
+		d.MissedMax = &b.MissedMax
+	}
+
+	if arp && b.ARPInterval > 0 {
 		d.ArpInterval = &b.ARPInterval
 		d.ArpIpTargets, d.NsIP6Targets = toIPs(b.ARPIPTargets), toIPs(b.NSIP6Targets)
 		d.ArpAllTargets = ptr(driver.BondArpAllTargets(b.ARPAllTargets))
@@ -73,7 +75,7 @@ func (b *Bond) driver() *driver.Bond {
 
 // bondFrom is the bond as the kernel has it; what it left out is zero.
 func bondFrom(d *driver.Bond) *Bond {
-	return &Bond{
+	b := &Bond{
 		Mode: uint8(d.Mode), XmitHashPolicy: uint8(value(d.XmitHashPolicy)), LACPRate: uint8(value(d.AdLacpRate)),
 		PrimaryReselect: uint8(value(d.PrimaryReselect)), FailOverMAC: uint8(value(d.FailOverMac)),
 		ADSelect: uint8(value(d.AdSelect)), ADLACPActive: uint8(value(d.AdLacpActive)),
@@ -85,6 +87,9 @@ func bondFrom(d *driver.Bond) *Bond {
 		MissedMax: value(d.MissedMax), ADActorSysPrio: value(d.AdActorSysPrio), ADUserPortKey: value(d.AdUserPortKey),
 		UseCarrier: value(d.UseCarrier) != 0, ARPIPTargets: fromIPs(d.ArpIpTargets), NSIP6Targets: fromIPs(d.NsIP6Targets),
 	}
+	copy(b.ADActorSystem[:], d.AdActorSystem)
+
+	return b
 }
 
 func ptr[T any](v T) *T { return &v }

@@ -76,6 +76,8 @@ func TestBondChangeCoversAll(t *testing.T) {
 				switch f := reflect.ValueOf(&want).Elem().Field(i); f.Kind() {
 				case reflect.Bool:
 					f.SetBool(true)
+				case reflect.Array:
+					f.Index(0).SetUint(2)
 				case reflect.Slice:
 					addr := netip.MustParseAddr("192.0.2.1")
 					if name == "NSIP6Targets" {

@@ -4,6 +4,7 @@ package netlink
 
 import (
 	"context"
+	"encoding"
 	"errors"
 	"fmt"
 	"time"
@@ -48,7 +49,7 @@ var ErrInterrupted = errors.New("interrupted by changes")
 const dumpAttempts = 10
 
 // dump asks for everything of one type. A dump that a change interrupted is asked for again.
-func (c *Conn) dump(message rtnetlink.Message, typ netlink.HeaderType) ([]netlink.Message, error) {
+func (c *Conn) dump(message encoding.BinaryMarshaler, typ netlink.HeaderType) ([]netlink.Message, error) {
 	data, err := message.MarshalBinary()
 	if err != nil {
 		return nil, err

@@ -164,7 +164,8 @@ type Bridge struct {
 	STP, VLANFiltering bool
 }
 
-// Bond are the settings of a bond, numbered as the kernel does. MissedMax 0 leaves the kernel's.
+// Bond are the settings of a bond, numbered as the kernel does. MissedMax 0 leaves the kernel's, and an ADActorSystem of zeros is
+// the bond's own hardware address.
 type Bond struct {
 	Mode, XmitHashPolicy, LACPRate, PrimaryReselect, FailOverMAC, ADSelect, ADLACPActive uint8
 	ARPValidate, ARPAllTargets                                                           uint32
@@ -173,6 +174,7 @@ type Bond struct {
 	ResendIGMP, MinLinks, LPInterval, PacketsPerSlave                                    uint32
 	NumPeerNotif, TLBDynamicLB, AllSlavesActive, MissedMax                               uint8
 	ADActorSysPrio, ADUserPortKey                                                        uint16
+	ADActorSystem                                                                        [6]byte
 	UseCarrier                                                                           bool
 	ARPIPTargets, NSIP6Targets                                                           []netip.Addr
 }

@@ -290,6 +290,7 @@ var own = map[string]bool{
 	"MachineTypes.config.talos.dev":                true,
 	"MaintenanceServiceRequests.runtime.talos.dev": true,
 	"NodeCordonedSpecs.k8s.talos.dev":              true,
+	"NodeIdentities.kubernetes.talos.dev":          true,
 	"Boots.runtime.talos.dev":                      true,
 	"PlatformConditions.runtime.talos.dev":         true,
 	"PowerRequests.runtime.talos.dev":              true,

@@ -145,7 +145,12 @@ func TestWatch(t *testing.T) {
 		}
 
 		if query.Get("watch") == "" {
-			fmt.Fprint(w, `{"metadata":{"resourceVersion":"7"},"items":[{"metadata":{"name":"cp1"}}]}`)
+			page, more := "cp1", `,"continue":"next"`
+			if query.Get("continue") == "next" {
+				page, more = "cp2", ""
+			}
+
+			fmt.Fprintf(w, `{"metadata":{"resourceVersion":"7"%s},"items":[{"metadata":{"name":%q}}]}`, more, page)
 
 			return
 		}
@@ -171,7 +176,7 @@ func TestWatch(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	if diff := cmp.Diff([]string{"ADDED", "", "MODIFIED", "DELETED"}, got); diff != "" {
+	if diff := cmp.Diff([]string{"ADDED", "ADDED", "", "MODIFIED", "DELETED"}, got); diff != "" {
 		t.Errorf("events (-want +got):\n%s", diff)
 	}
 }

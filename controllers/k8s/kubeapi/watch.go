@@ -8,8 +8,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
+	"strconv"
 	"time"
 )
 
@@ -23,31 +25,26 @@ type Event struct {
 // watchFor is how long the server keeps one watch open; then it is begun anew, from the list.
 const watchFor = 10 * time.Minute
 
+// pageSize is how many objects of a list are in memory at once.
+const pageSize = 100
+
 // Watch lists a collection under a selector and follows its changes, until ctx is done or the server ends it; nil then.
 // fn is called for each object of the list (as ADDED), once with an empty Type when the list is through, and for each
 // change.
 func (c *Client) Watch(ctx context.Context, path, fieldSelector string, fn func(Event) error) error {
-	query := url.Values{"fieldSelector": {fieldSelector}}
-
-	list, err := c.Get(ctx, path+"?"+query.Encode())
-	if err != nil {
-		return err
+	query := url.Values{}
+	if fieldSelector != "" {
+		query.Set("fieldSelector", fieldSelector)
 	}
 
-	items, _ := list["items"].([]any)
-	for _, item := range items {
-		object, _ := item.(Object)
-		if err := fn(Event{Type: "ADDED", Object: object}); err != nil {
-			return err
-		}
+	version, err := c.list(ctx, path, query, fn)
+	if err != nil {
+		return err
 	}
 
 	if err := fn(Event{}); err != nil {
 		return err
 	}
-
-	metadata, _ := list["metadata"].(Object)
-	version, _ := metadata["resourceVersion"].(string)
 
 	query.Set("watch", "true")
 	query.Set("resourceVersion", version)
@@ -82,5 +79,36 @@ func (c *Client) Watch(ctx context.Context, path, fieldSelector string, fn func(
 		if err := fn(event); err != nil {
 			return err
 		}
+	}
+}
+
+// list calls fn for each object of a collection, and returns the version that it has. It reads a page at a time.
+func (c *Client) list(ctx context.Context, path string, query url.Values, fn func(Event) error) (version string, err error) {
+	query = maps.Clone(query)
+	query.Set("limit", strconv.Itoa(pageSize))
+
+	for {
+		list, err := c.Get(ctx, path+"?"+query.Encode())
+		if err != nil {
+			return "", err
+		}
+
+		items, _ := list["items"].([]any)
+		for _, item := range items {
+			object, _ := item.(Object)
+			if err := fn(Event{Type: "ADDED", Object: object}); err != nil {
+				return "", err
+			}
+		}
+
+		metadata, _ := list["metadata"].(Object)
+		version, _ = metadata["resourceVersion"].(string)
+		next, _ := metadata["continue"].(string)
+
+		if next == "" {
+			return version, nil
+		}
+
+		query.Set("continue", next)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"strings"
 	"time"
 
 	"github.com/seed-59268b81/talos/pki"
@@ -16,31 +17,56 @@ import (
 // currentCert is the kubelet's own certificate and key, which it keeps renewing.
 const currentCert = "kubelet-client-current.pem"
 
+// nodePrefix begins the name of a Node's user.
+const nodePrefix = "system:node:"
+
 // StaleIdentity tells why the kubelet must not use its certificate of an earlier run and has to join anew: the node is
 // called otherwise, or the cluster has another authority. It is empty when the certificate may be kept, or there is
 // none. dir is PKIDir. That the certificate may have expired is the kubelet's own business.
 func StaleIdentity(dir fs.FS, nodename string, join secrets.KubeletSpec) string {
-	text, err := fs.ReadFile(dir, currentCert)
-	if errors.Is(err, fs.ErrNotExist) {
+	cert, stale := currentIdentity(dir, join)
+
+	switch {
+	case stale != "" || cert == nil:
+		return stale
+	case cert.Subject.CommonName != nodePrefix+nodename:
+		return fmt.Sprintf("the certificate is that of %s, not %s", cert.Subject.CommonName, nodePrefix+nodename)
+	default:
+		return ""
+	}
+}
+
+// RegisteredName is the name under which a kubelet of an earlier run belonged to this cluster; empty when there was none. dir is
+// PKIDir.
+func RegisteredName(dir fs.FS, join secrets.KubeletSpec) string {
+	cert, stale := currentIdentity(dir, join)
+	if stale != "" || cert == nil {
 		return ""
 	}
 
-	if err != nil {
-		return fmt.Sprintf("the certificate cannot be read: %v", err)
+	name, _ := strings.CutPrefix(cert.Subject.CommonName, nodePrefix)
+
+	return name
+}
+
+// currentIdentity returns the kubelet's certificate, or why it is of no use in this cluster; neither when there is none.
+func currentIdentity(dir fs.FS, join secrets.KubeletSpec) (cert *x509.Certificate, stale string) {
+	text, err := fs.ReadFile(dir, currentCert)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, ""
 	}
 
-	cert, err := pki.ParseCertificate(text)
-	if err != nil {
-		return fmt.Sprintf("the certificate cannot be read: %v", err)
+	if err == nil {
+		cert, err = pki.ParseCertificate(text)
 	}
 
-	if want := "system:node:" + nodename; cert.Subject.CommonName != want {
-		return fmt.Sprintf("the certificate is that of %s, not %s", cert.Subject.CommonName, want)
+	if err != nil {
+		return nil, fmt.Sprintf("the certificate cannot be read: %v", err)
 	}
 
 	pool, err := pki.Pool(secrets.JoinCerts(join.AcceptedCAs))
 	if err != nil {
-		return err.Error()
+		return nil, err.Error()
 	}
 
 	within := cert.NotBefore.Add(cert.NotAfter.Sub(cert.NotBefore) / 2)
@@ -48,10 +74,10 @@ func StaleIdentity(dir fs.FS, nodename string, join secrets.KubeletSpec) string 
 	if _, err := cert.Verify(x509.VerifyOptions{
 		Roots: pool, CurrentTime: within, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
 	}); err != nil {
-		return fmt.Sprintf("the certificate is not of an accepted authority: %v", err)
+		return nil, fmt.Sprintf("the certificate is not of an accepted authority: %v", err)
 	}
 
-	return ""
+	return cert, ""
 }
 
 // identityLifetime is that of certificates which the controller manager signs; the kubelet renews it there in time.
@@ -67,7 +93,7 @@ func NewIdentity(root secrets.KubernetesRootSpec, nodename string) ([]byte, erro
 	}
 
 	pair, err := ca.Sign(pki.LeafOptions{
-		CommonName: "system:node:" + nodename, Organization: []string{"system:nodes"}, Client: true, TTL: identityLifetime, Kind: pki.ECDSAP256,
+		CommonName: nodePrefix + nodename, Organization: []string{"system:nodes"}, Client: true, TTL: identityLifetime, Kind: pki.ECDSAP256,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("kubelet's certificate: %w", err)

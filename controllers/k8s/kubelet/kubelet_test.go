@@ -184,20 +184,25 @@ func TestStaleIdentity(t *testing.T) {
 	join := secrets.KubeletSpec{AcceptedCAs: []secrets.Cert{{Crt: ours.PEM.Crt}}}
 
 	for name, test := range map[string]struct {
-		dir  fstest.MapFS
-		want string
+		dir        fstest.MapFS
+		want       string
+		registered string
 	}{
 		"none":                    {dir: fstest.MapFS{}},
-		"its own":                 {dir: held(ours, "cp1")},
-		"of another name":         {dir: held(ours, "old"), want: "the certificate is that of system:node:old, not system:node:cp1"},
+		"its own":                 {dir: held(ours, "cp1"), registered: "cp1"},
+		"of another name":         {dir: held(ours, "old"), registered: "old", want: "the certificate is that of system:node:old, not system:node:cp1"},
 		"of another cluster":      {dir: held(theirs, "cp1"), want: "not of an accepted authority"},
-		"made on a control plane": {dir: fstest.MapFS{"kubelet-client-current.pem": {Data: own}}},
+		"made on a control plane": {dir: fstest.MapFS{"kubelet-client-current.pem": {Data: own}}, registered: "cp1"},
 		"broken":                  {dir: fstest.MapFS{"kubelet-client-current.pem": {Data: []byte("x")}}, want: "cannot be read"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := kubelet.StaleIdentity(test.dir, "cp1", join)
 			if (got == "") != (test.want == "") || !strings.Contains(got, test.want) {
 				t.Errorf("got %q, want %q", got, test.want)
+			}
+
+			if got := kubelet.RegisteredName(test.dir, join); got != test.registered {
+				t.Errorf("registered: got %q, want %q", got, test.registered)
 			}
 		})
 	}

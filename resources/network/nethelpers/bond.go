@@ -45,6 +45,7 @@ const (
 	BondXmitPolicyLayer23 BondXmitHashPolicy = 2
 	BondXmitPolicyEncap23 BondXmitHashPolicy = 3
 	BondXmitPolicyEncap34 BondXmitHashPolicy = 4
+	BondXmitPolicyVLANMAC BondXmitHashPolicy = 5
 )
 
 var bondXmitHashPolicyNames = names[BondXmitHashPolicy]{
@@ -53,6 +54,7 @@ var bondXmitHashPolicyNames = names[BondXmitHashPolicy]{
 	BondXmitPolicyLayer23: "layer2+3",
 	BondXmitPolicyEncap23: "encap2+3",
 	BondXmitPolicyEncap34: "encap3+4",
+	BondXmitPolicyVLANMAC: "vlan+srcmac",
 }
 
 // String implements fmt.Stringer.

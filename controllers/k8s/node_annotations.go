@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package k8s
+
+import (
+	"context"
+	"log/slog"
+	"net/netip"
+	"strings"
+
+	"github.com/seed-59268b81/talos/controllers/fromconfig"
+	"github.com/seed-59268b81/talos/controllers/keep"
+	"github.com/seed-59268b81/talos/cosi/controller"
+	"github.com/seed-59268b81/talos/cosi/resource"
+	"github.com/seed-59268b81/talos/cosi/typed"
+	"github.com/seed-59268b81/talos/resources/k8s"
+	"github.com/seed-59268b81/talos/resources/network"
+)
+
+// nodeAnnotationController wants the annotations of the configuration on the own Node, and all addresses of the machine, by which a
+// control plane knows the machine when it calls from one that is not the kubelet's.
+func nodeAnnotationController() controller.Controller {
+	return &controller.Reconciler{
+		ControllerName: "k8s.NodeAnnotationSpecController",
+		Reads: []controller.Input{
+			fromconfig.Input(),
+			controller.In[network.NodeAddressSpec](controller.Weak, "", ownAddresses),
+		},
+		Writes:  []controller.Output{controller.Out[k8s.NodeAnnotationSpecSpec](controller.Exclusive)},
+		Cleanup: []resource.Kind{resource.KindOf[k8s.NodeAnnotationSpecSpec]("")},
+		Reconcile: func(ctx context.Context, rt controller.Runtime, _ *slog.Logger) error {
+			cfg, err := fromconfig.Main(ctx, rt)
+			if err != nil || cfg == nil {
+				return err
+			}
+
+			for key, value := range cfg.Machine.Annotations {
+				if err := typed.Set(ctx, rt, "", key, k8s.NodeAnnotationSpecSpec{Key: key, Value: value}); err != nil {
+					return err
+				}
+			}
+
+			if _, ok := cfg.Machine.Annotations[k8s.NodeAddressesAnnotation]; ok {
+				return nil
+			}
+
+			var addresses network.NodeAddressSpec
+
+			if f := read(ctx, rt, ownAddresses, &addresses); f.err != nil {
+				return f.err
+			}
+
+			if len(addresses.Addresses) == 0 {
+				return keep.Outputs[k8s.NodeAnnotationSpecSpec](ctx, rt, k8s.NodeAddressesAnnotation)
+			}
+
+			return typed.Set(ctx, rt, "", k8s.NodeAddressesAnnotation, k8s.NodeAnnotationSpecSpec{
+				Key: k8s.NodeAddressesAnnotation, Value: joinAddresses(addresses.IPs()),
+			})
+		},
+	}
+}
+
+// ownAddresses are those that others may reach the machine by, without those of pods and services.
+var ownAddresses = network.FilteredNodeAddressID(network.NodeAddressRoutedID, network.NodeAddressFilterNoK8s)
+
+func joinAddresses(addrs []netip.Addr) string {
+	texts := make([]string, 0, len(addrs))
+	for _, addr := range addrs[:min(len(addrs), maxNodeAddresses)] {
+		texts = append(texts, addr.String())
+	}
+
+	return strings.Join(texts, ",")
+}

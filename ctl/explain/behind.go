@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package explain
+
+import (
+	"fmt"
+
+	"github.com/seed-59268b81/talos/resources/k8s"
+	"github.com/seed-59268b81/talos/resources/network"
+)
+
+// behind is a machine that is ready, and goes on with what it had before: it does not run what its configuration says, or nobody
+// confirms what it was told.
+func behind(f *Facts) *Finding {
+	finding := &Finding{Says: "the machine is ready, but does not run all that its configuration says", Vague: true}
+
+	for _, o := range f.allOutdated() {
+		symptom := Symptom{Kind: ServiceOf, ID: o.name}
+		if pod := f.pod(o.name); pod != nil {
+			symptom = Symptom{Kind: PodOf, ID: pod.ID}
+		}
+
+		finding.Because = append(finding.Because, symptom)
+	}
+
+	if len(finding.Because) == 0 {
+		finding.Says = "the machine is ready, but goes on with what it was told before"
+	}
+
+	for _, c := range all[network.SpecConditionSpec](f, network.NamespaceName) {
+		if c.spec.State == network.SpecDegraded {
+			finding.Because = append(finding.Because, instance[network.SpecConditionSpec](network.NamespaceName, c.ID))
+		}
+	}
+
+	if nodename, ok := find[k8s.NodenameSpec](f, k8s.NodenameID); ok && nodename.Kept != "" {
+		finding.Because = append(finding.Because, instance[k8s.NodenameSpec](k8s.NamespaceName, k8s.NodenameID))
+	}
+
+	if len(finding.Because) == 0 {
+		return nil
+	}
+
+	return finding
+}
+
+// nodenameRule reads the Node's name: whether it is the host's.
+func nodenameRule(f *Facts, s Symptom) (*Finding, bool) {
+	if s.Kind != InstanceOf || s.Type != typeOf[k8s.NodenameSpec]() {
+		return nil, false
+	}
+
+	nodename, ok := find[k8s.NodenameSpec](f, s.ID)
+	if !ok {
+		return nil, false
+	}
+
+	if nodename.Kept == "" {
+		return nil, true
+	}
+
+	return &Finding{
+		Says:     fmt.Sprintf("node %q keeps its name: %s", nodename.Nodename, nodename.Kept),
+		Evidence: []string{name(s.Type, s.Namespace, s.ID) + ": kept is set"},
+		Try: fmt.Sprintf("nothing, if the Node is to stay %s; otherwise choose its name in the machine configuration (a HostnameConfig document with hostname, "+
+			"or machine.network.hostname), and remove the old one: kubectl delete node %s", nodename.Nodename, nodename.Nodename),
+	}, true
+}
