@@ -55,12 +55,12 @@ func (m *Machine) controllers(modules *module.Loader, settled <-chan struct{}) (
 	}
 
 	publish := func(msg proto.Message) { m.Events.Publish(msg, "") }
-	m.server.Config = config.New(os.DirFS("/"), args, m.Platform, func(err error) {
-		publish(&apimachine.ConfigLoadErrorEvent{Error: err.Error()})
-	})
-
 	values := metactl.New(m.Platform)
 	m.server.Meta = values
+
+	m.server.Config = config.New(os.DirFS("/"), args, m.Platform, values, func(err error) {
+		publish(&apimachine.ConfigLoadErrorEvent{Error: err.Error()})
+	})
 
 	all := []controller.Controller{
 		values.Controller(),
