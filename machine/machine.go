@@ -19,6 +19,7 @@ import (
 	"google.golang.org/grpc"
 
 	cosi "github.com/seed-59268b81/talos/api/cosi/v1alpha1"
+	securityapi "github.com/seed-59268b81/talos/api/security"
 	"github.com/seed-59268b81/talos/apid"
 	apidctl "github.com/seed-59268b81/talos/controllers/apid"
 	"github.com/seed-59268b81/talos/controllers/block"
@@ -303,18 +304,26 @@ func (m *Machine) apidResources() supervisor.Service {
 	return m.resources("apid", apid.RuntimeSocket, apid.UID, apid.Kinds())
 }
 
-// trustdResources shows trustd those that it needs, the authority's key among them.
+// trustdResources shows trustd its certificate, and signs for it.
 func (m *Machine) trustdResources() supervisor.Service {
-	return m.resources("trustd", trustd.RuntimeSocket, trustd.UID, trustd.Kinds())
+	signer := trustd.NewSigner(m.Log.With("service", "trustd"), m.State)
+
+	return m.resources("trustd", trustd.RuntimeSocket, trustd.UID, trustd.Kinds(), func(g *grpc.Server) {
+		securityapi.RegisterSecurityServiceServer(g, signer)
+	})
 }
 
-// resources shows a service the kinds that it reads, on a socket that is for its process alone.
-func (m *Machine) resources(service, socket string, uid int, kinds []resource.Kind) supervisor.Service {
+// resources shows a service the kinds that it reads, and what is registered, on a socket that is for its process alone.
+func (m *Machine) resources(service, socket string, uid int, kinds []resource.Kind, register ...func(*grpc.Server)) supervisor.Service {
 	peers := m.peers(map[string][]string{service: nil})
 
 	return m.unixService(service+"-resources", socket, uid, func() *grpc.Server {
 		g := server.New(m.Log, peers.Options()...)
 		cosi.RegisterStateServer(g, cosiserver.New(server.ReadOnly(m.State, server.Only(kinds...))))
+
+		for _, r := range register {
+			r(g)
+		}
 
 		return g
 	})
