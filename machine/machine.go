@@ -34,6 +34,7 @@ import (
 	"github.com/seed-59268b81/talos/sys/acpi"
 	"github.com/seed-59268b81/talos/sys/bootlog"
 	"github.com/seed-59268b81/talos/sys/cgroup"
+	"github.com/seed-59268b81/talos/sys/cmdline"
 	"github.com/seed-59268b81/talos/sys/logring"
 	"github.com/seed-59268b81/talos/sys/module"
 	"github.com/seed-59268b81/talos/sys/mount"
@@ -136,7 +137,8 @@ func start(
 		}
 	}
 
-	if err := boot.Early(place, modules); err != nil {
+	args, err := boot.Early(place, modules)
+	if err != nil {
 		return err
 	}
 
@@ -146,11 +148,12 @@ func start(
 
 	guard.Detach(log, "signals", func() { obey(ctx, state, log, signals) })
 
-	return run(ctx, place, log, logs, journal, state, modules)
+	return run(ctx, place, args, log, logs, journal, state, modules)
 }
 
 func run(
-	ctx context.Context, place platform.Platform, log *slog.Logger, logs *logring.Logs, journal *bootlog.Journal, state *memory.State, modules *module.Loader,
+	ctx context.Context, place platform.Platform, args cmdline.Cmdline,
+	log *slog.Logger, logs *logring.Logs, journal *bootlog.Journal, state *memory.State, modules *module.Loader,
 ) error {
 	if err := makeGroups(place); err != nil {
 		// The system runs without its reservations; that is worth a word, not an end.
@@ -174,7 +177,7 @@ func run(
 	}
 
 	m := &Machine{
-		State: state, Supervisor: sup, Events: ring, Journal: journal, Log: log, Platform: place,
+		State: state, Supervisor: sup, Events: ring, Journal: journal, Log: log, Platform: place, args: args,
 		server: &server.Server{State: state, Supervisor: sup, Outputs: logs, Ring: ring, Journal: journal, Log: log, Platform: place},
 	}
 
@@ -272,6 +275,7 @@ type Machine struct {
 	Platform   platform.Platform
 
 	server *server.Server
+	args   cmdline.Cmdline
 }
 
 // apiService is machined's own API, a service like any other: if it ever ends, it is started again.

@@ -18,6 +18,7 @@ import (
 	metactl "github.com/seed-59268b81/talos/controllers/meta"
 	"github.com/seed-59268b81/talos/cosi/controller"
 	"github.com/seed-59268b81/talos/pki"
+	"github.com/seed-59268b81/talos/sys/cmdline"
 	"github.com/seed-59268b81/talos/sys/meta"
 )
 
@@ -124,7 +125,7 @@ func (c *Controller) askMeta(log *slog.Logger) bool {
 	}
 
 	if c.closed && access == nil {
-		log.Error("it is not known who the administrators are: start with the kernel argument "+argInline+" to give the machine another configuration", "error", err)
+		log.Error("it is not known who the administrators are: start with the kernel argument "+cmdline.ConfigInline+" to give the machine another configuration", "error", err)
 	}
 
 	return true

@@ -294,6 +294,11 @@ func (c *Controller) fromSource(s source, log *slog.Logger) *config.Config {
 
 	log.Info("the configuration was found", "in", s.name)
 
+	if s.exposed {
+		log.Warn("every container can read this configuration, with all its secrets, in /proc/cmdline until the next boot: use the argument for tests, "+
+			"and apply the configuration over the API elsewhere", "in", s.name)
+	}
+
 	return cfg
 }
 
