@@ -10,7 +10,8 @@ PROVISIONER_containers = container
 PROVISIONER           := $(or $(PROVISIONER_$(IN)),$(error IN=$(IN): it is neither machines nor containers))
 # The images hold all that a cluster needs, so it gets no way out of its network. LABFLAGS= opens one.
 LABFLAGS ?= --offline
-BUILD    = $(GO) run ./components/cmd/build $(TOOLS)
+# LOCKED=1 refuses packages of Debian that components/debian.lock does not name.
+BUILD    = $(GO) run ./components/cmd/build $(TOOLS) $(if $(LOCKED),-locked)
 # What tests call is installed before the first build step too.
 test e2e budgets: TOOLS = -tools test
 fresh: TOOLS = -tools fresh
@@ -19,7 +20,7 @@ FRESH_UNTIL ?= ready
 E2E ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help host-tools build up down test vet fresh e2e conformance conformance-images chaos bench bench-cosi budgets generate lint clean
+.PHONY: help host-tools build up down test vet fresh e2e conformance conformance-images chaos bench bench-cosi budgets generate lock lint clean
 
 help: ## show this
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -69,6 +70,9 @@ bench-cosi: ## package cosi beside another implementation of the same protocol, 
 budgets: build ## sizes, times and memory against their budgets
 	@$(GO) run ./cmd/imager sizes
 	@TALOS_E2E=1 TALOS_BUDGETS=1 $(GO) test -count=1 -v -timeout 50m ./test/budgets
+
+lock: ## take Debian's newest packages into components/debian.lock
+	@$(BUILD) -lock
 
 generate: ## regenerate checked-in generated code
 	@$(GO) generate ./...

@@ -174,3 +174,32 @@ func TestNewRefuses(t *testing.T) {
 		})
 	}
 }
+
+// TestIdentityForLost: the certificate is shown to a machine that has lost its configuration, and to no other.
+func TestIdentityForLost(t *testing.T) {
+	node := &clienttest.Node{Version: &machine.VersionInfo{Tag: "v0"}}
+	mine, theirs := clienttest.Start(t, map[string]*clienttest.Node{"": node}), clienttest.Start(t, map[string]*clienttest.Node{"": node})
+
+	for _, tt := range []struct {
+		name     string
+		endpoint string
+		want     string // in the error; "" for none
+	}{
+		{"lost its configuration", clienttest.StartLost(t, node, mine.Context).Endpoint, ""},
+		{"lost another cluster's", clienttest.StartLost(t, node, theirs.Context).Endpoint, "certificate"},
+		{"has its configuration", mine.Endpoint, "certificate required"},
+		{"in maintenance", clienttest.StartMaintenance(t, node).Endpoint, ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			c, err := client.New([]string{tt.endpoint}, client.WithInsecure(), client.WithIdentity(mine.Context.Crt, mine.Context.Key))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer c.Close()
+
+			if _, err = c.Version(t.Context()); (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("got %v, want %q", err, tt.want)
+			}
+		})
+	}
+}

@@ -56,8 +56,8 @@ func plainMessage(s *status.Status) string {
 // hints are matched in order against the message of an Unavailable status, which gRPC makes of every error of the
 // connection.
 var hints = []struct{ text, try string }{
-	{"certificate signed by unknown authority", "the machine belongs to another cluster than the talosconfig's context, or has no configuration yet (then: --insecure)"},
-	{"certificate required", "the machine wants a client certificate: use a talosconfig of its cluster instead of --insecure"},
+	{"certificate signed by unknown authority", "the machine belongs to another cluster than the talosconfig's context, or has no configuration yet, or has lost it (then: --insecure)"},
+	{"certificate required", "the machine wants a client certificate: use a talosconfig of its cluster, instead of --insecure; if it has lost its configuration, both"},
 	{"bad certificate", "the machine does not accept the talosconfig's certificate: check that it is of this cluster and has not expired"},
 	{"unknown certificate authority", "the machine does not accept the talosconfig's certificate: check that it is of this cluster"},
 	{"expired", "fetch a new talosconfig, and check the clocks of this computer and of the machine"},

@@ -12,6 +12,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
+
+	"github.com/seed-59268b81/talos/pki"
 )
 
 // WithCertificates makes the client trust servers signed by ca and show crt, whose organizations are its roles. All
@@ -69,6 +72,8 @@ func WithTLS(config *tls.Config) Option {
 // WithInsecure is for a machine in maintenance: it has no identity yet and asks for none. If fingerprints are given,
 // the server's certificate must match one of them: the SHA-256 of the certificate or of its public key
 // (SubjectPublicKeyInfo), in hex with or without colons, or in base64.
+//
+// A machine that has lost its configuration has no identity any more, and asks for its administrators' (WithIdentity).
 func WithInsecure(fingerprints ...string) Option {
 	return func(s *settings) error {
 		var want [][]byte
@@ -86,6 +91,44 @@ func WithInsecure(fingerprints ...string) Option {
 
 		if len(want) > 0 {
 			s.tls.VerifyConnection = func(state tls.ConnectionState) error { return checkFingerprint(state, want) }
+		}
+
+		return nil
+	}
+}
+
+// WithIdentity, after WithInsecure, shows a certificate to a machine that has lost its configuration and knows who its
+// administrators were. It is not shown to others: neither to a machine in maintenance, which asks for none, nor to one that has
+// its configuration, which --insecure is not for.
+func WithIdentity(crt, key []byte) Option {
+	return func(s *settings) error {
+		pair, err := tls.X509KeyPair(crt, key)
+		if err != nil {
+			return fmt.Errorf("the talosconfig's crt and key do not go together: %w", err)
+		}
+
+		var (
+			lost  atomic.Bool // of the last server
+			check = s.tls.VerifyConnection
+		)
+
+		s.tls.VerifyConnection = func(state tls.ConnectionState) error {
+			lost.Store(state.PeerCertificates[0].Subject.CommonName == pki.MaintenanceName)
+
+			if check == nil {
+				return nil
+			}
+
+			return check(state)
+		}
+
+		// It is called when the server's certificate was looked at.
+		s.tls.GetClientCertificate = func(request *tls.CertificateRequestInfo) (*tls.Certificate, error) {
+			if !lost.Load() || request.SupportsCertificate(&pair) != nil {
+				return &tls.Certificate{}, nil
+			}
+
+			return &pair, nil
 		}
 
 		return nil

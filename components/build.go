@@ -23,8 +23,8 @@ type Options struct {
 	Root string
 	// Out is the output folder.
 	Out string
-	// Refresh asks Debian for newer packages. Without it those of the first build stay.
-	Refresh bool
+	// Locked refuses to build with packages of Debian that are not those of the lock.
+	Locked bool
 	// Uses are what else the machine's programs are needed for, besides the build and the lab.
 	Uses []hosttools.Use
 	// Log is told what is built. Terminal says that it is one.
@@ -32,6 +32,8 @@ type Options struct {
 	Terminal bool
 	// Extend adds steps that need these, as those of the images, to the graph before it runs.
 	Extend func(*graph.Graph)
+
+	packages *packages
 }
 
 // aliases are targets that are not a step.
@@ -65,6 +67,10 @@ func (o Options) complete() (Options, error) {
 	var err error
 	if o.Root, err = filepath.Abs(o.Root); err == nil {
 		o.Out, err = filepath.Abs(o.Out)
+	}
+
+	if o.packages == nil {
+		o.packages = &packages{root: o.Root, cache: filepath.Join(o.Out, "cache"), apt: "/etc/apt", strict: o.Locked}
 	}
 
 	return o, err
@@ -116,7 +122,7 @@ func NewGraph(o Options) (*graph.Graph, error) {
 	}
 
 	for _, s := range slices.Concat(sets, testSets) {
-		g.Add(s.step(o.Root, cache, o.Refresh))
+		g.Add(s.step(o.packages))
 	}
 
 	imageSteps, err := imageSteps(o.Root)
@@ -152,11 +158,7 @@ func Build(ctx context.Context, o Options, targets ...string) (Paths, error) {
 		return Paths{}, err
 	}
 
-	if o.Refresh {
-		if err := hosttools.Update(ctx, o.Log); err != nil {
-			return Paths{}, err
-		}
-	} else if err := hosttools.Refresh(ctx, o.Log); err != nil {
+	if err := hosttools.Refresh(ctx, o.Log); err != nil {
 		return Paths{}, err
 	}
 
@@ -175,11 +177,10 @@ func Build(ctx context.Context, o Options, targets ...string) (Paths, error) {
 	}
 
 	console := graph.NewConsole(o.Log, o.Terminal)
-	defer console.Close()
-
 	_, err = g.Run(ctx, console, steps...)
+	console.Close()
 
-	return Paths{Out: o.Out}, err
+	return Paths{Out: o.Out}, errors.Join(err, o.packages.report(o.Out, o.Log))
 }
 
 // Expand turns targets into names of steps; none stands for all.

@@ -4,8 +4,6 @@ package components
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -20,7 +18,7 @@ import (
 // set is a folder of files from Debian packages.
 type set struct {
 	name, about string
-	// packages, the libraries' ones among them. Debian chooses the version: the newest of its stable release.
+	// packages, the libraries' ones among them. The lock has their versions.
 	packages []string
 	// files are taken by pattern, with the shared libraries they need.
 	files []string
@@ -110,29 +108,28 @@ var sets = []set{
 	},
 }
 
-// step turns a set into a step of the graph. The versions that Debian had when the set was first built are remembered
-// in the cache, so that a machine's build changes when asked to (refresh), and not when Debian does.
-func (s set) step(root, cache string, refresh bool) graph.Step {
+// step turns a set into a step of the graph.
+func (s set) step(from *packages) graph.Step {
 	step := graph.Step{
 		Name:  s.name,
 		About: s.about + ", from Debian",
 		Inputs: func(ctx context.Context, _ graph.Results) ([]string, error) {
-			packages, err := s.resolve(ctx, cache, refresh)
+			packages, err := from.of(ctx, s)
 			if err != nil {
 				return nil, err
 			}
 
-			recipe, err := recipeHash(root, setRecipe)
+			recipe, err := recipeHash(from.root, setRecipe)
 
 			return append(packageNames(packages), recipe, strings.Join(s.files, " ")), err
 		},
 		Run: func(ctx context.Context, w *graph.Work) error {
-			packages, err := s.resolve(ctx, cache, false)
+			packages, err := from.of(ctx, s)
 			if err != nil {
 				return err
 			}
 
-			return s.build(ctx, cache, packages, w)
+			return s.build(ctx, from.cache, packages, w)
 		},
 	}
 
@@ -141,31 +138,6 @@ func (s set) step(root, cache string, refresh bool) graph.Step {
 	}
 
 	return step
-}
-
-// resolve returns the packages with their versions: the remembered ones, or now's.
-func (s set) resolve(ctx context.Context, cache string, refresh bool) ([]debian.Package, error) {
-	sum := sha256.Sum256([]byte(strings.Join(s.packages, " ")))
-	memory := filepath.Join(cache, "debian", fmt.Sprintf("%s-%.8x.json", s.name, sum))
-
-	if raw, err := os.ReadFile(memory); err == nil && !refresh {
-		var packages []debian.Package
-		if err := json.Unmarshal(raw, &packages); err == nil && len(packages) == len(s.packages) {
-			return packages, nil
-		}
-	}
-
-	packages, err := debian.Resolve(ctx, s.packages)
-	if err != nil {
-		return nil, err
-	}
-
-	raw, err := json.MarshalIndent(packages, "", "  ")
-	if err != nil {
-		return nil, err
-	}
-
-	return packages, errors.Join(os.MkdirAll(filepath.Dir(memory), 0o755), os.WriteFile(memory, raw, 0o644))
 }
 
 func packageNames(packages []debian.Package) []string {

@@ -36,7 +36,7 @@ func (c *connection) flags(cmd *cobra.Command) {
 // maintenanceFlags adds the flags of the commands that work on a machine in maintenance.
 func (c *connection) maintenanceFlags(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.BoolVarP(&c.insecure, "insecure", "i", false, "talk to a machine in maintenance, without certificates")
+	flags.BoolVarP(&c.insecure, "insecure", "i", false, "talk to a machine in maintenance, whose certificate cannot be verified")
 	flags.StringSliceVar(&c.fingerprints, "cert-fingerprint", nil, "with --insecure: accept these fingerprints of the machine's certificate only")
 }
 
@@ -100,8 +100,14 @@ func (c *connection) insecureTargets() (nodes []node, closeAll func(), err error
 		}
 	}
 
+	options := []client.Option{client.WithInsecure(c.fingerprints...)}
+
+	if crt, key, ok := c.identity(); ok {
+		options = append(options, client.WithIdentity(crt, key))
+	}
+
 	for _, name := range names {
-		direct, err := client.New([]string{name}, client.WithInsecure(c.fingerprints...))
+		direct, err := client.New([]string{name}, options...)
 		if err != nil {
 			closeAll()
 

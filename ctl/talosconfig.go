@@ -3,12 +3,36 @@
 package ctl
 
 import (
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io/fs"
 
 	"github.com/seed-59268b81/talos/config/talosconfig"
 )
+
+// identity is the client certificate for a machine that has lost its configuration, if there is one: most machines in maintenance
+// never had any, nor has who sets up a first one.
+func (c *connection) identity() (crt, key []byte, ok bool) {
+	path, err := talosconfig.Path(c.talosconfig)
+	if err != nil {
+		return nil, nil, false
+	}
+
+	config, err := talosconfig.Load(path)
+	if err != nil {
+		return nil, nil, false
+	}
+
+	context, err := config.Find(c.context)
+	if err != nil {
+		return nil, nil, false
+	}
+
+	_, err = tls.X509KeyPair(context.Crt, context.Key)
+
+	return context.Crt, context.Key, err == nil
+}
 
 // configured reads the client configuration and lays the flags over its context.
 func (c *connection) configured() (*talosconfig.Context, error) {

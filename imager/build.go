@@ -10,7 +10,6 @@ import (
 
 	"github.com/seed-59268b81/talos/components"
 	"github.com/seed-59268b81/talos/components/graph"
-	"github.com/seed-59268b81/talos/components/hosttools"
 	"github.com/seed-59268b81/talos/version"
 )
 
@@ -98,25 +97,9 @@ func Build(ctx context.Context, c components.Options, o Options, targets ...stri
 		targets = []string{TargetDisk}
 	}
 
-	if err := c.EnsureTools(ctx); err != nil {
-		return Paths{}, err
-	}
+	c.Extend = func(g *graph.Graph) { AddSteps(g, o) }
 
-	if err := hosttools.Refresh(ctx, c.Log); err != nil {
-		return Paths{}, err
-	}
-
-	g, err := components.NewGraph(c)
-	if err != nil {
-		return Paths{}, err
-	}
-
-	AddSteps(g, o)
-
-	console := graph.NewConsole(c.Log, c.Terminal)
-	defer console.Close()
-
-	if _, err := g.Run(ctx, console, targets...); err != nil {
+	if _, err := components.Build(ctx, c, targets...); err != nil {
 		return Paths{}, err
 	}
 

@@ -27,7 +27,6 @@ import (
 	"github.com/seed-59268b81/talos/controllers/v1alpha1"
 	"github.com/seed-59268b81/talos/cosi/controller"
 	runtimeres "github.com/seed-59268b81/talos/resources/runtime"
-	"github.com/seed-59268b81/talos/sys/cmdline"
 	"github.com/seed-59268b81/talos/sys/container"
 	"github.com/seed-59268b81/talos/sys/logind"
 	"github.com/seed-59268b81/talos/sys/module"
@@ -43,11 +42,6 @@ const executable = "/sbin/init"
 // controllers are all that run on a machine. Their order says nothing. settled is closed when all devices have their
 // drivers.
 func (m *Machine) controllers(modules *module.Loader, settled <-chan struct{}) ([]controller.Controller, error) {
-	args, err := cmdline.Read("/proc")
-	if err != nil {
-		return nil, err
-	}
-
 	links, _, err := network.Open(m.Platform) // for as long as the machine runs
 	if err != nil {
 		return nil, err
@@ -59,12 +53,12 @@ func (m *Machine) controllers(modules *module.Loader, settled <-chan struct{}) (
 	}
 
 	publish := func(msg proto.Message) { m.Events.Publish(msg, "") }
-	m.server.Config = config.New(os.DirFS("/"), args, m.Platform, func(err error) {
-		publish(&apimachine.ConfigLoadErrorEvent{Error: err.Error()})
-	})
-
 	values := metactl.New(m.Platform)
 	m.server.Meta = values
+
+	m.server.Config = config.New(os.DirFS("/"), m.args, m.Platform, values, func(err error) {
+		publish(&apimachine.ConfigLoadErrorEvent{Error: err.Error()})
+	})
 
 	all := []controller.Controller{
 		values.Controller(),

@@ -19,6 +19,7 @@ import (
 	"google.golang.org/grpc"
 
 	cosi "github.com/seed-59268b81/talos/api/cosi/v1alpha1"
+	securityapi "github.com/seed-59268b81/talos/api/security"
 	"github.com/seed-59268b81/talos/apid"
 	apidctl "github.com/seed-59268b81/talos/controllers/apid"
 	"github.com/seed-59268b81/talos/controllers/block"
@@ -36,6 +37,7 @@ import (
 	"github.com/seed-59268b81/talos/sys/acpi"
 	"github.com/seed-59268b81/talos/sys/bootlog"
 	"github.com/seed-59268b81/talos/sys/cgroup"
+	"github.com/seed-59268b81/talos/sys/cmdline"
 	"github.com/seed-59268b81/talos/sys/logring"
 	"github.com/seed-59268b81/talos/sys/module"
 	"github.com/seed-59268b81/talos/sys/mount"
@@ -138,7 +140,8 @@ func start(
 		}
 	}
 
-	if err := boot.Early(place, modules); err != nil {
+	args, err := boot.Early(place, modules)
+	if err != nil {
 		return err
 	}
 
@@ -148,11 +151,12 @@ func start(
 
 	guard.Detach(log, "signals", func() { obey(ctx, state, log, signals) })
 
-	return run(ctx, place, log, logs, journal, state, modules)
+	return run(ctx, place, args, log, logs, journal, state, modules)
 }
 
 func run(
-	ctx context.Context, place platform.Platform, log *slog.Logger, logs *logring.Logs, journal *bootlog.Journal, state *memory.State, modules *module.Loader,
+	ctx context.Context, place platform.Platform, args cmdline.Cmdline,
+	log *slog.Logger, logs *logring.Logs, journal *bootlog.Journal, state *memory.State, modules *module.Loader,
 ) error {
 	if err := makeGroups(place); err != nil {
 		// The system runs without its reservations; that is worth a word, not an end.
@@ -176,7 +180,7 @@ func run(
 	}
 
 	m := &Machine{
-		State: state, Supervisor: sup, Events: ring, Journal: journal, Log: log, Platform: place,
+		State: state, Supervisor: sup, Events: ring, Journal: journal, Log: log, Platform: place, args: args,
 		server: &server.Server{State: state, Supervisor: sup, Outputs: logs, Ring: ring, Journal: journal, Log: log, Platform: place},
 	}
 
@@ -275,6 +279,7 @@ type Machine struct {
 
 	server  *server.Server
 	metrics func() []runtime.Metrics // of the controllers
+	args    cmdline.Cmdline
 }
 
 // apiService is machined's own API, a service like any other: if it ever ends, it is started again.
@@ -320,18 +325,26 @@ func (m *Machine) apidResources() supervisor.Service {
 	return m.resources("apid", apid.RuntimeSocket, apid.UID, apid.Kinds())
 }
 
-// trustdResources shows trustd those that it needs, the authority's key among them.
+// trustdResources shows trustd its certificate, and signs for it.
 func (m *Machine) trustdResources() supervisor.Service {
-	return m.resources("trustd", trustd.RuntimeSocket, trustd.UID, trustd.Kinds())
+	signer := trustd.NewSigner(m.Log.With("service", "trustd"), m.State)
+
+	return m.resources("trustd", trustd.RuntimeSocket, trustd.UID, trustd.Kinds(), func(g *grpc.Server) {
+		securityapi.RegisterSecurityServiceServer(g, signer)
+	})
 }
 
-// resources shows a service the kinds that it reads, on a socket that is for its process alone.
-func (m *Machine) resources(service, socket string, uid int, kinds []resource.Kind) supervisor.Service {
+// resources shows a service the kinds that it reads, and what is registered, on a socket that is for its process alone.
+func (m *Machine) resources(service, socket string, uid int, kinds []resource.Kind, register ...func(*grpc.Server)) supervisor.Service {
 	peers := m.peers(map[string][]string{service: nil})
 
 	return m.unixService(service+"-resources", socket, uid, func() *grpc.Server {
 		g := server.New(m.Log, peers.Options()...)
 		cosi.RegisterStateServer(g, cosiserver.New(server.ReadOnly(m.State, server.Only(kinds...))))
+
+		for _, r := range register {
+			r(g)
+		}
 
 		return g
 	})

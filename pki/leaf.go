@@ -14,6 +14,9 @@ import (
 	"time"
 )
 
+// MaintenanceName is the subject of the certificate of a machine that has no configuration, and so no authority that signs for it.
+const MaintenanceName = "maintenance-service.talos.dev"
+
 // LeafOptions describe a certificate to be signed.
 type LeafOptions struct {
 	CommonName   string

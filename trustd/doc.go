@@ -21,9 +21,10 @@
 // Anybody may connect, so everything that costs is bounded: connections (in all, and of one peer), the size of a
 // request and of a key in it, requests of a peer in a time, and lines in the log.
 //
-// It runs like apid as a process of its own, with its own user and no capabilities, and sees the few resources that its
-// socket shows it. All of them may change while it runs: the token, the authority and its own certificate are those of
-// the moment.
+// It runs like apid as a process of its own, with its own user and no capabilities, and sees of the resources its own certificate
+// alone. Whether a request is granted, and the signature, are the Signer's, which is in process 1 behind the same socket: the key of
+// the authority and the token are in no process that strangers talk to. All may change while it runs: the token, the authority
+// and its own certificate are those of the moment.
 package trustd
 
 import "time"
@@ -34,7 +35,7 @@ const Port = 50001
 // UID that trustd runs as.
 const UID = 51
 
-// RuntimeSocket shows trustd the few resources that it needs, read-only.
+// RuntimeSocket shows trustd the resource that it needs, read-only, and has the Signer.
 const RuntimeSocket = "/system/run/trustd/runtime.sock"
 
 // Lifetime of the certificates that it signs for Nodes of the cluster, and FirstLifetime of those for machines that are none, or not yet.

@@ -61,8 +61,10 @@ func controlPlane(t *testing.T, config []byte, at netip.Addr, lifetime time.Dura
 	n.ReadyWith(config)
 	setAddresses(n, controllertest.Address.Addr(), at)
 
-	server := NewServer(slog.New(slog.NewTextHandler(t.Output(), nil)))
-	server.Lifetime, server.FirstLifetime = lifetime, lifetime
+	log := slog.New(slog.NewTextHandler(t.Output(), nil))
+	signer := NewSigner(log, n.State)
+	signer.Lifetime, signer.FirstLifetime = lifetime, lifetime
+	server := NewServer(log, local{signer})
 
 	l, err := net.Listen("tcp", net.JoinHostPort(at.String(), strconv.Itoa(Port)))
 	if err != nil {

@@ -16,9 +16,9 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 
+	securityapi "github.com/seed-59268b81/talos/api/security"
 	"github.com/seed-59268b81/talos/cosi/remote"
 	"github.com/seed-59268b81/talos/cosi/state"
-	"github.com/seed-59268b81/talos/resources/k8s"
 	"github.com/seed-59268b81/talos/resources/secrets"
 )
 
@@ -36,7 +36,7 @@ func Main() {
 }
 
 func run(ctx context.Context, log *slog.Logger) error {
-	if err := errors.Join(secrets.Register(), k8s.Register()); err != nil {
+	if err := secrets.Register(); err != nil {
 		return err
 	}
 
@@ -53,7 +53,7 @@ func run(ctx context.Context, log *slog.Logger) error {
 
 	log.Info("serving", "address", l.Addr())
 
-	return follow(ctx, NewServer(log), remote.New(conn), l)
+	return follow(ctx, NewServer(log, securityapi.NewSecurityServiceClient(conn)), remote.New(conn), l)
 }
 
 // follow serves, and keeps the server's view in line with the state, until the context ends or one of both fails.

@@ -4,12 +4,11 @@ package trustd
 
 import (
 	"context"
-	"crypto/sha256"
-	"crypto/subtle"
 	"crypto/tls"
 	"fmt"
 	"log/slog"
 	"net"
+	"net/netip"
 	"runtime/debug"
 	"sync/atomic"
 	"time"
@@ -24,28 +23,34 @@ import (
 	"google.golang.org/grpc/status"
 
 	securityapi "github.com/seed-59268b81/talos/api/security"
-	"github.com/seed-59268b81/talos/pki"
 )
 
-// Server implements the signing service.
+// maxSigning is how many requests the signer has at once.
+const maxSigning = 4
+
+// Server is the signing service before the signer: it bounds what comes.
 type Server struct {
 	securityapi.UnimplementedSecurityServiceServer
 
-	// Lifetime of what is signed for a Node of the cluster, and for a machine that is none yet.
-	Lifetime, FirstLifetime time.Duration
-
+	// sign asks the signer.
+	sign  func(ctx context.Context, in *securityapi.CertificateRequest) (*securityapi.CertificateResponse, error)
 	log   *slog.Logger
 	view  atomic.Pointer[View]
 	limit *limiter
-	// claims are what nodes have.
-	claims *claims
+	// busy has the requests that the signer has.
+	busy chan struct{}
 	// refusals are logged only so often.
 	refusals *rate.Limiter
 }
 
 // NewServer returns a server that refuses all until it has a view.
-func NewServer(log *slog.Logger) *Server {
-	return &Server{Lifetime: Lifetime, FirstLifetime: FirstLifetime, log: log, limit: newLimiter(), claims: newClaims(), refusals: rate.NewLimiter(1, 20)}
+func NewServer(log *slog.Logger, signer securityapi.SecurityServiceClient) *Server {
+	return &Server{
+		log: log, limit: newLimiter(), busy: make(chan struct{}, maxSigning), refusals: rate.NewLimiter(1, 20),
+		sign: func(ctx context.Context, in *securityapi.CertificateRequest) (*securityapi.CertificateResponse, error) {
+			return signer.Certificate(ctx, in)
+		},
+	}
 }
 
 // SetView replaces what the server knows. Connections that are open stay so.
@@ -98,48 +103,34 @@ func (s *Server) Certificate(ctx context.Context, in *securityapi.CertificateReq
 		return nil, s.refuse(p, codes.ResourceExhausted, "too many requests from %s: try again in some seconds", from)
 	}
 
-	view := s.view.Load()
-	if view == nil {
-		return nil, status.Error(codes.Unavailable, errNotReady.Error())
+	if n := len(in.GetCsr()); n > maxRequest {
+		return nil, s.refuse(p, codes.InvalidArgument, "the signing request has %d bytes, want at most %d", n, maxRequest)
 	}
 
-	if err := view.authorize(ctx); err != nil {
-		return nil, s.refuse(p, codes.Unauthenticated, "%v", err)
+	// Strangers make process 1 do a few things at once, and no more.
+	select {
+	case s.busy <- struct{}{}:
+		defer func() { <-s.busy }()
+	case <-ctx.Done():
+		return nil, status.FromContextError(ctx.Err()).Err()
 	}
 
-	request, err := ParseRequest(in.GetCsr())
+	answer, err := s.sign(s.passOn(ctx, from), in)
 	if err != nil {
-		return nil, s.refuse(p, codes.InvalidArgument, "%v", err)
+		return nil, s.refuse(p, status.Code(err), "%s", status.Convert(err).Message())
 	}
 
-	granted, left, err := request.Grant(from, view.Reserved)
-	if err != nil {
-		return nil, s.refuse(p, codes.PermissionDenied, "%v", err)
-	}
+	s.log.Info("signed", "peer", p.Addr)
 
-	granted, others, confirmed := view.Nodes.own(granted, from, view.Reserved.Addresses[from.Unmap().WithZone("")])
-	left = append(left, others...)
+	return answer, nil
+}
 
-	life := s.FirstLifetime
-	if len(confirmed) > 0 {
-		life = s.Lifetime
-	}
+// passOn is what the signer is told of a call.
+func (s *Server) passOn(ctx context.Context, from netip.Addr) context.Context {
+	incoming, _ := metadata.FromIncomingContext(ctx)
+	md := metadata.MD{keyToken: incoming.Get(keyToken), keyAddress: {from.String()}}
 
-	granted, others = s.claims.take(granted, from, confirmed, time.Now(), life)
-	left = append(left, others...)
-
-	crt, err := view.CA.SignPublicKey(granted.Key, pki.LeafOptions{
-		CommonName: granted.CommonName, DNSNames: granted.DNSNames, IPs: granted.Addresses, Server: true, TTL: life,
-	})
-	if err != nil {
-		s.log.Error("a certificate could not be signed", "peer", p.Addr, "error", err)
-
-		return nil, status.Errorf(codes.Internal, "sign: %v", err)
-	}
-
-	s.log.Info("signed", "peer", p.Addr, "name", granted.CommonName, "names", granted.DNSNames, "addresses", granted.Addresses, "left out", left)
-
-	return &securityapi.CertificateResponse{Ca: view.Bundle, Crt: crt}, nil
+	return metadata.NewOutgoingContext(ctx, md)
 }
 
 // refuse returns the error, and logs it unless there was too much of that lately.
@@ -151,24 +142,6 @@ func (s *Server) refuse(p *peer.Peer, code codes.Code, format string, args ...an
 	}
 
 	return err
-}
-
-// authorize compares the token that a call carries with the machine's. Both are hashed first, so that not even the
-// length of the machine's shows in the time that it takes.
-func (v *View) authorize(ctx context.Context) error {
-	md, _ := metadata.FromIncomingContext(ctx)
-
-	tokens := md.Get(keyToken)
-	if len(tokens) != 1 {
-		return fmt.Errorf("the call carries %d machine tokens, want one, in metadata %q", len(tokens), keyToken)
-	}
-
-	got, want := sha256.Sum256([]byte(tokens[0])), sha256.Sum256([]byte(v.Token))
-	if subtle.ConstantTimeCompare(got[:], want[:]) != 1 || v.Token == "" {
-		return errToken
-	}
-
-	return nil
 }
 
 func (s *Server) recovered(ctx context.Context, in any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (out any, err error) {

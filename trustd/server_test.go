@@ -15,6 +15,7 @@ import (
 	"net"
 	"net/netip"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -42,7 +43,53 @@ func newCA(t testing.TB) *pki.CA {
 	return ca
 }
 
-func newView(t testing.TB, ca *pki.CA) *View {
+// knows is what trustd and the signer know.
+type knows struct {
+	View
+	Authority
+}
+
+// follows gives a server, and its signer, what they know from now on.
+type follows struct {
+	*Server
+
+	now atomic.Pointer[knows]
+}
+
+func (f *follows) set(k *knows) {
+	f.now.Store(k)
+
+	if k == nil {
+		f.SetView(nil)
+	} else {
+		f.SetView(&k.View)
+	}
+}
+
+// local is the signer without a socket: what is sent comes in.
+type local struct{ *Signer }
+
+func (l local) Certificate(ctx context.Context, in *securityapi.CertificateRequest, _ ...grpc.CallOption) (*securityapi.CertificateResponse, error) {
+	md, _ := metadata.FromOutgoingContext(ctx)
+
+	return l.Signer.Certificate(metadata.NewIncomingContext(ctx, md), in)
+}
+
+func newServer(log *slog.Logger) *follows {
+	f := &follows{}
+
+	f.Server = NewServer(log, local{newSigner(log, func(context.Context) (*Authority, error) {
+		if now := f.now.Load(); now != nil {
+			return &now.Authority, nil
+		}
+
+		return nil, nil
+	})})
+
+	return f
+}
+
+func newView(t testing.TB, ca *pki.CA) *knows {
 	t.Helper()
 
 	pair, err := ca.Sign(pki.LeafOptions{CommonName: "cp1", DNSNames: []string{"cp1"}, IPs: addrs("127.0.0.1", "10.5.0.2"), Server: true, TTL: time.Hour})
@@ -55,18 +102,18 @@ func newView(t testing.TB, ca *pki.CA) *View {
 		t.Fatal(err)
 	}
 
-	v := &View{Server: &cert, CA: ca, Bundle: ca.PEM.Crt, Token: token, Reserved: newReserved()}
+	v := &knows{View{Server: &cert}, Authority{CA: ca, Bundle: ca.PEM.Crt, Token: token, Reserved: newReserved()}}
 	v.Reserved.add([]string{"cp1"}, addrs("10.5.0.2"))
 
 	return v
 }
 
 // start serves on loopback until the test ends.
-func start(t testing.TB, log io.Writer, view *View) (*Server, string) {
+func start(t testing.TB, log io.Writer, view *knows) (*follows, string) {
 	t.Helper()
 
-	server := NewServer(slog.New(slog.NewTextHandler(log, nil)))
-	server.SetView(view)
+	server := newServer(slog.New(slog.NewTextHandler(log, nil)))
+	server.set(view)
 
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -226,7 +273,7 @@ func TestRefused(t *testing.T) {
 	for name, test := range map[string]struct {
 		csr    []byte
 		tokens []string
-		view   func(*View)
+		view   func(*knows)
 		code   codes.Code
 		text   string
 	}{
@@ -237,14 +284,14 @@ func TestRefused(t *testing.T) {
 		"a part of it":       {csr: good, tokens: []string{token[:len(token)-1]}, code: codes.Unauthenticated, text: "compare machine.token"},
 		"more than it":       {csr: good, tokens: []string{token + "x"}, code: codes.Unauthenticated, text: "compare machine.token"},
 		"two tokens":         {csr: good, tokens: []string{"guess", token}, code: codes.Unauthenticated, text: "carries 2 machine tokens"},
-		"none is set":        {csr: good, tokens: []string{""}, view: func(v *View) { v.Token = "" }, code: codes.Unauthenticated},
+		"none is set":        {csr: good, tokens: []string{""}, view: func(v *knows) { v.Token = "" }, code: codes.Unauthenticated},
 		"not itself":         {csr: other, tokens: []string{token}, code: codes.PermissionDenied, text: "a node asks for itself only"},
 		"empty":              {tokens: []string{token}, code: codes.InvalidArgument, text: "empty"},
 		"garbage":            {csr: []byte("garbage"), tokens: []string{token}, code: codes.InvalidArgument, text: "not PEM"},
 		"oversized":          {csr: bytes.Repeat([]byte("x"), 2*maxRequest), tokens: []string{token}, code: codes.InvalidArgument, text: "want at most"},
 		"huge":               {csr: bytes.Repeat([]byte("x"), 1<<20), tokens: []string{token}, code: codes.ResourceExhausted, text: "larger than max"},
 		"garbage, no token":  {csr: []byte("garbage"), code: codes.Unauthenticated},
-		"an authority's end": {csr: good, tokens: []string{token}, view: func(v *View) { v.CA = ended(t) }, code: codes.Internal, text: "make a new one"},
+		"an authority's end": {csr: good, tokens: []string{token}, view: func(v *knows) { v.CA = ended(t) }, code: codes.Internal, text: "make a new one"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var log bytes.Buffer
@@ -302,7 +349,7 @@ func TestView(t *testing.T) {
 		t.Errorf("without a view: got %v, want Unavailable", err)
 	}
 
-	server.SetView(newView(t, first))
+	server.set(newView(t, first))
 
 	conn := dial(t, address, first)
 	if _, err := certificate(t, conn, csr, token); err != nil {
@@ -311,7 +358,7 @@ func TestView(t *testing.T) {
 
 	view := newView(t, second)
 	view.Token = "changed"
-	server.SetView(view)
+	server.set(view)
 
 	if _, err := certificate(t, conn, csr, token); status.Code(err) != codes.Unauthenticated {
 		t.Errorf("with the token of before, over a connection of before: got %v, want Unauthenticated", err)
@@ -325,7 +372,7 @@ func TestView(t *testing.T) {
 		t.Errorf("with the new one: %v", err)
 	}
 
-	server.SetView(nil)
+	server.set(nil)
 
 	if _, err := certificate(t, dial(t, address, second), csr, "changed"); status.Code(err) != codes.Unavailable {
 		t.Errorf("when it is gone: got %v, want Unavailable", err)
@@ -359,8 +406,8 @@ func TestOnlyThis(t *testing.T) {
 // TestEndsWithItsContext holds that serving ends though callers hang on.
 func TestEndsWithItsContext(t *testing.T) {
 	ca := newCA(t)
-	server := NewServer(slog.New(slog.DiscardHandler))
-	server.SetView(newView(t, ca))
+	server := newServer(slog.New(slog.DiscardHandler))
+	server.set(newView(t, ca))
 
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -40,15 +40,15 @@ func texts(in map[netip.Addr]bool) []string {
 	return out
 }
 
-// TestReadView holds what of a control plane's resources trustd keeps from others, and what it says of bad ones.
-func TestReadView(t *testing.T) {
+// TestReadAuthority holds what of a control plane's resources trustd keeps from others, and what it says of bad ones.
+func TestReadAuthority(t *testing.T) {
 	st := memory.New()
 	ca := newCA(t)
 
-	read := func() *View {
+	read := func() *Authority {
 		t.Helper()
 
-		view, err := ReadView(t.Context(), st)
+		view, err := ReadAuthority(t.Context(), st)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -76,7 +76,11 @@ func TestReadView(t *testing.T) {
 	set(t, st, secrets.TrustdID, secrets.TrustdCertsSpec{Server: secrets.CertAndKey{Crt: pair.Crt, Key: pair.Key}})
 
 	if read() != nil {
-		t.Error("without an authority: got a view")
+		t.Error("without an authority: got one")
+	}
+
+	if view, err := ReadView(t.Context(), st); err != nil || view == nil {
+		t.Errorf("trustd itself needs its certificate alone: got %v, %v", view, err)
 	}
 
 	set(t, st, secrets.OSRootID, root)
@@ -109,7 +113,7 @@ func TestReadView(t *testing.T) {
 	root.IssuingCA.Key = nil
 	set(t, st, secrets.OSRootID, root)
 
-	if _, err := ReadView(t.Context(), st); err == nil || !strings.Contains(err.Error(), "machine.ca") {
+	if _, err := ReadAuthority(t.Context(), st); err == nil || !strings.Contains(err.Error(), "machine.ca") {
 		t.Errorf("without the authority's key: got %v, want machine.ca named", err)
 	}
 }

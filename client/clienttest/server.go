@@ -6,6 +6,7 @@ package clienttest
 
 import (
 	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"net"
 	"net/netip"
@@ -79,19 +80,37 @@ func (s *Server) Beside(t testing.TB, nodes map[string]*Node) *Server {
 func StartMaintenance(t testing.TB, node *Node) *Server {
 	t.Helper()
 
+	return serve(t, map[string]*Node{"": node}, maintenance(t))
+}
+
+// StartLost serves one node as a machine that has lost its configuration does: with a certificate of no cluster, to the
+// administrators of the context alone.
+func StartLost(t testing.TB, node *Node, context *talosconfig.Context) *Server {
+	t.Helper()
+
+	config := maintenance(t)
+	config.ClientAuth, config.ClientCAs = tls.RequireAndVerifyClientCert, x509.NewCertPool()
+	config.ClientCAs.AppendCertsFromPEM(context.CA)
+
+	return serve(t, map[string]*Node{"": node}, config)
+}
+
+func maintenance(t testing.TB) *tls.Config {
+	t.Helper()
+
 	ca, err := pki.NewCA(pki.CAOptions{Kind: pki.Ed25519})
 	if err != nil {
 		t.Fatal(err)
 	}
 
-	served := sign(t, ca, pki.LeafOptions{CommonName: "maintenance-service.talos.dev", Server: true, TTL: time.Hour})
+	served := sign(t, ca, pki.LeafOptions{CommonName: pki.MaintenanceName, Server: true, TTL: time.Hour})
 
 	certificate, err := served.TLS()
 	if err != nil {
 		t.Fatal(err)
 	}
 
-	return serve(t, map[string]*Node{"": node}, &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS13})
+	return &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS13}
 }
 
 func sign(t testing.TB, ca *pki.CA, options pki.LeafOptions) pki.Pair {

@@ -2,8 +2,9 @@
 
 // Package debian takes files out of Debian packages, without root and without installing anything.
 //
-// What is not a Go program comes from the packages of one release of Debian, which the building machine must follow: apt says
-// which version is current, fetches it and checks its signature and hash; dpkg-deb unpacks it. From the unpacked files
+// What is not a Go program comes from the packages of one release of Debian, which the building machine must follow. A Lock in the
+// repository says which version, and the hash of its file, which is checked whenever it is unpacked, wherever it came from; apt
+// fetches it; dpkg-deb unpacks it. From the unpacked files
 // a Selection takes the programs asked for and, by reading their ELF headers, just the shared libraries that they need.
 //
 // Packages are listed by hand, libraries too, instead of by following Depends: a program that we use for one purpose
@@ -15,8 +16,11 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -40,6 +44,32 @@ type Package struct {
 
 // String is name=version, which apt-get takes as an argument.
 func (p Package) String() string { return p.Name + "=" + p.Version }
+
+// file is where the package is kept in a folder. apt's own file name has the version; ours has the hash, so that another build of
+// the same version is never taken for it.
+func (p Package) file(dir string) string {
+	return filepath.Join(dir, fmt.Sprintf("%s_%.16s.deb", p.Name, p.SHA256))
+}
+
+// check reports whether a file is the package.
+func (p Package) check(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return err
+	}
+
+	if got := hex.EncodeToString(h.Sum(nil)); got != p.SHA256 {
+		return fmt.Errorf("debian: %s: the file has SHA-256 %s, want %s", p, got, p.SHA256)
+	}
+
+	return nil
+}
 
 // Resolve finds the current version of each package named, in the order of the names. A name that ends in * stands for
 // the one dependency of the package before it that begins so: a metapackage names this way the current kernel.
@@ -176,17 +206,34 @@ func parseStanzas(raw []byte) []Package {
 	return packages
 }
 
-// Fetch downloads packages into dir, those that are not there yet, and returns the files' paths in the same order.
+// Fetch downloads packages into dir, those that are not there yet, and returns the files' paths in the same order. Each file has
+// the hash of its package, or is an error; one in dir that has another is fetched again.
 func Fetch(ctx context.Context, packages []Package, dir string) ([]string, error) {
+	return fetch(ctx, packages, dir, download)
+}
+
+// download has apt fetch packages, name=version, into a folder.
+func download(ctx context.Context, dir string, packages []string) error {
+	// apt's sandbox user cannot write into a folder of ours.
+	cmd := exec.CommandContext(ctx, "apt-get", append([]string{"-o", "APT::Sandbox::User=root", "download", "--"}, packages...)...)
+	cmd.Dir = dir
+
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("debian: apt-get download: %w\n%s\nif the archive no longer has a version, apt's lists are old: run apt-get update",
+			err, bytes.TrimSpace(out))
+	}
+
+	return nil
+}
+
+func fetch(ctx context.Context, packages []Package, dir string, download func(ctx context.Context, dir string, packages []string) error) ([]string, error) {
 	var paths, missing []string
 
 	for _, p := range packages {
-		// apt's own file name has the version; ours has the hash, so that another build of the same version is never
-		// taken for it.
-		path := filepath.Join(dir, fmt.Sprintf("%s_%.16s.deb", p.Name, p.SHA256))
+		path := p.file(dir)
 		paths = append(paths, path)
 
-		if _, err := os.Stat(path); err != nil {
+		if p.check(path) != nil {
 			missing = append(missing, p.String())
 		}
 	}
@@ -205,13 +252,8 @@ func Fetch(ctx context.Context, packages []Package, dir string) ([]string, error
 	}
 	defer os.RemoveAll(tmp)
 
-	// apt's sandbox user cannot write into a folder of ours.
-	cmd := exec.CommandContext(ctx, "apt-get", append([]string{"-o", "APT::Sandbox::User=root", "download", "--"}, missing...)...)
-	cmd.Dir = tmp
-
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("debian: apt-get download: %w\n%s\nif the archive no longer has a version, ask for newer ones: -refresh",
-			err, bytes.TrimSpace(out))
+	if err := download(ctx, tmp, missing); err != nil {
+		return nil, err
 	}
 
 	for i, p := range packages {
@@ -222,6 +264,10 @@ func Fetch(ctx context.Context, packages []Package, dir string) ([]string, error
 		debs, err := filepath.Glob(filepath.Join(tmp, p.Name+"_*.deb"))
 		if err != nil || len(debs) != 1 {
 			return nil, fmt.Errorf("debian: apt-get download left %d files of %s, want 1", len(debs), p)
+		}
+
+		if err := p.check(debs[0]); err != nil {
+			return nil, fmt.Errorf("%w: the archive's file is another than the one that was locked", err)
 		}
 
 		if err := os.Rename(debs[0], paths[i]); err != nil {

@@ -6,13 +6,19 @@ package config
 
 import (
 	"bytes"
+	"cmp"
 	"context"
+	"encoding/base64"
 	"errors"
 	"strings"
 	"testing"
 
 	"github.com/seed-59268b81/talos/config/configtest"
+	metactl "github.com/seed-59268b81/talos/controllers/meta"
+	"github.com/seed-59268b81/talos/pki"
+	"github.com/seed-59268b81/talos/resources/block"
 	configres "github.com/seed-59268b81/talos/resources/config"
+	"github.com/seed-59268b81/talos/sys/meta"
 )
 
 // TestDamage holds that damage to a stored configuration opens the machine to no one, that its administrators are still known,
@@ -30,31 +36,82 @@ func TestDamage(t *testing.T) {
 		return string(out)
 	}
 
+	kept := func(text string) string {
+		out, err := encodeAdministrators(decoded(t, text).Main())
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		return string(out)
+	}
+
+	newer := strings.Replace(good, "machine:", "machine:\n    newer: true", 1)
 	closed, known := 0, 0
+
 	damages := []struct {
 		name  string
 		files map[string]string
-		// unknown is damage after which nothing tells who the administrators are.
-		unknown bool
+		// Meta is what META has; that of the files' configuration is the default, "-" is none.
+		meta    string
+		metaErr error
+		// unreadable files are those that the disk has and does not give.
+		unreadable []string
+		// unmounted is a STATE that is not mounted, in a phase.
+		unmounted bool
+		phase     block.VolumePhase
 	}{
-		{"empty", map[string]string{fileName: "", accessName: access(good)}, false},
-		{"zeros", map[string]string{fileName: strings.Repeat("\x00", len(good)), accessName: access(good)}, false},
-		{"cut off", map[string]string{fileName: good[:len(good)/2], accessName: access(good)}, false},
-		{"a line overwritten", map[string]string{fileName: strings.Replace(good, "cluster:", "\xff\xfe:", 1), accessName: access(good)}, false},
-		{"a key of a newer version", map[string]string{fileName: strings.Replace(good, "machine:", "machine:\n    newer: true", 1), accessName: access(good)}, false},
-		{"the same, without the file of access", map[string]string{fileName: strings.Replace(good, "machine:", "machine:\n    newer: true", 1)}, false},
-		{"the same, with a broken one", map[string]string{fileName: strings.Replace(good, "machine:", "machine:\n    newer: true", 1), accessName: "x: ["}, false},
-		{"a document of a newer version", map[string]string{fileName: good + "---\napiVersion: v1alpha1\nkind: NewerConfig\n"}, false},
-		{"a newer document first", map[string]string{fileName: "apiVersion: v1alpha1\nkind: NewerConfig\n---\n" + good}, false},
-		{"a worker's, cut off", map[string]string{fileName: worker[:100], accessName: access(worker)}, false},
-		{"gone", map[string]string{accessName: access(good)}, false},
-		{"both broken", map[string]string{fileName: good[:100], accessName: ""}, true},
+		{name: "empty", files: map[string]string{fileName: "", accessName: access(good)}, meta: "-"},
+		{name: "zeros", files: map[string]string{fileName: strings.Repeat("\x00", len(good)), accessName: access(good)}, meta: "-"},
+		{name: "cut off", files: map[string]string{fileName: good[:len(good)/2], accessName: access(good)}, meta: "-"},
+		{name: "a line overwritten", files: map[string]string{fileName: strings.Replace(good, "cluster:", "\xff\xfe:", 1), accessName: access(good)}, meta: "-"},
+		{name: "a key of a newer version", files: map[string]string{fileName: newer, accessName: access(good)}, meta: "-"},
+		{name: "the same, without the file of access", files: map[string]string{fileName: newer}, meta: "-"},
+		{name: "the same, with a broken one", files: map[string]string{fileName: newer, accessName: "x: ["}, meta: "-"},
+		{name: "a document of a newer version", files: map[string]string{fileName: good + "---\napiVersion: v1alpha1\nkind: NewerConfig\n"}, meta: "-"},
+		{name: "a newer document first", files: map[string]string{fileName: "apiVersion: v1alpha1\nkind: NewerConfig\n---\n" + good}, meta: "-"},
+		{name: "a worker's, cut off", files: map[string]string{fileName: worker[:100], accessName: access(worker)}, meta: kept(worker)},
+		{name: "gone", files: map[string]string{accessName: access(good)}, meta: "-"},
+		{name: "both broken", files: map[string]string{fileName: good[:100], accessName: ""}},
+		{name: "both broken, a worker's", files: map[string]string{fileName: worker[:100], accessName: ""}, meta: kept(worker)},
+		{name: "both gone, as of a STATE that was made anew", files: map[string]string{}},
+		{name: "neither can be read", files: map[string]string{fileName: good, accessName: access(good)}, unreadable: []string{fileName, accessName}},
+		{name: "damaged, and META cannot be read", files: map[string]string{fileName: good[:100], accessName: access(good)}, metaErr: metactl.ErrNotLoaded},
+		{name: "damaged, and META too", files: map[string]string{fileName: good[:100], accessName: access(good)}, metaErr: meta.ErrDamaged},
+		{name: "STATE cannot be mounted", files: map[string]string{fileName: good, accessName: access(good)}, unmounted: true, phase: block.VolumePhaseReady},
+		{name: "STATE holds something else", files: map[string]string{fileName: good}, unmounted: true, phase: block.VolumePhaseFailed},
+		{name: "STATE is gone, and there is no room for another", files: map[string]string{}, unmounted: true, phase: block.VolumePhaseWaiting},
+		{name: "STATE was lost, and is being made anew", files: map[string]string{}, unmounted: true, phase: block.VolumePhaseProvisioned},
 	}
 
 	for _, tt := range damages {
 		t.Run(tt.name, func(t *testing.T) {
 			inBubble(t, func(ctx context.Context, t *testing.T) {
-				b := start(ctx, t, tt.files, "")
+				was := good
+				if strings.Contains(tt.name, "a worker") {
+					was = worker
+				}
+
+				b := startBare(ctx, t, tt.files, "")
+				b.disk.unreadable, b.meta.err = tt.unreadable, metactl.ErrNotLoaded
+				b.meta.values[meta.Administrators] = cmp.Or(tt.meta, kept(was))
+
+				if tt.meta == "-" {
+					clear(b.meta.values)
+				}
+
+				if tt.unmounted {
+					b.phase(t, tt.phase)
+				} else {
+					b.mount(t)
+				}
+
+				if b.maintenance(t) {
+					t.Error("the machine is open to everybody before META was read")
+				}
+
+				b.loaded(t)
+				b.meta.err = tt.metaErr
+				wait(latePatience)
 
 				if b.maintenance(t) {
 					t.Error("the machine is open to everybody")
@@ -66,18 +123,11 @@ func TestDamage(t *testing.T) {
 					t.Errorf("active: got %.60q, want none", got)
 				}
 
-				if got := b.text(t, configres.AccessID); (got != "") == tt.unknown {
-					t.Errorf("access: got %.60q, known: want %t", got, !tt.unknown)
-				} else if got != "" {
-					want := good
-					if strings.HasPrefix(tt.name, "a worker") {
-						want = worker
-					}
-
-					if !bytes.Equal(decoded(t, got).Machine().CA.Crt, decoded(t, want).Machine().CA.Crt) {
-						t.Error("access: another authority")
-					}
-
+				if got := b.text(t, configres.AccessID); got == "" {
+					t.Error("access: got none")
+				} else if !bytes.Equal(decoded(t, got).Machine().CA.Crt, decoded(t, was).Machine().CA.Crt) {
+					t.Error("access: another authority")
+				} else {
 					known++
 				}
 
@@ -87,22 +137,121 @@ func TestDamage(t *testing.T) {
 					}
 				}
 
-				if _, err := b.Apply(ctx, Change{Text: []byte(worker), Anonymous: true}); !errors.Is(err, ErrDenied) {
+				b.disk.unreadable, b.meta.err = nil, nil
+
+				if tt.phase == block.VolumePhaseProvisioned { // a change waits for it
+					b.mount(t)
+				}
+
+				if _, err := b.Apply(ctx, Change{Text: []byte(was), Anonymous: true}); !errors.Is(err, ErrDenied) {
 					t.Errorf("a stranger applies a configuration: got %v, want %v", err, ErrDenied)
 				}
 
-				if _, err := b.Apply(ctx, Change{Text: []byte(good)}); err != nil {
+				if tt.unmounted && tt.phase != block.VolumePhaseProvisioned {
+					b.mount(t)
+				}
+
+				if _, err := b.Apply(ctx, Change{Text: []byte(was)}); err != nil {
 					t.Errorf("the administrator applies a configuration: %v", err)
 				}
 
-				if b.text(t, configres.ActiveID) != good || b.text(t, configres.AccessID) != "" || b.disk.durable[fileName] != good {
+				if b.text(t, configres.ActiveID) != was || b.text(t, configres.AccessID) != "" || b.disk.durable[fileName] != was || b.meta.values[meta.Administrators] != kept(was) {
 					t.Error("what the administrator applied is not in effect")
 				}
 			})
 		})
 	}
 
-	t.Logf("open to strangers after %d of %d kinds of damage; administrators known after %d", len(damages)-closed, len(damages), known)
+	t.Logf("%d kinds of damage: open to strangers after %d, the administrators get in after %d", len(damages), len(damages)-closed, known)
+}
+
+// TestDamageOfAll: when nothing tells who the administrators are, the machine stays closed.
+func TestDamageOfAll(t *testing.T) {
+	good := string(configtest.ControlPlane(t))
+
+	for name, files := range map[string]map[string]string{"broken": {fileName: good[:100], accessName: ""}, "nothing": {}} {
+		inBubble(t, func(ctx context.Context, t *testing.T) {
+			b := startBare(ctx, t, files, "")
+			b.mount(t)
+			b.loaded(t)
+
+			b = startBare(ctx, t, files, "")
+			b.meta.err = meta.ErrDamaged
+			b.mount(t)
+			wait(latePatience)
+
+			if b.maintenance(t) || b.text(t, configres.AccessID) != "" || len(b.failed) != 1 {
+				t.Errorf("%s: got maintenance %t, access %q, failures %v, want the machine closed", name, b.maintenance(t), b.text(t, configres.AccessID), b.failed)
+			}
+		})
+	}
+}
+
+// TestMetaFollows: META knows the administrators of what is stored, and of nothing else: not of a trial.
+func TestMetaFollows(t *testing.T) {
+	good := string(configtest.ControlPlane(t))
+	other := withAuthority(t, good)
+
+	inBubble(t, func(ctx context.Context, t *testing.T) {
+		b := startBare(ctx, t, map[string]string{fileName: good}, "")
+		b.meta.err = metactl.ErrNotLoaded
+		b.mount(t)
+
+		if b.text(t, configres.ActiveID) != good {
+			t.Fatal("a configuration that can be read waits for META")
+		}
+
+		has := func(text string) bool {
+			want, err := encodeAdministrators(decoded(t, text).Main())
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			if strings.Contains(b.meta.values[meta.Administrators], "PRIVATE") {
+				t.Error("META has a key")
+			}
+
+			return b.meta.values[meta.Administrators] == string(want)
+		}
+
+		if b.loaded(t); !has(good) {
+			t.Errorf("after META was found: got %q", b.meta.values)
+		}
+
+		if _, err := b.Apply(ctx, Change{Text: []byte(other), Mode: Try}); err != nil || !has(good) {
+			t.Errorf("on trial: %v, META %q", err, b.meta.values)
+		}
+
+		b.meta.err = errors.New("EIO")
+
+		if _, err := b.Apply(ctx, Change{Text: []byte(other)}); err != nil || b.text(t, configres.ActiveID) != other {
+			t.Errorf("with a META that takes nothing: %v", err)
+		}
+
+		b.meta.err = nil
+
+		if wait(metaRetry); !has(other) {
+			t.Errorf("a minute later: got %q", b.meta.values)
+		}
+
+		if _, err := b.Apply(ctx, Change{Text: []byte(good), Mode: Staged}); err != nil || !has(good) {
+			t.Errorf("staged: %v, META %q", err, b.meta.values)
+		}
+	})
+}
+
+// withAuthority is a configuration that accepts another authority too.
+func withAuthority(t *testing.T, text string) string {
+	t.Helper()
+
+	ca, err := pki.NewCA(pki.CAOptions{Kind: pki.Ed25519, Organization: []string{"other"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	crt := base64.StdEncoding.EncodeToString(append(ca.PEM.Crt, ca.PEM.Key...))
+
+	return strings.Replace(text, "machine:\n", "machine:\n    acceptedCAs:\n        - crt: "+crt+"\n", 1)
 }
 
 // TestAccessOfOlderVersions holds that a configuration that was stored without the file gets one.

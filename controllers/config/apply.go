@@ -153,7 +153,7 @@ func (c *Controller) apply(ctx context.Context, rt controller.Runtime, req reque
 		return answer{err: fmt.Errorf("%w: the STATE partition is not mounted yet (talosctl get volumestatus tells why)", ErrNotReady)}
 	}
 
-	a.Details, err = c.effect(ctx, rt, cfg, req.Change)
+	a.Details, err = c.effect(ctx, rt, cfg, req.Change, log)
 	if err != nil {
 		return answer{err: err}
 	}
@@ -188,7 +188,7 @@ func check(current *config.Config, change Change, mode validate.Mode) (*config.C
 	return cfg, warnings, nil
 }
 
-func (c *Controller) effect(ctx context.Context, rt controller.Runtime, cfg *config.Config, change Change) (string, error) {
+func (c *Controller) effect(ctx context.Context, rt controller.Runtime, cfg *config.Config, change Change, log *slog.Logger) (string, error) {
 	if change.Mode == Try {
 		wait := change.Trial
 		if wait <= 0 {
@@ -207,13 +207,15 @@ func (c *Controller) effect(ctx context.Context, rt controller.Runtime, cfg *con
 	}
 
 	if change.Mode == Staged { // a trial goes on, and ends with what was in effect before it
+		c.remember(cfg, rt.QueueReconcile, log)
+
 		return "Staged configuration to be applied after the next reboot",
 			publish(ctx, rt, configres.PersistentID, cfg)
 	}
 
-	c.trial, c.closed, c.access = nil, false, nil
+	c.trial = nil
 
-	return "Applied configuration without a reboot", c.stored(ctx, rt, cfg)
+	return "Applied configuration without a reboot", c.stored(ctx, rt, cfg, log)
 }
 
 func describe(p plan.Plan) string {

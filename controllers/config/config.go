@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"time"
 
 	"github.com/seed-59268b81/talos/config"
 	"github.com/seed-59268b81/talos/config/validate"
@@ -34,6 +35,7 @@ type Controller struct {
 	sources  []source
 	mode     validate.Mode
 	fs       filesystem
+	meta     Meta
 	// failed is told when a configuration was found that cannot be used.
 	failed func(error)
 
@@ -41,21 +43,30 @@ type Controller struct {
 	store *store
 	// coming is set while STATE is about to be mounted.
 	coming bool
-	looked bool
+	// waited is since when STATE is waited for, with a META that was read; overdue, that it has not come.
+	waited  time.Time
+	overdue bool
+	looked  bool
+	// sourced is set when the places beside the disk were asked.
+	sourced bool
 	// unkept is a configuration that was found beside the disk, until STATE has it.
 	unkept *config.Config
-	// closed is set when there is a stored configuration that cannot be decoded: the machine is not open to strangers.
+	// closed is set when the machine had a configuration that cannot be had: it is not open to strangers.
 	closed bool
 	// access is what is known of its administrators then.
 	access *config.Config
-	trial  *trial
+	// unremembered is a stored configuration whose administrators META does not know yet.
+	unremembered *config.Config
+	// retry is when that is tried again.
+	retry time.Time
+	trial *trial
 }
 
 // New returns the controller; root is the root filesystem, args the kernel's. A configuration that cannot be used is
 // reported to failed.
-func New(root fs.FS, args cmdline.Cmdline, p platform.Platform, failed func(error)) *Controller {
+func New(root fs.FS, args cmdline.Cmdline, p platform.Platform, meta Meta, failed func(error)) *Controller {
 	return &Controller{
-		requests: make(chan request), sources: fixedSources(root, args, p), mode: validate.Mode(p.Mode.String()), fs: disk{}, failed: failed,
+		requests: make(chan request), sources: fixedSources(root, args, p), mode: validate.Mode(p.Mode.String()), fs: disk{}, meta: meta, failed: failed,
 	}
 }
 
@@ -64,7 +75,10 @@ func (*Controller) Name() string { return controllerName }
 
 // Inputs implements controller.Controller.
 func (*Controller) Inputs() []controller.Input {
-	return append(volume.Inputs(), controller.In[block.VolumeStatusSpec](controller.Weak, "", block.VolumeState))
+	return append(volume.Inputs(),
+		controller.In[block.VolumeStatusSpec](controller.Weak, "", block.VolumeState),
+		controller.In[runtime.MetaLoadedSpec](controller.Weak, "", runtime.MetaLoadedID),
+	)
 }
 
 // Outputs implements controller.Controller.
@@ -96,6 +110,8 @@ func (c *Controller) Run(ctx context.Context, rt controller.Runtime, log *slog.L
 			if err := c.look(ctx, rt, log); err != nil {
 				return err
 			}
+
+			c.remember(nil, rt.QueueReconcile, log)
 		case req := <-requests:
 			req.answer <- c.apply(ctx, rt, req, log)
 		case <-c.trial.over():
@@ -133,107 +149,116 @@ func (c *Controller) look(ctx context.Context, rt controller.Runtime, log *slog.
 	}
 
 	blank := status != nil && status.TypedSpec().Phase == block.VolumePhaseProvisioned
-	c.coming = blank || status != nil && status.TypedSpec().Phase == block.VolumePhaseReady
+	c.coming = blank || status != nil && status.TypedSpec().Phase == block.VolumePhaseReady && !c.overdue
 
 	switch {
 	case c.unkept != nil && c.store != nil:
-		return c.keep(ctx, rt)
-	case c.looked || c.store == nil && !blank:
+		return c.keep(ctx, rt, log)
+	case c.looked:
 		return nil
+	case c.store == nil && !blank:
+		return c.wait(ctx, rt, log)
 	}
 
 	if c.store != nil {
-		cfg, err := c.fromDisk(ctx, rt, log)
-		if err != nil {
-			return err
-		}
-
+		cfg, access, err := c.store.find()
 		if cfg != nil {
+			log.Info("the configuration was found", "in", "STATE")
+
 			c.looked = true
 
-			return c.stored(ctx, rt, cfg)
+			return c.found(ctx, rt, cfg, log)
+		}
+
+		if err != nil {
+			c.access = access
+			c.shut(fmt.Errorf("the stored configuration cannot be used (it is left as it is, in STATE): %w", err), log)
 		}
 	}
 
 	for _, s := range c.sources {
-		if c.unkept = c.fromSource(s, log); c.unkept != nil {
+		if c.sourced || c.unkept != nil {
 			break
 		}
+
+		c.unkept = c.fromSource(s, log)
+	}
+
+	c.sourced = true
+
+	switch {
+	case c.unkept != nil && c.store != nil:
+		c.looked = true
+
+		return c.keep(ctx, rt, log)
+	case c.unkept != nil:
+		c.looked = true
+
+		return nil
+	}
+
+	if c.access == nil && !c.askMeta(log) {
+		return nil
 	}
 
 	c.looked = true
 
-	switch {
-	case c.unkept == nil && c.closed:
-		return nil
-	case c.unkept == nil:
+	if !c.closed {
 		log.Info("there is no configuration: waiting for one over the API (talosctl apply-config --insecure)")
-
-		return c.open(ctx, rt)
-	case c.store == nil:
-		return nil
 	}
 
-	return c.keep(ctx, rt)
+	return c.open(ctx, rt)
+}
+
+// found puts a configuration in effect that was found in STATE.
+func (c *Controller) found(ctx context.Context, rt controller.Runtime, cfg *config.Config, log *slog.Logger) error {
+	// A STATE that can be read and not written still has a configuration to run with.
+	if err := c.store.saveAccess(cfg); err != nil {
+		log.Error("what the API is reached by is not kept beside the configuration", "error", err)
+	}
+
+	return c.stored(ctx, rt, cfg, log)
 }
 
 // keep stores what was found beside the disk: from now on the machine's own disk has it.
-func (c *Controller) keep(ctx context.Context, rt controller.Runtime) error {
+func (c *Controller) keep(ctx context.Context, rt controller.Runtime, log *slog.Logger) error {
 	if err := c.store.save(c.unkept); err != nil {
 		return err
 	}
 
 	cfg := c.unkept
-	c.unkept, c.closed, c.access = nil, false, nil
+	c.unkept = nil
 
-	return c.stored(ctx, rt, cfg)
+	return c.stored(ctx, rt, cfg, log)
 }
 
 // stored puts a configuration in effect that STATE has.
-func (c *Controller) stored(ctx context.Context, rt controller.Runtime, cfg *config.Config) error {
+func (c *Controller) stored(ctx context.Context, rt controller.Runtime, cfg *config.Config, log *slog.Logger) error {
+	c.closed, c.access = false, nil
+
 	if err := publish(ctx, rt, configres.PersistentID, cfg); err != nil {
 		return err
 	}
 
-	return c.activate(ctx, rt, cfg)
-}
-
-// fromDisk reads the stored configuration. One that cannot be decoded stays where it is, and the machine stays closed: only its
-// administrators reach it, and may apply another, or start a version of the system that can read it.
-func (c *Controller) fromDisk(ctx context.Context, rt controller.Runtime, log *slog.Logger) (*config.Config, error) {
-	text, err := c.store.load()
-	if err == nil && text == nil {
-		// The disk may have lost it: a machine that was configured once stays closed.
-		if kept, accessErr := c.store.read(accessName); kept == nil && accessErr == nil {
-			return nil, nil
-		}
-
-		err = fmt.Errorf("%s is gone", fileName)
+	if err := c.activate(ctx, rt, cfg); err != nil {
+		return err
 	}
 
-	if err == nil {
-		var cfg *config.Config
+	c.remember(cfg, rt.QueueReconcile, log)
 
-		if cfg, err = decodeStored(text); err == nil {
-			log.Info("the configuration was found", "in", "STATE")
+	return nil
+}
 
-			return cfg, c.store.saveAccess(cfg)
-		}
+// shut keeps the machine closed to strangers: it had a configuration. That stays where it is, and the administrators may apply
+// another, or start a version of the system that can read it.
+func (c *Controller) shut(err error, log *slog.Logger) {
+	if c.closed {
+		return
 	}
 
 	c.closed = true
-	err = fmt.Errorf("the stored configuration cannot be used (it is left as it is, in STATE): %w", err)
 	log.Error("no configuration: the machine is open to its administrators alone", "error", err)
 	c.failed(err)
-
-	c.access, err = c.store.access(text)
-	if err != nil {
-		log.Error("it is not known who the administrators are: start with the kernel argument "+argInline+" to give the machine another configuration", "error", err)
-
-		return nil, nil
-	}
-
-	return nil, c.open(ctx, rt)
 }
 
 // open lets in whoever may reach a machine without a configuration: all the world, or, if there was one, its administrators.
@@ -268,6 +293,11 @@ func (c *Controller) fromSource(s source, log *slog.Logger) *config.Config {
 	}
 
 	log.Info("the configuration was found", "in", s.name)
+
+	if s.exposed {
+		log.Warn("every container can read this configuration, with all its secrets, in /proc/cmdline until the next boot: use the argument for tests, "+
+			"and apply the configuration over the API elsewhere", "in", s.name)
+	}
 
 	return cfg
 }

@@ -28,6 +28,7 @@ import (
 	configres "github.com/seed-59268b81/talos/resources/config"
 	"github.com/seed-59268b81/talos/resources/runtime"
 	"github.com/seed-59268b81/talos/sys/cmdline"
+	"github.com/seed-59268b81/talos/sys/meta"
 	"github.com/seed-59268b81/talos/sys/platform"
 )
 
@@ -37,7 +38,31 @@ type bench struct {
 
 	st     state.State
 	disk   *cutDisk
+	meta   *metaFake
 	failed []error
+}
+
+// metaFake is META.
+type metaFake struct {
+	values map[meta.Tag]string
+	// err of what is read and written.
+	err error
+}
+
+func (m *metaFake) Get(tag meta.Tag) ([]byte, error) {
+	if value, ok := m.values[tag]; ok && m.err == nil {
+		return []byte(value), nil
+	}
+
+	return nil, m.err
+}
+
+func (m *metaFake) Set(tag meta.Tag, value []byte) error {
+	if m.err == nil {
+		m.values[tag] = string(value)
+	}
+
+	return m.err
 }
 
 // start has STATE mounted.
@@ -50,12 +75,25 @@ func start(ctx context.Context, t *testing.T, files map[string]string, args stri
 	return b
 }
 
+// loaded tells the controller that META was read.
+func (b *bench) loaded(t *testing.T) {
+	t.Helper()
+
+	b.meta.err = nil
+
+	if err := typed.Set(t.Context(), b.st, "", runtime.MetaLoadedID, runtime.MetaLoadedSpec{Done: true}); err != nil {
+		t.Fatal(err)
+	}
+
+	synctest.Wait()
+}
+
 // startBare knows nothing of a disk.
 func startBare(ctx context.Context, t *testing.T, files map[string]string, args string) *bench {
 	t.Helper()
 
-	b := &bench{st: memory.New(), disk: newCutDisk(files, -1)}
-	b.Controller = New(fstest.MapFS{}, cmdline.Parse(args), platform.Platform{}, func(err error) { b.failed = append(b.failed, err) })
+	b := &bench{st: memory.New(), disk: newCutDisk(files, -1), meta: &metaFake{values: map[meta.Tag]string{}}}
+	b.Controller = New(fstest.MapFS{}, cmdline.Parse(args), platform.Platform{}, b.meta, func(err error) { b.failed = append(b.failed, err) })
 	b.Controller.fs = b.disk
 
 	rt := cosiruntime.New(b.st, slog.New(slog.NewTextHandler(io.Discard, nil)))

@@ -20,12 +20,6 @@ import (
 	"github.com/seed-59268b81/talos/sys/platform"
 )
 
-// Kernel arguments that carry a configuration: base64 of zstd, in as many arguments of the name as it takes.
-const (
-	argEarly  = "talos.config.early"
-	argInline = "talos.config.inline"
-)
-
 // embedded is where an image may carry a configuration.
 const embedded = "usr/local/etc/talos/config.yaml"
 
@@ -36,6 +30,8 @@ const maxConfig = 16 << 20
 type source struct {
 	name string
 	read func() ([]byte, error)
+	// exposed is one that all that runs on the machine can read too.
+	exposed bool
 }
 
 // fixedSources are those beside the disk, in the order in which they are asked.
@@ -48,10 +44,10 @@ func fixedSources(root fs.FS, args cmdline.Cmdline, p platform.Platform) []sourc
 			}
 
 			return text, err
-		}},
-		{"kernel argument " + argEarly, func() ([]byte, error) { return fromArgs(args.All(argEarly)) }},
-		{"the variable USERDATA of the container", func() ([]byte, error) { return fromUserData(p.UserData) }},
-		{"kernel argument " + argInline, func() ([]byte, error) { return fromArgs(args.All(argInline)) }},
+		}, false},
+		{"kernel argument " + cmdline.ConfigEarly, func() ([]byte, error) { return fromArgs(args.All(cmdline.ConfigEarly)) }, true},
+		{"the variable USERDATA of the container", func() ([]byte, error) { return fromUserData(p.UserData) }, false},
+		{"kernel argument " + cmdline.ConfigInline, func() ([]byte, error) { return fromArgs(args.All(cmdline.ConfigInline)) }, true},
 	}
 }
 

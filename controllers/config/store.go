@@ -61,6 +61,30 @@ func (s store) saveAccess(cfg *config.Config) error {
 	return s.write(accessName, access)
 }
 
+// find returns the stored configuration: nil, and no error, when there was never one. With an error there was one that cannot be
+// used, and access is what is known of its administrators, nil if nothing.
+func (s store) find() (cfg, access *config.Config, err error) {
+	text, err := s.load()
+	if err == nil && text == nil {
+		// The disk may have lost it: a machine that was configured once stays closed.
+		if kept, accessErr := s.read(accessName); kept == nil && accessErr == nil {
+			return nil, nil, nil
+		}
+
+		err = fmt.Errorf("%s is gone", fileName)
+	}
+
+	if err == nil {
+		if cfg, err = decodeStored(text); err == nil {
+			return cfg, nil, nil
+		}
+	}
+
+	access, accessErr := s.access(text)
+
+	return nil, access, errors.Join(err, accessErr)
+}
+
 // access is what is known of who may reach the machine, from its file, or else from a text that cannot be decoded.
 func (s store) access(text []byte) (*config.Config, error) {
 	kept, err := s.read(accessName)

@@ -8,6 +8,8 @@ import (
 	"errors"
 	"io/fs"
 	"path/filepath"
+	"slices"
+	"syscall"
 	"testing"
 
 	"github.com/seed-59268b81/talos/config"
@@ -23,6 +25,8 @@ type cutDisk struct {
 	content map[string]string // what the running system sees
 	durable map[string]string // what a reboot finds: names as synced, with their content as synced
 	synced  map[string]bool   // content that is on the disk
+
+	unreadable []string
 }
 
 func newCutDisk(files map[string]string, operations int) *cutDisk {
@@ -45,6 +49,10 @@ func (d *cutDisk) step() error {
 }
 
 func (d *cutDisk) ReadFile(path string) ([]byte, error) {
+	if slices.Contains(d.unreadable, filepath.Base(path)) {
+		return nil, syscall.EIO
+	}
+
 	text, ok := d.content[filepath.Base(path)]
 	if !ok {
 		return nil, fs.ErrNotExist

@@ -66,7 +66,7 @@ func TestSourcesInOrder(t *testing.T) {
 		got = append(got, s.name)
 	}
 
-	if len(got) != 4 || got[1] != "kernel argument "+argEarly || got[2] != "the variable USERDATA of the container" || got[3] != "kernel argument "+argInline {
+	if len(got) != 4 || got[1] != "kernel argument "+cmdline.ConfigEarly || got[2] != "the variable USERDATA of the container" || got[3] != "kernel argument "+cmdline.ConfigInline {
 		t.Errorf("got %q", got)
 	}
 }

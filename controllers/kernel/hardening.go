@@ -66,6 +66,7 @@ var hardening = map[string]string{
 // What the kernel says of itself.
 const (
 	lockdownFile     = "sys/kernel/security/lockdown"
+	modulesFile      = "sys/kernel/security/lsm"
 	sigEnforcedFile  = "sys/module/module/parameters/sig_enforce"
 	lockdownWanted   = "integrity"
 	signaturesWanted = "Y"
@@ -111,7 +112,7 @@ func HardeningController(root fs.FS) controller.Controller {
 func kernelState(root fs.FS) (map[string]string, error) {
 	files := map[string]string{}
 
-	for _, name := range []string{lockdownFile, sigEnforcedFile} {
+	for _, name := range []string{lockdownFile, modulesFile, sigEnforcedFile} {
 		text, err := fs.ReadFile(root, name)
 
 		switch {
@@ -152,6 +153,13 @@ func weak(set map[string]runtime.KernelParamStatusSpec, files map[string]string)
 	if current := lockdown(files[lockdownFile]); current != lockdownWanted && current != "confidentiality" {
 		conditions["lockdown"] = runtime.HardeningConditionSpec{
 			Want: lockdownWanted, Current: current, Cause: "the kernel was started without lockdown=" + lockdownWanted + ", or does not have it",
+		}
+	}
+
+	// Without it the services that strangers talk to have one wall less (sys/sandbox).
+	if current := files[modulesFile]; !slices.Contains(strings.Split(current, ","), "landlock") {
+		conditions["landlock"] = runtime.HardeningConditionSpec{
+			Want: "landlock", Current: current, Cause: "the kernel was started with lsm= and without it, or does not have it",
 		}
 	}
 

@@ -23,7 +23,7 @@ func TestWeak(t *testing.T) {
 		hard[sysctlID(name)] = runtime.KernelParamStatusSpec{Current: value}
 	}
 
-	locked := map[string]string{lockdownFile: "none [integrity] confidentiality", sigEnforcedFile: "Y"}
+	locked := map[string]string{lockdownFile: "none [integrity] confidentiality", sigEnforcedFile: "Y", modulesFile: "lockdown,capability,landlock,yama"}
 
 	const name = "kernel.kexec_load_disabled"
 
@@ -36,7 +36,7 @@ func TestWeak(t *testing.T) {
 		{"all holds", &runtime.KernelParamStatusSpec{Current: "1"}, locked, nil},
 		{
 			"more than that", &runtime.KernelParamStatusSpec{Current: "1"},
-			map[string]string{lockdownFile: "none integrity [confidentiality]", sigEnforcedFile: "Y"}, nil,
+			map[string]string{lockdownFile: "none integrity [confidentiality]", sigEnforcedFile: "Y", modulesFile: "lockdown,capability,landlock,yama"}, nil,
 		},
 		{"not yet", nil, locked, map[string]runtime.HardeningConditionSpec{name: {Want: "1", Cause: "it is not set yet"}}},
 		{
@@ -53,9 +53,10 @@ func TestWeak(t *testing.T) {
 		},
 		{
 			"another boot entry", &runtime.KernelParamStatusSpec{Current: "1"},
-			map[string]string{lockdownFile: "[none] integrity confidentiality", sigEnforcedFile: "N"},
+			map[string]string{lockdownFile: "[none] integrity confidentiality", sigEnforcedFile: "N", modulesFile: "capability,landlocked"},
 			map[string]runtime.HardeningConditionSpec{
 				"lockdown":           {Want: "integrity", Current: "none", Cause: "the kernel was started without lockdown=integrity, or does not have it"},
+				"landlock":           {Want: "landlock", Current: "capability,landlocked", Cause: "the kernel was started with lsm= and without it, or does not have it"},
 				"module.sig_enforce": {Want: "Y", Current: "N", Cause: "the kernel was started without module.sig_enforce=1, or does not have it"},
 			},
 		},
@@ -84,6 +85,7 @@ func TestWeak(t *testing.T) {
 func TestHardening(t *testing.T) {
 	root := fstest.MapFS{
 		lockdownFile: {Data: []byte("none [integrity] confidentiality\n")}, sigEnforcedFile: {Data: []byte("Y\n")},
+		modulesFile: {Data: []byte("capability,landlock")},
 	}
 	n := controllertest.Start(t, ParamDefaultsController(), HardeningController(root))
 

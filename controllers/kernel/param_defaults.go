@@ -28,11 +28,13 @@ var defaults = map[string]string{
 	"net.bridge.bridge-nf-call-iptables":    "1",
 	"net.bridge.bridge-nf-call-ip6tables":   "1",
 	"net.ipv6.conf.default.forwarding":      "1",
-	"net.ipv6.conf.default.accept_ra":       "2",
-	"net.ipv4.tcp_keepalive_time":           "600",
-	"net.ipv4.tcp_keepalive_intvl":          "60",
-	"kernel.ctrl-alt-del":                   "0",
-	"kernel.panic":                          "10",
+	// The links of pods and of what connects them would believe each pod to be a router. Those of the machine itself believe
+	// routers (network.LinkParamController).
+	"net.ipv6.conf.default.accept_ra": "0",
+	"net.ipv4.tcp_keepalive_time":     "600",
+	"net.ipv4.tcp_keepalive_intvl":    "60",
+	"kernel.ctrl-alt-del":             "0",
+	"kernel.panic":                    "10",
 	// protectKernelDefaults of the kubelet asks for these two.
 	"kernel.panic_on_oops":          "1",
 	"kernel.keys.root_maxkeys":      "1000000",

@@ -31,8 +31,27 @@ type Values struct {
 
 	mu    sync.Mutex
 	store *meta.Store
-	wake  func()
-	log   *slog.Logger
+	// damaged is set while it is not known what META had.
+	damaged bool
+	wake    func()
+	log     *slog.Logger
+}
+
+// Get returns a value, nil when there is none. The error is ErrNotLoaded, or meta.ErrDamaged when META may have had one.
+func (v *Values) Get(tag meta.Tag) ([]byte, error) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+
+	if v.store == nil {
+		return nil, ErrNotLoaded
+	}
+
+	value, ok := v.store.Get(tag)
+	if !ok && v.damaged {
+		return nil, fmt.Errorf("read META key %s: %w", tag, meta.ErrDamaged)
+	}
+
+	return value, nil
 }
 
 // Set stores a value; it is on the disk when Set returns, and a MetaKey soon after.
@@ -158,6 +177,8 @@ func (v *Values) load(status *resource.Typed[block.VolumeStatusSpec], wake func(
 
 	switch {
 	case errors.Is(err, meta.ErrDamaged):
+		v.damaged = true
+
 		log.Error("META starts anew", "error", err)
 	case err != nil:
 		return nil, err

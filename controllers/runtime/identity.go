@@ -16,6 +16,7 @@ import (
 	"github.com/seed-59268b81/talos/cosi/controller"
 	"github.com/seed-59268b81/talos/cosi/typed"
 	"github.com/seed-59268b81/talos/resources/runtime"
+	"github.com/seed-59268b81/talos/sys/cmdline"
 	"github.com/seed-59268b81/talos/version"
 )
 
@@ -36,7 +37,7 @@ func IdentityController(root fs.FS) controller.Controller {
 				return err
 			}
 
-			cmdline, err := fs.ReadFile(root, "proc/cmdline")
+			line, err := fs.ReadFile(root, "proc/cmdline")
 			if err != nil {
 				return err
 			}
@@ -49,7 +50,7 @@ func IdentityController(root fs.FS) controller.Controller {
 			return errors.Join(
 				typed.Set(ctx, rt, "", runtime.VersionID, runtime.VersionSpec{Version: version.Tag, Name: version.Name}),
 				typed.Set(ctx, rt, "", runtime.BootIDID, runtime.BootIDSpec{BootID: strings.TrimSpace(string(bootID))}),
-				typed.Set(ctx, rt, "", runtime.KernelCmdlineID, runtime.KernelCmdlineSpec{Cmdline: strings.TrimSpace(string(cmdline))}),
+				typed.Set(ctx, rt, "", runtime.KernelCmdlineID, runtime.KernelCmdlineSpec{Cmdline: strings.TrimSpace(cmdline.Redact(string(line)))}),
 				typed.Set(ctx, rt, "", runtime.SecurityStateID, security),
 			)
 		},

@@ -20,12 +20,8 @@ import (
 // apiLifetime is short: certificates of the API are renewed by themselves.
 const apiLifetime = 24 * time.Hour
 
-const (
-	// impersonator is the role with which apid speaks for its callers to other nodes.
-	impersonator = "os:impersonator"
-	// maintenanceName is the subject that tells a client that it talks to a machine without a configuration.
-	maintenanceName = "maintenance-service.talos.dev"
-)
+// impersonator is the role with which apid speaks for its callers to other nodes.
+const impersonator = "os:impersonator"
 
 // apiController issues what apid serves with. With a configuration it is signed by the cluster's authority; without
 // one by an authority of this boot, and no client is asked for a certificate. It does not wait for the clock to be
@@ -57,15 +53,25 @@ func apiController(ask signed) controller.Controller {
 
 			issue, sansID := apiCerts, secrets.CertSANAPIID
 
-			if root == nil {
+			// Nothing but who the administrators are is known of a configuration that was lost: the machine serves as one without.
+			lost := root != nil && len(root.TypedSpec().IssuingCA.Key) == 0 && root.TypedSpec().Token == ""
+
+			if root == nil || lost {
 				maintenance, err := typed.Find[secrets.MaintenanceRootSpec](ctx, rt, "", secrets.MaintenanceRootID)
 				if err != nil || maintenance == nil {
 					return err
 				}
 
 				issue, sansID = maintenanceCerts, secrets.CertSANMaintenanceID
-				root = resource.New[secrets.OSRootSpec]("", secrets.OSRootID)
-				root.TypedSpec().IssuingCA = maintenance.TypedSpec().CA
+
+				own := resource.New[secrets.OSRootSpec]("", secrets.OSRootID)
+				own.TypedSpec().IssuingCA = maintenance.TypedSpec().CA
+
+				if lost {
+					issue, own.TypedSpec().AcceptedCAs = lostCerts, root.TypedSpec().AcceptedCAs
+				}
+
+				root = own
 			}
 
 			if len(root.TypedSpec().IssuingCA.Key) == 0 {
@@ -128,13 +134,21 @@ func maintenanceCerts(current secrets.APICertsSpec, root secrets.OSRootSpec, san
 	}
 
 	server, renew, err := keepOrSign(current.Server, ca, pki.LeafOptions{
-		CommonName: maintenanceName, DNSNames: sans.DNSNames, IPs: sans.IPs, Server: true, TTL: apiLifetime,
+		CommonName: pki.MaintenanceName, DNSNames: sans.DNSNames, IPs: sans.IPs, Server: true, TTL: apiLifetime,
 	}, now)
 	if err != nil {
 		return current, now, err
 	}
 
 	return secrets.APICertsSpec{Server: server, SkipVerifyingClientCert: true}, renew, nil
+}
+
+// lostCerts is the same when the configuration was lost: its administrators are let in, and no one else.
+func lostCerts(current secrets.APICertsSpec, root secrets.OSRootSpec, sans secrets.CertSANSpec, now time.Time) (secrets.APICertsSpec, time.Time, error) {
+	next, renew, err := maintenanceCerts(current, root, sans, now)
+	next.SkipVerifyingClientCert, next.AcceptedCAs = false, root.AcceptedCAs
+
+	return next, renew, err
 }
 
 func earlier(a, b time.Time) time.Time {

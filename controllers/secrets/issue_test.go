@@ -80,8 +80,31 @@ func TestMaintenanceCerts(t *testing.T) {
 	}
 
 	server := verify(t, got.Server, ca, "172.20.0.2", x509.ExtKeyUsageServerAuth)
-	if server.Subject.CommonName != maintenanceName || !got.SkipVerifyingClientCert || !got.Client.Empty() {
-		t.Errorf("got %s, skip %v, client %v; want %s, no client", server.Subject.CommonName, got.SkipVerifyingClientCert, got.Client, maintenanceName)
+	if server.Subject.CommonName != pki.MaintenanceName || !got.SkipVerifyingClientCert || !got.Client.Empty() {
+		t.Errorf("got %s, skip %v, client %v; want %s, no client", server.Subject.CommonName, got.SkipVerifyingClientCert, got.Client, pki.MaintenanceName)
+	}
+}
+
+// TestLostCerts: a machine that has lost its configuration lets its administrators in, and never everybody.
+func TestLostCerts(t *testing.T) {
+	ca, mine := newCA(t, pki.Ed25519), newCA(t, pki.Ed25519)
+
+	for _, accepted := range [][]secrets.Cert{{{Crt: mine.PEM.Crt}}, nil} {
+		root := secrets.OSRootSpec{IssuingCA: pairOf(ca), AcceptedCAs: accepted}
+
+		got, _, err := lostCerts(secrets.APICertsSpec{SkipVerifyingClientCert: true}, root, maintenanceSANs(secrets.MaintenanceRootSpec{}, node, addrs), time.Now())
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		server := verify(t, got.Server, ca, "172.20.0.2", x509.ExtKeyUsageServerAuth)
+		if server.Subject.CommonName != pki.MaintenanceName || got.SkipVerifyingClientCert || !got.Client.Empty() {
+			t.Errorf("got %s, skip %v, client %v", server.Subject.CommonName, got.SkipVerifyingClientCert, got.Client)
+		}
+
+		if diff := cmp.Diff(accepted, got.AcceptedCAs); diff != "" {
+			t.Errorf("accepted (-want +got):\n%s", diff)
+		}
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/seed-59268b81/talos/sys/cmdline"
 	"github.com/seed-59268b81/talos/sys/module"
 	"github.com/seed-59268b81/talos/sys/mount"
 	"github.com/seed-59268b81/talos/sys/platform"
@@ -20,15 +21,26 @@ import (
 // error there is nothing to run on: log it and call Halt.
 //
 // In a container modules is nil, and what is mounted already stays as it is.
-func Early(p platform.Platform, modules *module.Loader) error {
+//
+// It returns the kernel's arguments, which nobody else reads: afterwards /proc/cmdline may be without the secrets among them.
+func Early(p platform.Platform, modules *module.Loader) (cmdline.Cmdline, error) {
 	if !p.Owns(platform.KernelArguments) || !p.Owns(platform.FileSystems) {
-		return earlyContainer(p.Owns(platform.OOMScores))
+		if err := earlyContainer(p.Owns(platform.OOMScores)); err != nil {
+			return cmdline.Cmdline{}, err
+		}
+
+		return cmdline.Read("/proc")
 	}
 
-	cmdline, err := os.ReadFile("/proc/cmdline")
+	line, err := os.ReadFile("/proc/cmdline")
 	if err != nil {
-		return fmt.Errorf("read the kernel command line: %w", err)
+		return cmdline.Cmdline{}, fmt.Errorf("read the kernel command line: %w", err)
 	}
+
+	return cmdline.Parse(string(line)), earlyMachine(modules, string(line))
+}
+
+func earlyMachine(modules *module.Loader, line string) error {
 
 	// Containers and the host see each other's volumes: what is mounted below the root propagates both ways.
 	if err := mount.MakeShared("/"); err != nil {
@@ -52,13 +64,17 @@ func Early(p platform.Platform, modules *module.Loader) error {
 		return fmt.Errorf("ask the kernel about the processor: %w", err)
 	}
 
-	if err := CheckArgs(string(cmdline), string(affected)); err != nil {
+	if err := CheckArgs(line, string(affected)); err != nil {
 		return err
 	}
 
 	unix.Umask(0o022)
 
 	if err := makeDirs(systemDirs); err != nil {
+		return err
+	}
+
+	if err := hideSecrets(line, "/proc/cmdline", shownCmdline); err != nil {
 		return err
 	}
 

@@ -13,6 +13,9 @@ const (
 // Mounts returns the mounts that machined makes before anything else, in order. /dev, /proc and /sys have
 // come over from the initramfs. Nothing is setuid, no device file works outside /dev, and nothing that can be
 // written can be executed, but for /run, where containerd keeps the root of each container, and /dev.
+//
+// debugfs is not among them: nothing of the system reads it, and lockdown=integrity refuses what it has. tracefs is there for
+// programs that observe a node by eBPF, which take it from the host.
 func Mounts() []mount.Point {
 	return []mount.Point{
 		{Source: "tmpfs", Target: "/run", FSType: "tmpfs", Flags: mount.NoSuid | mount.NoDev, Data: "mode=0755"},
@@ -30,7 +33,6 @@ func Mounts() []mount.Point {
 		{Source: "pstore", Target: "/sys/fs/pstore", FSType: "pstore", Flags: hardened, Optional: true},
 		{Source: "securityfs", Target: "/sys/kernel/security", FSType: "securityfs", Flags: hardened, Optional: true},
 		{Source: "tracefs", Target: "/sys/kernel/tracing", FSType: "tracefs", Flags: hardened, Optional: true},
-		{Source: "debugfs", Target: "/sys/kernel/debug", FSType: "debugfs", Flags: hardened, Optional: true},
 		{Source: "configfs", Target: "/sys/kernel/config", FSType: "configfs", Flags: hardened, Optional: true},
 		{Source: "efivarfs", Target: "/sys/firmware/efi/efivars", FSType: "efivarfs", Flags: hardened, Optional: true},
 	}

@@ -3,6 +3,8 @@
 package healthsource_test
 
 import (
+	"crypto/tls"
+	"crypto/x509"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -11,7 +13,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/seed-59268b81/talos/controllers/secrets/kubeconfig"
 	"github.com/seed-59268b81/talos/cosi/memory"
 	"github.com/seed-59268b81/talos/cosi/typed"
 	"github.com/seed-59268b81/talos/health"
@@ -35,21 +36,25 @@ const (
 	staleAnswer = `{"metadata": {"generation": 5}, "spec": {"replicas": 2}, "status": {"observedGeneration": 4, "readyReplicas": 2}}`
 )
 
-// apiServer is an API server that wants a certificate, and a node's state that holds one.
+// apiServer is an API server that wants a certificate of the cluster's authority, in the group of the health check and no other,
+// and a node's state that holds the authority.
 func apiServer(t *testing.T, answers map[string]string) *healthsource.Kubernetes {
 	t.Helper()
 
-	ca, err := pki.NewCA(pki.CAOptions{Kind: pki.Ed25519})
+	ca, err := pki.NewCA(pki.CAOptions{Kind: pki.ECDSAP256})
 	if err != nil {
 		t.Fatal(err)
 	}
 
-	admin, err := ca.Sign(pki.LeafOptions{CommonName: "admin", Client: true, TTL: time.Hour})
-	if err != nil {
-		t.Fatal(err)
-	}
+	clients := x509.NewCertPool()
+	clients.AddCert(ca.Certificate)
 
-	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		leaf := r.TLS.PeerCertificates[0]
+		if d := cmp.Diff([]string{healthsource.Group}, leaf.Subject.Organization); d != "" || time.Until(leaf.NotAfter) > time.Hour {
+			t.Errorf("groups of the client (-want +got):\n%s, until %s", d, leaf.NotAfter)
+		}
+
 		answer, ok := answers[r.URL.RequestURI()]
 		if !ok {
 			w.WriteHeader(http.StatusNotFound)
@@ -58,19 +63,17 @@ func apiServer(t *testing.T, answers map[string]string) *healthsource.Kubernetes
 
 		_, _ = w.Write([]byte(answer)) // the client went away
 	}))
+	server.TLS = &tls.Config{ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: clients, MinVersion: tls.VersionTLS13}
+	server.StartTLS()
 	t.Cleanup(server.Close)
 
-	text, err := kubeconfig.Render(kubeconfig.Config{
-		Cluster: "c", User: "admin", Server: server.URL, CA: pki.EncodeCertificate(server.Certificate()), Crt: admin.Crt, Key: admin.Key,
-	})
-	if err != nil {
-		t.Fatal(err)
+	st := memory.New()
+	spec := secrets.KubernetesRootSpec{
+		Name: "c", LocalEndpoint: secrets.URL{FullPath: server.URL}, IssuingCA: secrets.CertAndKey{Crt: ca.PEM.Crt, Key: ca.PEM.Key},
+		AcceptedCAs: []secrets.Cert{{Crt: ca.PEM.Crt}, {Crt: pki.EncodeCertificate(server.Certificate())}},
 	}
 
-	st := memory.New()
-	spec := secrets.KubernetesCertsSpec{LocalhostAdminKubeconfig: string(text)}
-
-	if err := typed.Set(t.Context(), st, "", secrets.KubernetesID, spec); err != nil {
+	if err := typed.Set(t.Context(), st, "", secrets.KubernetesRootID, spec); err != nil {
 		t.Fatal(err)
 	}
 
@@ -141,7 +144,7 @@ func TestKubernetesErrors(t *testing.T) {
 		k    *healthsource.Kubernetes
 		want string
 	}{
-		{"no certificates", &healthsource.Kubernetes{State: memory.New()}, "the certificates for Kubernetes are not made yet"},
+		{"no certificates", &healthsource.Kubernetes{State: memory.New()}, "ask a control plane node"},
 		{"answer of another shape", garbage, "answer to GET /api/v1/nodes"},
 		{"endpoint of the caller", elsewhere, "127.0.0.1:1"},
 	} {

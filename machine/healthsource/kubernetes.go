@@ -7,41 +7,54 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
+	"time"
 
 	"github.com/seed-59268b81/talos/controllers/k8s/kubeapi"
 	"github.com/seed-59268b81/talos/controllers/secrets/kubeconfig"
 	"github.com/seed-59268b81/talos/cosi/state"
 	"github.com/seed-59268b81/talos/cosi/typed"
+	"github.com/seed-59268b81/talos/pki"
 	"github.com/seed-59268b81/talos/resources/secrets"
 )
 
-// Kubernetes asks a real API server, as the administrator that this node's state has a kubeconfig of. It is not for
-// use by several goroutines.
+const (
+	// Group may read what a health check tells of, by the manifest 12-talos-health: who asks for a check sends this node to an API
+	// server, and shall not thereby send its administrator.
+	Group = "talos:health"
+	// lifetime of a certificate in the group. It is signed when a check begins, and again at half of it.
+	lifetime = time.Hour
+)
+
+// Kubernetes asks a real API server, with a certificate of its own that this control plane node signs. It is not for use by
+// several goroutines.
 type Kubernetes struct {
 	State state.Reader
 	// Endpoint is the API server's URL, by default this node's.
 	Endpoint string
 
-	text   string // the kubeconfig of the client
+	root   secrets.KubernetesRootSpec // that the client's certificate is of
+	renew  time.Time
 	client *kubeapi.Client
 }
 
 func (k *Kubernetes) connect(ctx context.Context) (*kubeapi.Client, error) {
-	certs, err := typed.Find[secrets.KubernetesCertsSpec](ctx, k.State, "", secrets.KubernetesID)
+	found, err := typed.Find[secrets.KubernetesRootSpec](ctx, k.State, "", secrets.KubernetesRootID)
 	if err != nil {
 		return nil, err
 	}
 
-	if certs == nil {
-		return nil, errors.New("the certificates for Kubernetes are not made yet")
+	if found == nil {
+		return nil, errors.New("the authority of Kubernetes is not known here: ask a control plane node, or wait for its configuration")
 	}
 
-	text := certs.TypedSpec().LocalhostAdminKubeconfig
-	if k.client != nil && k.text == text {
+	root := *found.TypedSpec()
+
+	if k.client != nil && time.Now().Before(k.renew) && reflect.DeepEqual(k.root, root) {
 		return k.client, nil
 	}
 
-	config, err := kubeconfig.Parse([]byte(text))
+	config, err := identity(root)
 	if err != nil {
 		return nil, err
 	}
@@ -56,9 +69,26 @@ func (k *Kubernetes) connect(ctx context.Context) (*kubeapi.Client, error) {
 		return nil, err
 	}
 
-	k.text = text
+	k.root, k.renew = root, time.Now().Add(lifetime/2)
 
 	return k.client, nil
+}
+
+// identity signs a certificate that may read, and do nothing else.
+func identity(root secrets.KubernetesRootSpec) (kubeconfig.Config, error) {
+	ca, err := pki.ParseCA(root.IssuingCA.Crt, root.IssuingCA.Key)
+	if err != nil {
+		return kubeconfig.Config{}, fmt.Errorf("cluster.ca: %w", err)
+	}
+
+	pair, err := ca.Sign(pki.LeafOptions{CommonName: Group, Organization: []string{Group}, Client: true, TTL: lifetime})
+	if err != nil {
+		return kubeconfig.Config{}, fmt.Errorf("certificate of the health check: %w", err)
+	}
+
+	return kubeconfig.Config{
+		Cluster: root.Name, User: Group, Server: root.LocalEndpoint.String(), CA: secrets.JoinCerts(root.AcceptedCAs), Crt: pair.Crt, Key: pair.Key,
+	}, nil
 }
 
 // Close drops the connection.

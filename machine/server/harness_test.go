@@ -20,6 +20,7 @@ import (
 	cosi "github.com/seed-59268b81/talos/api/cosi/v1alpha1"
 	"github.com/seed-59268b81/talos/api/machine"
 	"github.com/seed-59268b81/talos/controllers/config"
+	metactl "github.com/seed-59268b81/talos/controllers/meta"
 	"github.com/seed-59268b81/talos/cosi/memory"
 	"github.com/seed-59268b81/talos/cosi/meta"
 	"github.com/seed-59268b81/talos/cosi/resource"
@@ -63,7 +64,7 @@ func newBench(t *testing.T) *bench {
 	b := &bench{disk: t.TempDir(), Server: &Server{
 		State: st, Outputs: logs, Ring: &events.Ring{}, Journal: bootlog.New(bootlog.DefaultLimits), Log: log,
 		Supervisor: supervisor.New(ctx, log, logs, nil),
-		Config:     config.New(fstest.MapFS{}, cmdline.Parse(""), platform.Platform{}, func(error) {}),
+		Config:     config.New(fstest.MapFS{}, cmdline.Parse(""), platform.Platform{}, &metactl.Values{}, func(error) {}),
 	}}
 
 	g := New(log, testPeers.Options(Authorized(st), Bounded())...)

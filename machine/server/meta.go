@@ -54,6 +54,11 @@ func (s *Server) metaTag(verb string, key uint32) (meta.Tag, error) {
 		return 0, metaError(verb, meta.Tag(key), metactl.ErrNotLoaded)
 	}
 
+	// With it one could let oneself in, or everybody.
+	if tag := meta.Tag(key); tag == meta.Administrators {
+		return 0, status.Errorf(codes.PermissionDenied, "%s META key %s: the system keeps it: it follows machine.ca and machine.acceptedCAs", verb, tag)
+	}
+
 	return meta.Tag(key), nil
 }
 

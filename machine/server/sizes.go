@@ -16,6 +16,7 @@ import (
 
 	"github.com/seed-59268b81/talos/api/common"
 	"github.com/seed-59268b81/talos/api/machine"
+	securityapi "github.com/seed-59268b81/talos/api/security"
 	"github.com/seed-59268b81/talos/config"
 )
 
@@ -37,6 +38,7 @@ var sizes = map[protoreflect.FullName]int{
 	nameOf(&machine.ImageServiceImportRequest{}): maxRequest,
 	nameOf(&machine.DebugContainerRunRequest{}):  256 << 10,
 	nameOf(&machine.MetaWriteRequest{}):          256 << 10,
+	nameOf(&securityapi.CertificateRequest{}):    32 << 10, // what trustd lets through
 	nameOf(&machine.PacketCaptureRequest{}):      64 << 10, // the kernel takes 4096 instructions of a filter
 }
 

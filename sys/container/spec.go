@@ -38,7 +38,7 @@ func (c *Container) spec(image containerd.Image) []oci.SpecOpts {
 	if c.Privileged {
 		opts = append(opts, privileged()...)
 	} else {
-		opts = append(opts, oci.WithCapabilities(nil), oci.WithNoNewPrivileges)
+		opts = append(opts, oci.WithCapabilities(nil), oci.WithNoNewPrivileges, maskCmdline)
 	}
 
 	return opts
@@ -56,6 +56,13 @@ func privileged() []oci.SpecOpts {
 		oci.WithWriteableSysfs,
 		oci.WithWriteableCgroupfs,
 	}
+}
+
+// maskCmdline hides the kernel's arguments, among which a configuration may be, beside what is hidden by default.
+func maskCmdline(_ context.Context, _ oci.Client, _ *containers.Container, s *oci.Spec) error {
+	s.Linux.MaskedPaths = append(s.Linux.MaskedPaths, "/proc/cmdline")
+
+	return nil
 }
 
 // openFiles is how many files a container may have open: as many as machined, whose limit cannot be raised everywhere.

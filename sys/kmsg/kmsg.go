@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/seed-59268b81/talos/sys/cmdline"
 )
 
 // Path of the device.
@@ -31,7 +33,7 @@ var facilities = [...]string{
 	"kern", "user", "mail", "daemon", "auth", "syslog", "lpr", "news", "uucp", "cron", "authpriv", "ftp",
 }
 
-// Parse decodes one record as read from the device.
+// Parse decodes one record as read from the device. The kernel logs its command line: secrets in it are left out.
 func Parse(record []byte) (Message, error) {
 	head, text, ok := bytes.Cut(record, []byte(";"))
 	if !ok {
@@ -63,7 +65,7 @@ func Parse(record []byte) (Message, error) {
 
 	return Message{
 		Facility: int(priority >> 3), Severity: int(priority & 7), Sequence: sequence,
-		Since: time.Duration(micros) * time.Microsecond, Text: string(text),
+		Since: time.Duration(micros) * time.Microsecond, Text: cmdline.Redact(string(text)),
 	}, nil
 }
 

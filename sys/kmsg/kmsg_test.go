@@ -17,6 +17,7 @@ func TestParse(t *testing.T) {
 		{"kernel", "6,339,5140900,-;NET: Registered protocol family 10\n SUBSYSTEM=net\n", "kern:    info: [1970-01-01T00:00:05.1409Z]: NET: Registered protocol family 10", false},
 		{"user", "12,1,1000000,-;[talos] service", "user: warning: [1970-01-01T00:00:01Z]: [talos] service", false},
 		{"unknown facility", "804,1,0,-;x", "100: warning: [1970-01-01T00:00:00Z]: x", false},
+		{"a configuration", "5,0,0,-;Kernel command line: quiet talos.config.inline=c2VjcmV0 panic=10", "kern:  notice: [1970-01-01T00:00:00Z]: Kernel command line: quiet talos.config.inline=(redacted) panic=10", false},
 		{"no prefix", "hello", "", true},
 		{"short prefix", "6,1;hello", "", true},
 		{"bad priority", "x,1,2,-;hello", "", true},

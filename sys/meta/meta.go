@@ -33,6 +33,10 @@ const (
 	DiskImageBootloader         Tag = 0x11
 )
 
+// Administrators has the certificates of the authorities of the machine's administrators, PEM, once the machine has had a
+// configuration. It is the system's own: the API does not change it.
+const Administrators Tag = 0x80
+
 // String is the form in which users see a tag: 0x0a.
 func (t Tag) String() string { return fmt.Sprintf("0x%02x", uint8(t)) }
 

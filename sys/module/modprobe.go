@@ -35,6 +35,15 @@ func Modprobe(l *Loader, args []string, stderr io.Writer) int {
 		return 2
 	}
 
+	if index, err := l.Index(); err == nil {
+		if ok, refused := index.onRequest(words[0]); !ok {
+			fmt.Fprintf(stderr, "modprobe: %s: a program asks for %s, which is not loaded on request: if it is needed, name it in machine.kernel.modules\n",
+				words[0], strings.Join(refused, ", "))
+
+			return 1
+		}
+	}
+
 	err := l.Load(words[0], words[1:]...)
 	if err == nil {
 		return 0

@@ -278,6 +278,44 @@ func TestModprobe(t *testing.T) {
 	}
 }
 
+// TestOnRequest: what any program can have the kernel ask for is not loaded, what the system names, or needs, is.
+func TestOnRequest(t *testing.T) {
+	files := map[string]string{
+		fileDep: "kernel/net/sctp/sctp.ko:\nkernel/crypto/af_alg.ko:\nkernel/net/vsock.ko:\nkernel/drivers/transport.ko: kernel/net/vsock.ko\nkernel/net/unix.ko:\n",
+		fileAlias: "alias net-pf-2-proto-132 sctp\nalias net-pf-38 af_alg\nalias net-pf-40 vsock\nalias virtio:d00000013v* transport\nalias net-pf-1 unix\n" +
+			"alias net-pf-99 unix\nalias net-pf-99 sctp\n",
+		fileSoftdep: "", fileBuiltin: "", fileBuiltinModinfo: "",
+	}
+
+	for asked, want := range map[string][]string{
+		"net-pf-2-proto-132":              nil,
+		"net-pf-38":                       nil,
+		"net-pf-40":                       nil,
+		"net-pf-99":                       nil, // one of two
+		"net-pf-1":                        {"unix.ko"},
+		"sctp":                            {"sctp.ko"},
+		"af-alg":                          {"af_alg.ko"},
+		"virtio:d00000013v00001AF4":       {"vsock.ko", "transport.ko"},
+		"net-pf-2-proto-132-and-so-forth": nil,
+	} {
+		var (
+			got    []string
+			stderr bytes.Buffer
+		)
+
+		l := &Loader{Root: tree(t, files), Insert: func(file, _ string) error {
+			got = append(got, filepath.Base(file))
+
+			return nil
+		}}
+
+		code := Modprobe(l, []string{"-q", "--", asked}, &stderr)
+		if diff := cmp.Diff(want, got); diff != "" || (code == 0) != (want != nil) {
+			t.Errorf("%s: code %d, %s(-want +got):\n%s", asked, code, &stderr, diff)
+		}
+	}
+}
+
 // elfModule is the smallest relocatable ELF file with a .modinfo section.
 func elfModule(modinfo string) string {
 	const headerSize, sectionSize = 64, 64

@@ -56,7 +56,7 @@ var facilities = map[Facility]facility{
 	KernelLog: {inContainer, reasonShared,
 		"the kernel's log is the host's: dmesg shows machined's log instead, messages of the kernel are not kept with those of the boot, and the kubelet tells of no process that the kernel has ended"},
 	FileSystems: {inContainer, reasonShared,
-		"who started the container has mounted its file systems; the kernel's own ones (bpf, debugfs, tracefs, efivarfs) are not mounted"},
+		"who started the container has mounted its file systems; the kernel's own ones (bpf, tracefs, efivarfs) are not mounted"},
 	Disks: {inContainer, reasonShared,
 		"the machine has no disks: its volumes are folders, machine.install and disk encryption are not applied, and there are no boot entries to upgrade or roll back"},
 	Clock: {inContainer, reasonShared,

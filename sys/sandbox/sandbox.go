@@ -3,8 +3,8 @@
 //go:build linux
 
 // Package sandbox starts a program with a root of its own that shows only what it needs, no capabilities, no way to
-// gain any, another user, and the system calls that a server needs. Landlock would add nothing: what there is in the root
-// may be read, and only that.
+// gain any, another user, and the system calls that a server needs. Landlock, where the kernel has it, refuses once more what the
+// mounts do.
 //
 // It is a stage between the supervisor and the program: cmd/sandbox reads what to do from its environment, builds the
 // root in a mount namespace, gives everything up and becomes the program. It has to be a process of its own because Go
@@ -187,6 +187,10 @@ func (b Box) giveUp() error {
 
 	if err := syscall.Setuid(b.UID); err != nil {
 		return fmt.Errorf("become user %d: %w", b.UID, err)
+	}
+
+	if err := b.landlock(); err != nil {
+		return err
 	}
 
 	return Restrict()

@@ -13,6 +13,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -32,6 +33,9 @@ func TestMain(m *testing.M) {
 		os.Exit(0)
 	case "later":
 		follow(os.Args[1])
+		os.Exit(0)
+	case "other":
+		fmt.Println("executed: other")
 		os.Exit(0)
 	default:
 		os.Exit(m.Run())
@@ -71,6 +75,11 @@ func report() {
 
 	for _, dir := range os.Args[1:] {
 		fmt.Printf("write %s: %v\n", filepath.Base(dir), os.WriteFile(filepath.Join(dir, "x"), nil, 0o600) == nil)
+	}
+
+	// The mounts would let it.
+	for _, dir := range os.Args[1:] {
+		fmt.Println("executed:", syscall.Exec(filepath.Join(dir, "other"), []string{"other"}, nil)) //program:self a copy of the test
 	}
 }
 
@@ -209,6 +218,17 @@ func TestBox(t *testing.T) {
 		}
 	}
 
+	text, err := os.ReadFile(self)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	for _, name := range []string{"read/other", "write/other"} {
+		if err := os.WriteFile(filepath.Join(dir, name), text, 0o755); err != nil { //nolint:gosec // it is to be executed
+			t.Fatal(err)
+		}
+	}
+
 	path, argv, env, err := sandbox.Box{
 		Path: self, Argv: []string{"inside", dir + "/read", dir + "/write"}, UID: 50, GID: 50,
 		ReadOnly: []string{self, dir + "/read"}, Writable: []string{dir + "/write"},
@@ -239,6 +259,15 @@ func TestBox(t *testing.T) {
 		if !strings.Contains(string(out), want+"\n") {
 			t.Errorf("got no line %q in\n%s", want, out)
 		}
+	}
+
+	// A kernel with Landlock has its version.
+	if version, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION); errno == 0 {
+		if got := strings.Count(string(out), "executed: permission denied\n"); got != 2 {
+			t.Errorf("Landlock %d: %d of 2 other programs were refused:\n%s", version, got, out)
+		}
+	} else {
+		t.Logf("this kernel has no Landlock: %v", errno)
 	}
 
 	for _, hidden := range []string{"root: etc", "root: proc", "root: usr"} {

@@ -38,7 +38,8 @@ func main() {
 
 		return nil
 	})
-	flag.BoolVar(&o.Refresh, "refresh", false, "ask Debian for newer packages")
+	flag.BoolVar(&o.Locked, "locked", false, "refuse packages of Debian that are not those of components/debian.lock")
+	lock := flag.Bool("lock", false, "take the newest packages of Debian into components/debian.lock, and exit")
 	flag.Usage = func() {
 		fmt.Fprintln(flag.CommandLine.Output(), "usage: build [flags] [target ...]")
 		flag.PrintDefaults()
@@ -52,7 +53,12 @@ func main() {
 		o.Terminal = info.Mode()&os.ModeCharDevice != 0 && os.Getenv("TERM") != "dumb"
 	}
 
-	if err := run(ctx, o, *list, flag.Args()); err != nil {
+	do := func() error { return run(ctx, o, *list, flag.Args()) }
+	if *lock {
+		do = func() error { return components.WriteLock(ctx, o) }
+	}
+
+	if err := do(); err != nil {
 		fmt.Fprintln(os.Stderr, "build:", err)
 		os.Exit(1)
 	}

@@ -49,6 +49,7 @@ func Builtin(cfg k8s.BootstrapManifestsConfigSpec, root secrets.KubernetesRootSp
 			return render.Values{"server": cfg.Server}, nil
 		}},
 		{name: "11-talos-node-rbac-template"},
+		{name: "12-talos-health"},
 	}
 
 	var out []Manifest

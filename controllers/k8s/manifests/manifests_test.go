@@ -183,6 +183,10 @@ func decodeStrictly(t *testing.T, name string, object render.Object) {
 		into = &corev1.ServiceAccount{}
 	case "ClusterRole":
 		into = &rbacv1.ClusterRole{}
+	case "Role":
+		into = &rbacv1.Role{}
+	case "RoleBinding":
+		into = &rbacv1.RoleBinding{}
 	case "ClusterRoleBinding":
 		into = &rbacv1.ClusterRoleBinding{}
 	case "DaemonSet":

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package network
+
+import (
+	"errors"
+	"os"
+	"slices"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/seed-59268b81/talos/controllers/controllertest"
+	"github.com/seed-59268b81/talos/controllers/kernel"
+	"github.com/seed-59268b81/talos/cosi/memory"
+	"github.com/seed-59268b81/talos/resources/network"
+	"github.com/seed-59268b81/talos/resources/runtime"
+	"github.com/seed-59268b81/talos/sys/netlink"
+	"github.com/seed-59268b81/talos/sys/nstest"
+	"github.com/seed-59268b81/talos/sys/platform"
+)
+
+// setDefaults sets what the system sets for links to come, in this network.
+func setDefaults(t *testing.T) {
+	t.Helper()
+
+	n := controllertest.Start(t, kernel.ParamDefaultsController())
+
+	for _, param := range []string{"accept_ra", "forwarding"} {
+		spec := controllertest.Wait[runtime.KernelParamDefaultSpecSpec](n, "proc.sys.net.ipv6.conf.default."+param, nil)
+		if err := os.WriteFile("/proc/sys/net/ipv6/conf/default/"+param, []byte(spec.Value), 0); err != nil {
+			t.Skip(err)
+		}
+	}
+}
+
+// On the real kernel: a link of the machine's own that is made after the defaults were set gets what its router says, though
+// what is set for the link is applied a while later.
+func TestOwnLinkBelieves(t *testing.T) {
+	if !nstest.Isolate(t) {
+		return
+	}
+
+	setDefaults(t)
+
+	deps, closeDeps, err := Open(platform.Platform{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer closeDeps() //nolint:errcheck // the namespace ends
+
+	if err := deps.Kernel.CreateLink(netlink.NewLink{Name: "eth0", Kind: "veth", VethPeer: "router"}); err != nil {
+		if errors.Is(err, unix.EOPNOTSUPP) {
+			t.Skip("this kernel has no veth")
+		}
+
+		t.Fatal(err)
+	}
+
+	links, err := deps.Kernel.Links()
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	other := nstest.NewNetwork(t)
+	other.Take(links[slices.IndexFunc(links, func(l netlink.Link) bool { return l.Name == "router" })].Index)
+	other.Do(func() { route6(t, "router") })
+
+	m := &machine{t: t, patience: patience, state: memory.New()}
+	run(t, m.state, Controllers(deps))
+	m.boot("")
+	m.configure("version: v1alpha1\nmachine:\n  type: worker\n  network:\n    interfaces:\n      - {interface: eth0, dhcp: true}\n")
+
+	for _, param := range []string{"accept_ra", "forwarding"} {
+		spec := await[runtime.KernelParamDefaultSpecSpec](m, "", "proc.sys.net.ipv6.conf.eth0."+param, nil)
+
+		time.Sleep(200 * time.Millisecond) // as long as a slow machine takes
+
+		if err := os.WriteFile("/proc/sys/net/ipv6/conf/eth0/"+param, []byte(spec.Value), 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	await(m, "", network.NodeAddressDefaultID, func(s network.NodeAddressSpec) bool { return prefix("2001:db8:7::/64").Contains(s.Addresses[0].Addr()) })
+}
+
+// On the real kernel: what is at the other end of a link that is made after the defaults were set, as a pod is, does not become
+// the node's router by saying so. On a link that believes routers, the same does.
+func TestPodIsNoRouter(t *testing.T) {
+	if !nstest.Isolate(t) {
+		return
+	}
+
+	setDefaults(t)
+
+	deps, closeDeps, err := Open(platform.Platform{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer closeDeps() //nolint:errcheck // the namespace ends
+
+	if err := deps.Kernel.CreateLink(netlink.NewLink{Name: "cali0", Kind: "veth", VethPeer: "pod"}); err != nil {
+		if errors.Is(err, unix.EOPNOTSUPP) {
+			t.Skip("this kernel has no veth")
+		}
+
+		t.Fatal(err)
+	}
+
+	links, err := deps.Kernel.Links()
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	index := func(name string) uint32 {
+		return links[slices.IndexFunc(links, func(l netlink.Link) bool { return l.Name == name })].Index
+	}
+
+	other := nstest.NewNetwork(t)
+	other.Take(index("pod"))
+	other.Do(func() { route6(t, "pod") })
+
+	up, host := true, index("cali0")
+	if err := deps.Kernel.SetLink(host, netlink.LinkChange{Up: &up}); err != nil {
+		t.Fatal(err)
+	}
+
+	// believed reports whether the node took an address from what the pod says when it is asked.
+	believed := func(patience time.Duration) bool {
+		for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(200 * time.Millisecond) {
+			_ = deps.SolicitRouters(host) // the link has no address yet
+
+			addresses, err := deps.Kernel.Addresses()
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			if slices.ContainsFunc(addresses, func(a netlink.Address) bool { return prefix("2001:db8:7::/64").Contains(a.Prefix.Addr()) }) {
+				return true
+			}
+		}
+
+		return false
+	}
+
+	if believed(6 * time.Second) {
+		t.Error("the node believes a pod")
+	}
+
+	if err := os.WriteFile("/proc/sys/net/ipv6/conf/cali0/accept_ra", []byte("2"), 0); err != nil {
+		t.Fatal(err)
+	}
+
+	if !believed(20 * time.Second) {
+		t.Error("the pod said nothing: the test is none")
+	}
+}
