@@ -139,6 +139,7 @@ func realControlPlane(t *testing.T, binaries string) {
 
 		return err
 	})
+	followEdits(t, c, client)
 }
 
 // probes holds that the kubelet's probes pass, which come without a certificate, and that nothing else does.
