@@ -115,11 +115,12 @@ func realControlPlane(t *testing.T, binaries string) {
 	})
 
 	probes(t, kubeconfigs.LocalhostAdminKubeconfig)
+	kubeletRights(t, client)
 	registerNode(t, c, kubeconfigs.LocalhostAdminKubeconfig)
 
 	eventually(t, "the bootstrap manifests are applied", func() error {
 		status, err := typed.Get[k8sres.ManifestStatusSpec](ctx, c.State, "", k8sres.ManifestStatusID)
-		if err == nil && len(status.TypedSpec().ManifestsApplied) != 10 {
+		if err == nil && len(status.TypedSpec().ManifestsApplied) != 11 {
 			return fmt.Errorf("got only %q", status.TypedSpec().ManifestsApplied)
 		}
 
@@ -204,6 +205,42 @@ func registerNode(t *testing.T, c *cluster, admin string) {
 
 	if _, err := client.Create(t.Context(), "/api/v1/nodes", node("other")); err == nil || !strings.Contains(err.Error(), "403") {
 		t.Errorf("another's Node: got %v, want 403", err)
+	}
+}
+
+// kubeletRights holds what the API server's certificate towards kubelets is good for: all that they do, and nothing else.
+func kubeletRights(t *testing.T, client *kubeapi.Client) {
+	t.Helper()
+
+	allowed := func(verb, resource, subresource string) (bool, error) {
+		review, err := client.Create(t.Context(), "/apis/authorization.k8s.io/v1/subjectaccessreviews", kubeapi.Object{
+			"apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview",
+			"spec": kubeapi.Object{
+				"user": "apiserver-kubelet-client", "groups": []any{secretsres.KubeletClientGroup, "system:authenticated"},
+				"resourceAttributes": kubeapi.Object{"verb": verb, "resource": resource, "subresource": subresource},
+			},
+		})
+		status, _ := review["status"].(kubeapi.Object)
+
+		return status["allowed"] == true, err
+	}
+
+	for _, subresource := range []string{"proxy", "log", "stats", "metrics"} {
+		for _, verb := range []string{"get", "create"} {
+			eventually(t, "the API server may "+verb+" nodes/"+subresource, func() error {
+				if ok, err := allowed(verb, "nodes", subresource); err != nil || !ok {
+					return fmt.Errorf("got %t, %w", ok, err)
+				}
+
+				return nil
+			})
+		}
+	}
+
+	for _, resource := range []string{"secrets", "pods", "clusterroles"} {
+		if ok, err := allowed("create", resource, ""); ok || err != nil {
+			t.Errorf("create %s with the certificate for kubelets: got %t, %v, want it refused", resource, ok, err)
+		}
 	}
 }
 

@@ -41,6 +41,9 @@ func builtins(cfg k8s.BootstrapManifestsConfigSpec, root secrets.KubernetesRootS
 		{name: "01-csr-approver-role-binding"},
 		{name: "01-csr-node-bootstrap"},
 		{name: "01-csr-renewal-role-binding"},
+		{name: "01-kubelet-api-admin-role-binding", values: func() (render.Values, error) {
+			return render.Values{"group": secrets.KubeletClientGroup}, nil
+		}},
 		{name: "05-flannel", skip: !cfg.FlannelEnabled, values: func() (render.Values, error) { return flannel(cfg) }},
 		{name: "10-kube-proxy", skip: !cfg.ProxyEnabled, values: func() (render.Values, error) { return proxy(cfg), nil }},
 		{name: "11-core-dns", skip: !cfg.CoreDNSEnabled, values: func() (render.Values, error) {
