@@ -17,6 +17,7 @@ import (
 	"github.com/seed-59268b81/talos/cosi/resource"
 	"github.com/seed-59268b81/talos/cosi/typed"
 	"github.com/seed-59268b81/talos/resources/k8s"
+	"github.com/seed-59268b81/talos/resources/secrets"
 	"github.com/seed-59268b81/talos/sys/heldport"
 )
 
@@ -30,7 +31,10 @@ type kubePrismController struct {
 func (*kubePrismController) Name() string { return "k8s.KubePrismController" }
 
 func (*kubePrismController) Inputs() []controller.Input {
-	return []controller.Input{controller.In[k8s.KubePrismConfigSpec](controller.Weak, "", k8s.KubePrismConfigID)}
+	return []controller.Input{
+		controller.In[k8s.KubePrismConfigSpec](controller.Weak, "", k8s.KubePrismConfigID),
+		controller.In[secrets.KubeletSpec](controller.Weak, "", secrets.KubeletID),
+	}
 }
 
 func (*kubePrismController) Outputs() []controller.Output {
@@ -40,7 +44,8 @@ func (*kubePrismController) Outputs() []controller.Output {
 // Run implements controller.Controller.
 func (c *kubePrismController) Run(ctx context.Context, rt controller.Runtime, log *slog.Logger) error {
 	var (
-		balancer kubeprism.Balancer
+		prober   kubeprism.Prober
+		balancer = kubeprism.Balancer{Probe: prober.Readyz}
 		serving  string
 		stop     = func() {}
 		failed   = make(chan error, 1)
@@ -68,6 +73,15 @@ func (c *kubePrismController) Run(ctx context.Context, rt controller.Runtime, lo
 		f := read(ctx, rt, k8s.KubePrismConfigID, &settings)
 		if f.err != nil {
 			return f.err
+		}
+
+		// They stay as they were while they are not known.
+		var join secrets.KubeletSpec
+
+		if f := read(ctx, rt, secrets.KubeletID, &join); f.err != nil {
+			return f.err
+		} else if f.ok {
+			prober.Trust(authorities(join))
 		}
 
 		address := ""
@@ -108,6 +122,15 @@ func (c *kubePrismController) Run(ctx context.Context, rt controller.Runtime, lo
 
 		rt.ResetRestartBackoff()
 	}
+}
+
+func authorities(join secrets.KubeletSpec) [][]byte {
+	out := make([][]byte, 0, len(join.AcceptedCAs))
+	for _, ca := range join.AcceptedCAs {
+		out = append(out, ca.Crt)
+	}
+
+	return out
 }
 
 func upstreams(settings k8s.KubePrismConfigSpec) []kubeprism.Upstream {

@@ -74,7 +74,7 @@ func realControlPlane(t *testing.T, binaries string) {
 
 	bundle := generateSecrets(t)
 	c := controlPlane(t, generate.Options{Secrets: bundle, AllowSchedulingOnControlPlanes: true})
-	programs := &programs{t: t, root: c.root, binaries: binaries}
+	programs := &programs{running: map[string]func(){}, t: t, root: c.root, binaries: binaries}
 	ctx := context.Background()
 
 	if err := etcd.RequestBootstrap(ctx, c.State, c.root, etcdres.BootstrapRequestSpec{}); err != nil {
@@ -141,6 +141,7 @@ func realControlPlane(t *testing.T, binaries string) {
 		return err
 	})
 	followEdits(t, c, client)
+	strangers(t, c, bundle, programs)
 }
 
 // probes holds that the kubelet's probes pass, which come without a certificate, and that nothing else does.
@@ -259,7 +260,12 @@ func setUpLoopback(t *testing.T) {
 type programs struct {
 	t              *testing.T
 	root, binaries string
+	// running ends a program, and waits until it has.
+	running map[string]func()
 }
+
+// stop ends a program before the test does.
+func (p *programs) stop(id string) { p.running[id]() }
 
 // start runs a program with the node's root as its own, until the test ends. What it says is shown when the test fails.
 func (p *programs) start(id string, argv []string, uid int) {
@@ -311,9 +317,10 @@ func (p *programs) start(id string, argv []string, uid int) {
 		}
 	}()
 
+	p.running[id] = func() { cancel(); <-done }
+
 	p.t.Cleanup(func() {
-		cancel()
-		<-done
+		p.stop(id)
 
 		if text, err := os.ReadFile(log.Name()); err == nil && p.t.Failed() {
 			p.t.Logf("%s:\n%s", id, text[max(0, len(text)-6000):])

@@ -6,76 +6,19 @@ package heldport_test
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"net"
 	"os"
-	"os/exec"
-	"strings"
-	"syscall"
 	"testing"
 	"time"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/seed-59268b81/talos/sys/heldport"
+	"github.com/seed-59268b81/talos/sys/stranger"
 )
 
-// strangerVariable holds the port which the copy of the test tries to take that runs as another user.
-const strangerVariable = "TALOS_TEST_STRANGER_PORT"
-
-// TestMain is the stranger in the copy.
-func TestMain(m *testing.M) {
-	if port := os.Getenv(strangerVariable); port != "" {
-		fmt.Print(take(port))
-		os.Exit(0)
-	}
-
-	os.Exit(m.Run())
-}
-
-// take tries every way in which a program may get a port, and returns those that worked.
-func take(text string) string {
-	var (
-		port int
-		got  []string
-	)
-
-	if _, err := fmt.Sscan(text, &port); err != nil {
-		return err.Error()
-	}
-
-	// Those that share come first: one that was tried before may make the kernel forget that sharing was allowed.
-	for _, share := range [][]int{{unix.SO_REUSEADDR, unix.SO_REUSEPORT}, {unix.SO_REUSEADDR}, {unix.SO_REUSEPORT}, nil} {
-		for name, address := range map[string]unix.Sockaddr{
-			"127.0.0.1": &unix.SockaddrInet4{Port: port, Addr: [4]byte{127, 0, 0, 1}},
-			"0.0.0.0":   &unix.SockaddrInet4{Port: port},
-			"::":        &unix.SockaddrInet6{Port: port},
-		} {
-			family := unix.AF_INET
-			if name == "::" {
-				family = unix.AF_INET6
-			}
-
-			fd, err := unix.Socket(family, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
-			if err != nil {
-				continue // without IPv6
-			}
-
-			for _, option := range share {
-				_ = unix.SetsockoptInt(fd, unix.SOL_SOCKET, option, 1)
-			}
-
-			if unix.Bind(fd, address) == nil {
-				got = append(got, fmt.Sprintf("bind %s with options %v (listen: %v)", name, share, unix.Listen(fd, 1)))
-			}
-
-			_ = unix.Close(fd)
-		}
-	}
-
-	return strings.Join(got, "; ")
-}
+func init() { stranger.Main() }
 
 // refusesStrangers holds that user 65534 cannot take the port.
 func refusesStrangers(t *testing.T, port int, state string) {
@@ -85,18 +28,8 @@ func refusesStrangers(t *testing.T, port int, state string) {
 		return // another user's process takes root
 	}
 
-	//program:built the test itself, as another user
-	cmd := exec.Command("/proc/self/exe")
-	cmd.Env = []string{fmt.Sprintf("%s=%d", strangerVariable, port)}
-	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
-
-	out, err := cmd.CombinedOutput()
-	if err != nil {
-		t.Fatalf("%s: the other user: %v: %s", state, err, out)
-	}
-
-	if len(out) > 0 {
-		t.Errorf("%s: the other user got the port: %s", state, out)
+	if got := stranger.Run(t, "", stranger.Task{Ports: []int{port}, Patience: 20 * time.Millisecond}); len(got.Taken) > 0 {
+		t.Errorf("%s: another user got the port: %q", state, got.Taken)
 	}
 }
 

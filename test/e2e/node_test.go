@@ -56,6 +56,7 @@ func TestContainer(t *testing.T) {
 	c.Run("reboots", func(t *testing.T) { rebooted(t, c) })
 	c.Run("is itself after a reboot", func(t *testing.T) { boot = itself(t, c, boot) })
 	c.Run("does what talosctl asks", func(t *testing.T) { commands(t, c) })
+	c.Run("gives a stranger nothing", func(t *testing.T) { strangers(t, c) })
 	changes(t, c, boot)
 	c.Run("shuts down", func(t *testing.T) { shutDown(t, c) })
 }

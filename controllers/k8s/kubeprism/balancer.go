@@ -11,7 +11,8 @@
 //
 // While no upstream answers nobody listens: the connection is refused, and the client asks again at once. One that is taken and closed
 // again looks like a failure on the way, which clients of Kubernetes try to get past for 10 s before they say that they failed. An upstream
-// answers when it ends a TLS handshake: an outer load balancer takes connections also when there is nothing behind it.
+// answers when it ends a TLS handshake with a certificate of the cluster: an outer load balancer takes connections also when there is nothing
+// behind it.
 package kubeprism
 
 import (
@@ -38,7 +39,7 @@ const (
 	ready
 )
 
-// Balancer forwards connections. The zero value has no upstreams.
+// Balancer forwards connections.
 type Balancer struct {
 	mu        sync.Mutex
 	upstreams []Upstream
@@ -52,8 +53,8 @@ type Balancer struct {
 	replaced, turned chan struct{}
 	answers          bool
 
-	// Probe asks an upstream whether it is ready. It calls answered as soon as it knows that somebody is there. It is set before
-	// Check is called; nil is Readyz.
+	// Probe asks an upstream whether it is ready, as a Prober's Readyz. It calls answered as soon as it knows that somebody is there. It is
+	// set before Check is called.
 	Probe func(ctx context.Context, address string, answered func()) error
 }
 

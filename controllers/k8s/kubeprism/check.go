@@ -168,14 +168,9 @@ func interval(u Upstream, own, best state) time.Duration {
 
 // ask asks an upstream once and notes what it is.
 func (b *Balancer) ask(ctx context.Context, address string) error {
-	probe := b.Probe
-	if probe == nil {
-		probe = Readyz
-	}
-
 	answered := false
 
-	err := probe(ctx, address, func() {
+	err := b.Probe(ctx, address, func() {
 		answered = true
 
 		if own, _ := b.state(address); own == silent {

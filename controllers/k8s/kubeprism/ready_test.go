@@ -6,7 +6,9 @@ package kubeprism_test
 
 import (
 	"context"
+	"encoding/pem"
 	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -16,6 +18,7 @@ import (
 	"time"
 
 	"github.com/seed-59268b81/talos/controllers/k8s/kubeprism"
+	"github.com/seed-59268b81/talos/pki"
 )
 
 func TestReadyz(t *testing.T) {
@@ -29,7 +32,7 @@ func TestReadyz(t *testing.T) {
 		}))
 		answered := false
 
-		err := kubeprism.Readyz(t.Context(), strings.TrimPrefix(server.URL, "https://"), func() { answered = true })
+		err := new(kubeprism.Prober).Readyz(t.Context(), strings.TrimPrefix(server.URL, "https://"), func() { answered = true })
 		if (err == nil) != want || !answered {
 			t.Errorf("status %d: got %v, answered %t; ready: want %t", status, err, answered, want)
 		}
@@ -37,9 +40,45 @@ func TestReadyz(t *testing.T) {
 		server.Close()
 	}
 
-	err := kubeprism.Readyz(t.Context(), freeAddress(t), func() { t.Error("nobody listens: got an answer") })
+	err := new(kubeprism.Prober).Readyz(t.Context(), freeAddress(t), func() { t.Error("nobody listens: got an answer") })
 	if op, ok := err.(*net.OpError); !ok || op.Op != "dial" {
 		t.Errorf("nobody listens: got %v, want what the dial said", err)
+	}
+}
+
+// TestTrust holds that who has no certificate of the cluster does not count as an API server, whatever he answers.
+func TestTrust(t *testing.T) {
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	server.Config.ErrorLog = log.New(io.Discard, "", 0)
+	server.StartTLS()
+	t.Cleanup(server.Close)
+
+	own := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
+
+	other, err := pki.NewCA(pki.CAOptions{Kind: pki.ECDSAP256, Organization: []string{"other"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	for name, test := range map[string]struct {
+		trusted [][]byte
+		want    bool
+	}{
+		"an authority that signed it":    {[][]byte{other.PEM.Crt, own}, true},
+		"another authority":              {[][]byte{other.PEM.Crt}, false},
+		"no authority is known":          {nil, true},
+		"what is none counts as unknown": {[][]byte{[]byte("garbage")}, true},
+	} {
+		var prober kubeprism.Prober
+
+		prober.Trust(test.trusted)
+
+		answered := false
+
+		err := prober.Readyz(t.Context(), strings.TrimPrefix(server.URL, "https://"), func() { answered = true })
+		if (err == nil) != test.want || answered != test.want {
+			t.Errorf("%s: got %v, answered %t, want %t", name, err, answered, test.want)
+		}
 	}
 }
 

@@ -86,7 +86,7 @@ func TestRefusesWithoutHandshake(t *testing.T) {
 	api.StartTLS()
 	t.Cleanup(api.Close)
 
-	balancer := kubeprism.Balancer{Probe: kubeprism.Readyz}
+	balancer := kubeprism.Balancer{Probe: new(kubeprism.Prober).Readyz}
 	balancer.SetUpstreams([]kubeprism.Upstream{{Address: closes}, {Address: mute}})
 
 	address := start(t, &balancer)
