@@ -15,6 +15,7 @@ import (
 	"github.com/seed-59268b81/talos/controllers/cluster"
 	"github.com/seed-59268b81/talos/controllers/config"
 	"github.com/seed-59268b81/talos/controllers/cri"
+	"github.com/seed-59268b81/talos/controllers/cri/imagecache"
 	"github.com/seed-59268b81/talos/controllers/etcd"
 	"github.com/seed-59268b81/talos/controllers/files"
 	"github.com/seed-59268b81/talos/controllers/k8s"
@@ -42,6 +43,8 @@ const executable = "/sbin/init"
 // controllers are all that run on a machine. Their order says nothing. settled is closed when all devices have their
 // drivers.
 func (m *Machine) controllers(modules *module.Loader, settled <-chan struct{}) ([]controller.Controller, error) {
+	registry := &cri.RegistryPort{Address: imagecache.Address}
+
 	links, _, err := network.Open(m.Platform) // for as long as the machine runs
 	if err != nil {
 		return nil, err
@@ -78,8 +81,8 @@ func (m *Machine) controllers(modules *module.Loader, settled <-chan struct{}) (
 		files.EtcFileController("/etc", "/system/etc", func(source, target string) error {
 			return mount.Bind(source, target, mount.NoSuid|mount.NoDev|mount.NoExec)
 		}),
-		cri.ContainerdController(m.Supervisor, m.Platform, modules.Load),
-		cri.ImageCacheController(m.Supervisor),
+		cri.ContainerdController(m.Supervisor, m.Platform, registry, modules.Load),
+		cri.ImageCacheController(m.Supervisor, registry),
 	}
 
 	all = append(all, kernel.Controllers(m.Platform, modules, settled)...)

@@ -40,7 +40,9 @@ var environment = []string{
 
 // ContainerdController starts containerd once its disks are mounted, and keeps the registry hosts as configured. loadModule
 // is not called where the kernel is another's.
-func ContainerdController(sup *supervisor.Supervisor, p platform.Platform, loadModule func(name string, params ...string) error) controller.Controller {
+func ContainerdController(
+	sup *supervisor.Supervisor, p platform.Platform, registry *RegistryPort, loadModule func(name string, params ...string) error,
+) controller.Controller {
 	const name = "cri.ContainerdController"
 
 	var at place // once it is known
@@ -80,6 +82,11 @@ func ContainerdController(sup *supervisor.Supervisor, p platform.Platform, loadM
 				if err != nil || status == nil || coming(status.TypedSpec().Phase) {
 					return err
 				}
+			}
+
+			// The hosts name it.
+			if _, err := registry.hold(ctx); err != nil {
+				return err
 			}
 
 			if err := writeHosts(container.HostsDir, registriesOf(cfg.TypedSpec())); err != nil {

@@ -7,24 +7,56 @@ package cri
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
-	"net"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/seed-59268b81/talos/controllers/cri/imagecache"
 	"github.com/seed-59268b81/talos/controllers/volume"
 	"github.com/seed-59268b81/talos/cosi/controller"
 	"github.com/seed-59268b81/talos/resources/block"
+	"github.com/seed-59268b81/talos/sys/heldport"
 	"github.com/seed-59268b81/talos/sys/supervisor"
 )
 
 // RegistrydID is the service of the image cache; the name users know.
 const RegistrydID = "registryd"
 
+// RegistryPort is the port of the image cache. containerd asks there first for every image, also on a machine without an image cache
+// and while the cache is started again: who answers there says what the kubelet, etcd and all pods are. So the port is taken before
+// containerd starts, and kept until the machine goes down.
+type RegistryPort struct {
+	// Address is imagecache.Address, or a test's.
+	Address string
+
+	mu   sync.Mutex
+	port *heldport.Port
+}
+
+// hold takes the port if it is not taken yet.
+func (r *RegistryPort) hold(ctx context.Context) (*heldport.Port, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+
+	if r.port != nil {
+		return r.port, nil
+	}
+
+	port, err := heldport.Hold(ctx, r.Address)
+	if err != nil {
+		return nil, fmt.Errorf("image cache: %w", err)
+	}
+
+	r.port = port
+
+	return port, nil
+}
+
 // ImageCacheController serves the image cache once its volume is mounted. A machine without that volume has no such
 // service, and pulls from registries.
-func ImageCacheController(sup *supervisor.Supervisor) controller.Controller {
+func ImageCacheController(sup *supervisor.Supervisor, registry *RegistryPort) controller.Controller {
 	const name = "cri.ImageCacheController"
 
 	return &controller.Reconciler{
@@ -32,6 +64,11 @@ func ImageCacheController(sup *supervisor.Supervisor) controller.Controller {
 		Reads:          volume.Inputs(),
 		Writes:         []controller.Output{volume.Output()},
 		Reconcile: func(ctx context.Context, rt controller.Runtime, _ *slog.Logger) error {
+			port, err := registry.hold(ctx)
+			if err != nil {
+				return err
+			}
+
 			mounted, err := volume.Request(ctx, rt, name, RegistrydID, block.VolumeImageCache, func(ctx context.Context) error {
 				return sup.Remove(ctx, RegistrydID)
 			})
@@ -42,7 +79,7 @@ func ImageCacheController(sup *supervisor.Supervisor) controller.Controller {
 			err = sup.Apply(supervisor.Service{
 				ID:          RegistrydID,
 				Fingerprint: mounted,
-				Runner:      serve(imagecache.New(mounted)),
+				Runner:      serve(port, imagecache.New(mounted)),
 				Health:      &supervisor.Health{Check: checkRegistry, InitialDelay: 10 * time.Millisecond},
 			})
 			if errors.Is(err, supervisor.ErrClosed) {
@@ -54,11 +91,9 @@ func ImageCacheController(sup *supervisor.Supervisor) controller.Controller {
 	}
 }
 
-func serve(handler http.Handler) supervisor.Func {
+func serve(port *heldport.Port, handler http.Handler) supervisor.Func {
 	return func(ctx context.Context, run supervisor.Run) error {
-		var listen net.ListenConfig
-
-		l, err := listen.Listen(ctx, "tcp", imagecache.Address)
+		l, err := port.Listen()
 		if err != nil {
 			return err
 		}

@@ -74,7 +74,7 @@ func Controllers(deps Deps) []controller.Controller {
 		endpointController(root),
 		kubePrismEndpointsController(),
 		kubePrismConfigController(),
-		kubePrismController{},
+		&kubePrismController{},
 		manifestController(),
 		extraManifestController(),
 		manifestApplyController(),

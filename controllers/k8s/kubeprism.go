@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+//go:build linux
+
 package k8s
 
 import (
@@ -15,31 +17,47 @@ import (
 	"github.com/seed-59268b81/talos/cosi/resource"
 	"github.com/seed-59268b81/talos/cosi/typed"
 	"github.com/seed-59268b81/talos/resources/k8s"
+	"github.com/seed-59268b81/talos/resources/secrets"
+	"github.com/seed-59268b81/talos/sys/heldport"
 )
 
 // kubePrismController runs the load balancer where its settings say, and publishes whether it has an API server.
-type kubePrismController struct{}
-
-func (kubePrismController) Name() string { return "k8s.KubePrismController" }
-
-func (kubePrismController) Inputs() []controller.Input {
-	return []controller.Input{controller.In[k8s.KubePrismConfigSpec](controller.Weak, "", k8s.KubePrismConfigID)}
+type kubePrismController struct {
+	// The port stays held when the controller fails and is started again: nobody else is to answer the node's programs meanwhile.
+	held    *heldport.Port
+	address string
 }
 
-func (kubePrismController) Outputs() []controller.Output {
+func (*kubePrismController) Name() string { return "k8s.KubePrismController" }
+
+func (*kubePrismController) Inputs() []controller.Input {
+	return []controller.Input{
+		controller.In[k8s.KubePrismConfigSpec](controller.Weak, "", k8s.KubePrismConfigID),
+		controller.In[secrets.KubeletSpec](controller.Weak, "", secrets.KubeletID),
+	}
+}
+
+func (*kubePrismController) Outputs() []controller.Output {
 	return []controller.Output{controller.Out[k8s.KubePrismStatusesSpec](controller.Exclusive)}
 }
 
 // Run implements controller.Controller.
-func (kubePrismController) Run(ctx context.Context, rt controller.Runtime, log *slog.Logger) error {
+func (c *kubePrismController) Run(ctx context.Context, rt controller.Runtime, log *slog.Logger) error {
 	var (
-		balancer = kubeprism.Balancer{Ready: kubeprism.Readyz}
+		prober   kubeprism.Prober
+		balancer = kubeprism.Balancer{Probe: prober.Readyz}
 		serving  string
 		stop     = func() {}
 		failed   = make(chan error, 1)
 	)
 
-	defer func() { stop() }()
+	defer func() {
+		stop()
+
+		if ctx.Err() != nil {
+			_ = c.hold(ctx, "") //nolint:errcheck // giving up a port does not fail
+		}
+	}()
 
 	for {
 		select {
@@ -57,6 +75,15 @@ func (kubePrismController) Run(ctx context.Context, rt controller.Runtime, log *
 			return f.err
 		}
 
+		// They stay as they were while they are not known.
+		var join secrets.KubeletSpec
+
+		if f := read(ctx, rt, secrets.KubeletID, &join); f.err != nil {
+			return f.err
+		} else if f.ok {
+			prober.Trust(authorities(join))
+		}
+
 		address := ""
 
 		if f.ok {
@@ -70,13 +97,12 @@ func (kubePrismController) Run(ctx context.Context, rt controller.Runtime, log *
 
 			stop, serving = func() {}, ""
 
+			if err := c.hold(ctx, address); err != nil {
+				return err
+			}
+
 			if address != "" {
-				var err error
-
-				if stop, err = startKubePrism(ctx, &balancer, address, failed, rt.QueueReconcile, log); err != nil {
-					return err
-				}
-
+				stop = startKubePrism(ctx, &balancer, c.held, failed, rt.QueueReconcile, log)
 				serving = address
 			}
 		}
@@ -98,6 +124,15 @@ func (kubePrismController) Run(ctx context.Context, rt controller.Runtime, log *
 	}
 }
 
+func authorities(join secrets.KubeletSpec) [][]byte {
+	out := make([][]byte, 0, len(join.AcceptedCAs))
+	for _, ca := range join.AcceptedCAs {
+		out = append(out, ca.Crt)
+	}
+
+	return out
+}
+
 func upstreams(settings k8s.KubePrismConfigSpec) []kubeprism.Upstream {
 	out := make([]kubeprism.Upstream, 0, len(settings.Endpoints))
 
@@ -111,22 +146,42 @@ func upstreams(settings k8s.KubePrismConfigSpec) []kubeprism.Upstream {
 	return out
 }
 
-// startKubePrism listens and serves until it is stopped; stop returns when all connections are closed.
-func startKubePrism(
-	ctx context.Context, balancer *kubeprism.Balancer, address string, failed chan<- error, changed func(), log *slog.Logger,
-) (stop func(), err error) {
-	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
-	if err != nil {
-		return nil, fmt.Errorf("KubePrism: %w", err) //nolint:staticcheck // a name
+// hold holds the port of an address, and no other; "" is none.
+func (c *kubePrismController) hold(ctx context.Context, address string) error {
+	if c.held != nil && c.address == address {
+		return nil
 	}
 
+	if c.held != nil {
+		c.held.Close() //nolint:errcheck,gosec // nothing is written to it
+		c.held = nil
+	}
+
+	if address == "" {
+		return nil
+	}
+
+	held, err := heldport.Hold(ctx, address)
+	if err != nil {
+		return fmt.Errorf("KubePrism: %w", err) //nolint:staticcheck // a name
+	}
+
+	c.held, c.address = held, address
+
+	return nil
+}
+
+// startKubePrism serves until it is stopped; stop returns when all connections are closed.
+func startKubePrism(
+	ctx context.Context, balancer *kubeprism.Balancer, port kubeprism.Port, failed chan<- error, changed func(), log *slog.Logger,
+) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 
 	var both guard.Group
 
 	for _, half := range []func() error{
-		func() error { return balancer.Serve(ctx, listener, log) },
-		func() error { balancer.Check(ctx, changed, log); return nil },
+		func() error { return balancer.Serve(ctx, port, log) },
+		func() error { return balancer.Check(ctx, changed, log) },
 	} {
 		both.Go(func() error {
 			err := guard.Call(half)
@@ -141,5 +196,5 @@ func startKubePrism(
 		})
 	}
 
-	return func() { cancel(); _ = both.Wait() }, nil //nolint:errcheck // it was told
+	return func() { cancel(); _ = both.Wait() } //nolint:errcheck // it was told
 }

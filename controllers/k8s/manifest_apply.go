@@ -4,7 +4,6 @@ package k8s
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"time"
@@ -12,8 +11,8 @@ import (
 	"go.etcd.io/etcd/client/v3/concurrency"
 
 	"github.com/seed-59268b81/talos/controllers/etcd/etcdclient"
-	"github.com/seed-59268b81/talos/controllers/k8s/kubeapi"
 	"github.com/seed-59268b81/talos/controllers/k8s/manifests"
+	"github.com/seed-59268b81/talos/controllers/k8s/manifestsync"
 	"github.com/seed-59268b81/talos/cosi/controller"
 	"github.com/seed-59268b81/talos/cosi/guard"
 	"github.com/seed-59268b81/talos/cosi/resource"
@@ -28,15 +27,11 @@ const (
 	manifestsLockTTL = 15 // seconds
 	// applyTimeout of all manifests, waiting for the lock included.
 	applyTimeout = 5 * time.Minute
-	// A namespace that is not there yet is waited for this often, and this long each time.
-	namespaceAttempts = 10
-	namespaceWait     = 500 * time.Millisecond
 	// applyRetry is short: on the way to a first Ready node nothing else is waited for.
 	applyRetry = time.Second
 )
 
-// manifestApplyController creates what the cluster lacks of the manifests. What exists is never changed: from then on it
-// belongs to the people who run the cluster.
+// manifestApplyController has the objects of the cluster follow the manifests.
 func manifestApplyController() controller.Controller {
 	var (
 		retry *time.Timer
@@ -50,6 +45,9 @@ func manifestApplyController() controller.Controller {
 			controller.In[secrets.KubernetesCertsSpec](controller.Weak, "", secrets.KubernetesID),
 			controller.In[secrets.EtcdRootSpec](controller.Weak, "", secrets.EtcdRootID),
 			controller.In[secrets.EtcdCertsSpec](controller.Weak, "", secrets.EtcdID),
+			controller.In[k8s.NodenameSpec](controller.Weak, "", k8s.NodenameID),
+			controller.In[k8s.BootstrapManifestsConfigSpec](controller.Weak, "", k8s.BootstrapManifestsID),
+			controller.In[k8s.ExtraManifestsConfigSpec](controller.Weak, "", k8s.ExtraManifestsID),
 			serviceInput(etcdService),
 		},
 		Writes: []controller.Output{controller.Out[k8s.ManifestStatusSpec](controller.Exclusive)},
@@ -58,6 +56,7 @@ func manifestApplyController() controller.Controller {
 				access   secrets.KubernetesCertsSpec
 				etcdRoot secrets.EtcdRootSpec
 				etcd     secrets.EtcdCertsSpec
+				node     k8s.NodenameSpec
 			)
 
 			if retry != nil {
@@ -66,6 +65,7 @@ func manifestApplyController() controller.Controller {
 
 			ok, err := all(
 				read(ctx, rt, secrets.KubernetesID, &access), read(ctx, rt, secrets.EtcdRootID, &etcdRoot), read(ctx, rt, secrets.EtcdID, &etcd),
+				read(ctx, rt, k8s.NodenameID, &node),
 			)
 			if err != nil || !ok {
 				return err
@@ -75,7 +75,7 @@ func manifestApplyController() controller.Controller {
 				return err
 			}
 
-			wanted, err := wantedManifests(ctx, rt)
+			wanted, complete, err := wantedManifests(ctx, rt)
 			if err != nil || len(wanted) == 0 {
 				return err
 			}
@@ -102,9 +102,14 @@ func manifestApplyController() controller.Controller {
 			err = underLock(ctx, etcdRoot, etcd, func(ctx context.Context) error {
 				var err error
 
-				applied, err = applyManifests(ctx, client, wanted, log)
+				cluster := manifestsync.Cluster{Client: client, Node: node.Nodename, Key: etcdRoot.EtcdCA.Key, Log: log}
+				applied, err = cluster.Sync(ctx, wanted, complete)
 
-				return err
+				if err != nil {
+					return fmt.Errorf("bootstrap manifests: %w", err)
+				}
+
+				return nil
 			})
 
 			if len(applied) > 0 {
@@ -118,13 +123,14 @@ func manifestApplyController() controller.Controller {
 	}
 }
 
-func wantedManifests(ctx context.Context, rt controller.Runtime) ([]manifests.Manifest, error) {
+// wantedManifests also returns whether these are all that the configuration asks for: one may not be downloaded yet.
+func wantedManifests(ctx context.Context, rt controller.Runtime) (wanted []manifests.Manifest, complete bool, err error) {
 	items, err := typed.List[k8s.ManifestSpec](ctx, rt, "")
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 
-	out := make([]manifests.Manifest, 0, len(items))
+	there := map[string]bool{}
 
 	for _, item := range items { // sorted by id, which is the order of application
 		if item.Metadata().Phase() != resource.PhaseRunning {
@@ -136,10 +142,22 @@ func wantedManifests(ctx context.Context, rt controller.Runtime) ([]manifests.Ma
 			manifest.Objects = append(manifest.Objects, single.Object)
 		}
 
-		out = append(out, manifest)
+		wanted = append(wanted, manifest)
+		there[manifest.Name] = true
 	}
 
-	return out, nil
+	var (
+		builtin k8s.BootstrapManifestsConfigSpec
+		extra   k8s.ExtraManifestsConfigSpec
+	)
+
+	complete, err = all(read(ctx, rt, k8s.BootstrapManifestsID, &builtin), read(ctx, rt, k8s.ExtraManifestsID, &extra))
+
+	for _, name := range manifests.Names(builtin, extra) {
+		complete = complete && there[name]
+	}
+
+	return wanted, complete, err
 }
 
 // underLock runs fn while this node holds the cluster's lock.
@@ -179,93 +197,4 @@ func underLock(ctx context.Context, root secrets.EtcdRootSpec, certs secrets.Etc
 	})
 
 	return fn(ctx)
-}
-
-// applyManifests creates what is missing and returns the names of the manifests that are there whole. One object that
-// fails does not keep the others back.
-func applyManifests(ctx context.Context, client *kubeapi.Client, all []manifests.Manifest, log *slog.Logger) ([]string, error) {
-	var (
-		errs    []error
-		failed  = map[string]bool{}
-		created []string
-	)
-
-	for _, object := range manifests.Ordered(all) {
-		isNew, err := createMissing(ctx, client, object)
-		if err != nil {
-			errs = append(errs, err)
-			failed[identity(object)] = true
-
-			if ctx.Err() != nil {
-				break
-			}
-		}
-
-		if isNew {
-			created = append(created, identity(object))
-		}
-	}
-
-	if len(created) > 0 {
-		log.InfoContext(ctx, "bootstrap manifests: objects created", "objects", created)
-	}
-
-	var applied []string
-
-	for _, manifest := range all {
-		whole := ctx.Err() == nil
-		for _, object := range manifest.Objects {
-			whole = whole && !failed[identity(object)]
-		}
-
-		if whole {
-			applied = append(applied, manifest.Name)
-		}
-	}
-
-	if len(errs) == 0 {
-		errs = append(errs, writeInventory(ctx, client, all))
-	}
-
-	return applied, errors.Join(errs...)
-}
-
-func createMissing(ctx context.Context, client *kubeapi.Client, object kubeapi.Object) (created bool, err error) {
-	path, err := client.PathOf(ctx, object)
-	if err != nil {
-		return false, fmt.Errorf("bootstrap manifests: %w", err)
-	}
-
-	if _, err := client.Get(ctx, path); !kubeapi.IsNotFound(err) {
-		return false, err
-	}
-
-	if err := createObject(ctx, client, path, object); err != nil {
-		return false, fmt.Errorf("bootstrap manifests: create %s: %w", identity(object), err)
-	}
-
-	return true, nil
-}
-
-// createObject waits a little for the object's namespace: an API server that has just started makes it before all of
-// its parts know it.
-func createObject(ctx context.Context, client *kubeapi.Client, path string, object kubeapi.Object) error {
-	for attempt := 0; ; attempt++ {
-		_, err := client.Apply(ctx, path, fieldManager, object)
-		if !kubeapi.IsNotFound(err) || attempt == namespaceAttempts {
-			return err
-		}
-
-		select {
-		case <-ctx.Done():
-			return err
-		case <-time.After(namespaceWait):
-		}
-	}
-}
-
-func identity(object kubeapi.Object) string {
-	apiVersion, kind, namespace, name := kubeapi.Identity(object)
-
-	return apiVersion + "/" + kind + "/" + namespace + "/" + name
 }

@@ -74,7 +74,7 @@ func realControlPlane(t *testing.T, binaries string) {
 
 	bundle := generateSecrets(t)
 	c := controlPlane(t, generate.Options{Secrets: bundle, AllowSchedulingOnControlPlanes: true})
-	programs := &programs{t: t, root: c.root, binaries: binaries}
+	programs := &programs{running: map[string]func(){}, t: t, root: c.root, binaries: binaries}
 	ctx := context.Background()
 
 	if err := etcd.RequestBootstrap(ctx, c.State, c.root, etcdres.BootstrapRequestSpec{}); err != nil {
@@ -115,11 +115,12 @@ func realControlPlane(t *testing.T, binaries string) {
 	})
 
 	probes(t, kubeconfigs.LocalhostAdminKubeconfig)
+	kubeletRights(t, client)
 	registerNode(t, c, kubeconfigs.LocalhostAdminKubeconfig)
 
 	eventually(t, "the bootstrap manifests are applied", func() error {
 		status, err := typed.Get[k8sres.ManifestStatusSpec](ctx, c.State, "", k8sres.ManifestStatusID)
-		if err == nil && len(status.TypedSpec().ManifestsApplied) != 10 {
+		if err == nil && len(status.TypedSpec().ManifestsApplied) != 11 {
 			return fmt.Errorf("got only %q", status.TypedSpec().ManifestsApplied)
 		}
 
@@ -139,6 +140,8 @@ func realControlPlane(t *testing.T, binaries string) {
 
 		return err
 	})
+	followEdits(t, c, client)
+	strangers(t, c, bundle, programs)
 }
 
 // probes holds that the kubelet's probes pass, which come without a certificate, and that nothing else does.
@@ -206,6 +209,42 @@ func registerNode(t *testing.T, c *cluster, admin string) {
 	}
 }
 
+// kubeletRights holds what the API server's certificate towards kubelets is good for: all that they do, and nothing else.
+func kubeletRights(t *testing.T, client *kubeapi.Client) {
+	t.Helper()
+
+	allowed := func(verb, resource, subresource string) (bool, error) {
+		review, err := client.Create(t.Context(), "/apis/authorization.k8s.io/v1/subjectaccessreviews", kubeapi.Object{
+			"apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview",
+			"spec": kubeapi.Object{
+				"user": "apiserver-kubelet-client", "groups": []any{secretsres.KubeletClientGroup, "system:authenticated"},
+				"resourceAttributes": kubeapi.Object{"verb": verb, "resource": resource, "subresource": subresource},
+			},
+		})
+		status, _ := review["status"].(kubeapi.Object)
+
+		return status["allowed"] == true, err
+	}
+
+	for _, subresource := range []string{"proxy", "log", "stats", "metrics"} {
+		for _, verb := range []string{"get", "create"} {
+			eventually(t, "the API server may "+verb+" nodes/"+subresource, func() error {
+				if ok, err := allowed(verb, "nodes", subresource); err != nil || !ok {
+					return fmt.Errorf("got %t, %w", ok, err)
+				}
+
+				return nil
+			})
+		}
+	}
+
+	for _, resource := range []string{"secrets", "pods", "clusterroles"} {
+		if ok, err := allowed("create", resource, ""); ok || err != nil {
+			t.Errorf("create %s with the certificate for kubelets: got %t, %v, want it refused", resource, ok, err)
+		}
+	}
+}
+
 // setUpLoopback gives the namespace the node's address.
 func setUpLoopback(t *testing.T) {
 	t.Helper()
@@ -221,7 +260,12 @@ func setUpLoopback(t *testing.T) {
 type programs struct {
 	t              *testing.T
 	root, binaries string
+	// running ends a program, and waits until it has.
+	running map[string]func()
 }
+
+// stop ends a program before the test does.
+func (p *programs) stop(id string) { p.running[id]() }
 
 // start runs a program with the node's root as its own, until the test ends. What it says is shown when the test fails.
 func (p *programs) start(id string, argv []string, uid int) {
@@ -273,9 +317,10 @@ func (p *programs) start(id string, argv []string, uid int) {
 		}
 	}()
 
+	p.running[id] = func() { cancel(); <-done }
+
 	p.t.Cleanup(func() {
-		cancel()
-		<-done
+		p.stop(id)
 
 		if text, err := os.ReadFile(log.Name()); err == nil && p.t.Failed() {
 			p.t.Logf("%s:\n%s", id, text[max(0, len(text)-6000):])

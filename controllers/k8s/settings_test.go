@@ -15,7 +15,6 @@ import (
 	"github.com/seed-59268b81/talos/config/patch"
 	"github.com/seed-59268b81/talos/config/v1alpha1"
 	"github.com/seed-59268b81/talos/controllers/k8s/kubeapi"
-	"github.com/seed-59268b81/talos/controllers/k8s/manifests"
 	"github.com/seed-59268b81/talos/resources/k8s"
 	"github.com/seed-59268b81/talos/resources/network"
 	"github.com/seed-59268b81/talos/resources/secrets"
@@ -224,24 +223,6 @@ func TestEtcdEncryption(t *testing.T) {
 				at += next
 			}
 		})
-	}
-}
-
-func TestInventory(t *testing.T) {
-	all := []manifests.Manifest{{Name: "x", Objects: []kubeapi.Object{
-		{"apiVersion": "v1", "kind": "ConfigMap", "metadata": kubeapi.Object{"namespace": "kube-system", "name": "a"}},
-		{"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": kubeapi.Object{"name": "system:b"}},
-	}}}
-
-	got, changed := inventory(kubeapi.Object{"data": kubeapi.Object{"kube-system_old__ConfigMap": ""}}, all)
-	want := kubeapi.Object{"kube-system_old__ConfigMap": "", "kube-system_a__ConfigMap": "", "_system__b_rbac.authorization.k8s.io_ClusterRole": ""}
-
-	if diff := cmp.Diff(want, got); diff != "" || !changed {
-		t.Errorf("changed %v (-want +got):\n%s", changed, diff)
-	}
-
-	if _, changed := inventory(kubeapi.Object{"data": got}, all); changed {
-		t.Error("nothing new: got a change, want none")
 	}
 }
 

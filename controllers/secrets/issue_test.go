@@ -166,8 +166,8 @@ func TestKubernetesDynamicCerts(t *testing.T) {
 	}
 
 	kubelet := verify(t, got.APIServerKubeletClient, ca, "", x509.ExtKeyUsageClientAuth)
-	if !slices.Equal(kubelet.Subject.Organization, []string{"system:masters"}) {
-		t.Errorf("kubelet client: got organization %q, want system:masters", kubelet.Subject.Organization)
+	if !slices.Equal(kubelet.Subject.Organization, []string{"talos:kubelet-clients"}) {
+		t.Errorf("kubelet client: got organization %q, want one of its own, and never system:masters", kubelet.Subject.Organization)
 	}
 
 	if front := verify(t, got.FrontProxy, aggregator, "", x509.ExtKeyUsageClientAuth); front.Subject.CommonName != "front-proxy-client" {

@@ -95,7 +95,7 @@ func kubernetesDynamicCerts(current secrets.KubernetesDynamicCertsSpec, root sec
 			CommonName: "kube-apiserver", Organization: []string{"kube-master"}, DNSNames: sans.DNSNames, IPs: sans.IPs, Server: true,
 		}},
 		{&next.APIServerKubeletClient, ca, pki.LeafOptions{
-			CommonName: "apiserver-kubelet-client", Organization: []string{"system:masters"}, Client: true,
+			CommonName: "apiserver-kubelet-client", Organization: []string{secrets.KubeletClientGroup}, Client: true,
 		}},
 		{&next.FrontProxy, aggregator, pki.LeafOptions{CommonName: secrets.FrontProxyName, Client: true}},
 	} {

@@ -70,10 +70,9 @@ func kubernetesRoot(cfg *v1alpha1.Config) (secrets.KubernetesRootSpec, error) {
 	return spec, nil
 }
 
-// kubeletSecrets is what the kubelet joins with: on a control plane through the API server beside it, on a worker through
-// KubePrism if that is on, otherwise through the cluster's endpoint. The kubelet of a control plane starts that API server, and may
-// not wait for it: a connection that KubePrism takes and closes, since nobody answers yet, its client tries again for 10 s, where
-// it goes on at once when nobody listens. So the start of a control plane took 20 s longer.
+// kubeletSecrets is what the kubelet joins with: through KubePrism if that is on, which goes to the API server of the node first
+// and to others when it does not answer, and which refuses connections while none does; otherwise on a control plane through the API
+// server beside it, on a worker through the cluster's endpoint.
 func kubeletSecrets(cfg *v1alpha1.Config) (secrets.KubeletSpec, error) {
 	id, secret, err := bootstrapToken(cfg.Cluster.Token)
 	if err != nil {
@@ -87,10 +86,10 @@ func kubeletSecrets(cfg *v1alpha1.Config) (secrets.KubeletSpec, error) {
 	}
 
 	switch port, kubePrism := cfg.Machine.KubePrismPort(); {
-	case cfg.Machine.Type.IsControlPlane():
-		spec.Endpoint = localEndpoint(cfg)
 	case kubePrism:
 		spec.Endpoint = secrets.URL{FullPath: "https://127.0.0.1:" + strconv.Itoa(port)}
+	case cfg.Machine.Type.IsControlPlane():
+		spec.Endpoint = localEndpoint(cfg)
 	default:
 		spec.Endpoint = secrets.URL{FullPath: cfg.Cluster.ControlPlane.Endpoint.String()}
 	}

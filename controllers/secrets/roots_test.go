@@ -74,7 +74,7 @@ func TestKubeletEndpoint(t *testing.T) {
 		kubePrism bool
 		want      string
 	}{
-		"control plane":                   {controlPlane, true, "https://127.0.0.1:6443"},
+		"control plane":                   {controlPlane, true, "https://127.0.0.1:7445"},
 		"control plane, KubePrism is off": {controlPlane, false, "https://127.0.0.1:6443"},
 		"worker":                          {worker, true, "https://127.0.0.1:7445"},
 		"worker, KubePrism is off":        {worker, false, "https://lb.example.org:6443"},

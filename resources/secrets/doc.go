@@ -12,6 +12,9 @@ const NamespaceName = "secrets"
 // FrontProxyName is the common name of the API server's certificate towards extension API servers, who trust its request headers.
 const FrontProxyName = "front-proxy-client"
 
+// KubeletClientGroup is whom the API server's certificate towards kubelets is for. A bootstrap manifest gives them their rights.
+const KubeletClientGroup = "talos:kubelet-clients"
+
 // Singleton ids.
 const (
 	OSRootID             = "os"

@@ -57,6 +57,7 @@ func TestContainer(t *testing.T) {
 	c.Run("reboots under a workload that has to finish", func(t *testing.T) { gracefully(t, c) })
 	c.Run("is itself after a reboot", func(t *testing.T) { boot = itself(t, c, boot) })
 	c.Run("does what talosctl asks", func(t *testing.T) { commands(t, c) })
+	c.Run("gives a stranger nothing", func(t *testing.T) { strangers(t, c) })
 	changes(t, c, boot)
 	c.Run("shuts down", func(t *testing.T) { shutDown(t, c) })
 }

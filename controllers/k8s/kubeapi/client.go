@@ -93,7 +93,11 @@ type StatusError struct {
 	Code         int
 	Reason       string
 	Message      string
+	Details      struct{ Causes []Cause }
 }
+
+// Cause is one of what an answer says was wrong.
+type Cause struct{ Reason, Message, Field string }
 
 // Error implements error.
 func (e *StatusError) Error() string {
@@ -105,6 +109,24 @@ func IsNotFound(err error) bool { return code(err) == http.StatusNotFound }
 
 // IsConflict tells that the object has changed meanwhile, or exists already.
 func IsConflict(err error) bool { return code(err) == http.StatusConflict }
+
+// Conflicts returns the fields that an apply would have taken from other managers; none for an error of another kind.
+func Conflicts(err error) []Cause {
+	var status *StatusError
+	if !errors.As(err, &status) {
+		return nil
+	}
+
+	var out []Cause
+
+	for _, cause := range status.Details.Causes {
+		if cause.Reason == "FieldManagerConflict" {
+			out = append(out, cause)
+		}
+	}
+
+	return out
+}
 
 // IsForbidden tells that the caller may not do what it asked for.
 func IsForbidden(err error) bool { return code(err) == http.StatusForbidden }
@@ -131,6 +153,20 @@ func (c *Client) Create(ctx context.Context, path string, object Object) (Object
 // Replace puts an object.
 func (c *Client) Replace(ctx context.Context, path string, object Object) (Object, error) {
 	return c.do(ctx, http.MethodPut, path, "application/json", object)
+}
+
+// ApplyUncontested is a server-side apply that takes no field from another manager: it fails, and Conflicts says which fields it was about.
+func (c *Client) ApplyUncontested(ctx context.Context, path, manager string, object Object) (Object, error) {
+	return c.do(ctx, http.MethodPatch, path+"?fieldManager="+url.QueryEscape(manager), "application/apply-patch+yaml", object)
+}
+
+// Delete deletes an object, and in the background what it owns, if it is the one with this UID.
+func (c *Client) Delete(ctx context.Context, path, uid string) error {
+	_, err := c.do(ctx, http.MethodDelete, path, "application/json", Object{
+		"apiVersion": "v1", "kind": "DeleteOptions", "propagationPolicy": "Background", "preconditions": Object{"uid": uid},
+	})
+
+	return err
 }
 
 // Apply is a server-side apply in the name of a field manager.
@@ -216,12 +252,17 @@ func (c *Client) send(ctx context.Context, method, path, contentType string, bod
 
 	defer response.Body.Close() //nolint:errcheck
 
-	var status struct{ Reason, Message string }
+	var status struct {
+		Reason, Message string
+		Details         struct{ Causes []Cause }
+	}
 
 	text, _ := io.ReadAll(io.LimitReader(response.Body, 1<<20)) //nolint:errcheck // the code says enough
 	if json.Unmarshal(text, &status) != nil {
 		status.Message = strings.TrimSpace(string(text))
 	}
 
-	return nil, &StatusError{Method: method, Path: path, Code: response.StatusCode, Reason: status.Reason, Message: status.Message}
+	return nil, &StatusError{
+		Method: method, Path: path, Code: response.StatusCode, Reason: status.Reason, Message: status.Message, Details: status.Details,
+	}
 }

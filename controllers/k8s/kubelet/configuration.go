@@ -88,6 +88,9 @@ func alwaysSet(cfg k8s.KubeletConfigSpec) object {
 	return out
 }
 
+// podPidsLimit is a sixteenth of kernel.pid_max as the system sets it: more than a pod needs, and far less than a node has.
+const podPidsLimit = 16384
+
 // foreignDiskReserve is what has to stay free of a file system that is not the machine's.
 const foreignDiskReserve = "1Gi"
 
@@ -127,6 +130,11 @@ func defaults(cfg k8s.KubeletConfigSpec, node Node) object {
 	if !node.Platform.Owns(platform.Disks) {
 		out["evictionHard"] = object{"memory.available": "100Mi", "nodefs.available": foreignDiskReserve, "imagefs.available": foreignDiskReserve}
 		out["imageGCHighThresholdPercent"] = 100 // never
+	}
+
+	// One pod does not take all that the node has.
+	if node.Platform.Owns(platform.CgroupReservations) {
+		out["podPidsLimit"] = podPidsLimit
 	}
 
 	if cfg.DefaultRuntimeSeccompEnabled {

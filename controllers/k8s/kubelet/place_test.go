@@ -98,3 +98,21 @@ func TestForeignDisk(t *testing.T) {
 		}
 	}
 }
+
+// TestPodPids holds that a pod cannot take all processes of a node, and that the configuration may say how many it can.
+func TestPodPids(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		extra object
+		want  any
+	}{
+		{"by default", nil, podPidsLimit},
+		{"as configured", object{"podPidsLimit": 100}, 100},
+		{"without a limit", object{"podPidsLimit": -1}, -1},
+	} {
+		got, err := configuration(k8s.KubeletConfigSpec{ExtraConfig: tt.extra}, Node{})
+		if err != nil || got["podPidsLimit"] != tt.want {
+			t.Errorf("%s: got %v, %v, want %v", tt.name, got["podPidsLimit"], err, tt.want)
+		}
+	}
+}

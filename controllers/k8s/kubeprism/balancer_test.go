@@ -1,102 +1,41 @@
 // SPDX-License-Identifier: Apache-2.0
 
+//go:build linux
+
 package kubeprism_test
 
 import (
-	"context"
-	"io"
-	"log/slog"
-	"net"
-	"sync/atomic"
+	"fmt"
 	"testing"
+	"time"
 
 	"github.com/seed-59268b81/talos/controllers/k8s/kubeprism"
 )
 
-// upstream answers every connection with its name.
-func upstream(t *testing.T, name string) (address string, stop func()) {
-	t.Helper()
-
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	go func() {
-		for {
-			conn, err := listener.Accept()
-			if err != nil {
-				return
-			}
-
-			_, _ = conn.Write([]byte(name))
-			_ = conn.Close()
-		}
-	}()
-
-	t.Cleanup(func() { _ = listener.Close() })
-
-	return listener.Addr().String(), func() { _ = listener.Close() }
-}
-
-func ask(t *testing.T, address string) string {
-	t.Helper()
-
-	conn, err := net.Dial("tcp", address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-
-	answer, _ := io.ReadAll(conn)
-
-	return string(answer)
-}
-
 func TestBalancer(t *testing.T) {
-	first, stopFirst := upstream(t, "first")
-	second, _ := upstream(t, "second")
-
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan error, 1)
+	first, second := serve(t, "first"), serve(t, "other")
 
 	var balancer kubeprism.Balancer
 
-	go func() { done <- balancer.Serve(ctx, listener, slog.New(slog.DiscardHandler)) }()
+	address := start(t, &balancer)
 
-	address := listener.Addr().String()
+	balancer.SetUpstreams([]kubeprism.Upstream{{Address: second.address}, {Address: first.address, Local: true}})
+	within(t, 5*time.Second, "both answer", func() bool { return balancer.Ready() == 2 && !refused(address) })
 
-	if got := ask(t, address); got != "" {
-		t.Errorf("without upstreams: got %q, want a closed connection", got)
-	}
-
-	balancer.SetUpstreams([]kubeprism.Upstream{{Address: second}, {Address: first, Local: true}})
-
-	if got := ask(t, address); got != "first" {
+	if _, got := connect(t, address, 5); got != "first" {
 		t.Errorf("both well: got %q, want the one on the node", got)
 	}
 
-	stopFirst()
+	first.stop()
 
 	for range 2 {
-		if got := ask(t, address); got != "second" {
-			t.Errorf("the first is down: got %q, want %q", got, "second")
+		if _, got := connect(t, address, 5); got != "other" {
+			t.Errorf("the first is down: got %q, want the other", got)
 		}
 	}
 
 	if !balancer.Healthy() {
 		t.Error("healthy: got false with one upstream well, want true")
-	}
-
-	cancel()
-
-	if err := <-done; err != nil {
-		t.Errorf("serve: got %v, want nil at the end of its context", err)
 	}
 }
 
@@ -104,45 +43,43 @@ func TestBalancer(t *testing.T) {
 func TestBalance(t *testing.T) {
 	const each, servers = 20, 3
 
-	var (
-		all   []kubeprism.Upstream
-		taken [servers]atomic.Int32
-	)
+	var all []kubeprism.Upstream
 
 	for i := range servers {
-		all = append(all, kubeprism.Upstream{Address: serve(t, func(net.Conn) { taken[i].Add(1) })})
+		all = append(all, kubeprism.Upstream{Address: serve(t, fmt.Sprint(i)).address})
 	}
 
 	for _, tt := range []struct {
 		name       string
 		nodes      int
-		least, all int32
+		least, all int
 	}{
 		{"one node with many", 1, each, each * servers},
 		{"many nodes with one each", each * servers, each / 4, each * servers},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			for i := range taken {
-				taken[i].Store(0)
-			}
+			taken := map[string]int{}
 
 			for range tt.nodes {
 				var balancer kubeprism.Balancer
 				balancer.SetUpstreams(all)
 
 				address := start(t, &balancer)
+				within(t, 5*time.Second, "all answer", func() bool { return balancer.Ready() == servers && !refused(address) })
 
-				for range int(tt.all) / tt.nodes {
-					connect(t, address)
+				for range tt.all / tt.nodes {
+					_, name := connect(t, address, 1)
+					taken[name]++
 				}
 			}
 
-			var sum int32
+			sum := 0
 
-			for i := range taken {
-				sum += taken[i].Load()
+			for i := range servers {
+				got := taken[fmt.Sprint(i)]
+				sum += got
 
-				if got := taken[i].Load(); got < tt.least {
+				if got < tt.least {
 					t.Errorf("server %d: got %d connections of %d, want at least %d", i, got, tt.all, tt.least)
 				}
 			}
@@ -151,74 +88,5 @@ func TestBalance(t *testing.T) {
 				t.Errorf("got %d connections, want %d", sum, tt.all)
 			}
 		})
-	}
-}
-
-// serve accepts connections until the test ends, says hello on each and keeps it.
-func serve(t *testing.T, accepted func(net.Conn)) (address string) {
-	t.Helper()
-
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	t.Cleanup(func() { _ = listener.Close() })
-
-	go func() {
-		for {
-			conn, err := listener.Accept()
-			if err != nil {
-				return
-			}
-
-			t.Cleanup(func() { _ = conn.Close() })
-			accepted(conn)
-
-			_, _ = conn.Write([]byte("!"))
-		}
-	}()
-
-	return listener.Addr().String()
-}
-
-// start has a balancer serve until the test ends.
-func start(t *testing.T, balancer *kubeprism.Balancer) (address string) {
-	t.Helper()
-
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan error, 1)
-
-	go func() { done <- balancer.Serve(ctx, listener, slog.New(slog.DiscardHandler)) }()
-
-	t.Cleanup(func() {
-		cancel()
-
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
-	})
-
-	return listener.Addr().String()
-}
-
-// connect opens a connection, which stays until the test ends, up to the server.
-func connect(t *testing.T, address string) {
-	t.Helper()
-
-	conn, err := net.Dial("tcp", address)
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	t.Cleanup(func() { _ = conn.Close() })
-
-	if _, err := io.ReadFull(conn, make([]byte, 1)); err != nil {
-		t.Fatal(err)
 	}
 }

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
+//go:build linux
+
 package kubeprism_test
 
 import (
 	"context"
+	"encoding/pem"
 	"io"
-	"log/slog"
+	"log"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -15,152 +18,131 @@ import (
 	"time"
 
 	"github.com/seed-59268b81/talos/controllers/k8s/kubeprism"
+	"github.com/seed-59268b81/talos/pki"
 )
 
 func TestReadyz(t *testing.T) {
 	for status, want := range map[int]bool{
-		http.StatusOK: true, http.StatusUnauthorized: true, http.StatusForbidden: true,
+		http.StatusOK: true, http.StatusUnauthorized: true, http.StatusForbidden: true, http.StatusFound: true,
 		http.StatusInternalServerError: false, http.StatusServiceUnavailable: false,
 	} {
-		server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) }))
+		server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Location", "https://192.0.2.1/")
+			w.WriteHeader(status)
+		}))
+		answered := false
 
-		if err := kubeprism.Readyz(t.Context(), strings.TrimPrefix(server.URL, "https://")); (err == nil) != want {
-			t.Errorf("status %d: got %v, ready: want %t", status, err, want)
+		err := new(kubeprism.Prober).Readyz(t.Context(), strings.TrimPrefix(server.URL, "https://"), func() { answered = true })
+		if (err == nil) != want || !answered {
+			t.Errorf("status %d: got %v, answered %t; ready: want %t", status, err, answered, want)
 		}
 
 		server.Close()
 	}
+
+	err := new(kubeprism.Prober).Readyz(t.Context(), freeAddress(t), func() { t.Error("nobody listens: got an answer") })
+	if op, ok := err.(*net.OpError); !ok || op.Op != "dial" {
+		t.Errorf("nobody listens: got %v, want what the dial said", err)
+	}
 }
 
-// holder takes connections and keeps them open.
-func holder(t *testing.T, name string) string {
-	t.Helper()
+// TestTrust holds that who has no certificate of the cluster does not count as an API server, whatever he answers.
+func TestTrust(t *testing.T) {
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	server.Config.ErrorLog = log.New(io.Discard, "", 0)
+	server.StartTLS()
+	t.Cleanup(server.Close)
 
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	own := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
+
+	other, err := pki.NewCA(pki.CAOptions{Kind: pki.ECDSAP256, Organization: []string{"other"}})
 	if err != nil {
 		t.Fatal(err)
 	}
 
-	go func() {
-		for {
-			conn, err := listener.Accept()
-			if err != nil {
-				return
-			}
+	for name, test := range map[string]struct {
+		trusted [][]byte
+		want    bool
+	}{
+		"an authority that signed it":    {[][]byte{other.PEM.Crt, own}, true},
+		"another authority":              {[][]byte{other.PEM.Crt}, false},
+		"no authority is known":          {nil, true},
+		"what is none counts as unknown": {[][]byte{[]byte("garbage")}, true},
+	} {
+		var prober kubeprism.Prober
 
-			_, _ = conn.Write([]byte(name))
+		prober.Trust(test.trusted)
 
-			go func() { _, _ = io.Copy(io.Discard, conn); _ = conn.Close() }()
+		answered := false
+
+		err := prober.Readyz(t.Context(), strings.TrimPrefix(server.URL, "https://"), func() { answered = true })
+		if (err == nil) != test.want || answered != test.want {
+			t.Errorf("%s: got %v, answered %t, want %t", name, err, answered, test.want)
 		}
-	}()
-
-	t.Cleanup(func() { _ = listener.Close() })
-
-	return listener.Addr().String()
+	}
 }
 
 // TestLeavesUnready holds that an API server that takes connections and is not ready is left, also by those who are connected, but
 // only for one that is.
 func TestLeavesUnready(t *testing.T) {
-	local, other := holder(t, "local"), holder(t, "other")
+	local, other := serve(t, "local"), serve(t, "other")
 
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	var localDown, otherDown atomic.Bool
 
-	var (
-		localDown, otherDown atomic.Bool
-		balancer             kubeprism.Balancer
-	)
+	balancer := kubeprism.Balancer{Probe: func(_ context.Context, address string, answered func()) error {
+		answered()
 
-	balancer.SetUpstreams([]kubeprism.Upstream{{Address: local, Local: true}, {Address: other}})
-	balancer.Ready = func(_ context.Context, address string) error {
-		if address == local && localDown.Load() || address == other && otherDown.Load() {
+		if address == local.address && localDown.Load() || address == other.address && otherDown.Load() {
 			return io.ErrUnexpectedEOF
 		}
 
 		return nil
+	}}
+
+	balancer.SetUpstreams([]kubeprism.Upstream{{Address: local.address, Local: true}, {Address: other.address}})
+	address := start(t, &balancer)
+
+	// ask has all upstreams asked, until so many are ready.
+	ask := func(ready int) {
+		within(t, 5*time.Second, "the upstreams are asked", func() bool {
+			balancer.Kick(local.address)
+			balancer.Kick(other.address)
+
+			return balancer.Ready() == ready
+		})
 	}
 
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan error, 1)
+	ask(2)
+	within(t, 5*time.Second, "the port opens", func() bool { return !refused(address) })
 
-	go func() { done <- balancer.Serve(ctx, listener, slog.New(slog.DiscardHandler)) }()
-
-	connect := func() (net.Conn, string) {
-		conn, err := net.Dial("tcp", listener.Addr().String())
-		if err != nil {
-			t.Fatal(err)
-		}
-
-		name := make([]byte, 5)
-		if _, err := io.ReadFull(conn, name); err != nil {
-			t.Fatal(err)
-		}
-
-		return conn, string(name)
-	}
-
-	// check looks at all upstreams once.
-	check := func() {
-		once, stop := context.WithCancel(ctx)
-		looked := make(chan struct{})
-
-		go func() { balancer.Check(once, func() {}, slog.New(slog.DiscardHandler)); close(looked) }()
-		time.Sleep(100 * time.Millisecond)
-		stop()
-		<-looked
-	}
-
-	closed := func(conn net.Conn) bool {
-		_ = conn.SetReadDeadline(time.Now().Add(500 * time.Millisecond))
-		_, err := conn.Read(make([]byte, 1))
-		netErr, ok := err.(net.Error)
-
-		return err != nil && !(ok && netErr.Timeout())
-	}
-
-	held, name := connect()
+	held, name := connect(t, address, 5)
 	if name != "local" {
 		t.Fatalf("all are ready: got %q, want the preferred one", name)
 	}
 
 	localDown.Store(true)
 	otherDown.Store(true)
-	check()
+	ask(0)
 
-	if closed(held) {
+	if closed(held, 500*time.Millisecond) {
 		t.Error("none is ready: the connection was closed, want it kept")
 	}
 
 	otherDown.Store(false)
-	check()
+	ask(1)
 
-	if !closed(held) {
+	if !closed(held, 5*time.Second) {
 		t.Error("another is ready: the connection is open, want it closed")
 	}
 
-	conn, name := connect()
-	if name != "other" {
+	if _, name := connect(t, address, 5); name != "other" {
 		t.Errorf("the local one is not ready: got %q, want the other", name)
 	}
 
-	_ = conn.Close()
-
 	localDown.Store(false)
-	check()
+	ask(2)
 
-	if conn, name = connect(); name != "local" {
+	if _, name = connect(t, address, 5); name != "local" {
 		t.Errorf("the local one is ready again: got %q, want it", name)
-	}
-
-	_ = conn.Close()
-	_ = held.Close()
-
-	cancel()
-
-	if err := <-done; err != nil {
-		t.Errorf("serve: got %v", err)
 	}
 }

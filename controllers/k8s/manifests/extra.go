@@ -16,8 +16,10 @@ func Extra(extra k8s.ExtraManifest, text []byte) (Manifest, error) {
 		return Manifest{}, fmt.Errorf("manifest %s: %w", extra.Name, err)
 	}
 
-	return Manifest{Name: extra.Priority + "-" + extra.Name, Objects: flatten(objects)}, nil
+	return Manifest{Name: extraName(extra), Objects: flatten(objects)}, nil
 }
+
+func extraName(extra k8s.ExtraManifest) string { return extra.Priority + "-" + extra.Name }
 
 // flatten replaces lists by their items.
 func flatten(objects []render.Object) []render.Object {

@@ -26,19 +26,24 @@ type Manifest struct {
 	Objects []render.Object
 }
 
-// Builtin renders the manifests that the settings ask for.
-func Builtin(cfg k8s.BootstrapManifestsConfigSpec, root secrets.KubernetesRootSpec) ([]Manifest, error) {
-	wanted := []struct {
-		name   string
-		values func() (render.Values, error)
-		skip   bool
-	}{
+// builtin is one manifest that a template makes.
+type builtin struct {
+	name   string
+	values func() (render.Values, error)
+	skip   bool
+}
+
+func builtins(cfg k8s.BootstrapManifestsConfigSpec, root secrets.KubernetesRootSpec) []builtin {
+	return []builtin{
 		{name: "00-kubelet-bootstrapping-token", values: func() (render.Values, error) {
 			return render.Values{"tokenID": root.BootstrapTokenID, "tokenSecret": root.BootstrapTokenSecret}, nil
 		}},
 		{name: "01-csr-approver-role-binding"},
 		{name: "01-csr-node-bootstrap"},
 		{name: "01-csr-renewal-role-binding"},
+		{name: "01-kubelet-api-admin-role-binding", values: func() (render.Values, error) {
+			return render.Values{"group": secrets.KubeletClientGroup}, nil
+		}},
 		{name: "05-flannel", skip: !cfg.FlannelEnabled, values: func() (render.Values, error) { return flannel(cfg) }},
 		{name: "10-kube-proxy", skip: !cfg.ProxyEnabled, values: func() (render.Values, error) { return proxy(cfg), nil }},
 		{name: "11-core-dns", skip: !cfg.CoreDNSEnabled, values: func() (render.Values, error) {
@@ -51,10 +56,30 @@ func Builtin(cfg k8s.BootstrapManifestsConfigSpec, root secrets.KubernetesRootSp
 		{name: "11-talos-node-rbac-template"},
 		{name: "12-talos-health"},
 	}
+}
 
+// Names returns the names of all manifests that the settings ask for.
+func Names(cfg k8s.BootstrapManifestsConfigSpec, extra k8s.ExtraManifestsConfigSpec) []string {
+	var out []string
+
+	for _, m := range builtins(cfg, secrets.KubernetesRootSpec{}) {
+		if !m.skip {
+			out = append(out, m.name)
+		}
+	}
+
+	for _, e := range extra.ExtraManifests {
+		out = append(out, extraName(e))
+	}
+
+	return out
+}
+
+// Builtin renders the manifests that the settings ask for.
+func Builtin(cfg k8s.BootstrapManifestsConfigSpec, root secrets.KubernetesRootSpec) ([]Manifest, error) {
 	var out []Manifest
 
-	for _, m := range wanted {
+	for _, m := range builtins(cfg, root) {
 		if m.skip {
 			continue
 		}

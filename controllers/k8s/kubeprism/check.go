@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package kubeprism
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"time"
+
+	"github.com/seed-59268b81/talos/cosi/guard"
+)
+
+// How often upstreams are asked.
+const (
+	// A machine's own API server is waited for by all that the machine does when it boots, and asking costs no more than a
+	// connection that is refused.
+	localInterval = 100 * time.Millisecond
+	// One that is not ready while no other is, and the machine's own.
+	retryInterval = 2 * time.Second
+	checkInterval = 20 * time.Second
+	// An upstream that closes a connection is asked at once, but not more often than this.
+	kickInterval = 100 * time.Millisecond
+)
+
+// Check asks each upstream from time to time until ctx is done. changed is called when it has changed whether some upstream answers.
+func (b *Balancer) Check(ctx context.Context, changed func(), log *slog.Logger) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+
+	var all guard.Group
+
+	run := func(f func()) {
+		all.Go(func() error {
+			err := guard.Call(func() error { f(); return nil })
+			if err != nil {
+				cancel() // what nobody asks would stay as it was
+			}
+
+			return err
+		})
+	}
+
+	run(func() { b.tell(ctx, changed) })
+
+	asked := map[Upstream]context.CancelFunc{}
+
+	for ctx.Err() == nil {
+		upstreams, replaced := b.current()
+		gone := asked
+		asked = map[Upstream]context.CancelFunc{}
+
+		for _, u := range upstreams {
+			if stop, ok := gone[u]; ok {
+				asked[u] = stop
+				delete(gone, u)
+
+				continue
+			}
+
+			each, stop := context.WithCancel(ctx)
+			asked[u] = stop
+
+			run(func() { b.follow(each, u, log) })
+		}
+
+		for _, stop := range gone {
+			stop()
+		}
+
+		select {
+		case <-ctx.Done():
+		case <-replaced:
+		}
+	}
+
+	for _, stop := range asked {
+		stop()
+	}
+
+	return all.Wait()
+}
+
+// tell calls changed each time when it has changed whether some upstream answers.
+func (b *Balancer) tell(ctx context.Context, changed func()) {
+	before := false
+
+	for {
+		now, turned := b.healthy()
+		if now != before {
+			changed()
+		}
+
+		before = now
+
+		select {
+		case <-ctx.Done():
+			return
+		case <-turned:
+		}
+	}
+}
+
+// follow asks one upstream until ctx is done.
+func (b *Balancer) follow(ctx context.Context, u Upstream, log *slog.Logger) {
+	kick, forget := b.kicked(u.Address)
+	defer forget()
+
+	told := ready // what it is at first needs no word when all is well
+
+	for {
+		asked := time.Now()
+
+		err := b.ask(ctx, u.Address)
+		if ctx.Err() != nil {
+			return
+		}
+
+		own, best := b.state(u.Address)
+
+		// What the others were when they were asked last is not enough to leave one for them: all may be unready for the same reason.
+		switch {
+		case own == ready:
+			b.leaveUnready()
+		case told == ready:
+			b.kickReady()
+		}
+
+		// A wrong endpoint of the cluster shows nowhere else while another API server answers: explain reads this.
+		if (own == ready) != (told == ready) {
+			if own == ready {
+				log.InfoContext(ctx, "an API server answers", "address", u.Address)
+			} else {
+				log.WarnContext(ctx, "an API server does not answer", "address", u.Address, "error", err)
+			}
+		}
+
+		told = own
+
+		select {
+		case <-ctx.Done():
+			return
+		case <-kick:
+			select {
+			case <-ctx.Done():
+				return
+			case <-time.After(kickInterval - time.Since(asked)):
+			}
+		case <-time.After(interval(u, own, best)):
+		}
+	}
+}
+
+// interval until an upstream is asked again.
+func interval(u Upstream, own, best state) time.Duration {
+	switch {
+	case own == ready:
+		return checkInterval
+	case u.Local && best == silent:
+		return localInterval
+	case u.Local, best < ready:
+		return retryInterval
+	default:
+		return checkInterval
+	}
+}
+
+// ask asks an upstream once and notes what it is.
+func (b *Balancer) ask(ctx context.Context, address string) error {
+	answered := false
+
+	err := b.Probe(ctx, address, func() {
+		answered = true
+
+		if own, _ := b.state(address); own == silent {
+			b.note(address, unready)
+		}
+	})
+
+	if ctx.Err() != nil {
+		return err
+	}
+
+	own, _ := b.state(address)
+
+	switch {
+	case err == nil:
+		b.note(address, ready)
+	case answered, own > silent && isBusy(err):
+		b.note(address, unready)
+	default:
+		b.note(address, silent)
+	}
+
+	return err
+}
+
+// isBusy reports whether an upstream took the connection and took too long for the rest: it is not gone.
+func isBusy(err error) bool {
+	var (
+		timeout net.Error
+		op      *net.OpError
+	)
+
+	return errors.As(err, &timeout) && timeout.Timeout() && !(errors.As(err, &op) && op.Op == "dial")
+}
+
+// kicked returns the channel by which an upstream is asked before its time.
+func (b *Balancer) kicked(address string) (kick <-chan struct{}, forget func()) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+
+	if b.kicks == nil {
+		b.kicks = map[string]chan struct{}{}
+	}
+
+	own := make(chan struct{}, 1)
+	b.kicks[address] = own
+
+	return own, func() {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+
+		if b.kicks[address] == own {
+			delete(b.kicks, address)
+		}
+	}
+}
+
+// kick has an upstream asked now.
+func (b *Balancer) kick(address string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+
+	b.kickLocked(address)
+}
+
+// kickReady has those asked that were ready last.
+func (b *Balancer) kickReady() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+
+	for address, s := range b.states {
+		if s == ready {
+			b.kickLocked(address)
+		}
+	}
+}
+
+func (b *Balancer) kickLocked(address string) {
+	select {
+	case b.kicks[address] <- struct{}{}:
+	default: // it is about to be asked, or nobody asks it
+	}
+}

@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package kubeprism
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"syscall"
+	"time"
+
+	"github.com/seed-59268b81/talos/cosi/guard"
+)
+
+const (
+	// maxLinks bounds what a client may take of process 1.
+	maxLinks = 1000
+	// acceptWait after a connection that could not be taken for lack of something.
+	acceptWait = 50 * time.Millisecond
+)
+
+// Port is where clients connect. It refuses them while no listener is open.
+type Port interface {
+	Listen() (net.Listener, error)
+}
+
+// Serve forwards the connections to the port until ctx is done; then it closes all and returns. The port is open while some upstream
+// answers; all connections are cut when none does any more.
+func (b *Balancer) Serve(ctx context.Context, port Port, log *slog.Logger) error {
+	for {
+		healthy, turned := b.healthy()
+
+		if healthy {
+			if err := b.listen(ctx, port, turned, log); err != nil {
+				return fmt.Errorf("KubePrism: %w", err) //nolint:staticcheck // a name
+			}
+		}
+
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-turned:
+		}
+	}
+}
+
+// listen forwards connections until ctx is done or the channel is closed.
+func (b *Balancer) listen(ctx context.Context, port Port, until <-chan struct{}, log *slog.Logger) error {
+	listener, err := port.Listen()
+	if err != nil {
+		return err
+	}
+
+	ctx, cancel := context.WithCancel(ctx)
+
+	var open guard.Group
+	defer open.Wait() //nolint:errcheck // each was logged
+	defer cancel()    // before it waits
+
+	open.Go(func() error {
+		defer listener.Close() //nolint:errcheck // it is being given up
+		defer cancel()
+
+		select {
+		case <-ctx.Done():
+		case <-until:
+		}
+
+		return nil
+	})
+
+	for {
+		conn, err := listener.Accept()
+
+		switch {
+		case ctx.Err() != nil, isClosed(until):
+			if err == nil {
+				conn.Close() //nolint:errcheck,gosec // it came too late
+			}
+
+			return nil
+		case passes(err):
+			log.WarnContext(ctx, "KubePrism: a connection cannot be taken", "error", err)
+
+			select {
+			case <-ctx.Done():
+			case <-time.After(acceptWait):
+			}
+
+			continue
+		case err != nil:
+			return err
+		}
+
+		open.Go(func() error {
+			defer conn.Close() //nolint:errcheck // its end
+
+			if err := guard.Call(func() error { return b.forward(ctx, conn, log) }); err != nil {
+				log.ErrorContext(ctx, "KubePrism: a connection panicked", "error", err)
+			}
+
+			return nil
+		})
+	}
+}
+
+func isClosed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}
+
+// passes reports whether an error of Accept does not last.
+func passes(err error) bool {
+	for _, lack := range []error{syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM, syscall.ECONNABORTED} {
+		if errors.Is(err, lack) {
+			return true
+		}
+	}
+
+	return false
+}
+
+// forward forwards one connection.
+func (b *Balancer) forward(ctx context.Context, client net.Conn, log *slog.Logger) error {
+	upstream, address, err := b.dial(ctx)
+	if err != nil {
+		log.DebugContext(ctx, "KubePrism: no API server takes the connection", "error", err)
+
+		return nil
+	}
+	defer upstream.Close() //nolint:errcheck // its end
+
+	cut := func() { client.Close(); upstream.Close() } //nolint:errcheck,gosec // the end of both
+
+	release, ok := b.hold(address, &link{cut: cut})
+	if !ok {
+		log.WarnContext(ctx, "KubePrism: too many connections", "limit", maxLinks)
+
+		return nil
+	}
+	defer release()
+
+	defer context.AfterFunc(ctx, cut)()
+
+	first := make(chan bool, 2) // whether the upstream ended it
+
+	var both guard.Group
+
+	for _, way := range []struct {
+		to, from net.Conn
+		upstream bool
+	}{{client, upstream, true}, {upstream, client, false}} {
+		both.Go(func() error {
+			_, _ = io.Copy(way.to, way.from) //nolint:errcheck // either end may go at any time
+			first <- way.upstream
+
+			if half, ok := way.to.(interface{ CloseWrite() error }); ok {
+				_ = half.CloseWrite() //nolint:errcheck // it may be gone
+			}
+
+			return nil
+		})
+	}
+
+	if <-first {
+		b.kick(address)
+	}
+
+	return both.Wait()
+}
+
+// dial connects to the best upstream that takes the connection.
+func (b *Balancer) dial(ctx context.Context) (conn net.Conn, address string, err error) {
+	var errs []error
+
+	for _, address := range b.candidates() {
+		conn, err := (&net.Dialer{Timeout: dialTimeout}).DialContext(ctx, "tcp", address)
+		if err == nil {
+			return conn, address, nil
+		}
+
+		if ctx.Err() != nil {
+			return nil, "", err
+		}
+
+		b.note(address, silent)
+		b.kick(address)
+
+		errs = append(errs, err)
+	}
+
+	if len(errs) == 0 {
+		return nil, "", errors.New("no upstream is known")
+	}
+
+	return nil, "", errors.Join(errs...)
+}
+
+// hold notes that a connection is open; the function that it returns, that it is not any more. There are no more than maxLinks.
+func (b *Balancer) hold(address string, l *link) (release func(), ok bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+
+	if b.links == maxLinks {
+		return nil, false
+	}
+
+	if b.open == nil {
+		b.open = map[string]map[*link]bool{}
+	}
+
+	if b.open[address] == nil {
+		b.open[address] = map[*link]bool{}
+	}
+
+	b.open[address][l] = true
+	b.links++
+
+	return func() {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+
+		delete(b.open[address], l)
+		b.links--
+
+		if len(b.open[address]) == 0 {
+			delete(b.open, address)
+		}
+	}, true
+}
+
+// leaveUnready closes the connections to upstreams that are not ready. It is called when another is.
+func (b *Balancer) leaveUnready() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+
+	for address, links := range b.open {
+		if s, known := b.states[address]; !known || s == ready {
+			continue
+		}
+
+		for l := range links {
+			l.cut()
+		}
+	}
+}

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package kubeprism_test
+
+import (
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/seed-59268b81/talos/controllers/k8s/kubeprism"
+)
+
+// TestRefuses holds that the port is open while some upstream answers and at no other time: it opens soon after the first answer of
+// the node's own API server, and refuses, with all connections cut, as soon as the last one has gone.
+func TestRefuses(t *testing.T) {
+	const noticed = 250 * time.Millisecond
+
+	opened, shut := time.Hour, time.Hour // the best of all rounds: the computer may be busy
+
+	local := serve(t, "local")
+	local.stop()
+
+	var balancer kubeprism.Balancer
+
+	address := start(t, &balancer)
+
+	if !refused(address) {
+		t.Error("no upstream is known: connections are taken, want them refused")
+	}
+
+	balancer.SetUpstreams([]kubeprism.Upstream{{Address: local.address, Local: true}, {Address: freeAddress(t)}})
+
+	for round := range 3 {
+		time.Sleep(300 * time.Millisecond)
+
+		if !refused(address) {
+			t.Fatalf("round %d: no upstream answers: connections are taken, want them refused", round)
+		}
+
+		if balancer.Healthy() {
+			t.Errorf("round %d: no upstream answers: got healthy", round)
+		}
+
+		local.start(t)
+
+		took := within(t, 5*time.Second, "the port opens", func() bool { return !refused(address) })
+		opened = min(opened, took)
+
+		conn, _ := connect(t, address, 5)
+
+		local.stop()
+
+		if !closed(conn, 5*time.Second) {
+			t.Errorf("round %d: the connection to the upstream that has gone is open", round)
+		}
+
+		took = within(t, 5*time.Second, "the port refuses", func() bool { return refused(address) })
+		shut = min(shut, took)
+	}
+
+	t.Logf("open after %s, refused after %s", opened, shut)
+
+	if max(opened, shut) > noticed {
+		t.Errorf("got open after %s, refused after %s, want both within %s", opened, shut, noticed)
+	}
+}
+
+// TestRefusesWithoutHandshake holds that an outer load balancer with nothing behind it, which takes connections and closes them, does
+// not open the port; nor one that takes them and says nothing. An API server that answers opens it, ready or not.
+func TestRefusesWithoutHandshake(t *testing.T) {
+	closes, mute := listen(t, func(conn net.Conn) { _ = conn.Close() }), listen(t, func(net.Conn) {})
+
+	var status atomic.Int32
+
+	status.Store(http.StatusInternalServerError)
+
+	api := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(int(status.Load())) }))
+	api.StartTLS()
+	t.Cleanup(api.Close)
+
+	balancer := kubeprism.Balancer{Probe: new(kubeprism.Prober).Readyz}
+	balancer.SetUpstreams([]kubeprism.Upstream{{Address: closes}, {Address: mute}})
+
+	address := start(t, &balancer)
+
+	for begin := time.Now(); time.Since(begin) < time.Second; time.Sleep(10 * time.Millisecond) {
+		if !refused(address) {
+			t.Fatal("nothing answers behind the load balancer: connections are taken, want them refused")
+		}
+	}
+
+	balancer.SetUpstreams([]kubeprism.Upstream{{Address: closes}, {Address: strings.TrimPrefix(api.URL, "https://")}})
+	within(t, 5*time.Second, "the port opens for an API server that is not ready yet", func() bool { return !refused(address) })
+
+	if balancer.Ready() != 0 {
+		t.Errorf("got %d upstreams that are ready, want none", balancer.Ready())
+	}
+}
+
+// listen takes connections until the test ends.
+func listen(t *testing.T, each func(net.Conn)) string {
+	t.Helper()
+
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	t.Cleanup(func() { _ = l.Close() })
+
+	go func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+
+			t.Cleanup(func() { _ = conn.Close() })
+			each(conn)
+		}
+	}()
+
+	return l.Addr().String()
+}
+
+// TestKeepsBusy holds that an API server that answers too late is not taken for gone: its connections stay.
+func TestKeepsBusy(t *testing.T) {
+	var slow atomic.Bool
+
+	local := serve(t, "local")
+	asked := make(chan struct{}, 100)
+	balancer := kubeprism.Balancer{Probe: func(ctx context.Context, address string, answered func()) error {
+		asked <- struct{}{}
+
+		if slow.Load() {
+			return context.DeadlineExceeded // as of a handshake
+		}
+
+		return connects(ctx, address, answered)
+	}}
+
+	balancer.SetUpstreams([]kubeprism.Upstream{{Address: local.address, Local: true}})
+
+	address := start(t, &balancer)
+	within(t, 5*time.Second, "the port opens", func() bool { return !refused(address) })
+
+	held, _ := connect(t, address, 5)
+
+	slow.Store(true)
+
+	for len(asked) > 0 {
+		<-asked
+	}
+
+	// A connection that the server ends has it asked again.
+	ended, _ := connect(t, address, 5)
+
+	local.mu.Lock()
+	last := local.conns[len(local.conns)-1]
+	local.mu.Unlock()
+
+	_ = last.Close()
+
+	if !closed(ended, 5*time.Second) {
+		t.Fatal("the connection that the server closed is open")
+	}
+
+	<-asked
+	<-asked // the one before is noted
+
+	if closed(held, 300*time.Millisecond) {
+		t.Error("the connection is closed, want it kept")
+	}
+
+	if refused(address) {
+		t.Error("connections are refused, want them taken")
+	}
+}
+
+// TestHalfClosed holds that one side may end what it sends and still hear the other.
+func TestHalfClosed(t *testing.T) {
+	echo := listen(t, func(conn net.Conn) {
+		go func() {
+			text, _ := io.ReadAll(conn)
+			_, _ = conn.Write(text)
+			_ = conn.Close()
+		}()
+	})
+
+	var balancer kubeprism.Balancer
+	balancer.SetUpstreams([]kubeprism.Upstream{{Address: echo}})
+
+	address := start(t, &balancer)
+	within(t, 5*time.Second, "the port opens", func() bool { return !refused(address) })
+
+	conn, err := net.Dial("tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+
+	_, _ = conn.Write([]byte("hello"))
+	_ = conn.(*net.TCPConn).CloseWrite()
+
+	if got, _ := io.ReadAll(conn); string(got) != "hello" {
+		t.Errorf("got %q, want what was sent before the end", got)
+	}
+}

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package manifestsync
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net/url"
+	"slices"
+
+	"github.com/seed-59268b81/talos/controllers/k8s/kubeapi"
+)
+
+// prune deletes what this node rendered once and does not any more, and returns what it deleted. The records lose what they need not
+// keep.
+func (c Cluster) prune(ctx context.Context, wanted []kubeapi.Object, records map[string]rendered) ([]kubeapi.Object, error) {
+	var (
+		keys   = map[string]bool{} // without versions
+		ids    = map[string]bool{}
+		own    = records[c.Node]
+		pruned []kubeapi.Object
+		errs   []error
+	)
+
+	for _, object := range wanted {
+		keys[inventoryKey(object)], ids[identity(object)] = true, true
+	}
+
+	for _, id := range slices.Sorted(maps.Keys(own)) {
+		if ids[id] {
+			continue
+		}
+
+		object, ok := identified(id)
+		if !ok || keys[inventoryKey(object)] || lasting(object) {
+			delete(own, id)
+
+			continue
+		}
+
+		others, err := c.renderedElsewhere(ctx, inventoryKey(object), records)
+		if err == nil && !others {
+			var deleted bool
+
+			if deleted, err = c.remove(ctx, object); deleted {
+				pruned = append(pruned, object)
+			}
+		}
+
+		if err != nil {
+			errs = append(errs, fmt.Errorf("delete %s: %w", id, err))
+
+			continue
+		}
+
+		delete(own, id)
+	}
+
+	return pruned, errors.Join(errs...)
+}
+
+// lasting reports whether an object has others in it, which would go with it.
+func lasting(object kubeapi.Object) bool {
+	return object["kind"] == "Namespace" || object["kind"] == "CustomResourceDefinition"
+}
+
+// renderedElsewhere reports whether another node of the cluster renders the object. What nodes rendered that are not there any more is
+// forgotten.
+func (c Cluster) renderedElsewhere(ctx context.Context, key string, records map[string]rendered) (bool, error) {
+	for node, one := range records {
+		if node == c.Node {
+			continue
+		}
+
+		for id := range one {
+			object, ok := identified(id)
+			if !ok || inventoryKey(object) != key {
+				continue
+			}
+
+			_, err := c.Client.Get(ctx, "/api/v1/nodes/"+url.PathEscape(node))
+			if !kubeapi.IsNotFound(err) {
+				return true, err
+			}
+
+			delete(records, node)
+
+			break
+		}
+	}
+
+	return false, nil
+}
+
+// remove deletes an object if the system applied it.
+func (c Cluster) remove(ctx context.Context, object kubeapi.Object) (bool, error) {
+	path, err := c.Client.PathOf(ctx, object)
+	if errors.Is(err, kubeapi.ErrUnknownKind) {
+		return false, nil // its definition is gone, and so is it
+	}
+
+	if err != nil {
+		return false, err
+	}
+
+	live, err := c.Client.Get(ctx, path)
+	if kubeapi.IsNotFound(err) || err == nil && !appliedBy(live, fieldManager) {
+		return false, nil
+	}
+
+	if err != nil {
+		return false, err
+	}
+
+	metadata, _ := live["metadata"].(kubeapi.Object)
+	uid, _ := metadata["uid"].(string)
+
+	if err := c.Client.Delete(ctx, path, uid); err != nil && !kubeapi.IsNotFound(err) {
+		return false, err
+	}
+
+	return true, nil
+}
+
+// appliedBy reports whether a manager has applied an object.
+func appliedBy(object kubeapi.Object, manager string) bool {
+	metadata, _ := object["metadata"].(kubeapi.Object)
+	entries, _ := metadata["managedFields"].([]any)
+
+	return slices.ContainsFunc(entries, func(entry any) bool {
+		e, _ := entry.(kubeapi.Object)
+
+		return e["manager"] == manager && e["operation"] == "Apply"
+	})
+}

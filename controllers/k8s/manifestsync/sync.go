@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package manifestsync makes the objects of a cluster follow the manifests that its control planes render.
+//
+// An object that is missing is created. One that is there belongs to the people who run the cluster: it is changed only when what this node
+// renders for it is another than what it rendered last, which a hash in a ConfigMap keeps; so an edit of the machine configuration has its
+// effect, and nothing else does. The change is a server-side apply: fields that the manifest does not set stay, and of those that it does
+// set the ones that somebody has changed since, whom the API server names as the owner.
+//
+// An object that is not rendered any more is deleted if this node rendered it before, no other node of the cluster does, and the
+// system applied it. Namespaces and definitions of resources stay: what they contain would go with them.
+//
+// Each node keeps its own record, since control planes are not configured all at once: one that has the old configuration yet neither takes
+// back what another has applied nor deletes it.
+package manifestsync
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"time"
+
+	"github.com/seed-59268b81/talos/controllers/k8s/kubeapi"
+	"github.com/seed-59268b81/talos/controllers/k8s/manifests"
+)
+
+// fieldManager owns the fields of what this system applies.
+const fieldManager = "talos"
+
+const (
+	// A namespace that is not there yet is waited for this often, and this long each time.
+	namespaceAttempts = 10
+	namespaceWait     = 500 * time.Millisecond
+	// conflictRounds is how often fields are left to others before an object is given up: each round may show more.
+	conflictRounds = 5
+)
+
+// Cluster is what is synchronized.
+type Cluster struct {
+	Client *kubeapi.Client
+	// Node that renders.
+	Node string
+	// Key of the hashes; the same as long as the hashes are to be comparable.
+	Key []byte
+	Log *slog.Logger
+}
+
+// Sync creates, changes and deletes objects, and returns the names of the manifests that are there whole. One object that fails does not
+// keep the others back. Nothing is deleted unless the manifests are complete. The caller holds the cluster's lock.
+func (c Cluster) Sync(ctx context.Context, all []manifests.Manifest, complete bool) ([]string, error) {
+	records, err := readRecords(ctx, c.Client)
+	if err != nil {
+		return nil, err
+	}
+
+	before := maps.Clone(records)
+
+	own := maps.Clone(records[c.Node])
+	if own == nil {
+		own = rendered{}
+	}
+
+	records[c.Node] = own
+
+	var (
+		errs             []error
+		failed           = map[string]bool{}
+		created, changed []string
+		pruned           []kubeapi.Object
+		wanted           = manifests.Ordered(all)
+	)
+
+	for _, object := range wanted {
+		id := identity(object)
+
+		did, err := c.one(ctx, object, own)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", id, err))
+			failed[id] = true
+
+			if ctx.Err() != nil {
+				return nil, errors.Join(errs...)
+			}
+		}
+
+		switch did {
+		case wasCreated:
+			created = append(created, id)
+		case wasChanged:
+			changed = append(changed, id)
+		}
+	}
+
+	if complete && len(errs) == 0 {
+		pruned, err = c.prune(ctx, wanted, records)
+		errs = append(errs, err)
+	}
+
+	c.report(ctx, created, changed, pruned)
+
+	if len(failed) == 0 || len(pruned) > 0 {
+		errs = append(errs, writeInventory(ctx, c.Client, wanted, pruned))
+	}
+
+	if !same(before, records) {
+		errs = append(errs, writeRecords(ctx, c.Client, records))
+	}
+
+	var whole []string
+
+	for _, manifest := range all {
+		ok := true
+		for _, object := range manifest.Objects {
+			ok = ok && !failed[identity(object)]
+		}
+
+		if ok {
+			whole = append(whole, manifest.Name)
+		}
+	}
+
+	return whole, errors.Join(errs...)
+}
+
+func (c Cluster) report(ctx context.Context, created, changed []string, pruned []kubeapi.Object) {
+	deleted := make([]string, 0, len(pruned))
+	for _, object := range pruned {
+		deleted = append(deleted, identity(object))
+	}
+
+	for _, what := range []struct {
+		text    string
+		objects []string
+	}{{"created", created}, {"changed", changed}, {"deleted", deleted}} {
+		if len(what.objects) > 0 {
+			c.Log.InfoContext(ctx, "bootstrap manifests: objects "+what.text, "objects", what.objects)
+		}
+	}
+}
+
+type outcome int
+
+const (
+	wasThere outcome = iota
+	wasCreated
+	wasChanged
+)
+
+// one creates or changes an object, if that is due, and notes what was rendered.
+func (c Cluster) one(ctx context.Context, object kubeapi.Object, own rendered) (outcome, error) {
+	sum, err := hash(c.Key, object)
+	if err != nil {
+		return wasThere, err
+	}
+
+	path, err := c.Client.PathOf(ctx, object)
+	if err != nil {
+		return wasThere, err
+	}
+
+	id, did := identity(object), wasThere
+
+	_, err = c.Client.Get(ctx, path)
+
+	switch last, known := own[id]; {
+	case kubeapi.IsNotFound(err):
+		did, err = wasCreated, c.create(ctx, path, object)
+	case err == nil && known && last != sum:
+		did, err = wasChanged, c.change(ctx, path, object)
+	}
+
+	if err != nil {
+		return wasThere, err
+	}
+
+	own[id] = sum
+
+	return did, nil
+}
+
+// create waits a little for the object's namespace: an API server that has just started makes it before all of
+// its parts know it.
+func (c Cluster) create(ctx context.Context, path string, object kubeapi.Object) error {
+	for attempt := 0; ; attempt++ {
+		_, err := c.Client.Apply(ctx, path, fieldManager, object)
+		if !kubeapi.IsNotFound(err) || attempt == namespaceAttempts {
+			return err
+		}
+
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(namespaceWait):
+		}
+	}
+}
+
+// change applies the object, without the fields that somebody else has changed.
+func (c Cluster) change(ctx context.Context, path string, object kubeapi.Object) error {
+	var left []string
+
+	for range conflictRounds {
+		_, err := c.Client.ApplyUncontested(ctx, path, fieldManager, object)
+
+		causes := kubeapi.Conflicts(err)
+		if len(causes) == 0 {
+			if err == nil && len(left) > 0 {
+				c.Log.WarnContext(ctx, "bootstrap manifests: fields that somebody else has changed stay", "object", identity(object), "fields", left)
+			}
+
+			return err
+		}
+
+		object = clone(object).(kubeapi.Object) //nolint:errcheck,forcetypeassert // the clone of an object is one
+
+		for _, cause := range causes {
+			if !remove(object, cause.Field) {
+				return err
+			}
+
+			left = append(left, cause.Field+" ("+cause.Message+")")
+		}
+	}
+
+	return fmt.Errorf("more and more fields are somebody else's: %q", left)
+}

@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package k8s_test
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/seed-59268b81/talos/controllers/controllertest"
+	"github.com/seed-59268b81/talos/controllers/etcd/etcdclient"
+	"github.com/seed-59268b81/talos/controllers/k8s/kubeapi"
+	"github.com/seed-59268b81/talos/controllers/k8s/manifests"
+	"github.com/seed-59268b81/talos/controllers/k8s/manifestsync"
+	secretsres "github.com/seed-59268b81/talos/resources/secrets"
+)
+
+const (
+	kubeProxy = "/apis/apps/v1/namespaces/kube-system/daemonsets/kube-proxy"
+	coreDNS   = "/apis/apps/v1/namespaces/kube-system/deployments/coredns"
+	inventory = "/api/v1/namespaces/kube-system/configmaps/talos-bootstrap-manifests-inventory"
+	records   = "/api/v1/namespaces/kube-system/configmaps/talos-bootstrap-manifests-applied"
+)
+
+// followEdits holds that what the manifests made follows edits of the configuration, that people's own changes stay, that what is not
+// asked for any more is deleted, and that nothing is written when nothing differs.
+func followEdits(t *testing.T, c *cluster, client *kubeapi.Client) {
+	t.Helper()
+
+	ctx := context.Background()
+
+	// People change what is theirs from the first creation on: a field that no manifest sets, and one that it does.
+	edit(t, client, coreDNS, func(o kubeapi.Object) {
+		o["spec"].(kubeapi.Object)["replicas"] = 3
+		o["metadata"].(kubeapi.Object)["annotations"] = kubeapi.Object{"example.org/mine": "yes"}
+	})
+
+	images := "cluster: {proxy: {image: example.org/proxy:v2}, coreDNS: {image: example.org/dns:v2}}"
+	c.Configure(c.text(t, images))
+
+	eventually(t, "kube-proxy follows the configuration", func() error { return image(ctx, client, kubeProxy, "example.org/proxy:v2") })
+	eventually(t, "DNS follows the configuration", func() error { return image(ctx, client, coreDNS, "example.org/dns:v2") })
+
+	dns := get(t, client, coreDNS)
+	if got := dns["spec"].(kubeapi.Object)["replicas"]; got != 3.0 {
+		t.Errorf("replicas of DNS, which somebody has changed: got %v, want 3", got)
+	}
+
+	if got := metadata(dns)["annotations"].(kubeapi.Object)["example.org/mine"]; got != "yes" {
+		t.Errorf("somebody's annotation: got %v, want it kept", got)
+	}
+
+	// The same once more writes nothing.
+	paths := []string{kubeProxy, coreDNS}
+	before := versions(t, client, paths)
+
+	c.Service("etcd", false)
+	c.Service("etcd", true)
+	c.Configure(c.text(t, images, "cluster: {inlineManifests: [{name: mine, contents: "+
+		`"{apiVersion: v1, kind: ConfigMap, metadata: {name: mine, namespace: default}, data: {a: b}}\n---\n{apiVersion: v1, kind: Namespace, metadata: {name: mine}}"}]}`))
+
+	const mine, namespace = "/api/v1/namespaces/default/configmaps/mine", "/api/v1/namespaces/mine"
+
+	eventually(t, "an inline manifest is applied", func() error { _, err := client.Get(ctx, mine); return err })
+	eventually(t, "it is noted", func() error {
+		data, _ := get(t, client, records)["data"].(kubeapi.Object)
+		if text, _ := data["cp1"].(string); !strings.Contains(text, `"v1/ConfigMap/default/mine"`) {
+			return fmt.Errorf("got %s", text)
+		}
+
+		return nil
+	})
+
+	for i, now := range versions(t, client, paths) {
+		if now != before[i] {
+			t.Errorf("%s was written: version %s, then %s", paths[i], before[i], now)
+		}
+	}
+
+	quiet(t, c, client)
+
+	c.Configure(c.text(t, images, "cluster: {proxy: {disabled: true}}"))
+	eventually(t, "an object that is not asked for any more is deleted", func() error { return gone(ctx, client, mine) })
+	eventually(t, "kube-proxy is deleted", func() error { return gone(ctx, client, kubeProxy) })
+	eventually(t, "the inventory has lost it", func() error {
+		data := get(t, client, inventory)["data"].(kubeapi.Object)
+		if _, there := data["kube-system_kube-proxy_apps_DaemonSet"]; there {
+			return fmt.Errorf("got %v", data)
+		}
+
+		return nil
+	})
+
+	if _, err := client.Get(ctx, namespace); err != nil {
+		t.Errorf("the namespace: got %v, want that it stays", err)
+	}
+
+	c.Configure(c.text(t, images))
+	eventually(t, "kube-proxy is there again", func() error { return image(ctx, client, kubeProxy, "example.org/proxy:v2") })
+
+	twoNodes(t, client)
+}
+
+// quiet holds that one more look writes nothing.
+func quiet(t *testing.T, c *cluster, client *kubeapi.Client) {
+	t.Helper()
+
+	written := []string{kubeProxy, coreDNS, inventory, records}
+	before := versions(t, client, written)
+
+	// The manifests are looked at when etcd is healthy again; the lock shows when that begins and ends.
+	root := controllertest.Wait[secretsres.EtcdRootSpec](c.Node, secretsres.EtcdRootID, nil)
+	certs := controllertest.Wait[secretsres.EtcdCertsSpec](c.Node, secretsres.EtcdID, nil)
+
+	etcd, err := etcdclient.New(t.Context(), root, certs, etcdclient.Local)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer etcd.Close()
+
+	ctx, cancel := context.WithTimeout(t.Context(), realPatience)
+	defer cancel()
+
+	changes := etcd.Watch(clientv3.WithRequireLeader(ctx), "talos:v1:manifestApplyMutex", clientv3.WithPrefix(), clientv3.WithCreatedNotify())
+	<-changes
+
+	c.Service("etcd", false)
+	c.Service("etcd", true)
+
+	for released := false; !released; {
+		change, ok := <-changes
+		if !ok {
+			t.Fatal("nobody looked at the manifests once more")
+		}
+
+		for _, event := range change.Events {
+			released = released || event.Type == clientv3.EventTypeDelete
+		}
+	}
+
+	for i, now := range versions(t, client, written) {
+		if now != before[i] {
+			t.Errorf("nothing differs, and %s was written: version %s, then %s", written[i], before[i], now)
+		}
+	}
+}
+
+// twoNodes holds that control planes which are not configured at once do not undo each other's changes, and that only the last one's
+// leaving an object out deletes it.
+func twoNodes(t *testing.T, client *kubeapi.Client) {
+	t.Helper()
+
+	const path = "/api/v1/namespaces/default/configmaps/shared"
+
+	ctx := context.Background()
+
+	sync := func(node, value string, complete bool) {
+		t.Helper()
+
+		manifest := manifests.Manifest{Name: "x"}
+		if value != "" {
+			manifest.Objects = []kubeapi.Object{{
+				"apiVersion": "v1", "kind": "ConfigMap", "metadata": kubeapi.Object{"name": "shared", "namespace": "default"},
+				"data": kubeapi.Object{"a": value},
+			}}
+		}
+
+		cluster := manifestsync.Cluster{Client: client, Node: node, Key: []byte(node), Log: slog.New(slog.DiscardHandler)}
+		if _, err := cluster.Sync(ctx, []manifests.Manifest{manifest}, complete); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := func(when, value string) {
+		t.Helper()
+
+		object, err := client.Get(ctx, path)
+		if value == "" {
+			if !kubeapi.IsNotFound(err) {
+				t.Errorf("%s: got %v, %v, want that it is gone", when, object["data"], err)
+			}
+
+			return
+		}
+
+		if err != nil || object["data"].(kubeapi.Object)["a"] != value {
+			t.Errorf("%s: got %v, %v, want %s", when, object["data"], err, value)
+		}
+	}
+
+	for _, node := range []string{"cp8", "cp9"} {
+		if _, err := client.Create(ctx, "/api/v1/nodes", kubeapi.Object{
+			"apiVersion": "v1", "kind": "Node", "metadata": kubeapi.Object{"name": node},
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	sync("cp8", "old", true)
+	sync("cp9", "old", true)
+	sync("cp8", "new", true)
+	want("one has the new configuration", "new")
+	sync("cp9", "old", true)
+	want("the other still has the old one", "new")
+	sync("cp9", "new", true)
+	want("both have it", "new")
+
+	sync("cp8", "", true)
+	want("one does not ask for it", "new")
+	sync("cp9", "", false)
+	want("the other does not know yet", "new")
+	sync("cp9", "", true)
+	want("nobody asks for it", "")
+
+	sync("cp9", "again", true)
+	sync("cp8", "again", true)
+
+	if err := client.Delete(ctx, "/api/v1/nodes/cp9", metadata(get(t, client, "/api/v1/nodes/cp9"))["uid"].(string)); err != nil {
+		t.Fatal(err)
+	}
+
+	sync("cp8", "", true)
+	want("the other has left the cluster", "")
+
+	// What people made themselves is not the system's to delete, though a manifest of the same name was rendered.
+	if _, err := client.Create(ctx, "/api/v1/namespaces/default/configmaps", kubeapi.Object{
+		"apiVersion": "v1", "kind": "ConfigMap", "metadata": kubeapi.Object{"name": "shared"}, "data": kubeapi.Object{"a": "theirs"},
+	}); err != nil {
+		t.Fatal(err)
+	}
+
+	sync("cp8", "ours", true)
+	want("it was there before", "theirs")
+	sync("cp8", "", true)
+	want("the manifest is gone", "theirs")
+}
+
+func get(t *testing.T, client *kubeapi.Client, path string) kubeapi.Object {
+	t.Helper()
+
+	object, err := client.Get(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	return object
+}
+
+func metadata(object kubeapi.Object) kubeapi.Object { return object["metadata"].(kubeapi.Object) }
+
+// edit changes an object as kubectl edit does.
+func edit(t *testing.T, client *kubeapi.Client, path string, change func(kubeapi.Object)) {
+	t.Helper()
+
+	eventually(t, "somebody edits "+path, func() error {
+		object, err := client.Get(t.Context(), path)
+		if err != nil {
+			return err
+		}
+
+		change(object)
+
+		_, err = client.Replace(t.Context(), path+"?fieldManager=kubectl-edit", object)
+
+		return err
+	})
+}
+
+func image(ctx context.Context, client *kubeapi.Client, path, want string) error {
+	object, err := client.Get(ctx, path)
+	if err != nil {
+		return err
+	}
+
+	template := object["spec"].(kubeapi.Object)["template"].(kubeapi.Object)["spec"].(kubeapi.Object)
+	if got := template["containers"].([]any)[0].(kubeapi.Object)["image"]; got != want {
+		return fmt.Errorf("image: got %v, want %s", got, want)
+	}
+
+	return nil
+}
+
+func gone(ctx context.Context, client *kubeapi.Client, path string) error {
+	_, err := client.Get(ctx, path)
+	if kubeapi.IsNotFound(err) {
+		return nil
+	}
+
+	return fmt.Errorf("it is there: %w", err)
+}
+
+// versions are the generations of what controllers write into too, and otherwise the resource versions.
+func versions(t *testing.T, client *kubeapi.Client, paths []string) []string {
+	t.Helper()
+
+	out := make([]string, 0, len(paths))
+
+	for _, path := range paths {
+		m := metadata(get(t, client, path))
+		if generation := m["generation"]; generation != nil {
+			out = append(out, fmt.Sprint(generation))
+		} else {
+			out = append(out, m["resourceVersion"].(string))
+		}
+	}
+
+	return out
+}

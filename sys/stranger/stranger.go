@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+// Package stranger is a process of user 65534 on a machine's network, as a pod on the host's network may be: it reads what it can at
+// every port of the loopback, takes the ports that it can, and answers there in the place of those whose they are. What it found is a
+// report. Only tests import it.
+//
+// The test binary is the stranger's program too: a test package calls Main in an init function. The stranger has no descriptor, no
+// environment and no file of the test: it comes with nothing but the network namespace that it is to be in.
+package stranger
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// variable marks the stranger's process.
+const variable = "TALOS_TEST_STRANGER"
+
+// user is that of pods which ask for none of their own.
+const user = 65534
+
+// Task is what the stranger is to do.
+type Task struct {
+	// Read asks at all ports on which somebody listens, and Take tries to take them.
+	Read, Take bool
+	// Ports are tried to be taken for Patience, as when their owners are started again. Who asks there gets an answer.
+	Ports    []int         `json:",omitempty"`
+	Patience time.Duration `json:",omitempty"`
+}
+
+// Report is what it found.
+type Report struct {
+	// Ports on which somebody listens.
+	Ports []int
+	// Answers that were successes.
+	Answers []Answer
+	// Taken are the ports that it got, each with how.
+	Taken []string
+	// Callers is how many connected to it, in the belief that it was somebody else, and Asked what they said.
+	Callers int
+	Asked   []string
+	// Heard is the text of all answers and requests.
+	Heard []byte
+}
+
+// Answer is one success of another one's.
+type Answer struct {
+	Port   int
+	What   string
+	Length int
+}
+
+// Found returns the names of the secrets that the stranger has heard.
+func (r Report) Found(secrets map[string]string) []string {
+	var out []string
+
+	for name, value := range secrets {
+		if value != "" && bytes.Contains(r.Heard, []byte(value)) {
+			out = append(out, name)
+		}
+	}
+
+	return out
+}
+
+// String is the report in figures.
+func (r Report) String() string {
+	answers := make([]string, 0, len(r.Answers))
+	for _, a := range r.Answers {
+		answers = append(answers, fmt.Sprintf("%d %s (%d bytes)", a.Port, a.What, a.Length))
+	}
+
+	return fmt.Sprintf("ports %v; %d answers, %d bytes: %s; ports taken: %d %q; callers: %d, requests of theirs: %d %q",
+		r.Ports, len(r.Answers), len(r.Heard), strings.Join(answers, ", "), len(r.Taken), r.Taken, r.Callers, len(r.Asked), r.Asked)
+}
+
+// Main is the stranger, if this process is one.
+func Main() {
+	if os.Getenv(variable) == "" {
+		return
+	}
+
+	var task Task
+
+	if err := json.NewDecoder(os.Stdin).Decode(&task); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+
+	report, err := task.do()
+	if err == nil {
+		err = json.NewEncoder(os.Stdout).Encode(report)
+	}
+
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+
+	os.Exit(0)
+}
+
+// Run does a task as a stranger in a network namespace: /proc/PID/ns/net, or "" for the one of the test.
+func Run(t testing.TB, netns string, task Task) Report {
+	t.Helper()
+
+	if os.Geteuid() != 0 {
+		t.Skip("a process of another user takes root")
+	}
+
+	//program:built the test itself, as another user
+	cmd := exec.CommandContext(t.Context(), "/proc/self/exe")
+	cmd.Env = []string{variable + "=1"}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: user, Gid: user}}
+
+	var stdout, stderr bytes.Buffer
+
+	text, err := json.Marshal(task)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(text), &stdout, &stderr
+
+	if err := startIn(netns, cmd); err != nil {
+		t.Fatalf("stranger: %v", err)
+	}
+
+	if err := cmd.Wait(); err != nil {
+		t.Fatalf("stranger: %v: %s", err, stderr.String())
+	}
+
+	var report Report
+
+	if err := json.Unmarshal(stdout.Bytes(), &report); err != nil {
+		t.Fatalf("stranger: %v: %s", err, stderr.String())
+	}
+
+	return report
+}
+
+// startIn starts a process from a thread that is in the namespace; the thread ends with it.
+func startIn(netns string, cmd *exec.Cmd) error {
+	if netns == "" {
+		return cmd.Start()
+	}
+
+	started := make(chan error, 1)
+
+	go func() {
+		runtime.LockOSThread() // and never unlocked: nobody else is to run on it
+
+		started <- func() error {
+			fd, err := unix.Open(netns, unix.O_RDONLY|unix.O_CLOEXEC, 0)
+			if err != nil {
+				return fmt.Errorf("open %s: %w", netns, err)
+			}
+			defer unix.Close(fd) //nolint:errcheck // it was read
+
+			if err := unix.Setns(fd, unix.CLONE_NEWNET); err != nil {
+				return fmt.Errorf("setns %s: %w", netns, err)
+			}
+
+			return cmd.Start()
+		}()
+	}()
+
+	return <-started
+}
