@@ -119,12 +119,13 @@ func realControlPlane(t *testing.T, binaries string) {
 
 	eventually(t, "the bootstrap manifests are applied", func() error {
 		status, err := typed.Get[k8sres.ManifestStatusSpec](ctx, c.State, "", k8sres.ManifestStatusID)
-		if err == nil && len(status.TypedSpec().ManifestsApplied) != 10 {
+		if err == nil && len(status.TypedSpec().ManifestsApplied) != 11 {
 			return fmt.Errorf("got only %q", status.TypedSpec().ManifestsApplied)
 		}
 
 		return err
 	})
+	readsHealth(t, c, kubeconfigs.LocalhostAdminKubeconfig)
 	eventually(t, "the controller manager works", func() error {
 		_, err := client.Get(ctx, "/api/v1/namespaces/default/serviceaccounts/default")
 
