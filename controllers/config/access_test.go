@@ -109,6 +109,12 @@ func TestDamage(t *testing.T) {
 					t.Error("the machine is open to everybody before META was read")
 				}
 
+				if !tt.unmounted {
+					if _, err := b.Apply(ctx, Change{Text: []byte(was), Anonymous: true}); !errors.Is(err, ErrDenied) && !errors.Is(err, ErrNotReady) {
+						t.Errorf("a stranger applies a configuration before META was read: got %v", err)
+					}
+				}
+
 				b.loaded(t)
 				b.meta.err = tt.metaErr
 				wait(latePatience)

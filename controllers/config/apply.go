@@ -134,6 +134,10 @@ func (c *Controller) apply(ctx context.Context, rt controller.Runtime, req reque
 		if c.closed || len(stored) > 0 {
 			return answer{err: fmt.Errorf("%w: the machine has a stored configuration; use a client certificate of its administrator (without --insecure)", ErrDenied)}
 		}
+
+		if !c.looked {
+			return answer{err: fmt.Errorf("%w: it is not known yet whether the machine has a configuration", ErrNotReady)}
+		}
 	}
 
 	cfg, warnings, err := check(current, req.Change, c.mode)

@@ -126,6 +126,7 @@ func realControlPlane(t *testing.T, binaries string) {
 
 		return err
 	})
+	readsHealth(t, c, kubeconfigs.LocalhostAdminKubeconfig)
 	eventually(t, "the controller manager works", func() error {
 		_, err := client.Get(ctx, "/api/v1/namespaces/default/serviceaccounts/default")
 

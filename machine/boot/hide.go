@@ -15,7 +15,7 @@ const shownCmdline = "/system/cmdline"
 
 // hideSecrets binds a command line without secrets over the kernel's, for all that sees this procfs: services, the kubelet, pods
 // that have the host's /proc. It does nothing when there is nothing to hide. A container has a procfs of its own, which shows what
-// the kernel was given: such an argument is for machines that run no one else's containers, see docs.
+// the kernel was given: such an argument is for machines that run no one else's containers.
 func hideSecrets(line, proc, shown string) error {
 	redacted := cmdline.Redact(line)
 	if redacted == line {

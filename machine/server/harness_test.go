@@ -20,7 +20,6 @@ import (
 	cosi "github.com/seed-59268b81/talos/api/cosi/v1alpha1"
 	"github.com/seed-59268b81/talos/api/machine"
 	"github.com/seed-59268b81/talos/controllers/config"
-	metactl "github.com/seed-59268b81/talos/controllers/meta"
 	"github.com/seed-59268b81/talos/cosi/memory"
 	"github.com/seed-59268b81/talos/cosi/meta"
 	"github.com/seed-59268b81/talos/cosi/resource"
@@ -37,6 +36,7 @@ import (
 	"github.com/seed-59268b81/talos/sys/bootlog"
 	"github.com/seed-59268b81/talos/sys/cmdline"
 	"github.com/seed-59268b81/talos/sys/logring"
+	sysmeta "github.com/seed-59268b81/talos/sys/meta"
 	"github.com/seed-59268b81/talos/sys/platform"
 	"github.com/seed-59268b81/talos/sys/supervisor"
 )
@@ -53,6 +53,12 @@ type bench struct {
 	disk string
 }
 
+// newMeta is the META of a machine that never had a configuration.
+type newMeta struct{}
+
+func (newMeta) Get(sysmeta.Tag) ([]byte, error) { return nil, nil }
+func (newMeta) Set(sysmeta.Tag, []byte) error   { return nil }
+
 func newBench(t *testing.T) *bench {
 	t.Helper()
 
@@ -64,7 +70,7 @@ func newBench(t *testing.T) *bench {
 	b := &bench{disk: t.TempDir(), Server: &Server{
 		State: st, Outputs: logs, Ring: &events.Ring{}, Journal: bootlog.New(bootlog.DefaultLimits), Log: log,
 		Supervisor: supervisor.New(ctx, log, logs, nil),
-		Config:     config.New(fstest.MapFS{}, cmdline.Parse(""), platform.Platform{}, &metactl.Values{}, func(error) {}),
+		Config:     config.New(fstest.MapFS{}, cmdline.Parse(""), platform.Platform{}, newMeta{}, func(error) {}),
 	}}
 
 	g := New(log, testPeers.Options(Authorized(st), Bounded())...)
