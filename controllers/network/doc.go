@@ -10,7 +10,8 @@
 //
 // All share one observed snapshot of the kernel (netlink.Observer). Specs of addresses, routes and links are planned
 // by what the kernel knows its objects by: where two specs are about one object, the same one always wins. What becomes of
-// each is a SpecCondition: one that waits, loses or is refused says so there and holds up no other.
+// each is a SpecCondition: one that waits, loses or is refused says so there and holds up no other. An address that another machine on the
+// link has too is kept, and a condition of its own says who has it.
 //
 // These specs carry the finalizer of their controller, so that what goes from the configuration goes from the kernel too.
 package network
@@ -26,6 +27,7 @@ import (
 
 	"github.com/seed-59268b81/talos/cosi/controller"
 	"github.com/seed-59268b81/talos/cosi/guard"
+	"github.com/seed-59268b81/talos/sys/acd"
 	"github.com/seed-59268b81/talos/sys/dhcp4"
 	"github.com/seed-59268b81/talos/sys/dhcp6"
 	"github.com/seed-59268b81/talos/sys/nd"
@@ -49,6 +51,8 @@ type Deps struct {
 	DHCP6 func(link string, hw net.HardwareAddr, settings DHCP6Settings) dhcp6.Exchange
 	// SolicitRouters asks the routers on a link to say at once what they say every few minutes; nil asks nobody.
 	SolicitRouters func(index uint32) error
+	// ARP of all links; nil sees no conflicts of IPv4 addresses.
+	ARP ARP
 }
 
 // DHCP4Settings are what a DHCP client says of itself.
@@ -74,7 +78,7 @@ func Open(p platform.Platform) (*Deps, func() error, error) {
 
 	prober := nic.NewProber("/sys")
 
-	return &Deps{
+	deps := &Deps{
 		Kernel:   kernel,
 		Platform: p,
 		Probe:    prober.Probe,
@@ -96,7 +100,16 @@ func Open(p platform.Platform) (*Deps, func() error, error) {
 		DHCP6: func(link string, hw net.HardwareAddr, s DHCP6Settings) dhcp6.Exchange {
 			return &dhcp6.Link{Name: link, HardwareAddr: hw, Hostname: s.Hostname, SkipHostname: s.SkipHostname, DUID: s.DUID}
 		},
-	}, func() error { return errors.Join(kernel.Close(), prober.Close()) }, nil
+	}
+
+	// A container may not have the right to: it has a network all the same, and sees no conflicts.
+	closeARP := func() error { return nil }
+
+	if arp, err := acd.Open(); err == nil {
+		deps.ARP, closeARP = arp, arp.Close
+	}
+
+	return deps, func() error { return errors.Join(kernel.Close(), prober.Close(), closeARP()) }, nil
 }
 
 // Controllers returns all controllers of the network.
@@ -116,6 +129,7 @@ func Controllers(d *Deps) []controller.Controller {
 		addressStatusController(kernel), linkStatusController(kernel, d), routeStatusController(kernel),
 		// What follows.
 		ResolverSpecController(), TimeServerSpecController(), EtcFileController(), HardwareAddrController(), LinkParamController(),
+		&addressConflict{kernel: kernel, arp: d.ARP},
 		NodeAddressController(), NodeAddressSortAlgorithmController(), AddressFilterController(), StatusController(),
 	}
 }

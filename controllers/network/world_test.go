@@ -44,6 +44,8 @@ type world struct {
 	// router answers solicitations; nil is none.
 	router    func(index uint32)
 	solicited int
+	// arp has the other machines; nil is none.
+	arp ARP
 }
 
 func newWorld(seed uint64) *world {
@@ -304,7 +306,7 @@ func inWorld(t *testing.T, w *world, fn func(m *machine), more ...controller.Con
 			Kernel: w.kernel, SetHostname: m.setHostname,
 			DHCP4:          func(link string, _ net.HardwareAddr, _ DHCP4Settings) dhcp4.Exchange { return lessor{w, link} },
 			DHCP6:          func(link string, _ net.HardwareAddr, _ DHCP6Settings) dhcp6.Exchange { return lessor6{w, link} },
-			SolicitRouters: w.solicit,
+			SolicitRouters: w.solicit, ARP: w.arp,
 		})) {
 			if err := rt.RegisterController(c); err != nil {
 				t.Fatal(err)

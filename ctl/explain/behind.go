@@ -4,13 +4,14 @@ package explain
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/seed-59268b81/talos/resources/k8s"
 	"github.com/seed-59268b81/talos/resources/network"
 )
 
-// behind is a machine that is ready, and goes on with what it had before: it does not run what its configuration says, or nobody
-// confirms what it was told.
+// behind is a machine that is ready, and goes on with what it had before: it does not run what its configuration says, nobody
+// confirms what it was told, or another machine has its address.
 func behind(f *Facts) *Finding {
 	finding := &Finding{Says: "the machine is ready, but does not run all that its configuration says", Vague: true}
 
@@ -24,11 +25,11 @@ func behind(f *Facts) *Finding {
 	}
 
 	if len(finding.Because) == 0 {
-		finding.Says = "the machine is ready, but goes on with what it was told before"
+		finding.Says = "the machine is ready, but not all of it is as it should be"
 	}
 
 	for _, c := range all[network.SpecConditionSpec](f, network.NamespaceName) {
-		if c.spec.State == network.SpecDegraded {
+		if c.spec.State == network.SpecDegraded || strings.HasPrefix(c.ID, network.ConditionConflict+"/") {
 			finding.Because = append(finding.Because, instance[network.SpecConditionSpec](network.NamespaceName, c.ID))
 		}
 	}

@@ -192,6 +192,7 @@ func TestMain(m *testing.M) {
 func TestScenarios(t *testing.T) {
 	for _, tc := range []struct{ scenario, root string }{
 		{"healthy", ""},
+		{"address-conflict", "eth0/10.5.0.2 is not this machine's alone: the machine with hardware address 02:00:00:00:00:09 has the address too"},
 		{"dhcp-silent", "operator/dhcp4/eth0 is in effect and could not be confirmed: kept, though expired at 2026-11-21T10:30:00Z"},
 		{"maintenance", "the machine is in maintenance: it has no configuration"},
 		{"default-route", "there is no default route"},

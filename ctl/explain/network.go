@@ -184,6 +184,13 @@ func specRule(f *Facts, s Symptom) (*Finding, bool) {
 		finding.Says = id + " is waiting: " + c.Cause
 		finding.Try = "see what it waits for: talosctl get links, talosctl get addresses, talosctl get specconditions"
 	default:
+		if address, ok := strings.CutPrefix(id, network.ConditionConflict+"/"); ok {
+			finding.Says = address + " is not this machine's alone: " + c.Cause
+			finding.Try = "find that machine and give one of the two another address; a DHCP server must not give out addresses that are configured somewhere"
+
+			break
+		}
+
 		finding.Says = id + " is not in effect: " + c.Cause
 		finding.Try = "change it in the machine configuration (machine.network.interfaces)"
 	}

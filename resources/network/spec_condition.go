@@ -33,6 +33,8 @@ const (
 	ConditionRoute    = "route"
 	ConditionLink     = "link"
 	ConditionOperator = "operator"
+	// ConditionConflict is of an address that another machine has too; it is there only then.
+	ConditionConflict = "conflict"
 )
 
 // SpecConditionID is the identity of the condition of a spec: route/inet4/10.0.0.1//1024.

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package network
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/netip"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/seed-59268b81/talos/cosi/memory"
+	"github.com/seed-59268b81/talos/resources/network"
+	"github.com/seed-59268b81/talos/sys/acd"
+	"github.com/seed-59268b81/talos/sys/netlink"
+	"github.com/seed-59268b81/talos/sys/nstest"
+	"github.com/seed-59268b81/talos/sys/platform"
+)
+
+// neighbours are other machines on the links: each answers probes for the addresses that it has.
+type neighbours struct {
+	mu     sync.Mutex
+	have   map[netip.Addr][6]byte
+	probed int
+	seen   chan acd.Use
+}
+
+// uses is made where time is virtual.
+func (n *neighbours) uses() chan acd.Use {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+
+	if n.seen == nil {
+		n.seen = make(chan acd.Use)
+	}
+
+	return n.seen
+}
+
+func (n *neighbours) Watch(ctx context.Context, seen func(acd.Use)) error {
+	uses := n.uses()
+
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case u := <-uses:
+			seen(u)
+		}
+	}
+}
+
+func (n *neighbours) Probe(_ context.Context, link uint32, _ [6]byte, addr netip.Addr) error {
+	uses := n.uses()
+
+	n.mu.Lock()
+	defer n.mu.Unlock()
+
+	n.probed++
+
+	if by, ok := n.have[addr]; ok {
+		go func() { uses <- acd.Use{Link: link, Addr: addr, By: by} }()
+	}
+
+	return nil
+}
+
+func (n *neighbours) set(addr netip.Addr, by *[6]byte) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+
+	delete(n.have, addr)
+
+	if by != nil {
+		n.have[addr] = *by
+	}
+}
+
+func (n *neighbours) asked() int {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+
+	return n.probed
+}
+
+// TestAddressConflict: an address that another machine has too is shown while it has it, and is kept; of the others nobody asks again.
+func TestAddressConflict(t *testing.T) {
+	w, n := pair(), &neighbours{have: map[netip.Addr][6]byte{}}
+	w.arp = n
+	other := [6]byte{2, 0, 0, 0, 0, 9}
+	n.set(addr("172.20.0.2"), &other)
+
+	const id = "conflict/eth0/172.20.0.2"
+
+	inWorld(t, w, func(m *machine) {
+		leased(t, m, w)
+
+		want := network.SpecConditionSpec{State: network.SpecConflict, Cause: "the machine with hardware address 02:00:00:00:00:09 has the address too"}
+		await(m, "", id, func(s network.SpecConditionSpec) bool { return s == want })
+		await(m, "", "address/eth0/172.20.0.2/24", func(s network.SpecConditionSpec) bool { return s.State == network.SpecApplied })
+
+		// A card of this machine that answers on the wrong link is none.
+		n.uses() <- acd.Use{Link: w.index("eth1"), Addr: addr("172.30.0.2"), By: [6]byte(ethernet("eth0", 1).Address)}
+		n.uses() <- acd.Use{Link: w.index("eth1"), Addr: addr("172.20.0.2"), By: other}
+
+		// The other machine goes.
+		n.set(addr("172.20.0.2"), nil)
+		time.Sleep(conflictOver + conflictAgain)
+		synctest.Wait()
+		awaitGone[network.SpecConditionSpec](m, "", id)
+
+		before := n.asked()
+		time.Sleep(24 * time.Hour)
+		synctest.Wait()
+
+		if asked := n.asked() - before; asked > 0 {
+			t.Errorf("got %d probes in a quiet day, want none", asked)
+		}
+
+		// Another one comes, and says so by itself.
+		n.set(addr("172.30.0.2"), &other)
+		n.uses() <- acd.Use{Link: w.index("eth1"), Addr: addr("172.30.0.2"), By: other}
+
+		await(m, "", "conflict/eth1/172.30.0.2", func(s network.SpecConditionSpec) bool { return s == want })
+
+		// It is shown as long as it answers.
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		await(m, "", "conflict/eth1/172.30.0.2", func(s network.SpecConditionSpec) bool { return s == want })
+
+		t.Logf("%d probes in a day and an hour with two addresses, of which each was another machine's for a while", n.asked())
+	})
+}
+
+// On the real kernel: another machine on the link has the configured address.
+func TestRealAddressConflict(t *testing.T) {
+	if !nstest.Isolate(t) {
+		return
+	}
+
+	deps, closeDeps, err := Open(platform.Platform{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer closeDeps() //nolint:errcheck // the namespace ends
+
+	if err := deps.Kernel.CreateLink(netlink.NewLink{Name: "eth0", Kind: "veth", VethPeer: "other"}); err != nil {
+		if errors.Is(err, unix.EOPNOTSUPP) {
+			t.Skip("this kernel has no veth")
+		}
+
+		t.Fatal(err)
+	}
+
+	links, err := deps.Kernel.Links()
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	peer := links[slices.IndexFunc(links, func(l netlink.Link) bool { return l.Name == "other" })]
+	second := nstest.NewNetwork(t)
+	second.Take(peer.Index)
+	second.Do(func() {
+		k, err := netlink.Open()
+		if err != nil {
+			t.Error(err)
+
+			return
+		}
+		defer k.Close() //nolint:errcheck // the namespace ends
+
+		up := true
+		if err := errors.Join(k.AddAddress(netlink.Address{LinkIndex: peer.Index, Prefix: prefix("192.0.2.7/24")}),
+			k.SetLink(peer.Index, netlink.LinkChange{Up: &up})); err != nil {
+			t.Error(err)
+		}
+	})
+
+	m := &machine{t: t, patience: patience, state: memory.New()}
+	run(t, m.state, Controllers(deps))
+	m.boot("")
+	m.configure("version: v1alpha1\nmachine:\n  type: worker\n  network:\n    interfaces:\n      - {interface: eth0, addresses: [192.0.2.7/24, 192.0.2.8/24]}\n")
+
+	await(m, "", "conflict/eth0/192.0.2.7", func(s network.SpecConditionSpec) bool {
+		return s.State == network.SpecConflict && strings.Contains(s.Cause, net.HardwareAddr(peer.Address).String())
+	})
+	await(m, "", "address/eth0/192.0.2.8/24", func(s network.SpecConditionSpec) bool { return s.State == network.SpecApplied })
+	time.Sleep(3 * conflictInterval)
+	awaitGone[network.SpecConditionSpec](m, "", "conflict/eth0/192.0.2.8")
+}
