@@ -54,7 +54,7 @@ func BenchmarkWatchersFloor(b *testing.B) {
 func BenchmarkFanout100Floor(b *testing.B) {
 	const (
 		clients = 100
-		size    = 700 // of the event
+		size    = 745 // of the event
 	)
 
 	var (

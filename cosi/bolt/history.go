@@ -9,8 +9,8 @@ import (
 	"go.etcd.io/bbolt"
 )
 
-// tailLength is how many changes the tail of a history has at most.
-const tailLength = 16
+// tailLength is how many changes the tail of a history has at most: so many small ones are stored with the root.
+const tailLength = 8
 
 // trimEvery is how often changes are forgotten while many come at once: with each change one, another page would be written
 // each time.

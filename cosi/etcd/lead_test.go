@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package etcd_test
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/seed-59268b81/talos/cosi/etcd"
+)
+
+// candidate calls Lead again and again, and tells when it leads and why it ceases to.
+type candidate struct {
+	began, ended chan struct{}
+	cause        chan error
+	resign       chan struct{}
+}
+
+func run(t *testing.T, ctx context.Context, client *clientv3.Client, leaders *atomic.Int32) *candidate {
+	t.Helper()
+
+	c := &candidate{
+		began: make(chan struct{}, 100), ended: make(chan struct{}), cause: make(chan error, 100), resign: make(chan struct{}, 1),
+	}
+
+	go func() {
+		defer close(c.ended)
+
+		for ctx.Err() == nil {
+			etcd.Lead(ctx, client, "/leader", func(ctx context.Context) error { //nolint:errcheck // it is tried again
+				if n := leaders.Add(1); n > 1 {
+					t.Errorf("%d lead at once", n)
+				}
+
+				c.began <- struct{}{}
+
+				select {
+				case <-ctx.Done():
+				case <-c.resign:
+				}
+
+				leaders.Add(-1)
+				c.cause <- context.Cause(ctx)
+
+				return nil
+			}, etcd.WithLease(3*time.Second))
+		}
+	}()
+
+	return c
+}
+
+func within[T any](t *testing.T, what string, limit time.Duration, ch <-chan T) (x T) {
+	t.Helper()
+
+	select {
+	case x = <-ch:
+	case <-time.After(limit):
+		t.Fatalf("%s: not within %v", what, limit)
+	}
+
+	return x
+}
+
+// TestLead: one leads at a time, the next one when it resigns, ends or is cut off.
+func TestLead(t *testing.T) {
+	const patience = 30 * time.Second
+
+	srv := ownServer(t, t.TempDir())
+	way := newProxy(t, srv.endpoint())
+	ctx, cancel := context.WithCancel(t.Context())
+
+	var leaders atomic.Int32
+
+	first := run(t, ctx, dialTo(t, way.endpoint()), &leaders)
+	within(t, "the first leads", patience, first.began)
+
+	second := run(t, ctx, dialTo(t, srv.endpoint()), &leaders)
+
+	select {
+	case <-second.began:
+		t.Fatal("the second leads beside the first")
+	case <-time.After(4 * time.Second): // longer than the lease
+	}
+
+	first.resign <- struct{}{}
+
+	within(t, "the second leads after the first has resigned", patience, second.began)
+	<-first.cause
+
+	second.resign <- struct{}{}
+
+	within(t, "the first leads again", patience, first.began)
+	<-second.cause
+
+	go way.hang(20 * time.Second)
+
+	if cause := within(t, "the first, cut off, ceases", patience, first.cause); !errors.Is(cause, etcd.ErrNotLeading) {
+		t.Errorf("it ceased because of %v, want %v", cause, etcd.ErrNotLeading)
+	}
+
+	within(t, "the second leads after the first was cut off", patience, second.began)
+
+	cancel()
+	within(t, "the first ends", patience, first.ended)
+	within(t, "the second ends", patience, second.ended)
+}
