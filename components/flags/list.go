@@ -6,7 +6,7 @@
 // A machine checks command lines and objects before it accepts a configuration. The code itself cannot be linked into its
 // program, which would be four times as large. So two small programs (folder programs) are compiled in the modules that the
 // real ones are built from, and what they print is checked in as controllers/k8s/flags/flags.txt and
-// controllers/k8s/schemas/types.txt. A test holds that both are current.
+// controllers/k8s/schemas/types.txt. A test holds that both are current. The same program says which static pods the kubelet takes.
 package flags
 
 import (
@@ -73,8 +73,13 @@ func Types(ctx context.Context, root, work string) ([]byte, error) {
 	return []byte(strings.Join(lines, "\n") + "\n"), nil
 }
 
+// TakenPods returns which of the static pods in a folder the kubelet takes: the values of their annotation "case".
+func TakenPods(ctx context.Context, root, work, dir string) ([]string, error) {
+	return run(ctx, root, work, "kubernetes", []string{"pods", dir})
+}
+
 // sources are the files of each program.
-var sources = map[string][]string{"etcd": {"etcd.go"}, "kubernetes": {"kubernetes.go", "types.go"}}
+var sources = map[string][]string{"etcd": {"etcd.go"}, "kubernetes": {"kubernetes.go", "pods.go", "types.go"}}
 
 // run compiles the program NAME in the module components/NAME, and returns the lines that it prints.
 func run(ctx context.Context, root, work, name string, args []string) ([]string, error) {

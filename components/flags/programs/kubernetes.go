@@ -25,8 +25,13 @@ import (
 func main() {
 	program := os.Args[1]
 
-	if program == "types" {
-		types()
+	switch program {
+	case "types":
+		listTypes()
+
+		return
+	case "pods":
+		pods(os.Args[2])
 
 		return
 	}

@@ -21,9 +21,9 @@ import (
 	kubeletv1beta1 "k8s.io/kubelet/config/v1beta1"
 )
 
-// types prints the fields of the objects that a machine configuration carries: KIND PATH TYPE, one line each. A list's elements
+// listTypes prints the fields of the objects that a machine configuration carries: KIND PATH TYPE, one line each. A list's elements
 // are [] in a path, those of a map {}.
-func types() {
+func listTypes() {
 	for _, t := range []reflect.Type{
 		reflect.TypeFor[corev1.Pod](),
 		reflect.TypeFor[kubeletv1beta1.KubeletConfiguration](),

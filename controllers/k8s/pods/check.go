@@ -21,24 +21,33 @@ var (
 )
 
 // Check returns why the kubelet would not run a static pod: what it cannot decode, what the rules of the API forbid, and what only
-// pods of the API server may have. The rules are those that a mistake in a machine configuration breaks; the kubelet knows more.
+// pods of the API server may have. The kubelet's own code is too large to be linked; a test holds that it decides the same of some hundred pods.
 func Check(pod render.Object) []schemas.Problem {
 	if problems := schemas.Check(schemas.Pod, pod, schemas.DropUnknown); len(problems) > 0 {
 		return problems
 	}
 
-	c := &check{volumes: map[string]bool{}, names: map[string]bool{}}
+	c := &check{volumes: map[string]bool{}, names: map[string]bool{}, hostPorts: map[string]bool{}}
 	c.identity(pod)
 
 	spec, _ := pod["spec"].(render.Object)
 	c.spec(spec)
+	c.together(spec)
+
+	for _, path := range slices.Sorted(maps.Keys(rules)) {
+		each(pod, path, "", func(at string, value any) {
+			if text := rules[path](value); text != "" {
+				c.wrong(at, "%s", text)
+			}
+		})
+	}
 
 	return c.problems
 }
 
 type check struct {
-	volumes, names map[string]bool
-	problems       []schemas.Problem
+	volumes, names, hostPorts map[string]bool
+	problems                  []schemas.Problem
 }
 
 func (c *check) wrong(at, format string, args ...any) {
@@ -77,7 +86,7 @@ func (c *check) spec(spec render.Object) {
 			c.hostPath(at+".hostPath.path", text(hostPath, "path"))
 		}
 
-		for _, kind := range []string{"secret", "configMap", "persistentVolumeClaim", "ephemeral", "projected", "csi"} {
+		for _, kind := range []string{"secret", "configMap", "persistentVolumeClaim", "ephemeral", "csi"} {
 			if volume[kind] != nil {
 				c.wrong(at+"."+kind, "a static pod cannot use what only the API server has")
 			}
@@ -90,7 +99,9 @@ func (c *check) spec(spec render.Object) {
 
 	for _, key := range []string{"initContainers", "containers"} {
 		for i, container := range list(spec, key) {
-			c.container(fmt.Sprintf("spec.%s[%d]", key, i), container)
+			at := fmt.Sprintf("spec.%s[%d]", key, i)
+			c.container(at, container)
+			c.containerTogether(at, container, spec["hostNetwork"] == true)
 		}
 	}
 
@@ -98,10 +109,6 @@ func (c *check) spec(spec render.Object) {
 		if value := spec[key]; value != nil && value != "" {
 			c.wrong("spec."+key, "a static pod cannot use what only the API server has")
 		}
-	}
-
-	if policy := text(spec, "restartPolicy"); !slices.Contains([]string{"", "Always", "OnFailure", "Never"}, policy) {
-		c.wrong("spec.restartPolicy", "%q is not known: want one of Always, OnFailure, Never", policy)
 	}
 }
 
@@ -160,26 +167,15 @@ func (c *check) container(at string, container render.Object) {
 	}
 
 	for i, port := range list(container, "ports") {
-		if number, ok := port["containerPort"]; !ok || !isPort(number) {
-			c.wrong(fmt.Sprintf("%s.ports[%d].containerPort", at, i), "%v is not a port", number)
+		if port["containerPort"] == nil {
+			c.wrong(fmt.Sprintf("%s.ports[%d].containerPort", at, i), "is missing")
 		}
 	}
 
 	c.resources(at+".resources", container)
 }
 
-func isPort(value any) bool {
-	switch n := value.(type) {
-	case int:
-		return n > 0 && n < 1<<16
-	case int64:
-		return n > 0 && n < 1<<16
-	default:
-		return false
-	}
-}
-
-// resources checks that a request is not above its limit, and that nothing is negative.
+// resources checks that a request is not above its limit, that nothing is negative, and that there is such a resource.
 func (c *check) resources(at string, container render.Object) {
 	resources, _ := container["resources"].(render.Object)
 	requests, _ := resources["requests"].(render.Object)
@@ -189,6 +185,8 @@ func (c *check) resources(at string, container render.Object) {
 		for _, what := range slices.Sorted(maps.Keys(quantities)) {
 			if quantity, err := resource.ParseQuantity(fmt.Sprint(quantities[what])); err != nil || quantity.Sign() < 0 {
 				c.wrong(at+"."+name+"."+what, "%v is not a quantity such as 500m or 1Gi", quantities[what])
+			} else if wrong := resourceName(what, quantity, requests, limits); wrong != "" {
+				c.wrong(at+"."+name+"."+what, "%s", wrong)
 			}
 		}
 	}
@@ -204,6 +202,34 @@ func (c *check) resources(at string, container render.Object) {
 		if err1 == nil && err2 == nil && request.Cmp(limit) > 0 {
 			c.wrong(at+".limits."+what, "%v is below the request of %v", limits[what], requests[what])
 		}
+	}
+}
+
+// resourceName returns what is wrong with a resource of this name: pods, say, are none of a container, and devices are counted.
+func resourceName(name string, quantity resource.Quantity, requests, limits render.Object) string {
+	domain, _, extended := strings.Cut(name, "/")
+
+	switch {
+	case name == "cpu", name == "memory", name == "ephemeral-storage":
+		return ""
+	case strings.HasPrefix(name, "hugepages-"):
+		for _, other := range []string{"cpu", "memory"} {
+			if requests[other] != nil || limits[other] != nil {
+				return ""
+			}
+		}
+
+		return "huge pages take a request of cpu or memory"
+	case !extended:
+		return "there is no such resource"
+	case domain == "kubernetes.io", strings.HasSuffix(domain, ".kubernetes.io"):
+		return ""
+	case quantity.MilliValue()%1000 != 0:
+		return "want a whole number"
+	case limits[name] == nil, requests[name] != nil && fmt.Sprint(requests[name]) != fmt.Sprint(limits[name]):
+		return "want a limit, and a request of the same if any"
+	default:
+		return ""
 	}
 }
 

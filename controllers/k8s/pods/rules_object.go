@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package pods
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/seed-59268b81/talos/controllers/k8s/render"
+)
+
+// seccomp is a profile of seccomp, which is a file, and appArmor one that has a name.
+var seccomp, appArmor = profile(inside), profile(func(any) string { return "" })
+
+func profile(local rule) rule {
+	return func(value any) string {
+		object, _ := value.(render.Object)
+		kind, name := text(object, "type"), text(object, "localhostProfile")
+
+		if wrong := oneOf("Unconfined", "RuntimeDefault", "Localhost")(kind); wrong != "" {
+			return "type: " + wrong
+		}
+
+		if (kind == "Localhost") != (name != "") {
+			return "localhostProfile goes with type Localhost, and only with it"
+		}
+
+		return local(name)
+	}
+}
+
+// only returns the key of the one value that an object has among some, "" if it has another number of them.
+func only(object render.Object, keys ...string) string {
+	found := ""
+
+	for _, key := range keys {
+		if object[key] == nil {
+			continue
+		}
+
+		if found != "" {
+			return ""
+		}
+
+		found = key
+	}
+
+	return found
+}
+
+func hook(value any) string { return handler(value, "exec", "httpGet", "tcpSocket", "sleep") }
+
+// handler is what a hook or a probe does.
+func handler(value any, known ...string) string {
+	object, _ := value.(render.Object)
+	kind := only(object, known...)
+	action, _ := object[kind].(render.Object)
+
+	switch kind {
+	case "exec":
+		if items, _ := action["command"].([]any); len(items) == 0 {
+			return "exec.command is empty"
+		}
+	case "httpGet":
+		if wrong := oneOf("", "HTTP", "HTTPS")(text(action, "scheme")); wrong != "" {
+			return "httpGet.scheme: " + wrong
+		}
+
+		for _, header := range list(action, "httpHeaders") {
+			if wrong := form(validation.IsHTTPHeaderName)(text(header, "name")); wrong != "" {
+				return "httpGet.httpHeaders: " + wrong
+			}
+		}
+
+		return port(action["port"])
+	case "tcpSocket", "grpc":
+		return port(action["port"])
+	case "sleep":
+		return between(0, math.MaxInt32)(action["seconds"])
+	default:
+		return "want one of " + strings.Join(known, ", ")
+	}
+
+	return ""
+}
+
+func port(value any) string {
+	if n, ok := whole(value); ok && n > 0 && n <= math.MaxUint16 {
+		return ""
+	}
+
+	if s, ok := value.(string); ok && len(validation.IsValidPortName(s)) == 0 {
+		return ""
+	}
+
+	return fmt.Sprintf("port: %v is neither a port nor the name of one", value)
+}
+
+func probe(value any) string {
+	if wrong := handler(value, "exec", "httpGet", "tcpSocket", "grpc"); wrong != "" {
+		return wrong
+	}
+
+	object, _ := value.(render.Object)
+	for _, key := range []string{"initialDelaySeconds", "timeoutSeconds", "periodSeconds", "successThreshold", "failureThreshold"} {
+		if wrong := between(0, math.MaxInt32)(object[key]); wrong != "" {
+			return key + ": " + wrong
+		}
+	}
+
+	return ""
+}
+
+// What a variable may be taken from.
+var (
+	variableFields = []string{
+		"metadata.name", "metadata.namespace", "metadata.uid", "spec.nodeName", "spec.serviceAccountName", "status.hostIP", "status.hostIPs",
+		"status.podIP", "status.podIPs",
+	}
+	variableResources = []string{
+		"limits.cpu", "limits.memory", "limits.ephemeral-storage", "requests.cpu", "requests.memory", "requests.ephemeral-storage",
+	}
+)
+
+func variableSource(value any) string {
+	object, _ := value.(render.Object)
+	kind := only(object, "fieldRef", "resourceFieldRef")
+	source, _ := object[kind].(render.Object)
+
+	switch kind {
+	case "fieldRef":
+		at := text(source, "fieldPath")
+		if slices.Contains(variableFields, at) || strings.HasPrefix(at, "metadata.labels['") || strings.HasPrefix(at, "metadata.annotations['") {
+			return ""
+		}
+
+		return fmt.Sprintf("fieldRef.fieldPath: %q is not known: want one of %s", at, strings.Join(variableFields, ", "))
+	case "resourceFieldRef":
+		of := text(source, "resource")
+		if slices.Contains(variableResources, of) || strings.Contains(of, ".hugepages-") {
+			return ""
+		}
+
+		return fmt.Sprintf("resourceFieldRef.resource: %q is not known: want one of %s", of, strings.Join(variableResources, ", "))
+	default:
+		return "want one of fieldRef, resourceFieldRef: a static pod cannot use what only the API server has"
+	}
+}
+
+// maxNameservers is what resolvers in C look at.
+const maxNameservers = 3
+
+// together checks what goes with what.
+func (c *check) together(spec render.Object) {
+	dns, _ := spec["dnsConfig"].(render.Object)
+	servers, _ := dns["nameservers"].([]any)
+
+	switch {
+	case text(spec, "dnsPolicy") == "None" && len(servers) == 0:
+		c.wrong("spec.dnsConfig.nameservers", "is missing: dnsPolicy is None")
+	case len(servers) > maxNameservers:
+		c.wrong("spec.dnsConfig.nameservers", "has %d: want %d at most", len(servers), maxNameservers)
+	}
+
+	for i, option := range list(dns, "options") {
+		if text(option, "name") == "" {
+			c.wrong(fmt.Sprintf("spec.dnsConfig.options[%d].name", i), "is missing")
+		}
+	}
+
+	if spec["hostPID"] == true && spec["shareProcessNamespace"] == true {
+		c.wrong("spec.shareProcessNamespace", "does not go with hostPID")
+	}
+
+	if spec["hostUsers"] == false && (spec["hostNetwork"] == true || spec["hostPID"] == true || spec["hostIPC"] == true) {
+		c.wrong("spec.hostUsers", "false does not go with hostNetwork, hostPID or hostIPC")
+	}
+
+	for i, toleration := range list(spec, "tolerations") {
+		at := fmt.Sprintf("spec.tolerations[%d]", i)
+
+		if text(toleration, "operator") == "Exists" && text(toleration, "value") != "" {
+			c.wrong(at+".value", "does not go with operator Exists")
+		}
+
+		if toleration["tolerationSeconds"] != nil && text(toleration, "effect") != "NoExecute" {
+			c.wrong(at+".tolerationSeconds", "goes with effect NoExecute only")
+		}
+
+		if text(toleration, "key") == "" && text(toleration, "operator") != "Exists" {
+			c.wrong(at+".operator", "want Exists where there is no key")
+		}
+	}
+
+	for i, volume := range list(spec, "volumes") {
+		at := fmt.Sprintf("spec.volumes[%d]", i)
+
+		if sources := len(slices.DeleteFunc(slices.Collect(maps.Keys(volume)), func(k string) bool { return k == "name" || volume[k] == nil })); sources > 1 {
+			c.wrong(at, "has %d sources, want one", sources)
+		}
+
+		projected, _ := volume["projected"].(render.Object)
+		for j, source := range list(projected, "sources") {
+			if only(source, "downwardAPI") == "" || len(source) > 1 {
+				c.wrong(fmt.Sprintf("%s.projected.sources[%d]", at, j), "a static pod cannot use what only the API server has")
+			}
+		}
+	}
+}
+
+// containerTogether checks what of a container goes with what.
+func (c *check) containerTogether(at string, container render.Object, hostNetwork bool) {
+	security, _ := container["securityContext"].(render.Object)
+	capabilities, _ := security["capabilities"].(render.Object)
+	added, _ := capabilities["add"].([]any)
+
+	if security["allowPrivilegeEscalation"] == false && (security["privileged"] == true || slices.Contains(added, any("CAP_SYS_ADMIN"))) {
+		c.wrong(at+".securityContext.allowPrivilegeEscalation", "false does not go with privileged or CAP_SYS_ADMIN")
+	}
+
+	for i, mount := range list(container, "volumeMounts") {
+		if text(mount, "mountPropagation") == "Bidirectional" && security["privileged"] != true {
+			c.wrong(fmt.Sprintf("%s.volumeMounts[%d].mountPropagation", at, i), "Bidirectional takes a privileged container")
+		}
+
+		if recursive := text(mount, "recursiveReadOnly"); (recursive == "Enabled" || recursive == "IfPossible") && mount["readOnly"] != true {
+			c.wrong(fmt.Sprintf("%s.volumeMounts[%d].recursiveReadOnly", at, i), "%s goes with readOnly only", recursive)
+		}
+
+		if text(mount, "subPath") != "" && text(mount, "subPathExpr") != "" {
+			c.wrong(fmt.Sprintf("%s.volumeMounts[%d].subPathExpr", at, i), "does not go with subPath")
+		}
+	}
+
+	for i, variable := range list(container, "env") {
+		if text(variable, "value") != "" && variable["valueFrom"] != nil {
+			c.wrong(fmt.Sprintf("%s.env[%d].valueFrom", at, i), "does not go with value")
+		}
+	}
+
+	if strings.HasPrefix(at, "spec.initContainers") && text(container, "restartPolicy") != "Always" {
+		for _, key := range []string{"lifecycle", "livenessProbe", "readinessProbe", "startupProbe"} {
+			if container[key] != nil {
+				c.wrong(at+"."+key, "an init container has none unless its restartPolicy is Always")
+			}
+		}
+	}
+
+	names := map[string]bool{}
+
+	for i, p := range list(container, "ports") {
+		portAt := fmt.Sprintf("%s.ports[%d]", at, i)
+
+		if name := text(p, "name"); name != "" && names[name] {
+			c.wrong(portAt+".name", "%q is there twice", name)
+		} else {
+			names[name] = true
+		}
+
+		host, _ := whole(p["hostPort"])
+		inner, _ := whole(p["containerPort"])
+
+		if hostNetwork && host != 0 && host != inner {
+			c.wrong(portAt+".hostPort", "%d must be containerPort where hostNetwork is true", host)
+		}
+
+		if hostNetwork {
+			host = inner
+		}
+
+		if strings.HasPrefix(at, "spec.initContainers") || host == 0 {
+			continue
+		}
+
+		key := fmt.Sprint(host, "/", cmp.Or(text(p, "protocol"), "TCP"), "/", text(p, "hostIP"))
+		if c.hostPorts[key] {
+			c.wrong(portAt+".hostPort", "%d is there twice", host)
+		}
+
+		c.hostPorts[key] = true
+	}
+}
