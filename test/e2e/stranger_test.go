@@ -62,7 +62,7 @@ func strangers(t *testing.T, c *cluster.Cluster) {
 
 	go func() {
 		impostor <- stranger.Run(t, netns, stranger.Task{
-			Ports: []int{2379, 2380, 3172, 6443, 7445, 10248, 10250, 50000, 50001}, Patience: 45 * time.Second,
+			Ports: []int{2379, 2380, 3172, 6443, 7445, 10248, 10250, 50000, 50001}, Patience: 25 * time.Second,
 		})
 	}()
 
