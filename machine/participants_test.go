@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package machine
+
+import (
+	"context"
+	"log/slog"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/seed-59268b81/talos/controllers/k8s/kubelet"
+	"github.com/seed-59268b81/talos/controllers/runtime"
+	"github.com/seed-59268b81/talos/cosi/memory"
+	"github.com/seed-59268b81/talos/cosi/typed"
+	"github.com/seed-59268b81/talos/resources/k8s"
+	runtimeres "github.com/seed-59268b81/talos/resources/runtime"
+	"github.com/seed-59268b81/talos/sys/logind"
+	"github.com/seed-59268b81/talos/sys/logring"
+	"github.com/seed-59268b81/talos/sys/platform"
+	"github.com/seed-59268b81/talos/sys/supervisor"
+)
+
+// TestParticipants: what ends before what follows from the services that run and what they depend on.
+func TestParticipants(t *testing.T) {
+	bus, err := logind.Listen(filepath.Join(t.TempDir(), "dbus", "socket"), slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	ctx, cancel := context.WithCancel(t.Context())
+	m := &Machine{State: memory.New(), Supervisor: supervisor.New(ctx, slog.New(slog.DiscardHandler), logring.New(logring.DefaultBytes), nil)}
+	participants := m.participants(bus)
+
+	t.Cleanup(func() {
+		cancel()
+
+		for _, svc := range m.Supervisor.Services() {
+			if err := m.Supervisor.Retire(context.Background(), svc.ID); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+
+	run := supervisor.Func(func(ctx context.Context, _ supervisor.Run) error {
+		<-ctx.Done()
+
+		return nil
+	})
+
+	for _, svc := range []supervisor.Service{
+		{ID: "apid", Runner: run, UntilTheEnd: true},
+		{ID: "cri", Runner: run},
+		{ID: "etcd", Runner: run, DependsOn: []string{"cri"}},
+		{ID: "kubelet", Runner: run, DependsOn: []string{"cri"}},
+		{ID: "trustd", Runner: run, StopTimeout: time.Second},
+	} {
+		if err := m.Supervisor.Apply(svc); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	spec, err := kubelet.Spec(k8s.KubeletConfigSpec{}, kubelet.Node{Name: "n", Platform: platform.Platform{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	if err := typed.Set(t.Context(), m.State, "", k8s.KubeletID, spec); err != nil {
+		t.Fatal(err)
+	}
+
+	got, changed, err := participants(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	needs, timeouts := map[string][]string{}, map[string]time.Duration{}
+	for _, p := range got {
+		needs[p.ID], timeouts[p.ID] = p.Needs, p.Timeout
+	}
+
+	want := map[string][]string{
+		"evictions": {"pods", "kubelet", "etcd"}, "pods": {"kubelet", "etcd"},
+		"kubelet": {"cri", "volumes", "containers"}, "etcd": {"cri", "volumes"},
+		"containers": {"cri", "volumes"}, "cri": {"volumes"}, "trustd": {"volumes"}, "volumes": nil,
+	}
+	if diff := cmp.Diff(want, needs); diff != "" {
+		t.Errorf("needs (-want +got):\n%s", diff)
+	}
+
+	if timeouts["pods"] <= 30*time.Second || timeouts["trustd"] != time.Second || timeouts["etcd"] != supervisor.DefaultStopTimeout {
+		t.Errorf("timeouts: got %v", timeouts)
+	}
+
+	// A forced request asks nobody to leave: there is no API server here that could be asked.
+	for _, id := range []string{evictions, podsEnd} {
+		i := slices.IndexFunc(got, func(p runtime.Participant) bool { return p.ID == id })
+		if err := got[i].Stop(t.Context(), runtimeres.PowerRequestSpec{Force: true}); err != nil {
+			t.Errorf("%s, forced: %v", id, err)
+		}
+	}
+
+	if err := m.Supervisor.Remove(t.Context(), "trustd"); err != nil {
+		t.Fatal(err)
+	}
+
+	<-changed
+}
