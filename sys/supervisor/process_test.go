@@ -6,6 +6,7 @@ package supervisor_test
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"strconv"
 	"strings"
@@ -46,6 +47,60 @@ func TestProcess(t *testing.T) {
 
 	if got := log.read("sleep"); len(got) == 0 || got[0] != "hello" {
 		t.Errorf("log: got %q", got)
+	}
+}
+
+// TestStoppedProcess: a process that a signal has stopped is started again, but not one that goes on.
+func TestStoppedProcess(t *testing.T) {
+	for _, goesOn := range []bool{true, false} {
+		t.Run(fmt.Sprintf("goes on %t", goesOn), func(t *testing.T) {
+			t.Parallel()
+
+			s := newSupervisor(t.Context(), &memoryLog{})
+
+			if err := s.Apply(supervisor.Service{
+				ID: "sleep", RestartInterval: time.Millisecond, Runner: &supervisor.Process{Path: "/bin/sleep", Argv: []string{"sleep", "100"}},
+			}); err != nil {
+				t.Fatal(err)
+			}
+
+			if err := s.WaitUp(t.Context(), "sleep"); err != nil {
+				t.Fatal(err)
+			}
+
+			before, _ := s.Status("sleep")
+			if err := syscall.Kill(before.PID, syscall.SIGSTOP); err != nil {
+				t.Fatal(err)
+			}
+
+			start := time.Now()
+
+			if goesOn {
+				time.Sleep(1500 * time.Millisecond)
+
+				if err := syscall.Kill(before.PID, syscall.SIGCONT); err != nil {
+					t.Fatal(err)
+				}
+			}
+
+			again := func() bool {
+				st, _ := s.Status("sleep")
+
+				return st.PID != 0 && st.PID != before.PID
+			}
+
+			for time.Since(start) < 6*time.Second && !again() {
+				time.Sleep(10 * time.Millisecond)
+			}
+
+			if again() == goesOn {
+				t.Errorf("started again: got %t, want %t", again(), !goesOn)
+			}
+
+			if err := s.Remove(t.Context(), "sleep"); err != nil {
+				t.Error(err)
+			}
+		})
 	}
 }
 

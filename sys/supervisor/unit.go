@@ -306,6 +306,10 @@ func (u *unit) run(ctx context.Context, svc Service) (err error) {
 				u.set(StateRunning, "Started")
 			}
 
+			if pid > 0 {
+				health.Go(func() error { return watchStopped(healthCtx, pid, hung) })
+			}
+
 			if svc.Health != nil {
 				health.Go(func() error { u.checkHealth(healthCtx, svc.Health.withDefaults(), hung); return nil })
 			}

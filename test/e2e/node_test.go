@@ -58,6 +58,7 @@ func TestContainer(t *testing.T) {
 	c.Run("is itself after a reboot", func(t *testing.T) { boot = itself(t, c, boot) })
 	c.Run("does what talosctl asks", func(t *testing.T) { commands(t, c) })
 	c.Run("gives a stranger nothing", func(t *testing.T) { strangers(t, c) })
+	c.Run("brings stopped services back", func(t *testing.T) { stopped(t, c) })
 	changes(t, c, boot)
 	c.Run("shuts down", func(t *testing.T) { shutDown(t, c) })
 }

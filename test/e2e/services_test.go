@@ -5,7 +5,11 @@ package e2e
 import (
 	"context"
 	"fmt"
+	"os"
+	"path"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -53,6 +57,83 @@ func killed(t *testing.T, c *cluster.Cluster) {
 	c.Ready("")
 	served(t, c)
 	c.Healthy()
+}
+
+// mostStopped is how long a service may be away that a signal has stopped.
+const mostStopped = 10 * time.Second
+
+// stopped stops each of the services by a signal, from outside of the machine, and waits until it runs as another process.
+func stopped(t *testing.T, c *cluster.Cluster) {
+	first := machineStatus(t, c).PID
+
+	for _, s := range []struct{ service, program string }{
+		{"cri", "containerd"}, {"kubelet", "kubelet"}, {"etcd", "etcd"}, {"apid", "apid"}, {"trustd", "trustd"},
+	} {
+		before := processesOf(t, first, s.program)
+		if len(before) != 1 {
+			t.Fatalf("processes of %s: got %v, want one", s.program, before)
+		}
+
+		process, err := os.FindProcess(before[0])
+		if err == nil {
+			err = process.Signal(syscall.SIGSTOP)
+		}
+
+		if err != nil {
+			t.Fatalf("stop %s: %v", s.program, err)
+		}
+
+		took := c.Until("another "+s.program+" runs", time.Minute, func(context.Context) error {
+			if after := processesOf(t, first, s.program); len(after) != 1 || after[0] == before[0] {
+				return fmt.Errorf("its processes are %v", after)
+			}
+
+			return nil
+		})
+		c.Measured("  "+s.service+" runs again after SIGSTOP", took)
+
+		if took > mostStopped {
+			t.Errorf("%s runs again after %s, want at most %s", s.service, took, mostStopped)
+		}
+
+		c.Until(s.service+" is healthy", 3*time.Minute, func(ctx context.Context) error { return healthy(ctx, c, s.service) })
+	}
+}
+
+// processesOf are the processes of a program in the network of another process, by the ids of this computer.
+func processesOf(t *testing.T, first int, program string) []int {
+	namespace := func(pid string) string {
+		link, err := os.Readlink("/proc/" + pid + "/ns/net")
+		if err != nil {
+			return ""
+		}
+
+		return link
+	}
+
+	own := namespace(strconv.Itoa(first))
+
+	entries, err := os.ReadDir("/proc")
+	if err != nil || own == "" {
+		t.Fatalf("look for %s in the network of process %d: %v", program, first, err)
+	}
+
+	var out []int
+
+	for _, e := range entries {
+		pid, err := strconv.Atoi(e.Name())
+		if err != nil || namespace(e.Name()) != own {
+			continue
+		}
+
+		// It may end meanwhile.
+		line, err := os.ReadFile("/proc/" + e.Name() + "/cmdline")
+		if argv0, _, _ := strings.Cut(string(line), "\x00"); err == nil && path.Base(argv0) == program {
+			out = append(out, pid)
+		}
+	}
+
+	return out
 }
 
 func healthy(ctx context.Context, c *cluster.Cluster, id string) error {
