@@ -6,6 +6,7 @@ package k8s_test
 
 import (
 	"net/netip"
+	"slices"
 	"testing"
 
 	"github.com/seed-59268b81/talos/config/generate"
@@ -28,12 +29,20 @@ func TestNodeTellsItsAddresses(t *testing.T) {
 	id := network.FilteredNodeAddressID(network.NodeAddressRoutedID, network.NodeAddressFilterNoK8s)
 	controllertest.Set(c.Node, id, network.NodeAddressSpec{Addresses: []netip.Prefix{controllertest.Address, netip.MustParsePrefix("fd00::2/64")}})
 	is(k8sres.NodeAddressesAnnotation, "172.20.0.2,fd00::2")
+	controllertest.Wait(c.Node, k8sres.KubeletID, func(s k8sres.KubeletSpecSpec) bool { return slices.Contains(s.Args, "--node-ip=172.20.0.2,fd00::2") })
 
-	// They are not unsaid while they are unknown.
+	// They are not unsaid while they are unknown, nor is the kubelet's.
+	spec := controllertest.Version[k8sres.KubeletSpecSpec](c.Node, k8sres.KubeletID)
+
 	controllertest.Set(c.Node, id, network.NodeAddressSpec{})
 	c.Configure(c.text(t, "machine: {nodeAnnotations: {a: b}}"))
 	is("a", "b")
 	is(k8sres.NodeAddressesAnnotation, "172.20.0.2,fd00::2")
+	controllertest.Wait(c.Node, k8sres.NodeIPID, func(s k8sres.NodeIPSpec) bool { return len(s.Addresses) == 2 })
+
+	if got := controllertest.Version[k8sres.KubeletSpecSpec](c.Node, k8sres.KubeletID); got != spec {
+		t.Errorf("without addresses: got version %d of the kubelet's settings, want %d", got, spec)
+	}
 
 	c.Configure(c.text(t, "machine: {nodeAnnotations: {networking.talos.dev/self-ips: 192.0.2.1}}"))
 	is(k8sres.NodeAddressesAnnotation, "192.0.2.1")

@@ -9,6 +9,7 @@ import (
 	"net/netip"
 	"slices"
 
+	"github.com/seed-59268b81/talos/controllers/keep"
 	"github.com/seed-59268b81/talos/cosi/controller"
 	"github.com/seed-59268b81/talos/cosi/resource"
 	"github.com/seed-59268b81/talos/cosi/typed"
@@ -32,12 +33,12 @@ func nodeIPController() controller.Controller {
 				addresses network.NodeAddressSpec
 			)
 
-			ok, err := all(
-				read(ctx, rt, k8s.NodeIPID, &rules),
-				read(ctx, rt, network.FilteredNodeAddressID(network.NodeAddressRoutedID, network.NodeAddressFilterNoK8s), &addresses),
-			)
-			if err != nil || !ok {
-				return err
+			if f := read(ctx, rt, k8s.NodeIPID, &rules); f.err != nil || !f.ok {
+				return f.err
+			}
+
+			if f := read(ctx, rt, ownAddresses, &addresses); f.err != nil {
+				return f.err
 			}
 
 			ips, err := nodeIPs(rules, addresses.IPs())
@@ -46,10 +47,13 @@ func nodeIPController() controller.Controller {
 			}
 
 			if len(ips) == 0 {
-				log.WarnContext(ctx, "no address of this node may be the kubelet's: check machine.kubelet.nodeIP.validSubnets",
-					"addresses", addresses.Addresses, "validSubnets", rules.ValidSubnets)
+				if len(addresses.Addresses) > 0 {
+					log.WarnContext(ctx, "no address of this node may be the kubelet's: check machine.kubelet.nodeIP.validSubnets",
+						"addresses", addresses.Addresses, "validSubnets", rules.ValidSubnets)
+				}
 
-				return nil
+				// The kubelet that runs has one; it is not known otherwise now.
+				return keep.Outputs[k8s.NodeIPSpec](ctx, rt, k8s.NodeIPID)
 			}
 
 			return typed.Set(ctx, rt, "", k8s.NodeIPID, k8s.NodeIPSpec{Addresses: ips})
