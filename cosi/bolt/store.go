@@ -17,7 +17,6 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"time"
 
 	"go.etcd.io/bbolt"
 
@@ -57,12 +56,8 @@ func Open(path string, opts ...Option) (*Store, error) {
 		return nil, fmt.Errorf("open store %s: %w", path, err)
 	}
 
-	db, err := bbolt.Open(path, 0o600, &bbolt.Options{Timeout: time.Second, NoFreelistSync: true, FreelistType: bbolt.FreelistMapType})
+	db, err := openRoomy(path)
 	if err != nil {
-		if errors.Is(err, bbolt.ErrTimeout) {
-			err = errors.New("another process has it open")
-		}
-
 		return nil, fmt.Errorf("open store %s: %w", path, err)
 	}
 

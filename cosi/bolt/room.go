@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package bolt
+
+import (
+	"errors"
+	"os"
+	"time"
+
+	"go.etcd.io/bbolt"
+)
+
+// room is how much of the disk a file has from the beginning. A page that the file system has to find a place for costs it a
+// journal entry, for which the write waits, and on a busy disk much longer than for the page itself.
+const room = 1 << 20
+
+// openRoomy opens a file, made if there is none, that has room.
+func openRoomy(path string) (*bbolt.DB, error) {
+	db, err := openFile(path)
+	if err != nil {
+		return nil, err
+	}
+
+	// The library takes note of the size when it opens the file, and keeps others away while it has it open.
+	added, err := addRoom(path)
+	if err == nil && !added {
+		return db, nil
+	}
+
+	if err = errors.Join(err, db.Close()); err != nil {
+		return nil, err
+	}
+
+	return openFile(path)
+}
+
+func openFile(path string) (*bbolt.DB, error) {
+	db, err := bbolt.Open(path, 0o600, &bbolt.Options{Timeout: time.Second, NoFreelistSync: true, FreelistType: bbolt.FreelistMapType})
+	if errors.Is(err, bbolt.ErrTimeout) {
+		return nil, errors.New("another process has it open")
+	}
+
+	return db, err
+}
+
+// addRoom writes zeros behind the end of a file that is small.
+func addRoom(path string) (added bool, err error) {
+	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		return false, err
+	}
+
+	defer func() { err = errors.Join(err, f.Close()) }()
+
+	info, err := f.Stat()
+	if err != nil || info.Size() >= room {
+		return false, err
+	}
+
+	// On a full disk there is no room, and what is stored can be read all the same.
+	f.WriteAt(make([]byte, room-info.Size()), info.Size()) //nolint:errcheck // see above
+
+	return true, f.Sync()
+}
