@@ -20,7 +20,7 @@ func TestNode(t *testing.T) {
 	c := cluster.Start(t, 1) // a disk of 1 GiB to wipe
 	boot := begin(t, c)
 
-	c.Run("reboots under a workload that has to finish", func(t *testing.T) { gracefully(t, c) })
+	c.Run("reboots under a workload that has to finish", func(t *testing.T) { gracefully(t, c, false) })
 	c.Run("finds its file systems clean", func(t *testing.T) { clean(t, c) })
 	c.Run("is itself after a reboot", func(t *testing.T) { boot = itself(t, c, boot) })
 
@@ -54,7 +54,7 @@ func TestContainer(t *testing.T) {
 
 	c.Run("refuses bad input", func(t *testing.T) { badInput(t, c) })
 	c.Run("prints resources as users know them", func(t *testing.T) { printed(t, c) })
-	c.Run("reboots under a workload that has to finish", func(t *testing.T) { gracefully(t, c) })
+	c.Run("reboots under a workload that has to finish", func(t *testing.T) { gracefully(t, c, true) })
 	c.Run("is itself after a reboot", func(t *testing.T) { boot = itself(t, c, boot) })
 	c.Run("does what talosctl asks", func(t *testing.T) { commands(t, c) })
 	c.Run("gives a stranger nothing", func(t *testing.T) { strangers(t, c) })

@@ -8,6 +8,7 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -83,6 +84,46 @@ func TestErrors(t *testing.T) {
 				t.Errorf("got not found %v, conflict %v", kubeapi.IsNotFound(err), kubeapi.IsConflict(err))
 			}
 		})
+	}
+}
+
+// TestConflicts holds that an apply which takes nothing from others says so, and whose fields it found.
+func TestConflicts(t *testing.T) {
+	client := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.RawQuery != "fieldManager=me" || r.Header.Get("Content-Type") != "application/apply-patch+yaml" {
+			t.Errorf("got %s with %s, want an apply without force", r.URL, r.Header.Get("Content-Type"))
+		}
+
+		w.WriteHeader(http.StatusConflict)
+		fmt.Fprint(w, `{"reason": "Conflict", "message": "1 conflict", "details": {"causes": [
+			{"reason": "FieldManagerConflict", "message": "conflict with \"you\"", "field": ".spec.replicas"}, {"reason": "Other", "field": ".x"}]}}`)
+	})
+
+	_, err := client.ApplyUncontested(t.Context(), "/x", "me", kubeapi.Object{})
+
+	want := []kubeapi.Cause{{Reason: "FieldManagerConflict", Message: `conflict with "you"`, Field: ".spec.replicas"}}
+	if diff := cmp.Diff(want, kubeapi.Conflicts(err)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+
+	if got := kubeapi.Conflicts(errors.New("another")); got != nil {
+		t.Errorf("another error: got %v, want none", got)
+	}
+}
+
+// TestDelete holds that only the object that was looked at is deleted.
+func TestDelete(t *testing.T) {
+	client := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		if r.Method != http.MethodDelete || !strings.Contains(string(body), `"preconditions":{"uid":"abc"}`) {
+			t.Errorf("got %s %s, want a deletion of the one with the UID", r.Method, body)
+		}
+
+		fmt.Fprint(w, "{}")
+	})
+
+	if err := client.Delete(t.Context(), "/x", "abc"); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/resource"
-	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/api/validate/content"
 
 	"github.com/seed-59268b81/talos/controllers/k8s/render"
 )
@@ -24,10 +24,10 @@ type rule func(value any) string
 // rules are those for single values, by the path of the field; [] stands for each item of a list, {} for each value of a map and
 // {=} for each of its keys. A test holds that the kubelet's own code decides the same (TestKubeletTakes).
 var rules = withContainers(map[string]rule{
-	"metadata.generateName":    form(orEmpty(func(s string) []string { return validation.IsDNS1123Subdomain(strings.TrimSuffix(s, "-")) })),
-	"metadata.labels{=}":       form(validation.IsQualifiedName),
-	"metadata.labels{}":        form(validation.IsValidLabelValue),
-	"metadata.annotations{=}":  form(func(s string) []string { return validation.IsQualifiedName(strings.ToLower(s)) }),
+	"metadata.generateName":    form(orEmpty(func(s string) []string { return content.IsDNS1123Subdomain(strings.TrimSuffix(s, "-")) })),
+	"metadata.labels{=}":       form(content.IsLabelKey),
+	"metadata.labels{}":        form(content.IsLabelValue),
+	"metadata.annotations{=}":  form(func(s string) []string { return content.IsLabelKey(strings.ToLower(s)) }),
 	"metadata.finalizers[]":    finalizer,
 	"metadata.ownerReferences": absent,
 
@@ -38,29 +38,27 @@ var rules = withContainers(map[string]rule{
 	"spec.volumes[].nfs.path":                 absolute,
 	"spec.volumes[].iscsi.iqn":                matches(`^(iqn\.\d{4}-\d{2}\.([[:alnum:]-.]+)(:[^,;*&$|\s]+)|eui\.[[:xdigit:]]{16}|naa\.[[:xdigit:]]{32})$`),
 
-	"spec.restartPolicy":           oneOf("", "Always", "OnFailure", "Never"),
-	"spec.dnsPolicy":               oneOf("", "ClusterFirst", "ClusterFirstWithHostNet", "Default", "None"),
-	"spec.preemptionPolicy":        oneOf("", "PreemptLowerPriority", "Never"),
-	"spec.os.name":                 oneOf("linux", "windows"),
-	"spec.hostname":                form(orEmpty(validation.IsDNS1123Label)),
-	"spec.priorityClassName":       form(orEmpty(validation.IsDNS1123Subdomain)),
-	"spec.tolerations[].value":     form(validation.IsValidLabelValue),
-	"spec.subdomain":               form(orEmpty(validation.IsDNS1123Label)),
-	"spec.runtimeClassName":        form(validation.IsDNS1123Subdomain),
-	"spec.activeDeadlineSeconds":   between(1, math.MaxInt32),
-	"spec.schedulingGates":         absent,
-	"spec.dnsConfig.nameservers[]": address,
-	"spec.dnsConfig.searches[]": form(func(s string) []string {
-		return validation.IsDNS1123SubdomainWithUnderscore(strings.TrimSuffix(s, "."))
-	}),
+	"spec.restartPolicy":                       oneOf("", "Always", "OnFailure", "Never"),
+	"spec.dnsPolicy":                           oneOf("", "ClusterFirst", "ClusterFirstWithHostNet", "Default", "None"),
+	"spec.preemptionPolicy":                    oneOf("", "PreemptLowerPriority", "Never"),
+	"spec.os.name":                             oneOf("linux", "windows"),
+	"spec.hostname":                            form(orEmpty(content.IsDNS1123Label)),
+	"spec.priorityClassName":                   form(orEmpty(content.IsDNS1123Subdomain)),
+	"spec.tolerations[].value":                 form(content.IsLabelValue),
+	"spec.subdomain":                           form(orEmpty(content.IsDNS1123Label)),
+	"spec.runtimeClassName":                    form(content.IsDNS1123Subdomain),
+	"spec.activeDeadlineSeconds":               between(1, math.MaxInt32),
+	"spec.schedulingGates":                     absent,
+	"spec.dnsConfig.nameservers[]":             address,
+	"spec.dnsConfig.searches[]":                form(searchDomain),
 	"spec.hostAliases[].ip":                    address,
-	"spec.hostAliases[].hostnames[]":           form(validation.IsDNS1123Subdomain),
-	"spec.nodeSelector{=}":                     form(validation.IsQualifiedName),
-	"spec.nodeSelector{}":                      form(validation.IsValidLabelValue),
-	"spec.tolerations[].key":                   form(orEmpty(validation.IsQualifiedName)),
+	"spec.hostAliases[].hostnames[]":           form(content.IsDNS1123Subdomain),
+	"spec.nodeSelector{=}":                     form(content.IsLabelKey),
+	"spec.nodeSelector{}":                      form(content.IsLabelValue),
+	"spec.tolerations[].key":                   form(orEmpty(content.IsLabelKey)),
 	"spec.tolerations[].operator":              oneOf("", "Exists", "Equal"),
 	"spec.tolerations[].effect":                oneOf("", "NoSchedule", "PreferNoSchedule", "NoExecute"),
-	"spec.readinessGates[].conditionType":      form(validation.IsQualifiedName),
+	"spec.readinessGates[].conditionType":      form(content.IsLabelKey),
 	"spec.topologySpreadConstraints[].maxSkew": between(1, math.MaxInt32),
 
 	"spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms": notNone,
@@ -86,7 +84,7 @@ var containerRules = map[string]rule{
 	"volumeDevices":                                absent,
 	"ports[].containerPort":                        between(1, math.MaxUint16),
 	"ports[].hostPort":                             between(0, math.MaxUint16),
-	"ports[].name":                                 form(orEmpty(validation.IsValidPortName)),
+	"ports[].name":                                 form(orEmpty(portName)),
 	"ports[].protocol":                             oneOf("", "TCP", "UDP", "SCTP"),
 	"env[].valueFrom":                              variableSource,
 	"envFrom[].secretRef":                          absent,
@@ -184,16 +182,49 @@ func notEmpty(s string) []string {
 	return nil
 }
 
-func matches(pattern string) rule {
+func matches(pattern string) rule { return form(like(pattern, math.MaxInt)) }
+
+// like checks a text by its form and length.
+func like(pattern string, longest int) func(string) []string {
 	compiled := regexp.MustCompile(pattern)
 
-	return form(func(s string) []string {
-		if compiled.MatchString(s) {
+	return func(s string) []string {
+		switch {
+		case len(s) > longest:
+			return []string{fmt.Sprintf("it is longer than %d", longest)}
+		case !compiled.MatchString(s):
+			return []string{"it does not match " + pattern}
+		default:
 			return nil
 		}
+	}
+}
 
-		return []string{"it does not match " + pattern}
-	})
+var (
+	domain     = like(`^_?[a-z0-9]([-_a-z0-9]*[a-z0-9])?(\._?[a-z0-9]([-_a-z0-9]*[a-z0-9])?)*$`, 253)
+	headerName = like(`^[-A-Za-z0-9]+$`, math.MaxInt)
+	portForm   = like(`^[-a-z0-9]*$`, 15)
+)
+
+func searchDomain(s string) []string {
+	if s == "." {
+		return nil
+	}
+
+	return domain(strings.TrimSuffix(s, "."))
+}
+
+// portName is a name of IANA's: with a letter, and hyphens only between others.
+func portName(s string) []string {
+	if wrong := portForm(s); len(wrong) > 0 {
+		return wrong
+	}
+
+	if !strings.ContainsAny(s, "abcdefghijklmnopqrstuvwxyz") || strings.Contains(s, "--") || strings.Trim(s, "-") != s {
+		return []string{"want a letter, and hyphens only between letters and digits"}
+	}
+
+	return nil
 }
 
 func oneOf(all ...string) rule {
@@ -282,7 +313,7 @@ func absolute(value any) string {
 
 func finalizer(value any) string {
 	s, _ := value.(string)
-	if wrong := validation.IsQualifiedName(s); len(wrong) > 0 {
+	if wrong := content.IsLabelKey(s); len(wrong) > 0 {
 		return fmt.Sprintf("%q is not allowed: %s", s, wrong[0])
 	}
 

@@ -10,8 +10,6 @@ import (
 	"slices"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/util/validation"
-
 	"github.com/seed-59268b81/talos/controllers/k8s/render"
 )
 
@@ -73,7 +71,7 @@ func handler(value any, known ...string) string {
 		}
 
 		for _, header := range list(action, "httpHeaders") {
-			if wrong := form(validation.IsHTTPHeaderName)(text(header, "name")); wrong != "" {
+			if wrong := form(headerName)(text(header, "name")); wrong != "" {
 				return "httpGet.httpHeaders: " + wrong
 			}
 		}
@@ -95,7 +93,7 @@ func port(value any) string {
 		return ""
 	}
 
-	if s, ok := value.(string); ok && len(validation.IsValidPortName(s)) == 0 {
+	if s, ok := value.(string); ok && len(portName(s)) == 0 {
 		return ""
 	}
 
