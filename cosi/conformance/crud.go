@@ -179,6 +179,25 @@ var crudTests = []test{
 		}
 	}},
 
+	{"create of a time, and the same again", func(b *bench) {
+		at := time.Unix(1e9, 5)
+
+		// As clients of another make do over the wire: they go on with what they have made.
+		r := b.create("a", state.WithCreated(at))
+		b.ok(b.Update(b.ctx, r))
+
+		if got := b.get("a").Metadata().Created(); !got.Equal(at) {
+			b.Errorf("created: got %s, want %s", got, at)
+		}
+
+		b.ok(b.Destroy(b.ctx, r.Metadata().Pointer()))
+		b.ok(b.Create(b.ctx, r)) // a new life
+
+		if got := b.get("a").Metadata().Created(); got.Equal(at) || !got.Equal(r.Metadata().Created()) {
+			b.Errorf("created again: got %s, the caller's is %s, want another than %s", got, r.Metadata().Created(), at)
+		}
+	}},
+
 	{"update in a phase", func(b *bench) {
 		r := b.create("a")
 		r.Metadata().SetPhase(resource.PhaseTearingDown)

@@ -28,7 +28,7 @@ func (s *Store) Modify(ctx context.Context, empty resource.Resource, fn func(res
 			return decision{}, err
 		}
 
-		created(next, o.Owner)
+		created(next, state.WriteOptions{Owner: o.Owner})
 
 		return decision{next: next}, nil
 	})

@@ -173,7 +173,7 @@ func (s *Store) Create(ctx context.Context, r resource.Resource, opts ...state.W
 	}
 
 	next := r.DeepCopy()
-	created(next, o.Owner)
+	created(next, o)
 
 	_, err := s.write(ctx, ptr, func(cur resource.Resource) (decision, error) {
 		if cur != nil {
@@ -236,11 +236,16 @@ func (s *Store) change(ctx context.Context, op string, ptr resource.Pointer, fn 
 }
 
 // created makes a resource a first version.
-func created(next resource.Resource, owner string) {
+func created(next resource.Resource, o state.WriteOptions) {
+	at := o.Created
+	if at.IsZero() {
+		at = time.Now()
+	}
+
 	md := next.Metadata()
 	md.SetVersion(1)
-	md.SetOwner(owner)
-	md.SetCreated(time.Now())
+	md.SetOwner(o.Owner)
+	md.SetCreated(at)
 
 	if md.Updated().IsZero() {
 		md.SetUpdated(md.Created())

@@ -44,7 +44,7 @@ func (s *State) Modify(ctx context.Context, empty resource.Resource, fn func(res
 		next, _ = resource.Isolate(next, nil)
 
 		// Lost to another creation, it becomes an update of that one.
-		err = s.create(next, ptr, o.Owner)
+		err = s.create(next, ptr, state.WriteOptions{Owner: o.Owner})
 		if err == nil {
 			return next, nil
 		}

@@ -20,7 +20,7 @@ func (s *State) Create(_ context.Context, r resource.Resource, opts ...state.Wri
 	}
 
 	next := r.DeepCopy()
-	if err := s.create(next, ptr, o.Owner); err != nil {
+	if err := s.create(next, ptr, o); err != nil {
 		return err
 	}
 
@@ -30,9 +30,14 @@ func (s *State) Create(_ context.Context, r resource.Resource, opts ...state.Wri
 }
 
 // create stores next, which is the store's from here on.
-func (s *State) create(next resource.Resource, ptr resource.Pointer, owner string) error {
+func (s *State) create(next resource.Resource, ptr resource.Pointer, o state.WriteOptions) error {
+	created := s.clock.nanos()
+	if !o.Created.IsZero() {
+		created = o.Created.UnixNano()
+	}
+
 	md := next.Metadata()
-	md.Begin(owner, s.clock.nanos())
+	md.Begin(o.Owner, created)
 
 	if err := resource.CheckAddress(md); err != nil {
 		return unfit("create", ptr, err)

@@ -129,9 +129,16 @@ func (s *State) List(ctx context.Context, kind resource.Kind, opts ...state.List
 func (s *State) Create(ctx context.Context, r resource.Resource, opts ...state.WriteOption) error {
 	o := state.NewWriteOptions(opts...)
 	ptr := r.Metadata().Pointer()
+	sent := r
+
+	// It may be one that was created before, and begins a new life.
+	if !r.Metadata().Created().Equal(o.Created) {
+		sent = r.DeepCopy()
+		sent.Metadata().SetCreated(o.Created)
+	}
 
 	req := &v1alpha1.CreateRequest{Options: &v1alpha1.CreateOptions{Owner: o.Owner}}
-	if err := putInto(req, 1, r); err != nil {
+	if err := putInto(req, 1, sent); err != nil {
 		return err
 	}
 

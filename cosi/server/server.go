@@ -123,7 +123,8 @@ func (s *Server) Create(ctx context.Context, req *v1alpha1.CreateRequest) (*v1al
 		return nil, malformed(err)
 	}
 
-	if err := st.Create(ctx, r, state.WithOwner(req.GetOptions().GetOwner())); err != nil {
+	// Clients of another make tell when they have made it, and update it later as of that time.
+	if err := st.Create(ctx, r, state.WithOwner(req.GetOptions().GetOwner()), state.WithCreated(r.Metadata().Created())); err != nil {
 		return nil, createError(err)
 	}
 

@@ -78,13 +78,12 @@ func TestWireForm(t *testing.T) {
 	in.Metadata.Finalizers = []string{"f2", "f1"}
 	in.Metadata.Created = timestamppb.New(time.Unix(1, 0))
 
-	before := time.Now()
-
 	created, err := client.Create(ctx, &v1alpha1.CreateRequest{Resource: in, Options: &v1alpha1.CreateOptions{Owner: "me"}})
 	ok(t, err)
 
-	if got := created.GetResource().GetMetadata().GetCreated().AsTime(); got.Before(before) {
-		t.Errorf("created: got %s, want the server's time", got)
+	// The reference's client does not learn another time of creation than its own, with which it updates later.
+	if got := created.GetResource().GetMetadata().GetCreated().AsTime(); !got.Equal(time.Unix(1, 0)) {
+		t.Errorf("created: got %s, want the client's time", got)
 	}
 
 	want := proto.CloneOf(in)
@@ -268,6 +267,17 @@ func TestCodes(t *testing.T) {
 			r.Resource.Metadata.Id = "timeless"
 			r.Resource.Metadata.Updated = &timestamppb.Timestamp{Seconds: 1 << 60, Nanos: -1}
 		}), codes.OK},
+
+		{"create by a client that has its own time", create(func(r *v1alpha1.CreateRequest) {
+			r.Resource.Metadata.Id = "timed"
+			r.Resource.Metadata.Created = &timestamppb.Timestamp{Seconds: 1e9, Nanos: 5}
+		}), codes.OK},
+		{"its update", update("timed", "1", func(r *v1alpha1.UpdateRequest) {
+			r.NewResource.Metadata.Created = &timestamppb.Timestamp{Seconds: 1e9, Nanos: 5}
+		}), codes.OK},
+		{"an update of an earlier life", update("timed", "2", func(r *v1alpha1.UpdateRequest) {
+			r.NewResource.Metadata.Created = &timestamppb.Timestamp{Seconds: 1e9, Nanos: 4}
+		}), codes.FailedPrecondition},
 
 		{"update without options", update("mine", "1", func(r *v1alpha1.UpdateRequest) { r.Options = nil }), codes.PermissionDenied},
 		{"update without a resource", update("mine", "1", func(r *v1alpha1.UpdateRequest) { r.NewResource = nil }), codes.Unknown},

@@ -53,9 +53,10 @@ type WriteOptions struct {
 	Owner string
 	// ExpectedPhase of the stored resource; nil accepts any. Default: running.
 	ExpectedPhase *resource.Phase
-	// Created is when the stored resource was created; zero accepts any time. Only Destroy looks at it: a resource
+	// Created is when the stored resource was created; zero accepts any time. Destroy looks at it: a resource
 	// that was destroyed and created again meanwhile is a version conflict. The protocol between processes has no
-	// word for it, so a store in another process does not check it.
+	// word for it, so a store in another process does not check it. Create takes it for the time of creation, which is now
+	// when it is zero: a client of another make goes on with the time that it has set itself.
 	Created time.Time
 }
 
