@@ -64,38 +64,10 @@ const mostStopped = 10 * time.Second
 
 // stopped stops each of the services by a signal, from outside of the machine, and waits until it runs as another process.
 func stopped(t *testing.T, c *cluster.Cluster) {
-	first := machineStatus(t, c).PID
-
 	for _, s := range []struct{ service, program string }{
 		{"cri", "containerd"}, {"kubelet", "kubelet"}, {"etcd", "etcd"}, {"apid", "apid"}, {"trustd", "trustd"},
 	} {
-		before := processesOf(t, first, s.program)
-		if len(before) != 1 {
-			t.Fatalf("processes of %s: got %v, want one", s.program, before)
-		}
-
-		process, err := os.FindProcess(before[0])
-		if err == nil {
-			err = process.Signal(syscall.SIGSTOP)
-		}
-
-		if err != nil {
-			t.Fatalf("stop %s: %v", s.program, err)
-		}
-
-		took := c.Until("another "+s.program+" runs", time.Minute, func(context.Context) error {
-			if after := processesOf(t, first, s.program); len(after) != 1 || after[0] == before[0] {
-				return fmt.Errorf("its processes are %v", after)
-			}
-
-			return nil
-		})
-		c.Measured("  "+s.service+" runs again after SIGSTOP", took)
-
-		if took > mostStopped {
-			t.Errorf("%s runs again after %s, want at most %s", s.service, took, mostStopped)
-		}
-
+		c.Measured("  "+s.service+" runs again after SIGSTOP", sabotage(t, c, s.program, syscall.SIGSTOP))
 		c.Until(s.service+" is healthy", 3*time.Minute, func(ctx context.Context) error { return healthy(ctx, c, s.service) })
 	}
 }
