@@ -39,9 +39,8 @@ type PowerController struct {
 	ending *ending         // nil until the machine is told to go down
 }
 
-// powerTimeout is the longest that the machine goes down. Participants have less, each; what may take this long is that
-// others hold finalizers on them.
-const powerTimeout = 5 * time.Minute
+// othersTime is how long others may hold finalizers on participants, beyond the time that these take one after the other.
+const othersTime = 2 * time.Minute
 
 // Name implements controller.Controller.
 func (*PowerController) Name() string { return "runtime.PowerController" }
@@ -123,12 +122,16 @@ func (c *PowerController) begin(request runtime.PowerRequestSpec, parts []Partic
 	log.Info("the machine goes down", "action", request.Action, "reason", request.Reason, "force", request.Force)
 	c.Close()
 
-	c.ending = &ending{request: request, parts: map[string]Participant{}, stops: map[string]*stop{}, wake: wake, deadline: time.Now().Add(powerTimeout)}
+	longest := othersTime
+	c.ending = &ending{request: request, parts: map[string]Participant{}, stops: map[string]*stop{}, wake: wake}
+
 	for _, p := range parts {
 		c.ending.parts[p.ID] = p
+		longest += p.Timeout + lateness
 	}
 
-	time.AfterFunc(powerTimeout, wake)
+	c.ending.deadline = time.Now().Add(longest)
+	time.AfterFunc(longest, wake)
 	c.tell(&machine.SequenceEvent{Sequence: string(request.Action), Action: machine.SequenceEvent_START})
 }
 
