@@ -29,9 +29,10 @@ func newRebootCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "reboot",
 		Short: "Reboot the nodes",
-		Long: `Reboot the nodes, all at once.
+		Long: `Reboot the nodes, all at once. Before a node goes down its pods end: those that find a place elsewhere are evicted, the
+others have the grace period of the kubelet's shutdownGracePeriod, 30 seconds by default.
 
-With --drain one after the other: pods are evicted first, and the next has its turn when Kubernetes has the node back. When
+With --drain one after the other: no pod is left before a node goes down, and the next has its turn when Kubernetes has the node back. When
 one fails, those after it are left alone. The Kubernetes API is reached as your kubeconfig reaches it, if this cluster is
 there, and otherwise at the cluster's endpoint.`,
 		Args: cobra.NoArgs,
