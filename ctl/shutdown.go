@@ -22,7 +22,7 @@ func newShutdownCommand() *cobra.Command {
 		Short: "Power the nodes off",
 		Long: `Power the nodes off, all at once. Before a node goes down its pods end: those that find a place elsewhere are evicted, the
 others have the grace period of the kubelet's shutdownGracePeriod, 30 seconds by default.`,
-		Args:  cobra.NoArgs,
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			tracking.out = &lines{w: cmd.ErrOrStderr()}
 
