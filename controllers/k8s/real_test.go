@@ -120,7 +120,7 @@ func realControlPlane(t *testing.T, binaries string) {
 
 	eventually(t, "the bootstrap manifests are applied", func() error {
 		status, err := typed.Get[k8sres.ManifestStatusSpec](ctx, c.State, "", k8sres.ManifestStatusID)
-		if err == nil && len(status.TypedSpec().ManifestsApplied) != 11 {
+		if err == nil && len(status.TypedSpec().ManifestsApplied) != 12 {
 			return fmt.Errorf("got only %q", status.TypedSpec().ManifestsApplied)
 		}
 

