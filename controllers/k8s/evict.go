@@ -19,7 +19,7 @@ import (
 
 const (
 	// cordonTime is how long the Node may take to be unschedulable: what leaves it would come back.
-	cordonTime = 5 * time.Second
+	cordonTime = 15 * time.Second
 	// evictInterval is how often it is looked at what has left.
 	evictInterval = 500 * time.Millisecond
 	// mirrorAnnotation is on what stands for a static pod.
