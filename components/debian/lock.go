@@ -121,7 +121,7 @@ func versions(ctx context.Context, names []string) (map[string][]version, error)
 	return parseVersions(string(out)), nil
 }
 
-// parseVersions reads lines such as "libc6 | 2.36-9 | http://deb.debian.org/debian bookworm/main amd64 Packages".
+// parseVersions reads lines such as "libc6 | 2.36-9 | http://mirror.example/debian bookworm/main amd64 Packages".
 func parseVersions(text string) map[string][]version {
 	out := map[string][]version{}
 

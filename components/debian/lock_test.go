@@ -66,9 +66,9 @@ func FuzzParseLock(f *testing.F) {
 }
 
 func TestParseVersions(t *testing.T) {
-	const text = `     libc6 | 2.36-9+deb12u14 | http://deb.debian.org/debian bookworm/main amd64 Packages
-     libc6 | 2.36-9+deb12u7 | http://deb.debian.org/debian-security bookworm-security/main amd64 Packages
-     glibc | 2.36-9 | http://deb.debian.org/debian bookworm/main Sources
+	const text = `     libc6 | 2.36-9+deb12u14 | http://mirror.example/debian bookworm/main amd64 Packages
+     libc6 | 2.36-9+deb12u7 | http://mirror.example/debian-security bookworm-security/main amd64 Packages
+     glibc | 2.36-9 | http://mirror.example/debian bookworm/main Sources
 nonsense
 `
 
@@ -138,14 +138,14 @@ func TestFetch(t *testing.T) {
 
 func TestCheckSources(t *testing.T) {
 	for text, refused := range map[string]bool{
-		"deb http://deb.debian.org/debian bookworm main\n":                               false,
+		"deb http://mirror.example/debian bookworm main\n":                               false,
 		"deb [trusted=yes] http://mirror/debian bookworm main\n":                         true,
 		"deb [ arch=amd64 trusted=yes ] http://mirror/debian bookworm main\n":            true,
 		"# deb [trusted=yes] http://mirror/debian bookworm main\n":                       false,
 		"Types: deb\nTrusted: yes\n":                                                     true,
 		"Types: deb\nTrusted: no\nSigned-By: /usr/share/keyrings/trusted.gpg\n":          false,
 		"deb [signed-by=/etc/trusted.gpg allow-insecure=yes] http://m bookworm main\n":   true,
-		"Types: deb\nURIs: http://deb.debian.org/debian\nAllow-Insecure: yes\nSuites: x": true,
+		"Types: deb\nURIs: http://mirror.example/debian\nAllow-Insecure: yes\nSuites: x": true,
 	} {
 		for _, name := range []string{"sources.list", "sources.list.d/debian.sources"} {
 			dir := t.TempDir()

@@ -73,14 +73,14 @@ func TestDamage(t *testing.T) {
 		{name: "gone", files: map[string]string{accessName: access(good)}, meta: "-"},
 		{name: "both broken", files: map[string]string{fileName: good[:100], accessName: ""}},
 		{name: "both broken, a worker's", files: map[string]string{fileName: worker[:100], accessName: ""}, meta: kept(worker)},
-		{name: "both gone, as of a STATE that was made anew", files: map[string]string{}},
+		{name: "both missing, as on a STATE that was formatted again", files: map[string]string{}},
 		{name: "neither can be read", files: map[string]string{fileName: good, accessName: access(good)}, unreadable: []string{fileName, accessName}},
 		{name: "damaged, and META cannot be read", files: map[string]string{fileName: good[:100], accessName: access(good)}, metaErr: metactl.ErrNotLoaded},
 		{name: "damaged, and META too", files: map[string]string{fileName: good[:100], accessName: access(good)}, metaErr: meta.ErrDamaged},
 		{name: "STATE cannot be mounted", files: map[string]string{fileName: good, accessName: access(good)}, unmounted: true, phase: block.VolumePhaseReady},
 		{name: "STATE holds something else", files: map[string]string{fileName: good}, unmounted: true, phase: block.VolumePhaseFailed},
 		{name: "STATE is gone, and there is no room for another", files: map[string]string{}, unmounted: true, phase: block.VolumePhaseWaiting},
-		{name: "STATE was lost, and is being made anew", files: map[string]string{}, unmounted: true, phase: block.VolumePhaseProvisioned},
+		{name: "STATE was lost, and is being formatted again", files: map[string]string{}, unmounted: true, phase: block.VolumePhaseProvisioned},
 	}
 
 	for _, tt := range damages {

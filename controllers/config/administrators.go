@@ -54,7 +54,7 @@ func encodeAdministrators(main *v1alpha1.Config) ([]byte, error) {
 			return nil, fmt.Errorf("certificates of the administrators' authorities: %w", err)
 		}
 
-		// Written anew: a key that stands beside a certificate does not come along.
+		// The certificates are encoded again, so that a private key in the same PEM text is not kept.
 		for _, cert := range certs {
 			if err := pem.Encode(&out, &pem.Block{Type: "CERTIFICATE", Bytes: cert.Raw}); err != nil {
 				return nil, err

@@ -43,7 +43,7 @@ type Controller struct {
 	store *store
 	// coming is set while STATE is about to be mounted.
 	coming bool
-	// waited is since when STATE is waited for, with a META that was read; overdue, that it has not come.
+	// waited is when the wait for STATE began, after META was read; overdue is set when STATE did not appear in time.
 	waited  time.Time
 	overdue bool
 	looked  bool

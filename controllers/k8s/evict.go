@@ -40,7 +40,7 @@ type podOnNode struct {
 }
 
 // leaves says whether a pod finds its place elsewhere: somebody makes another one. Those of a DaemonSet and static ones belong
-// to the node, and one that nobody makes anew is gone for good when it is deleted; these end by the kubelet.
+// to the node, and a pod without a controller is not created again after it is deleted; the kubelet ends these.
 func (p podOnNode) leaves() bool {
 	if _, static := p.Metadata.Annotations[mirrorAnnotation]; static || p.Status.Phase == "Succeeded" || p.Status.Phase == "Failed" {
 		return false

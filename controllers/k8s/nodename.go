@@ -108,7 +108,7 @@ func (n *nodenames) decide(ctx context.Context, rt controller.Runtime, settings 
 	}, nil
 }
 
-// chosenHostname tells whether a person chose the hostname: in the configuration, or in the kernel's arguments. It is not known while
+// chosenHostname reports whether a person chose the hostname: in the configuration, or in the kernel's arguments. It is not known while
 // the host is about to be called otherwise.
 func chosenHostname(ctx context.Context, rt controller.Runtime, hostname network.HostnameStatusSpec) (chosen, known bool, err error) {
 	var spec network.HostnameSpecSpec
@@ -123,7 +123,7 @@ func chosenHostname(ctx context.Context, rt controller.Runtime, hostname network
 	return spec.Layer == network.LayerConfiguration || spec.Layer == network.LayerCmdline, known, nil
 }
 
-// look finds out under which name the Node is registered, and tells whether it could: not before EPHEMERAL is mounted.
+// look finds the name under which the Node is registered. It reports false while EPHEMERAL is not mounted.
 func (n *nodenames) look(ctx context.Context, rt controller.Runtime) (known bool, err error) {
 	var (
 		join   secrets.KubeletSpec

@@ -108,7 +108,7 @@ func (p *Port) Listen() (net.Listener, error) {
 // Close gives the port up.
 func (p *Port) Close() error { return p.socket.Close() }
 
-// refuse has the kernel refuse connections. The socket stays bound: only closing it, or binding it anew, ends that.
+// refuse has the kernel refuse connections. The socket stays bound until it is closed.
 func (p *Port) refuse() {
 	p.control(func(fd int) { _ = unix.Shutdown(fd, unix.SHUT_RD) }) //nolint:errcheck,gosec // a socket that does not listen refuses too
 }
