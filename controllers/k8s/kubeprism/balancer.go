@@ -13,6 +13,9 @@
 // again looks like a failure on the way, which clients of Kubernetes try to get past for 10 s before they say that they failed. An upstream
 // answers when it ends a TLS handshake with a certificate of the cluster: an outer load balancer takes connections also when there is nothing
 // behind it.
+//
+// The API server beside it is an exception: one that starts takes connections seconds before it answers them, and the port is open from then
+// on, as that server's own is. Clients wait up to 10 s for a handshake; those that are refused wait longer each time, up to 30 s.
 package kubeprism
 
 import (
@@ -35,6 +38,7 @@ type state int
 
 const (
 	silent  state = iota // does not answer, or was not asked yet
+	pending              // takes connections, on this node, and does not answer yet
 	unready              // answers, and does not serve
 	ready
 )
@@ -49,13 +53,36 @@ type Balancer struct {
 	links int
 	// kicks wake those who check an upstream.
 	kicks map[string]chan struct{}
-	// replaced is closed when the upstreams are, turned when it changes whether some upstream answers.
-	replaced, turned chan struct{}
-	answers          bool
+	// replaced is closed when the upstreams are.
+	replaced chan struct{}
+	// takes is open while some upstream takes connections, answers while some answers.
+	takes, answers gate
 
 	// Probe asks an upstream whether it is ready, as a Prober's Readyz. It calls answered as soon as it knows that somebody is there. It is
 	// set before Check is called.
 	Probe func(ctx context.Context, address string, answered func()) error
+}
+
+// gate is open or closed.
+type gate struct {
+	open   bool
+	turned chan struct{}
+}
+
+// set opens or closes the gate, and reports whether it was the other before.
+func (g *gate) set(open bool) bool {
+	if g.open == open {
+		return false
+	}
+
+	g.open = open
+
+	if g.turned != nil {
+		close(g.turned)
+		g.turned = nil
+	}
+
+	return true
 }
 
 // link is one forwarded connection.
@@ -100,21 +127,21 @@ func (b *Balancer) current() ([]Upstream, <-chan struct{}) {
 
 // Healthy reports whether some upstream answers.
 func (b *Balancer) Healthy() bool {
-	healthy, _ := b.healthy()
+	healthy, _ := b.look(&b.answers)
 
 	return healthy
 }
 
-// healthy also returns a channel that is closed when the answer is another.
-func (b *Balancer) healthy() (bool, <-chan struct{}) {
+// look returns whether a gate is open, and a channel that is closed when it turns.
+func (b *Balancer) look(g *gate) (open bool, turned <-chan struct{}) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 
-	if b.turned == nil {
-		b.turned = make(chan struct{})
+	if g.turned == nil {
+		g.turned = make(chan struct{})
 	}
 
-	return b.answers, b.turned
+	return g.open, g.turned
 }
 
 // note notes the state of an upstream.
@@ -134,25 +161,25 @@ func (b *Balancer) note(address string, s state) {
 	b.turn()
 }
 
-// turn tells those who wait when it has changed whether some upstream answers. When none does any more all are asked at once.
+// turn turns the gates by the best state of all. When no upstream answers any more all are asked at once.
 func (b *Balancer) turn() {
-	now := slices.ContainsFunc(b.upstreams, func(u Upstream) bool { return b.states[u.Address] > silent })
-	if now == b.answers {
-		return
-	}
+	best := b.best()
+	b.takes.set(best >= pending)
 
-	b.answers = now
-
-	if b.turned != nil {
-		close(b.turned)
-		b.turned = nil
-	}
-
-	if !now {
+	if b.answers.set(best >= unready) && !b.answers.open {
 		for address := range b.kicks {
 			b.kickLocked(address)
 		}
 	}
+}
+
+// best is the best state of all upstreams.
+func (b *Balancer) best() (best state) {
+	for _, u := range b.upstreams {
+		best = max(best, b.states[u.Address])
+	}
+
+	return best
 }
 
 // state returns the state of an upstream, and the best of all.
@@ -160,15 +187,10 @@ func (b *Balancer) state(address string) (own, best state) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 
-	for _, u := range b.upstreams {
-		best = max(best, b.states[u.Address])
-	}
-
-	return b.states[address], best
+	return b.states[address], b.best()
 }
 
-// candidates are all upstreams in the order in which they are tried: those that are ready, those that are not, and those that do
-// not answer.
+// candidates are all upstreams in the order in which they are tried: by their states, the best first.
 func (b *Balancer) candidates() []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -22,6 +22,9 @@ const (
 	checkInterval = 20 * time.Second
 	// An upstream that closes a connection is asked at once, but not more often than this.
 	kickInterval = 100 * time.Millisecond
+	// The machine's own API server has taken the connection when it has not refused it for so long. One that shows another certificate
+	// does that sooner.
+	pendingAfter = 500 * time.Millisecond
 )
 
 // Check asks each upstream from time to time until ctx is done. changed is called when it has changed whether some upstream answers.
@@ -87,7 +90,7 @@ func (b *Balancer) tell(ctx context.Context, changed func()) {
 	before := false
 
 	for {
-		now, turned := b.healthy()
+		now, turned := b.look(&b.answers)
 		if now != before {
 			changed()
 		}
@@ -112,7 +115,7 @@ func (b *Balancer) follow(ctx context.Context, u Upstream, log *slog.Logger) {
 	for {
 		asked := time.Now()
 
-		err := b.ask(ctx, u.Address)
+		err := b.ask(ctx, u)
 		if ctx.Err() != nil {
 			return
 		}
@@ -157,7 +160,7 @@ func interval(u Upstream, own, best state) time.Duration {
 	switch {
 	case own == ready:
 		return checkInterval
-	case u.Local && best == silent:
+	case u.Local && best < unready:
 		return localInterval
 	case u.Local, best < ready:
 		return retryInterval
@@ -167,30 +170,41 @@ func interval(u Upstream, own, best state) time.Duration {
 }
 
 // ask asks an upstream once and notes what it is.
-func (b *Balancer) ask(ctx context.Context, address string) error {
+func (b *Balancer) ask(ctx context.Context, u Upstream) error {
 	answered := false
 
-	err := b.Probe(ctx, address, func() {
+	// reaches notes that it is at least in a state.
+	reaches := func(s state) {
+		if own, _ := b.state(u.Address); own < s {
+			b.note(u.Address, s)
+		}
+	}
+
+	if u.Local {
+		defer time.AfterFunc(pendingAfter, func() { reaches(pending) }).Stop()
+	}
+
+	err := b.Probe(ctx, u.Address, func() {
 		answered = true
 
-		if own, _ := b.state(address); own == silent {
-			b.note(address, unready)
-		}
+		reaches(unready)
 	})
 
 	if ctx.Err() != nil {
 		return err
 	}
 
-	own, _ := b.state(address)
+	own, _ := b.state(u.Address)
 
 	switch {
 	case err == nil:
-		b.note(address, ready)
-	case answered, own > silent && isBusy(err):
-		b.note(address, unready)
+		b.note(u.Address, ready)
+	case answered:
+		b.note(u.Address, unready)
+	case own > silent && isBusy(err):
+		b.note(u.Address, min(own, unready))
 	default:
-		b.note(address, silent)
+		b.note(u.Address, silent)
 	}
 
 	return err

@@ -28,12 +28,12 @@ type Port interface {
 }
 
 // Serve forwards the connections to the port until ctx is done; then it closes all and returns. The port is open while some upstream
-// answers; all connections are cut when none does any more.
+// takes connections; all are cut when none does any more.
 func (b *Balancer) Serve(ctx context.Context, port Port, log *slog.Logger) error {
 	for {
-		healthy, turned := b.healthy()
+		takes, turned := b.look(&b.takes)
 
-		if healthy {
+		if takes {
 			if err := b.listen(ctx, port, turned, log); err != nil {
 				return fmt.Errorf("KubePrism: %w", err) //nolint:staticcheck // a name
 			}

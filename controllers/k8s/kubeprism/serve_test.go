@@ -6,6 +6,7 @@ package kubeprism_test
 
 import (
 	"context"
+	"crypto/tls"
 	"io"
 	"net"
 	"net/http"
@@ -87,7 +88,7 @@ func TestRefusesWithoutHandshake(t *testing.T) {
 	t.Cleanup(api.Close)
 
 	balancer := kubeprism.Balancer{Probe: new(kubeprism.Prober).Readyz}
-	balancer.SetUpstreams([]kubeprism.Upstream{{Address: closes}, {Address: mute}})
+	balancer.SetUpstreams([]kubeprism.Upstream{{Address: closes, Local: true}, {Address: mute}})
 
 	address := start(t, &balancer)
 
@@ -103,6 +104,51 @@ func TestRefusesWithoutHandshake(t *testing.T) {
 	if balancer.Ready() != 0 {
 		t.Errorf("got %d upstreams that are ready, want none", balancer.Ready())
 	}
+}
+
+// TestOpensForOneThatStarts holds that clients are not refused once the node's own API server takes connections: it answers those that
+// it has, when it can.
+func TestOpensForOneThatStarts(t *testing.T) {
+	api := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	t.Cleanup(api.Close) // its socket listens, and no one takes what comes
+
+	balancer := kubeprism.Balancer{Probe: new(kubeprism.Prober).Readyz}
+	balancer.SetUpstreams([]kubeprism.Upstream{{Address: api.Listener.Addr().String(), Local: true}})
+
+	address := start(t, &balancer)
+
+	within(t, 5*time.Second, "the port opens", func() bool { return !refused(address) })
+
+	if balancer.Healthy() {
+		t.Error("the API server takes connections and does not answer: got healthy")
+	}
+
+	asked := make(chan error, 1)
+
+	go func() {
+		client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
+
+		response, err := client.Get("https://" + address)
+		if err == nil {
+			err = response.Body.Close()
+		}
+
+		asked <- err
+	}()
+
+	select {
+	case err := <-asked:
+		t.Fatalf("before the API server answers: got %v, want the connection kept", err)
+	case <-time.After(500 * time.Millisecond):
+	}
+
+	api.StartTLS()
+
+	if err := <-asked; err != nil {
+		t.Errorf("the API server answers: got %v", err)
+	}
+
+	within(t, 5*time.Second, "it is ready", balancer.Healthy)
 }
 
 // listen takes connections until the test ends.
