@@ -82,14 +82,14 @@ func metadataField(node string, err error) []byte {
 	if err != nil {
 		s := status.Convert(err).Proto()
 		s.Message = strings.ToValidUTF8(s.GetMessage(), "?")
-		m.Error, m.Status = s.GetMessage(), s //nolint:staticcheck // frozen wire
+		m.Error, m.Status = s.GetMessage(), s
 	}
 
 	raw, err := proto.Marshal(m)
 	if err != nil {
 		// Of what a node sends in its status, the details could be damaged.
-		m.Status.Details = nil                                       //nolint:staticcheck // frozen wire
-		raw, _ = proto.MarshalOptions{AllowPartial: true}.Marshal(m) //nolint:errcheck // two valid strings and a number
+		m.Status.Details = nil
+		raw, _ = proto.MarshalOptions{AllowPartial: true}.Marshal(m)
 	}
 
 	return protowire.AppendBytes(protowire.AppendTag(nil, fieldMetadata, protowire.BytesType), raw)

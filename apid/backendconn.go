@@ -74,7 +74,7 @@ const alertWait = time.Second / 10
 // alert returns what the other side has said of why it hung up, if it has. With TLS 1.3 it refuses a certificate after
 // the client's handshake is done: the client writes, and that its pipe is broken is no help to anybody.
 func (c *backendConn) alert() error {
-	c.SetReadDeadline(time.Now().Add(alertWait)) //nolint:errcheck // then it is closed, which Read says
+	c.SetReadDeadline(time.Now().Add(alertWait)) // then it is closed, which Read says
 
 	_, err := c.Conn.Read(make([]byte, 1))
 

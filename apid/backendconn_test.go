@@ -25,7 +25,7 @@ func TestAlertOfWhoHungUp(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close() //nolint:errcheck // the end
+	defer l.Close()
 
 	gone := make(chan error, 1)
 
@@ -41,7 +41,7 @@ func TestAlertOfWhoHungUp(t *testing.T) {
 			MinVersion: tls.VersionTLS13, NextProtos: []string{"h2"},
 			Certificates: []tls.Certificate{*ours.Server}, ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: theirs.CAs,
 		}).Handshake()
-		conn.Close() //nolint:errcheck // it has nothing more to say
+		conn.Close() // it has nothing more to say
 
 		if err == nil {
 			err = errors.New("the certificate was accepted")
@@ -66,7 +66,7 @@ func TestAlertOfWhoHungUp(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer conn.Close() //nolint:errcheck // the end
+	defer conn.Close()
 
 	if err := <-gone; err != nil {
 		t.Fatal(err)
@@ -96,8 +96,8 @@ func (pipe) Write([]byte) (int, error) { return 0, syscall.EPIPE }
 // TestBrokenPipe has connections break of which nothing more is known, before anything was heard and after.
 func TestBrokenPipe(t *testing.T) {
 	a, b := net.Pipe()
-	defer a.Close() //nolint:errcheck // the end
-	defer b.Close() //nolint:errcheck // the end
+	defer a.Close()
+	defer b.Close()
 
 	counted := 0
 	conn := &backendConn{Conn: pipe{a}, grow: func(bytes int) { counted += bytes }}
@@ -106,9 +106,9 @@ func TestBrokenPipe(t *testing.T) {
 		t.Errorf("before anything was heard: got %v, want it as it is", err)
 	}
 
-	go io.WriteString(b, "abcdef") //nolint:errcheck // all of it is read
+	go io.WriteString(b, "abcdef") // all of it is read
 
-	conn.SetReadDeadline(time.Time{}) //nolint:errcheck // a pipe has them
+	conn.SetReadDeadline(time.Time{}) // a pipe has them
 
 	if _, err := io.ReadFull(conn, make([]byte, 3)); err != nil {
 		t.Fatal(err)

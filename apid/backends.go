@@ -102,7 +102,7 @@ func (n *nodeConn) shut() {
 		n.timer.Stop()
 	}
 
-	n.Close() //nolint:errcheck
+	n.Close()
 }
 
 func (b *backends) close() {
@@ -112,7 +112,7 @@ func (b *backends) close() {
 	b.closed = true
 
 	if b.machine != nil {
-		b.machine.Close() //nolint:errcheck
+		b.machine.Close()
 	}
 
 	for _, n := range b.nodes {

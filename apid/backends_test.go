@@ -173,7 +173,7 @@ func TestNodeDiesDuringACall(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close() //nolint:errcheck // the end
+	defer l.Close()
 
 	cut, stop := context.WithCancel(t.Context())
 	defer stop()
@@ -192,8 +192,8 @@ func TestNodeDiesDuringACall(t *testing.T) {
 		go pump(cut, conn, inner)
 		pump(cut, inner, conn)
 		<-t.Context().Done()
-		conn.Close()  //nolint:errcheck // the end
-		inner.Close() //nolint:errcheck // the end
+		conn.Close()
+		inner.Close()
 	}()
 
 	addresses.Store("b", l.Addr().String())

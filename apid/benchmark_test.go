@@ -60,7 +60,7 @@ func BenchmarkVersion(b *testing.B) {
 		b.Fatal(err)
 	}
 
-	b.Cleanup(func() { conn.Close() }) //nolint:errcheck // the end
+	b.Cleanup(func() { conn.Close() })
 
 	for _, way := range []struct {
 		name   string

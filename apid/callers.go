@@ -90,7 +90,7 @@ func (c *callers) dismiss(v *visitor, until time.Time) {
 		if c.busy(v) && time.Now().Before(until) {
 			c.dismiss(v, until)
 		} else {
-			v.Close() //nolint:errcheck // it is not let in any more
+			v.Close() // it is not let in any more
 		}
 	})
 }
@@ -116,7 +116,7 @@ type call struct {
 	visitor *visitor // nil if it did not come through a door
 	id      *identity
 	unary   bool
-	ctx     context.Context //nolint:containedctx // the stream's, until the caller is not let in any more
+	ctx     context.Context // the stream's, until the caller is not let in any more
 	cancel  context.CancelCauseFunc
 
 	mu      sync.Mutex
@@ -202,7 +202,7 @@ func (c *call) refuse(err error) {
 	defer c.mu.Unlock()
 
 	if !c.ended {
-		c.timer = time.AfterFunc(lastWord, func() { c.visitor.Close() }) //nolint:errcheck // it is not let in any more
+		c.timer = time.AfterFunc(lastWord, func() { c.visitor.Close() }) // it is not let in any more
 	}
 }
 

@@ -222,7 +222,7 @@ func idleConnection(t *testing.T, n *node, ca *pki.CA) <-chan error {
 		t.Fatal(err)
 	}
 
-	t.Cleanup(func() { conn.Close() }) //nolint:errcheck // the end
+	t.Cleanup(func() { conn.Close() })
 
 	if _, err := io.WriteString(conn, "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\x00\x00\x00\x04\x00\x00\x00\x00\x00"); err != nil {
 		t.Fatal(err)

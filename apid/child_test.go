@@ -57,7 +57,7 @@ func child(socket string) {
 	l, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", "0.0.0.0:0")
 	fatal(err)
 	fatal(sandbox.Restrict())
-	fmt.Println(l.Addr().(*net.TCPAddr).Port) //nolint:forcetypeassert // TCP it is
+	fmt.Println(l.Addr().(*net.TCPAddr).Port) // TCP it is
 	fatal(router.Server().Serve(newDoor(l, router.pressure)))
 }
 
@@ -110,7 +110,7 @@ func startChild(t testing.TB) *apidProcess {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer log.Close() //nolint:errcheck // the child has its own
+	defer log.Close()
 
 	pid, line := spawn(t, log, childSocket+"="+n.socket, childKeys+"="+file, "GOMEMLIMIT=96MiB", "GOGC=50", "GOMAXPROCS=2")
 
@@ -150,8 +150,8 @@ func spawn(t testing.TB, stderr *os.File, env ...string) (pid int, line string) 
 	}
 
 	t.Cleanup(func() {
-		cmd.Process.Kill() //nolint:errcheck // it may have ended, which the test has seen
-		cmd.Wait()         //nolint:errcheck // killed
+		cmd.Process.Kill() // it may have ended, which the test has seen
+		cmd.Wait()         // killed
 	})
 
 	if line, err = bufio.NewReader(out).ReadString('\n'); err != nil {

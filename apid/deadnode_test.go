@@ -29,7 +29,7 @@ func deaf(t *testing.T) string {
 		t.Fatal(err)
 	}
 
-	t.Cleanup(func() { syscall.Close(fd) }) //nolint:errcheck // the end
+	t.Cleanup(func() { syscall.Close(fd) })
 
 	if err := syscall.Bind(fd, &syscall.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}); err != nil {
 		t.Fatal(os.NewSyscallError("bind", err))
@@ -44,7 +44,7 @@ func deaf(t *testing.T) string {
 		t.Fatal(os.NewSyscallError("getsockname", err))
 	}
 
-	address := fmt.Sprintf("127.0.0.1:%d", name.(*syscall.SockaddrInet4).Port) //nolint:forcetypeassert // as it was bound
+	address := fmt.Sprintf("127.0.0.1:%d", name.(*syscall.SockaddrInet4).Port) // as it was bound
 
 	for {
 		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
@@ -56,7 +56,7 @@ func deaf(t *testing.T) string {
 			return address
 		}
 
-		t.Cleanup(func() { conn.Close() }) //nolint:errcheck // the end
+		t.Cleanup(func() { conn.Close() })
 	}
 }
 

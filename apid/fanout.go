@@ -189,7 +189,7 @@ func (f *fanout) answers(ctx context.Context, view *View, l *leg, take func(mem.
 		}
 
 		if err != nil {
-			header, _ := stream.Header() //nolint:errcheck // it is the same error
+			header, _ := stream.Header() // it is the same error
 
 			return unreachable(l.node, err, header, stream.Trailer())
 		}

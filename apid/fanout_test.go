@@ -38,7 +38,7 @@ func forNodes(ctx context.Context, nodes ...string) context.Context {
 // answer is what a node's part says: who sent it, or the code and text of its error.
 func answer(md *common.Metadata, text string) string {
 	if s := md.GetStatus(); s != nil {
-		return fmt.Sprintf("%s: %s", codes.Code(s.GetCode()), s.GetMessage()) //nolint:gosec // a code
+		return fmt.Sprintf("%s: %s", codes.Code(s.GetCode()), s.GetMessage()) // a code
 	}
 
 	return text
@@ -116,7 +116,7 @@ func TestManyWithADeadNode(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close() //nolint:errcheck // the end
+	defer l.Close()
 
 	addresses.Store("dead", l.Addr().String())
 

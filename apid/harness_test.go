@@ -189,7 +189,7 @@ var addresses sync.Map
 
 func addressOfNode(name string) string {
 	if addr, ok := addresses.Load(name); ok {
-		return addr.(string) //nolint:forcetypeassert // as stored
+		return addr.(string) // as stored
 	}
 
 	return "127.0.0.1:1" // where nobody listens
@@ -332,7 +332,7 @@ func dial(t testing.TB, n *node, ca *pki.CA, cert *tls.Certificate) machine.Mach
 		t.Fatal(err)
 	}
 
-	t.Cleanup(func() { conn.Close() }) //nolint:errcheck // the end
+	t.Cleanup(func() { conn.Close() })
 
 	return machine.NewMachineServiceClient(conn)
 }

@@ -27,7 +27,7 @@ func alert(t *testing.T, addr string, config *tls.Config) string {
 	if err != nil {
 		return err.Error()
 	}
-	defer conn.Close() //nolint:errcheck
+	defer conn.Close()
 
 	if err := conn.SetDeadline(time.Now().Add(10 * time.Second)); err != nil {
 		t.Fatal(err)
@@ -166,7 +166,7 @@ func TestOtherClientsAreNotHarmed(t *testing.T) {
 				t.Errorf("%.20q on the port: a call gets %s, want an answer", garbage, got)
 			}
 
-			conn.Close() //nolint:errcheck
+			conn.Close()
 		}
 	}
 }
@@ -176,7 +176,7 @@ func TestBeforeTheFirstView(t *testing.T) {
 	ca := newCA(t)
 	n := startNode(t, "a", nil)
 
-	if got := alert(t, n.addr, &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS13}); !strings.Contains(got, "internal error") { //nolint:gosec // no server yet
+	if got := alert(t, n.addr, &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS13}); !strings.Contains(got, "internal error") { // no server yet
 		t.Errorf("got %q, want an alert", got)
 	}
 

@@ -84,7 +84,7 @@ func (d *door) Accept() (net.Conn, error) {
 
 		v, out := d.admit(conn)
 		if out != nil {
-			out.Close() //nolint:errcheck // it is nobody's
+			out.Close() // it is nobody's
 		}
 
 		if v != nil {
@@ -245,7 +245,7 @@ func (c atDoor) ServerHandshake(conn net.Conn) (net.Conn, credentials.AuthInfo, 
 
 		if err = v.enter(gone); err != nil {
 			gone()
-			inner.Close() //nolint:errcheck // it is not let in
+			inner.Close() // it is not let in
 		}
 	}
 

@@ -54,7 +54,7 @@ func (p *apidProcess) client(t testing.TB, from string, wrap func(net.Conn) net.
 		t.Fatal(err)
 	}
 
-	t.Cleanup(func() { conn.Close() }) //nolint:errcheck // the end
+	t.Cleanup(func() { conn.Close() })
 
 	return machine.NewMachineServiceClient(conn)
 }
@@ -103,7 +103,7 @@ func TestHalfOpenConnections(t *testing.T) {
 
 	p := startChild(t)
 	garbage := make([]byte, 4096)
-	rand.Read(garbage) //nolint:errcheck // never fails
+	rand.Read(garbage)
 
 	hello := "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + string(garbage[:200])
 
@@ -115,7 +115,7 @@ func TestHalfOpenConnections(t *testing.T) {
 
 	defer func() {
 		for _, conn := range open {
-			conn.Close() //nolint:errcheck // the end
+			conn.Close()
 		}
 	}()
 
@@ -169,13 +169,13 @@ func TestConnectionsWithCertificates(t *testing.T) {
 		if err != nil {
 			continue
 		}
-		defer conn.Close() //nolint:errcheck // the end
+		defer conn.Close()
 
 		if _, err := io.WriteString(conn, "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\x00\x00\x00\x04\x00\x00\x00\x00\x00"); err != nil {
 			continue
 		}
 
-		conn.SetDeadline(time.Now().Add(time.Minute)) //nolint:errcheck // read says
+		conn.SetDeadline(time.Now().Add(time.Minute)) // read says
 
 		if _, err := io.ReadFull(conn, make([]byte, 9)); err == nil {
 			inside++
@@ -250,7 +250,7 @@ type stalled struct {
 	net.Conn
 
 	left int
-	end  context.Context //nolint:containedctx // until the connection is closed
+	end  context.Context // until the connection is closed
 	stop func()
 }
 
@@ -293,7 +293,7 @@ func TestSlowReaders(t *testing.T) {
 				break // it was cut off
 			}
 
-			go client.LogsContainers(ctx, &emptypb.Empty{}) //nolint:errcheck // nobody reads the answer
+			go client.LogsContainers(ctx, &emptypb.Empty{}) // nobody reads the answer
 		}
 	}
 

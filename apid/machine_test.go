@@ -165,7 +165,7 @@ func (c *controlPlane) serve(machined, resources string) {
 
 	c.t.Cleanup(func() {
 		c.router.Close()
-		conn.Close() //nolint:errcheck // the end
+		conn.Close()
 	})
 
 	views := make(chan *View)

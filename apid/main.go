@@ -43,7 +43,7 @@ func run(ctx context.Context, log *slog.Logger) error {
 	if err != nil {
 		return fmt.Errorf("connect to %s: %w", RuntimeSocket, err)
 	}
-	defer conn.Close() //nolint:errcheck
+	defer conn.Close()
 
 	router := NewRouter(log, MachineSocket)
 	defer router.Close()

@@ -118,7 +118,7 @@ func (p *pressure) relieve(heap int64) (out []*visitor) {
 		}
 
 		v.cut = now
-		v.Conn.Close() //nolint:errcheck // gRPC sees it, ends the calls and closes the visitor
+		v.Conn.Close() // gRPC sees it, ends the calls and closes the visitor
 
 		heap -= v.load.bytes()
 		out = append(out, v)

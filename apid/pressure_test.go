@@ -39,7 +39,7 @@ type callerConn struct {
 
 func (c *callerConn) Close() error         { c.closed = true; return nil }
 func (c *callerConn) RemoteAddr() net.Addr { return &net.TCPAddr{} }
-func (c *caller) cutOff() bool             { return c.Conn.(*callerConn).closed } //nolint:forcetypeassert // as made
+func (c *caller) cutOff() bool             { return c.Conn.(*callerConn).closed } // as made
 
 func newParty(t *testing.T) *party {
 	t.Helper()
@@ -55,7 +55,7 @@ func newParty(t *testing.T) *party {
 
 func (p *party) heap() (bytes uint64) {
 	for _, c := range p.callers {
-		bytes += uint64(c.holds) //nolint:gosec // not negative
+		bytes += uint64(c.holds) // not negative
 	}
 
 	return bytes
@@ -117,7 +117,7 @@ func TestTheHeaviestIsCutOff(t *testing.T) {
 	p.takes("light", 1)
 	p.out("when its calls have ended and it is not closed", "heavier")
 
-	p.callers["heavier"].Close() //nolint:errcheck // as gRPC does
+	p.callers["heavier"].Close() // as gRPC does
 	p.callers["heavier"].holds = 0
 	p.takes("heavy", 20)
 	p.out("when it is gone and the other fits in", "heavier")

@@ -71,7 +71,7 @@ func TestManyHosts(t *testing.T) {
 					}
 
 					if out != nil {
-						out.Close() //nolint:errcheck // a fake
+						out.Close()
 					}
 
 					own = append(own, c)
@@ -83,7 +83,7 @@ func TestManyHosts(t *testing.T) {
 				}
 
 				if out != nil {
-					out.Close() //nolint:errcheck // a fake
+					out.Close()
 				}
 			}
 

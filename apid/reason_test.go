@@ -63,7 +63,7 @@ func TestUnreachable(t *testing.T) {
 	}
 
 	denied := status.Error(codes.PermissionDenied, "no")
-	if err := unreachable("n", denied, nil, nil); err != denied { //nolint:errorlint // the same
+	if err := unreachable("n", denied, nil, nil); err != denied {
 		t.Errorf("another code: got %v, want it unchanged", err)
 	}
 }

@@ -190,7 +190,7 @@ func (r *Router) toOne(in grpc.ServerStream, method string, view *View, md metad
 	default:
 	}
 
-	header, _ := stream.Header() //nolint:errcheck // it is the same error
+	header, _ := stream.Header() // it is the same error
 
 	return unreachable(node, err, header, stream.Trailer())
 }

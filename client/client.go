@@ -14,7 +14,7 @@ import (
 	"google.golang.org/grpc/keepalive"
 
 	"github.com/seed-59268b81/talos/api/cluster"
-	cosi "github.com/seed-59268b81/talos/api/cosi/v1alpha1"
+	cosiapi "github.com/seed-59268b81/talos/api/cosi/v1alpha1"
 	"github.com/seed-59268b81/talos/api/inspect"
 	"github.com/seed-59268b81/talos/api/machine"
 	"github.com/seed-59268b81/talos/api/storage"
@@ -29,7 +29,7 @@ const MaxMessageSize = 32 << 20
 type Client struct {
 	Machine     machine.MachineServiceClient
 	Cluster     cluster.ClusterServiceClient
-	State       cosi.StateClient
+	State       cosiapi.StateClient
 	Storage     storage.StorageServiceClient
 	FileSystems machine.StorageServiceClient // machine.StorageService, which is not storage.StorageService
 	Clock       timeapi.TimeServiceClient
@@ -106,7 +106,7 @@ func New(endpoints []string, options ...Option) (*Client, error) {
 	return &Client{
 		Machine:     machine.NewMachineServiceClient(conn),
 		Cluster:     cluster.NewClusterServiceClient(conn),
-		State:       cosi.NewStateClient(conn),
+		State:       cosiapi.NewStateClient(conn),
 		Storage:     storage.NewStorageServiceClient(conn),
 		FileSystems: machine.NewStorageServiceClient(conn),
 		Clock:       timeapi.NewTimeServiceClient(conn),

@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	cosi "github.com/seed-59268b81/talos/api/cosi/v1alpha1"
+	cosiapi "github.com/seed-59268b81/talos/api/cosi/v1alpha1"
 	"github.com/seed-59268b81/talos/api/machine"
 	"github.com/seed-59268b81/talos/client"
 	"github.com/seed-59268b81/talos/client/clienttest"
@@ -116,10 +116,10 @@ func TestWatch(t *testing.T) {
 	kind := client.Kind{Namespace: "n", Type: "Things.test.dev"}
 	broken := "the state is gone"
 	s := clienttest.Start(t, map[string]*clienttest.Node{"": {
-		Resources: []*cosi.Resource{clienttest.Resource("n", "Things.test.dev", "a", "{}"), clienttest.Resource("n", "Others.test.dev", "b", "{}")},
-		Changes: []*cosi.Event{
-			{EventType: cosi.EventType_UPDATED, Resource: clienttest.Resource("n", "Things.test.dev", "c", "{}")},
-			{EventType: cosi.EventType_ERRORED, Error: &broken},
+		Resources: []*cosiapi.Resource{clienttest.Resource("n", "Things.test.dev", "a", "{}"), clienttest.Resource("n", "Others.test.dev", "b", "{}")},
+		Changes: []*cosiapi.Event{
+			{EventType: cosiapi.EventType_UPDATED, Resource: clienttest.Resource("n", "Things.test.dev", "c", "{}")},
+			{EventType: cosiapi.EventType_ERRORED, Error: &broken},
 		},
 	}})
 	c := connect(t, s)

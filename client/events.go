@@ -64,7 +64,7 @@ func decodeEvent(m *machine.Event) (Event, error) {
 
 	kind, err := protoregistry.GlobalTypes.FindMessageByName(protoreflect.FullName(event.Type))
 	if err != nil {
-		return event, nil //nolint:nilerr // a type of a later version
+		return event, nil // a type of a later version
 	}
 
 	event.Payload = kind.New().Interface()

@@ -14,7 +14,7 @@ import (
 // Kubeconfig returns a kubeconfig with a new admin certificate, YAML. Only control plane nodes have it to give.
 func (c *Client) Kubeconfig(ctx context.Context) ([]byte, error) {
 	stream := c.kubeconfigArchive(ctx)
-	defer stream.Close() //nolint:errcheck // ends the call
+	defer stream.Close()
 
 	return unpackKubeconfig(stream)
 }

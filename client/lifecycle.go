@@ -61,7 +61,7 @@ func (c *Client) Upgrade(ctx context.Context, instance *common.ContainerdInstanc
 // LegacyUpgrade pulls, installs and reboots in one call, as nodes without the lifecycle service do. It returns the
 // actor id of the events of the upgrade.
 func (c *Client) LegacyUpgrade(ctx context.Context, request *machine.UpgradeRequest) (actorID string, err error) {
-	r, err := c.Machine.Upgrade(ctx, request) //nolint:staticcheck // older nodes have no other
+	r, err := c.Machine.Upgrade(ctx, request) // older nodes have no other
 	m, err := unwrap("upgrade", r, err)
 
 	return m.GetActorId(), err

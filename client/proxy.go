@@ -82,7 +82,7 @@ func proxyDialer(address string) (d namedDialer, err error) {
 		var dialer proxy.Dialer
 
 		if dialer, err = proxy.FromURL(d.url, proxy.Direct); err == nil {
-			d.ContextDialer = dialer.(proxy.ContextDialer) //nolint:forcetypeassert // golang.org/x/net/proxy promises it
+			d.ContextDialer = dialer.(proxy.ContextDialer) // golang.org/x/net/proxy promises it
 		}
 	default:
 		err = fmt.Errorf("proxy %q: scheme %q is not one of http, https and socks5", d.url.Redacted(), d.url.Scheme)
@@ -112,7 +112,7 @@ func (d connectDialer) DialContext(ctx context.Context, network, endpoint string
 		return nil, err
 	}
 
-	stop := context.AfterFunc(ctx, func() { conn.Close() }) //nolint:errcheck // it is given up
+	stop := context.AfterFunc(ctx, func() { conn.Close() }) // it is given up
 
 	err = d.connect(conn, endpoint)
 	if !stop() {
@@ -120,7 +120,7 @@ func (d connectDialer) DialContext(ctx context.Context, network, endpoint string
 	}
 
 	if err != nil {
-		conn.Close() //nolint:errcheck // nothing was said over it yet
+		conn.Close() // nothing was said over it yet
 
 		return nil, err
 	}
@@ -155,7 +155,7 @@ func (d connectDialer) connect(conn net.Conn, endpoint string) error {
 		return fmt.Errorf("read its answer: %w", err)
 	}
 
-	response.Body.Close() //nolint:errcheck // the answer to CONNECT has none
+	response.Body.Close() // the answer to CONNECT has none
 
 	if response.StatusCode/100 != 2 {
 		return fmt.Errorf("it answered %s", response.Status)

@@ -111,7 +111,7 @@ func says(text string) func(net.Conn) {
 	return func(conn net.Conn) {
 		// Without it read, the answer would be lost with the connection.
 		if _, err := conn.Read(make([]byte, 1<<16)); err == nil {
-			conn.Write([]byte(text)) //nolint:errcheck // the client may have heard enough
+			conn.Write([]byte(text)) // the client may have heard enough
 		}
 	}
 }

@@ -10,7 +10,7 @@ import (
 
 	"google.golang.org/grpc"
 
-	cosi "github.com/seed-59268b81/talos/api/cosi/v1alpha1"
+	cosiapi "github.com/seed-59268b81/talos/api/cosi/v1alpha1"
 )
 
 // Kind names a set of resources.
@@ -23,8 +23,8 @@ type Kind struct {
 func (k Kind) String() string { return k.Type + " in namespace " + k.Namespace }
 
 // Resource returns one resource as it is on the wire: metadata, and the spec as YAML.
-func (c *Client) Resource(ctx context.Context, kind Kind, id string) (*cosi.Resource, error) {
-	r, err := c.State.Get(ctx, &cosi.GetRequest{Namespace: kind.Namespace, Type: kind.Type, Id: id})
+func (c *Client) Resource(ctx context.Context, kind Kind, id string) (*cosiapi.Resource, error) {
+	r, err := c.State.Get(ctx, &cosiapi.GetRequest{Namespace: kind.Namespace, Type: kind.Type, Id: id})
 	if err != nil {
 		return nil, fmt.Errorf("get %s of %s: %w", id, kind, err)
 	}
@@ -33,10 +33,10 @@ func (c *Client) Resource(ctx context.Context, kind Kind, id string) (*cosi.Reso
 }
 
 // Resources streams the resources of a kind.
-func (c *Client) Resources(ctx context.Context, kind Kind) iter.Seq2[*cosi.Resource, error] {
-	return func(yield func(*cosi.Resource, error) bool) {
-		received := receive(ctx, "list "+kind.String(), func(ctx context.Context) (grpc.ServerStreamingClient[cosi.ListResponse], error) {
-			return c.State.List(ctx, &cosi.ListRequest{Namespace: kind.Namespace, Type: kind.Type})
+func (c *Client) Resources(ctx context.Context, kind Kind) iter.Seq2[*cosiapi.Resource, error] {
+	return func(yield func(*cosiapi.Resource, error) bool) {
+		received := receive(ctx, "list "+kind.String(), func(ctx context.Context) (grpc.ServerStreamingClient[cosiapi.ListResponse], error) {
+			return c.State.List(ctx, &cosiapi.ListRequest{Namespace: kind.Namespace, Type: kind.Type})
 		})
 
 		for m, err := range received {
@@ -54,14 +54,14 @@ func (c *Client) Resources(ctx context.Context, kind Kind) iter.Seq2[*cosi.Resou
 // WatchResources streams the resources of a kind as they are and then every change, until the context ends. An id
 // other than "" narrows it to one resource. An event of type BOOTSTRAPPED, which has no resource, ends what was there
 // at the start; a watch of one resource has none.
-func (c *Client) WatchResources(ctx context.Context, kind Kind, id string) iter.Seq2[*cosi.Event, error] {
-	request := &cosi.WatchRequest{Namespace: kind.Namespace, Type: kind.Type, ApiVersion: 1, Options: &cosi.WatchOptions{BootstrapContents: id == ""}}
+func (c *Client) WatchResources(ctx context.Context, kind Kind, id string) iter.Seq2[*cosiapi.Event, error] {
+	request := &cosiapi.WatchRequest{Namespace: kind.Namespace, Type: kind.Type, ApiVersion: 1, Options: &cosiapi.WatchOptions{BootstrapContents: id == ""}}
 	if id != "" {
 		request.Id = &id
 	}
 
-	return func(yield func(*cosi.Event, error) bool) {
-		received := receive(ctx, "watch "+kind.String(), func(ctx context.Context) (grpc.ServerStreamingClient[cosi.WatchResponse], error) {
+	return func(yield func(*cosiapi.Event, error) bool) {
+		received := receive(ctx, "watch "+kind.String(), func(ctx context.Context) (grpc.ServerStreamingClient[cosiapi.WatchResponse], error) {
 			return c.State.Watch(ctx, request)
 		})
 
@@ -79,7 +79,7 @@ func (c *Client) WatchResources(ctx context.Context, kind Kind, id string) iter.
 					err = fmt.Errorf("watch %s: %w", kind, err)
 				}
 
-				if event.GetEventType() == cosi.EventType_NOOP {
+				if event.GetEventType() == cosiapi.EventType_NOOP {
 					continue
 				}
 
@@ -91,18 +91,18 @@ func (c *Client) WatchResources(ctx context.Context, kind Kind, id string) iter.
 	}
 }
 
-func checkEvent(event *cosi.Event) error {
+func checkEvent(event *cosiapi.Event) error {
 	switch event.GetEventType() {
-	case cosi.EventType_ERRORED:
+	case cosiapi.EventType_ERRORED:
 		return errors.New(event.GetError())
-	case cosi.EventType_CREATED, cosi.EventType_UPDATED, cosi.EventType_DESTROYED:
+	case cosiapi.EventType_CREATED, cosiapi.EventType_UPDATED, cosiapi.EventType_DESTROYED:
 		return checkResource(event.GetResource())
 	default:
 		return nil
 	}
 }
 
-func checkResource(r *cosi.Resource) error {
+func checkResource(r *cosiapi.Resource) error {
 	if r.GetMetadata() == nil {
 		return errors.New("the server sent a resource without metadata")
 	}

@@ -55,11 +55,11 @@ var errEmpty = errors.New("the answer is empty: the server speaks another versio
 
 // metadataError is the error of a node in an aggregated answer, which older servers send to calls for one node too.
 func metadataError(md *common.Metadata) error {
-	if s := md.GetStatus(); s.GetCode() != 0 { //nolint:staticcheck // frozen wire
+	if s := md.GetStatus(); s.GetCode() != 0 {
 		return status.FromProto(s).Err()
 	}
 
-	if text := md.GetError(); text != "" { //nolint:staticcheck // frozen wire
+	if text := md.GetError(); text != "" {
 		return status.Error(codes.Unknown, text)
 	}
 

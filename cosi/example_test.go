@@ -97,7 +97,7 @@ func Example_controller() {
 		},
 	}.Controller()))
 
-	go rt.Run(ctx) //nolint:errcheck // it ends with its context
+	go rt.Run(ctx)
 
 	check(typed.Set(ctx, st, "", "web", HostSpec{Name: "www"}))
 
@@ -130,14 +130,14 @@ func Example_remote() {
 	g := grpc.NewServer()
 	v1alpha1.RegisterStateServer(g, server.New(memory.New()))
 
-	go g.Serve(listener) //nolint:errcheck // it ends with Stop
+	go g.Serve(listener)
 	defer g.Stop()
 
 	conn, err := grpc.NewClient("passthrough:state", grpc.WithTransportCredentials(insecure.NewCredentials()),
 		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return listener.DialContext(ctx) }))
 	check(err)
 
-	defer conn.Close() //nolint:errcheck // the end
+	defer conn.Close()
 
 	check(resource.Register[HostSpec]()) // so that it is decoded
 

@@ -34,7 +34,7 @@ func program(t *testing.T) string {
 		t.Fatal(err)
 	}
 
-	t.Cleanup(func() { os.RemoveAll(dir) }) //nolint:errcheck // the end
+	t.Cleanup(func() { os.RemoveAll(dir) })
 
 	source := filepath.Join(dir, "main.go")
 	if err := os.WriteFile(source, []byte("package main"+code+"\n"), 0o600); err != nil {

@@ -61,7 +61,7 @@ func sendSnapshot(ctx context.Context, n node, path string) error {
 		return fmt.Errorf("read etcd snapshot: %w", err)
 	}
 
-	defer file.Close() //nolint:errcheck // was read from only
+	defer file.Close()
 
 	return n.EtcdRecover(ctx, file)
 }

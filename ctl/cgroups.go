@@ -117,7 +117,7 @@ func cgroupColumns(schema cgroups.Schema) []column[groupRow] {
 
 func (n node) cgroups(ctx context.Context) (*cgroups.Group, error) {
 	archive := n.Copy(ctx, cgroupMount)
-	defer archive.Close() //nolint:errcheck // ends the call
+	defer archive.Close()
 
 	root, err := cgroups.Read(archive)
 	if status.Code(err) == codes.DataLoss {

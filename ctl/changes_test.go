@@ -16,7 +16,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	cosi "github.com/seed-59268b81/talos/api/cosi/v1alpha1"
+	cosiapi "github.com/seed-59268b81/talos/api/cosi/v1alpha1"
 	"github.com/seed-59268b81/talos/api/machine"
 	"github.com/seed-59268b81/talos/client/clienttest"
 )
@@ -29,7 +29,7 @@ func startConfigured(t *testing.T) (*clienttest.Server, *clienttest.Node) {
 
 	block := "|\n" + indent(nodeConfig)
 	node := newNode("172.20.0.2")
-	node.Resources = []*cosi.Resource{
+	node.Resources = []*cosiapi.Resource{
 		clienttest.Resource("config", "MachineConfigs.config.talos.dev", "persistent", block),
 		clienttest.Resource("config", "MachineConfigs.config.talos.dev", "v1alpha1", strings.Replace(block, "worker", "controlplane", 1)),
 	}

@@ -80,7 +80,7 @@ func (c *connection) targets() (nodes []node, closeAll func(), err error) {
 		nodes = []node{{Client: shared, name: context.Dial()[0], direct: true}}
 	}
 
-	return nodes, func() { shared.Close() }, nil //nolint:errcheck // nothing is left to do on it
+	return nodes, func() { shared.Close() }, nil // nothing is left to do on it
 }
 
 // insecureTargets are connected to one by one: a machine in maintenance forwards nothing.
@@ -96,7 +96,7 @@ func (c *connection) insecureTargets() (nodes []node, closeAll func(), err error
 
 	closeAll = func() {
 		for _, n := range nodes {
-			n.Close() //nolint:errcheck // nothing is left to do on it
+			n.Close() // nothing is left to do on it
 		}
 	}
 

@@ -25,7 +25,7 @@ With - in place of the directory, write a tar.gz archive to standard output.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return connection.one(cmd, func(ctx context.Context, n node) error {
 				stream := n.Copy(ctx, args[0])
-				defer stream.Close() //nolint:errcheck // ends the call
+				defer stream.Close()
 
 				if args[1] == "-" {
 					_, err := io.Copy(cmd.OutOrStdout(), stream)

@@ -75,7 +75,7 @@ func (n node) debugImage(ctx context.Context, instance *common.ContainerdInstanc
 			return "", fmt.Errorf("send image: %w", err)
 		}
 
-		defer file.Close() //nolint:errcheck // was read from only
+		defer file.Close()
 
 		return n.ImportImage(ctx, instance, file)
 	}
@@ -131,7 +131,7 @@ func passInput(in io.Reader, container *client.DebugContainer) {
 		}
 
 		if errors.Is(err, io.EOF) {
-			container.CloseInput() //nolint:errcheck // the container's end says more
+			container.CloseInput() // the container's end says more
 		}
 
 		if err != nil {
@@ -162,10 +162,10 @@ func rawTerminal(terminal *os.File, container *client.DebugContainer) (restore f
 		return nil, fmt.Errorf("set up the terminal: %w", err)
 	}
 
-	ignore := onResize(func() { tellSize() }) //nolint:errcheck // the container's end says more
+	ignore := onResize(func() { tellSize() }) // the container's end says more
 
 	return func() {
 		ignore()
-		term.Restore(fd, state) //nolint:errcheck // nothing is left to do
+		term.Restore(fd, state) // nothing is left to do
 	}, nil
 }

@@ -32,7 +32,7 @@ func newDmesgCommand() *cobra.Command {
 
 			return connection.each(cmd.Context(), func(ctx context.Context, n node) error {
 				stream := n.Dmesg(boot.of(ctx), follow, tail)
-				defer stream.Close() //nolint:errcheck // ends the call
+				defer stream.Close()
 
 				return out.copy(n.name, stream)
 			})

@@ -55,7 +55,7 @@ func (d *draining) follow(
 		return fmt.Errorf("drain: %w", err)
 	}
 
-	say := func(text string) { t.out.print(n.name, text) } //nolint:errcheck // it is done all the same
+	say := func(text string) { t.out.print(n.name, text) } // it is done all the same
 
 	schedulable := func(context.Context) error { return nil }
 
@@ -200,7 +200,7 @@ func sameAuthority(way, cluster *api.Cluster) bool {
 	authority := way.CertificateAuthorityData
 
 	if len(authority) == 0 && way.CertificateAuthority != "" {
-		authority, _ = os.ReadFile(way.CertificateAuthority) //nolint:errcheck // then it is not known to be the same
+		authority, _ = os.ReadFile(way.CertificateAuthority)
 	}
 
 	return len(authority) > 0 && bytes.Equal(bytes.TrimSpace(authority), bytes.TrimSpace(cluster.CertificateAuthorityData))

@@ -153,7 +153,7 @@ func newEditFile() (*editFile, error) {
 }
 
 func (f *editFile) remove() {
-	os.RemoveAll(f.directory) //nolint:errcheck // the directory is only ours
+	os.RemoveAll(f.directory) // the directory is only ours
 }
 
 func (f *editFile) edit(ctx context.Context, cmd *cobra.Command, text string) (string, error) {

@@ -29,7 +29,7 @@ The file is there only once it is whole: its end has a checksum of all before.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return connection.one(cmd, func(ctx context.Context, n node) error {
 				stream := n.EtcdSnapshot(ctx)
-				defer stream.Close() //nolint:errcheck // ends the call
+				defer stream.Close()
 
 				size, err := saveSnapshot(args[0], stream)
 				if err != nil {

@@ -23,7 +23,7 @@ func (f *nodeFailure) Unwrap() error { return f.err }
 
 // printError prints each failure of a command: node, step, cause, and on a line of its own what to try.
 func printError(w io.Writer, err error) {
-	if joined, ok := err.(interface{ Unwrap() []error }); ok { //nolint:errorlint // the failures of connection.each
+	if joined, ok := err.(interface{ Unwrap() []error }); ok { // the failures of connection.each
 		for _, err := range joined.Unwrap() {
 			printError(w, err)
 		}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	cosi "github.com/seed-59268b81/talos/api/cosi/v1alpha1"
+	cosiapi "github.com/seed-59268b81/talos/api/cosi/v1alpha1"
 	"github.com/seed-59268b81/talos/client"
 )
 
@@ -68,8 +68,8 @@ type printer interface {
 
 // change is a resource and, when watching, what happened to it.
 type change struct {
-	event    *cosi.EventType
-	resource *cosi.Resource
+	event    *cosiapi.EventType
+	resource *cosiapi.Resource
 }
 
 func (g *get) node(ctx context.Context, n node) error {
@@ -128,7 +128,7 @@ func (g *get) follow(ctx context.Context, n node, definition client.Definition, 
 			return err
 		}
 
-		if event.GetEventType() == cosi.EventType_BOOTSTRAPPED {
+		if event.GetEventType() == cosiapi.EventType_BOOTSTRAPPED {
 			bootstrapped = true
 
 			if err := g.printer.print(n.name, definition, initial); err != nil {

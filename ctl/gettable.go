@@ -7,7 +7,7 @@ import (
 	"strings"
 	"sync"
 
-	cosi "github.com/seed-59268b81/talos/api/cosi/v1alpha1"
+	cosiapi "github.com/seed-59268b81/talos/api/cosi/v1alpha1"
 	"github.com/seed-59268b81/talos/client"
 )
 
@@ -84,11 +84,11 @@ func (p *tablePrinter) row(node string, definition client.Definition, c change) 
 	return row, nil
 }
 
-func mark(event *cosi.EventType) string {
+func mark(event *cosiapi.EventType) string {
 	switch *event {
-	case cosi.EventType_CREATED:
+	case cosiapi.EventType_CREATED:
 		return "+"
-	case cosi.EventType_DESTROYED:
+	case cosiapi.EventType_DESTROYED:
 		return "-"
 	default:
 		return ""

@@ -10,7 +10,7 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
-	cosi "github.com/seed-59268b81/talos/api/cosi/v1alpha1"
+	cosiapi "github.com/seed-59268b81/talos/api/cosi/v1alpha1"
 )
 
 // encodeYAML keeps the text of the spec as the node wrote it, comments included.
@@ -66,7 +66,7 @@ func manyDocuments(text string) bool {
 }
 
 // yamlMetadata prints metadata in the order users know.
-func yamlMetadata(md *cosi.Metadata) string {
+func yamlMetadata(md *cosiapi.Metadata) string {
 	var b strings.Builder
 
 	// A version is a number, or the word undefined.

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	cosi "github.com/seed-59268b81/talos/api/cosi/v1alpha1"
+	cosiapi "github.com/seed-59268b81/talos/api/cosi/v1alpha1"
 	"github.com/seed-59268b81/talos/api/machine"
 	"github.com/seed-59268b81/talos/client/clienttest"
 	"github.com/seed-59268b81/talos/config"
@@ -20,11 +20,11 @@ import (
 	configres "github.com/seed-59268b81/talos/resources/config"
 	"github.com/seed-59268b81/talos/resources/k8s"
 	"github.com/seed-59268b81/talos/resources/runtime"
-	"github.com/seed-59268b81/talos/resources/v1alpha1"
+	serviceres "github.com/seed-59268b81/talos/resources/service"
 )
 
 // sent is a resource as machines send it.
-func sent[S resource.Spec](t *testing.T, id string, spec S) *cosi.Resource {
+func sent[S resource.Spec](t *testing.T, id string, spec S) *cosiapi.Resource {
 	t.Helper()
 
 	r := resource.New[S]("", id)
@@ -46,9 +46,9 @@ func healthyNode(t *testing.T, name string, controlPlane bool) *clienttest.Node 
 	t.Helper()
 
 	n := &clienttest.Node{Memory: &machine.MemInfo{Memtotal: 1 << 20}}
-	n.Resources = []*cosi.Resource{
-		sent(t, "apid", v1alpha1.ServiceSpec{Running: true, Healthy: true}),
-		sent(t, "kubelet", v1alpha1.ServiceSpec{Running: true, Healthy: true}),
+	n.Resources = []*cosiapi.Resource{
+		sent(t, "apid", serviceres.ServiceSpec{Running: true, Healthy: true}),
+		sent(t, "kubelet", serviceres.ServiceSpec{Running: true, Healthy: true}),
 		sent(t, block.SystemDiskID, block.SystemDiskSpec{DiskID: "vda"}),
 		sent(t, "vda", block.DiskSpec{Size: 10 << 30}),
 		sent(t, runtime.MachineStatusID, runtime.MachineStatusSpec{Stage: runtime.StageRunning}),
@@ -68,7 +68,7 @@ func healthyNode(t *testing.T, name string, controlPlane bool) *clienttest.Node 
 	n.Resources = append(
 		n.Resources,
 		sent(t, configres.ActiveID, configres.NewMachineConfigSpec(cfg)),
-		sent(t, "etcd", v1alpha1.ServiceSpec{Running: true, Healthy: true}),
+		sent(t, "etcd", serviceres.ServiceSpec{Running: true, Healthy: true}),
 		sent(t, "kube-apiserver", k8s.StaticPodSpec{Pod: map[string]any{"metadata": map[string]any{"name": "kube-apiserver", "namespace": "kube-system"}}}),
 		sent(t, "kube-system/kube-apiserver-"+name, k8s.StaticPodStatusSpec{PodStatus: map[string]any{"phase": "Running"}}),
 	)
@@ -124,7 +124,7 @@ func TestHealthFromHere(t *testing.T) {
 		},
 		{
 			name: "a worker's kubelet", spoil: func(_, worker *clienttest.Node) {
-				worker.Resources[1] = sent(t, "kubelet", v1alpha1.ServiceSpec{Running: true})
+				worker.Resources[1] = sent(t, "kubelet", serviceres.ServiceSpec{Running: true})
 			},
 			exit: 1, want: []string{"waiting for kubelet to be healthy: 172.20.0.3: service kubelet is running but not healthy\n", "error: 172.20.0.2: node 172.20.0.2: gave up after"},
 		},

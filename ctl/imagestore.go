@@ -65,7 +65,7 @@ func newImageImportCommand() *cobra.Command {
 					return fmt.Errorf("import image: %w", err)
 				}
 
-				defer file.Close() //nolint:errcheck // was read from only
+				defer file.Close()
 
 				name, err := n.ImportImage(ctx, instance, file)
 				if err != nil {

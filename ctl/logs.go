@@ -38,7 +38,7 @@ func newLogsCommand() *cobra.Command {
 
 			return connection.each(cmd.Context(), func(ctx context.Context, n node) error {
 				stream := n.Logs(boot.of(ctx), request)
-				defer stream.Close() //nolint:errcheck // ends the call
+				defer stream.Close()
 
 				return out.copy(n.name, stream)
 			})

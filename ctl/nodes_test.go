@@ -9,7 +9,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/seed-59268b81/talos/api/common"
-	cosi "github.com/seed-59268b81/talos/api/cosi/v1alpha1"
+	cosiapi "github.com/seed-59268b81/talos/api/cosi/v1alpha1"
 	"github.com/seed-59268b81/talos/api/machine"
 	"github.com/seed-59268b81/talos/client/clienttest"
 )
@@ -73,7 +73,7 @@ func newNode(address string) *clienttest.Node {
 		Health:     []string{"waiting for etcd to be healthy: ...", "waiting for etcd to be healthy: OK"},
 		Healthy:    true,
 		Warnings:   []string{"machine.logging has no effect yet"},
-		Resources: []*cosi.Resource{
+		Resources: []*cosiapi.Resource{
 			definition(definitionsType, "ResourceDefinition", "meta", "rd", "printColumns:\n  - name: Aliases\n    jsonPath: '{.aliases[:]}'\n"),
 			definition(addressType, "AddressStatus", "network", "address", "printColumns:\n  - name: Address\n    jsonPath: '{.address}'\n  - name: Link\n    jsonPath: '{.linkName}'\n"),
 			definition("Addresses.other.dev", "Address", "other", "address", ""),
@@ -89,10 +89,10 @@ func newNode(address string) *clienttest.Node {
 			clienttest.Resource("runtime", "MachineStatuses.runtime.talos.dev", "machine", "stage: running\n"),
 		},
 		Scripts: scripts(),
-		Changes: []*cosi.Event{
-			{EventType: cosi.EventType_CREATED, Resource: gone},
-			{EventType: cosi.EventType_UPDATED, Resource: changed},
-			{EventType: cosi.EventType_DESTROYED, Resource: gone},
+		Changes: []*cosiapi.Event{
+			{EventType: cosiapi.EventType_CREATED, Resource: gone},
+			{EventType: cosiapi.EventType_UPDATED, Resource: changed},
+			{EventType: cosiapi.EventType_DESTROYED, Resource: gone},
 		},
 	}
 }
@@ -106,7 +106,7 @@ func service(id, state string, health *machine.ServiceHealth, messages ...string
 	return s
 }
 
-func definition(typ, display, namespace, alias, columns string) *cosi.Resource {
+func definition(typ, display, namespace, alias, columns string) *cosiapi.Resource {
 	id := lower(typ)
 	spec := "type: " + typ + "\ndisplayType: " + display + "\ndefaultNamespace: " + namespace +
 		"\naliases: [" + alias + ", " + alias + "s]\nallAliases: [" + lower(display) + ", " + alias + ", " + alias + "s]\n" + columns

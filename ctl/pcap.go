@@ -46,7 +46,7 @@ A filter is given as tcpdump -dd prints it: --bpf-filter "$(tcpdump -dd port 53)
 				defer cancel(nil)
 
 				stream := n.PacketCapture(ctx, &request)
-				defer stream.Close() //nolint:errcheck // ends the call
+				defer stream.Close()
 
 				begun := func() {}
 

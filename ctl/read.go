@@ -19,7 +19,7 @@ func newReadCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return connection.one(cmd, func(ctx context.Context, n node) error {
 				stream := n.Read(ctx, args[0])
-				defer stream.Close() //nolint:errcheck // ends the call
+				defer stream.Close()
 
 				_, err := io.Copy(cmd.OutOrStdout(), stream)
 

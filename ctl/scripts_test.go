@@ -102,7 +102,7 @@ func machineScripts() map[string]clienttest.Script {
 		"Rollback":  clienttest.Answer(&machine.RollbackResponse{Messages: []*machine.Rollback{{}}}),
 		"MetaWrite": clienttest.Answer(&machine.MetaWriteResponse{Messages: []*machine.MetaWrite{{}}}),
 		"MetaDelete": clienttest.Answer(&machine.MetaDeleteResponse{Messages: []*machine.MetaDelete{{
-			Metadata: &common.Metadata{Error: "key 0x0b is not set"}, //nolint:staticcheck // as older servers say it
+			Metadata: &common.Metadata{Error: "key 0x0b is not set"}, // as older servers say it
 		}}}),
 		"Upgrade": {Err: status.Error(codes.Unimplemented, "upgrades are not there yet")},
 		"Reset":   clienttest.Answer(&machine.ResetResponse{Messages: []*machine.Reset{{ActorId: "actor-reset"}}}),

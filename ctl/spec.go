@@ -7,11 +7,11 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
-	cosi "github.com/seed-59268b81/talos/api/cosi/v1alpha1"
+	cosiapi "github.com/seed-59268b81/talos/api/cosi/v1alpha1"
 )
 
 // decodeSpec reads the parts of a resource's spec that T has.
-func decodeSpec[T any](r *cosi.Resource) (T, error) {
+func decodeSpec[T any](r *cosiapi.Resource) (T, error) {
 	var spec T
 
 	if err := yaml.Unmarshal([]byte(r.GetSpec().GetYamlSpec()), &spec); err != nil {

@@ -104,7 +104,7 @@ func logItem(namespace, id string) item {
 }
 
 func save(w io.Writer, stream io.ReadCloser) error {
-	defer stream.Close() //nolint:errcheck // ends the call
+	defer stream.Close()
 
 	_, err := io.Copy(w, stream)
 

@@ -20,7 +20,7 @@ func isTerminal(stream any) bool {
 // clearTerminal makes room for a table that is shown again. A file gets the tables one after the other.
 func clearTerminal(w io.Writer) {
 	if isTerminal(w) {
-		io.WriteString(w, "\x1b[H\x1b[2J") //nolint:errcheck // the table that follows fails too
+		io.WriteString(w, "\x1b[H\x1b[2J") // the table that follows fails too
 	}
 }
 

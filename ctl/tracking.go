@@ -85,7 +85,7 @@ func (t *tracking) follow(
 		return err
 	}
 
-	say := func(text string) { t.out.print(n.name, text) } //nolint:errcheck // the node is on its way all the same
+	say := func(text string) { t.out.print(n.name, text) } // the node is on its way all the same
 	events, stop := context.WithCancel(ctx)
 	printed := make(chan struct{})
 
@@ -130,8 +130,8 @@ func (t *tracking) events(ctx context.Context, n node, actor string, say func(st
 func (t *tracking) kernelLog(ctx context.Context, n node, heard func()) {
 	for tail := true; ctx.Err() == nil; tail = false {
 		log := n.Dmesg(ctx, true, tail)
-		t.out.copy(n.name, noticed{log, heard}) //nolint:errcheck // a node that goes down or is not up yet: it is asked again
-		log.Close()                             //nolint:errcheck // ends the call
+		t.out.copy(n.name, noticed{log, heard}) // a node that goes down or is not up yet: it is asked again
+		log.Close()
 
 		sleep(ctx, pollInterval)
 	}

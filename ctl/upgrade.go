@@ -129,5 +129,5 @@ func (u *upgrade) oneCall(ctx context.Context, n node) error {
 }
 
 func (u *upgrade) say(n node, message string) {
-	u.tracking.out.print(n.name, message) //nolint:errcheck // the upgrade goes on all the same
+	u.tracking.out.print(n.name, message) // the upgrade goes on all the same
 }

@@ -18,7 +18,7 @@ import (
 	configres "github.com/seed-59268b81/talos/resources/config"
 	"github.com/seed-59268b81/talos/resources/k8s"
 	"github.com/seed-59268b81/talos/resources/runtime"
-	"github.com/seed-59268b81/talos/resources/v1alpha1"
+	serviceres "github.com/seed-59268b81/talos/resources/service"
 )
 
 // cluster is a healthy cluster of one node, as plain values for a test to spoil.
@@ -95,7 +95,7 @@ func newCluster(t *testing.T) *cluster {
 	}}}
 
 	for _, id := range []string{"etcd", "apid", "kubelet"} {
-		set(c, id, v1alpha1.ServiceSpec{Running: true, Healthy: true})
+		set(c, id, serviceres.ServiceSpec{Running: true, Healthy: true})
 	}
 
 	c.configure("cluster: {}")
@@ -130,10 +130,10 @@ func TestChecks(t *testing.T) {
 			c.ControlPlaneNodes, c.WorkerNodes = []string{"10.5.0.2"}, []string{"10.5.0.3"}
 		}, "", ""},
 
-		{"etcd not there", func(c *cluster) { drop[v1alpha1.ServiceSpec](c, "etcd") }, "etcd to be healthy", "service etcd is not there yet"},
-		{"etcd stopped", func(c *cluster) { set(c, "etcd", v1alpha1.ServiceSpec{}) }, "etcd to be healthy", "not running"},
-		{"etcd sick", func(c *cluster) { set(c, "etcd", v1alpha1.ServiceSpec{Running: true}) }, "etcd to be healthy", "running but not healthy"},
-		{"etcd without a check is up", func(c *cluster) { set(c, "etcd", v1alpha1.ServiceSpec{Running: true, Unknown: true}) }, "", ""},
+		{"etcd not there", func(c *cluster) { drop[serviceres.ServiceSpec](c, "etcd") }, "etcd to be healthy", "service etcd is not there yet"},
+		{"etcd stopped", func(c *cluster) { set(c, "etcd", serviceres.ServiceSpec{}) }, "etcd to be healthy", "not running"},
+		{"etcd sick", func(c *cluster) { set(c, "etcd", serviceres.ServiceSpec{Running: true}) }, "etcd to be healthy", "running but not healthy"},
+		{"etcd without a check is up", func(c *cluster) { set(c, "etcd", serviceres.ServiceSpec{Running: true, Unknown: true}) }, "", ""},
 		{"members disagree", func(c *cluster) {
 			c.members["https://10.5.0.2:2379"] = append(slices.Clone(c.members[""]), health.Member{Name: "gone"})
 		}, "etcd members to be consistent across nodes", "etcd member cp-1 knows the members [cp-1 gone], this node knows [cp-1]"},
@@ -147,7 +147,7 @@ func TestChecks(t *testing.T) {
 			c.nodes = append(c.nodes, health.Node{Name: "cp-2", Addresses: []string{"10.5.0.4"}, Ready: true})
 		}, "etcd members to be control plane nodes", "control plane node 10.5.0.4 has no etcd member"},
 
-		{"apid down", func(c *cluster) { set(c, "apid", v1alpha1.ServiceSpec{}) }, "apid to be ready", "service apid is not running"},
+		{"apid down", func(c *cluster) { set(c, "apid", serviceres.ServiceSpec{}) }, "apid to be ready", "service apid is not running"},
 		{"little memory", func(c *cluster) { c.memory = 1 << 30 }, "all nodes memory sizes", "1024 MiB of memory"},
 		{"memory less the kernel's part", func(c *cluster) { c.memory = 1900 << 20 }, "", ""},
 		{"a small disk", func(c *cluster) { set(c, "vda", block.DiskSpec{Size: 1 << 30}) }, "all nodes disk sizes", "system disk vda has 1024 MiB"},
@@ -156,7 +156,7 @@ func TestChecks(t *testing.T) {
 			drop[block.SystemDiskSpec](c, block.SystemDiskID)
 			set(c, runtime.PlatformDisks, runtime.PlatformConditionSpec{})
 		}, "", ""},
-		{"kubelet sick", func(c *cluster) { set(c, "kubelet", v1alpha1.ServiceSpec{Running: true}) }, "kubelet to be healthy", "service kubelet"},
+		{"kubelet sick", func(c *cluster) { set(c, "kubelet", serviceres.ServiceSpec{Running: true}) }, "kubelet to be healthy", "service kubelet"},
 		{"booting", func(c *cluster) {
 			set(c, runtime.MachineStatusID, runtime.MachineStatusSpec{Stage: runtime.StageBooting, Status: runtime.MachineStatusStatus{
 				UnmetConditions: []runtime.UnmetCondition{{Name: "time", Reason: "time is not synced"}},
@@ -237,14 +237,14 @@ func TestChecksOfMachines(t *testing.T) {
 	}{
 		{"healthy", 1 << 30, func(*cluster) {}, "", ""},
 		{"small", 1 << 29, func(*cluster) {}, "all nodes memory sizes", "10.5.0.3: the machine has 512 MiB of memory, a worker needs 1024 MiB"},
-		{"kubelet down", 1 << 30, func(w *cluster) { set(w, "kubelet", v1alpha1.ServiceSpec{}) }, "kubelet to be healthy", "10.5.0.3: service kubelet is not running"},
+		{"kubelet down", 1 << 30, func(w *cluster) { set(w, "kubelet", serviceres.ServiceSpec{}) }, "kubelet to be healthy", "10.5.0.3: service kubelet is not running"},
 		{"unknown to Kubernetes", 1 << 30, func(w *cluster) { set(w, k8s.NodenameID, k8s.NodenameSpec{Nodename: "w-2"}) }, "all k8s nodes to report", "missing nodes: w-2"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			c, w := newCluster(t), &cluster{t: t, state: memory.New()}
 
 			for _, id := range []string{"apid", "kubelet"} {
-				set(w, id, v1alpha1.ServiceSpec{Running: true, Healthy: true})
+				set(w, id, serviceres.ServiceSpec{Running: true, Healthy: true})
 			}
 
 			set(w, block.SystemDiskID, block.SystemDiskSpec{DiskID: "vda"})

@@ -16,7 +16,7 @@ import (
 	"github.com/seed-59268b81/talos/resources/config"
 	"github.com/seed-59268b81/talos/resources/k8s"
 	"github.com/seed-59268b81/talos/resources/runtime"
-	services "github.com/seed-59268b81/talos/resources/v1alpha1"
+	serviceres "github.com/seed-59268b81/talos/resources/service"
 )
 
 // Machine is one that is asked for itself.
@@ -90,7 +90,7 @@ func (s *Source) config(ctx context.Context) (*v1alpha1.Config, error) {
 // service is a check that a service is up.
 func service(id string) func(context.Context, Machine) error {
 	return func(ctx context.Context, m Machine) error {
-		svc, err := typed.Find[services.ServiceSpec](ctx, m.State, "", id)
+		svc, err := typed.Find[serviceres.ServiceSpec](ctx, m.State, "", id)
 
 		switch {
 		case err != nil:

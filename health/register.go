@@ -10,7 +10,7 @@ import (
 	"github.com/seed-59268b81/talos/resources/config"
 	"github.com/seed-59268b81/talos/resources/k8s"
 	"github.com/seed-59268b81/talos/resources/runtime"
-	"github.com/seed-59268b81/talos/resources/v1alpha1"
+	serviceres "github.com/seed-59268b81/talos/resources/service"
 )
 
 // Register makes the types that the checks read known to a process that has them from other machines.
@@ -20,6 +20,6 @@ func Register() error {
 		resource.Register[config.MachineConfigSpec](),
 		resource.Register[k8s.NodenameSpec](), resource.Register[k8s.StaticPodSpec](), resource.Register[k8s.StaticPodStatusSpec](),
 		resource.Register[runtime.MachineStatusSpec](), resource.Register[runtime.PlatformConditionSpec](),
-		resource.Register[v1alpha1.ServiceSpec](),
+		resource.Register[serviceres.ServiceSpec](),
 	)
 }

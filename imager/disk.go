@@ -65,7 +65,7 @@ func makeDisk(ctx context.Context, path string, parts diskParts) error {
 	if err != nil {
 		return err
 	}
-	defer disk.Close() //nolint:errcheck // closed below
+	defer disk.Close()
 
 	if err := disk.Truncate(int64(table.Sectors * sectorSize)); err != nil {
 		return err
@@ -138,7 +138,7 @@ func copySparse(target io.WriterAt, offset int64, source string) error {
 	if err != nil {
 		return err
 	}
-	defer in.Close() //nolint:errcheck // read only
+	defer in.Close()
 
 	block, zeros := make([]byte, 64<<10), make([]byte, 64<<10)
 
@@ -152,7 +152,7 @@ func copySparse(target io.WriterAt, offset int64, source string) error {
 
 		offset += int64(n)
 
-		if err == io.EOF || err == io.ErrUnexpectedEOF { //nolint:errorlint // ReadFull returns them bare
+		if err == io.EOF || err == io.ErrUnexpectedEOF { // ReadFull returns them bare
 			return nil
 		} else if err != nil {
 			return fmt.Errorf("copy %s: %w", source, err)

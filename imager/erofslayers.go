@@ -121,7 +121,7 @@ func makeErofs(ctx context.Context, layer v1.Layer, path string) error {
 	if err != nil {
 		return err
 	}
-	defer content.Close() //nolint:errcheck // read only
+	defer content.Close()
 
 	if _, err := archive.Apply(ctx, tree, content, archive.WithNoSameOwner()); err != nil {
 		return fmt.Errorf("unpack: %w", err)

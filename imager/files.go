@@ -35,7 +35,7 @@ func linkOrCopy(source, target string) error {
 	if err != nil {
 		return err
 	}
-	defer in.Close() //nolint:errcheck // read only
+	defer in.Close()
 
 	info, err := in.Stat()
 	if err != nil {
@@ -48,7 +48,7 @@ func linkOrCopy(source, target string) error {
 	}
 
 	if _, err = io.Copy(out, in); err != nil {
-		out.Close() //nolint:errcheck // the copy failed already
+		out.Close() // the copy failed already
 
 		return fmt.Errorf("copy %s: %w", source, err)
 	}
@@ -113,5 +113,5 @@ func run(ctx context.Context, env []string, name string, args ...string) error {
 func scratch(dir string) (path string, remove func(), err error) {
 	path, err = os.MkdirTemp(filepath.Dir(dir), filepath.Base(dir)+".tree-")
 
-	return path, func() { os.RemoveAll(path) }, err //nolint:errcheck // the cache's next cleaning takes what is left
+	return path, func() { os.RemoveAll(path) }, err // the cache's next cleaning takes what is left
 }

@@ -12,7 +12,7 @@ import (
 	"strings"
 
 	"github.com/seed-59268b81/talos/components/graph"
-	contents "github.com/seed-59268b81/talos/config/images"
+	configimages "github.com/seed-59268b81/talos/config/images"
 )
 
 // cacheStep makes the file system of the partition IMAGECACHE: the OCI layout with every container image
@@ -37,7 +37,7 @@ func cacheStep(name, about, images, layers string) graph.Step {
 				return err
 			}
 
-			if err := linkTree(w.Needs[layers].Dir, filepath.Join(tree, contents.LayersDir)); err != nil {
+			if err := linkTree(w.Needs[layers].Dir, filepath.Join(tree, configimages.LayersDir)); err != nil {
 				return err
 			}
 
@@ -93,7 +93,7 @@ func makeExt4(ctx context.Context, tree, image, id string) error {
 	}
 
 	script := image + ".fixes"
-	defer os.Remove(script) //nolint:errcheck // a leftover does no harm
+	defer os.Remove(script)
 
 	if err := os.WriteFile(script, []byte(fixes.String()), 0o600); err != nil {
 		return fmt.Errorf("image cache: %w", err)

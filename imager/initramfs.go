@@ -40,7 +40,7 @@ func initramfsStep() graph.Step {
 			if err != nil {
 				return err
 			}
-			defer f.Close() //nolint:errcheck // closed below
+			defer f.Close()
 
 			if err := writeEarly(f, filepath.Join(w.Needs[components.TargetInit].Dir, "init"), modules); err != nil {
 				return err
@@ -119,7 +119,7 @@ func addModule(archive *cpio.Writer, file string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("initramfs: %w", err)
 	}
-	defer f.Close() //nolint:errcheck // read only
+	defer f.Close()
 
 	image, err := module.Unpack(file, f)
 	if err != nil {
@@ -158,7 +158,7 @@ func addFile(archive *cpio.Writer, name string, mode os.FileMode, source string)
 	if err != nil {
 		return fmt.Errorf("initramfs: %w", err)
 	}
-	defer f.Close() //nolint:errcheck // read only
+	defer f.Close()
 
 	info, err := f.Stat()
 	if err != nil {

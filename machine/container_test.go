@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/seed-59268b81/talos/sys/logring"
+	"github.com/seed-59268b81/talos/service/logring"
 )
 
 // The console of a container has what the kernel's log has on a machine, with the time, which the kernel adds there.

@@ -9,7 +9,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
-	apimachine "github.com/seed-59268b81/talos/api/machine"
+	machineapi "github.com/seed-59268b81/talos/api/machine"
 	"github.com/seed-59268b81/talos/controllers/apid"
 	blockctl "github.com/seed-59268b81/talos/controllers/block"
 	"github.com/seed-59268b81/talos/controllers/cluster"
@@ -24,11 +24,11 @@ import (
 	"github.com/seed-59268b81/talos/controllers/network"
 	"github.com/seed-59268b81/talos/controllers/runtime"
 	"github.com/seed-59268b81/talos/controllers/secrets"
+	servicectl "github.com/seed-59268b81/talos/controllers/service"
 	timectl "github.com/seed-59268b81/talos/controllers/time"
-	"github.com/seed-59268b81/talos/controllers/v1alpha1"
 	"github.com/seed-59268b81/talos/cosi/controller"
 	runtimeres "github.com/seed-59268b81/talos/resources/runtime"
-	"github.com/seed-59268b81/talos/sys/container"
+	"github.com/seed-59268b81/talos/service/container"
 	"github.com/seed-59268b81/talos/sys/logind"
 	"github.com/seed-59268b81/talos/sys/module"
 	"github.com/seed-59268b81/talos/sys/mount"
@@ -60,14 +60,14 @@ func (m *Machine) controllers(modules *module.Loader, settled <-chan struct{}) (
 	m.server.Meta = values
 
 	m.server.Config = config.New(os.DirFS("/"), m.args, m.Platform, values, func(err error) {
-		publish(&apimachine.ConfigLoadErrorEvent{Error: err.Error()})
+		publish(&machineapi.ConfigLoadErrorEvent{Error: err.Error()})
 	})
 
 	all := []controller.Controller{
 		values.Controller(),
 		m.server.Config,
 		config.MachineTypeController(),
-		&v1alpha1.ServiceController{Supervisor: m.Supervisor},
+		&servicectl.ServiceController{Supervisor: m.Supervisor},
 		runtime.IdentityController(os.DirFS("/")),
 		runtime.PlatformController(m.Platform),
 		runtime.MachineStatusController(publish),

@@ -21,8 +21,8 @@ import (
 	"github.com/seed-59268b81/talos/resources/network"
 	"github.com/seed-59268b81/talos/resources/runtime"
 	"github.com/seed-59268b81/talos/resources/secrets"
-	"github.com/seed-59268b81/talos/resources/timeres"
-	"github.com/seed-59268b81/talos/resources/v1alpha1"
+	serviceres "github.com/seed-59268b81/talos/resources/service"
+	timeres "github.com/seed-59268b81/talos/resources/time"
 )
 
 // namespaces of the machine, with what clients print of them.
@@ -45,7 +45,7 @@ func RegisterTypes() error {
 	return errors.Join(
 		meta.RegisterTypes(), introspect.RegisterTypes(),
 		block.Register(), cluster.Register(), config.Register(), etcd.Register(), files.Register(), k8s.Register(),
-		network.Register(), runtime.Register(), secrets.Register(), timeres.Register(), v1alpha1.Register(),
+		network.Register(), runtime.Register(), secrets.Register(), timeres.Register(), serviceres.Register(),
 	)
 }
 

@@ -14,9 +14,9 @@ import (
 	"sync"
 
 	"github.com/seed-59268b81/talos/machine/server"
-	"github.com/seed-59268b81/talos/sys/bootlog"
+	"github.com/seed-59268b81/talos/service/bootlog"
+	"github.com/seed-59268b81/talos/service/logring"
 	"github.com/seed-59268b81/talos/sys/kmsg"
-	"github.com/seed-59268b81/talos/sys/logring"
 	"github.com/seed-59268b81/talos/sys/platform"
 )
 

@@ -18,7 +18,7 @@ import (
 
 	"google.golang.org/grpc"
 
-	cosi "github.com/seed-59268b81/talos/api/cosi/v1alpha1"
+	cosiapi "github.com/seed-59268b81/talos/api/cosi/v1alpha1"
 	securityapi "github.com/seed-59268b81/talos/api/security"
 	"github.com/seed-59268b81/talos/apid"
 	apidctl "github.com/seed-59268b81/talos/controllers/apid"
@@ -34,16 +34,16 @@ import (
 	"github.com/seed-59268b81/talos/machine/boot"
 	"github.com/seed-59268b81/talos/machine/events"
 	"github.com/seed-59268b81/talos/machine/server"
+	"github.com/seed-59268b81/talos/service/bootlog"
+	"github.com/seed-59268b81/talos/service/logring"
+	"github.com/seed-59268b81/talos/service/supervisor"
 	"github.com/seed-59268b81/talos/sys/acpi"
-	"github.com/seed-59268b81/talos/sys/bootlog"
 	"github.com/seed-59268b81/talos/sys/cgroup"
 	"github.com/seed-59268b81/talos/sys/cmdline"
-	"github.com/seed-59268b81/talos/sys/logring"
 	"github.com/seed-59268b81/talos/sys/module"
 	"github.com/seed-59268b81/talos/sys/mount"
 	"github.com/seed-59268b81/talos/sys/platform"
 	"github.com/seed-59268b81/talos/sys/reaper"
-	"github.com/seed-59268b81/talos/sys/supervisor"
 	"github.com/seed-59268b81/talos/trustd"
 	"github.com/seed-59268b81/talos/version"
 )
@@ -289,7 +289,7 @@ func (m *Machine) apiService() supervisor.Service {
 	return m.unixService(ServiceID, server.Socket, apid.UID, func() *grpc.Server {
 		g := server.New(m.Log, peers.Options(server.Authorized(m.State), server.Bounded())...)
 		m.server.Register(g)
-		cosi.RegisterStateServer(g, cosiserver.New(server.ReadOnly(m.shown(), server.ByRole(m.State))))
+		cosiapi.RegisterStateServer(g, cosiserver.New(server.ReadOnly(m.shown(), server.ByRole(m.State))))
 
 		return g
 	})
@@ -340,7 +340,7 @@ func (m *Machine) resources(service, socket string, uid int, kinds []resource.Ki
 
 	return m.unixService(service+"-resources", socket, uid, func() *grpc.Server {
 		g := server.New(m.Log, peers.Options()...)
-		cosi.RegisterStateServer(g, cosiserver.New(server.ReadOnly(m.State, server.Only(kinds...))))
+		cosiapi.RegisterStateServer(g, cosiserver.New(server.ReadOnly(m.State, server.Only(kinds...))))
 
 		for _, r := range register {
 			r(g)

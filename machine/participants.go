@@ -18,9 +18,9 @@ import (
 	"github.com/seed-59268b81/talos/cosi/typed"
 	k8sres "github.com/seed-59268b81/talos/resources/k8s"
 	runtimeres "github.com/seed-59268b81/talos/resources/runtime"
-	"github.com/seed-59268b81/talos/sys/container"
+	"github.com/seed-59268b81/talos/service/container"
+	"github.com/seed-59268b81/talos/service/supervisor"
 	"github.com/seed-59268b81/talos/sys/logind"
-	"github.com/seed-59268b81/talos/sys/supervisor"
 )
 
 // The ids of what has to end before the machine goes down, beside the services.

@@ -20,10 +20,10 @@ import (
 	"github.com/seed-59268b81/talos/cosi/typed"
 	"github.com/seed-59268b81/talos/resources/k8s"
 	runtimeres "github.com/seed-59268b81/talos/resources/runtime"
+	"github.com/seed-59268b81/talos/service/logring"
+	"github.com/seed-59268b81/talos/service/supervisor"
 	"github.com/seed-59268b81/talos/sys/logind"
-	"github.com/seed-59268b81/talos/sys/logring"
 	"github.com/seed-59268b81/talos/sys/platform"
-	"github.com/seed-59268b81/talos/sys/supervisor"
 )
 
 // TestParticipants: what ends before what follows from the services that run and what they depend on.

@@ -21,10 +21,10 @@ import (
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 
-	cosi "github.com/seed-59268b81/talos/api/cosi/v1alpha1"
+	cosiapi "github.com/seed-59268b81/talos/api/cosi/v1alpha1"
 	"github.com/seed-59268b81/talos/config/generate"
 	"github.com/seed-59268b81/talos/config/patch"
-	bundles "github.com/seed-59268b81/talos/config/secrets"
+	configsecrets "github.com/seed-59268b81/talos/config/secrets"
 	"github.com/seed-59268b81/talos/controllers/apid"
 	"github.com/seed-59268b81/talos/controllers/cluster"
 	"github.com/seed-59268b81/talos/controllers/controllertest"
@@ -61,7 +61,7 @@ cluster:
 `
 
 // secretValues are all that a reader shall not see, by name.
-func secretValues(b *bundles.Bundle) map[string]string {
+func secretValues(b *configsecrets.Bundle) map[string]string {
 	values := map[string]string{
 		"cluster.secret":                    b.Cluster.Secret,
 		"secrets.bootstraptoken":            b.Secrets.BootstrapToken,
@@ -97,7 +97,7 @@ func secretValues(b *bundles.Bundle) map[string]string {
 // TestReadersSeeNoSecret has the controllers make all that they make of a configuration, and searches what a reader is told
 // for the secrets in it.
 func TestReadersSeeNoSecret(t *testing.T) {
-	bundle, err := bundles.New()
+	bundle, err := configsecrets.New()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -178,7 +178,7 @@ type told struct {
 func everything(t *testing.T, st state.State) []told {
 	t.Helper()
 
-	states := cosi.NewStateClient(serveState(t, st))
+	states := cosiapi.NewStateClient(serveState(t, st))
 	as := func(role string) context.Context {
 		return metadata.AppendToOutgoingContext(t.Context(), "talos-role", role)
 	}
@@ -196,10 +196,10 @@ func everything(t *testing.T, st state.State) []told {
 	var all []told
 
 	for _, r := range definitions {
-		def := r.Spec().(*meta.ResourceDefinitionSpec) //nolint:forcetypeassert // as listed
+		def := r.Spec().(*meta.ResourceDefinitionSpec) // as listed
 
 		for _, namespace := range namespaces {
-			request := &cosi.ListRequest{Namespace: namespace.Metadata().ID(), Type: def.Type}
+			request := &cosiapi.ListRequest{Namespace: namespace.Metadata().ID(), Type: def.Type}
 
 			byReader, err := states.List(as(server.RoleReader), request)
 			if err == nil {

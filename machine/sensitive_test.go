@@ -17,7 +17,7 @@ import (
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 
-	cosi "github.com/seed-59268b81/talos/api/cosi/v1alpha1"
+	cosiapi "github.com/seed-59268b81/talos/api/cosi/v1alpha1"
 	"github.com/seed-59268b81/talos/cosi/memory"
 	"github.com/seed-59268b81/talos/cosi/meta"
 	"github.com/seed-59268b81/talos/cosi/resource"
@@ -39,7 +39,7 @@ func TestEveryTypeForEveryRole(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	states := cosi.NewStateClient(serveState(t, st))
+	states := cosiapi.NewStateClient(serveState(t, st))
 	secret := 0
 
 	for _, r := range definitions {
@@ -83,18 +83,18 @@ func TestEveryTypeForEveryRole(t *testing.T) {
 }
 
 // readEveryWay returns how each way to read a type ends: OK for an answer, also that there is nothing.
-func readEveryWay(ctx context.Context, states cosi.StateClient, def *meta.ResourceDefinitionSpec) map[string]codes.Code {
+func readEveryWay(ctx context.Context, states cosiapi.StateClient, def *meta.ResourceDefinitionSpec) map[string]codes.Code {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 
-	_, err := states.Get(ctx, &cosi.GetRequest{Namespace: def.DefaultNamespace, Type: def.Type, Id: "nothing"})
+	_, err := states.Get(ctx, &cosiapi.GetRequest{Namespace: def.DefaultNamespace, Type: def.Type, Id: "nothing"})
 	if status.Code(err) == codes.NotFound {
 		err = nil
 	}
 
 	got := map[string]codes.Code{"get": status.Code(err)}
 
-	list, err := states.List(ctx, &cosi.ListRequest{Namespace: def.DefaultNamespace, Type: def.Type})
+	list, err := states.List(ctx, &cosiapi.ListRequest{Namespace: def.DefaultNamespace, Type: def.Type})
 	if err == nil {
 		for err == nil {
 			_, err = list.Recv()
@@ -103,8 +103,8 @@ func readEveryWay(ctx context.Context, states cosi.StateClient, def *meta.Resour
 		got["list"] = ended(err)
 	}
 
-	watch, err := states.Watch(ctx, &cosi.WatchRequest{
-		Namespace: def.DefaultNamespace, Type: def.Type, ApiVersion: 1, Options: &cosi.WatchOptions{BootstrapContents: true},
+	watch, err := states.Watch(ctx, &cosiapi.WatchRequest{
+		Namespace: def.DefaultNamespace, Type: def.Type, ApiVersion: 1, Options: &cosiapi.WatchOptions{BootstrapContents: true},
 	})
 	if err == nil {
 		_, err = watch.Recv() // what there is, or that it was all
@@ -130,7 +130,7 @@ func serveState(t *testing.T, st state.State) *grpc.ClientConn {
 		Roles:   map[string][]string{"apid": server.AllRoles()},
 	}
 	g := server.New(slog.New(slog.DiscardHandler), peers.Options(server.Authorized(st))...)
-	cosi.RegisterStateServer(g, cosiserver.New(server.ReadOnly(st, server.ByRole(st))))
+	cosiapi.RegisterStateServer(g, cosiserver.New(server.ReadOnly(st, server.ByRole(st))))
 
 	l, err := server.Listen(filepath.Join(t.TempDir(), "machine.sock"), 0o600, os.Getuid(), os.Getgid())
 	if err != nil {

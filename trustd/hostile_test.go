@@ -90,7 +90,7 @@ func TestHostile(t *testing.T) {
 
 		t.Cleanup(func() {
 			for _, conn := range held {
-				conn.Close() //nolint:errcheck // the end
+				conn.Close()
 			}
 		})
 
@@ -112,9 +112,9 @@ func TestHostile(t *testing.T) {
 			switch i % 3 {
 			case 0: // silent
 			case 1:
-				_, _ = conn.Write(bytes.Repeat([]byte("GET / HTTP/1.1\r\n"), 100)) //nolint:errcheck // it may be closed already
+				_, _ = conn.Write(bytes.Repeat([]byte("GET / HTTP/1.1\r\n"), 100))
 			case 2:
-				_, _ = conn.Write([]byte{0x16, 0x03, 0x01, 0x02, 0x00, 0x01}) //nolint:errcheck // a ClientHello that does not go on
+				_, _ = conn.Write([]byte{0x16, 0x03, 0x01, 0x02, 0x00, 0x01})
 			}
 
 			open++
@@ -127,7 +127,7 @@ func TestHostile(t *testing.T) {
 		runtime.GC()
 		runtime.ReadMemStats(&after)
 
-		if grown := int64(after.HeapInuse+after.StackInuse) - int64(before.HeapInuse+before.StackInuse); grown > 64<<20 { //nolint:gosec // far from the end
+		if grown := int64(after.HeapInuse+after.StackInuse) - int64(before.HeapInuse+before.StackInuse); grown > 64<<20 { // far from the end
 			t.Errorf("memory grew by %d MiB", grown>>20)
 		} else {
 			t.Logf("memory grew by %d MiB", grown>>20)

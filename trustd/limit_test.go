@@ -54,7 +54,7 @@ func TestLimitIsBounded(t *testing.T) {
 	peer := func(i int) netip.Addr {
 		var ip [4]byte
 
-		binary.BigEndian.PutUint32(ip[:], uint32(10<<24+i)) //nolint:gosec // small
+		binary.BigEndian.PutUint32(ip[:], uint32(10<<24+i))
 
 		return netip.AddrFrom4(ip)
 	}
@@ -115,11 +115,11 @@ func TestBoundedListener(t *testing.T) {
 	var held []net.Conn
 
 	t.Cleanup(func() {
-		l.Close() //nolint:errcheck // the end
+		l.Close()
 		<-done
 
 		for _, conn := range held {
-			conn.Close() //nolint:errcheck // the end
+			conn.Close()
 		}
 	})
 
@@ -139,7 +139,7 @@ func TestBoundedListener(t *testing.T) {
 		go func() {
 			var one [1]byte
 
-			conn.Read(one[:]) //nolint:errcheck // its end is what matters
+			conn.Read(one[:]) // its end is what matters
 			close(refused)
 		}()
 
@@ -173,8 +173,8 @@ func TestBoundedListener(t *testing.T) {
 		t.Error("a connection over the bound of all was kept")
 	}
 
-	first.Close() //nolint:errcheck // counted once
-	first.Close() //nolint:errcheck // counted once
+	first.Close() // counted once
+	first.Close() // counted once
 
 	if opened("127.0.0.4") == nil || opened("127.0.0.5") != nil {
 		t.Error("the place of a closed connection was not free for just one")

@@ -45,7 +45,7 @@ func (l *boundedListener) Accept() (net.Conn, error) {
 			return &boundedConn{Conn: conn, leave: sync.OnceFunc(func() { l.leave(peer) })}, nil
 		}
 
-		conn.Close() //nolint:errcheck,gosec // nothing was said yet
+		conn.Close() // nothing was said yet
 	}
 }
 

@@ -44,7 +44,7 @@ func run(ctx context.Context, log *slog.Logger) error {
 	if err != nil {
 		return fmt.Errorf("connect to %s: %w", RuntimeSocket, err)
 	}
-	defer conn.Close() //nolint:errcheck
+	defer conn.Close()
 
 	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", ":"+strconv.Itoa(Port))
 	if err != nil {

@@ -172,7 +172,7 @@ func TestParseRequest(t *testing.T) {
 
 // TestHugeKey holds that a key which takes long to use is refused before it is.
 func TestHugeKey(t *testing.T) {
-	key := rsa2048().(*rsa.PrivateKey) //nolint:forcetypeassert // it is one
+	key := rsa2048().(*rsa.PrivateKey)
 	block, _ := pem.Decode(requestFor(t, key, x509.CertificateRequest{}))
 
 	csr, err := x509.ParseCertificateRequest(block.Bytes)
@@ -180,7 +180,7 @@ func TestHugeKey(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	csr.PublicKey.(*rsa.PublicKey).N.Lsh(key.N, 60000) //nolint:forcetypeassert // it is one
+	csr.PublicKey.(*rsa.PublicKey).N.Lsh(key.N, 60000)
 
 	if err := checkKey(csr.PublicKey); err == nil || !strings.Contains(err.Error(), "62048 bits") {
 		t.Errorf("got %v, want it refused for its 62048 bits", err)

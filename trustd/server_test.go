@@ -154,7 +154,7 @@ func dial(t testing.TB, address string, ca *pki.CA, change ...func(*tls.Config))
 		t.Fatal(err)
 	}
 
-	t.Cleanup(func() { conn.Close() }) //nolint:errcheck // the end
+	t.Cleanup(func() { conn.Close() })
 
 	return conn
 }

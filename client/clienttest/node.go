@@ -12,7 +12,7 @@ import (
 	"google.golang.org/protobuf/types/known/anypb"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
-	cosi "github.com/seed-59268b81/talos/api/cosi/v1alpha1"
+	cosiapi "github.com/seed-59268b81/talos/api/cosi/v1alpha1"
 	"github.com/seed-59268b81/talos/api/machine"
 )
 
@@ -27,9 +27,9 @@ type Node struct {
 	Kubeconfig string
 	Health     []string // progress; the last is the error of the check unless Healthy
 	Healthy    bool
-	Resources  []*cosi.Resource
-	Changes    []*cosi.Event // what a watch sees after the resources
-	Warnings   []string      // of ApplyConfiguration
+	Resources  []*cosiapi.Resource
+	Changes    []*cosiapi.Event // what a watch sees after the resources
+	Warnings   []string         // of ApplyConfiguration
 	// Scripts are answers by method, such as machine.MachineService/Processes. They go before all else.
 	Scripts map[string]Script
 
@@ -105,11 +105,11 @@ func (n *Node) eventsRead() {
 }
 
 // resources are those of a kind, created in the present boot.
-func (n *Node) resources(namespace, typ string) []*cosi.Resource {
+func (n *Node) resources(namespace, typ string) []*cosiapi.Resource {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 
-	var found []*cosi.Resource
+	var found []*cosiapi.Resource
 
 	for _, r := range n.Resources {
 		md := r.GetMetadata()
@@ -126,14 +126,14 @@ func (n *Node) resources(namespace, typ string) []*cosi.Resource {
 }
 
 // Resource returns a resource of version 1 with the spec given as YAML.
-func Resource(namespace, typ, id, spec string) *cosi.Resource {
+func Resource(namespace, typ, id, spec string) *cosiapi.Resource {
 	at := timestamppb.New(time.Date(2026, 11, 21, 9, 30, 0, 0, time.UTC))
 
-	return &cosi.Resource{
-		Metadata: &cosi.Metadata{
+	return &cosiapi.Resource{
+		Metadata: &cosiapi.Metadata{
 			Namespace: namespace, Type: typ, Id: id, Version: "1", Phase: "running", Created: at, Updated: at,
 		},
-		Spec: &cosi.Spec{YamlSpec: spec},
+		Spec: &cosiapi.Spec{YamlSpec: spec},
 	}
 }
 

@@ -17,7 +17,7 @@ import (
 	"google.golang.org/grpc/credentials"
 
 	"github.com/seed-59268b81/talos/api/cluster"
-	cosi "github.com/seed-59268b81/talos/api/cosi/v1alpha1"
+	cosiapi "github.com/seed-59268b81/talos/api/cosi/v1alpha1"
 	"github.com/seed-59268b81/talos/api/machine"
 	"github.com/seed-59268b81/talos/config/talosconfig"
 	"github.com/seed-59268b81/talos/pki"
@@ -139,7 +139,7 @@ func serve(t testing.TB, nodes map[string]*Node, config *tls.Config) *Server {
 	)
 	machine.RegisterMachineServiceServer(server, machines)
 	cluster.RegisterClusterServiceServer(server, machines)
-	cosi.RegisterStateServer(server, &stateServer{routes: nodes})
+	cosiapi.RegisterStateServer(server, &stateServer{routes: nodes})
 
 	done := make(chan error, 1)
 

@@ -9,16 +9,16 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	cosi "github.com/seed-59268b81/talos/api/cosi/v1alpha1"
+	cosiapi "github.com/seed-59268b81/talos/api/cosi/v1alpha1"
 )
 
 // stateServer serves cosi.resource.State.
 type stateServer struct {
-	cosi.UnimplementedStateServer
+	cosiapi.UnimplementedStateServer
 	routes
 }
 
-func (s *stateServer) Get(ctx context.Context, request *cosi.GetRequest) (*cosi.GetResponse, error) {
+func (s *stateServer) Get(ctx context.Context, request *cosiapi.GetRequest) (*cosiapi.GetResponse, error) {
 	n, err := s.node(ctx)
 	if err != nil {
 		return nil, err
@@ -26,21 +26,21 @@ func (s *stateServer) Get(ctx context.Context, request *cosi.GetRequest) (*cosi.
 
 	for _, found := range n.resources(request.GetNamespace(), request.GetType()) {
 		if found.GetMetadata().GetId() == request.GetId() {
-			return &cosi.GetResponse{Resource: found}, nil
+			return &cosiapi.GetResponse{Resource: found}, nil
 		}
 	}
 
 	return nil, status.Errorf(codes.NotFound, "resource %s(%s/%s) doesn't exist", request.GetType(), request.GetNamespace(), request.GetId())
 }
 
-func (s *stateServer) List(request *cosi.ListRequest, stream grpc.ServerStreamingServer[cosi.ListResponse]) error {
+func (s *stateServer) List(request *cosiapi.ListRequest, stream grpc.ServerStreamingServer[cosiapi.ListResponse]) error {
 	n, err := s.node(stream.Context())
 	if err != nil {
 		return err
 	}
 
 	for _, found := range n.resources(request.GetNamespace(), request.GetType()) {
-		if err := stream.Send(&cosi.ListResponse{Resource: found}); err != nil {
+		if err := stream.Send(&cosiapi.ListResponse{Resource: found}); err != nil {
 			return err
 		}
 	}
@@ -49,46 +49,46 @@ func (s *stateServer) List(request *cosi.ListRequest, stream grpc.ServerStreamin
 }
 
 // Watch sends what is there, then the node's changes, and then loses the connection, so that tests of a watch end.
-func (s *stateServer) Watch(request *cosi.WatchRequest, stream grpc.ServerStreamingServer[cosi.WatchResponse]) error {
+func (s *stateServer) Watch(request *cosiapi.WatchRequest, stream grpc.ServerStreamingServer[cosiapi.WatchResponse]) error {
 	n, err := s.node(stream.Context())
 	if err != nil {
 		return err
 	}
 
 	// The first message says that the watch has begun.
-	if err := stream.Send(&cosi.WatchResponse{}); err != nil {
+	if err := stream.Send(&cosiapi.WatchResponse{}); err != nil {
 		return err
 	}
 
-	wanted := func(r *cosi.Resource) bool {
+	wanted := func(r *cosiapi.Resource) bool {
 		md := r.GetMetadata()
 
 		return md.GetNamespace() == request.GetNamespace() && md.GetType() == request.GetType() &&
 			(request.Id == nil || md.GetId() == request.GetId())
 	}
 
-	var events []*cosi.Event
+	var events []*cosiapi.Event
 
 	if request.Id != nil || request.GetOptions().GetBootstrapContents() {
 		for _, found := range n.resources(request.GetNamespace(), request.GetType()) {
 			if wanted(found) {
-				events = append(events, &cosi.Event{EventType: cosi.EventType_CREATED, Resource: found})
+				events = append(events, &cosiapi.Event{EventType: cosiapi.EventType_CREATED, Resource: found})
 			}
 		}
 	}
 
 	if request.GetOptions().GetBootstrapContents() {
-		events = append(events, &cosi.Event{EventType: cosi.EventType_BOOTSTRAPPED, Resource: &cosi.Resource{}})
+		events = append(events, &cosiapi.Event{EventType: cosiapi.EventType_BOOTSTRAPPED, Resource: &cosiapi.Resource{}})
 	}
 
 	for _, event := range n.Changes {
-		if event.GetEventType() == cosi.EventType_ERRORED || wanted(event.GetResource()) {
+		if event.GetEventType() == cosiapi.EventType_ERRORED || wanted(event.GetResource()) {
 			events = append(events, event)
 		}
 	}
 
 	for _, event := range events {
-		if err := stream.Send(&cosi.WatchResponse{Event: []*cosi.Event{event}}); err != nil {
+		if err := stream.Send(&cosiapi.WatchResponse{Event: []*cosiapi.Event{event}}); err != nil {
 			return err
 		}
 	}

@@ -43,7 +43,7 @@ func main() {
 
 	if err := run(ctx, o); err != nil {
 		fmt.Fprintln(os.Stderr, "cosid:", err)
-		os.Exit(1) //nolint:gocritic // nothing is left to be done
+		os.Exit(1) // nothing is left to be done
 	}
 }
 
@@ -82,7 +82,7 @@ func listen(address string) (net.Listener, error) {
 
 	// A socket that nobody listens on any more is in the way.
 	if conn, err := net.Dial("unix", path); err == nil {
-		conn.Close() //nolint:errcheck // it was a probe
+		conn.Close() // it was a probe
 
 		return nil, fmt.Errorf("listen on %s: somebody does already", path)
 	}

@@ -14,9 +14,9 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/seed-59268b81/talos/service/supervisor"
 	"github.com/seed-59268b81/talos/sys/cgroup"
 	"github.com/seed-59268b81/talos/sys/sandbox"
-	"github.com/seed-59268b81/talos/sys/supervisor"
 )
 
 // Process is how one of the doors is started: the multi-call executable, the door's user, and the sockets that it needs.
@@ -76,24 +76,24 @@ func checkPort(ctx context.Context, name string, port int) error {
 	if err != nil {
 		return fmt.Errorf("%s does not answer: %w", name, err)
 	}
-	defer conn.Close() //nolint:errcheck // it was only looked at
+	defer conn.Close()
 
 	if deadline, ok := ctx.Deadline(); ok {
-		conn.SetDeadline(deadline) //nolint:errcheck // the read says
+		conn.SetDeadline(deadline) // the read says
 	}
 
 	first := &firstByte{Conn: conn}
 
 	// It fails, since what comes after the first byte is kept from it.
-	err = tls.Client(first, &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS13, NextProtos: []string{"h2"}}).HandshakeContext(ctx) //nolint:gosec // nothing is said
+	err = tls.Client(first, &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS13, NextProtos: []string{"h2"}}).HandshakeContext(ctx) // nothing is said
 	if !first.came {
 		return fmt.Errorf("%s takes connections and does not answer: %w", name, err)
 	}
 
 	// Closed with something unread, the connection would be reset, which is an error in the log of the service.
 	if tcp, ok := conn.(*net.TCPConn); ok {
-		tcp.CloseWrite()                                  //nolint:errcheck // it may have gone
-		io.Copy(io.Discard, io.LimitReader(conn, 64<<10)) //nolint:errcheck // as above
+		tcp.CloseWrite() // it may have gone
+		io.Copy(io.Discard, io.LimitReader(conn, 64<<10))
 	}
 
 	return nil

@@ -54,7 +54,7 @@ func TestCheckPort(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			defer l.Close() //nolint:errcheck // the end
+			defer l.Close()
 
 			ended := make(chan error, 1)
 
@@ -63,7 +63,7 @@ func TestCheckPort(t *testing.T) {
 					conn, err := l.Accept()
 					if err == nil {
 						err = tt.serve(conn)
-						conn.Close() //nolint:errcheck // the end
+						conn.Close()
 					}
 
 					ended <- err
@@ -73,7 +73,7 @@ func TestCheckPort(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 			defer cancel()
 
-			err = checkPort(ctx, "apid", l.Addr().(*net.TCPAddr).Port) //nolint:forcetypeassert // TCP it is
+			err = checkPort(ctx, "apid", l.Addr().(*net.TCPAddr).Port) // TCP it is
 			if tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {
 				t.Errorf("got %v, want %q", err, tt.want)
 			}

@@ -12,8 +12,8 @@ import (
 	"github.com/seed-59268b81/talos/cosi/controller"
 	"github.com/seed-59268b81/talos/cosi/typed"
 	"github.com/seed-59268b81/talos/resources/secrets"
+	"github.com/seed-59268b81/talos/service/supervisor"
 	"github.com/seed-59268b81/talos/sys/cgroup"
-	"github.com/seed-59268b81/talos/sys/supervisor"
 )
 
 // Supervisor is what of the supervisor is used; a test has its own.

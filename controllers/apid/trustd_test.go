@@ -13,9 +13,9 @@ import (
 	"github.com/seed-59268b81/talos/controllers/apid"
 	"github.com/seed-59268b81/talos/controllers/controllertest"
 	"github.com/seed-59268b81/talos/resources/secrets"
+	"github.com/seed-59268b81/talos/service/supervisor"
 	"github.com/seed-59268b81/talos/sys/cgroup"
 	"github.com/seed-59268b81/talos/sys/sandbox"
-	"github.com/seed-59268b81/talos/sys/supervisor"
 )
 
 // TestDoors holds when trustd is started, and that it and apid are boxed each as its own user with its own sockets alone.

@@ -36,7 +36,7 @@ func (Devices) Probe(path string) (Probed, error) {
 	if err != nil {
 		return Probed{}, err
 	}
-	defer f.Close() //nolint:errcheck // read only
+	defer f.Close()
 
 	info, err := blkid.Probe(f, f.Size, f.SectorSize)
 	if err != nil {

@@ -81,7 +81,7 @@ func grow(ctx context.Context, s block.VolumeStatusSpec) error {
 	if err != nil {
 		return err
 	}
-	defer f.Close() //nolint:errcheck // read only
+	defer f.Close()
 
 	info, err := blkid.Probe(f, f.Size, f.SectorSize)
 	if err != nil {

@@ -66,7 +66,7 @@ func (p Partitioner) edit(path string, change func(*disk.File, *gpt.Table) (gpt.
 	if err != nil {
 		return err
 	}
-	defer f.Close() //nolint:errcheck // what matters was synced
+	defer f.Close()
 
 	t, err := gpt.Read(f, f.Size, f.SectorSize)
 	if err != nil {
@@ -139,7 +139,7 @@ func formatted(path string, spec block.FilesystemSpec) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	defer f.Close() //nolint:errcheck // read only
+	defer f.Close()
 
 	info, err := blkid.Probe(f, f.Size, f.SectorSize)
 	if err != nil {

@@ -97,7 +97,7 @@ func fail(s *block.VolumeStatusSpec, err error) {
 // table is the partitioning of the system disk, as it was found.
 func (v *view) table() (*gpt.Table, error) {
 	if v.system == nil {
-		return nil, nil //nolint:nilnil // no disk, no table
+		return nil, nil // no disk, no table
 	}
 
 	i := slices.IndexFunc(v.found, func(d block.DiscoveredVolumeSpec) bool { return d.DevPath == v.system.DevPath })

@@ -214,11 +214,11 @@ func (m *machine) wait(id string, phase block.VolumePhase) block.VolumeStatusSpe
 	defer cancel()
 
 	r, err := m.st.WatchFor(ctx, resource.PointerOf[block.VolumeStatusSpec]("", id), state.ResourceIs(func(r resource.Resource) bool {
-		return r.Spec().(*block.VolumeStatusSpec).Phase == phase //nolint:forcetypeassert // of that kind
+		return r.Spec().(*block.VolumeStatusSpec).Phase == phase
 	}))
 	m.ok(err)
 
-	return *r.Spec().(*block.VolumeStatusSpec) //nolint:forcetypeassert // of that kind
+	return *r.Spec().(*block.VolumeStatusSpec)
 }
 
 func (m *machine) request(who, volume string) string {
@@ -233,7 +233,7 @@ func (m *machine) request(who, volume string) string {
 	r, err := m.st.WatchFor(ctx, resource.PointerOf[block.VolumeMountStatusSpec]("", id), state.PhaseIs(resource.PhaseRunning))
 	m.ok(err)
 
-	return r.Spec().(*block.VolumeMountStatusSpec).Target //nolint:forcetypeassert // of that kind
+	return r.Spec().(*block.VolumeMountStatusSpec).Target
 }
 
 func (m *machine) stop() {
@@ -369,7 +369,7 @@ func run(t *testing.T, command ...string) {
 	t.Helper()
 
 	// Not the test's context: that is over when it cleans up.
-	if out, err := exec.Command(hosttest.Need(t, command[0]), command[1:]...).CombinedOutput(); err != nil { //nolint:noctx // see above
+	if out, err := exec.Command(hosttest.Need(t, command[0]), command[1:]...).CombinedOutput(); err != nil {
 		t.Errorf("%v: %v\n%s", command, err, out)
 	}
 }

@@ -79,7 +79,7 @@ func systemDisk(current string, found []block.DiscoveredVolumeSpec) (*block.Syst
 	case slices.Contains(disks, current):
 		disks = []string{current}
 	case len(disks) == 0:
-		return nil, nil //nolint:nilnil // no system disk is an answer
+		return nil, nil // no system disk is an answer
 	case len(disks) > 1:
 		return nil, fmt.Errorf("disks %s each have a META partition: remove or wipe all but one", strings.Join(disks, " and "))
 	}

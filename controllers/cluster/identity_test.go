@@ -86,7 +86,7 @@ func boot(t *testing.T, dir string) string {
 		t.Errorf("/etc/machine-id: got %q", machine.TypedSpec().Contents)
 	}
 
-	return identity.Spec().(*cluster.IdentitySpec).NodeID //nolint:forcetypeassert // of the pointer's type
+	return identity.Spec().(*cluster.IdentitySpec).NodeID
 }
 
 func TestIdentityIsMadeOnceAndKept(t *testing.T) {

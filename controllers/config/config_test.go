@@ -101,7 +101,7 @@ func startBare(ctx context.Context, t *testing.T, files map[string]string, args 
 		t.Fatal(err)
 	}
 
-	go rt.Run(ctx) //nolint:errcheck
+	go rt.Run(ctx)
 
 	synctest.Wait()
 

@@ -18,9 +18,9 @@ import (
 	configres "github.com/seed-59268b81/talos/resources/config"
 	"github.com/seed-59268b81/talos/resources/files"
 	"github.com/seed-59268b81/talos/resources/network"
-	"github.com/seed-59268b81/talos/resources/timeres"
-	"github.com/seed-59268b81/talos/resources/v1alpha1"
-	"github.com/seed-59268b81/talos/sys/supervisor"
+	serviceres "github.com/seed-59268b81/talos/resources/service"
+	timeres "github.com/seed-59268b81/talos/resources/time"
+	"github.com/seed-59268b81/talos/service/supervisor"
 )
 
 // Node is a state with controllers that run on it, and what the machine around them has.
@@ -124,7 +124,7 @@ func (n *Node) Hostname(name string) {
 // Service sets what the supervisor publishes of a service.
 func (n *Node) Service(id string, healthy bool) {
 	n.t.Helper()
-	Set(n, id, v1alpha1.ServiceSpec{Running: true, Healthy: healthy})
+	Set(n, id, serviceres.ServiceSpec{Running: true, Healthy: healthy})
 }
 
 // Supervisor records what is to run.

@@ -17,7 +17,7 @@ import (
 	"github.com/pelletier/go-toml/v2"
 
 	"github.com/seed-59268b81/talos/config/v1alpha1"
-	"github.com/seed-59268b81/talos/sys/container"
+	"github.com/seed-59268b81/talos/service/container"
 )
 
 // TestRenderHosts holds which hosts containerd asks for an image, as containerd itself reads the files.

@@ -22,10 +22,10 @@ import (
 	"github.com/seed-59268b81/talos/cosi/typed"
 	"github.com/seed-59268b81/talos/resources/block"
 	"github.com/seed-59268b81/talos/resources/config"
+	"github.com/seed-59268b81/talos/service/container"
+	"github.com/seed-59268b81/talos/service/supervisor"
 	"github.com/seed-59268b81/talos/sys/cgroup"
-	"github.com/seed-59268b81/talos/sys/container"
 	"github.com/seed-59268b81/talos/sys/platform"
-	"github.com/seed-59268b81/talos/sys/supervisor"
 )
 
 // ServiceID of containerd; the name users know.

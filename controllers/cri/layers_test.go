@@ -25,7 +25,7 @@ import (
 	"github.com/seed-59268b81/talos/components/hosttools/hosttest"
 	"github.com/seed-59268b81/talos/config/images"
 	"github.com/seed-59268b81/talos/controllers/cri/imagecache"
-	"github.com/seed-59268b81/talos/sys/container"
+	"github.com/seed-59268b81/talos/service/container"
 )
 
 // TestLayersAreMounted pulls an image of two layers with the real containerd, when the image cache has the file systems of
@@ -85,7 +85,7 @@ func TestLayersAreMounted(t *testing.T) {
 				t.Fatal(err)
 			}
 
-			defer client.MountManager().Deactivate(ctx, "test") //nolint:errcheck // its mounts go with its namespace
+			defer client.MountManager().Deactivate(ctx, "test")
 
 			var found [][]byte
 

@@ -21,7 +21,7 @@ import (
 
 	"github.com/seed-59268b81/talos/config/images"
 	"github.com/seed-59268b81/talos/controllers/cri/imagecache"
-	"github.com/seed-59268b81/talos/sys/container"
+	"github.com/seed-59268b81/talos/service/container"
 )
 
 // BenchmarkPull pulls all images of a node from the image cache into a containerd with nothing in it, which is what a

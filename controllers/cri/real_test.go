@@ -88,8 +88,8 @@ func startContainerd(tb testing.TB, snapshotter, layers string) realContainerd {
 
 	return realContainerd{client, cmd.Process.Pid, root, func() {
 		client.Close()
-		cmd.Process.Signal(syscall.SIGTERM) //nolint:errcheck // the end
-		cmd.Wait()                          //nolint:errcheck // it was told to end
+		cmd.Process.Signal(syscall.SIGTERM)
+		cmd.Wait() // it was told to end
 	}}
 }
 

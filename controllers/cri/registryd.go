@@ -17,8 +17,8 @@ import (
 	"github.com/seed-59268b81/talos/controllers/volume"
 	"github.com/seed-59268b81/talos/cosi/controller"
 	"github.com/seed-59268b81/talos/resources/block"
+	"github.com/seed-59268b81/talos/service/supervisor"
 	"github.com/seed-59268b81/talos/sys/heldport"
-	"github.com/seed-59268b81/talos/sys/supervisor"
 )
 
 // RegistrydID is the service of the image cache; the name users know.
@@ -102,7 +102,7 @@ func serve(port *heldport.Port, handler http.Handler) supervisor.Func {
 			Handler: handler, ReadHeaderTimeout: 10 * time.Second,
 			ErrorLog: slog.NewLogLogger(slog.NewTextHandler(run.Log, nil), slog.LevelWarn),
 		}
-		stop := context.AfterFunc(ctx, func() { srv.Close() }) //nolint:errcheck
+		stop := context.AfterFunc(ctx, func() { srv.Close() })
 
 		defer stop()
 

@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/seed-59268b81/talos/controllers/cri/imagecache"
-	"github.com/seed-59268b81/talos/sys/supervisor"
+	"github.com/seed-59268b81/talos/service/supervisor"
 )
 
 // TestRegistryPort holds that the image cache's port is taken from the first moment, without a volume too, and stays so when the

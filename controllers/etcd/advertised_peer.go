@@ -17,7 +17,7 @@ import (
 	"github.com/seed-59268b81/talos/cosi/typed"
 	"github.com/seed-59268b81/talos/resources/etcd"
 	"github.com/seed-59268b81/talos/resources/secrets"
-	"github.com/seed-59268b81/talos/resources/v1alpha1"
+	serviceres "github.com/seed-59268b81/talos/resources/service"
 )
 
 // advertisedPeerController tells the cluster when this member's address has changed; etcd itself keeps the one that it
@@ -27,12 +27,12 @@ func advertisedPeerController() controller.Controller {
 		ControllerName: "etcd.AdvertisedPeerController",
 		Reads: []controller.Input{
 			controller.In[etcd.SpecSpec](controller.Weak, "", etcd.SpecID),
-			controller.In[v1alpha1.ServiceSpec](controller.Weak, "", ServiceID),
+			controller.In[serviceres.ServiceSpec](controller.Weak, "", ServiceID),
 			controller.In[secrets.EtcdRootSpec](controller.Weak, "", secrets.EtcdRootID),
 			controller.In[secrets.EtcdCertsSpec](controller.Weak, "", secrets.EtcdID),
 		},
 		Reconcile: func(ctx context.Context, rt controller.Runtime, log *slog.Logger) error {
-			service, err := typed.Find[v1alpha1.ServiceSpec](ctx, rt, "", ServiceID)
+			service, err := typed.Find[serviceres.ServiceSpec](ctx, rt, "", ServiceID)
 			if err != nil || service == nil || !service.TypedSpec().Healthy {
 				return err
 			}
@@ -65,7 +65,7 @@ func updatePeer(ctx context.Context, spec etcd.SpecSpec, root secrets.EtcdRootSp
 	if err != nil {
 		return err
 	}
-	defer client.Close() //nolint:errcheck
+	defer client.Close()
 
 	members, err := client.MemberList(ctx)
 	if err != nil {

@@ -33,7 +33,7 @@ func healthCheck(root secrets.EtcdRootSpec, certs secrets.EtcdCertsSpec) (func(c
 		if err != nil {
 			return fmt.Errorf("etcd health: %w", err)
 		}
-		defer response.Body.Close() //nolint:errcheck
+		defer response.Body.Close()
 
 		var health struct{ Health, Reason string }
 

@@ -14,7 +14,7 @@ import (
 	"github.com/seed-59268b81/talos/cosi/typed"
 	"github.com/seed-59268b81/talos/resources/etcd"
 	"github.com/seed-59268b81/talos/resources/secrets"
-	"github.com/seed-59268b81/talos/resources/v1alpha1"
+	serviceres "github.com/seed-59268b81/talos/resources/service"
 )
 
 // memberTimeout of asking etcd who it is.
@@ -26,14 +26,14 @@ func memberController() controller.Controller {
 	return &controller.Reconciler{
 		ControllerName: "etcd.MemberController",
 		Reads: []controller.Input{
-			controller.In[v1alpha1.ServiceSpec](controller.Weak, "", ServiceID),
+			controller.In[serviceres.ServiceSpec](controller.Weak, "", ServiceID),
 			controller.In[secrets.EtcdRootSpec](controller.Weak, "", secrets.EtcdRootID),
 			controller.In[secrets.EtcdCertsSpec](controller.Weak, "", secrets.EtcdID),
 		},
 		Writes:  []controller.Output{controller.Out[etcd.MemberSpec](controller.Exclusive)},
 		Cleanup: []resource.Kind{resource.KindOf[etcd.MemberSpec]("")},
 		Reconcile: func(ctx context.Context, rt controller.Runtime, _ *slog.Logger) error {
-			service, err := typed.Find[v1alpha1.ServiceSpec](ctx, rt, "", ServiceID)
+			service, err := typed.Find[serviceres.ServiceSpec](ctx, rt, "", ServiceID)
 			if err != nil || service == nil {
 				return err
 			}
@@ -79,7 +79,7 @@ func localMember(ctx context.Context, root secrets.EtcdRootSpec, certs secrets.E
 	if err != nil {
 		return 0, err
 	}
-	defer client.Close() //nolint:errcheck
+	defer client.Close()
 
 	status, err := client.Status(ctx, etcdclient.Local)
 	if err != nil {

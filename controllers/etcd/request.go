@@ -58,7 +58,7 @@ func writeDurably(path string, text []byte) error {
 func keptRequest(root string) (*etcd.BootstrapRequestSpec, error) {
 	text, err := os.ReadFile(filepath.Join(root, requestPath))
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil //nolint:nilnil // absence is an answer
+		return nil, nil
 	}
 
 	if err != nil {

@@ -19,9 +19,9 @@ import (
 	"github.com/seed-59268b81/talos/controllers/etcd/settings"
 	"github.com/seed-59268b81/talos/cosi/guard"
 	"github.com/seed-59268b81/talos/resources/etcd"
+	"github.com/seed-59268b81/talos/service/container"
+	"github.com/seed-59268b81/talos/service/supervisor"
 	"github.com/seed-59268b81/talos/sys/cgroup"
-	"github.com/seed-59268b81/talos/sys/container"
-	"github.com/seed-59268b81/talos/sys/supervisor"
 )
 
 // restoreDir is where a snapshot is unpacked, beside the data that it becomes.
@@ -94,7 +94,7 @@ func (r *Runner) begun() error {
 func (r *Runner) watchData(ctx context.Context, dir string) {
 	for !r.hadData.Load() {
 		if data, err := hasData(dir); err == nil && data {
-			_ = r.begun() //nolint:errcheck // the next start looks once more
+			_ = r.begun()
 		}
 
 		select {
@@ -158,7 +158,7 @@ func settle(path string) error {
 	if err != nil {
 		return err
 	}
-	defer dir.Close() //nolint:errcheck // was read from only
+	defer dir.Close()
 
 	if err := unix.Syncfs(int(dir.Fd())); err != nil {
 		return fmt.Errorf("sync %s: %w", path, err)

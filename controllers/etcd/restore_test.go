@@ -21,8 +21,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/seed-59268b81/talos/resources/etcd"
-	"github.com/seed-59268b81/talos/sys/container"
-	"github.com/seed-59268b81/talos/sys/supervisor"
+	"github.com/seed-59268b81/talos/service/container"
+	"github.com/seed-59268b81/talos/service/supervisor"
 )
 
 // runner is a program that a test has instead of a container.
@@ -175,7 +175,7 @@ func files(t *testing.T, dir string) (found []string) {
 
 	err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
 		if err == nil && !d.IsDir() {
-			name, _ := filepath.Rel(dir, path) //nolint:errcheck // it is below
+			name, _ := filepath.Rel(dir, path) // it is below
 			found = append(found, name)
 		}
 

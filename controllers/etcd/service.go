@@ -24,10 +24,10 @@ import (
 	"github.com/seed-59268b81/talos/resources/block"
 	"github.com/seed-59268b81/talos/resources/etcd"
 	"github.com/seed-59268b81/talos/resources/secrets"
-	"github.com/seed-59268b81/talos/resources/timeres"
+	timeres "github.com/seed-59268b81/talos/resources/time"
+	"github.com/seed-59268b81/talos/service/container"
+	"github.com/seed-59268b81/talos/service/supervisor"
 	"github.com/seed-59268b81/talos/sys/cgroup"
-	"github.com/seed-59268b81/talos/sys/container"
-	"github.com/seed-59268b81/talos/sys/supervisor"
 )
 
 // Supervisor is what of the supervisor is used; a test has its own.
@@ -204,7 +204,7 @@ func (c *serviceController) asked(request *resource.Typed[etcd.BootstrapRequestS
 	case request == nil:
 		return keptRequest(c.root)
 	case request.Metadata().Created().Equal(c.taken):
-		return nil, nil //nolint:nilnil // absence is an answer
+		return nil, nil
 	default:
 		return request.TypedSpec(), nil
 	}

@@ -65,7 +65,7 @@ func writeSnapshot(path string, snapshot io.Reader) error {
 	if err != nil {
 		return fmt.Errorf("keep the etcd snapshot: %w", err)
 	}
-	defer file.Close() //nolint:errcheck // it is closed below, when all went well
+	defer file.Close()
 
 	size, err := io.Copy(file, snapshot)
 	if err != nil {
@@ -116,7 +116,7 @@ func syncDir(path string) error {
 	if err != nil {
 		return err
 	}
-	defer dir.Close() //nolint:errcheck // was read from only
+	defer dir.Close()
 
 	return dir.Sync()
 }

@@ -92,7 +92,7 @@ func following[S resource.Spec](
 func OnControlPlane[S resource.Spec](build func(*v1alpha1.Config) (*S, error)) func(*v1alpha1.Config) (*S, error) {
 	return func(cfg *v1alpha1.Config) (*S, error) {
 		if !cfg.Machine.Type.IsControlPlane() {
-			return nil, nil //nolint:nilnil // absence is an answer
+			return nil, nil
 		}
 
 		return build(cfg)

@@ -13,7 +13,7 @@ import (
 
 	"github.com/seed-59268b81/talos/controllers/k8s/settings"
 	"github.com/seed-59268b81/talos/resources/k8s"
-	"github.com/seed-59268b81/talos/sys/container"
+	"github.com/seed-59268b81/talos/service/container"
 	"github.com/seed-59268b81/talos/sys/platform"
 )
 

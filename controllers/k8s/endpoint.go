@@ -27,7 +27,7 @@ import (
 func staticEndpoint(cfg *v1alpha1.Config) (*k8s.EndpointSpec, error) {
 	host := cfg.Cluster.ControlPlane.Endpoint.Hostname()
 	if host == "" {
-		return nil, nil //nolint:nilnil // absence is an answer
+		return nil, nil
 	}
 
 	spec := &k8s.EndpointSpec{}

@@ -34,7 +34,7 @@ func (e *evictable) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 	reply := func(code int, object kubeapi.Object) {
 		w.WriteHeader(code)
-		json.NewEncoder(w).Encode(object) //nolint:errcheck // the client says
+		json.NewEncoder(w).Encode(object) // the client says
 	}
 
 	switch parts := strings.Split(r.URL.Path, "/"); {

@@ -119,7 +119,7 @@ func download(ctx context.Context, address string, headers map[string]string) ([
 	if err != nil {
 		return nil, fmt.Errorf("download: %w", err)
 	}
-	defer response.Body.Close() //nolint:errcheck
+	defer response.Body.Close()
 
 	if response.StatusCode != http.StatusOK {
 		return nil, fmt.Errorf("download: status %s", response.Status)

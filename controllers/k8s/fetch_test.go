@@ -19,7 +19,7 @@ import (
 	"github.com/seed-59268b81/talos/controllers/etcd"
 	"github.com/seed-59268b81/talos/controllers/k8s/pods"
 	k8sres "github.com/seed-59268b81/talos/resources/k8s"
-	"github.com/seed-59268b81/talos/sys/container"
+	"github.com/seed-59268b81/talos/service/container"
 )
 
 // registry has no images until it is there.

@@ -17,7 +17,7 @@ import (
 	k8sres "github.com/seed-59268b81/talos/resources/k8s"
 	"github.com/seed-59268b81/talos/resources/network"
 	secretsres "github.com/seed-59268b81/talos/resources/secrets"
-	"github.com/seed-59268b81/talos/resources/timeres"
+	timeres "github.com/seed-59268b81/talos/resources/time"
 )
 
 // TestKeepsWhatRuns holds that a running control plane outlives each of its inputs but the configuration: the pods of the kubelet's

@@ -18,10 +18,10 @@ import (
 
 	"github.com/seed-59268b81/talos/controllers/k8s/kubelet"
 	"github.com/seed-59268b81/talos/resources/k8s"
+	"github.com/seed-59268b81/talos/service/container"
+	"github.com/seed-59268b81/talos/service/supervisor"
 	"github.com/seed-59268b81/talos/sys/cgroup"
-	"github.com/seed-59268b81/talos/sys/container"
 	"github.com/seed-59268b81/talos/sys/platform"
-	"github.com/seed-59268b81/talos/sys/supervisor"
 )
 
 // kubeletContainer is the kubelet as a container with all rights: it mounts, and its mounts must be seen by pods.
@@ -133,7 +133,7 @@ func kubeletHealth(ctx context.Context) error {
 		return fmt.Errorf("kubelet health: %w", err)
 	}
 
-	response.Body.Close() //nolint:errcheck,gosec // nothing of it is read
+	response.Body.Close() // nothing of it is read
 
 	if response.StatusCode != http.StatusOK {
 		return fmt.Errorf("kubelet health: status %s", response.Status)

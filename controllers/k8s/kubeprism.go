@@ -55,7 +55,7 @@ func (c *kubePrismController) Run(ctx context.Context, rt controller.Runtime, lo
 		stop()
 
 		if ctx.Err() != nil {
-			_ = c.hold(ctx, "") //nolint:errcheck // giving up a port does not fail
+			_ = c.hold(ctx, "")
 		}
 	}()
 
@@ -153,7 +153,7 @@ func (c *kubePrismController) hold(ctx context.Context, address string) error {
 	}
 
 	if c.held != nil {
-		c.held.Close() //nolint:errcheck,gosec // nothing is written to it
+		c.held.Close() // nothing is written to it
 		c.held = nil
 	}
 
@@ -163,7 +163,7 @@ func (c *kubePrismController) hold(ctx context.Context, address string) error {
 
 	held, err := heldport.Hold(ctx, address)
 	if err != nil {
-		return fmt.Errorf("KubePrism: %w", err) //nolint:staticcheck // a name
+		return fmt.Errorf("KubePrism: %w", err)
 	}
 
 	c.held, c.address = held, address
@@ -196,5 +196,5 @@ func startKubePrism(
 		})
 	}
 
-	return func() { cancel(); _ = both.Wait() } //nolint:errcheck // it was told
+	return func() { cancel(); _ = both.Wait() }
 }

@@ -49,7 +49,7 @@ func kubePrismEndpoints(cfg *v1alpha1.Config, published k8s.EndpointSpec) k8s.Ku
 	var spec k8s.KubePrismEndpointsSpec
 
 	add := func(host string, port int) {
-		endpoint := k8s.KubePrismEndpoint{Host: host, Port: uint32(port)} //nolint:gosec // a port
+		endpoint := k8s.KubePrismEndpoint{Host: host, Port: uint32(port)} // a port
 		if host != "" && !slices.Contains(spec.Endpoints, endpoint) {
 			spec.Endpoints = append(spec.Endpoints, endpoint)
 		}

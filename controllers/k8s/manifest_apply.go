@@ -166,20 +166,20 @@ func underLock(ctx context.Context, root secrets.EtcdRootSpec, certs secrets.Etc
 	if err != nil {
 		return err
 	}
-	defer client.Close() //nolint:errcheck
+	defer client.Close()
 
 	session, err := concurrency.NewSession(client, concurrency.WithTTL(manifestsLockTTL))
 	if err != nil {
 		return fmt.Errorf("bootstrap manifests: open a session with etcd: %w", err)
 	}
-	defer session.Close() //nolint:errcheck
+	defer session.Close()
 
 	mutex := concurrency.NewMutex(session, manifestsLock)
 	if err := mutex.Lock(ctx); err != nil {
 		return fmt.Errorf("bootstrap manifests: take the lock %s in etcd: %w", manifestsLock, err)
 	}
 
-	defer mutex.Unlock(context.WithoutCancel(ctx)) //nolint:errcheck // the session's end releases it too
+	defer mutex.Unlock(context.WithoutCancel(ctx))
 
 	// Without the session the lock is somebody else's.
 	ctx, cancel := context.WithCancel(ctx)

@@ -27,7 +27,7 @@ func nodeCordonedController() controller.Controller {
 				return f.err
 			}
 
-			switch status.Stage { //nolint:exhaustive // in all other stages the machine stays
+			switch status.Stage { // in all other stages the machine stays
 			case runtime.StageRebooting, runtime.StageShuttingDown, runtime.StageResetting, runtime.StageUpgrading:
 				return typed.Set(ctx, rt, "", k8s.NodeCordonedID, k8s.NodeCordonedSpecSpec{})
 			}

@@ -99,7 +99,7 @@ func (n *nodenames) decide(ctx context.Context, rt controller.Runtime, settings 
 		return nil, err
 	}
 
-	otherForm, _ := nodename(*hostname.TypedSpec(), !withDomain) //nolint:errcheck // empty then
+	otherForm, _ := nodename(*hostname.TypedSpec(), !withDomain) // empty then
 	name, kept := stickyName(wanted, otherForm, n.registered, chosen)
 
 	return &k8s.NodenameSpec{

@@ -27,7 +27,7 @@ import (
 	etcdres "github.com/seed-59268b81/talos/resources/etcd"
 	k8sres "github.com/seed-59268b81/talos/resources/k8s"
 	secretsres "github.com/seed-59268b81/talos/resources/secrets"
-	"github.com/seed-59268b81/talos/sys/container"
+	"github.com/seed-59268b81/talos/service/container"
 )
 
 // insideVariable marks the copy of the test that runs in a network namespace of its own.

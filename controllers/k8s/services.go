@@ -7,7 +7,7 @@ import (
 
 	"github.com/seed-59268b81/talos/cosi/controller"
 	"github.com/seed-59268b81/talos/cosi/state"
-	"github.com/seed-59268b81/talos/resources/v1alpha1"
+	serviceres "github.com/seed-59268b81/talos/resources/service"
 )
 
 // KubeletServiceID is the name under which users know the kubelet.
@@ -17,12 +17,12 @@ const KubeletServiceID = "kubelet"
 const etcdService = "etcd"
 
 func serviceInput(id string) controller.Input {
-	return controller.In[v1alpha1.ServiceSpec](controller.Weak, "", id)
+	return controller.In[serviceres.ServiceSpec](controller.Weak, "", id)
 }
 
 // serviceHealthy tells whether a service with a health check runs and has passed it.
 func serviceHealthy(ctx context.Context, r state.Reader, id string) (bool, error) {
-	var service v1alpha1.ServiceSpec
+	var service serviceres.ServiceSpec
 
 	f := read(ctx, r, id, &service)
 

@@ -78,7 +78,7 @@ func TestParamOrder(t *testing.T) {
 			}
 		}
 
-		go rt.Run(ctx) //nolint:errcheck
+		go rt.Run(ctx)
 
 		synctest.Wait()
 
@@ -131,7 +131,7 @@ func newWriteWatch(t *testing.T) *writeWatch {
 		t.Fatal(err)
 	}
 
-	t.Cleanup(func() { unix.Close(fd) }) //nolint:errcheck
+	t.Cleanup(func() { unix.Close(fd) })
 
 	return &writeWatch{t, fd, map[int32]string{}}
 }

@@ -62,7 +62,7 @@ func TestParamController(t *testing.T) {
 			t.Fatal(err)
 		}
 
-		go rt.Run(ctx) //nolint:errcheck
+		go rt.Run(ctx)
 
 		for id, spec := range map[string]runtime.KernelParamDefaultSpecSpec{
 			"proc.sys.net.ipv4.ip_forward":   {Value: "1", IgnoreErrors: true},

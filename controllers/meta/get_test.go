@@ -44,7 +44,7 @@ func TestGet(t *testing.T) {
 				t.Fatal(err)
 			}
 
-			go rt.Run(ctx) //nolint:errcheck // ends with the context
+			go rt.Run(ctx) // ends with the context
 
 			if _, err := values.Get(sysmeta.Administrators); !errors.Is(err, meta.ErrNotLoaded) {
 				t.Errorf("%s: before the partition is there: got %v, want %v", name, err, meta.ErrNotLoaded)

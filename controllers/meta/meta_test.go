@@ -39,7 +39,7 @@ func TestValues(t *testing.T) {
 			t.Fatal(err)
 		}
 
-		go rt.Run(ctx) //nolint:errcheck // ends with the context
+		go rt.Run(ctx) // ends with the context
 
 		if err := values.Set(sysmeta.Upgrade, []byte("A")); !errors.Is(err, meta.ErrNotLoaded) {
 			t.Errorf("a write before the partition is there: got %v, want %v", err, meta.ErrNotLoaded)

@@ -261,7 +261,7 @@ func TestCardsAreProbedSeldom(t *testing.T) {
 	kernel := netlink.NewObserver(w.kernel)
 	o := linkStatusController(kernel, &Deps{
 		Probe: func(string, uint32) nic.Info { probes++; return nic.Info{Driver: "virtio_net"} },
-	}).(*observer[network.LinkStatusSpec]) //nolint:forcetypeassert // its own
+	}).(*observer[network.LinkStatusSpec]) // its own
 
 	look := func() map[string]network.LinkStatusSpec {
 		now, err := kernel.Snapshot()

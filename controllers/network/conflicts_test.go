@@ -149,7 +149,7 @@ func TestRealAddressConflict(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer closeDeps() //nolint:errcheck // the namespace ends
+	defer closeDeps()
 
 	if err := deps.Kernel.CreateLink(netlink.NewLink{Name: "eth0", Kind: "veth", VethPeer: "other"}); err != nil {
 		if errors.Is(err, unix.EOPNOTSUPP) {
@@ -174,7 +174,7 @@ func TestRealAddressConflict(t *testing.T) {
 
 			return
 		}
-		defer k.Close() //nolint:errcheck // the namespace ends
+		defer k.Close()
 
 		up := true
 		if err := errors.Join(k.AddAddress(netlink.Address{LinkIndex: peer.Index, Prefix: prefix("192.0.2.7/24")}),

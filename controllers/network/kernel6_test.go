@@ -46,7 +46,7 @@ func route6(t *testing.T, link string) {
 
 		return
 	}
-	defer k.Close() //nolint:errcheck // of a test
+	defer k.Close()
 
 	links, err := k.Links()
 	if err != nil {
@@ -100,7 +100,7 @@ func TestRealRouter(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer closeDeps() //nolint:errcheck // the namespace ends
+	defer closeDeps()
 
 	if err := deps.Kernel.CreateLink(netlink.NewLink{Name: "eth0", Kind: "veth", VethPeer: "router"}); err != nil {
 		if errors.Is(err, unix.EOPNOTSUPP) {

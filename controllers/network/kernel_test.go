@@ -67,7 +67,7 @@ func (s *dhcpServer) start(link string) {
 
 		return
 	}
-	defer k.Close() //nolint:errcheck // of a test
+	defer k.Close()
 
 	links, err := k.Links()
 	if err != nil {
@@ -94,7 +94,7 @@ func (s *dhcpServer) start(link string) {
 
 	s.t.Cleanup(func() { _ = srv.Close() })
 
-	go srv.Serve() //nolint:errcheck // ends with Close
+	go srv.Serve()
 }
 
 // The whole on the real kernel: DHCP from a real server, renewal, another address, a configuration, and back.
@@ -107,7 +107,7 @@ func TestRealKernel(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer closeDeps() //nolint:errcheck // the namespace ends
+	defer closeDeps()
 
 	if err := deps.Kernel.CreateLink(netlink.NewLink{Name: "eth0", Kind: "veth", VethPeer: "gw"}); err != nil {
 		if errors.Is(err, unix.EOPNOTSUPP) {

@@ -199,14 +199,14 @@ func await[S resource.Spec](m *machine, namespace, id string, holds func(S) bool
 	defer cancel()
 
 	r, err := m.state.WatchFor(ctx, resource.PointerOf[S](namespace, id), state.ResourceIs(func(r resource.Resource) bool {
-		return holds == nil || holds(*r.Spec().(*S)) //nolint:forcetypeassert // of the pointer's type
+		return holds == nil || holds(*r.Spec().(*S))
 	}))
 	if err != nil {
 		now, _ := typed.Find[S](m.t.Context(), m.state, namespace, id)
 		m.t.Fatalf("%s %s/%s did not become what was expected: %v; it is %+v", resource.DefinitionOf[S]().Type, namespace, id, err, now)
 	}
 
-	return *r.Spec().(*S) //nolint:forcetypeassert // of the pointer's type
+	return *r.Spec().(*S)
 }
 
 // awaitGone waits until a resource is gone.

@@ -15,7 +15,7 @@ import (
 	"github.com/seed-59268b81/talos/config/configtest"
 	"github.com/seed-59268b81/talos/controllers/controllertest"
 	"github.com/seed-59268b81/talos/controllers/k8s"
-	runtimecontrollers "github.com/seed-59268b81/talos/controllers/runtime"
+	runtimectl "github.com/seed-59268b81/talos/controllers/runtime"
 	"github.com/seed-59268b81/talos/controllers/secrets"
 	"github.com/seed-59268b81/talos/cosi/controller"
 	"github.com/seed-59268b81/talos/cosi/resource"
@@ -27,8 +27,8 @@ import (
 	k8sres "github.com/seed-59268b81/talos/resources/k8s"
 	"github.com/seed-59268b81/talos/resources/network"
 	"github.com/seed-59268b81/talos/resources/runtime"
-	"github.com/seed-59268b81/talos/resources/timeres"
-	"github.com/seed-59268b81/talos/resources/v1alpha1"
+	serviceres "github.com/seed-59268b81/talos/resources/service"
+	timeres "github.com/seed-59268b81/talos/resources/time"
 )
 
 // TestDHCPSilentForADay is a worker whose server falls silent for a day, from its cards up to its Node and its readiness. The clock is
@@ -91,7 +91,7 @@ func TestDHCPSilentForADay(t *testing.T) {
 
 		t.Logf("DHCP silent for 24 h: Node %s Ready, %d times not; addresses, name servers, hostname and what the kubelet gets are kept: %t; "+
 			"writes to the kernel: %d; starts of the kubelet: %d; conditions that are degraded: %d of 2", name, unready(), diff == "", len(changes), now-runs, degraded)
-	}, append(controllers, runtimecontrollers.MachineStatusController(func(proto.Message) {}))...)
+	}, append(controllers, runtimectl.MachineStatusController(func(proto.Message) {}))...)
 }
 
 // joined is a worker that has all from DHCP, whose Node is Ready.
@@ -114,7 +114,7 @@ func joined(t *testing.T, m *machine, w *world) {
 	}
 
 	for _, id := range []string{"apid", "cri", "kubelet"} {
-		put(m, id, v1alpha1.ServiceSpec{Running: true, Healthy: true})
+		put(m, id, serviceres.ServiceSpec{Running: true, Healthy: true})
 	}
 
 	put(m, "rack-4", k8sres.NodeStatusSpec{Nodename: "rack-4", NodeReady: true})

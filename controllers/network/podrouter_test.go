@@ -50,7 +50,7 @@ func TestOwnLinkBelieves(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer closeDeps() //nolint:errcheck // the namespace ends
+	defer closeDeps()
 
 	if err := deps.Kernel.CreateLink(netlink.NewLink{Name: "eth0", Kind: "veth", VethPeer: "router"}); err != nil {
 		if errors.Is(err, unix.EOPNOTSUPP) {
@@ -100,7 +100,7 @@ func TestPodIsNoRouter(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer closeDeps() //nolint:errcheck // the namespace ends
+	defer closeDeps()
 
 	if err := deps.Kernel.CreateLink(netlink.NewLink{Name: "cali0", Kind: "veth", VethPeer: "pod"}); err != nil {
 		if errors.Is(err, unix.EOPNOTSUPP) {

@@ -49,7 +49,7 @@ type world struct {
 }
 
 func newWorld(seed uint64) *world {
-	w := &world{Rand: rand.New(rand.NewPCG(seed, 9)), leases: map[string]*dhcp4.Lease{}, leases6: map[string]*dhcp6.Lease{}, kernel: &netlinktest.Kernel{}} //nolint:gosec // a test that can be repeated
+	w := &world{Rand: rand.New(rand.NewPCG(seed, 9)), leases: map[string]*dhcp4.Lease{}, leases6: map[string]*dhcp6.Lease{}, kernel: &netlinktest.Kernel{}} // a test that can be repeated
 	w.cards = 2 + w.IntN(3)
 	w.kernel.Promote = w.IntN(2) == 0
 	w.kernel.Plug(netlink.Link{Name: "lo", Type: 772, Flags: 0x8, MTU: 65536})

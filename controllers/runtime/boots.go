@@ -18,7 +18,7 @@ import (
 	"github.com/seed-59268b81/talos/cosi/typed"
 	"github.com/seed-59268b81/talos/resources/block"
 	"github.com/seed-59268b81/talos/resources/runtime"
-	"github.com/seed-59268b81/talos/sys/bootlog"
+	"github.com/seed-59268b81/talos/service/bootlog"
 	"github.com/seed-59268b81/talos/sys/kmsg"
 	"github.com/seed-59268b81/talos/sys/platform"
 	"github.com/seed-59268b81/talos/version"

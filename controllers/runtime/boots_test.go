@@ -13,12 +13,12 @@ import (
 	"time"
 
 	"github.com/seed-59268b81/talos/controllers/controllertest"
-	controllers "github.com/seed-59268b81/talos/controllers/runtime"
+	runtimectl "github.com/seed-59268b81/talos/controllers/runtime"
 	"github.com/seed-59268b81/talos/cosi/resource"
 	"github.com/seed-59268b81/talos/cosi/state"
 	"github.com/seed-59268b81/talos/resources/block"
 	"github.com/seed-59268b81/talos/resources/runtime"
-	"github.com/seed-59268b81/talos/sys/bootlog"
+	"github.com/seed-59268b81/talos/service/bootlog"
 	"github.com/seed-59268b81/talos/sys/platform"
 )
 
@@ -31,8 +31,8 @@ func boot(t *testing.T, id, disk, root string, settled <-chan struct{}) (*contro
 	journal := bootlog.New(bootlog.DefaultLimits)
 	journal.Append("machined", []byte("starting "+id))
 
-	n := controllertest.Start(t, controllers.BootLogController(journal, platform.Platform{}, root, settled))
-	t.Cleanup(func() { journal.Close() }) //nolint:errcheck // the end
+	n := controllertest.Start(t, runtimectl.BootLogController(journal, platform.Platform{}, root, settled))
+	t.Cleanup(func() { journal.Close() })
 
 	controllertest.Set(n, runtime.BootIDID, runtime.BootIDSpec{BootID: id})
 	controllertest.Wait[block.VolumeMountRequestSpec](n, mountID, nil)

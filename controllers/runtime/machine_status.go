@@ -17,8 +17,8 @@ import (
 	"github.com/seed-59268b81/talos/resources/k8s"
 	"github.com/seed-59268b81/talos/resources/network"
 	"github.com/seed-59268b81/talos/resources/runtime"
-	"github.com/seed-59268b81/talos/resources/timeres"
-	"github.com/seed-59268b81/talos/resources/v1alpha1"
+	serviceres "github.com/seed-59268b81/talos/resources/service"
+	timeres "github.com/seed-59268b81/talos/resources/time"
 )
 
 // MachineStatusController says what the machine is doing and what it still waits for, and tells each change as an
@@ -34,7 +34,7 @@ func MachineStatusController(publish func(proto.Message)) controller.Controller 
 			controller.In[config.MachineTypeSpec](controller.Weak, "", config.MachineTypeID),
 			controller.In[timeres.StatusSpec](controller.Weak, "", timeres.StatusID),
 			controller.In[network.StatusSpec](controller.Weak, "", network.StatusID),
-			controller.In[v1alpha1.ServiceSpec](controller.Weak, ""),
+			controller.In[serviceres.ServiceSpec](controller.Weak, ""),
 			controller.In[k8s.StaticPodStatusSpec](controller.Weak, ""),
 			controller.In[k8s.NodenameSpec](controller.Weak, "", k8s.NodenameID),
 			controller.In[k8s.NodeStatusSpec](controller.Weak, ""),
@@ -139,7 +139,7 @@ func (o *observed) observeNode(ctx context.Context, rt controller.Runtime) error
 		}
 	}
 
-	services, err := typed.List[v1alpha1.ServiceSpec](ctx, rt, "")
+	services, err := typed.List[serviceres.ServiceSpec](ctx, rt, "")
 	if err != nil {
 		return err
 	}

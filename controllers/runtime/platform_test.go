@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/seed-59268b81/talos/controllers/controllertest"
-	controllers "github.com/seed-59268b81/talos/controllers/runtime"
+	runtimectl "github.com/seed-59268b81/talos/controllers/runtime"
 	"github.com/seed-59268b81/talos/cosi/typed"
 	"github.com/seed-59268b81/talos/resources/runtime"
 	"github.com/seed-59268b81/talos/sys/platform"
@@ -20,7 +20,7 @@ func TestPlatform(t *testing.T) {
 		{},
 		{Mode: platform.Container, Limits: platform.Limits{CgroupV1: true}},
 	} {
-		n := controllertest.Start(t, controllers.PlatformController(place))
+		n := controllertest.Start(t, runtimectl.PlatformController(place))
 		controllertest.Wait(n, runtime.PlatformMetadataID, func(m runtime.PlatformMetadataSpec) bool { return m.Platform == place.Mode.String() })
 
 		conditions, err := typed.List[runtime.PlatformConditionSpec](t.Context(), n, "")

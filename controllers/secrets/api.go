@@ -14,7 +14,7 @@ import (
 	"github.com/seed-59268b81/talos/pki"
 	"github.com/seed-59268b81/talos/resources/k8s"
 	"github.com/seed-59268b81/talos/resources/secrets"
-	"github.com/seed-59268b81/talos/resources/timeres"
+	timeres "github.com/seed-59268b81/talos/resources/time"
 )
 
 // apiLifetime is short: certificates of the API are renewed by themselves.

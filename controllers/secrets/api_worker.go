@@ -113,7 +113,7 @@ func (w *workerAPI) renew(
 
 	crt, err := w.ask(ctx, request)
 	if ctx.Err() != nil {
-		return nil //nolint:nilerr // the controller ends
+		return nil // the controller ends
 	}
 
 	if err != nil {

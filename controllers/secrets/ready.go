@@ -8,7 +8,7 @@ import (
 	"github.com/seed-59268b81/talos/cosi/controller"
 	"github.com/seed-59268b81/talos/cosi/state"
 	"github.com/seed-59268b81/talos/cosi/typed"
-	"github.com/seed-59268b81/talos/resources/timeres"
+	timeres "github.com/seed-59268b81/talos/resources/time"
 )
 
 func timeInput() controller.Input {

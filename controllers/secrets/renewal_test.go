@@ -18,7 +18,7 @@ import (
 	"github.com/seed-59268b81/talos/pki"
 	"github.com/seed-59268b81/talos/resources/network"
 	secretsres "github.com/seed-59268b81/talos/resources/secrets"
-	"github.com/seed-59268b81/talos/resources/timeres"
+	timeres "github.com/seed-59268b81/talos/resources/time"
 )
 
 // TestRenewal holds, in faked time, that certificates are issued anew at half of their life, by themselves, and not

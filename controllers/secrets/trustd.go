@@ -14,7 +14,7 @@ import (
 	"github.com/seed-59268b81/talos/pki"
 	"github.com/seed-59268b81/talos/resources/config"
 	"github.com/seed-59268b81/talos/resources/secrets"
-	"github.com/seed-59268b81/talos/resources/timeres"
+	timeres "github.com/seed-59268b81/talos/resources/time"
 )
 
 // trustdController issues what trustd serves with, on control planes.

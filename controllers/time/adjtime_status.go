@@ -11,7 +11,7 @@ import (
 
 	"github.com/seed-59268b81/talos/cosi/controller"
 	"github.com/seed-59268b81/talos/cosi/typed"
-	"github.com/seed-59268b81/talos/resources/timeres"
+	timeres "github.com/seed-59268b81/talos/resources/time"
 	"github.com/seed-59268b81/talos/sys/clock"
 	"github.com/seed-59268b81/talos/sys/platform"
 )

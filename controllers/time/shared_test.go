@@ -9,7 +9,7 @@ import (
 
 	"github.com/seed-59268b81/talos/controllers/controllertest"
 	timectl "github.com/seed-59268b81/talos/controllers/time"
-	"github.com/seed-59268b81/talos/resources/timeres"
+	timeres "github.com/seed-59268b81/talos/resources/time"
 	"github.com/seed-59268b81/talos/sys/platform"
 )
 

@@ -17,7 +17,7 @@ import (
 	"github.com/seed-59268b81/talos/cosi/typed"
 	"github.com/seed-59268b81/talos/resources/config"
 	"github.com/seed-59268b81/talos/resources/network"
-	"github.com/seed-59268b81/talos/resources/timeres"
+	timeres "github.com/seed-59268b81/talos/resources/time"
 	"github.com/seed-59268b81/talos/sys/clock"
 	"github.com/seed-59268b81/talos/version"
 )
@@ -41,7 +41,7 @@ func setBoth(offset time.Duration) error {
 		return err
 	}
 
-	_ = clock.SetHardware() //nolint:errcheck // see above
+	_ = clock.SetHardware()
 
 	return nil
 }

@@ -23,7 +23,7 @@ import (
 	"github.com/seed-59268b81/talos/cosi/typed"
 	configres "github.com/seed-59268b81/talos/resources/config"
 	"github.com/seed-59268b81/talos/resources/network"
-	"github.com/seed-59268b81/talos/resources/timeres"
+	timeres "github.com/seed-59268b81/talos/resources/time"
 	"github.com/seed-59268b81/talos/sys/clock"
 )
 
@@ -119,7 +119,7 @@ func run(t *testing.T, w *world, fn func(ctx context.Context, st state.State)) {
 			t.Fatal(err)
 		}
 
-		go rt.Run(ctx) //nolint:errcheck
+		go rt.Run(ctx)
 
 		if err := typed.Set(ctx, st, "", network.TimeServerID, network.TimeServerStatusSpec{NTPServers: []string{"a", "b"}}); err != nil {
 			t.Fatal(err)

@@ -13,8 +13,8 @@ import (
 
 	"github.com/seed-59268b81/talos/config"
 	"github.com/seed-59268b81/talos/config/validate"
-	etcd "github.com/seed-59268b81/talos/controllers/etcd/settings"
-	k8s "github.com/seed-59268b81/talos/controllers/k8s/settings"
+	etcdsettings "github.com/seed-59268b81/talos/controllers/etcd/settings"
+	k8ssettings "github.com/seed-59268b81/talos/controllers/k8s/settings"
 )
 
 // Config checks a configuration for a mode. The error, when there is one, is of type validate.Findings.
@@ -22,19 +22,19 @@ func Config(cfg *config.Config, mode validate.Mode) (warnings []string, err erro
 	var findings validate.Findings
 
 	warnings, err = validate.Validate(cfg, mode)
-	if found, ok := err.(validate.Findings); ok { //nolint:errorlint // it is not wrapped
+	if found, ok := err.(validate.Findings); ok { // it is not wrapped
 		findings = found
 	} else if err != nil {
 		return warnings, err
 	}
 
 	if main := cfg.Main(); main != nil {
-		for _, problem := range k8s.Check(main) {
+		for _, problem := range k8ssettings.Check(main) {
 			findings = append(findings, validate.Finding{Path: problem.Path, Text: problem.Text})
 		}
 
 		if main.Machine.Type.IsControlPlane() {
-			if err := etcd.Check(main); err != nil {
+			if err := etcdsettings.Check(main); err != nil {
 				findings = append(findings, validate.Finding{Path: "cluster.etcd", Text: err.Error()})
 			}
 		}

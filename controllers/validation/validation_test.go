@@ -46,7 +46,7 @@ func TestConfig(t *testing.T) {
 			}
 
 			_, err = validation.Config(cfg, validate.Metal)
-			findings, _ := err.(validate.Findings) //nolint:errorlint // it is not wrapped
+			findings, _ := err.(validate.Findings) // it is not wrapped
 
 			if len(findings) != len(test.want) || err != nil && findings == nil {
 				t.Fatalf("got %v, want %q", err, test.want)

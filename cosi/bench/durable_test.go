@@ -24,7 +24,7 @@ func durable(b *testing.B, writers int) {
 	st, err := bolt.Open(filepath.Join(b.TempDir(), "db"))
 	ok(b, err)
 
-	defer st.Close() //nolint:errcheck // the end
+	defer st.Close()
 
 	work := make(chan struct{}, writers)
 

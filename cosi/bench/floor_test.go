@@ -91,7 +91,7 @@ func BenchmarkFanout100Floor(b *testing.B) {
 		}
 	}))
 
-	go g.Serve(listener) //nolint:errcheck // it ends with Stop
+	go g.Serve(listener)
 
 	b.Cleanup(g.Stop)
 

@@ -50,7 +50,7 @@ func run(b *testing.B, st state.State, register func(rt *runtime.Runtime) error,
 	go func() {
 		defer close(done)
 
-		rt.Run(ctx) //nolint:errcheck // it ends with its context
+		rt.Run(ctx)
 	}()
 
 	b.Cleanup(func() {

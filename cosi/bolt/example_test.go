@@ -39,7 +39,7 @@ func ExampleOpen() {
 	dir, err := os.MkdirTemp("", "example")
 	orPanic(err)
 
-	defer os.RemoveAll(dir) //nolint:errcheck // the end
+	defer os.RemoveAll(dir)
 
 	key := sha256.Sum256([]byte("a secret of more than a few words"))
 

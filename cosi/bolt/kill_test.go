@@ -56,8 +56,8 @@ func victim(path string) {
 				id := fmt.Sprint(w)
 
 				r, err := st.Modify(context.Background(), conformance.NewItem(ns, id, ""), func(r resource.Resource) error {
-					spec := r.(conformance.Item).TypedSpec() //nolint:forcetypeassert // it is
-					n, _ := strconv.Atoi(spec.Value)         //nolint:errcheck // empty is 0
+					spec := r.(conformance.Item).TypedSpec()
+					n, _ := strconv.Atoi(spec.Value) // empty is 0
 					spec.Value = strconv.Itoa(n + 1)
 					spec.Parts = []string{strings.Repeat(spec.Value+" ", 50)}
 
@@ -68,7 +68,7 @@ func victim(path string) {
 					os.Exit(1)
 				}
 
-				fmt.Println(id, r.(conformance.Item).TypedSpec().Value) //nolint:forcetypeassert // it is
+				fmt.Println(id, r.(conformance.Item).TypedSpec().Value)
 			}
 		})
 	}
@@ -78,7 +78,7 @@ func victim(path string) {
 
 // TestKill kills a process under load: every acknowledged write is there, none half. BOLT_TEST_KILLS sets how often.
 func TestKill(t *testing.T) {
-	kills, _ := strconv.Atoi(os.Getenv("BOLT_TEST_KILLS")) //nolint:errcheck // none is 0
+	kills, _ := strconv.Atoi(os.Getenv("BOLT_TEST_KILLS"))
 	kills = max(kills, 5)
 
 	ok(t, resource.Register[conformance.ItemSpec]())
@@ -97,7 +97,7 @@ func TestKill(t *testing.T) {
 		cmd.Stderr = &stderr
 		ok(t, cmd.Start())
 
-		time.AfterFunc(time.Duration(20+rand.IntN(150))*time.Millisecond, func() { cmd.Process.Kill() }) //nolint:errcheck // it runs
+		time.AfterFunc(time.Duration(20+rand.IntN(150))*time.Millisecond, func() { cmd.Process.Kill() })
 
 		for lines := bufio.NewScanner(out); lines.Scan(); {
 			id, value, found := strings.Cut(lines.Text(), " ")

@@ -22,7 +22,7 @@ func TestPagesOfAWrite(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	defer st.Close() //nolint:errcheck // the end
+	defer st.Close()
 
 	item := conformance.NewItem("n", "a", "v")
 	if err := st.Create(t.Context(), item); err != nil {

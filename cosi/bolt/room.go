@@ -58,7 +58,7 @@ func addRoom(path string) (added bool, err error) {
 	}
 
 	// On a full disk there is no room, and what is stored can be read all the same.
-	f.WriteAt(make([]byte, room-info.Size()), info.Size()) //nolint:errcheck // see above
+	f.WriteAt(make([]byte, room-info.Size()), info.Size())
 
 	return true, f.Sync()
 }

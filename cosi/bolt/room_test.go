@@ -19,7 +19,7 @@ func TestRoom(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	defer st.Close() //nolint:errcheck // the end
+	defer st.Close()
 
 	blocks := func() int64 {
 		var info syscall.Stat_t

@@ -72,7 +72,7 @@ func Open(path string, opts ...Option) (*Store, error) {
 func load(f *file, o options) (*memory.State, error) {
 	var fresh [memory.EpochSize]byte
 
-	rand.Read(fresh[:]) //nolint:errcheck // it does not fail
+	rand.Read(fresh[:]) // it does not fail
 
 	contents, err := f.read(fresh)
 	if err != nil {

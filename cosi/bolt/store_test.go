@@ -26,7 +26,7 @@ func open(t testing.TB, path string, opts ...bolt.Option) *bolt.Store {
 
 	st, err := bolt.Open(path, opts...)
 	ok(t, err)
-	t.Cleanup(func() { st.Close() }) //nolint:errcheck // closed twice in some tests
+	t.Cleanup(func() { st.Close() }) // closed twice in some tests
 
 	return st
 }
@@ -57,7 +57,7 @@ func set(t testing.TB, st state.State, id, value string) resource.Resource {
 	t.Helper()
 
 	r, err := st.Modify(t.Context(), conformance.NewItem(ns, id, ""), func(r resource.Resource) error {
-		r.(conformance.Item).TypedSpec().Value = value //nolint:forcetypeassert // it is
+		r.(conformance.Item).TypedSpec().Value = value
 
 		return nil
 	}, state.WithOwner("me"))
@@ -227,7 +227,7 @@ func TestDamage(t *testing.T) {
 
 				if st, err := bolt.Open(broken, opts...); err == nil {
 					t.Errorf("%s: opened", what)
-					st.Close() //nolint:errcheck // it should not have opened
+					st.Close() // it should not have opened
 				} else if !strings.Contains(err.Error(), broken) {
 					t.Errorf("%s: %v does not name the file", what, err)
 				}

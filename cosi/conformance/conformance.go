@@ -47,7 +47,7 @@ func NewItem(namespace, id, value string) Item {
 type bench struct {
 	*testing.T
 	state.State
-	ctx context.Context //nolint:containedctx // of the test
+	ctx context.Context // of the test
 }
 
 type test struct {

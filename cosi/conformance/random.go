@@ -143,7 +143,7 @@ func (h *history) step() {
 		}
 	case 2:
 		_, err := h.st.Modify(ctx, NewItem(ns, id, ""), func(r resource.Resource) error {
-			r.(Item).TypedSpec().Value = value //nolint:forcetypeassert // it is
+			r.(Item).TypedSpec().Value = value
 
 			return nil
 		}, as)
@@ -233,7 +233,7 @@ func (h *history) compareOne(r resource.Resource, id string) {
 	h.Helper()
 
 	md, e := r.Metadata(), h.model[id]
-	value := r.(Item).TypedSpec().Value //nolint:forcetypeassert // it is
+	value := r.(Item).TypedSpec().Value
 
 	if md.ID() != id || md.Version() != e.version || md.Owner() != e.owner || md.Phase() != e.phase() ||
 		!slices.Equal(md.Finalizers(), e.finalizers) || value != e.value {

@@ -12,7 +12,7 @@ import (
 // fill is a function for Modify that puts parts into the spec, as they are.
 func fill(parts []string) func(resource.Resource) error {
 	return func(r resource.Resource) error {
-		r.(Item).TypedSpec().Parts = parts //nolint:forcetypeassert // the tests' own
+		r.(Item).TypedSpec().Parts = parts // the tests' own
 
 		return nil
 	}

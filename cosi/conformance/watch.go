@@ -207,7 +207,7 @@ var watchKindTests = []test{
 			ev := s.next()
 			md := ev.Resource.Metadata()
 
-			switch ev.Type { //nolint:exhaustive // the rest is wrong
+			switch ev.Type { // the rest is wrong
 			case state.Created:
 				seen[md.ID()] = md.Version()
 			case state.Bootstrapped:

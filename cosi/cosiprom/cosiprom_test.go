@@ -52,7 +52,7 @@ func values(t *testing.T, g prometheus.Gatherer) map[string]float64 {
 
 			var v float64
 
-			switch f.GetType() { //nolint:exhaustive // there are no others
+			switch f.GetType() { // there are no others
 			case dto.MetricType_COUNTER:
 				v = m.GetCounter().GetValue()
 			case dto.MetricType_GAUGE:

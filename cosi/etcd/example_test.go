@@ -39,7 +39,7 @@ func ExampleOpen() {
 	client, err := clientv3.New(clientv3.Config{Endpoints: []string{"127.0.0.1:2379"}, DialTimeout: 5 * time.Second})
 	orPanic(err)
 
-	defer client.Close() //nolint:errcheck // the end
+	defer client.Close()
 
 	st, err := etcd.Open(ctx, client, etcd.WithPrefix("/library"))
 	orPanic(err)

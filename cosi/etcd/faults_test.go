@@ -48,7 +48,7 @@ func TestFaults(t *testing.T) {
 	missing(t, "etcd", "etcdutl")
 	ok(t, resource.Register[conformance.ItemSpec]())
 
-	operations, _ := strconv.Atoi(os.Getenv("ETCD_TEST_OPERATIONS")) //nolint:errcheck // none is 0
+	operations, _ := strconv.Atoi(os.Getenv("ETCD_TEST_OPERATIONS"))
 	operations = max(operations, 1500)
 
 	w := &world{TB: t, dir: t.TempDir(), last: int64(operations), faults: map[string]int{}}
@@ -163,9 +163,9 @@ func (w *world) fail(done <-chan struct{}) {
 		case 2:
 			w.mu.Lock()
 			process := w.server.cmd.Process
-			process.Signal(syscall.SIGSTOP) //nolint:errcheck // it runs
+			process.Signal(syscall.SIGSTOP)
 			time.Sleep(50 * time.Millisecond)
-			process.Signal(syscall.SIGCONT) //nolint:errcheck // it runs
+			process.Signal(syscall.SIGCONT)
 			w.mu.Unlock()
 			w.note("etcd stopped")
 		}

@@ -30,7 +30,7 @@ func (c *cutter) RecvMsg(m any) error {
 	if c.next != nil {
 		time.Sleep(60 * time.Millisecond)
 
-		res := m.(*pb.WatchResponse) //nolint:forcetypeassert // next was one
+		res := m.(*pb.WatchResponse) // next was one
 		res.Header, res.WatchId, res.Canceled, res.CancelReason = c.next.Header, c.next.WatchId, true, "etcdserver: no leader"
 		c.next = nil
 

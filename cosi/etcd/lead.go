@@ -146,5 +146,5 @@ func (l *leadership) revoke(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), l.lease/3)
 	defer cancel()
 
-	l.client.Revoke(ctx, l.id) //nolint:errcheck // see above
+	l.client.Revoke(ctx, l.id)
 }

@@ -32,7 +32,7 @@ func run(t *testing.T, ctx context.Context, client *clientv3.Client, leaders *at
 		defer close(c.ended)
 
 		for ctx.Err() == nil {
-			etcd.Lead(ctx, client, "/leader", func(ctx context.Context) error { //nolint:errcheck // it is tried again
+			etcd.Lead(ctx, client, "/leader", func(ctx context.Context) error { // it is tried again
 				if n := leaders.Add(1); n > 1 {
 					t.Errorf("%d lead at once", n)
 				}

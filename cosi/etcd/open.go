@@ -115,7 +115,7 @@ func (s *Store) load(contents *clientv3.GetResponse, base int64) {
 // epoch tells bookmarks of this store from those of another cluster or prefix.
 func (s *Store) epoch(cluster uint64) (epoch [memory.EpochSize]byte) {
 	h := fnv.New64a()
-	h.Write(binary.BigEndian.AppendUint64([]byte(s.o.prefix), cluster)) //nolint:errcheck // a hash takes everything
+	h.Write(binary.BigEndian.AppendUint64([]byte(s.o.prefix), cluster))
 	h.Sum(epoch[:0])
 
 	return epoch

@@ -82,7 +82,7 @@ func operate(ctx context.Context, st state.State, r *rand.Rand, number int) *cla
 		}
 
 		next := cur.DeepCopy()
-		next.(conformance.Item).TypedSpec().Value = unique //nolint:forcetypeassert // it is
+		next.(conformance.Item).TypedSpec().Value = unique
 		version := cur.Metadata().Version() + 1
 		c.what, c.happened = "update", func(ch change) bool {
 			return ch.typ == state.Updated && value(ch.resource) == unique && ch.resource.Metadata().Version() == version
@@ -96,7 +96,7 @@ func operate(ctx context.Context, st state.State, r *rand.Rand, number int) *cla
 
 		c.what, c.was = "set", func(r resource.Resource) bool { return r != nil && value(r) == want }
 		_, err = st.Modify(ctx, conformance.NewItem(ns, id, ""), func(r resource.Resource) error {
-			r.(conformance.Item).TypedSpec().Value = want //nolint:forcetypeassert // it is
+			r.(conformance.Item).TypedSpec().Value = want
 
 			return nil
 		}, state.WithAnyPhase())

@@ -77,7 +77,7 @@ func (s *Store) askProgress() {
 	s.mu.Unlock()
 
 	if st != nil {
-		st.askProgress() //nolint:errcheck // the stream has broken, and another one will tell
+		st.askProgress() // the stream has broken, and another one will tell
 	}
 }
 

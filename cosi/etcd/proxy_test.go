@@ -28,7 +28,7 @@ func newProxy(t testing.TB, target string) *proxy {
 	p := &proxy{listener: l, target: target, conns: map[net.Conn]bool{}, hung: make(chan struct{})}
 	close(p.hung)
 	t.Cleanup(func() {
-		l.Close() //nolint:errcheck // the end
+		l.Close()
 		p.cut()
 	})
 
@@ -51,7 +51,7 @@ func (p *proxy) endpoint() string { return p.listener.Addr().String() }
 func (p *proxy) serve(from net.Conn) {
 	to, err := net.Dial("tcp", p.target)
 	if err != nil {
-		from.Close() //nolint:errcheck // it is refused
+		from.Close() // it is refused
 
 		return
 	}
@@ -73,8 +73,8 @@ func (p *proxy) serve(from net.Conn) {
 }
 
 func (p *proxy) pass(from, to net.Conn) {
-	defer from.Close() //nolint:errcheck // the other way ends too
-	defer to.Close()   //nolint:errcheck // the other way ends too
+	defer from.Close()
+	defer to.Close()
 
 	for b := make([]byte, 32<<10); ; {
 		n, err := from.Read(b)
@@ -100,7 +100,7 @@ func (p *proxy) cut() {
 	defer p.mu.Unlock()
 
 	for conn := range p.conns {
-		conn.Close() //nolint:errcheck // it is cut
+		conn.Close() // it is cut
 	}
 }
 

@@ -26,14 +26,14 @@ func saveSnapshot(ctx context.Context, client *clientv3.Client, path string) err
 		return err
 	}
 
-	defer from.Close() //nolint:errcheck // it is read
+	defer from.Close()
 
 	to, err := os.Create(path)
 	if err != nil {
 		return err
 	}
 
-	defer to.Close() //nolint:errcheck // the restore reads it
+	defer to.Close()
 
 	_, err = io.Copy(to, from)
 

@@ -49,7 +49,7 @@ func freePort() string {
 		panic(err)
 	}
 
-	defer l.Close() //nolint:errcheck // the port is what was wanted
+	defer l.Close()
 
 	return "http://" + l.Addr().String()
 }
@@ -79,8 +79,8 @@ func ownServer(t testing.TB, data string) *server {
 }
 
 func (s *server) kill() {
-	s.cmd.Process.Kill() //nolint:errcheck // the end
-	s.cmd.Wait()         //nolint:errcheck // it was killed
+	s.cmd.Process.Kill()
+	s.cmd.Wait()
 }
 
 // restore makes a directory from a snapshot. The cluster keeps its identity, which makes it hard to see.
@@ -123,7 +123,7 @@ func dialTo(t testing.TB, endpoint string, opts ...grpc.DialOption) *clientv3.Cl
 		Endpoints: []string{endpoint}, DialTimeout: 10 * time.Second, Logger: zap.NewNop(), DialOptions: append(opts, quick),
 	})
 	ok(t, err)
-	t.Cleanup(func() { client.Close() }) //nolint:errcheck // the end
+	t.Cleanup(func() { client.Close() })
 
 	return client
 }

@@ -21,7 +21,7 @@ func TestOldCopy(t *testing.T) {
 
 	set := func(st state.Writer, id, value string) error {
 		_, err := st.Modify(t.Context(), conformance.NewItem(ns, id, ""), func(r resource.Resource) error {
-			r.(conformance.Item).TypedSpec().Value = value //nolint:forcetypeassert // it is
+			r.(conformance.Item).TypedSpec().Value = value
 
 			return nil
 		})

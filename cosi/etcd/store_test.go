@@ -57,7 +57,7 @@ func startEtcd() (stop func()) {
 
 	return func() {
 		s.kill()
-		os.RemoveAll(dir) //nolint:errcheck // it is temporary
+		os.RemoveAll(dir)
 	}
 }
 
@@ -134,7 +134,7 @@ const ns = "n/s"
 
 func kind() resource.Kind { return resource.KindOf[conformance.ItemSpec](ns) }
 
-func value(r resource.Resource) string { return r.(conformance.Item).TypedSpec().Value } //nolint:forcetypeassert // all are
+func value(r resource.Resource) string { return r.(conformance.Item).TypedSpec().Value } // all are
 
 // TestShared has several processes, as it were, write the same resources: no write is lost, and all see the same.
 func TestShared(t *testing.T) {
@@ -158,7 +158,7 @@ func TestShared(t *testing.T) {
 			for n := range each {
 				_, err := st.Modify(t.Context(), conformance.NewItem(ns, "counter", "0"), func(r resource.Resource) error {
 					n, err := strconv.Atoi(value(r))
-					r.(conformance.Item).TypedSpec().Value = strconv.Itoa(n + 1) //nolint:forcetypeassert // it is
+					r.(conformance.Item).TypedSpec().Value = strconv.Itoa(n + 1)
 
 					return err
 				})
@@ -209,7 +209,7 @@ func TestBookmarks(t *testing.T) {
 
 	for i := range 6 {
 		_, err := st.Modify(t.Context(), conformance.NewItem(ns, fmt.Sprint(i%2), ""), func(r resource.Resource) error {
-			r.(conformance.Item).TypedSpec().Value = fmt.Sprint(i) //nolint:forcetypeassert // it is
+			r.(conformance.Item).TypedSpec().Value = fmt.Sprint(i)
 
 			return nil
 		})

@@ -134,7 +134,7 @@ func (st *stream) askRegularly() (stop func()) {
 			case <-done:
 				return
 			case <-ticker.C:
-				st.askProgress() //nolint:errcheck // then nothing arrives
+				st.askProgress() // then nothing arrives
 			}
 		}
 	}()

@@ -131,7 +131,7 @@ func (s *shown) follow() {
 			return
 		}
 
-		s.refresh() //nolint:errcheck // the store in memory takes what it took before
+		s.refresh() // the store in memory takes what it took before
 	}
 }
 

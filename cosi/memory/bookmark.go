@@ -27,9 +27,9 @@ const (
 
 func kindHash(k resource.Kind) uint64 {
 	h := fnv.New64a()
-	h.Write([]byte(k.Namespace)) //nolint:errcheck // a hash takes everything
-	h.Write([]byte{0})           //nolint:errcheck // a hash takes everything
-	h.Write([]byte(k.Type))      //nolint:errcheck // a hash takes everything
+	h.Write([]byte(k.Namespace))
+	h.Write([]byte{0})
+	h.Write([]byte(k.Type))
 
 	return h.Sum64()
 }

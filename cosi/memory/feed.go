@@ -67,7 +67,7 @@ func (k *kind) skipFirst() {
 func (f *Feed) Put(mark uint64, r resource.Resource) {
 	r.Metadata().Seal()
 
-	size, _ := resource.Inspect(r, nil) //nolint:errcheck // what is wrong with it is the other store's affair
+	size, _ := resource.Inspect(r, nil) // what is wrong with it is the other store's affair
 
 	k := f.state.lockKind(r.Metadata().Kind())
 

@@ -84,7 +84,7 @@ func (k *kind) publishMarked(typ state.EventType, c *cell, at place, old, now re
 
 	was := c
 
-	switch typ { //nolint:exhaustive // a change is one of three
+	switch typ { // a change is one of three
 	case state.Created:
 		c = &cell{mod: seq}
 		c.version.Store(now)
@@ -118,7 +118,7 @@ func (k *kind) publishMarked(typ state.EventType, c *cell, at place, old, now re
 
 // weightOfLast is that of the last version of a resource, which its destruction alone refers to in the end.
 func weightOfLast(r resource.Resource) weight {
-	size, _ := resource.Inspect(r, nil) //nolint:errcheck // it was checked when it was written
+	size, _ := resource.Inspect(r, nil) // it was checked when it was written
 
 	return weightOf(size)
 }

@@ -23,7 +23,7 @@ func TestConformanceOfShortHistory(t *testing.T) {
 
 // TestLongHistory is a long random history against a model. COSI_TEST_STEPS sets how long, such as 1000000.
 func TestLongHistory(t *testing.T) {
-	steps, _ := strconv.Atoi(os.Getenv("COSI_TEST_STEPS")) //nolint:errcheck // none is 0
+	steps, _ := strconv.Atoi(os.Getenv("COSI_TEST_STEPS"))
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 

@@ -67,7 +67,7 @@ func WithHistoryBytes(n int) Option { return func(s *State) { s.historyBytes = n
 func New(opts ...Option) *State {
 	s := &State{history: DefaultHistory, historyBytes: DefaultHistoryBytes}
 
-	rand.Read(s.epoch[:]) //nolint:errcheck // it does not fail
+	rand.Read(s.epoch[:]) // it does not fail
 
 	for _, opt := range opts {
 		opt(s)

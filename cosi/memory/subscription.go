@@ -20,7 +20,7 @@ import (
 // All fields belong to the holder of the kind's lock; those above the line do not change.
 type subscription struct {
 	kind   *kind
-	ctx    context.Context //nolint:containedctx // it is the life of the watch
+	ctx    context.Context // it is the life of the watch
 	id     string
 	single bool // of one resource: id
 	strict bool

@@ -184,7 +184,7 @@ func TestRegister(t *testing.T) {
 	}
 
 	r, err := st.Get(ctx, resource.PointerOf[NamespaceSpec]("", "meta"))
-	if err != nil || r.Metadata().Version() != 3 || r.Spec().(*NamespaceSpec).Description == "of old" { //nolint:forcetypeassert // it is
+	if err != nil || r.Metadata().Version() != 3 || r.Spec().(*NamespaceSpec).Description == "of old" {
 		t.Errorf("got %v (%v), %v, want version 3 with the description of now", r.Metadata(), r.Spec(), err)
 	}
 

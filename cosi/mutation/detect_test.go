@@ -127,7 +127,7 @@ func TestWritersAreNamed(t *testing.T) {
 		`spec.Map[k] was "v", is missing`:               func(s *wildSpec) { delete(s.Map, "k") },
 		`spec.Map[new] was missing, is "v"`:             func(s *wildSpec) { s.Map["new"] = "v" },
 		`spec.Inner.Numbers[0] was 1, is 7`:             func(s *wildSpec) { s.Inner.Numbers[0] = 7 },
-		`spec.Free[list][0] was "x", is "y"`:            func(s *wildSpec) { s.Free["list"].([]any)[0] = "y" }, //nolint:forcetypeassert // made above
+		`spec.Free[list][0] was "x", is "y"`:            func(s *wildSpec) { s.Free["list"].([]any)[0] = "y" },
 		`spec.At was`:                                   func(s *wildSpec) { s.At = s.At.Add(1) },
 		`spec.Inner was &mutation_test.innerSpec`:       func(s *wildSpec) { s.Inner = nil },
 		`spec.Tags was []string{"a", "b"}, is []string`: func(s *wildSpec) { s.Tags = nil },
@@ -143,7 +143,7 @@ func TestWritersAreNamed(t *testing.T) {
 			st.Check()
 
 			r := read(ctx, st)
-			write(r.(*resource.Typed[wildSpec]).TypedSpec()) //nolint:forcetypeassert // it is
+			write(r.(*resource.Typed[wildSpec]).TypedSpec())
 			st.Check()
 			st.Check()
 			cancel()

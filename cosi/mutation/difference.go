@@ -13,7 +13,7 @@ func difference(path string, was, is reflect.Value) string {
 		return changed(path, was, is)
 	}
 
-	switch was.Kind() { //nolint:exhaustive // the rest are plain values
+	switch was.Kind() {
 	case reflect.Invalid:
 		return ""
 	case reflect.Pointer, reflect.Interface:

@@ -109,7 +109,7 @@ func TestNowhere(t *testing.T) {
 		"both":      func() error { return st.TeardownAndDestroy(ctx, ptr) },
 		"add":       func() error { return st.AddFinalizer(ctx, ptr, "f") },
 		"remove":    func() error { return st.RemoveFinalizer(ctx, ptr, "f") },
-		"notify":    func() error { return st.(state.Notifier).Notify(ctx, kind, func(*state.Event) {}) }, //nolint:forcetypeassert // it is
+		"notify":    func() error { return st.(state.Notifier).Notify(ctx, kind, func(*state.Event) {}) },
 	} {
 		want := state.Unsupported
 		if name == "get" {

@@ -89,7 +89,7 @@ func TestDeadPath(t *testing.T) {
 		g := grpc.NewServer(server.Options()...)
 		v1alpha1.RegisterStateServer(g, server.New(mem))
 
-		go g.Serve(p) //nolint:errcheck // it ends with Stop
+		go g.Serve(p)
 
 		conn, err := remote.Dial("passthrough:state", grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithContextDialer(p.dial))
 		ok(t, err)
@@ -125,15 +125,15 @@ func TestDeadPath(t *testing.T) {
 		}
 
 		cancel()
-		conn.Close() //nolint:errcheck // the end
+		conn.Close()
 		g.Stop()
-		p.Close() //nolint:errcheck // the end
+		p.Close()
 
 		p.mu.Lock()
 		defer p.mu.Unlock()
 
 		for _, c := range p.left {
-			c.Close() //nolint:errcheck // the end
+			c.Close()
 		}
 	})
 }

@@ -22,7 +22,7 @@ func errorOf(op string, ptr resource.Pointer, err error) error {
 }
 
 func classOf(op string, code codes.Code) state.Class {
-	switch code { //nolint:exhaustive // the rest has no class
+	switch code { // the rest has no class
 	case codes.NotFound:
 		return state.NotFound
 	case codes.AlreadyExists:

@@ -50,7 +50,7 @@ func newLink(t *testing.T, srv v1alpha1.StateServer) *link {
 	l.conn = conn
 
 	t.Cleanup(func() {
-		conn.Close() //nolint:errcheck // the end
+		conn.Close()
 		l.down()
 	})
 
@@ -71,7 +71,7 @@ func (l *link) up(srv v1alpha1.StateServer) {
 	l.server = grpc.NewServer()
 	v1alpha1.RegisterStateServer(l.server, srv)
 
-	go l.server.Serve(l.listener) //nolint:errcheck // it ends with Stop
+	go l.server.Serve(l.listener)
 }
 
 func (l *link) down() {

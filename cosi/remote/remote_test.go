@@ -86,7 +86,7 @@ func set(t *testing.T, st state.State, id, value string) {
 	t.Helper()
 
 	_, err := st.Modify(t.Context(), item(id, ""), func(r resource.Resource) error {
-		r.(conformance.Item).TypedSpec().Value = value //nolint:forcetypeassert // it is
+		r.(conformance.Item).TypedSpec().Value = value
 
 		return nil
 	})

@@ -70,7 +70,7 @@ func (w *watch) keep(out []state.Event, ev state.Event) []state.Event {
 	}
 
 	for _, ev := range events {
-		switch ev.Type { //nolint:exhaustive // the rest is about no resource
+		switch ev.Type { // the rest is about no resource
 		case state.Created, state.Updated:
 			w.remember(id, ev.Resource)
 		case state.Destroyed:
@@ -97,7 +97,7 @@ func (w *watch) note(ev state.Event) state.Event {
 		return ev
 	}
 
-	switch ev.Type { //nolint:exhaustive // the rest is about no resource
+	switch ev.Type { // the rest is about no resource
 	case state.Created, state.Updated:
 		w.known, w.last = true, ev.Resource
 	case state.Destroyed:

@@ -198,7 +198,7 @@ const (
 
 // worthRetrying tells a failure of the connection or the server from an answer, and from one that will come again.
 func (w *watch) worthRetrying(err error) bool {
-	switch status.Code(err) { //nolint:exhaustive // the rest may pass
+	switch status.Code(err) { // the rest may pass
 	case codes.Unavailable:
 		return true
 	case codes.FailedPrecondition:

@@ -21,7 +21,7 @@ var copyings sync.Map // reflect.Type -> copying
 
 func copyingOf(t reflect.Type) copying {
 	if c, ok := copyings.Load(t); ok {
-		return c.(copying) //nolint:forcetypeassert // only these are stored
+		return c.(copying) // only these are stored
 	}
 
 	c := computeCopying(t)
@@ -38,7 +38,7 @@ func computeCopying(t reflect.Type) copying {
 		return byMethod
 	}
 
-	switch t.Kind() { //nolint:exhaustive // the rest are plain values
+	switch t.Kind() {
 	case reflect.Pointer, reflect.Map, reflect.Slice, reflect.Interface:
 		return byParts
 	case reflect.Array:
@@ -78,7 +78,7 @@ func deepen(v reflect.Value) {
 		return
 	}
 
-	switch v.Kind() { //nolint:exhaustive // flat kinds returned above
+	switch v.Kind() { // flat kinds returned above
 	case reflect.Pointer:
 		if !v.IsNil() {
 			p := reflect.New(v.Type().Elem())
@@ -151,7 +151,7 @@ func (c copyCheck) check(t reflect.Type) error {
 
 	c[t] = true
 
-	switch t.Kind() { //nolint:exhaustive // the rest are plain values
+	switch t.Kind() {
 	case reflect.Pointer, reflect.Map, reflect.Slice, reflect.Array:
 		return c.check(t.Elem())
 	case reflect.Struct:
@@ -190,7 +190,7 @@ func refers(t reflect.Type) bool {
 		return false
 	}
 
-	switch t.Kind() { //nolint:exhaustive // the rest are plain values
+	switch t.Kind() {
 	case reflect.Pointer, reflect.Map, reflect.Slice, reflect.Interface, reflect.Chan, reflect.UnsafePointer:
 		return true
 	case reflect.Array:

@@ -19,7 +19,7 @@ var equalities sync.Map // reflect.Type -> equality
 
 func equalityOf(t reflect.Type) equality {
 	if eq, ok := equalities.Load(t); ok {
-		return eq.(equality) //nolint:forcetypeassert // only these are stored
+		return eq.(equality) // only these are stored
 	}
 
 	eq := equalityBuilder{}.build(t)
@@ -48,7 +48,7 @@ func (b equalityBuilder) make(t reflect.Type) equality {
 		return eq
 	}
 
-	switch t.Kind() { //nolint:exhaustive // the rest are compared as Go does
+	switch t.Kind() { // the rest are compared as Go does
 	case reflect.Bool:
 		return func(x, y reflect.Value) bool { return x.Bool() == y.Bool() }
 	case reflect.String:
@@ -78,7 +78,7 @@ func (b equalityBuilder) make(t reflect.Type) equality {
 func ownEquality(t reflect.Type) equality {
 	if t == reflect.TypeFor[time.Time]() {
 		return func(x, y reflect.Value) bool {
-			return x.Interface().(time.Time).Equal(y.Interface().(time.Time)) //nolint:forcetypeassert // it is one
+			return x.Interface().(time.Time).Equal(y.Interface().(time.Time))
 		}
 	}
 

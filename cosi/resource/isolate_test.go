@@ -47,7 +47,7 @@ func TestCopiesOfUnexportedFields(t *testing.T) {
 	r := resource.New[halfSpec]("", "a")
 	*r.TypedSpec() = halfSpec{Names: []string{"a"}, seen: true}
 
-	c := r.DeepCopy().(*resource.Typed[halfSpec]).TypedSpec() //nolint:forcetypeassert // it is its copy
+	c := r.DeepCopy().(*resource.Typed[halfSpec]).TypedSpec() // it is its copy
 	c.Names[0] = "changed"
 
 	if got := r.TypedSpec().Names[0]; got != "a" || !c.seen {
@@ -55,7 +55,7 @@ func TestCopiesOfUnexportedFields(t *testing.T) {
 	}
 
 	o := resource.New[ownedSpec]("", "a")
-	if got := o.DeepCopy().(*resource.Typed[ownedSpec]).TypedSpec().Owned.hidden; len(got) != 1 { //nolint:forcetypeassert // it is its copy
+	if got := o.DeepCopy().(*resource.Typed[ownedSpec]).TypedSpec().Owned.hidden; len(got) != 1 { // it is its copy
 		t.Errorf("a field was not copied by its own method: %q", got)
 	}
 }

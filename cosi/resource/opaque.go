@@ -87,7 +87,7 @@ func Decode[S Spec](o *Opaque) (*Typed[S], error) {
 		r.Metadata().Seal()
 	}
 
-	return r.(*Typed[S]), nil //nolint:forcetypeassert // decodeTyped makes one
+	return r.(*Typed[S]), nil // decodeTyped makes one
 }
 
 func (o *Opaque) cache() *atomic.Pointer[encoded] { return &o.encoded }

@@ -80,8 +80,8 @@ func TestDeepCopy(t *testing.T) {
 	s.Inner.Names[0] = "changed"
 	s.Inner.Map["k"] = "changed"
 	s.Pointer.Names[0] = "changed"
-	s.Free["l"].([]any)[0] = "changed"        //nolint:forcetypeassert // made above
-	s.Free["m"].(map[string]any)["k"] = "new" //nolint:forcetypeassert // made above
+	s.Free["l"].([]any)[0] = "changed"
+	s.Free["m"].(map[string]any)["k"] = "new"
 	s.Peers[0].Names[0] = "changed"
 
 	if diff := cmp.Diff(link("eth0").TypedSpec(), r.TypedSpec(), cmp.Comparer(func(a, b netip.Prefix) bool { return a == b })); diff != "" {

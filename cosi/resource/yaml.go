@@ -117,7 +117,7 @@ func pairsNode(kv KeyValues) *yaml.Node {
 func mapping(pairs ...any) *yaml.Node {
 	node := &yaml.Node{Kind: yaml.MappingNode}
 	for i := 0; i < len(pairs); i += 2 {
-		node.Content = append(node.Content, scalar(pairs[i].(string)), pairs[i+1].(*yaml.Node)) //nolint:forcetypeassert // the callers are above
+		node.Content = append(node.Content, scalar(pairs[i].(string)), pairs[i+1].(*yaml.Node)) // the callers are above
 	}
 
 	return node

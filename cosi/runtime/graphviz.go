@@ -40,7 +40,7 @@ func WriteGraphviz(w io.Writer, edges []Edge) error {
 	for _, e := range edges {
 		from, to, style := e.node(), e.Controller, "solid"
 
-		switch e.Kind { //nolint:exhaustive // the rest are solid
+		switch e.Kind { // the rest are solid
 		case OutputExclusive, OutputShared:
 			from, to = to, from
 		case InputWeak, InputMapped:

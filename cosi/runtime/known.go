@@ -73,7 +73,7 @@ func (k *known) follow(events []state.Event) {
 	}
 
 	for _, ev := range events {
-		switch ev.Type { //nolint:exhaustive // the rest carry no resource
+		switch ev.Type { // the rest carry no resource
 		case state.Created, state.Updated:
 			k.items[ev.Resource.Metadata().ID()] = controller.ChangedOf(ev.Resource.Metadata())
 		case state.Destroyed:

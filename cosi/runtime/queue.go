@@ -233,7 +233,7 @@ func (q *queue[K, V]) wake() {
 	defer q.mu.Unlock()
 
 	for now := q.now(); len(q.delayed) > 0 && q.delayed[0].due <= now; {
-		q.push(heap.Pop(&q.delayed).(*queued[K, V])) //nolint:forcetypeassert // the heap holds nothing else
+		q.push(heap.Pop(&q.delayed).(*queued[K, V])) // the heap holds nothing else
 	}
 
 	q.arm()

@@ -295,7 +295,7 @@ func (a *queueAdapter) settle(ctx context.Context, it *queued[job, *controller.C
 		a.healthy(j)
 	}
 
-	switch outcome { //nolint:exhaustive // an error is not Done
+	switch outcome { // an error is not Done
 	case Requeued:
 		a.counts.requeues.Add(1)
 		a.queue.release(it, requeue.After)

@@ -212,7 +212,7 @@ func TestQueueMapped(t *testing.T) {
 					return err
 				}
 
-				out.Value = s.Spec().(*sentenceSpec).Value //nolint:forcetypeassert // it is
+				out.Value = s.Spec().(*sentenceSpec).Value
 
 				return nil
 			}

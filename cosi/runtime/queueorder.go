@@ -45,7 +45,7 @@ func (h delayedHeap[K, V]) Swap(i, j int) {
 }
 
 func (h *delayedHeap[K, V]) Push(x any) {
-	it := x.(*queued[K, V]) //nolint:forcetypeassert // called by release alone
+	it := x.(*queued[K, V]) // called by release alone
 	it.index = int32(len(*h))
 	*h = append(*h, it)
 }

@@ -21,7 +21,7 @@ type routes struct {
 	events chan watched // from watches, where the state can not notify
 
 	mu    sync.Mutex
-	ctx   context.Context //nolint:containedctx // of the run
+	ctx   context.Context // of the run
 	kinds map[resource.Kind]*kindRoutes
 }
 

@@ -39,7 +39,7 @@ type Runtime struct {
 	mu       sync.Mutex
 	claims   claims
 	runners  map[string]runner
-	ctx      context.Context //nolint:containedctx // of Run, for what is registered later; nil when it does not run
+	ctx      context.Context // of Run, for what is registered later; nil when it does not run
 	routes   routes
 	finished sync.WaitGroup
 }

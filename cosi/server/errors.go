@@ -62,7 +62,7 @@ func errorWith(err error, byClass map[state.Class]codes.Code) error {
 
 	class := state.ClassOf(err)
 
-	switch class { //nolint:exhaustive // the rest depends on the call
+	switch class { // the rest depends on the call
 	case state.NotFound:
 		return status.Error(codes.NotFound, err.Error())
 	case state.OwnerConflict, state.AccessDenied:

@@ -85,14 +85,14 @@ func connect(srv v1alpha1.StateServer) (conn *grpc.ClientConn, stop func()) {
 	g := grpc.NewServer()
 	v1alpha1.RegisterStateServer(g, srv)
 
-	go g.Serve(listener) //nolint:errcheck // it ends with Stop
+	go g.Serve(listener)
 
 	conn, err := grpc.NewClient("passthrough:state", grpc.WithTransportCredentials(insecure.NewCredentials()),
 		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return listener.DialContext(ctx) }))
 	orPanic(err)
 
 	return conn, func() {
-		conn.Close() //nolint:errcheck // the end
+		conn.Close()
 		g.Stop()
 	}
 }

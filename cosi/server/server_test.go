@@ -33,14 +33,14 @@ func dial(t *testing.T, st state.State) v1alpha1.StateClient {
 	g := grpc.NewServer()
 	v1alpha1.RegisterStateServer(g, server.New(st))
 
-	go g.Serve(listener) //nolint:errcheck // it ends with Stop
+	go g.Serve(listener)
 
 	conn, err := grpc.NewClient("passthrough:x", grpc.WithTransportCredentials(insecure.NewCredentials()),
 		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return listener.DialContext(ctx) }))
 	ok(t, err)
 
 	t.Cleanup(func() {
-		conn.Close() //nolint:errcheck // the end
+		conn.Close()
 		g.Stop()
 	})
 

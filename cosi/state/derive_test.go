@@ -108,7 +108,7 @@ func TestSecondLife(t *testing.T) {
 						return
 					}
 
-					if err != nil || r.(conformance.Item).TypedSpec().Value != "second" { //nolint:forcetypeassert // it is
+					if err != nil || r.(conformance.Item).TypedSpec().Value != "second" {
 						t.Errorf("got %v, %v, want the second one", r, err)
 					}
 				})
@@ -131,11 +131,11 @@ func TestUpdateOfFirstLife(t *testing.T) {
 		st := &interrupted{State: mem, beforeUpdate: secondLife(t, mem, resource.PhaseRunning)}
 
 		r, err := state.ModifyByUpdate(t.Context(), st, conformance.NewItem(ns, "x", ""), func(r resource.Resource) error {
-			r.(conformance.Item).TypedSpec().Value += "!" //nolint:forcetypeassert // it is
+			r.(conformance.Item).TypedSpec().Value += "!"
 
 			return nil
 		})
-		if err != nil || r.(conformance.Item).TypedSpec().Value != "second!" { //nolint:forcetypeassert // it is
+		if err != nil || r.(conformance.Item).TypedSpec().Value != "second!" {
 			t.Errorf("got %v, %v, want second!", r, err)
 		}
 
@@ -170,7 +170,7 @@ func TestModifyOfDestroyed(t *testing.T) {
 		})}
 
 		set := func(r resource.Resource) error {
-			r.(conformance.Item).TypedSpec().Value = "set" //nolint:forcetypeassert // it is
+			r.(conformance.Item).TypedSpec().Value = "set"
 
 			return nil
 		}

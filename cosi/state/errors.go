@@ -63,7 +63,7 @@ func IsNotFound(err error) bool { return ClassOf(err) == NotFound }
 
 // IsConflict tells any conflict: existence, version, finalizers, owner, phase.
 func IsConflict(err error) bool {
-	switch ClassOf(err) { //nolint:exhaustive // the rest are no conflicts
+	switch ClassOf(err) { // the rest are no conflicts
 	case AlreadyExists, VersionConflict, PendingFinalizers, OwnerConflict, PhaseConflict:
 		return true
 	default:

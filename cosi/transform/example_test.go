@@ -61,7 +61,7 @@ func follow(register func(rt *runtime.Runtime) error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 
-	go rt.Run(ctx) //nolint:errcheck // it ends with its context
+	go rt.Run(ctx)
 
 	if err := typed.Set(ctx, st, "", "web", hostSpec{Name: "www"}); err != nil {
 		panic(err)

@@ -31,7 +31,7 @@ func Get[S resource.Spec](ctx context.Context, r state.Reader, namespace, id str
 func Find[S resource.Spec](ctx context.Context, r state.Reader, namespace, id string) (*resource.Typed[S], error) {
 	res, err := Get[S](ctx, r, namespace, id)
 	if state.IsNotFound(err) {
-		return nil, nil //nolint:nilnil // absence is an answer
+		return nil, nil
 	}
 
 	return res, err
@@ -110,7 +110,7 @@ func As[S resource.Spec](r resource.Resource) (*resource.Typed[S], error) {
 	case *resource.Opaque:
 		t, err := resource.Decode[S](r)
 		if err == nil {
-			resource.Register[S]() //nolint:errcheck // a type that can not be registered is decoded here each time
+			resource.Register[S]() // a type that can not be registered is decoded here each time
 		}
 
 		return t, err

@@ -122,7 +122,7 @@ func TestWatchEnds(t *testing.T) {
 type scripted struct {
 	state.Watcher
 
-	ctx context.Context //nolint:containedctx // what the test looks at
+	ctx context.Context // what the test looks at
 	ch  chan<- state.Event
 }
 

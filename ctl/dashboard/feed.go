@@ -16,13 +16,13 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/seed-59268b81/talos/api/common"
-	cosi "github.com/seed-59268b81/talos/api/cosi/v1alpha1"
+	cosiapi "github.com/seed-59268b81/talos/api/cosi/v1alpha1"
 	"github.com/seed-59268b81/talos/api/machine"
 	"github.com/seed-59268b81/talos/client"
 	"github.com/seed-59268b81/talos/resources/config"
 	"github.com/seed-59268b81/talos/resources/network"
 	"github.com/seed-59268b81/talos/resources/runtime"
-	"github.com/seed-59268b81/talos/resources/timeres"
+	timeres "github.com/seed-59268b81/talos/resources/time"
 )
 
 // Target is a machine to show. Calls of the client are made with the context that Context returns.
@@ -58,7 +58,7 @@ type learned struct {
 
 // feed asks the nodes and sends what it learns, until its context ends.
 type feed struct {
-	ctx      context.Context //nolint:containedctx // of the program
+	ctx      context.Context // of the program
 	targets  []Target
 	interval time.Duration
 	send     func(tea.Msg)
@@ -202,7 +202,7 @@ func (f *feed) follow(ctx context.Context, node int, kind client.Kind) {
 
 func (f *feed) followOnce(ctx context.Context, node int, kind client.Kind) (began bool, err error) {
 	t := f.targets[node]
-	initial := map[string]*cosi.Resource{}
+	initial := map[string]*cosiapi.Resource{}
 
 	for event, err := range t.Client.WatchResources(t.Context(ctx), kind, "") {
 		if err != nil {
@@ -212,7 +212,7 @@ func (f *feed) followOnce(ctx context.Context, node int, kind client.Kind) (bega
 		r, id := event.GetResource(), event.GetResource().GetMetadata().GetId()
 
 		switch {
-		case event.GetEventType() == cosi.EventType_BOOTSTRAPPED:
+		case event.GetEventType() == cosiapi.EventType_BOOTSTRAPPED:
 			began = true
 
 			f.learn(node, func(n *Node) {
@@ -221,7 +221,7 @@ func (f *feed) followOnce(ctx context.Context, node int, kind client.Kind) (bega
 			})
 		case !began:
 			initial[id] = r
-		case event.GetEventType() == cosi.EventType_DESTROYED:
+		case event.GetEventType() == cosiapi.EventType_DESTROYED:
 			f.learn(node, func(n *Node) { delete(n.Resources[kind], id) })
 		default:
 			f.learn(node, func(n *Node) { n.Resources[kind][id] = r })
@@ -267,7 +267,7 @@ func (f *feed) readLog(ctx context.Context, node int, service string) error {
 	stream := t.Client.Logs(t.Context(ctx), &machine.LogsRequest{
 		Namespace: client.SystemNamespace, Driver: common.ContainerDriver_CONTAINERD, Id: service, Follow: true, TailLines: logTail,
 	})
-	defer stream.Close() //nolint:errcheck // ends the call
+	defer stream.Close()
 
 	again := true // what was read before comes anew
 

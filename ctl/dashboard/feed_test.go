@@ -14,7 +14,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	cosi "github.com/seed-59268b81/talos/api/cosi/v1alpha1"
+	cosiapi "github.com/seed-59268b81/talos/api/cosi/v1alpha1"
 	"github.com/seed-59268b81/talos/api/machine"
 	"github.com/seed-59268b81/talos/client"
 	"github.com/seed-59268b81/talos/client/clienttest"
@@ -41,7 +41,7 @@ func endpoint(t *testing.T) []Target {
 	live := &clienttest.Node{
 		Version: sampleVersion, Memory: sampleMemory(), Services: sampleServices(), Resources: sampleResources(t),
 		Logs:    map[string]string{client.SystemNamespace + "/etcd": sampleLog},
-		Changes: []*cosi.Event{{EventType: cosi.EventType_CREATED, Resource: added}},
+		Changes: []*cosiapi.Event{{EventType: cosiapi.EventType_CREATED, Resource: added}},
 		Scripts: map[string]clienttest.Script{
 			service + "LoadAvg":    clienttest.Answer(&machine.LoadAvgResponse{Messages: []*machine.LoadAvg{{Load1: 1.5}}}),
 			service + "SystemStat": clienttest.Answer(&machine.SystemStatResponse{Messages: []*machine.SystemStat{sampleStat(10, 10)}}),
@@ -56,7 +56,7 @@ func endpoint(t *testing.T) []Target {
 		t.Fatal(err)
 	}
 
-	t.Cleanup(func() { c.Close() }) //nolint:errcheck // of a test
+	t.Cleanup(func() { c.Close() })
 
 	var targets []Target
 	for _, name := range []string{"down", "hanging", "live"} {
@@ -174,7 +174,7 @@ func TestLogComesBack(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	t.Cleanup(func() { c.Close() }) //nolint:errcheck // of a test
+	t.Cleanup(func() { c.Close() })
 
 	ctx, cancel := context.WithCancel(t.Context())
 	f := &feed{ctx: ctx, targets: []Target{{Client: c, Context: func(ctx context.Context) context.Context { return ctx }}}}

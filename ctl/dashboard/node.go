@@ -11,7 +11,7 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
-	cosi "github.com/seed-59268b81/talos/api/cosi/v1alpha1"
+	cosiapi "github.com/seed-59268b81/talos/api/cosi/v1alpha1"
 	"github.com/seed-59268b81/talos/api/machine"
 	"github.com/seed-59268b81/talos/client"
 	"github.com/seed-59268b81/talos/cosi/resource"
@@ -40,7 +40,7 @@ type Node struct {
 	Types     client.Definitions
 
 	// Resources that are watched, by kind and id.
-	Resources map[client.Kind]map[string]*cosi.Resource
+	Resources map[client.Kind]map[string]*cosiapi.Resource
 
 	// Log of the service that is shown.
 	Log    []string
@@ -62,7 +62,7 @@ type process struct {
 }
 
 func newNode(name string) *Node {
-	return &Node{Name: name, Errors: map[string]failure{}, Resources: map[client.Kind]map[string]*cosi.Resource{}, times: map[int32]float64{}}
+	return &Node{Name: name, Errors: map[string]failure{}, Resources: map[client.Kind]map[string]*cosiapi.Resource{}, times: map[int32]float64{}}
 }
 
 // dead tells whether nothing that was asked has been answered.

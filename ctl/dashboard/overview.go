@@ -12,12 +12,12 @@ import (
 	"github.com/seed-59268b81/talos/api/machine"
 	"github.com/seed-59268b81/talos/resources/config"
 	"github.com/seed-59268b81/talos/resources/network"
-	machinery "github.com/seed-59268b81/talos/resources/runtime"
+	runtimeres "github.com/seed-59268b81/talos/resources/runtime"
 )
 
 // ready tells whether the machine is, and whether that is known.
 func (n *Node) ready() (ready, known bool) {
-	status, ok := spec[machinery.MachineStatusSpec](n, machinery.MachineStatusID)
+	status, ok := spec[runtimeres.MachineStatusSpec](n, runtimeres.MachineStatusID)
 
 	return status.Status.Ready, ok
 }
@@ -71,11 +71,11 @@ func (m *model) head(n *Node) []string {
 	}
 
 	if boot := n.Stat.GetBootTime(); boot > 0 {
-		parts = append(parts, "up "+sinceText(m.now().Sub(time.Unix(int64(boot), 0)))) //nolint:gosec // seconds since 1970
+		parts = append(parts, "up "+sinceText(m.now().Sub(time.Unix(int64(boot), 0)))) // seconds since 1970
 	}
 
 	lines := []string{" " + strings.Join(parts, "  ")}
-	status, known := spec[machinery.MachineStatusSpec](n, machinery.MachineStatusID)
+	status, known := spec[runtimeres.MachineStatusSpec](n, runtimeres.MachineStatusID)
 
 	switch {
 	case known && status.Status.Ready:

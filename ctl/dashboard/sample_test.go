@@ -14,7 +14,7 @@ import (
 	"go.yaml.in/yaml/v4"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
-	cosi "github.com/seed-59268b81/talos/api/cosi/v1alpha1"
+	cosiapi "github.com/seed-59268b81/talos/api/cosi/v1alpha1"
 	"github.com/seed-59268b81/talos/api/machine"
 	"github.com/seed-59268b81/talos/client"
 	"github.com/seed-59268b81/talos/client/clienttest"
@@ -27,7 +27,7 @@ var (
 )
 
 // sampleResources are those of a machine as talosctl get -o yaml prints them.
-func sampleResources(t testing.TB) []*cosi.Resource {
+func sampleResources(t testing.TB) []*cosiapi.Resource {
 	t.Helper()
 
 	text, err := os.ReadFile("../explain/testdata/healthy.yaml")
@@ -35,7 +35,7 @@ func sampleResources(t testing.TB) []*cosi.Resource {
 		t.Fatal(err)
 	}
 
-	var out []*cosi.Resource
+	var out []*cosiapi.Resource
 
 	for decoder := yaml.NewDecoder(bytes.NewReader(text)); ; {
 		var document struct {
@@ -147,7 +147,7 @@ func sampleNode(t testing.TB) *Node {
 		kind := client.Kind{Namespace: md.GetNamespace(), Type: md.GetType()}
 
 		if n.Resources[kind] == nil {
-			n.Resources[kind] = map[string]*cosi.Resource{}
+			n.Resources[kind] = map[string]*cosiapi.Resource{}
 		}
 
 		n.Resources[kind][md.GetId()] = r

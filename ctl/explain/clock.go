@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/seed-59268b81/talos/resources/network"
-	"github.com/seed-59268b81/talos/resources/timeres"
+	timeres "github.com/seed-59268b81/talos/resources/time"
 )
 
 // clockRule reads TimeStatus.

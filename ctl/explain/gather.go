@@ -15,12 +15,12 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/seed-59268b81/talos/api/common"
-	cosi "github.com/seed-59268b81/talos/api/cosi/v1alpha1"
+	cosiapi "github.com/seed-59268b81/talos/api/cosi/v1alpha1"
 	"github.com/seed-59268b81/talos/api/inspect"
 	"github.com/seed-59268b81/talos/api/machine"
 	"github.com/seed-59268b81/talos/client"
 	"github.com/seed-59268b81/talos/resources/network"
-	"github.com/seed-59268b81/talos/resources/timeres"
+	timeres "github.com/seed-59268b81/talos/resources/time"
 )
 
 const (
@@ -134,7 +134,7 @@ func (g *gatherer) list(ctx context.Context, kind client.Kind) error {
 	return nil
 }
 
-func resourceOf(r *cosi.Resource) Resource {
+func resourceOf(r *cosiapi.Resource) Resource {
 	md := r.GetMetadata()
 
 	return Resource{
@@ -221,7 +221,7 @@ func (g *gatherer) log(ctx context.Context, s *Service) error {
 	stream := g.Logs(ctx, &machine.LogsRequest{
 		Namespace: client.SystemNamespace, Id: s.ID, Driver: common.ContainerDriver_CONTAINERD, TailLines: lines,
 	})
-	defer stream.Close() //nolint:errcheck // of a stream that was read
+	defer stream.Close()
 
 	text, err := io.ReadAll(io.LimitReader(stream, maxLog))
 	if lines := strings.TrimRight(string(text), "\n"); lines != "" {
@@ -249,7 +249,7 @@ func (g *gatherer) time(ctx context.Context, server string) error {
 
 	said := ""
 
-	switch status.Code(err) { //nolint:exhaustive // the others are what the server said, or that it did not
+	switch status.Code(err) { // the others are what the server said, or that it did not
 	case codes.Unimplemented, codes.PermissionDenied:
 		return err
 	case codes.OK:

@@ -13,7 +13,7 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
-	cosi "github.com/seed-59268b81/talos/api/cosi/v1alpha1"
+	cosiapi "github.com/seed-59268b81/talos/api/cosi/v1alpha1"
 	"github.com/seed-59268b81/talos/api/inspect"
 	"github.com/seed-59268b81/talos/api/machine"
 	"github.com/seed-59268b81/talos/client"
@@ -118,7 +118,7 @@ func TestGather(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			defer c.Close() //nolint:errcheck // of a test
+			defer c.Close()
 
 			got, _, err := Gather(t.Context(), c)
 			if err != nil {
@@ -155,7 +155,7 @@ func TestGatherFromLittle(t *testing.T) {
 	n.Scripts = map[string]clienttest.Script{
 		"machine.MachineService/ServiceList": {Err: status.Error(codes.PermissionDenied, "not for you")},
 	}
-	n.Resources = slices.DeleteFunc(n.Resources, func(r *cosi.Resource) bool { return r.GetMetadata().GetType() == "RouteSpecs.net.talos.dev" })
+	n.Resources = slices.DeleteFunc(n.Resources, func(r *cosiapi.Resource) bool { return r.GetMetadata().GetType() == "RouteSpecs.net.talos.dev" })
 
 	server := clienttest.Start(t, map[string]*clienttest.Node{"": n})
 
@@ -163,7 +163,7 @@ func TestGatherFromLittle(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer c.Close() //nolint:errcheck // of a test
+	defer c.Close()
 
 	got, definitions, err := Gather(t.Context(), c)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/seed-59268b81/talos/resources/k8s"
 	"github.com/seed-59268b81/talos/resources/network"
 	"github.com/seed-59268b81/talos/resources/runtime"
-	"github.com/seed-59268b81/talos/resources/timeres"
+	timeres "github.com/seed-59268b81/talos/resources/time"
 )
 
 func machineRule(f *Facts, s Symptom) (*Finding, bool) {
@@ -26,7 +26,7 @@ func machineRule(f *Facts, s Symptom) (*Finding, bool) {
 		}, true
 	}
 
-	switch status.Stage { //nolint:exhaustive // the others are of machines that come up or run
+	switch status.Stage { // the others are of machines that come up or run
 	case runtime.StageMaintenance:
 		return &Finding{
 			Says:     "the machine is in maintenance: it has no configuration",

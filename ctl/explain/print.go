@@ -163,7 +163,7 @@ func cut(text string) string {
 
 // String names the symptom's subject.
 func (s Symptom) String() string {
-	switch s.Kind { //nolint:exhaustive // the others are found, not asked for
+	switch s.Kind { // the others are found, not asked for
 	case Machine:
 		return "the machine"
 	case InstanceOf:

@@ -6,7 +6,7 @@ import (
 	"github.com/seed-59268b81/talos/cosi/meta"
 	"github.com/seed-59268b81/talos/resources/k8s"
 	"github.com/seed-59268b81/talos/resources/runtime"
-	"github.com/seed-59268b81/talos/resources/v1alpha1"
+	serviceres "github.com/seed-59268b81/talos/resources/service"
 )
 
 // Subjects are the symptoms to follow for resources of a type: the one with the id, or, for "", all that there are.
@@ -34,7 +34,7 @@ func Subjects(f *Facts, typ, namespace, id string) []Symptom {
 func (f *Facts) canonical(s Symptom) Symptom {
 	if s.Kind == InstanceOf {
 		switch s.Type {
-		case typeOf[v1alpha1.ServiceSpec]():
+		case typeOf[serviceres.ServiceSpec]():
 			return Symptom{Kind: ServiceOf, ID: s.ID}
 		case typeOf[k8s.StaticPodStatusSpec]():
 			return Symptom{Kind: PodOf, ID: s.ID}

@@ -141,7 +141,7 @@ func TestFarReaders(t *testing.T) {
 // that close a circle.
 func TestLayout(t *testing.T) {
 	for seed := range uint64(50) {
-		random := rand.New(rand.NewPCG(seed, 1)) //nolint:gosec // repeatable
+		random := rand.New(rand.NewPCG(seed, 1)) // repeatable
 		vertices := make([]*vertex, 2+random.IntN(40))
 
 		for i := range vertices {

@@ -70,7 +70,7 @@ func WriteContent(path string, content []byte) error {
 		return fmt.Errorf("write kubeconfig: %w", err)
 	}
 
-	defer os.Remove(next.Name()) //nolint:errcheck // it is gone when all went well
+	defer os.Remove(next.Name())
 
 	if _, err := next.Write(content); err != nil {
 		return fmt.Errorf("write kubeconfig: %w", errors.Join(err, next.Close()))

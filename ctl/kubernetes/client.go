@@ -117,7 +117,7 @@ func (c *Client) do(ctx context.Context, method, path, contentType string, conte
 	if err != nil {
 		return err
 	}
-	defer response.Body.Close() //nolint:errcheck // was read from only
+	defer response.Body.Close()
 
 	text, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer))
 	if err != nil {

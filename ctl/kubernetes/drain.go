@@ -97,7 +97,7 @@ var errEnding = errors.New("it was evicted and has not ended yet")
 // evictAll asks the pods to go that were not asked, or had to stay when they were.
 func (c *Client) evictAll(ctx context.Context, left []pod, kept map[string]error, say func(string)) error {
 	for _, p := range left {
-		if kept[p.Metadata.UID] == errEnding { //nolint:errorlint // its own value, never wrapped
+		if kept[p.Metadata.UID] == errEnding { // its own value, never wrapped
 			continue
 		}
 

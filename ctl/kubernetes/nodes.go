@@ -58,7 +58,7 @@ func (c *Client) Node(ctx context.Context, name string) (*Node, error) {
 	var node Node
 
 	if err := c.do(ctx, http.MethodGet, nodePath(name), "", nil, &node); err != nil {
-		return nil, fmt.Errorf("Kubernetes node %s: %w", name, err) //nolint:staticcheck // a name
+		return nil, fmt.Errorf("Kubernetes node %s: %w", name, err)
 	}
 
 	return &node, nil
@@ -69,7 +69,7 @@ func (c *Client) SetSchedulable(ctx context.Context, name string, schedulable bo
 	patch := map[string]any{"spec": map[string]any{"unschedulable": !schedulable}}
 
 	if err := c.do(ctx, http.MethodPatch, nodePath(name), "application/merge-patch+json", patch, nil); err != nil {
-		return fmt.Errorf("Kubernetes node %s: %w", name, err) //nolint:staticcheck // a name
+		return fmt.Errorf("Kubernetes node %s: %w", name, err)
 	}
 
 	return nil

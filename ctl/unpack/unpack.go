@@ -35,7 +35,7 @@ func Into(directory string, archive io.Reader) error {
 		return fmt.Errorf("unpack: %w", err)
 	}
 
-	defer root.Close() //nolint:errcheck // was read from only
+	defer root.Close()
 
 	for files := tar.NewReader(unzipped); ; {
 		header, err := files.Next()

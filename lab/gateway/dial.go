@@ -65,7 +65,7 @@ func connectEndpoint(ctx context.Context, ep tcpip.Endpoint, wq *waiter.Queue, t
 	defer wq.EventUnregister(&entry)
 
 	err := ep.Connect(endpoint(to.Addr(), to.Port()))
-	if _, started := err.(*tcpip.ErrConnectStarted); started { //nolint:errorlint // not a Go error
+	if _, started := err.(*tcpip.ErrConnectStarted); started { // not a Go error
 		select {
 		case <-connected:
 			err = ep.LastError()

@@ -48,7 +48,7 @@ func addEmulatedEntry(ctx context.Context, image string) error {
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(dir) //nolint:errcheck // scratch
+	defer os.RemoveAll(dir)
 
 	// There may be none: the image is not ours.
 	if err := mtool(ctx, "mcopy", "-n", "-i", esp, "::/EFI/Linux/*.efi", "::/loader/loader.conf", dir); err != nil {
@@ -116,7 +116,7 @@ func kernelArgs(uki string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("%s: %w", filepath.Base(uki), err)
 	}
-	defer f.Close() //nolint:errcheck // read only
+	defer f.Close()
 
 	section := f.Section(".cmdline")
 	if section == nil {
@@ -141,7 +141,7 @@ func findESP(image string) (where string, ok bool, err error) {
 	if err != nil {
 		return "", false, err
 	}
-	defer f.Close() //nolint:errcheck // read only
+	defer f.Close()
 
 	info, err := f.Stat()
 	if err != nil {

@@ -128,7 +128,7 @@ func (u *universe) model(s sent) string {
 		if r.Destination.Contains(s.to) && r.Destination.Bits() > best.bits {
 			var leg int
 
-			fmt.Sscan(r.Leg, &leg) //nolint:errcheck // it was printed
+			fmt.Sscan(r.Leg, &leg) // it was printed
 			best = way{r.Destination.Bits(), leg, r.Gateway}
 		}
 	}

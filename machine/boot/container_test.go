@@ -67,14 +67,14 @@ func TestStandIn(t *testing.T) {
 
 	// The stand-ins lie in a folder that an image has, and a test need not.
 	if err := os.Mkdir("/system", 0o755); err == nil {
-		t.Cleanup(func() { os.Remove("/system") }) //nolint:errcheck // of a test
+		t.Cleanup(func() { os.Remove("/system") })
 	}
 
 	if err := (mount.Point{Source: "tmpfs", Target: "/system", FSType: "tmpfs"}).Mount(); err != nil {
 		t.Skipf("no mount: %v", err)
 	}
 
-	t.Cleanup(func() { unix.Unmount("/system", unix.MNT_DETACH) }) //nolint:errcheck // of a test
+	t.Cleanup(func() { unix.Unmount("/system", unix.MNT_DETACH) })
 
 	want := standIns("a boot of its own\n")
 	before := map[string]string{}
@@ -207,13 +207,13 @@ func enterEmptyRoot(t *testing.T, root string) {
 
 	// The test's own files must be where they were when it ends.
 	t.Cleanup(func() {
-		unix.Mount("", "/", "", unix.MS_PRIVATE|unix.MS_REC, "") //nolint:errcheck // the next step says it
+		unix.Mount("", "/", "", unix.MS_PRIVATE|unix.MS_REC, "") // the next step says it
 
 		if err := unix.PivotRoot("/old", filepath.Join("/old", root)); err != nil {
 			t.Error(err)
 		}
 
-		unix.Unmount(root, unix.MNT_DETACH) //nolint:errcheck // it ends with the namespace
+		unix.Unmount(root, unix.MNT_DETACH) // it ends with the namespace
 	})
 
 	if err := os.Chdir("/"); err != nil {

@@ -85,7 +85,7 @@ func loadModules(list string) error {
 		f, err := os.Open(file)
 		if err == nil {
 			err = unix.FinitModule(int(f.Fd()), "", 0)
-			f.Close() //nolint:errcheck // read only
+			f.Close()
 		}
 
 		if err != nil && !errors.Is(err, fs.ErrExist) {

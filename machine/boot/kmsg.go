@@ -32,6 +32,6 @@ func (k *kmsg) errorf(format string, args ...any) { k.write(levelError, format, 
 func (k *kmsg) write(level, format string, args ...any) {
 	for line := range strings.Lines(fmt.Sprintf(format, args...)) {
 		// One write is one record. A log that cannot be written has nobody to tell.
-		_, _ = fmt.Fprintf(k.file, "%s[talos] %s\n", level, strings.TrimSpace(line)) //nolint:errcheck // see above
+		_, _ = fmt.Fprintf(k.file, "%s[talos] %s\n", level, strings.TrimSpace(line))
 	}
 }

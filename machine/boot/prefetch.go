@@ -28,7 +28,7 @@ func Prefetch(path string) error {
 	if err != nil {
 		return fmt.Errorf("prefetch: %w", err)
 	}
-	defer f.Close() //nolint:errcheck // read only
+	defer f.Close()
 
 	parts, err := needed(f)
 	if err != nil {
@@ -86,11 +86,11 @@ func needed(f *os.File) ([]part, error) {
 	size := info.Size()
 
 	s := program.Section(lines)
-	if s == nil || s.Offset > uint64(size) || s.FileSize > uint64(size)-s.Offset { //nolint:gosec // a size
+	if s == nil || s.Offset > uint64(size) || s.FileSize > uint64(size)-s.Offset { // a size
 		return []part{{0, size}}, nil
 	}
 
-	start := int64(s.Offset) //nolint:gosec // at most the size
+	start := int64(s.Offset) // at most the size
 
-	return []part{{0, start}, {start + int64(s.FileSize), size}}, nil //nolint:gosec // at most the size
+	return []part{{0, start}, {start + int64(s.FileSize), size}}, nil // at most the size
 }

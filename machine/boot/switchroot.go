@@ -21,7 +21,7 @@ func mountImage(image, target string) error {
 	}
 
 	// The device lets go of the file when the last mount of it is gone.
-	defer dev.Close() //nolint:errcheck // read only
+	defer dev.Close()
 
 	return mount.Point{
 		Source: dev.Name(), Target: target, FSType: "squashfs", Flags: mount.ReadOnly | mount.NoDev | mount.NoSuid,
@@ -33,13 +33,13 @@ func attachLoop(image string) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer file.Close() //nolint:errcheck // read only
+	defer file.Close()
 
 	control, err := os.OpenFile("/dev/loop-control", os.O_RDWR, 0)
 	if err != nil {
 		return nil, fmt.Errorf("%w (is the module loop in the initramfs?)", err)
 	}
-	defer control.Close() //nolint:errcheck // holds nothing
+	defer control.Close()
 
 	for {
 		n, err := unix.IoctlRetInt(int(control.Fd()), unix.LOOP_CTL_GET_FREE)
@@ -60,7 +60,7 @@ func attachLoop(image string) (*os.File, error) {
 			return dev, nil
 		}
 
-		dev.Close() //nolint:errcheck // unused
+		dev.Close() // unused
 
 		if !errors.Is(err, unix.EBUSY) { // somebody else took it in between
 			return nil, fmt.Errorf("configure %s: %w", dev.Name(), err)
@@ -76,7 +76,7 @@ func switchRoot(root, init string) error {
 	}
 
 	// Without it the program starts all the same, only later.
-	_ = Prefetch(filepath.Join(root, init)) //nolint:errcheck // see above
+	_ = Prefetch(filepath.Join(root, init))
 
 	if err := removeTree("/"); err != nil {
 		return fmt.Errorf("free the initramfs: %w", err)

@@ -201,7 +201,7 @@ func TestWireType(t *testing.T) {
 
 	stop := errors.New("stop")
 
-	_ = r.Watch(t.Context(), events.Start{Tail: -1}, func(e events.Event) error { //nolint:errcheck
+	_ = r.Watch(t.Context(), events.Start{Tail: -1}, func(e events.Event) error {
 		w, err := e.Wire()
 		if err != nil {
 			t.Fatal(err)

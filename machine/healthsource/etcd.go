@@ -43,7 +43,7 @@ func (e Etcd) Members(ctx context.Context, endpoint string) ([]health.Member, er
 	if err != nil {
 		return nil, err
 	}
-	defer client.Close() //nolint:errcheck
+	defer client.Close()
 
 	response, err := client.MemberList(ctx, clientv3.WithSerializable())
 	if err != nil {

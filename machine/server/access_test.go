@@ -253,7 +253,7 @@ func call(ctx context.Context, conn *grpc.ClientConn, method string, streaming b
 		return err
 	}
 
-	if err := stream.RecvMsg(&emptypb.Empty{}); err != io.EOF { //nolint:errorlint // as the stream says
+	if err := stream.RecvMsg(&emptypb.Empty{}); err != io.EOF { // as the stream says
 		return err
 	}
 

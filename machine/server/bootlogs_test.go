@@ -16,7 +16,7 @@ import (
 	"google.golang.org/protobuf/types/known/emptypb"
 
 	"github.com/seed-59268b81/talos/api/machine"
-	"github.com/seed-59268b81/talos/sys/bootlog"
+	"github.com/seed-59268b81/talos/service/bootlog"
 )
 
 // ofBoot makes calls about an earlier boot.
@@ -44,7 +44,7 @@ func TestLogsOfEarlierBoots(t *testing.T) {
 			t.Fatal(err)
 		}
 
-		t.Cleanup(func() { j.Close() }) //nolint:errcheck // the end
+		t.Cleanup(func() { j.Close() })
 	}
 
 	open(earlier, "one")

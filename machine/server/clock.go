@@ -107,7 +107,7 @@ func askTime(ctx context.Context, server string) (*timeapi.TimeResponse, error) 
 			conn, err := (&net.Dialer{}).DialContext(ctx, "udp", remote)
 			if err == nil {
 				// The library knows no context; it sees a closed connection. It has its own answer by the time the call ends.
-				context.AfterFunc(ctx, func() { conn.Close() }) //nolint:errcheck // see above
+				context.AfterFunc(ctx, func() { conn.Close() })
 			}
 
 			return conn, err

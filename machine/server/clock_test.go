@@ -49,7 +49,7 @@ func runTimeServer(t *testing.T, ahead time.Duration) string {
 				binary.BigEndian.PutUint32(reply[at+4:], uint32(uint64(now.Nanosecond())<<32/1e9))
 			}
 
-			conn.WriteTo(reply, from) //nolint:errcheck // the client asks again, or not
+			conn.WriteTo(reply, from) // the client asks again, or not
 		}
 	}()
 
@@ -91,7 +91,7 @@ func TestTime(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	closed.Close() //nolint:errcheck // of a test
+	closed.Close()
 
 	set(t, b, network.TimeServerID, network.TimeServerStatusSpec{NTPServers: []string{closed.LocalAddr().String(), good}})
 
@@ -117,7 +117,7 @@ func TestTimeErrors(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer silent.Close() //nolint:errcheck // of a test
+	defer silent.Close()
 
 	ctx, cancel := context.WithCancel(calledWith(t.Context(), RoleOperator))
 	asked := make(chan time.Time, 1)
@@ -125,7 +125,7 @@ func TestTimeErrors(t *testing.T) {
 	go func() {
 		defer cancel()
 
-		silent.ReadFrom(make([]byte, 48)) //nolint:errcheck // what is in it does not matter
+		silent.ReadFrom(make([]byte, 48)) // what is in it does not matter
 		asked <- time.Now()
 	}()
 

@@ -197,7 +197,7 @@ func TestKubeconfig(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	if _, err := files.Next(); err != io.EOF { //nolint:errorlint // as it is
+	if _, err := files.Next(); err != io.EOF { // as it is
 		t.Errorf("a second file: %v", err)
 	}
 

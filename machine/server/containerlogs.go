@@ -45,7 +45,7 @@ func (s *Server) containerLogs(ctx context.Context, id string, tail int, follow 
 		return status.Errorf(codes.NotFound, "logs of %q: %v", id, err)
 	}
 
-	defer func() { f.Close() }() //nolint:errcheck // whichever it is by then
+	defer func() { f.Close() }()
 
 	for {
 		if err := sendRest(f, send); err != nil {
@@ -73,7 +73,7 @@ func (s *Server) containerLogs(ctx context.Context, id string, tail int, follow 
 		}
 
 		err = sendRest(f, send)
-		f.Close() //nolint:errcheck
+		f.Close()
 		f = next
 
 		if err != nil {
@@ -89,7 +89,7 @@ func openBelow(root, path string) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer below.Close() //nolint:errcheck // it was only looked up in
+	defer below.Close()
 
 	name, err := filepath.Rel(root, path)
 	if err != nil {
@@ -107,7 +107,7 @@ func openBelow(root, path string) (*os.File, error) {
 	}
 
 	if err != nil {
-		f.Close() //nolint:errcheck
+		f.Close()
 
 		return nil, err
 	}
@@ -128,7 +128,7 @@ func openLog(root, path string, lines int) (*os.File, error) {
 	}
 
 	if err != nil {
-		f.Close() //nolint:errcheck
+		f.Close()
 
 		return nil, err
 	}
@@ -172,12 +172,12 @@ func lastLines(f *os.File, lines int) (int64, error) {
 func nextLog(root string, f *os.File, id string) (*os.File, error) {
 	path, err := findPodLog(root, id)
 	if err != nil {
-		return nil, nil //nolint:nilerr,nilnil // the pod is gone, or between two files
+		return nil, nil // the pod is gone, or between two files
 	}
 
 	next, err := openBelow(root, path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil //nolint:nilnil // as above
+		return nil, nil
 	}
 
 	if err != nil {
@@ -186,13 +186,13 @@ func nextLog(root string, f *os.File, id string) (*os.File, error) {
 
 	old, err := f.Stat()
 	if err != nil {
-		next.Close() //nolint:errcheck
+		next.Close()
 
 		return nil, err
 	}
 
 	if now, err := next.Stat(); err != nil || os.SameFile(old, now) {
-		next.Close() //nolint:errcheck
+		next.Close()
 
 		return nil, err
 	}

@@ -83,7 +83,7 @@ func TestContainerLogsStayBelow(t *testing.T) {
 
 		if f, err := openLog(root, path, -1); err == nil {
 			t.Errorf("%s: got %s", name, f.Name())
-			f.Close() //nolint:errcheck // of a test
+			f.Close()
 		}
 
 		if err := os.Remove(path); err != nil {

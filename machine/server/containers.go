@@ -13,7 +13,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/seed-59268b81/talos/api/machine"
-	"github.com/seed-59268b81/talos/sys/container"
+	"github.com/seed-59268b81/talos/service/container"
 )
 
 // Containers implements machine.MachineService. Pods' containers are found through containerd like any other, whatever
@@ -83,7 +83,7 @@ func inventory[T any](s *Server, fn func(*container.Inventory) (T, error)) (T, e
 
 		return none, err
 	}
-	defer i.Close() //nolint:errcheck // every answer is here
+	defer i.Close()
 
 	return fn(i)
 }

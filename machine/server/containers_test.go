@@ -56,7 +56,7 @@ func serveTasks(t *testing.T) (*taskServer, string) {
 		t.Fatal(err)
 	}
 
-	go g.Serve(l) //nolint:errcheck // it ends with the test
+	go g.Serve(l) // it ends with the test
 
 	t.Cleanup(g.Stop)
 

@@ -18,7 +18,7 @@ import (
 
 	"github.com/seed-59268b81/talos/api/machine"
 	"github.com/seed-59268b81/talos/cosi/guard"
-	"github.com/seed-59268b81/talos/sys/container"
+	"github.com/seed-59268b81/talos/service/container"
 )
 
 type debugStream = grpc.BidiStreamingServer[machine.DebugContainerRunRequest, machine.DebugContainerRunResponse]
@@ -49,7 +49,7 @@ func (s debugService) ContainerRun(stream debugStream) error {
 	defer cancel(nil)
 
 	attached := newAttached(ctx)
-	defer attached.input.Close() //nolint:errcheck // the end of what reads from the caller
+	defer attached.input.Close()
 
 	// It ends with the stream, and waits for nothing that the container's end does not end.
 	guard.Go(func() error {
@@ -142,7 +142,7 @@ func (a *attached) receive(stream debugStream) error {
 
 		switch {
 		case errors.Is(err, io.EOF):
-			a.typed.Close() //nolint:errcheck // never fails
+			a.typed.Close()
 
 			<-a.ctx.Done()
 

@@ -18,7 +18,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/seed-59268b81/talos/api/machine"
-	"github.com/seed-59268b81/talos/sys/container"
+	"github.com/seed-59268b81/talos/service/container"
 )
 
 func runRequest(spec *machine.DebugContainerRunRequestSpec) *machine.DebugContainerRunRequest {
@@ -167,7 +167,7 @@ func TestDebugMessages(t *testing.T) {
 					t.Errorf("got %v, want an error with %q", err, tt.err)
 				}
 
-				a.input.Close() //nolint:errcheck // never fails
+				a.input.Close()
 				synctest.Wait()
 
 				if diff := cmp.Diff(tt.told, told); diff != "" || typed.String() != tt.typed {

@@ -209,7 +209,7 @@ func newLoop(t *testing.T, image string, size int64) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer f.Close() //nolint:errcheck // of a test
+	defer f.Close()
 
 	if err := errors.Join(f.Truncate(size), table.Write(f)); err != nil {
 		t.Fatal(err)
@@ -224,13 +224,13 @@ func newLoop(t *testing.T, image string, size int64) string {
 
 	loop := strings.TrimSpace(string(out))
 
-	t.Cleanup(func() { exec.Command(losetup, "-d", loop).Run() }) //nolint:errcheck,noctx // of a test
+	t.Cleanup(func() { exec.Command(losetup, "-d", loop).Run() })
 
 	d, err := disk.Open(loop, true)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer d.Close() //nolint:errcheck // of a test
+	defer d.Close()
 
 	if err := d.AddPartition(1, p.First*512, p.Sectors()*512); err != nil {
 		t.Skipf("the kernel takes no partitions: %v", err)

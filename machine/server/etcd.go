@@ -44,7 +44,7 @@ func (s *Server) etcdCall(ctx context.Context, what string, timeout time.Duratio
 	if err != nil {
 		return status.Errorf(codes.Internal, "%s: %v", what, err)
 	}
-	defer client.Close() //nolint:errcheck
+	defer client.Close()
 
 	return etcdError(what, timeout, fn(ctx, client))
 }

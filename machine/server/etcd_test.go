@@ -60,7 +60,7 @@ func freeURL(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close() //nolint:errcheck // the port is what was wanted
+	defer l.Close()
 
 	return "https://" + l.Addr().String()
 }
@@ -105,8 +105,8 @@ func runEtcd(t *testing.T, ca *pki.CA) {
 	t.Cleanup(func() {
 		etcdEndpoint = standing
 
-		cmd.Process.Kill() //nolint:errcheck // the end
-		cmd.Wait()         //nolint:errcheck // it was killed
+		cmd.Process.Kill()
+		cmd.Wait()
 	})
 }
 
@@ -237,12 +237,12 @@ func etcdClient(t *testing.T, b *bench) *clientv3.Client {
 		t.Fatal(err)
 	}
 
-	t.Cleanup(func() { c.Close() }) //nolint:errcheck // the end
+	t.Cleanup(func() { c.Close() })
 
 	return c
 }
 
-func testEtcdAlarms(t *testing.T, b *bench, ctx context.Context, self uint64) { //nolint:revive // a part of a test
+func testEtcdAlarms(t *testing.T, b *bench, ctx context.Context, self uint64) {
 	raise := &etcdserverpb.AlarmRequest{Action: etcdserverpb.AlarmRequest_ACTIVATE, MemberID: self, Alarm: etcdserverpb.AlarmType_NOSPACE}
 	if _, err := etcdserverpb.NewMaintenanceClient(etcdClient(t, b).ActiveConnection()).Alarm(ctx, raise); err != nil {
 		t.Fatal(err)
@@ -268,7 +268,7 @@ func testEtcdAlarms(t *testing.T, b *bench, ctx context.Context, self uint64) { 
 }
 
 // testEtcdSnapshot checks the checksum that etcd puts at the end: that of all before it.
-func testEtcdSnapshot(t *testing.T, b *bench, ctx context.Context) { //nolint:revive // a part of a test
+func testEtcdSnapshot(t *testing.T, b *bench, ctx context.Context) {
 	if _, err := etcdClient(t, b).Put(ctx, "key", strings.Repeat("value", 100_000)); err != nil {
 		t.Fatal(err)
 	}

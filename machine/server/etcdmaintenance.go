@@ -120,7 +120,7 @@ func (s *Server) EtcdSnapshot(_ *machine.EtcdSnapshotRequest, stream grpc.Server
 		if err != nil {
 			return err
 		}
-		defer snapshot.Close() //nolint:errcheck
+		defer snapshot.Close()
 
 		return sendReader(snapshot, stream.Send)
 	})

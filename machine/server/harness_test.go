@@ -17,7 +17,7 @@ import (
 	"google.golang.org/grpc/metadata"
 
 	clusterapi "github.com/seed-59268b81/talos/api/cluster"
-	cosi "github.com/seed-59268b81/talos/api/cosi/v1alpha1"
+	cosiapi "github.com/seed-59268b81/talos/api/cosi/v1alpha1"
 	"github.com/seed-59268b81/talos/api/machine"
 	"github.com/seed-59268b81/talos/controllers/config"
 	"github.com/seed-59268b81/talos/cosi/memory"
@@ -33,12 +33,12 @@ import (
 	configres "github.com/seed-59268b81/talos/resources/config"
 	"github.com/seed-59268b81/talos/resources/network"
 	"github.com/seed-59268b81/talos/resources/secrets"
-	"github.com/seed-59268b81/talos/sys/bootlog"
+	"github.com/seed-59268b81/talos/service/bootlog"
+	"github.com/seed-59268b81/talos/service/logring"
+	"github.com/seed-59268b81/talos/service/supervisor"
 	"github.com/seed-59268b81/talos/sys/cmdline"
-	"github.com/seed-59268b81/talos/sys/logring"
 	sysmeta "github.com/seed-59268b81/talos/sys/meta"
 	"github.com/seed-59268b81/talos/sys/platform"
-	"github.com/seed-59268b81/talos/sys/supervisor"
 )
 
 // bench is machined's API on a real socket, with the state and services that it shows.
@@ -47,7 +47,7 @@ type bench struct {
 
 	machine machine.MachineServiceClient
 	cluster clusterapi.ClusterServiceClient
-	states  cosi.StateClient
+	states  cosiapi.StateClient
 	conn    *grpc.ClientConn
 	// disk stands for the STATE partition.
 	disk string
@@ -75,7 +75,7 @@ func newBench(t *testing.T) *bench {
 
 	g := New(log, testPeers.Options(Authorized(st), Bounded())...)
 	b.Register(g)
-	cosi.RegisterStateServer(g, cosiserver.New(ReadOnly(st, ByRole(st))))
+	cosiapi.RegisterStateServer(g, cosiserver.New(ReadOnly(st, ByRole(st))))
 
 	l, err := Listen(filepath.Join(t.TempDir(), "run", "machine.sock"), 0o660, os.Getuid(), os.Getgid())
 	if err != nil {
@@ -89,7 +89,7 @@ func newBench(t *testing.T) *bench {
 	})
 
 	b.conn = servertest.Serve(t, g, l)
-	b.machine, b.cluster, b.states = machine.NewMachineServiceClient(b.conn), clusterapi.NewClusterServiceClient(b.conn), cosi.NewStateClient(b.conn)
+	b.machine, b.cluster, b.states = machine.NewMachineServiceClient(b.conn), clusterapi.NewClusterServiceClient(b.conn), cosiapi.NewStateClient(b.conn)
 
 	b.define(t)
 

@@ -34,7 +34,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/emptypb"
 
-	cosi "github.com/seed-59268b81/talos/api/cosi/v1alpha1"
+	cosiapi "github.com/seed-59268b81/talos/api/cosi/v1alpha1"
 	"github.com/seed-59268b81/talos/api/machine"
 )
 
@@ -95,9 +95,9 @@ func startServer(t *testing.T) process1 {
 	}
 
 	t.Cleanup(func() {
-		in.Close()         //nolint:errcheck // it ends by that
-		cmd.Process.Kill() //nolint:errcheck // it may have ended
-		cmd.Wait()         //nolint:errcheck // killed
+		in.Close() // it ends by that
+		cmd.Process.Kill()
+		cmd.Wait() // killed
 	})
 
 	lines := bufio.NewScanner(out)
@@ -119,7 +119,7 @@ func startServer(t *testing.T) process1 {
 		t.Fatal(err)
 	}
 
-	t.Cleanup(func() { conn.Close() }) //nolint:errcheck // the end
+	t.Cleanup(func() { conn.Close() })
 
 	return process1{ClientConn: conn, pid: cmd.Process.Pid, freed: func(t *testing.T) {
 		t.Helper()
@@ -175,7 +175,7 @@ func (s process1) peak(t *testing.T) (kib int) {
 type raw struct{}
 
 func (raw) Marshal(v any) (mem.BufferSlice, error) {
-	return mem.BufferSlice{mem.SliceBuffer(*v.(*[]byte))}, nil //nolint:forcetypeassert // the calls below
+	return mem.BufferSlice{mem.SliceBuffer(*v.(*[]byte))}, nil // the calls below
 }
 func (raw) Unmarshal(mem.BufferSlice, any) error { return nil }
 func (raw) Name() string                         { return "proto" }
@@ -213,8 +213,8 @@ const applyMethod = "/machine.MachineService/ApplyConfiguration"
 
 // list is a request for the resources whose id an expression matches.
 func list(expr string) []byte {
-	m, err := proto.Marshal(&cosi.ListRequest{
-		Namespace: "network", Type: "HostnameStatuses.net.talos.dev", Options: &cosi.ListOptions{IdQuery: &cosi.IDQuery{Regexp: expr}},
+	m, err := proto.Marshal(&cosiapi.ListRequest{
+		Namespace: "network", Type: "HostnameStatuses.net.talos.dev", Options: &cosiapi.ListOptions{IdQuery: &cosiapi.IDQuery{Regexp: expr}},
 	})
 	if err != nil {
 		panic(err)

@@ -20,7 +20,7 @@ import (
 
 	"github.com/seed-59268b81/talos/api/common"
 	"github.com/seed-59268b81/talos/api/machine"
-	"github.com/seed-59268b81/talos/sys/container"
+	"github.com/seed-59268b81/talos/service/container"
 )
 
 // imageNamespaces are containerd's, by the names of the API.
@@ -40,7 +40,7 @@ func (s *Server) withImages(what string, namespace common.ContainerdNamespace, f
 	if err != nil {
 		return status.Errorf(codes.Unavailable, "%s: %v; see: talosctl service cri", what, err)
 	}
-	defer images.Close() //nolint:errcheck // every answer is here
+	defer images.Close()
 
 	return imageError(what, fn(images))
 }
@@ -123,7 +123,7 @@ func (s imageService) Pull(req *machine.ImageServicePullRequest, stream grpc.Ser
 	return s.withImages("pull image", req.GetContainerd().GetNamespace(), func(images *container.Images) error {
 		name, err := images.Pull(stream.Context(), req.GetImageRef(), func(p container.LayerProgress) {
 			// A caller that is gone ends the pull by its context.
-			stream.Send(&machine.ImageServicePullResponse{Response: &machine.ImageServicePullResponse_PullProgress{ //nolint:errcheck // see above
+			stream.Send(&machine.ImageServicePullResponse{Response: &machine.ImageServicePullResponse_PullProgress{
 				PullProgress: &machine.ImageServicePullProgress{LayerId: p.Digest, Progress: &machine.ImageServicePullLayerProgress{
 					Status: layerStates[p.State], Elapsed: durationpb.New(p.Elapsed), Offset: p.Offset, Total: p.Total,
 				}},

@@ -66,8 +66,8 @@ address = "` + socket + `.ttrpc"
 	}
 
 	t.Cleanup(func() {
-		cmd.Process.Signal(syscall.SIGTERM) //nolint:errcheck // the end
-		cmd.Wait()                          //nolint:errcheck // it was told to end
+		cmd.Process.Signal(syscall.SIGTERM)
+		cmd.Wait() // it was told to end
 	})
 
 	eventually(t, "containerd to listen", func() bool {
@@ -125,7 +125,7 @@ func served(t *testing.T, img v1.Image) string {
 			t.Fatal(err)
 		}
 
-		response.Body.Close() //nolint:errcheck // its status is all
+		response.Body.Close() // its status is all
 
 		if response.StatusCode != http.StatusCreated {
 			t.Fatalf("%s %s: %s", method, path, response.Status)
@@ -364,7 +364,7 @@ func importImage(t *testing.T, client machine.ImageServiceClient, instance *comm
 	}
 
 	// What the server says about it comes at the end.
-	stream.Send(first) //nolint:errcheck // see above
+	stream.Send(first)
 
 	for chunk := range bytes.SplitAfterSeq(archive, []byte{0}) {
 		if len(chunk) == 0 {

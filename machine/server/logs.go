@@ -18,7 +18,7 @@ import (
 
 	"github.com/seed-59268b81/talos/api/common"
 	"github.com/seed-59268b81/talos/api/machine"
-	"github.com/seed-59268b81/talos/sys/bootlog"
+	"github.com/seed-59268b81/talos/service/bootlog"
 	"github.com/seed-59268b81/talos/sys/kmsg"
 	"github.com/seed-59268b81/talos/sys/platform"
 )

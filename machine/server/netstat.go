@@ -112,7 +112,7 @@ func (s *Server) spaces(req *machine.NetstatRequest_NetNS) ([]space, error) {
 
 // netstats is an answer in the making.
 type netstats struct {
-	ctx    context.Context //nolint:containedctx // the call's
+	ctx    context.Context // the call's
 	req    *machine.NetstatRequest
 	owners map[uint64]netstat.Process
 	reply  *machine.Netstat

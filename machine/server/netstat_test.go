@@ -32,7 +32,7 @@ func loopbackUp(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer c.Close() //nolint:errcheck // of a test
+	defer c.Close()
 
 	if err := c.Link.Set(&rtnetlink.LinkMessage{Index: 1, Flags: unix.IFF_UP, Change: unix.IFF_UP}); err != nil {
 		t.Fatal(err)
@@ -79,19 +79,19 @@ func TestNetstat(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer tcp.Close() //nolint:errcheck // of a test
+	defer tcp.Close()
 
 	client, err := net.Dial("tcp4", "127.0.0.1:7000")
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer client.Close() //nolint:errcheck // of a test
+	defer client.Close()
 
 	udp, err := net.ListenPacket("udp6", "[::1]:7001")
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer udp.Close() //nolint:errcheck // of a test
+	defer udp.Close()
 
 	pod(t, b.Root, "cni-1", 8001)
 	pod(t, b.Root, "cni-2", 8002)
@@ -214,7 +214,7 @@ func TestPacketCapture(t *testing.T) {
 				t.Fatal(err)
 			}
 
-			conn.Close() //nolint:errcheck // of a test
+			conn.Close()
 		}
 	}
 

@@ -19,7 +19,7 @@ import (
 	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
 
-	"github.com/seed-59268b81/talos/sys/supervisor"
+	"github.com/seed-59268b81/talos/service/supervisor"
 )
 
 // Peers are the services that may use a unix socket. Whoever else connects, root in a pod that has the host's folders
@@ -164,7 +164,7 @@ func processOf(socket syscall.Conn) (p Process, lives func() bool, err error) {
 		if none != nil {
 			return false // it ended and was reaped
 		}
-		defer unix.Close(pidfd) //nolint:errcheck // it was only looked at
+		defer unix.Close(pidfd)
 
 		return unix.PidfdSendSignal(pidfd, 0, nil, 0) == nil
 	}, nil

@@ -24,8 +24,8 @@ import (
 	"google.golang.org/protobuf/types/known/emptypb"
 
 	"github.com/seed-59268b81/talos/api/machine"
-	"github.com/seed-59268b81/talos/sys/logring"
-	"github.com/seed-59268b81/talos/sys/supervisor"
+	"github.com/seed-59268b81/talos/service/logring"
+	"github.com/seed-59268b81/talos/service/supervisor"
 )
 
 // testPeers take the test process for the service that makes the calls.
@@ -49,7 +49,7 @@ func TestCaller(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer conn.Close() //nolint:errcheck // the end
+	defer conn.Close()
 
 	ctx, cancel := context.WithTimeout(as(t.Context(), AllRoles()...), time.Minute)
 	defer cancel()
@@ -167,15 +167,15 @@ func TestWithoutAProcess(t *testing.T) {
 	}
 
 	l := bufconn.Listen(1)
-	defer l.Close() //nolint:errcheck // the end
+	defer l.Close()
 
-	go l.Dial() //nolint:errcheck // the other end is looked at
+	go l.Dial() // the other end is looked at
 
 	conn, err := l.Accept()
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer conn.Close() //nolint:errcheck // the end
+	defer conn.Close()
 
 	if _, _, err := (peerCredentials{testPeers}).ServerHandshake(conn); err == nil {
 		t.Error("a connection that is no socket: got no error")

@@ -60,7 +60,7 @@ func TestDmesgInContainer(t *testing.T) {
 	lines := make(chan string, 1)
 
 	go func() {
-		got, _ := stream.Recv() //nolint:errcheck // nothing came then
+		got, _ := stream.Recv() // nothing came then
 		lines <- string(got.GetBytes())
 	}()
 

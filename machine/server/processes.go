@@ -59,11 +59,11 @@ func processInfo(p procfs.Proc, proc string, argsLimit int) *machine.ProcessInfo
 	}
 
 	// Threads of the kernel have no program; the rest may be gone by now, which looks the same.
-	args, _ := p.CmdLine()          //nolint:errcheck // see above
-	executable, _ := p.Executable() //nolint:errcheck // see above
+	args, _ := p.CmdLine()
+	executable, _ := p.Executable()
 
 	// Without a security module there is no label, and reading it is an error.
-	label, _ := os.ReadFile(filepath.Join(proc, strconv.Itoa(p.PID), "attr/current")) //nolint:errcheck // see above
+	label, _ := os.ReadFile(filepath.Join(proc, strconv.Itoa(p.PID), "attr/current"))
 
 	return &machine.ProcessInfo{
 		Pid: int32(stat.PID), Ppid: int32(stat.PPID), State: stat.State, Threads: int32(stat.NumThreads), CpuTime: stat.CPUTime(),

@@ -25,7 +25,7 @@ func (s *Server) Read(req *machine.ReadRequest, stream grpc.ServerStreamingServe
 	if err != nil {
 		return fileError("read "+req.GetPath(), err)
 	}
-	defer content.Close() //nolint:errcheck // it was only read
+	defer content.Close()
 
 	for {
 		b, err := content.Next()

@@ -11,7 +11,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	cosi "github.com/seed-59268b81/talos/api/cosi/v1alpha1"
+	cosiapi "github.com/seed-59268b81/talos/api/cosi/v1alpha1"
 	"github.com/seed-59268b81/talos/cosi/resource"
 	"github.com/seed-59268b81/talos/resources/network"
 	"github.com/seed-59268b81/talos/resources/secrets"
@@ -44,12 +44,12 @@ func TestReadsByRole(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			ctx := as(t.Context(), tt.role)
 
-			_, err := b.states.Get(ctx, &cosi.GetRequest{Namespace: tt.namespace, Type: tt.typ, Id: tt.id})
+			_, err := b.states.Get(ctx, &cosiapi.GetRequest{Namespace: tt.namespace, Type: tt.typ, Id: tt.id})
 			if status.Code(err) != tt.get {
 				t.Errorf("get: got %v, want %v", err, tt.get)
 			}
 
-			list, err := b.states.List(ctx, &cosi.ListRequest{Namespace: tt.namespace, Type: tt.typ})
+			list, err := b.states.List(ctx, &cosiapi.ListRequest{Namespace: tt.namespace, Type: tt.typ})
 			if err == nil {
 				_, err = list.Recv()
 			}
@@ -58,8 +58,8 @@ func TestReadsByRole(t *testing.T) {
 				t.Errorf("list: got %v, want %v", err, tt.listing)
 			}
 
-			watch, err := b.states.Watch(ctx, &cosi.WatchRequest{
-				Namespace: tt.namespace, Type: tt.typ, Options: &cosi.WatchOptions{BootstrapContents: true}, ApiVersion: 1,
+			watch, err := b.states.Watch(ctx, &cosiapi.WatchRequest{
+				Namespace: tt.namespace, Type: tt.typ, Options: &cosiapi.WatchOptions{BootstrapContents: true}, ApiVersion: 1,
 			})
 			if err == nil {
 				_, err = watch.Recv()
@@ -80,7 +80,7 @@ func TestNobodyWrites(t *testing.T) {
 	kind := resource.KindOf[network.HostnameStatusSpec]("")
 	ctx := as(t.Context(), RoleAdmin)
 
-	got, err := b.states.Get(ctx, &cosi.GetRequest{Namespace: kind.Namespace, Type: kind.Type, Id: network.HostnameID})
+	got, err := b.states.Get(ctx, &cosiapi.GetRequest{Namespace: kind.Namespace, Type: kind.Type, Id: network.HostnameID})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,28 +89,28 @@ func TestNobodyWrites(t *testing.T) {
 
 	for name, call := range map[string]func() error{
 		"create": func() error {
-			fresh := &cosi.Resource{Metadata: &cosi.Metadata{Namespace: kind.Namespace, Type: kind.Type, Id: "new", Version: "1", Phase: "running"}, Spec: r.GetSpec()}
-			_, err := b.states.Create(ctx, &cosi.CreateRequest{Resource: fresh})
+			fresh := &cosiapi.Resource{Metadata: &cosiapi.Metadata{Namespace: kind.Namespace, Type: kind.Type, Id: "new", Version: "1", Phase: "running"}, Spec: r.GetSpec()}
+			_, err := b.states.Create(ctx, &cosiapi.CreateRequest{Resource: fresh})
 
 			return err
 		},
 		"update": func() error {
-			_, err := b.states.Update(ctx, &cosi.UpdateRequest{NewResource: r})
+			_, err := b.states.Update(ctx, &cosiapi.UpdateRequest{NewResource: r})
 
 			return err
 		},
 		"teardown": func() error {
-			_, err := b.states.Teardown(ctx, &cosi.TeardownRequest{Namespace: kind.Namespace, Type: kind.Type, Id: network.HostnameID})
+			_, err := b.states.Teardown(ctx, &cosiapi.TeardownRequest{Namespace: kind.Namespace, Type: kind.Type, Id: network.HostnameID})
 
 			return err
 		},
 		"teardown and destroy": func() error {
-			_, err := b.states.TeardownAndDestroy(ctx, &cosi.TeardownAndDestroyRequest{Namespace: kind.Namespace, Type: kind.Type, Id: network.HostnameID})
+			_, err := b.states.TeardownAndDestroy(ctx, &cosiapi.TeardownAndDestroyRequest{Namespace: kind.Namespace, Type: kind.Type, Id: network.HostnameID})
 
 			return err
 		},
 		"destroy": func() error {
-			_, err := b.states.Destroy(ctx, &cosi.DestroyRequest{Namespace: kind.Namespace, Type: kind.Type, Id: network.HostnameID})
+			_, err := b.states.Destroy(ctx, &cosiapi.DestroyRequest{Namespace: kind.Namespace, Type: kind.Type, Id: network.HostnameID})
 
 			return err
 		},
@@ -120,7 +120,7 @@ func TestNobodyWrites(t *testing.T) {
 		}
 	}
 
-	after, err := b.states.Get(ctx, &cosi.GetRequest{Namespace: kind.Namespace, Type: kind.Type, Id: network.HostnameID})
+	after, err := b.states.Get(ctx, &cosiapi.GetRequest{Namespace: kind.Namespace, Type: kind.Type, Id: network.HostnameID})
 	if err != nil || after.GetResource().GetMetadata().GetVersion() != r.GetMetadata().GetVersion() {
 		t.Errorf("the resource has changed: %v, %v", after, err)
 	}

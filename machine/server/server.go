@@ -30,10 +30,10 @@ import (
 	"github.com/seed-59268b81/talos/controllers/config"
 	"github.com/seed-59268b81/talos/cosi/state"
 	"github.com/seed-59268b81/talos/machine/events"
-	"github.com/seed-59268b81/talos/sys/bootlog"
-	"github.com/seed-59268b81/talos/sys/logring"
+	"github.com/seed-59268b81/talos/service/bootlog"
+	"github.com/seed-59268b81/talos/service/logring"
+	"github.com/seed-59268b81/talos/service/supervisor"
 	"github.com/seed-59268b81/talos/sys/platform"
-	"github.com/seed-59268b81/talos/sys/supervisor"
 )
 
 // Socket that machined listens on.
@@ -120,7 +120,7 @@ func Listen(path string, mode os.FileMode, uid, gid int) (net.Listener, error) {
 	}
 
 	if err != nil {
-		l.Close() //nolint:errcheck
+		l.Close()
 
 		return nil, fmt.Errorf("listen on %s: %w", path, err)
 	}

@@ -21,7 +21,7 @@ import (
 
 	"github.com/seed-59268b81/talos/api/common"
 	"github.com/seed-59268b81/talos/api/machine"
-	"github.com/seed-59268b81/talos/sys/supervisor"
+	"github.com/seed-59268b81/talos/service/supervisor"
 )
 
 func TestServices(t *testing.T) {

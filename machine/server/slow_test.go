@@ -21,7 +21,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/seed-59268b81/talos/api/machine"
-	"github.com/seed-59268b81/talos/sys/bootlog"
+	"github.com/seed-59268b81/talos/service/bootlog"
 	"github.com/seed-59268b81/talos/sys/kmsg"
 )
 
@@ -34,7 +34,7 @@ func heap() int64 {
 
 	runtime.ReadMemStats(&m)
 
-	return int64(m.HeapAlloc) //nolint:gosec // far below
+	return int64(m.HeapAlloc) // far below
 }
 
 // TestSlowReaders opens many streams that are never read from while a lot is logged, and looks at what is kept for each.
@@ -57,7 +57,7 @@ func TestSlowReaders(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer conn.Close() //nolint:errcheck // the end
+	defer conn.Close()
 
 	slow := machine.NewMachineServiceClient(conn)
 
@@ -165,7 +165,7 @@ func openJournal(t *testing.T, b *bench, lines int) {
 		}
 
 		if i > 0 {
-			t.Cleanup(func() { j.Close() }) //nolint:errcheck // the end
+			t.Cleanup(func() { j.Close() })
 
 			return
 		}

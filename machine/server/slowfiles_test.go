@@ -43,7 +43,7 @@ func TestSlowFileReaders(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer conn.Close() //nolint:errcheck // the end
+	defer conn.Close()
 
 	client := machine.NewMachineServiceClient(conn)
 	before := heap()

@@ -191,7 +191,7 @@ func (w *wipe) wipeContents(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer f.Close() //nolint:errcheck // what was written is flushed
+	defer f.Close()
 
 	if w.request.GetMethod() == storage.BlockDeviceWipeDescriptor_ZEROES {
 		err = f.Zero(ctx)
@@ -211,7 +211,7 @@ func (w *wipe) dropPartition() error {
 	if err != nil {
 		return err
 	}
-	defer f.Close() //nolint:errcheck // what was written is flushed
+	defer f.Close()
 
 	table, err := gpt.Read(f, f.Size, f.SectorSize)
 	if err != nil {

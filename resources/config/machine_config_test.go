@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	machineconfig "github.com/seed-59268b81/talos/config"
+	"github.com/seed-59268b81/talos/config"
 	"github.com/seed-59268b81/talos/cosi/resource"
-	"github.com/seed-59268b81/talos/resources/config"
+	configres "github.com/seed-59268b81/talos/resources/config"
 )
 
 const text = `# the whole machine
@@ -22,17 +22,17 @@ hostname: one
 `
 
 func TestMachineConfigKeepsTheText(t *testing.T) {
-	if err := config.Register(); err != nil {
+	if err := configres.Register(); err != nil {
 		t.Fatal(err)
 	}
 
-	cfg, err := machineconfig.Decode([]byte(text))
+	cfg, err := config.Decode([]byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}
 
-	r := resource.New[config.MachineConfigSpec]("", config.ActiveID)
-	*r.TypedSpec() = config.NewMachineConfigSpec(cfg)
+	r := resource.New[configres.MachineConfigSpec]("", configres.ActiveID)
+	*r.TypedSpec() = configres.NewMachineConfigSpec(cfg)
 
 	printed, err := resource.MarshalYAML(r)
 	if err != nil {
@@ -61,7 +61,7 @@ func TestMachineConfigKeepsTheText(t *testing.T) {
 		t.Errorf("over the wire: got %v, want %v", back.Spec(), r.Spec())
 	}
 
-	if got := back.Spec().(*config.MachineConfigSpec).Config().Hostname(); got == nil {
+	if got := back.Spec().(*configres.MachineConfigSpec).Config().Hostname(); got == nil {
 		t.Error("the second document is lost over the wire")
 	}
 }

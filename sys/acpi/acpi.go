@@ -56,7 +56,7 @@ func Listen(ctx context.Context, handle func(Event)) error {
 	if err != nil {
 		return fmt.Errorf("ACPI events: %w", err)
 	}
-	defer conn.Close() //nolint:errcheck // read only
+	defer conn.Close()
 
 	events, err := conn.GetFamily(family)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -25,7 +25,7 @@ func probeGPT(i image) (*Info, error) {
 
 	table, err := gpt.Read(i.r, i.size, i.sectorSize)
 	if err != nil {
-		return nil, nil //nolint:nilerr // a table that cannot be read is none
+		return nil, nil // a table that cannot be read is none
 	}
 
 	return &Info{Name: GPT, UUID: table.ID.String(), Size: i.size, SectorSize: uint32(i.sectorSize), Table: table}, nil

@@ -155,8 +155,8 @@ func realGroup(t *testing.T) (root string, child *exec.Cmd) {
 
 	t.Cleanup(func() {
 		if child.Process != nil {
-			child.Process.Kill() //nolint:errcheck // it may have ended
-			child.Wait()         //nolint:errcheck // it was killed
+			child.Process.Kill()
+			child.Wait()
 		}
 
 		err := os.Remove(filepath.Join(root, cgroup.Init.Path))

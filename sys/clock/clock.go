@@ -34,7 +34,7 @@ func SetHardware() error {
 	if err != nil {
 		return fmt.Errorf("set the hardware clock: %w", err)
 	}
-	defer f.Close() //nolint:errcheck // nothing is buffered
+	defer f.Close()
 
 	// It has whole seconds.
 	now := rtcTime(time.Now().Add(time.Second / 2))
@@ -50,8 +50,8 @@ func rtcTime(t time.Time) unix.RTCTime {
 	t = t.UTC()
 
 	return unix.RTCTime{
-		Sec: int32(t.Second()), Min: int32(t.Minute()), Hour: int32(t.Hour()), //nolint:gosec // small
-		Mday: int32(t.Day()), Mon: int32(t.Month()) - 1, Year: int32(t.Year()) - 1900, //nolint:gosec // small
+		Sec: int32(t.Second()), Min: int32(t.Minute()), Hour: int32(t.Hour()),
+		Mday: int32(t.Day()), Mon: int32(t.Month()) - 1, Year: int32(t.Year()) - 1900,
 	}
 }
 

@@ -40,7 +40,7 @@ func (l *Link) converse(
 	}
 
 	// The library parses on a goroutine of its own.
-	conn = guard.PacketConn(conn, func(packet []byte) { _, _ = dhcpv4.FromBytes(packet) }) //nolint:errcheck // the library does so too
+	conn = guard.PacketConn(conn, func(packet []byte) { _, _ = dhcpv4.FromBytes(packet) })
 
 	client, err := nclient4.NewWithConn(conn, l.HardwareAddr, append([]nclient4.ClientOpt{
 		nclient4.WithTimeout(timeout), nclient4.WithRetry(1),
@@ -48,7 +48,7 @@ func (l *Link) converse(
 	if err != nil {
 		return nil, fmt.Errorf("DHCP on %s: %w", l.Name, errors.Join(err, conn.Close()))
 	}
-	defer client.Close() //nolint:errcheck // nothing was buffered
+	defer client.Close()
 
 	var lease *Lease
 

@@ -37,7 +37,7 @@ func (s *server) handle(conn net.PacketConn, peer net.Addr, m *dhcpv4.DHCPv4) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 
-	from := peer.(*net.UDPAddr).IP.String() //nolint:forcetypeassert // a UDP server
+	from := peer.(*net.UDPAddr).IP.String() // a UDP server
 	s.seen = append(s.seen, m.MessageType().String()+" from "+from+" called "+m.HostName()+" wants "+m.RequestedIPAddress().String())
 
 	if s.rogue {
@@ -89,7 +89,7 @@ func (s *server) start() {
 
 		return
 	}
-	defer k.Close() //nolint:errcheck // of a test
+	defer k.Close()
 
 	links, err := k.Links()
 	if err != nil {
@@ -118,7 +118,7 @@ func (s *server) start() {
 
 	s.t.Cleanup(func() { _ = srv.Close() })
 
-	go srv.Serve() //nolint:errcheck // ends with Close
+	go srv.Serve()
 }
 
 // vethPair makes the links client and server, both down.

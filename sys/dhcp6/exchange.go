@@ -103,14 +103,14 @@ func (l *Link) converse(timeout time.Duration, stateless bool, fn func(*nclient6
 	}
 
 	// The library parses on a goroutine of its own.
-	conn = guard.PacketConn(conn, func(packet []byte) { _, _ = dhcpv6.MessageFromBytes(packet) }) //nolint:errcheck // the library does so too
+	conn = guard.PacketConn(conn, func(packet []byte) { _, _ = dhcpv6.MessageFromBytes(packet) })
 
 	// Messages are matched by their transaction; the hardware address is for those that the library makes.
 	client, err := nclient6.NewWithConn(conn, nil, nclient6.WithTimeout(timeout), nclient6.WithRetry(1))
 	if err != nil {
 		return nil, fmt.Errorf("DHCPv6 on %s: %w", l.Name, errors.Join(err, conn.Close()))
 	}
-	defer client.Close() //nolint:errcheck // nothing was buffered
+	defer client.Close()
 
 	var lease *Lease
 

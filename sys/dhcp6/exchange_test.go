@@ -96,7 +96,7 @@ func (s *server) start(up func(netlink.Kernel, string)) {
 
 		return
 	}
-	defer k.Close() //nolint:errcheck // of a test
+	defer k.Close()
 
 	up(k, "server")
 
@@ -109,7 +109,7 @@ func (s *server) start(up func(netlink.Kernel, string)) {
 
 	s.t.Cleanup(func() { _ = srv.Close() })
 
-	go srv.Serve() //nolint:errcheck // ends with Close
+	go srv.Serve()
 }
 
 // raise takes a link up.
@@ -142,7 +142,7 @@ func TestRealServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer k.Close() //nolint:errcheck // of a test
+	defer k.Close()
 
 	if err := k.CreateLink(netlink.NewLink{Name: "client", Kind: "veth", VethPeer: "server"}); err != nil {
 		if errors.Is(err, unix.EOPNOTSUPP) {

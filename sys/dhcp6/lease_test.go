@@ -25,7 +25,7 @@ func reply(t testing.TB, mods ...dhcpv6.Modifier) *dhcpv6.Message {
 	t.Helper()
 
 	m, err := dhcpv6.NewMessage(append([]dhcpv6.Modifier{func(d dhcpv6.DHCPv6) {
-		d.(*dhcpv6.Message).MessageType = dhcpv6.MessageTypeReply //nolint:forcetypeassert // made as one
+		d.(*dhcpv6.Message).MessageType = dhcpv6.MessageTypeReply
 	}}, mods...)...)
 	if err != nil {
 		t.Fatal(err)
@@ -93,7 +93,7 @@ func TestFromReply(t *testing.T) {
 		{name: "no binding", mods: []dhcpv6.Modifier{refusal(iana.StatusNoBinding)}, wantErr: "knows nothing", refused: true},
 		{name: "not on this link", mods: []dhcpv6.Modifier{dhcpv6.WithOption(&dhcpv6.OptStatusCode{StatusCode: iana.StatusNotOnLink})}, wantErr: "knows nothing", refused: true},
 		{name: "no addresses left", mods: []dhcpv6.Modifier{refusal(iana.StatusNoAddrsAvail)}, wantErr: "NoAddrsAvail"},
-		{name: "no reply", mods: []dhcpv6.Modifier{func(d dhcpv6.DHCPv6) { d.(*dhcpv6.Message).MessageType = dhcpv6.MessageTypeSolicit }}, wantErr: "want a reply"}, //nolint:forcetypeassert // made as one
+		{name: "no reply", mods: []dhcpv6.Modifier{func(d dhcpv6.DHCPv6) { d.(*dhcpv6.Message).MessageType = dhcpv6.MessageTypeSolicit }}, wantErr: "want a reply"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			// As it comes from the wire.

@@ -32,7 +32,7 @@ func Open(path string, write bool) (*File, error) {
 
 	out, err := measure(f)
 	if err != nil {
-		f.Close() //nolint:errcheck // the other error is the one
+		f.Close()
 
 		return nil, err
 	}

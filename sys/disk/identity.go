@@ -47,8 +47,8 @@ func Identify(sys, name string) (Identity, error) {
 		Modalias:   readText(dir, "device/modalias"),
 	}
 
-	id.IOSize, _ = readNumber(dir, "queue/minimum_io_size")        //nolint:errcheck // not every disk says it
-	id.SectorSize, _ = readNumber(dir, "queue/logical_block_size") //nolint:errcheck // not every disk says it
+	id.IOSize, _ = readNumber(dir, "queue/minimum_io_size")
+	id.SectorSize, _ = readNumber(dir, "queue/logical_block_size")
 
 	if path, ok := strings.CutPrefix(real, filepath.Join(sys, "devices")); ok {
 		// The bus's device is above the folder block/NAME.

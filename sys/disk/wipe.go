@@ -37,7 +37,7 @@ func OpenUnused(path string) (*File, error) {
 
 	f, err := measure(lock)
 	if err != nil {
-		lock.Close() //nolint:errcheck // the other error is the one
+		lock.Close()
 
 		return nil, err
 	}

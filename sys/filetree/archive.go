@@ -86,7 +86,7 @@ func Archive(ctx context.Context, root string, w io.Writer) error {
 }
 
 type archiver struct {
-	ctx     context.Context //nolint:containedctx // the archive's
+	ctx     context.Context // the archive's
 	tar     *tar.Writer
 	skipped Skipped
 }
@@ -139,7 +139,7 @@ func (a *archiver) addFile(e Entry, header *tar.Header) error {
 	if err != nil {
 		return a.skip(e, err)
 	}
-	defer content.Close() //nolint:errcheck // it was only read
+	defer content.Close()
 
 	header.Size = content.Info.Size()
 

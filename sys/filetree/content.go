@@ -29,7 +29,7 @@ type Content struct {
 	// Info as it was when the file was opened.
 	Info fs.FileInfo
 
-	ctx    context.Context //nolint:containedctx // the reader's
+	ctx    context.Context // the reader's
 	cancel context.CancelFunc
 	chunks chan []byte
 	rest   []byte
@@ -61,7 +61,7 @@ func Open(ctx context.Context, path string, follow bool) (*Content, error) {
 			return err
 		}
 
-		defer f.Close() //nolint:errcheck // it was only read
+		defer f.Close()
 
 		c.err = guard.Call(func() error { return c.read(f) })
 
@@ -116,7 +116,7 @@ func (c *Content) open(path string, follow bool) (*os.File, error) {
 	}
 
 	if err != nil {
-		f.Close() //nolint:errcheck // the other error is the one
+		f.Close()
 
 		return nil, err
 	}

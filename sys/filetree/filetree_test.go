@@ -202,7 +202,7 @@ func TestOpen(t *testing.T) {
 			t.Errorf("%s: got %d bytes, %v, want %d", tt.name, len(got), err, len(tt.want))
 		}
 
-		c.Close() //nolint:errcheck // of a test
+		c.Close()
 	}
 }
 
@@ -222,7 +222,7 @@ func TestOpenDoesNotWait(t *testing.T) {
 		n, err := io.Copy(io.Discard, c)
 		t.Logf("%s: %d bytes, %v", path, n, err)
 
-		c.Close() //nolint:errcheck // of a test
+		c.Close()
 	}
 
 	if ctx.Err() != nil {
@@ -243,7 +243,7 @@ func TestOpenEndsWithContext(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer c.Close() //nolint:errcheck // of a test
+	defer c.Close()
 
 	if _, err := c.Next(); err != nil {
 		t.Fatal(err)

@@ -92,7 +92,7 @@ func (u *usage) size(info fs.FileInfo) int64 {
 	}
 
 	if st.Nlink > 1 && !info.IsDir() {
-		id := inode{uint64(st.Dev), st.Ino} //nolint:unconvert // its type is the architecture's
+		id := inode{uint64(st.Dev), st.Ino} // its type is the architecture's
 
 		if _, again := u.seen[id]; again {
 			return 0

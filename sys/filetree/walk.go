@@ -57,7 +57,7 @@ func Walk(ctx context.Context, root string, depth int, fn func(Entry) error) err
 }
 
 type walker struct {
-	ctx   context.Context //nolint:containedctx // the walk's
+	ctx   context.Context // the walk's
 	depth int
 	fn    func(Entry) error
 }
@@ -88,7 +88,7 @@ func (w *walker) descend(e Entry) error {
 	if err != nil {
 		return w.failed(e, err)
 	}
-	defer dir.Close() //nolint:errcheck // it was only read
+	defer dir.Close()
 
 	for {
 		names, err := ask(w.ctx, e.Path, func() ([]string, error) { return dir.Readdirnames(batch) })

@@ -26,7 +26,7 @@ func TestNoEventsOfTheFolder(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer unix.Close(fd) //nolint:errcheck // the end
+	defer unix.Close(fd)
 
 	if _, err := unix.InotifyAddWatch(fd, filepath.Join(root, want.Path), unix.IN_ATTRIB|unix.IN_MOVED_TO); err != nil {
 		t.Fatal(err)

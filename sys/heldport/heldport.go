@@ -48,7 +48,7 @@ func Hold(ctx context.Context, address string) (*Port, error) {
 	}
 
 	if ctx.Err() != nil {
-		socket.Close() //nolint:errcheck,gosec // nobody holds it yet
+		socket.Close() // nobody holds it yet
 
 		return nil, ctx.Err()
 	}
@@ -65,7 +65,7 @@ func bind(addr *net.TCPAddr) (*os.File, error) {
 	// What is left of connections of before does not count as somebody else. The kernel lets sockets of the same user alone share
 	// the port by this, and none of another user.
 	if err := unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_REUSEPORT, 1); err != nil {
-		unix.Close(fd) //nolint:errcheck,gosec // it is being given up
+		unix.Close(fd)
 
 		return nil, os.NewSyscallError("setsockopt", err)
 	}
@@ -74,7 +74,7 @@ func bind(addr *net.TCPAddr) (*os.File, error) {
 	copy(sockaddr.Addr[:], addr.IP.To4())
 
 	if err := unix.Bind(fd, sockaddr); err != nil {
-		unix.Close(fd) //nolint:errcheck,gosec // it is being given up
+		unix.Close(fd)
 
 		return nil, os.NewSyscallError("bind", err)
 	}
@@ -110,7 +110,7 @@ func (p *Port) Close() error { return p.socket.Close() }
 
 // refuse has the kernel refuse connections. The socket stays bound until it is closed.
 func (p *Port) refuse() {
-	p.control(func(fd int) { _ = unix.Shutdown(fd, unix.SHUT_RD) }) //nolint:errcheck,gosec // a socket that does not listen refuses too
+	p.control(func(fd int) { _ = unix.Shutdown(fd, unix.SHUT_RD) })
 }
 
 func (p *Port) control(do func(fd int)) error {

@@ -24,14 +24,14 @@ func Read(ctx context.Context, follow bool, fn func(Message) error) error {
 	if err != nil {
 		return fmt.Errorf("read the kernel log: %w", err)
 	}
-	defer f.Close() //nolint:errcheck
+	defer f.Close()
 
 	raw, err := f.SyscallConn()
 	if err != nil {
 		return fmt.Errorf("read the kernel log: %w", err)
 	}
 
-	stop := context.AfterFunc(ctx, func() { f.SetReadDeadline(time.Unix(1, 0)) }) //nolint:errcheck // ends a blocked read
+	stop := context.AfterFunc(ctx, func() { f.SetReadDeadline(time.Unix(1, 0)) }) // ends a blocked read
 	defer stop()
 
 	for buf := make([]byte, maxRecord); ctx.Err() == nil; {

@@ -19,7 +19,7 @@ func TestRead(t *testing.T) {
 		t.Skipf("the kernel's log is not for this user: %v", err)
 	}
 
-	f.Close() //nolint:errcheck // of a test
+	f.Close()
 
 	last, count := uint64(0), 0
 

@@ -74,12 +74,12 @@ func Listen(path string, log *slog.Logger) (*Bus, error) {
 
 // Serve serves clients until the context ends, and closes the socket and all connections then.
 func (b *Bus) Serve(ctx context.Context) error {
-	stop := context.AfterFunc(ctx, func() { b.listener.Close() }) //nolint:errcheck // it is over
+	stop := context.AfterFunc(ctx, func() { b.listener.Close() })
 	defer stop()
 
 	var serving guard.Group
 
-	defer serving.Wait() //nolint:errcheck // those of peers are logged
+	defer serving.Wait()
 
 	for {
 		conn, err := b.listener.AcceptUnix()
@@ -94,7 +94,7 @@ func (b *Bus) Serve(ctx context.Context) error {
 		p := &peer{bus: b, conn: conn}
 
 		serving.Go(func() error {
-			closing := context.AfterFunc(ctx, func() { conn.Close() }) //nolint:errcheck // it is over
+			closing := context.AfterFunc(ctx, func() { conn.Close() })
 			defer closing()
 
 			if err := guard.Call(p.serve); err != nil && ctx.Err() == nil && !errors.Is(err, io.EOF) {
@@ -177,7 +177,7 @@ func (b *Bus) inhibit(who, why string) (*os.File, error) {
 	b.inhibitors[lock] = true
 
 	guard.Detach(b.log, "inhibitor lock", func() {
-		_, _ = io.Copy(io.Discard, ours) //nolint:errcheck // it ends when the client has closed its end
+		_, _ = io.Copy(io.Discard, ours)
 		b.release(lock)
 	})
 
@@ -185,7 +185,7 @@ func (b *Bus) inhibit(who, why string) (*os.File, error) {
 }
 
 func (b *Bus) release(lock *inhibitor) {
-	lock.end.Close() //nolint:errcheck,gosec // a pipe that is read only
+	lock.end.Close() // a pipe that is read only
 
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -55,7 +55,7 @@ func connect(t *testing.T, path string) *dbus.Conn {
 		t.Fatal(err)
 	}
 
-	t.Cleanup(func() { conn.Close() }) //nolint:errcheck // the bus may have closed it
+	t.Cleanup(func() { conn.Close() }) // the bus may have closed it
 
 	return conn
 }
@@ -251,17 +251,17 @@ func FuzzPeer(f *testing.F) {
 		ended := make(chan error, 1)
 
 		go func() { ended <- (&peer{bus: b, conn: server}).serve() }()
-		go io.Copy(io.Discard, client) //nolint:errcheck // it ends with the connection
+		go io.Copy(io.Discard, client) // it ends with the connection
 
 		if _, err := client.Write(sent); err == nil {
-			client.CloseWrite() //nolint:errcheck // the server may have closed it
+			client.CloseWrite() // the server may have closed it
 		}
 
 		if err := <-ended; err == nil {
 			t.Error("it ended without a reason")
 		}
 
-		client.Close() //nolint:errcheck // as above
+		client.Close()
 	})
 }
 

@@ -40,7 +40,7 @@ type peer struct {
 }
 
 func (p *peer) serve() error {
-	defer p.conn.Close() //nolint:errcheck // it is over
+	defer p.conn.Close()
 
 	if err := p.mayEnter(); err != nil {
 		return err

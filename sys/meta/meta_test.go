@@ -162,7 +162,7 @@ func (short) ReadAt([]byte, int64) (int, error) { return 10, io.EOF }
 func FuzzOpen(f *testing.F) {
 	d := newDisk()
 	if s, err := meta.Open(d); err == nil {
-		_ = s.Set(meta.Upgrade, []byte("A")) //nolint:errcheck // a seed
+		_ = s.Set(meta.Upgrade, []byte("A"))
 	}
 
 	f.Add(d.data[:100], d.data[len(d.data)-1024:])

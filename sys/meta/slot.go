@@ -30,7 +30,7 @@ type copyOf struct {
 func decodeSlot(b []byte) (*copyOf, error) {
 	if string(b[:len(slotMagic)]) != slotMagic {
 		if bytes.Count(b[:headerSize], []byte{0}) == headerSize {
-			return nil, nil //nolint:nilnil // an empty slot
+			return nil, nil // an empty slot
 		}
 
 		return nil, errors.New("has an unknown magic")

@@ -24,7 +24,7 @@ func insertFile(file, params string) error {
 	if err != nil {
 		return err
 	}
-	defer f.Close() //nolint:errcheck // read only
+	defer f.Close()
 
 	if strings.HasSuffix(file, ".ko") {
 		return unix.FinitModule(int(f.Fd()), params, 0)

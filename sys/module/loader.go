@@ -136,7 +136,7 @@ func (l *Loader) live(name string) bool {
 func (l *Loader) loadSoft(x *Index, names []string, seen map[string]bool) {
 	for _, n := range names {
 		for _, target := range x.Resolve(n) {
-			_ = l.load(x, target, nil, seen) //nolint:errcheck // soft by definition
+			_ = l.load(x, target, nil, seen)
 		}
 	}
 }

@@ -138,7 +138,7 @@ func readModinfo(file string) ([][2]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer raw.Close() //nolint:errcheck // read only
+	defer raw.Close()
 
 	image, err := decompress(file, raw)
 	if err != nil {

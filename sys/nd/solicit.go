@@ -23,7 +23,7 @@ func SolicitRouters(index int) error {
 	if err != nil {
 		return fmt.Errorf("solicit routers on link %d: %w", index, err)
 	}
-	defer conn.Close() //nolint:errcheck // nothing is read
+	defer conn.Close()
 
 	// Type, code, checksum (the kernel's), reserved.
 	message := []byte{solicitation, 0, 0, 0, 0, 0, 0, 0}

@@ -35,7 +35,7 @@ func Open() (*Conn, error) {
 	}
 
 	// With it the kernel says in words what it refuses; without it there is still the errno.
-	_ = rt.SetOption(netlink.ExtendedAcknowledge, true) //nolint:errcheck // see above
+	_ = rt.SetOption(netlink.ExtendedAcknowledge, true)
 
 	return &Conn{raw: raw, rt: rt}, nil
 }
@@ -83,10 +83,10 @@ func (c *Conn) Watch(ctx context.Context, what Groups, changed func(Groups)) err
 	if err != nil {
 		return fmt.Errorf("netlink watch: %w", err)
 	}
-	defer conn.Close() //nolint:errcheck // read only
+	defer conn.Close()
 
 	// The kernel drops messages of a slow reader and says so, which is a change like any other here.
-	_ = conn.SetReadBuffer(1 << 20) //nolint:errcheck // the default works too
+	_ = conn.SetReadBuffer(1 << 20)
 
 	stop := context.AfterFunc(ctx, func() { _ = conn.SetReadDeadline(time.Unix(1, 0)) })
 	defer stop()

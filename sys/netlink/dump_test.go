@@ -18,7 +18,7 @@ func TestLinksWithoutCounters(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	defer c.Close() //nolint:errcheck // read only
+	defer c.Close()
 
 	plain, err := c.dump(&rtnetlink.LinkMessage{}, unix.RTM_GETLINK)
 	if err != nil {

@@ -39,7 +39,7 @@ func (c *Conn) WatchRouterOptions(ctx context.Context, said func(RouterOption)) 
 	if err != nil {
 		return fmt.Errorf("netlink watch router options: %w", err)
 	}
-	defer conn.Close() //nolint:errcheck // read only
+	defer conn.Close()
 
 	stop := context.AfterFunc(ctx, func() { _ = conn.SetReadDeadline(time.Unix(1, 0)) })
 	defer stop()

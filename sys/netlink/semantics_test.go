@@ -327,7 +327,7 @@ func TestFakeSemantics(t *testing.T) {
 
 			return k
 		},
-		func(k netlink.Kernel) { k.(*netlinktest.Kernel).Promote = true }) //nolint:forcetypeassert // made above
+		func(k netlink.Kernel) { k.(*netlinktest.Kernel).Promote = true })
 }
 
 func TestRealSemantics(t *testing.T) {

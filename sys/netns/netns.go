@@ -68,7 +68,7 @@ func Do(path string, fn func() error) error {
 	if err != nil {
 		return fmt.Errorf("enter network namespace: %w", err)
 	}
-	defer f.Close() //nolint:errcheck // only a handle
+	defer f.Close()
 
 	return <-guard.Go(func() error {
 		// Never unlocked: the thread ends with the goroutine, so none that is in another namespace is ever used again.

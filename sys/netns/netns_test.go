@@ -91,7 +91,7 @@ func TestDo(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close() //nolint:errcheck // of a test
+	defer l.Close()
 
 	// The port is taken there, and not here.
 	other.Do(func() {
@@ -105,7 +105,7 @@ func TestDo(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	here.Close() //nolint:errcheck // of a test
+	here.Close()
 
 	want := errors.New("an error")
 	if err := netns.Do(path, func() error { return want }); !errors.Is(err, want) {

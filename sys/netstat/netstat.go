@@ -60,7 +60,7 @@ func ReadFile(net fs.FS, protocol string, fn func(Socket) error) error {
 	if err != nil {
 		return fmt.Errorf("sockets of %s: %w", protocol, err)
 	}
-	defer f.Close() //nolint:errcheck // it was only read
+	defer f.Close()
 
 	if err := Read(f, fn); err != nil {
 		return fmt.Errorf("sockets of %s: %w", protocol, err)
@@ -127,7 +127,7 @@ func Parse(line string) (Socket, error) {
 	s.Pointer, errs[11] = number[uint64](f[11], 16, 64)
 
 	// The kernel prints it as a number with a sign, and below zero it says nothing.
-	s.Timeout, _ = number[uint64](f[8], 10, 64) //nolint:errcheck // see above
+	s.Timeout, _ = number[uint64](f[8], 10, 64)
 
 	return s, errors.Join(errs[:]...)
 }

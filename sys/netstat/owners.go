@@ -42,7 +42,7 @@ func Owners(ctx context.Context, proc string) (map[uint64]Process, error) {
 
 		for _, inode := range sockets(filepath.Join(proc, e.Name(), "fd")) {
 			if p.Name == "" {
-				comm, _ := os.ReadFile(filepath.Join(proc, e.Name(), "comm")) //nolint:errcheck // it ended
+				comm, _ := os.ReadFile(filepath.Join(proc, e.Name(), "comm")) // it ended
 				p.Name = strings.TrimSpace(string(comm))
 			}
 
@@ -61,9 +61,9 @@ func sockets(folder string) []uint64 {
 	if err != nil {
 		return nil
 	}
-	defer dir.Close() //nolint:errcheck // it was only read
+	defer dir.Close()
 
-	names, _ := dir.Readdirnames(-1) //nolint:errcheck // it ended
+	names, _ := dir.Readdirnames(-1) // it ended
 
 	var inodes []uint64
 

@@ -54,7 +54,7 @@ func TestSysfs(t *testing.T) {
 // The loopback exists everywhere and is always connected, where the kernel speaks ethtool at all.
 func TestLoopback(t *testing.T) {
 	p := NewProber("/sys")
-	defer p.Close() //nolint:errcheck // read only
+	defer p.Close()
 
 	info := p.Probe("lo", 1)
 	if p.client == nil {

@@ -74,7 +74,7 @@ func (n *Network) Take(index uint32) {
 	if err != nil {
 		n.t.Fatal(err)
 	}
-	defer c.Close() //nolint:errcheck // of a test
+	defer c.Close()
 
 	if err := c.Link.Set(&rtnetlink.LinkMessage{
 		Index: index, Attributes: &rtnetlink.LinkAttributes{NetNS: rtnetlink.NetNSForFD(uint32(n.file.Fd()))},

@@ -53,8 +53,8 @@ func TestAllowed(t *testing.T) {
 		t.Skipf("no child: %v", err)
 	}
 
-	defer child.Wait()         //nolint:errcheck // it was killed
-	defer child.Process.Kill() //nolint:errcheck // see above
+	defer child.Wait()
+	defer child.Process.Kill()
 
 	path := "/proc/" + strconv.Itoa(child.Process.Pid) + "/oom_score_adj"
 

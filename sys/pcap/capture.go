@@ -60,7 +60,7 @@ func (c Capture) Run(ctx context.Context, send func([]byte) error) error {
 	if err != nil {
 		return fmt.Errorf("capture on %s: %w", c.Link, err)
 	}
-	defer conn.Close() //nolint:errcheck // it was only read
+	defer conn.Close()
 
 	kind, err := linkType(conn, link)
 	if err != nil {
@@ -85,7 +85,7 @@ func (c Capture) open(link *net.Interface) (*socket.Conn, error) {
 
 	defer func() {
 		if !ok {
-			conn.Close() //nolint:errcheck // another error is the one
+			conn.Close() // another error is the one
 		}
 	}()
 
@@ -148,7 +148,7 @@ func (c Capture) copy(ctx context.Context, conn *socket.Conn, link *net.Interfac
 	}
 
 	stop := context.AfterFunc(ctx, func() {
-		conn.SetReadDeadline(time.Unix(1, 0)) //nolint:errcheck // of an open socket it cannot fail
+		conn.SetReadDeadline(time.Unix(1, 0)) // of an open socket it cannot fail
 	})
 	defer stop()
 

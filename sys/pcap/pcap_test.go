@@ -72,7 +72,7 @@ func setUp(t *testing.T, name string) *net.Interface {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer c.Close() //nolint:errcheck // of a test
+	defer c.Close()
 
 	link, err := net.InterfaceByName(name)
 	if err != nil {
@@ -93,7 +93,7 @@ func send(t *testing.T, to, text string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer conn.Close() //nolint:errcheck // of a test
+	defer conn.Close()
 
 	if _, err := conn.Write([]byte(text)); err != nil {
 		t.Fatal(err)

@@ -60,7 +60,7 @@ func (b Box) landlock() error {
 		return fmt.Errorf("ask for the version of Landlock: %w", errno)
 	}
 
-	access, scoped := landlockHandled(int(version)) //nolint:gosec // a small number
+	access, scoped := landlockHandled(int(version)) // a small number
 	attr := unix.LandlockRulesetAttr{Handled_access_fs: access, Scoped: scoped}
 
 	// Older kernels take a longer structure if what they do not know is zero.
@@ -68,7 +68,7 @@ func (b Box) landlock() error {
 	if errno != 0 {
 		return fmt.Errorf("make the rules of Landlock: %w", errno)
 	}
-	defer unix.Close(int(ruleset)) //nolint:errcheck // the rules have been taken
+	defer unix.Close(int(ruleset))
 
 	if err := allowBelow(int(ruleset), "/", landlockRead); err != nil {
 		return err
@@ -100,7 +100,7 @@ func allowBelow(ruleset int, path string, access uint64) error {
 	if err != nil {
 		return fmt.Errorf("allow %s: %w", path, err)
 	}
-	defer unix.Close(fd) //nolint:errcheck // the rule has it
+	defer unix.Close(fd)
 
 	var st unix.Stat_t
 	if err := unix.Fstat(fd, &st); err != nil {
@@ -112,7 +112,7 @@ func allowBelow(ruleset int, path string, access uint64) error {
 	}
 
 	// struct landlock_path_beneath_attr is packed: eight bytes of accesses, four of the descriptor.
-	rule := unix.LandlockPathBeneathAttr{Allowed_access: access, Parent_fd: int32(fd)} //nolint:gosec // a descriptor
+	rule := unix.LandlockPathBeneathAttr{Allowed_access: access, Parent_fd: int32(fd)} // a descriptor
 
 	if _, _, errno := unix.Syscall6(unix.SYS_LANDLOCK_ADD_RULE, uintptr(ruleset), unix.LANDLOCK_RULE_PATH_BENEATH, uintptr(unsafe.Pointer(&rule)), 0, 0, 0); errno != 0 {
 		return fmt.Errorf("allow %s: %w", path, errno)

@@ -112,7 +112,7 @@ func follow(path string) {
 		fmt.Println(string(text), err)
 
 		var ask [1]byte
-		os.Stdin.Read(ask[:]) //nolint:errcheck // the end asks too
+		os.Stdin.Read(ask[:]) // the end asks too
 	}
 }
 
@@ -139,7 +139,7 @@ func TestMountsOfLater(t *testing.T) {
 	early, late := filepath.Join(dir, "early"), filepath.Join(dir, "late")
 
 	for _, path := range []string{early, late} {
-		if err := os.WriteFile(path, []byte(filepath.Base(path)), 0o644); err != nil { //nolint:gosec // the box has another user
+		if err := os.WriteFile(path, []byte(filepath.Base(path)), 0o644); err != nil { // the box has another user
 			t.Fatal(err)
 		}
 	}
@@ -194,11 +194,11 @@ func TestMountsOfLater(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	defer unix.Unmount(early, 0) //nolint:errcheck // the folder could not be removed then, which the test says
+	defer unix.Unmount(early, 0)
 
-	in.Write([]byte{1}) //nolint:errcheck // the answer says
+	in.Write([]byte{1}) // the answer says
 	next("late")
-	in.Close() //nolint:errcheck // ends the program
+	in.Close() // ends the program
 
 	if err := cmd.Wait(); err != nil {
 		t.Error(err)
@@ -213,7 +213,7 @@ func TestBox(t *testing.T) {
 			t.Fatal(err)
 		}
 
-		if err := os.Chmod(filepath.Join(dir, name), 0o777); err != nil { //nolint:gosec // the mount must be what forbids it
+		if err := os.Chmod(filepath.Join(dir, name), 0o777); err != nil { // the mount must be what forbids it
 			t.Fatal(err)
 		}
 	}
@@ -224,7 +224,7 @@ func TestBox(t *testing.T) {
 	}
 
 	for _, name := range []string{"read/other", "write/other"} {
-		if err := os.WriteFile(filepath.Join(dir, name), text, 0o755); err != nil { //nolint:gosec // it is to be executed
+		if err := os.WriteFile(filepath.Join(dir, name), text, 0o755); err != nil { // it is to be executed
 			t.Fatal(err)
 		}
 	}

@@ -167,7 +167,7 @@ func startIn(netns string, cmd *exec.Cmd) error {
 			if err != nil {
 				return fmt.Errorf("open %s: %w", netns, err)
 			}
-			defer unix.Close(fd) //nolint:errcheck // it was read
+			defer unix.Close(fd)
 
 			if err := unix.Setns(fd, unix.CLONE_NEWNET); err != nil {
 				return fmt.Errorf("setns %s: %w", netns, err)

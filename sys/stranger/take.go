@@ -52,7 +52,7 @@ func take(port int, keep func(fd int, how string) bool) error {
 				return nil
 			}
 
-			unix.Close(fd) //nolint:errcheck,gosec // it is not kept
+			unix.Close(fd) // it is not kept
 		}
 	}
 
@@ -81,11 +81,11 @@ func (r *Report) impersonate(ports []int, patience time.Duration) {
 
 				err := take(port, func(fd int, how string) bool {
 					file := os.NewFile(uintptr(fd), how)
-					if l, _ = net.FileListener(file); l == nil { //nolint:errcheck // nil says it
+					if l, _ = net.FileListener(file); l == nil {
 						return false
 					}
 
-					file.Close() //nolint:errcheck,gosec // the listener has its own
+					file.Close() // the listener has its own
 					note(func() { r.Taken = append(r.Taken, how) })
 
 					return true
@@ -96,7 +96,7 @@ func (r *Report) impersonate(ports []int, patience time.Duration) {
 					continue
 				}
 
-				timer := time.AfterFunc(time.Until(end), func() { l.Close() }) //nolint:errcheck,gosec // its end
+				timer := time.AfterFunc(time.Until(end), func() { l.Close() })
 				defer timer.Stop()
 
 				for {
@@ -110,7 +110,7 @@ func (r *Report) impersonate(ports []int, patience time.Duration) {
 					go answer(conn, certificate, end, func(request []byte) {
 						note(func() {
 							r.Heard = append(append(r.Heard, request...), '\n')
-							line, _, _ := bufio.ScanLines(request, true) //nolint:errcheck // it never fails
+							line, _, _ := bufio.ScanLines(request, true) // it never fails
 							r.Asked = append(r.Asked, fmt.Sprintf("%d: %s", port, request[:max(0, min(line, 80)-1)]))
 						})
 					})
@@ -126,9 +126,9 @@ func (r *Report) impersonate(ports []int, patience time.Duration) {
 
 // answer answers all that is asked with what most who ask want to hear.
 func answer(raw net.Conn, certificate tls.Certificate, end time.Time, heard func(request []byte)) {
-	defer raw.Close() //nolint:errcheck // its end
+	defer raw.Close()
 
-	_ = raw.SetDeadline(end) //nolint:errcheck // it ends with the process
+	_ = raw.SetDeadline(end)
 
 	reader := bufio.NewReader(raw)
 	conn := net.Conn(buffered{raw, reader})
@@ -138,7 +138,7 @@ func answer(raw net.Conn, certificate tls.Certificate, end time.Time, heard func
 		return
 	} else if first[0] == 22 {
 		secure := tls.Server(conn, &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12, ClientAuth: tls.RequestClientCert})
-		if err := secure.Handshake(); err != nil { //nolint:noctx // the deadline ends it
+		if err := secure.Handshake(); err != nil { // the deadline ends it
 			return
 		}
 
@@ -151,7 +151,7 @@ func answer(raw net.Conn, certificate tls.Certificate, end time.Time, heard func
 			return
 		}
 
-		text, _ := httputil.DumpRequest(request, true) //nolint:errcheck // what came counts
+		text, _ := httputil.DumpRequest(request, true) // what came counts
 		heard(text)
 
 		if _, err := fmt.Fprint(conn, "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}"); err != nil {

@@ -74,14 +74,14 @@ func Listen(ctx context.Context, started func(), handle func(Event)) error {
 
 	// A file makes the read end when it is closed.
 	f := os.NewFile(uintptr(fd), "uevent")
-	defer f.Close() //nolint:errcheck // read only
+	defer f.Close()
 
 	if err := unix.Bind(fd, &unix.SockaddrNetlink{Family: unix.AF_NETLINK, Groups: kernelGroup}); err != nil {
 		return fmt.Errorf("device events: bind: %w", err)
 	}
 
 	// A coldplug brings thousands at once; failure leaves the default size, which overruns sooner.
-	_ = unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVBUFFORCE, 4<<20) //nolint:errcheck // see above
+	_ = unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVBUFFORCE, 4<<20)
 
 	raw, err := f.SyscallConn()
 	if err != nil {

@@ -90,7 +90,7 @@ func TestOnlyTheKernel(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer unix.Close(fd) //nolint:errcheck // the end
+		defer unix.Close(fd)
 
 		// The first socket of a process has its process id for a port.
 		for _, to := range []*unix.SockaddrNetlink{{Family: unix.AF_NETLINK, Groups: kernelGroup}, {Family: unix.AF_NETLINK, Pid: uint32(os.Getpid())}} {

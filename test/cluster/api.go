@@ -35,7 +35,7 @@ func (c *Cluster) With(ctx context.Context, identity client.Option, call func(co
 	if err != nil {
 		return err
 	}
-	defer api.Close() //nolint:errcheck // ends the calls
+	defer api.Close()
 
 	return call(ctx, api)
 }

@@ -59,7 +59,7 @@ func (c *Cluster) addEtcdMember(ctx context.Context, address string, learner boo
 	if err != nil {
 		return fmt.Errorf("etcd: %w", err)
 	}
-	defer api.Close() //nolint:errcheck // nothing is under way
+	defer api.Close()
 
 	add := api.MemberAdd
 	if learner {
@@ -137,7 +137,7 @@ func (c *Cluster) forwardEtcd(ctx context.Context) (endpoint string, end func(),
 
 	end = func() {
 		cancel()
-		cmd.Wait() //nolint:errcheck,gosec // it was killed
+		cmd.Wait()
 	}
 
 	line, err := bufio.NewReader(stdout).ReadString('\n')

@@ -20,7 +20,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/seed-59268b81/talos/api/common"
-	cosi "github.com/seed-59268b81/talos/api/cosi/v1alpha1"
+	cosiapi "github.com/seed-59268b81/talos/api/cosi/v1alpha1"
 	"github.com/seed-59268b81/talos/api/machine"
 	"github.com/seed-59268b81/talos/client"
 	"github.com/seed-59268b81/talos/config/images"
@@ -221,17 +221,17 @@ func writesRefused(ctx context.Context, api *client.Client, _ computer) error {
 	}
 
 	for name, write := range map[string]func() error{
-		"create": func() error { return onlyError(api.State.Create)(ctx, &cosi.CreateRequest{Resource: written}) },
-		"update": func() error { return onlyError(api.State.Update)(ctx, &cosi.UpdateRequest{NewResource: written}) },
+		"create": func() error { return onlyError(api.State.Create)(ctx, &cosiapi.CreateRequest{Resource: written}) },
+		"update": func() error { return onlyError(api.State.Update)(ctx, &cosiapi.UpdateRequest{NewResource: written}) },
 		"destroy": func() error {
-			return onlyError(api.State.Destroy)(ctx, &cosi.DestroyRequest{Namespace: hostname.Namespace, Type: hostname.Type, Id: "hostname"})
+			return onlyError(api.State.Destroy)(ctx, &cosiapi.DestroyRequest{Namespace: hostname.Namespace, Type: hostname.Type, Id: "hostname"})
 		},
 		"tear down": func() error {
-			return onlyError(api.State.Teardown)(ctx, &cosi.TeardownRequest{Namespace: hostname.Namespace, Type: hostname.Type, Id: "hostname"})
+			return onlyError(api.State.Teardown)(ctx, &cosiapi.TeardownRequest{Namespace: hostname.Namespace, Type: hostname.Type, Id: "hostname"})
 		},
 		"tear down and destroy": func() error {
 			return onlyError(api.State.TeardownAndDestroy)(ctx,
-				&cosi.TeardownAndDestroyRequest{Namespace: hostname.Namespace, Type: hostname.Type, Id: "hostname"})
+				&cosiapi.TeardownAndDestroyRequest{Namespace: hostname.Namespace, Type: hostname.Type, Id: "hostname"})
 		},
 	} {
 		if err := write(); status.Code(err) != codes.PermissionDenied || !strings.Contains(err.Error(), "cannot be written over the API") {

@@ -216,7 +216,7 @@ func certificateNames(ctx context.Context, c *cluster.Cluster) ([]string, error)
 	if err != nil {
 		return nil, err
 	}
-	defer conn.Close() //nolint:errcheck
+	defer conn.Close()
 
-	return conn.(*tls.Conn).ConnectionState().PeerCertificates[0].DNSNames, nil //nolint:forcetypeassert // a TLS dialer's
+	return conn.(*tls.Conn).ConnectionState().PeerCertificates[0].DNSNames, nil // a TLS dialer's
 }

@@ -20,7 +20,7 @@ func dashboard(t *testing.T, s *session) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer terminal.Close() //nolint:errcheck // the end of the test
+	defer terminal.Close()
 
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
@@ -43,7 +43,7 @@ func dashboard(t *testing.T, s *session) {
 	screen := &watched{want: s.pattern(`Overview`), found: func() {}}
 
 	go func() {
-		io.Copy(screen, terminal) //nolint:errcheck // a terminal that hangs up is an error
+		io.Copy(screen, terminal) // a terminal that hangs up is an error
 	}()
 	go func() { ended <- cmd.Wait() }()
 

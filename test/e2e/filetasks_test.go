@@ -274,7 +274,7 @@ func supportBundle(t *testing.T, s *session) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer bundle.Close() //nolint:errcheck // it was only read
+	defer bundle.Close()
 
 	missing := map[string]string{
 		"version.txt": "Tag:", "dmesg.log": "starting version=v", "services.txt": "kubelet", "processes.txt": "apid", "mounts.txt": "/var",

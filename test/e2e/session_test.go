@@ -122,7 +122,7 @@ func (s *session) interrupted(t *testing.T, want, line string) {
 	defer cancel()
 
 	cmd := s.command(ctx, line)
-	out := &watched{want: s.pattern(want), found: func() { cmd.Process.Signal(os.Interrupt) }} //nolint:errcheck // it may be gone
+	out := &watched{want: s.pattern(want), found: func() { cmd.Process.Signal(os.Interrupt) }} // it may be gone
 	cmd.Stdout, cmd.Stderr = out, out
 
 	err := cmd.Run()

@@ -66,8 +66,8 @@ func strangers(t *testing.T, c *cluster.Cluster) {
 		})
 	}()
 
-	time.Sleep(time.Second)                                         // it is to be there before they go
-	_, _ = c.Shell(t.Context(), "kill -9 "+strings.Join(gone, " ")) //nolint:errcheck // what carries the command is killed too
+	time.Sleep(time.Second) // it is to be there before they go
+	_, _ = c.Shell(t.Context(), "kill -9 "+strings.Join(gone, " "))
 
 	got = <-impostor
 	t.Logf("while services are away: %s", got)

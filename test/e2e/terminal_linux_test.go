@@ -17,7 +17,7 @@ func openTerminal(width, height uint16) (person, program *os.File, err error) {
 
 	defer func() {
 		if err != nil {
-			person.Close() //nolint:errcheck // the error says more
+			person.Close() // the error says more
 		}
 	}()
 

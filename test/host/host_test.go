@@ -148,7 +148,7 @@ func TestRealKernel(t *testing.T) {
 	if err := unix.Mount("made", dir, "tmpfs", 0, ""); err != nil {
 		t.Fatal(err)
 	}
-	defer unix.Unmount(dir, 0) //nolint:errcheck // the namespace ends with the test
+	defer unix.Unmount(dir, 0)
 
 	ip := hosttest.Need(t, "ip")
 	for _, args := range [][]string{

@@ -55,7 +55,7 @@ func reap(ctx context.Context) {
 			switch {
 			case !p.zombie || p.Parent != os.Getpid():
 			case seen[p.PID]:
-				_, _ = unix.Wait4(p.PID, nil, unix.WNOHANG, nil) //nolint:errcheck // gone already is as good
+				_, _ = unix.Wait4(p.PID, nil, unix.WNOHANG, nil)
 			default:
 				zombies[p.PID] = true
 			}

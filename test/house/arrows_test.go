@@ -30,18 +30,20 @@ var arrows = map[string][]string{
 	"config":    {"pki", "version"},
 	"resources": {"api", "config", "cosi", "pki", "version"},
 	// Thin shells over the kernel know nothing of what they are used for.
-	"sys":    {"api", "cosi"},
-	"client": {"api", "config", "pki"},
+	"sys": {"api", "cosi"},
+	// What runs programs: processes, containers, their logs.
+	"service": {"cosi", "sys"},
+	"client":  {"api", "config", "pki"},
 
-	"controllers": {"api", "config", "cosi", "pki", "resources", "sys", "version"},
+	"controllers": {"api", "config", "cosi", "pki", "resources", "service", "sys", "version"},
 
 	// What a healthy cluster has, for a node and for a laptop.
 	"health": {"config", "cosi", "resources"},
 
-	"apid":      {"api", "controllers", "cosi", "pki", "resources", "sys", "version"},
-	"trustd":    {"api", "controllers", "cosi", "pki", "resources", "sys", "version"},
+	"apid":      {"api", "controllers", "cosi", "pki", "resources", "service", "sys", "version"},
+	"trustd":    {"api", "controllers", "cosi", "pki", "resources", "service", "sys", "version"},
 	"discovery": {"api", "version"},
-	"machine":   {"api", "apid", "config", "controllers", "cosi", "health", "pki", "resources", "sys", "trustd", "version"},
+	"machine":   {"api", "apid", "config", "controllers", "cosi", "health", "pki", "resources", "service", "sys", "trustd", "version"},
 	"lab":       {"sys", "version"},
 	// Of the controllers it has what decides whether a configuration can be carried out.
 	"ctl":        {"api", "client", "config", "controllers", "cosi", "health", "lab", "pki", "resources", "version"},

@@ -192,7 +192,7 @@ func (s scope) visit(n ast.Node) bool {
 			if fields["Path"] != nil {
 				s.runs(n, func() bool { return s.text(fields["Path"]) })
 			}
-		case module + "sys/supervisor.Process":
+		case module + "service/supervisor.Process":
 			switch {
 			case fields["Path"] != nil:
 				s.runs(n, func() bool { return s.text(fields["Path"]) })

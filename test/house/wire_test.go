@@ -234,7 +234,7 @@ func (c *contract) single(at string, t reflect.Type, f protoreflect.FieldDescrip
 
 // isMessage reports whether a type is a message on the wire.
 func isMessage(t reflect.Type) bool {
-	switch t.Kind() { //nolint:exhaustive // the rest are scalars
+	switch t.Kind() { // the rest are scalars
 	case reflect.Struct, reflect.Map, reflect.Interface:
 		return true
 	default:
@@ -251,7 +251,7 @@ func ownForm(t reflect.Type) bool {
 
 // kinds are the scalar kinds that a Go type is encoded like.
 func kinds(t reflect.Type) string {
-	switch t.Kind() { //nolint:exhaustive // the rest are not scalars
+	switch t.Kind() { // the rest are not scalars
 	case reflect.Bool:
 		return " bool "
 	case reflect.String:

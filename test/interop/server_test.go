@@ -29,7 +29,7 @@ func testMain(m *testing.M) int {
 		return 1
 	}
 
-	defer os.RemoveAll(dir) //nolint:errcheck // it is temporary
+	defer os.RemoveAll(dir)
 
 	cosid = filepath.Join(dir, "cosid")
 
@@ -74,14 +74,14 @@ func start(t testing.TB, args ...string) *grpc.ClientConn {
 	}
 
 	t.Cleanup(func() {
-		cmd.Process.Signal(os.Interrupt) //nolint:errcheck // it may have ended
-		cmd.Wait()                       //nolint:errcheck // how it ends is of no interest here
+		cmd.Process.Signal(os.Interrupt)
+		cmd.Wait() // how it ends is of no interest here
 	})
 
 	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(10 * time.Millisecond) {
 		conn, err := net.Dial("unix", socket)
 		if err == nil {
-			conn.Close() //nolint:errcheck // it was a probe
+			conn.Close() // it was a probe
 
 			break
 		}
@@ -96,7 +96,7 @@ func start(t testing.TB, args ...string) *grpc.ClientConn {
 		t.Fatal(err)
 	}
 
-	t.Cleanup(func() { conn.Close() }) //nolint:errcheck // the end
+	t.Cleanup(func() { conn.Close() })
 
 	return conn
 }
@@ -154,8 +154,8 @@ func startEtcd(dir string) (stop func(), err error) {
 	etcdEndpoint = client
 
 	return func() {
-		cmd.Process.Kill() //nolint:errcheck // the end
-		cmd.Wait()         //nolint:errcheck // it was killed
+		cmd.Process.Kill()
+		cmd.Wait()
 	}, nil
 }
 
@@ -165,7 +165,7 @@ func freeAddress() string {
 		panic(err)
 	}
 
-	defer l.Close() //nolint:errcheck // the port is what was wanted
+	defer l.Close()
 
 	return l.Addr().String()
 }

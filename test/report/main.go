@@ -201,7 +201,7 @@ func (t *tally) read(r io.Reader) error {
 			}
 		}
 
-		if err == io.EOF { //nolint:errorlint // as it is
+		if err == io.EOF { // as it is
 			return nil
 		}
 

@@ -27,7 +27,7 @@ func write() error {
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(work) //nolint:errcheck // a temporary folder
+	defer os.RemoveAll(work)
 
 	list, err := flags.List(context.Background(), root, work)
 	if err != nil {
@@ -40,7 +40,7 @@ func write() error {
 	}
 
 	return errors.Join(
-		os.WriteFile("flags.txt", list, 0o644),             //nolint:gosec // everybody's
-		os.WriteFile("../schemas/types.txt", types, 0o644), //nolint:gosec // everybody's
+		os.WriteFile("flags.txt", list, 0o644),
+		os.WriteFile("../schemas/types.txt", types, 0o644),
 	)
 }

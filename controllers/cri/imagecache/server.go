@@ -153,7 +153,7 @@ func (s *Server) blob(w http.ResponseWriter, r *http.Request, digest, mediaType,
 
 		return
 	}
-	defer f.Close() //nolint:errcheck
+	defer f.Close()
 
 	content, ok := f.(io.ReadSeeker)
 	st, err := f.Stat()
@@ -201,7 +201,7 @@ func manifestType(content io.ReadSeeker) (string, error) {
 func fail(w http.ResponseWriter, status int, code, message string) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(map[string]any{ //nolint:errcheck // the client is gone
+	_ = json.NewEncoder(w).Encode(map[string]any{
 		"errors": []map[string]string{{"code": code, "message": message}},
 	})
 }

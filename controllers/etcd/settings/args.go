@@ -98,5 +98,5 @@ func URLs(addresses []netip.Addr, port int) string {
 }
 
 func URL(addr netip.Addr, port int) string {
-	return "https://" + netip.AddrPortFrom(addr, uint16(port)).String() //nolint:gosec // ports are constants
+	return "https://" + netip.AddrPortFrom(addr, uint16(port)).String() // ports are constants
 }

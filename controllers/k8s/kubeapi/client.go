@@ -48,7 +48,7 @@ type Client struct {
 func New(config kubeconfig.Config) (*Client, error) {
 	pool, err := pki.Pool(config.CA)
 	if err != nil {
-		return nil, fmt.Errorf("Kubernetes client: authority: %w", err) //nolint:staticcheck // a name
+		return nil, fmt.Errorf("Kubernetes client: authority: %w", err)
 	}
 
 	tlsConfig := &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: pool, ServerName: config.TLSServerName}
@@ -56,7 +56,7 @@ func New(config kubeconfig.Config) (*Client, error) {
 	if len(config.Crt) > 0 {
 		pair, err := (pki.Pair{Crt: config.Crt, Key: config.Key}).TLS()
 		if err != nil {
-			return nil, fmt.Errorf("Kubernetes client: %w", err) //nolint:staticcheck // a name
+			return nil, fmt.Errorf("Kubernetes client: %w", err)
 		}
 
 		tlsConfig.Certificates = []tls.Certificate{pair}
@@ -201,12 +201,12 @@ func (c *Client) do(ctx context.Context, method, path, contentType string, body 
 	if err != nil {
 		return nil, err
 	}
-	defer response.Body.Close() //nolint:errcheck
+	defer response.Body.Close()
 
 	var out Object
 
 	if err := json.NewDecoder(io.LimitReader(response.Body, maxAnswer)).Decode(&out); err != nil {
-		return nil, fmt.Errorf("Kubernetes API: %s %s: answer: %w", method, path, err) //nolint:staticcheck // a name
+		return nil, fmt.Errorf("Kubernetes API: %s %s: answer: %w", method, path, err)
 	}
 
 	return out, nil
@@ -219,7 +219,7 @@ func (c *Client) send(ctx context.Context, method, path, contentType string, bod
 	if body != nil {
 		text, err := json.Marshal(body)
 		if err != nil {
-			return nil, fmt.Errorf("Kubernetes API: %s %s: %w", method, path, err) //nolint:staticcheck // a name
+			return nil, fmt.Errorf("Kubernetes API: %s %s: %w", method, path, err)
 		}
 
 		reader = bytes.NewReader(text)
@@ -227,7 +227,7 @@ func (c *Client) send(ctx context.Context, method, path, contentType string, bod
 
 	request, err := http.NewRequestWithContext(ctx, method, c.server+path, reader)
 	if err != nil {
-		return nil, fmt.Errorf("Kubernetes API: %s %s: %w", method, path, err) //nolint:staticcheck // a name
+		return nil, fmt.Errorf("Kubernetes API: %s %s: %w", method, path, err)
 	}
 
 	request.Header.Set("Accept", "application/json")
@@ -243,21 +243,21 @@ func (c *Client) send(ctx context.Context, method, path, contentType string, bod
 
 	response, err := c.http.Do(request)
 	if err != nil {
-		return nil, fmt.Errorf("Kubernetes API: %w", err) //nolint:staticcheck // a name
+		return nil, fmt.Errorf("Kubernetes API: %w", err)
 	}
 
 	if response.StatusCode/100 == 2 {
 		return response, nil
 	}
 
-	defer response.Body.Close() //nolint:errcheck
+	defer response.Body.Close()
 
 	var status struct {
 		Reason, Message string
 		Details         struct{ Causes []Cause }
 	}
 
-	text, _ := io.ReadAll(io.LimitReader(response.Body, 1<<20)) //nolint:errcheck // the code says enough
+	text, _ := io.ReadAll(io.LimitReader(response.Body, 1<<20)) // the code says enough
 	if json.Unmarshal(text, &status) != nil {
 		status.Message = strings.TrimSpace(string(text))
 	}

@@ -57,7 +57,7 @@ func (c *Client) Watch(ctx context.Context, path, fieldSelector string, fn func(
 	if err != nil {
 		return err
 	}
-	defer response.Body.Close() //nolint:errcheck
+	defer response.Body.Close()
 
 	decoder := json.NewDecoder(response.Body)
 
@@ -69,7 +69,7 @@ func (c *Client) Watch(ctx context.Context, path, fieldSelector string, fn func(
 				return nil
 			}
 
-			return fmt.Errorf("Kubernetes API: watch %s: %w", path, err) //nolint:staticcheck // a name
+			return fmt.Errorf("Kubernetes API: watch %s: %w", path, err)
 		}
 
 		if event.Type == "ERROR" {

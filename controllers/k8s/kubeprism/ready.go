@@ -62,7 +62,7 @@ func (p *Prober) Readyz(ctx context.Context, address string, answered func()) er
 			DialContext:         (&net.Dialer{Timeout: dialTimeout}).DialContext,
 			TLSHandshakeTimeout: dialTimeout,
 			TLSClientConfig: &tls.Config{
-				InsecureSkipVerify: true, //nolint:gosec // verify does
+				InsecureSkipVerify: true, // verify does
 				MinVersion:         tls.VersionTLS12, VerifyConnection: p.verify,
 			},
 		},
@@ -78,7 +78,7 @@ func (p *Prober) Readyz(ctx context.Context, address string, answered func()) er
 		return err
 	}
 
-	response.Body.Close() //nolint:errcheck,gosec // nothing of it is read
+	response.Body.Close() // nothing of it is read
 
 	if response.StatusCode >= http.StatusInternalServerError {
 		return fmt.Errorf("the API server is not ready: status %s", response.Status)

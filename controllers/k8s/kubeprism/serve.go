@@ -35,7 +35,7 @@ func (b *Balancer) Serve(ctx context.Context, port Port, log *slog.Logger) error
 
 		if takes {
 			if err := b.listen(ctx, port, turned, log); err != nil {
-				return fmt.Errorf("KubePrism: %w", err) //nolint:staticcheck // a name
+				return fmt.Errorf("KubePrism: %w", err)
 			}
 		}
 
@@ -57,11 +57,11 @@ func (b *Balancer) listen(ctx context.Context, port Port, until <-chan struct{},
 	ctx, cancel := context.WithCancel(ctx)
 
 	var open guard.Group
-	defer open.Wait() //nolint:errcheck // each was logged
-	defer cancel()    // before it waits
+	defer open.Wait()
+	defer cancel() // before it waits
 
 	open.Go(func() error {
-		defer listener.Close() //nolint:errcheck // it is being given up
+		defer listener.Close()
 		defer cancel()
 
 		select {
@@ -78,7 +78,7 @@ func (b *Balancer) listen(ctx context.Context, port Port, until <-chan struct{},
 		switch {
 		case ctx.Err() != nil, isClosed(until):
 			if err == nil {
-				conn.Close() //nolint:errcheck,gosec // it came too late
+				conn.Close() // it came too late
 			}
 
 			return nil
@@ -96,7 +96,7 @@ func (b *Balancer) listen(ctx context.Context, port Port, until <-chan struct{},
 		}
 
 		open.Go(func() error {
-			defer conn.Close() //nolint:errcheck // its end
+			defer conn.Close()
 
 			if err := guard.Call(func() error { return b.forward(ctx, conn, log) }); err != nil {
 				log.ErrorContext(ctx, "KubePrism: a connection panicked", "error", err)
@@ -135,9 +135,9 @@ func (b *Balancer) forward(ctx context.Context, client net.Conn, log *slog.Logge
 
 		return nil
 	}
-	defer upstream.Close() //nolint:errcheck // its end
+	defer upstream.Close()
 
-	cut := func() { client.Close(); upstream.Close() } //nolint:errcheck,gosec // the end of both
+	cut := func() { client.Close(); upstream.Close() } // the end of both
 
 	release, ok := b.hold(address, &link{cut: cut})
 	if !ok {
@@ -158,11 +158,11 @@ func (b *Balancer) forward(ctx context.Context, client net.Conn, log *slog.Logge
 		upstream bool
 	}{{client, upstream, true}, {upstream, client, false}} {
 		both.Go(func() error {
-			_, _ = io.Copy(way.to, way.from) //nolint:errcheck // either end may go at any time
+			_, _ = io.Copy(way.to, way.from)
 			first <- way.upstream
 
 			if half, ok := way.to.(interface{ CloseWrite() error }); ok {
-				_ = half.CloseWrite() //nolint:errcheck // it may be gone
+				_ = half.CloseWrite()
 			}
 
 			return nil

@@ -213,7 +213,7 @@ func (c Cluster) change(ctx context.Context, path string, object kubeapi.Object)
 			return err
 		}
 
-		object = clone(object).(kubeapi.Object) //nolint:errcheck,forcetypeassert // the clone of an object is one
+		object = clone(object).(kubeapi.Object) // the clone of an object is one
 
 		for _, cause := range causes {
 			if !remove(object, cause.Field) {

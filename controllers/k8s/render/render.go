@@ -42,7 +42,7 @@ func Objects(template []byte, values Values) ([]Object, error) {
 			return nil, fmt.Errorf("template document %d: %w", i+1, err)
 		}
 
-		objects[i] = filled.(Object) //nolint:forcetypeassert // a map stays a map
+		objects[i] = filled.(Object) // a map stays a map
 	}
 
 	return objects, nil

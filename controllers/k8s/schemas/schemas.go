@@ -158,9 +158,9 @@ func scalar(kind string, value any) string {
 
 		return unless(ok, "true or false")
 	case "int32":
-		return unless(isInt && number == int64(int32(number)), "a whole number of 32 bits") //nolint:gosec // the question is whether it fits
+		return unless(isInt && number == int64(int32(number)), "a whole number of 32 bits") // the question is whether it fits
 	case "uint32":
-		return unless(isInt && number == int64(uint32(number)), "a whole number of 32 bits that is not negative") //nolint:gosec // the same
+		return unless(isInt && number == int64(uint32(number)), "a whole number of 32 bits that is not negative")
 	case "int64":
 		return unless(isInt, "a whole number")
 	case "number":

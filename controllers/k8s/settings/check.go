@@ -55,7 +55,7 @@ func (c *check) wrong(path, format string, args ...any) {
 
 // failed notes an error of a function that decides, one problem for each that was joined to it.
 func (c *check) failed(path string, err error) {
-	if joined, ok := err.(interface{ Unwrap() []error }); ok { //nolint:errorlint // what was joined, not what is wrapped
+	if joined, ok := err.(interface{ Unwrap() []error }); ok { // what was joined, not what is wrapped
 		for _, each := range joined.Unwrap() {
 			c.failed(path, each)
 		}

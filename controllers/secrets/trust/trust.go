@@ -141,7 +141,7 @@ func (r Request) ask(ctx context.Context, e endpoint) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer conn.Close() //nolint:errcheck
+	defer conn.Close()
 
 	answer, err := securityapi.NewSecurityServiceClient(conn).Certificate(
 		metadata.AppendToOutgoingContext(ctx, "token", r.Token), &securityapi.CertificateRequest{Csr: r.CSR})
@@ -163,7 +163,7 @@ func (r Request) tls(e endpoint, failed *failure) *tls.Config {
 		MinVersion: tls.VersionTLS13,
 		NextProtos: []string{"h2"},
 		// Only the check of the name differs from the usual one: there are two that will do.
-		InsecureSkipVerify: true, //nolint:gosec // VerifyConnection does it
+		InsecureSkipVerify: true, // VerifyConnection does it
 		VerifyConnection: func(state tls.ConnectionState) error {
 			return failed.set(verify(state.PeerCertificates, r.Roots, e))
 		},

@@ -63,7 +63,7 @@ func codecFor(t reflect.Type) (*codec, error) {
 		return nil, err
 	}
 
-	return found.(*codec), nil //nolint:forcetypeassert // only codecs and errors are stored
+	return found.(*codec), nil // only codecs and errors are stored
 }
 
 // builder holds the codecs being built, so that a type may contain itself.
@@ -123,7 +123,7 @@ func (b builder) fill(c *codec, t reflect.Type) error {
 }
 
 func (b builder) fillKind(c *codec, t reflect.Type) error {
-	switch t.Kind() { //nolint:exhaustive // the rest are refused
+	switch t.Kind() { // the rest are refused
 	case reflect.Bool:
 		*c = boolean
 	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:

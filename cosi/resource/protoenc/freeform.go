@@ -18,11 +18,11 @@ var structValue = codec{
 	wire: protowire.BytesType, message: true,
 	append: func(b []byte, v reflect.Value) ([]byte, error) {
 		return appendStruct(b, v.Interface().(map[string]any))
-	}, //nolint:forcetypeassert // chosen by type
+	},
 	decode: func(b []byte, v reflect.Value, depth int) error {
 		m := map[string]any{}
 		if !v.IsNil() {
-			m = v.Interface().(map[string]any) //nolint:forcetypeassert // chosen by type
+			m = v.Interface().(map[string]any)
 		}
 
 		if err := decodeStruct(b, m, depth); err != nil {

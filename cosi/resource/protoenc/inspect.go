@@ -93,7 +93,7 @@ func inspectAny(v reflect.Value, size *int) error {
 		v = v.Elem()
 	}
 
-	switch v.Kind() { //nolint:exhaustive // the rest refers to nothing
+	switch v.Kind() { // the rest refers to nothing
 	case reflect.String:
 		return text.inspect(v, size)
 	case reflect.Slice:

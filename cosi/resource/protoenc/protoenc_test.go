@@ -120,7 +120,7 @@ type everything struct {
 
 func full() everything {
 	yes := true
-	link, _ := url.Parse("https://example.org:6443/a?b=c") //nolint:errcheck // it is well-formed
+	link, _ := url.Parse("https://example.org:6443/a?b=c") // it is well-formed
 
 	return everything{
 		Bool: true, Int: -5, Int8: -128, Uint32: math.MaxUint32, Uint64: math.MaxUint64, Enum: -400,
@@ -209,7 +209,7 @@ func TestAgainstGenerated(t *testing.T) {
 
 	at := time.Unix(-5, 7).UTC()
 	raw := func(num protowire.Number, m proto.Message) []byte {
-		b, _ := proto.Marshal(m) //nolint:errcheck // it is sound
+		b, _ := proto.Marshal(m) // it is sound
 
 		return protowire.AppendBytes(protowire.AppendTag(nil, num, protowire.BytesType), b)
 	}
@@ -282,7 +282,7 @@ func TestCheck(t *testing.T) {
 			A int `protobuf:"x"`
 		}{}, "expected a field number"},
 		{struct {
-			a int `protobuf:"1"` //nolint:unused // the point
+			a int `protobuf:"1"` // the point
 		}{}, "not exported"},
 		{struct {
 			M map[float64]int `protobuf:"1"`

@@ -17,7 +17,7 @@ func (b builder) fillList(c *codec, t reflect.Type) error {
 		return err
 	}
 
-	switch t.Elem().Kind() { //nolint:exhaustive // the rest may be elements
+	switch t.Elem().Kind() { // the rest may be elements
 	case reflect.Map:
 		if t.Elem() != reflect.TypeFor[map[string]any]() {
 			return fmt.Errorf("type %s has no protobuf form", t)
@@ -109,7 +109,7 @@ func (b builder) fillMap(c *codec, t reflect.Type) error {
 		return err
 	}
 
-	switch t.Key().Kind() { //nolint:exhaustive // the rest are refused
+	switch t.Key().Kind() { // the rest are refused
 	case reflect.String, reflect.Bool, reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64,
 		reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
 	default:

@@ -169,24 +169,24 @@ func addressable(v reflect.Value) any {
 var binary = codec{
 	wire: protowire.BytesType,
 	append: func(b []byte, v reflect.Value) ([]byte, error) {
-		raw, err := addressable(v).(encoding.BinaryMarshaler).MarshalBinary() //nolint:forcetypeassert // checked on building
+		raw, err := addressable(v).(encoding.BinaryMarshaler).MarshalBinary()
 
 		return append(b, raw...), err
 	},
 	decode: func(b []byte, v reflect.Value, _ int) error {
-		return v.Addr().Interface().(encoding.BinaryUnmarshaler).UnmarshalBinary(append([]byte{}, b...)) //nolint:forcetypeassert // checked on building
+		return v.Addr().Interface().(encoding.BinaryUnmarshaler).UnmarshalBinary(append([]byte{}, b...))
 	},
 }
 
 var ownMessage = codec{
 	wire: protowire.BytesType, message: true,
 	append: func(b []byte, v reflect.Value) ([]byte, error) {
-		raw, err := addressable(v).(Marshaler).MarshalProto() //nolint:forcetypeassert // checked on building
+		raw, err := addressable(v).(Marshaler).MarshalProto()
 
 		return append(b, raw...), err
 	},
 	decode: func(b []byte, v reflect.Value, _ int) error {
-		return v.Addr().Interface().(Unmarshaler).UnmarshalProto(append([]byte{}, b...)) //nolint:forcetypeassert // checked on building
+		return v.Addr().Interface().(Unmarshaler).UnmarshalProto(append([]byte{}, b...))
 	},
 }
 

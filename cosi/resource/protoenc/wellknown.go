@@ -17,7 +17,7 @@ func wellKnown[T any](put func([]byte, T) ([]byte, error), get func(parts) (T, e
 	return codec{
 		wire: protowire.BytesType, message: true,
 		append: func(b []byte, v reflect.Value) ([]byte, error) {
-			return put(b, v.Interface().(T)) //nolint:forcetypeassert // chosen by type
+			return put(b, v.Interface().(T))
 		},
 		decode: func(b []byte, v reflect.Value, _ int) error {
 			p, err := split(b)
@@ -56,7 +56,7 @@ func split(b []byte) (p parts, err error) {
 			continue
 		}
 
-		switch wire { //nolint:exhaustive // the well-known messages have no others
+		switch wire { // the well-known messages have no others
 		case protowire.VarintType:
 			p.ints[num], _ = protowire.ConsumeVarint(value)
 		case protowire.BytesType:

@@ -26,7 +26,7 @@ func Serve(t testing.TB, g *grpc.Server, l net.Listener) *grpc.ClientConn {
 	go func() { served <- g.Serve(l) }()
 
 	t.Cleanup(func() {
-		conn.Close() //nolint:errcheck // the end
+		conn.Close()
 		g.Stop()
 
 		// A test may end before the server has begun.

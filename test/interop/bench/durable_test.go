@@ -35,7 +35,7 @@ func durable(b *testing.B, writers int) {
 	backing, err := bolt.NewBackingStore(func() (*bbolt.DB, error) { return bbolt.Open(path, 0o600, nil) }, store.ProtobufMarshaler{})
 	ok(b, err)
 
-	defer backing.Close() //nolint:errcheck // the end
+	defer backing.Close()
 
 	st := state.WrapCore(namespaced.NewState(func(ns string) state.CoreState {
 		return inmem.NewStateWithOptions(inmem.WithBackingStore(backing.WithNamespace(ns)))(ns)

@@ -24,10 +24,10 @@ type raw struct{}
 
 func (raw) Name() string { return "proto" }
 
-func (raw) Marshal(v any) ([]byte, error) { return *v.(*[]byte), nil } //nolint:forcetypeassert // the benchmark's own
+func (raw) Marshal(v any) ([]byte, error) { return *v.(*[]byte), nil }
 
 func (raw) Unmarshal(b []byte, v any) error {
-	*v.(*[]byte) = b //nolint:forcetypeassert // the benchmark's own
+	*v.(*[]byte) = b
 
 	return nil
 }
@@ -68,7 +68,7 @@ func serve(b *testing.B, st state.State) string {
 	g := grpc.NewServer()
 	v1alpha1.RegisterStateServer(g, server.NewState(st))
 
-	go g.Serve(listener) //nolint:errcheck // it ends with Stop
+	go g.Serve(listener)
 
 	b.Cleanup(g.Stop)
 
@@ -87,7 +87,7 @@ func watchAll(b *testing.B, address string, clients int, namespace, typ string, 
 	for range clients {
 		conn, err := grpc.NewClient(address, grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithDefaultCallOptions(grpc.ForceCodec(raw{})))
 		ok(b, err)
-		b.Cleanup(func() { conn.Close() }) //nolint:errcheck // the end
+		b.Cleanup(func() { conn.Close() })
 
 		stream, err := conn.NewStream(ctx, &grpc.StreamDesc{ServerStreams: true}, "/cosi.resource.State/Watch")
 		ok(b, err)

@@ -160,5 +160,5 @@ func (t *typed) DeepCopy() resource.Resource {
 
 // newOf returns a path of another kind.
 func newOf(typ string) resource.Resource {
-	return &typed{PathResource: newPath("one").(*conformance.PathResource), md: resource.NewMetadata("default", typ, "one", resource.VersionUndefined)} //nolint:forcetypeassert // it is one
+	return &typed{PathResource: newPath("one").(*conformance.PathResource), md: resource.NewMetadata("default", typ, "one", resource.VersionUndefined)}
 }

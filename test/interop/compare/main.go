@@ -70,7 +70,7 @@ func run(count int, benchtime, only string) error {
 		return err
 	}
 
-	defer os.RemoveAll(dir) //nolint:errcheck // it is temporary
+	defer os.RemoveAll(dir)
 
 	ours, theirs := filepath.Join(dir, "ours"), filepath.Join(dir, "theirs")
 

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package v1alpha1 holds the resources of services; the name is that of the API group that users know.
+package service
+
+import "github.com/seed-59268b81/talos/cosi/resource"
+
+var serviceDefinition = &resource.Definition{
+	Type:             "Services.v1alpha1.talos.dev",
+	DefaultNamespace: "runtime",
+	Aliases:          []string{"svc"},
+	PrintColumns: []resource.PrintColumn{
+		{Name: "Running", JSONPath: "{.running}"},
+		{Name: "Healthy", JSONPath: "{.healthy}"},
+		{Name: "Health Unknown", JSONPath: "{.unknown}"},
+	},
+}
+
+// ServiceSpec is whether a service runs and is healthy; its id is the service's. A service that is not known to the
+// supervisor has no resource.
+type ServiceSpec struct {
+	Running bool `yaml:"running" protobuf:"1"`
+	Healthy bool `yaml:"healthy" protobuf:"2"`
+	Unknown bool `yaml:"unknown" protobuf:"3"`
+}
+
+// Definition implements resource.Spec.
+func (ServiceSpec) Definition() *resource.Definition { return serviceDefinition }
+
+// Up means running and healthy, or running without a health check.
+func (s ServiceSpec) Up() bool { return s.Running && (s.Healthy || s.Unknown) }

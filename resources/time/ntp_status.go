@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package time
+
+import (
+	"github.com/seed-59268b81/talos/cosi/resource"
+)
+
+var nTPStatusDefinition = &resource.Definition{
+	Type:             "NTPStatuses.v1alpha1.talos.dev",
+	DefaultNamespace: NamespaceName,
+	PrintColumns: []resource.PrintColumn{
+		{Name: "Spike Detected", JSONPath: "{.spikeDetected}"},
+		{Name: "Consecutive Spikes", JSONPath: "{.consecutiveSpikes}"},
+	},
+}
+
+// NTPStatusSpec is the state of the filter against wrong answers of time servers.
+type NTPStatusSpec struct {
+	SpikeDetected     bool `yaml:"spikeDetected" protobuf:"1"`
+	ConsecutiveSpikes int  `yaml:"consecutiveSpikes" protobuf:"2"`
+}
+
+// Definition implements resource.Spec.
+func (NTPStatusSpec) Definition() *resource.Definition { return nTPStatusDefinition }

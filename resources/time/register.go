@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package time
+
+import (
+	"errors"
+
+	"github.com/seed-59268b81/talos/cosi/resource"
+)
+
+// Register makes the types of the domain known to this process.
+func Register() error {
+	return errors.Join(
+		resource.Register[AdjtimeStatusSpec](),
+		resource.Register[NTPStatusSpec](),
+		resource.Register[StatusSpec](),
+	)
+}

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package bootlog
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+const (
+	recordFile    = "record.json"
+	segmentSuffix = ".log"
+)
+
+// folders of boots below dir, oldest first. What has another name is not ours.
+func folders(dir string) ([]string, error) { return numbered(dir, "") }
+
+// segments of a boot, oldest first.
+func segments(folder string) ([]string, error) { return numbered(folder, segmentSuffix) }
+
+// numbered returns the paths of what is named by a number and a suffix, in order.
+func numbered(dir, suffix string) ([]string, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+
+	var out []string
+
+	for _, e := range entries {
+		if name, ok := strings.CutSuffix(e.Name(), suffix); ok && len(name) == 8 && number(name) > 0 {
+			out = append(out, filepath.Join(dir, e.Name()))
+		}
+	}
+
+	slices.Sort(out)
+
+	return out, nil
+}
+
+// number in a name; 0 when there is none.
+func number(path string) int {
+	name, _, _ := strings.Cut(filepath.Base(path), ".")
+
+	n, err := strconv.Atoi(name)
+	if err != nil {
+		return 0
+	}
+
+	return n
+}
+
+// after names what follows the last of paths in dir.
+func after(dir string, paths []string, suffix string) string {
+	n := 1
+	if len(paths) > 0 {
+		n = number(paths[len(paths)-1]) + 1
+	}
+
+	return filepath.Join(dir, fmt.Sprintf("%08d%s", n, suffix))
+}
+
+// readRecord of a boot. One that cannot be read is a boot of which only the logs are known.
+func readRecord(folder string) Boot {
+	b := Boot{Number: number(folder)}
+
+	f, err := os.Open(filepath.Join(folder, recordFile))
+	if err != nil {
+		return b
+	}
+	defer f.Close()
+
+	if err := json.NewDecoder(io.LimitReader(f, 64<<10)).Decode(&b); err != nil {
+		return Boot{Number: b.Number}
+	}
+
+	return b
+}
+
+// writeRecord replaces it whole: a power cut leaves the old one or the new one.
+func writeRecord(folder string, b Boot) error {
+	text, err := json.Marshal(b)
+	if err != nil {
+		return fmt.Errorf("record of boot %s: %w", b.ID, err)
+	}
+
+	path := filepath.Join(folder, recordFile)
+	if err := writeSynced(path+".new", text); err != nil {
+		return fmt.Errorf("record of boot %s: %w", b.ID, err)
+	}
+
+	if err := os.Rename(path+".new", path); err != nil {
+		return fmt.Errorf("record of boot %s: %w", b.ID, err)
+	}
+
+	return syncDir(folder)
+}
+
+func writeSynced(path string, content []byte) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+
+	_, err = f.Write(content)
+
+	return errors.Join(err, f.Sync(), f.Close())
+}
+
+func syncDir(path string) error {
+	d, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+
+	return errors.Join(d.Sync(), d.Close())
+}
+
+// lastTime of anything logged in a boot; zero when nothing was.
+func lastTime(folder string) time.Time {
+	paths, err := segments(folder)
+	if err != nil {
+		return time.Time{}
+	}
+
+	// The last segment may have been cut off before its first record.
+	for _, path := range slices.Backward(paths) {
+		var last time.Time
+
+		err := eachLine(path, func(l line) error {
+			last = l.time
+
+			return nil
+		})
+		if err == nil && !last.IsZero() {
+			return last
+		}
+	}
+
+	return time.Time{}
+}
+
+// eachLine of a segment, as far as it is whole.
+func eachLine(path string, fn func(line) error) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+
+	for frames := newFrames(f); ; {
+		l, err := frames.next()
+
+		switch {
+		case errors.Is(err, io.EOF), errors.Is(err, errTorn):
+			return nil
+		case err != nil:
+			return fmt.Errorf("read %s: %w", path, err)
+		}
+
+		if err := fn(l); err != nil {
+			return err
+		}
+	}
+}
+
+func sizeOf(folder string) int64 {
+	var sum int64
+
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		return 0
+	}
+
+	for _, e := range entries {
+		if info, err := e.Info(); err == nil {
+			sum += info.Size()
+		}
+	}
+
+	return sum
+}

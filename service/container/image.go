@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package container
+
+import (
+	"context"
+	"fmt"
+
+	containerd "github.com/containerd/containerd/v2/client"
+	"github.com/containerd/containerd/v2/core/remotes/docker"
+	"github.com/containerd/containerd/v2/core/remotes/docker/config"
+	"github.com/containerd/errdefs"
+
+	"github.com/seed-59268b81/talos/service/supervisor"
+)
+
+// HostsDir is where the registry hosts (mirrors, the image cache) are configured, for the CRI plugin and for us alike.
+const HostsDir = "/system/etc/cri/hosts"
+
+// pull returns the image, unpacked; it goes to a registry only when containerd does not have it.
+func (c *Container) pull(ctx context.Context, client *containerd.Client, run supervisor.Run) (containerd.Image, error) {
+	image, err := client.GetImage(ctx, c.Image)
+	if err == nil {
+		if unpacked, err := image.IsUnpacked(ctx, ""); err == nil && unpacked {
+			return image, nil
+		}
+
+		if err := image.Unpack(ctx, ""); err == nil {
+			return image, nil
+		}
+	} else if !errdefs.IsNotFound(err) {
+		return nil, fmt.Errorf("container %s: look up image %s: %w", c.ID, c.Image, err)
+	}
+
+	run.Preparing("Pulling image " + c.Image)
+
+	image, err = client.Pull(ctx, c.Image, containerd.WithPullUnpack, containerd.WithResolver(docker.NewResolver(docker.ResolverOptions{
+		Hosts: config.ConfigureHosts(ctx, config.HostOptions{HostDir: config.HostDirFromRoot(HostsDir)}),
+	})))
+	if err != nil {
+		return nil, fmt.Errorf("container %s: pull image %s: %w: %w", c.ID, c.Image, errNoImage, err)
+	}
+
+	return image, nil
+}

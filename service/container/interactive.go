@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package container
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	containerd "github.com/containerd/containerd/v2/client"
+	"github.com/containerd/containerd/v2/pkg/cio"
+	"github.com/containerd/containerd/v2/pkg/oci"
+	"github.com/containerd/errdefs"
+	specs "github.com/opencontainers/runtime-spec/specs-go"
+
+	"github.com/seed-59268b81/talos/sys/cgroup"
+)
+
+const (
+	// interactivePrefix begins the ids of interactive containers.
+	interactivePrefix = "debug-"
+	// HostRoot is where a privileged interactive container finds the machine's own files.
+	HostRoot = "/host"
+	// endTimeout is how long the end of an interactive container may take, killed as it is.
+	endTimeout = 15 * time.Second
+)
+
+// Interactive is a container for a person: someone's terminal or pipes are attached to it, and nothing of it stays when it
+// ends. It is in the machine's own network, PID and IPC namespaces.
+type Interactive struct {
+	// Image is one that containerd has; Images.Pull completes its name.
+	Image string
+	// Args is the whole command line, in place of the image's entry point and command; none keeps those.
+	Args []string
+	// Env is added to the image's, as NAME=VALUE.
+	Env []string
+	// Privileged gives all capabilities and devices, and the machine's files below HostRoot.
+	Privileged bool
+	// Terminal gives it a terminal, whose size comes from Sizes. Without, Stdin's end is that of its standard input.
+	Terminal bool
+	Stdin    io.Reader
+	// Output gets what it writes to its standard output and error, one call at a time.
+	Output io.Writer
+	// Signals are sent to its first process.
+	Signals <-chan syscall.Signal
+	Sizes   <-chan Size
+}
+
+// Size of a terminal, in characters.
+type Size struct{ Width, Height uint32 }
+
+// creating is held while an interactive container is made: until it has a task it looks like one that was left over.
+var creating sync.Mutex
+
+// RunInteractive runs the container until it ends, or the context does, and returns its exit status.
+func (i *Images) RunInteractive(ctx context.Context, c *Interactive) (exitCode uint32, err error) {
+	// What ends the container must go on after ctx is done.
+	background := i.context(context.WithoutCancel(ctx))
+	ctx = i.context(ctx)
+
+	image, err := i.client.GetImage(ctx, c.Image)
+	if errdefs.IsNotFound(err) {
+		return 0, fmt.Errorf("%s: %w", c.Image, ErrNoImage)
+	}
+
+	if err != nil {
+		return 0, fmt.Errorf("look up image %s: %w", c.Image, err)
+	}
+
+	if unpacked, err := image.IsUnpacked(ctx, ""); err != nil || !unpacked {
+		if err := image.Unpack(ctx, ""); err != nil {
+			return 0, fmt.Errorf("unpack image %s: %w", c.Image, err)
+		}
+	}
+
+	id := interactivePrefix + strings.ToLower(rand.Text()[:10])
+	input := &endingReader{Reader: c.Stdin, end: func() {}}
+
+	defer func() {
+		end, cancel := context.WithTimeout(background, endTimeout)
+		defer cancel()
+
+		if failed := remove(end, i.client, id); failed != nil {
+			err = errors.Join(err, fmt.Errorf("remove container %s: %w", id, failed))
+		}
+	}()
+
+	task, exited, err := i.createInteractive(ctx, background, c, id, image, input)
+	if err != nil {
+		return 0, err
+	}
+
+	return c.attend(ctx, background, task, exited)
+}
+
+func (i *Images) createInteractive(
+	ctx, background context.Context, c *Interactive, id string, image containerd.Image, input *endingReader,
+) (containerd.Task, <-chan containerd.ExitStatus, error) {
+	creating.Lock()
+	defer creating.Unlock()
+
+	if err := i.removeLeftovers(ctx); err != nil {
+		return nil, nil, err
+	}
+
+	cntr, err := i.client.NewContainer(ctx, id,
+		containerd.WithImage(image),
+		containerd.WithNewSnapshot(id, image),
+		containerd.WithNewSpec(c.spec(id, image)...),
+	)
+	if err != nil {
+		return nil, nil, fmt.Errorf("create container %s: %w", id, err)
+	}
+
+	output := &lockedWriter{w: c.Output}
+
+	attached := []cio.Opt{cio.WithStreams(input, output, output)}
+	if c.Terminal {
+		attached = []cio.Opt{cio.WithStreams(input, output, nil), cio.WithTerminal}
+	}
+
+	task, err := cntr.NewTask(ctx, cio.NewCreator(attached...))
+	if err != nil {
+		return nil, nil, fmt.Errorf("create the task of container %s: %w", id, err)
+	}
+
+	// The runtime keeps the other end open for us as well, until it is told.
+	input.onEnd(func() { task.CloseIO(background, containerd.WithStdinCloser) }) // it has ended then
+
+	exited, err := task.Wait(background)
+	if err == nil {
+		err = task.Start(ctx)
+	}
+
+	if err != nil {
+		return nil, nil, fmt.Errorf("start container %s: %w", id, err)
+	}
+
+	return task, exited, nil
+}
+
+// attend passes signals and sizes on until the container has ended and all that it wrote is on its way.
+func (c *Interactive) attend(ctx, background context.Context, task containerd.Task, exited <-chan containerd.ExitStatus) (uint32, error) {
+	for {
+		select {
+		case <-ctx.Done():
+			return 0, context.Cause(ctx)
+		case signal := <-c.Signals:
+			if err := task.Kill(ctx, signal); err != nil && !errdefs.IsNotFound(err) {
+				return 0, fmt.Errorf("signal %d: %w", signal, err)
+			}
+		case size := <-c.Sizes:
+			if err := task.Resize(ctx, size.Width, size.Height); err != nil && !errdefs.IsNotFound(err) {
+				return 0, fmt.Errorf("size of the terminal: %w", err)
+			}
+		case status := <-exited:
+			code, _, err := status.Result()
+			if err != nil {
+				return 0, fmt.Errorf("wait for the container: %w", err)
+			}
+
+			end, cancel := context.WithTimeout(background, endTimeout)
+			defer cancel()
+
+			// What it left running holds its output open. This also waits for what was written.
+			_, err = task.Delete(end, containerd.WithProcessKill)
+			if err != nil && !errdefs.IsNotFound(err) {
+				return 0, fmt.Errorf("end the container: %w", err)
+			}
+
+			return code, nil
+		}
+	}
+}
+
+// removeLeftovers removes what a boot that was cut short has left.
+func (i *Images) removeLeftovers(ctx context.Context) error {
+	all, err := i.client.Containers(ctx)
+	if err != nil {
+		return fmt.Errorf("list containers: %w", err)
+	}
+
+	for _, cntr := range all {
+		if !strings.HasPrefix(cntr.ID(), interactivePrefix) {
+			continue
+		}
+
+		if _, err := cntr.Task(ctx, nil); err == nil || !errdefs.IsNotFound(err) {
+			continue
+		}
+
+		if err := remove(ctx, i.client, cntr.ID()); err != nil {
+			return fmt.Errorf("remove container %s, which was left over: %w", cntr.ID(), err)
+		}
+	}
+
+	return nil
+}
+
+// spec returns the options that make the OCI runtime spec.
+func (c *Interactive) spec(id string, image containerd.Image) []oci.SpecOpts {
+	runner := Container{Cgroup: cgroup.PodRuntime.Path + "/" + id, OOMScoreAdj: 1000}
+
+	opts := []oci.SpecOpts{
+		oci.WithDefaultSpec(),
+		oci.WithImageConfig(image),
+		oci.WithEnv(c.Env),
+		oci.WithHostNamespace(specs.NetworkNamespace),
+		oci.WithHostNamespace(specs.PIDNamespace),
+		oci.WithHostNamespace(specs.IPCNamespace),
+		oci.WithHostHostsFile,
+		oci.WithHostResolvconf,
+		oci.WithCgroup("/" + runner.Cgroup),
+		runner.resources,
+	}
+
+	if len(c.Args) > 0 {
+		opts = append(opts, oci.WithProcessArgs(c.Args...))
+	}
+
+	if c.Terminal {
+		opts = append(opts, oci.WithTTY)
+		if !slices.ContainsFunc(c.Env, func(e string) bool { return strings.HasPrefix(e, "TERM=") }) {
+			opts = append(opts, oci.WithEnv([]string{"TERM=xterm"}))
+		}
+	}
+
+	if c.Privileged {
+		opts = append(opts, privileged()...)
+		opts = append(opts, oci.WithMounts([]specs.Mount{{
+			Type: "bind", Source: "/", Destination: HostRoot, Options: []string{"rbind", "rslave", "rw"},
+		}}))
+	}
+
+	return opts
+}
+
+// endingReader calls end once when what it reads has ended.
+type endingReader struct {
+	io.Reader
+
+	mu    sync.Mutex
+	ended bool
+	end   func()
+}
+
+func (r *endingReader) Read(p []byte) (int, error) {
+	n, err := r.Reader.Read(p)
+	if err != nil {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+
+		if !r.ended {
+			r.ended = true
+			r.end()
+		}
+	}
+
+	return n, err
+}
+
+// onEnd says what to call, and calls it if the end was before.
+func (r *endingReader) onEnd(end func()) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+
+	r.end = end
+	if r.ended {
+		end()
+	}
+}
+
+type lockedWriter struct {
+	mu sync.Mutex
+	w  io.Writer
+}
+
+func (l *lockedWriter) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+
+	return l.w.Write(p)
+}

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package container
+
+import (
+	"context"
+	"fmt"
+
+	containerd "github.com/containerd/containerd/v2/client"
+	"github.com/containerd/containerd/v2/defaults"
+	"github.com/containerd/errdefs"
+)
+
+// Snapshotters of containerd: unpacked layers that the kernel lays over each other, layers that are file systems of their
+// own, and copies.
+const (
+	Overlayfs = "overlayfs"
+	Erofs     = "erofs"
+	Native    = "native"
+)
+
+// UseSnapshotter has containerd use a snapshotter in the namespaces of the machine where a client names none.
+func UseSnapshotter(ctx context.Context, name string) error {
+	client, err := containerd.New(Socket)
+	if err != nil {
+		return fmt.Errorf("use snapshotter %s: connect to containerd at %s: %w", name, Socket, err)
+	}
+	defer client.Close()
+
+	for _, namespace := range []string{NamespaceSystem, NamespacePods} {
+		err := client.NamespaceService().Create(ctx, namespace, map[string]string{defaults.DefaultSnapshotterNSLabel: name})
+		if errdefs.IsAlreadyExists(err) {
+			err = client.NamespaceService().SetLabel(ctx, namespace, defaults.DefaultSnapshotterNSLabel, name)
+		}
+
+		if err != nil {
+			return fmt.Errorf("use snapshotter %s in namespace %s: %w", name, namespace, err)
+		}
+	}
+
+	return nil
+}
