@@ -8,6 +8,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"path"
 	"path/filepath"
 	"reflect"
 	"strconv"
@@ -102,11 +103,14 @@ func TestResourcesKeepTheirContract(t *testing.T) {
 	}
 }
 
-// domain is the protobuf package of a Go type: the name of its folder.
+// domain is the protobuf package of a Go type: the name of its folder, but for services, which have that of their API group.
 func domain(t reflect.Type) string {
-	name := t.PkgPath()[strings.LastIndexByte(t.PkgPath(), '/')+1:]
+	name := path.Base(t.PkgPath())
+	if name == "service" {
+		return "v1alpha1"
+	}
 
-	return strings.TrimSuffix(name, "res")
+	return name
 }
 
 // contract collects where a Go type and a message differ.
