@@ -4,6 +4,7 @@ package config
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 
 	"go.yaml.in/yaml/v4"
@@ -46,6 +47,24 @@ func Decode(text []byte) (*Config, error) {
 
 	if err := problems.Err(); err != nil {
 		return nil, fmt.Errorf("decoding the machine configuration: %w", err)
+	}
+
+	return cfg, nil
+}
+
+// DecodeForBoot is Decode for a configuration that a machine boots with: other documents alone are not enough.
+func DecodeForBoot(text []byte) (*Config, error) {
+	if len(bytes.TrimSpace(text)) == 0 {
+		return nil, errors.New("it is empty")
+	}
+
+	cfg, err := Decode(text)
+	if err != nil {
+		return nil, err
+	}
+
+	if Find[*v1alpha1.Config](cfg) == nil {
+		return nil, errors.New("it has no v1alpha1 document (the one with machine and cluster): a machine cannot boot with the others alone")
 	}
 
 	return cfg, nil

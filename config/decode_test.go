@@ -13,6 +13,7 @@ import (
 	"github.com/seed-59268b81/talos/config"
 	"github.com/seed-59268b81/talos/config/configtest"
 	"github.com/seed-59268b81/talos/config/v1alpha1"
+	"github.com/seed-59268b81/talos/config/view"
 )
 
 func TestDecodeExamples(t *testing.T) {
@@ -27,7 +28,8 @@ func TestDecodeExamples(t *testing.T) {
 		t.Errorf("the text is not kept: %s", diff)
 	}
 
-	machine, cluster := cfg.Machine(), cfg.Cluster()
+	main := config.Find[*v1alpha1.Config](cfg)
+	machine, cluster := &main.Machine, &main.Cluster
 
 	if got, want := machine.Type, v1alpha1.TypeControlPlane; got != want {
 		t.Errorf("type: got %q, want %q", got, want)
@@ -41,7 +43,7 @@ func TestDecodeExamples(t *testing.T) {
 		t.Errorf("endpoint: got %q, want %q", got, want)
 	}
 
-	if got, want := cluster.PodSubnets(), []netip.Prefix{netip.MustParsePrefix("10.244.0.0/16")}; !cmp.Equal(got, want, cmp.Comparer(func(a, b netip.Prefix) bool { return a == b })) {
+	if got, want := view.Of(cfg).PodSubnets(), []netip.Prefix{netip.MustParsePrefix("10.244.0.0/16")}; !cmp.Equal(got, want, cmp.Comparer(func(a, b netip.Prefix) bool { return a == b })) {
 		t.Errorf("pod subnets: got %v, want %v", got, want)
 	}
 
@@ -49,7 +51,7 @@ func TestDecodeExamples(t *testing.T) {
 		t.Errorf("admission: got %v, want %v", got, want)
 	}
 
-	if got, want := cfg.Hostname().Auto, v1alpha1.AutoStable; got != want {
+	if got, want := config.Find[*v1alpha1.HostnameConfig](cfg).Auto, v1alpha1.AutoStable; got != want {
 		t.Errorf("hostname: got %q, want %q", got, want)
 	}
 
@@ -58,7 +60,7 @@ func TestDecodeExamples(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	if got, want := cfg.Machine().Type, v1alpha1.TypeWorker; got != want {
+	if got, want := view.Of(cfg).Type(), v1alpha1.TypeWorker; got != want {
 		t.Errorf("type: got %q, want %q", got, want)
 	}
 }
@@ -154,10 +156,10 @@ hostname: node
 		t.Fatal(err)
 	}
 
-	machine := cfg.Machine()
+	machine := config.Find[*v1alpha1.Config](cfg).Machine
 
 	got := []any{machine.Sysctls, machine.Files[0].Permissions, machine.Files[1].Permissions, machine.Time.BootTimeout.String(),
-		machine.Kubelet.ExtraArgs, machine.Kubelet.ExtraConfig, machine.Network.Hostname, len(cfg.Documents()), cfg.CompleteForBoot()}
+		machine.Kubelet.ExtraArgs, machine.Kubelet.ExtraConfig, machine.Network.Hostname, len(cfg.Documents()), view.Of(cfg).Complete()}
 	want := []any{map[string]string{"net.ipv4.ip_forward": "1"}, v1alpha1.FileMode(0o600), v1alpha1.FileMode(0o644), "2m0s",
 		v1alpha1.ExtraArgs{"v": {"4"}, "feature-gates": {"A=true", "B=true"}},
 		v1alpha1.Object{"maxPods": int64(200), "since": "2026-01-02", "nothing": nil, "list": []any{int64(1), 2.5, "yes", "no"}},
@@ -181,7 +183,7 @@ machine:
 		t.Fatal(err)
 	}
 
-	second := cfg.Machine().Network.Interfaces[1]
+	second := view.Of(cfg).Devices()[1]
 
 	if second.Interface != "eth1" || second.MTU != 1400 || !*second.DHCP {
 		t.Errorf("got %+v, want eth1 with the mtu and dhcp of eth0", second)

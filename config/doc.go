@@ -9,10 +9,9 @@
 // comments where they were.
 //
 //	cfg, err := config.Decode(text)
-//	cfg.Machine().Type            // nil machine when there is no main document
-//	cfg.Cluster().PodSubnets()
-//	cfg.Hostname()                // nil when there is no HostnameConfig
-//	cfg.Bytes()                   // as it came
+//	view.Of(cfg).PodSubnets()                // what the documents say together
+//	config.Find[*v1alpha1.HostnameConfig](cfg) // one document, nil when there is none
+//	cfg.Bytes()                              // as it came
 //	text, err := config.Encode(documents...)
 //
 // A Config never changes after it is decoded; nobody may change what it hands out. The package knows

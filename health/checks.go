@@ -2,7 +2,7 @@
 
 package health
 
-import "github.com/seed-59268b81/talos/config/v1alpha1"
+import "github.com/seed-59268b81/talos/config/view"
 
 // Source is what the checks look at.
 type Source struct {
@@ -43,6 +43,6 @@ func (s *Source) Checks() []Check {
 	}
 }
 
-func proxyDisabled(c *v1alpha1.Config) bool { return v1alpha1.IsTrue(c.Cluster.Proxy.Disabled) }
+func proxyDisabled(c *view.Config) bool { return view.IsTrue(c.Proxy().Disabled) }
 
-func dnsDisabled(c *v1alpha1.Config) bool { return v1alpha1.IsTrue(c.Cluster.CoreDNS.Disabled) }
+func dnsDisabled(c *view.Config) bool { return view.IsTrue(c.CoreDNS().Disabled) }

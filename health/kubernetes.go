@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/seed-59268b81/talos/config/v1alpha1"
+	"github.com/seed-59268b81/talos/config/view"
 )
 
 // Node of Kubernetes.
@@ -177,7 +177,7 @@ func (s *Source) componentsReady(ctx context.Context) error {
 }
 
 // workload is a check that all pods of one are ready; it is skipped where the configuration disables it.
-func (s *Source) workload(kind, name string, disabled func(*v1alpha1.Config) bool) func(context.Context) error {
+func (s *Source) workload(kind, name string, disabled func(*view.Config) bool) func(context.Context) error {
 	return func(ctx context.Context) error {
 		config, err := s.config(ctx)
 		if err != nil {

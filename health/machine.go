@@ -8,7 +8,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/seed-59268b81/talos/config/v1alpha1"
+	"github.com/seed-59268b81/talos/config/view"
 	"github.com/seed-59268b81/talos/cosi/guard"
 	"github.com/seed-59268b81/talos/cosi/state"
 	"github.com/seed-59268b81/talos/cosi/typed"
@@ -68,7 +68,7 @@ func (s *Source) onControlPlanes(check func(context.Context, Machine) error) fun
 }
 
 // config is that of a control plane node, which has what is said of the cluster.
-func (s *Source) config(ctx context.Context) (*v1alpha1.Config, error) {
+func (s *Source) config(ctx context.Context) (*view.Config, error) {
 	for _, m := range s.Machines {
 		if !m.ControlPlane {
 			continue
@@ -79,8 +79,8 @@ func (s *Source) config(ctx context.Context) (*v1alpha1.Config, error) {
 			return nil, err
 		}
 
-		if main := cfg.TypedSpec().Config().Main(); main != nil {
-			return main, nil
+		if says := cfg.TypedSpec().View(); says.Complete() {
+			return says, nil
 		}
 	}
 

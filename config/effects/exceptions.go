@@ -8,7 +8,6 @@ type exception struct{ path, reason string }
 // settled is what nothing reads and nobody need be warned of.
 var settled = []exception{
 	{"version", "it tells what the document is"},
-	{"HostnameConfig.apiVersion", "it tells what the document is"},
 	{"persist", "a configuration is always kept; false is warned of when it is checked"},
 	{"cluster.id", "it is read with discovery, which has a warning of its own"},
 	{"cluster.secret", "it is read with discovery, which has a warning of its own"},

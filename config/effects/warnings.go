@@ -12,6 +12,7 @@ import (
 
 	"github.com/seed-59268b81/talos/config"
 	"github.com/seed-59268b81/talos/config/strict"
+	"github.com/seed-59268b81/talos/config/v1alpha1"
 )
 
 // Warnings names what the configuration asks for and this version does not do yet, one line each.
@@ -32,7 +33,7 @@ func InVain(cfg *config.Config) []string {
 	for _, document := range cfg.Documents() {
 		root := ""
 
-		if document != config.Document(cfg.Main()) {
+		if _, main := document.(*v1alpha1.Config); !main {
 			root = document.Kind()
 		}
 

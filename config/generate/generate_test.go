@@ -20,7 +20,9 @@ import (
 	"github.com/seed-59268b81/talos/config/images"
 	"github.com/seed-59268b81/talos/config/patch"
 	"github.com/seed-59268b81/talos/config/talosconfig"
+	"github.com/seed-59268b81/talos/config/v1alpha1"
 	"github.com/seed-59268b81/talos/config/validate"
+	"github.com/seed-59268b81/talos/config/view"
 	"github.com/seed-59268b81/talos/pki"
 )
 
@@ -96,7 +98,7 @@ func TestGeneratedIsValid(t *testing.T) {
 					}
 				}
 
-				if got := cfg.Machine().Type.String(); got != role {
+				if got := view.Of(cfg).Type().String(); got != role {
 					t.Errorf("type: got %s, want %s", got, role)
 				}
 			}
@@ -122,8 +124,8 @@ func TestWorkerHoldsNoKeys(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	cluster := cfg.Cluster()
-	for name, key := range map[string][]byte{"machine.ca": cfg.Machine().CA.Key, "cluster.ca": cluster.CA.Key, "aggregatorCA": cluster.AggregatorCA.Key, "etcd.ca": cluster.Etcd.CA.Key, "serviceAccount": cluster.ServiceAccount.Key} {
+	cluster := config.Find[*v1alpha1.Config](cfg).Cluster
+	for name, key := range map[string][]byte{"machine.ca": view.Of(cfg).MachineCA().Key, "cluster.ca": cluster.CA.Key, "aggregatorCA": cluster.AggregatorCA.Key, "etcd.ca": cluster.Etcd.CA.Key, "serviceAccount": cluster.ServiceAccount.Key} {
 		if len(key) > 0 {
 			t.Errorf("%s has its key on a worker", name)
 		}
@@ -206,7 +208,7 @@ func TestPatchesByRole(t *testing.T) {
 			t.Fatal(err)
 		}
 
-		if diff := cmp.Diff(test.want, cfg.Machine().Sysctls); diff != "" {
+		if diff := cmp.Diff(test.want, view.Of(cfg).Sysctls()); diff != "" {
 			t.Errorf("sysctls (-want +got):\n%s", diff)
 		}
 	}
@@ -228,7 +230,7 @@ func TestVersions(t *testing.T) {
 			t.Fatal(err)
 		}
 
-		if got := cfg.Machine().Kubelet.Image; got != test.want {
+		if got := view.Of(cfg).Kubelet().Image; got != test.want {
 			t.Errorf("%q: got %q, want %q", test.version, got, test.want)
 		}
 	}

@@ -13,6 +13,8 @@ import (
 	"github.com/seed-59268b81/talos/config"
 	"github.com/seed-59268b81/talos/config/configtest"
 	"github.com/seed-59268b81/talos/config/patch"
+	"github.com/seed-59268b81/talos/config/v1alpha1"
+	"github.com/seed-59268b81/talos/config/view"
 )
 
 const target = `# the machine in the corner
@@ -162,7 +164,7 @@ func TestAppendDocument(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	if cfg.Hostname() == nil || cfg.Hostname().Auto != "stable" {
+	if doc := config.Find[*v1alpha1.HostnameConfig](cfg); doc == nil || doc.Auto != "stable" {
 		t.Errorf("got no HostnameConfig in\n%s", got)
 	}
 }
@@ -197,7 +199,7 @@ func TestAliases(t *testing.T) {
 	}
 
 	var addresses [][]string
-	for _, device := range cfg.Machine().Network.Interfaces {
+	for _, device := range view.Of(cfg).Devices() {
 		addresses = append(addresses, device.Addresses)
 	}
 

@@ -17,6 +17,7 @@ import (
 
 	"github.com/seed-59268b81/talos/config"
 	"github.com/seed-59268b81/talos/config/effects"
+	"github.com/seed-59268b81/talos/config/v1alpha1"
 )
 
 // Plan is what changes between two configurations.
@@ -88,7 +89,7 @@ func leaves(cfg *config.Config) map[string]leaf {
 	for _, document := range cfg.Documents() {
 		root := ""
 
-		if document != config.Document(cfg.Main()) {
+		if _, main := document.(*v1alpha1.Config); !main {
 			root = document.Kind()
 
 			if name := document.Name(); name != "" {

@@ -14,11 +14,12 @@ import (
 
 // FromConfig takes the bundle out of a control plane configuration.
 func FromConfig(cfg *config.Config) (*Bundle, error) {
-	machine, cluster := cfg.Machine(), cfg.Cluster()
-
-	if machine == nil {
+	main := config.Find[*v1alpha1.Config](cfg)
+	if main == nil {
 		return nil, errors.New("taking secrets from a configuration: it has no v1alpha1 document")
 	}
+
+	machine, cluster := &main.Machine, &main.Cluster
 
 	if !machine.Type.IsControlPlane() {
 		return nil, fmt.Errorf("taking secrets from a configuration: machine.type is %q: only a control plane configuration holds them all", machine.Type)

@@ -2,10 +2,7 @@
 
 package v1alpha1
 
-import (
-	"net/netip"
-	"time"
-)
+import "time"
 
 // What stands where the document is silent.
 const (
@@ -30,61 +27,4 @@ func IsTrueOr(b *bool, unset bool) bool {
 	}
 
 	return *b
-}
-
-// Name is the cluster's name.
-func (c *ClusterConfig) Name() string { return or(c.ClusterName, DefaultClusterName) }
-
-// APIServerPort is the port of the API server on each control plane machine.
-func (c *ClusterConfig) APIServerPort() int {
-	return or(c.ControlPlane.LocalAPIServerPort, DefaultAPIServerPort)
-}
-
-// DNSDomain is the domain of services.
-func (c *ClusterConfig) DNSDomain() string { return or(c.Network.DNSDomain, DefaultDNSDomain) }
-
-// CNI is the pod network's name.
-func (c *ClusterConfig) CNI() string { return or(c.Network.CNI.Name, DefaultCNI) }
-
-// PodSubnets are the networks of pods.
-func (c *ClusterConfig) PodSubnets() []netip.Prefix {
-	if len(c.Network.PodSubnets) == 0 {
-		return []netip.Prefix{netip.MustParsePrefix(DefaultPodSubnet)}
-	}
-
-	return c.Network.PodSubnets
-}
-
-// ServiceSubnets are the networks of services.
-func (c *ClusterConfig) ServiceSubnets() []netip.Prefix {
-	if len(c.Network.ServiceSubnets) == 0 {
-		return []netip.Prefix{netip.MustParsePrefix(DefaultServiceSubnet)}
-	}
-
-	return c.Network.ServiceSubnets
-}
-
-// ScheduleOnControlPlanes tells whether ordinary pods may run on control plane machines.
-func (c *ClusterConfig) ScheduleOnControlPlanes() bool {
-	return IsTrue(c.AllowSchedulingOnControlPlanes) || IsTrue(c.AllowSchedulingOnMasters)
-}
-
-// AdminCertLifetime is how long an administrator's kubeconfig is good.
-func (c *ClusterConfig) AdminCertLifetime() time.Duration {
-	return or(c.AdminKubeconfig.CertLifetime, DefaultCertLifetime)
-}
-
-// KubePrismPort is the port of KubePrism, and whether it is on.
-func (m *MachineConfig) KubePrismPort() (int, bool) {
-	return or(m.Features.KubePrism.Port, DefaultKubePrismPort), IsTrue(m.Features.KubePrism.Enabled)
-}
-
-func or[T comparable](v, otherwise T) T {
-	var zero T
-
-	if v == zero {
-		return otherwise
-	}
-
-	return v
 }

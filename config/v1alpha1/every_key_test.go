@@ -71,7 +71,7 @@ func TestEveryKey(t *testing.T) {
 
 	missing := map[key]bool{}
 	allKeys(reflect.TypeFor[v1alpha1.Config](), missing)
-	removeSet(reflect.ValueOf(cfg.Main()), missing)
+	removeSet(reflect.ValueOf(config.Find[*v1alpha1.Config](cfg)), missing)
 
 	for k := range missing {
 		t.Errorf("%s of %s is not in the text", k.name, k.in)
@@ -87,7 +87,7 @@ func TestEveryKey(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	if diff := cmp.Diff(cfg.Main(), again.Main(), cmp.Exporter(func(reflect.Type) bool { return true })); diff != "" {
+	if diff := cmp.Diff(config.Find[*v1alpha1.Config](cfg), config.Find[*v1alpha1.Config](again), cmp.Exporter(func(reflect.Type) bool { return true })); diff != "" {
 		t.Errorf("encoded and read back (-want +got):\n%s", diff)
 	}
 }

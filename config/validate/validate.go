@@ -11,6 +11,7 @@ import (
 	"github.com/seed-59268b81/talos/config"
 	"github.com/seed-59268b81/talos/config/effects"
 	"github.com/seed-59268b81/talos/config/v1alpha1"
+	"github.com/seed-59268b81/talos/config/view"
 )
 
 // Mode is the kind of place that a machine runs in.
@@ -61,7 +62,7 @@ func (fs Findings) Error() string {
 // Validate checks a configuration for a mode. The error, when there is one, is of type Findings.
 func Validate(cfg *config.Config, mode Mode) (warnings []string, err error) {
 	c := &check{mode: mode}
-	main := cfg.Main()
+	main := config.Find[*v1alpha1.Config](cfg)
 
 	if main == nil {
 		c.wrong("machine", "the configuration has no v1alpha1 document (the one with machine and cluster): a machine cannot boot with the others alone")
@@ -69,7 +70,7 @@ func Validate(cfg *config.Config, mode Mode) (warnings []string, err error) {
 		c.document(main)
 	}
 
-	if hostname := cfg.Hostname(); hostname != nil {
+	if hostname := config.Find[*v1alpha1.HostnameConfig](cfg); hostname != nil {
 		c.hostnameConfig(hostname, main)
 	}
 
@@ -86,15 +87,15 @@ func Validate(cfg *config.Config, mode Mode) (warnings []string, err error) {
 
 // Change checks whether a running machine may go from one configuration to another.
 func Change(from, to *config.Config) error {
-	before, after := from.Machine(), to.Machine()
+	before, after := view.Of(from), view.Of(to)
 
 	switch {
-	case before == nil:
+	case !before.Complete():
 		return nil
-	case after == nil:
+	case !after.Complete():
 		return errors.New("the new configuration has no v1alpha1 document: a running machine cannot do without; apply a whole configuration")
-	case before.Type.IsControlPlane() != after.Type.IsControlPlane():
-		return fmt.Errorf("machine.type: the machine is %q and cannot become %q: reset it first", before.Type, after.Type)
+	case before.Type().IsControlPlane() != after.Type().IsControlPlane():
+		return fmt.Errorf("machine.type: the machine is %q and cannot become %q: reset it first", before.Type(), after.Type())
 	default:
 		return nil
 	}

@@ -13,7 +13,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/seed-59268b81/talos/config/access"
 	"github.com/seed-59268b81/talos/config/configtest"
+	"github.com/seed-59268b81/talos/config/view"
 	metactl "github.com/seed-59268b81/talos/controllers/meta"
 	"github.com/seed-59268b81/talos/pki"
 	"github.com/seed-59268b81/talos/resources/block"
@@ -27,8 +29,8 @@ func TestDamage(t *testing.T) {
 	good := string(configtest.ControlPlane(t))
 	worker := string(configtest.Worker(t))
 
-	access := func(text string) string {
-		out, err := encodeAccess(decoded(t, text))
+	reachable := func(text string) string {
+		out, err := access.Encode(decoded(t, text))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -37,7 +39,7 @@ func TestDamage(t *testing.T) {
 	}
 
 	kept := func(text string) string {
-		out, err := encodeAdministrators(decoded(t, text).Main())
+		out, err := access.EncodeAuthorities(decoded(t, text))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -60,24 +62,24 @@ func TestDamage(t *testing.T) {
 		unmounted bool
 		phase     block.VolumePhase
 	}{
-		{name: "empty", files: map[string]string{fileName: "", accessName: access(good)}, meta: "-"},
-		{name: "zeros", files: map[string]string{fileName: strings.Repeat("\x00", len(good)), accessName: access(good)}, meta: "-"},
-		{name: "cut off", files: map[string]string{fileName: good[:len(good)/2], accessName: access(good)}, meta: "-"},
-		{name: "a line overwritten", files: map[string]string{fileName: strings.Replace(good, "cluster:", "\xff\xfe:", 1), accessName: access(good)}, meta: "-"},
-		{name: "a key of a newer version", files: map[string]string{fileName: newer, accessName: access(good)}, meta: "-"},
+		{name: "empty", files: map[string]string{fileName: "", accessName: reachable(good)}, meta: "-"},
+		{name: "zeros", files: map[string]string{fileName: strings.Repeat("\x00", len(good)), accessName: reachable(good)}, meta: "-"},
+		{name: "cut off", files: map[string]string{fileName: good[:len(good)/2], accessName: reachable(good)}, meta: "-"},
+		{name: "a line overwritten", files: map[string]string{fileName: strings.Replace(good, "cluster:", "\xff\xfe:", 1), accessName: reachable(good)}, meta: "-"},
+		{name: "a key of a newer version", files: map[string]string{fileName: newer, accessName: reachable(good)}, meta: "-"},
 		{name: "the same, without the file of access", files: map[string]string{fileName: newer}, meta: "-"},
 		{name: "the same, with a broken one", files: map[string]string{fileName: newer, accessName: "x: ["}, meta: "-"},
 		{name: "a document of a newer version", files: map[string]string{fileName: good + "---\napiVersion: v1alpha1\nkind: NewerConfig\n"}, meta: "-"},
 		{name: "a newer document first", files: map[string]string{fileName: "apiVersion: v1alpha1\nkind: NewerConfig\n---\n" + good}, meta: "-"},
-		{name: "a worker's, cut off", files: map[string]string{fileName: worker[:100], accessName: access(worker)}, meta: kept(worker)},
-		{name: "gone", files: map[string]string{accessName: access(good)}, meta: "-"},
+		{name: "a worker's, cut off", files: map[string]string{fileName: worker[:100], accessName: reachable(worker)}, meta: kept(worker)},
+		{name: "gone", files: map[string]string{accessName: reachable(good)}, meta: "-"},
 		{name: "both broken", files: map[string]string{fileName: good[:100], accessName: ""}},
 		{name: "both broken, a worker's", files: map[string]string{fileName: worker[:100], accessName: ""}, meta: kept(worker)},
 		{name: "both missing, as on a STATE that was formatted again", files: map[string]string{}},
-		{name: "neither can be read", files: map[string]string{fileName: good, accessName: access(good)}, unreadable: []string{fileName, accessName}},
-		{name: "damaged, and META cannot be read", files: map[string]string{fileName: good[:100], accessName: access(good)}, metaErr: metactl.ErrNotLoaded},
-		{name: "damaged, and META too", files: map[string]string{fileName: good[:100], accessName: access(good)}, metaErr: meta.ErrDamaged},
-		{name: "STATE cannot be mounted", files: map[string]string{fileName: good, accessName: access(good)}, unmounted: true, phase: block.VolumePhaseReady},
+		{name: "neither can be read", files: map[string]string{fileName: good, accessName: reachable(good)}, unreadable: []string{fileName, accessName}},
+		{name: "damaged, and META cannot be read", files: map[string]string{fileName: good[:100], accessName: reachable(good)}, metaErr: metactl.ErrNotLoaded},
+		{name: "damaged, and META too", files: map[string]string{fileName: good[:100], accessName: reachable(good)}, metaErr: meta.ErrDamaged},
+		{name: "STATE cannot be mounted", files: map[string]string{fileName: good, accessName: reachable(good)}, unmounted: true, phase: block.VolumePhaseReady},
 		{name: "STATE holds something else", files: map[string]string{fileName: good}, unmounted: true, phase: block.VolumePhaseFailed},
 		{name: "STATE is gone, and there is no room for another", files: map[string]string{}, unmounted: true, phase: block.VolumePhaseWaiting},
 		{name: "STATE was lost, and is being formatted again", files: map[string]string{}, unmounted: true, phase: block.VolumePhaseProvisioned},
@@ -131,7 +133,7 @@ func TestDamage(t *testing.T) {
 
 				if got := b.text(t, configres.AccessID); got == "" {
 					t.Error("access: got none")
-				} else if !bytes.Equal(decoded(t, got).Machine().CA.Crt, decoded(t, was).Machine().CA.Crt) {
+				} else if !bytes.Equal(view.Of(decoded(t, got)).MachineCA().Crt, view.Of(decoded(t, was)).MachineCA().Crt) {
 					t.Error("access: another authority")
 				} else {
 					known++
@@ -208,7 +210,7 @@ func TestMetaFollows(t *testing.T) {
 		}
 
 		has := func(text string) bool {
-			want, err := encodeAdministrators(decoded(t, text).Main())
+			want, err := access.EncodeAuthorities(decoded(t, text))
 			if err != nil {
 				t.Fatal(err)
 			}

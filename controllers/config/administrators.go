@@ -5,19 +5,16 @@
 package config
 
 import (
-	"bytes"
 	"context"
-	"encoding/pem"
 	"errors"
 	"fmt"
 	"log/slog"
 	"time"
 
 	"github.com/seed-59268b81/talos/config"
-	"github.com/seed-59268b81/talos/config/v1alpha1"
+	"github.com/seed-59268b81/talos/config/access"
 	metactl "github.com/seed-59268b81/talos/controllers/meta"
 	"github.com/seed-59268b81/talos/cosi/controller"
-	"github.com/seed-59268b81/talos/pki"
 	"github.com/seed-59268b81/talos/sys/cmdline"
 	"github.com/seed-59268b81/talos/sys/meta"
 )
@@ -39,62 +36,9 @@ const (
 	metaRetry = time.Minute
 )
 
-// encodeAdministrators returns the certificates of a configuration's authorities, PEM.
-func encodeAdministrators(main *v1alpha1.Config) ([]byte, error) {
-	var out bytes.Buffer
-
-	texts := [][]byte{main.Machine.CA.Crt}
-	for _, ca := range main.Machine.AcceptedCAs {
-		texts = append(texts, ca.Crt)
-	}
-
-	for _, text := range texts {
-		certs, err := pki.ParseCertificates(text)
-		if err != nil {
-			return nil, fmt.Errorf("certificates of the administrators' authorities: %w", err)
-		}
-
-		// The certificates are encoded again, so that a private key in the same PEM text is not kept.
-		for _, cert := range certs {
-			if err := pem.Encode(&out, &pem.Block{Type: "CERTIFICATE", Bytes: cert.Raw}); err != nil {
-				return nil, err
-			}
-		}
-	}
-
-	return out.Bytes(), nil
-}
-
-// decodeAdministrators returns a configuration with the authorities alone.
-func decodeAdministrators(text []byte) (*config.Config, error) {
-	certs, err := pki.ParseCertificates(text)
-	if err != nil {
-		return nil, fmt.Errorf("META key %s: %w", meta.Administrators, err)
-	}
-
-	main := &v1alpha1.Config{Version: v1alpha1.Version}
-
-	for i, cert := range certs {
-		crt := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: cert.Raw})
-
-		if i == 0 {
-			main.Machine.CA.Crt = crt
-		} else {
-			main.Machine.AcceptedCAs = append(main.Machine.AcceptedCAs, v1alpha1.Cert{Crt: crt})
-		}
-	}
-
-	encoded, err := config.Encode(main)
-	if err != nil {
-		return nil, err
-	}
-
-	return usable(encoded)
-}
-
 // administrators returns what META knows. Configured is whether the machine had a configuration, as far as META tells; loaded,
 // whether META was read at all.
-func (c *Controller) administrators() (access *config.Config, configured, loaded bool, err error) {
+func (c *Controller) administrators() (known *config.Config, configured, loaded bool, err error) {
 	text, err := c.meta.Get(meta.Administrators)
 
 	switch {
@@ -106,25 +50,27 @@ func (c *Controller) administrators() (access *config.Config, configured, loaded
 		return nil, false, true, nil
 	}
 
-	access, err = decodeAdministrators(text)
+	if known, err = access.DecodeAuthorities(text); err != nil {
+		err = fmt.Errorf("META key %s: %w", meta.Administrators, err)
+	}
 
-	return access, true, true, err
+	return known, true, true, err
 }
 
 // askMeta tells what META knows of a machine whose STATE has nothing, or nothing that can be used. It reports whether META was
 // read.
 func (c *Controller) askMeta(log *slog.Logger) bool {
-	access, configured, loaded, err := c.administrators()
+	known, configured, loaded, err := c.administrators()
 	if !loaded {
 		return false
 	}
 
 	if configured {
 		c.shut(errors.New("the stored configuration is gone"), log)
-		c.access = access
+		c.access = known
 	}
 
-	if c.closed && access == nil {
+	if c.closed && known == nil {
 		log.Error("it is not known who the administrators are: start with the kernel argument "+cmdline.ConfigInline+" to give the machine another configuration", "error", err)
 	}
 
@@ -165,7 +111,7 @@ func (c *Controller) remember(cfg *config.Config, wake func(), log *slog.Logger)
 		return
 	}
 
-	text, err := encodeAdministrators(c.unremembered.Main())
+	text, err := access.EncodeAuthorities(c.unremembered)
 	if err == nil {
 		err = c.meta.Set(meta.Administrators, text)
 	}

@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"strings"
 	"time"
 
 	"github.com/seed-59268b81/talos/config"
@@ -95,24 +94,6 @@ func (c *Controller) Apply(ctx context.Context, change Change) (Applied, error) 
 	}
 }
 
-// usable decodes a text and tells whether a machine can boot with it.
-func usable(text []byte) (*config.Config, error) {
-	if len(strings.TrimSpace(string(text))) == 0 {
-		return nil, errors.New("it is empty")
-	}
-
-	cfg, err := config.Decode(text)
-	if err != nil {
-		return nil, err
-	}
-
-	if !cfg.CompleteForBoot() {
-		return nil, errors.New("it has no v1alpha1 document (the one with machine and cluster): a machine cannot boot with the others alone")
-	}
-
-	return cfg, nil
-}
-
 func (c *Controller) apply(ctx context.Context, rt controller.Runtime, req request, log *slog.Logger) answer {
 	active, err := typed.Find[configres.MachineConfigSpec](ctx, rt, "", configres.ActiveID)
 	if err != nil {
@@ -173,7 +154,7 @@ func check(current *config.Config, change Change, mode validate.Mode) (*config.C
 		return nil, nil, fmt.Errorf("%w: the machine has a configuration; use a client certificate of its administrator (without --insecure)", ErrDenied)
 	}
 
-	cfg, err := usable(change.Text)
+	cfg, err := config.DecodeForBoot(change.Text)
 	if err != nil {
 		return nil, nil, fmt.Errorf("%w: %w", ErrInvalid, err)
 	}

@@ -281,7 +281,7 @@ func (c *Controller) fromSource(s source, log *slog.Logger) *config.Config {
 
 	var cfg *config.Config
 	if err == nil {
-		cfg, err = usable(text)
+		cfg, err = config.DecodeForBoot(text)
 	}
 
 	if err != nil {

@@ -28,13 +28,12 @@ func MachineTypeController() controller.Controller {
 			}
 
 			// A configuration of other documents alone says nothing of the role.
-			machine := cfg.TypedSpec().Config().Machine()
-			if machine == nil {
+			if !cfg.TypedSpec().View().Complete() {
 				return nil
 			}
 
 			return typed.Set(ctx, rt, "", configres.MachineTypeID, configres.MachineTypeSpec{
-				MachineType: configres.MachineTypeOf(machine.Type),
+				MachineType: configres.MachineTypeOf(cfg.TypedSpec().View().Type()),
 			})
 		},
 	}

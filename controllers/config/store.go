@@ -13,10 +13,15 @@ import (
 	"path/filepath"
 
 	"github.com/seed-59268b81/talos/config"
+	"github.com/seed-59268b81/talos/config/access"
 )
 
 // fileName of the configuration in STATE.
 const fileName = "config.yaml"
+
+// accessName is the file in STATE that says who may reach the machine. It is written with each configuration, and read when the
+// configuration cannot be.
+const accessName = "access.yaml"
 
 // filesystem is what the store does to a disk; a test cuts the power between any two of these.
 type filesystem interface {
@@ -49,21 +54,21 @@ func (s store) save(cfg *config.Config) error {
 
 // saveAccess writes the file of access, if it is not that of the configuration already.
 func (s store) saveAccess(cfg *config.Config) error {
-	access, err := encodeAccess(cfg)
+	text, err := access.Encode(cfg)
 	if err != nil {
 		return err
 	}
 
-	if present, err := s.read(accessName); err == nil && bytes.Equal(present, access) {
+	if present, err := s.read(accessName); err == nil && bytes.Equal(present, text) {
 		return nil
 	}
 
-	return s.write(accessName, access)
+	return s.write(accessName, text)
 }
 
 // find returns the stored configuration: nil, and no error, when there was never one. With an error there was one that cannot be
-// used, and access is what is known of its administrators, nil if nothing.
-func (s store) find() (cfg, access *config.Config, err error) {
+// used, and reachable is what is known of its administrators, nil if nothing.
+func (s store) find() (cfg, reachable *config.Config, err error) {
 	text, err := s.load()
 	if err == nil && text == nil {
 		// The disk may have lost it: a machine that was configured once stays closed.
@@ -75,14 +80,14 @@ func (s store) find() (cfg, access *config.Config, err error) {
 	}
 
 	if err == nil {
-		if cfg, err = decodeStored(text); err == nil {
+		if cfg, err = access.DecodeStored(text); err == nil {
 			return cfg, nil, nil
 		}
 	}
 
-	access, accessErr := s.access(text)
+	reachable, accessErr := s.access(text)
 
-	return nil, access, errors.Join(err, accessErr)
+	return nil, reachable, errors.Join(err, accessErr)
 }
 
 // access is what is known of who may reach the machine, from its file, or else from a text that cannot be decoded.
@@ -94,12 +99,12 @@ func (s store) access(text []byte) (*config.Config, error) {
 
 	if err == nil {
 		var cfg *config.Config
-		if cfg, err = decodeAccess(kept); err == nil {
+		if cfg, err = access.Decode(kept); err == nil {
 			return cfg, nil
 		}
 	}
 
-	cfg, salvageErr := salvageAccess(text)
+	cfg, salvageErr := access.Salvage(text)
 	if salvageErr != nil {
 		return nil, fmt.Errorf("%s: %w; %w", accessName, err, salvageErr)
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/pelletier/go-toml/v2"
 
 	"github.com/seed-59268b81/talos/config/images"
-	"github.com/seed-59268b81/talos/config/v1alpha1"
+	"github.com/seed-59268b81/talos/config/view"
 	"github.com/seed-59268b81/talos/controllers/cri/imagecache"
 	"github.com/seed-59268b81/talos/resources/block"
 	"github.com/seed-59268b81/talos/service/container"
@@ -106,7 +106,7 @@ func renderConfig(at place) ([]byte, error) {
 
 // renderHosts returns, by path below the hosts folder, the registry hosts: for each registry the image cache first,
 // then the mirrors of the machine configuration, then the registry itself unless that is ruled out.
-func renderHosts(registries v1alpha1.RegistriesConfig) (map[string][]byte, error) {
+func renderHosts(registries view.Registries) (map[string][]byte, error) {
 	files := map[string][]byte{}
 
 	names := []string{"_default"}
@@ -141,7 +141,7 @@ func renderHosts(registries v1alpha1.RegistriesConfig) (map[string][]byte, error
 	return files, nil
 }
 
-func renderHost(name string, registries v1alpha1.RegistriesConfig) ([]byte, error) {
+func renderHost(name string, registries view.Registries) ([]byte, error) {
 	mirror, ok := registries.Mirrors[name]
 	if !ok {
 		mirror = registries.Mirrors["*"]
@@ -160,7 +160,7 @@ func renderHost(name string, registries v1alpha1.RegistriesConfig) ([]byte, erro
 			return nil, fmt.Errorf("machine.registries.mirrors[%s].endpoints: %q is no URL with a host", name, endpoint)
 		}
 
-		settings := table{"capabilities": pull, "override_path": isTrue(mirror.OverridePath)}
+		settings := table{"capabilities": pull, "override_path": view.IsTrue(mirror.OverridePath)}
 		if insecure(registries, u.Host) {
 			settings["skip_verify"] = true
 		}
@@ -172,7 +172,7 @@ func renderHost(name string, registries v1alpha1.RegistriesConfig) ([]byte, erro
 	// the name that it really has; leaving it out does not rule it out, so another host takes its place then.
 	var server table
 
-	if isTrue(mirror.SkipFallback) {
+	if view.IsTrue(mirror.SkipFallback) {
 		last := hosts[len(hosts)-1]
 		hosts = hosts[:len(hosts)-1]
 		server = last.settings
@@ -207,16 +207,14 @@ func renderHost(name string, registries v1alpha1.RegistriesConfig) ([]byte, erro
 const dockerHub = "registry-1.docker.io"
 
 // insecure tells whether the certificate of a registry is not to be verified.
-func insecure(registries v1alpha1.RegistriesConfig, host string) bool {
+func insecure(registries view.Registries, host string) bool {
 	tls := registries.Config[host].TLS
 
-	return tls != nil && isTrue(tls.InsecureSkipVerify)
+	return tls != nil && view.IsTrue(tls.InsecureSkipVerify)
 }
 
 // pull is what mirrors are used for.
 var pull = []string{"pull", "resolve"}
-
-func isTrue(b *bool) bool { return b != nil && *b }
 
 // healthTimeout of containerd under emulation, where its first answer is slow.
 const healthTimeout = 5 * time.Second

@@ -16,7 +16,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/seed-59268b81/talos/config/v1alpha1"
+	"github.com/seed-59268b81/talos/config/view"
 	"github.com/seed-59268b81/talos/controllers/volume"
 	"github.com/seed-59268b81/talos/cosi/controller"
 	"github.com/seed-59268b81/talos/cosi/typed"
@@ -89,7 +89,7 @@ func ContainerdController(
 				return err
 			}
 
-			if err := writeHosts(container.HostsDir, registriesOf(cfg.TypedSpec())); err != nil {
+			if err := writeHosts(container.HostsDir, cfg.TypedSpec().View().Registries()); err != nil {
 				return err
 			}
 
@@ -169,16 +169,8 @@ func onceHealthy(check, do func(context.Context) error) func(context.Context) er
 	}
 }
 
-func registriesOf(spec *config.MachineConfigSpec) v1alpha1.RegistriesConfig {
-	if machine := spec.Config().Machine(); machine != nil {
-		return machine.Registries
-	}
-
-	return v1alpha1.RegistriesConfig{}
-}
-
 // writeHosts makes the hosts folder hold exactly what is configured.
-func writeHosts(dir string, registries v1alpha1.RegistriesConfig) error {
+func writeHosts(dir string, registries view.Registries) error {
 	files, err := renderHosts(registries)
 	if err != nil {
 		return err

@@ -8,10 +8,10 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/seed-59268b81/talos/controllers/fromconfig"
 	"github.com/seed-59268b81/talos/cosi/state"
 	"github.com/seed-59268b81/talos/cosi/typed"
 	"github.com/seed-59268b81/talos/resources/block"
-	"github.com/seed-59268b81/talos/resources/config"
 	"github.com/seed-59268b81/talos/resources/etcd"
 	timeres "github.com/seed-59268b81/talos/resources/time"
 )
@@ -91,15 +91,13 @@ func RequestBootstrap(ctx context.Context, st state.State, root string, request 
 func gatherFacts(ctx context.Context, st state.State, root string) (Facts, error) {
 	var f Facts
 
-	machineConfig, err := typed.Find[config.MachineConfigSpec](ctx, st, "", config.ActiveID)
+	cfg, err := fromconfig.Active(ctx, st)
 	if err != nil {
 		return f, err
 	}
 
-	if machineConfig != nil {
-		if main := machineConfig.TypedSpec().Config().Main(); main != nil {
-			f.Configured, f.ControlPlane = true, main.Machine.Type.IsControlPlane()
-		}
+	if cfg != nil {
+		f.Configured, f.ControlPlane = true, cfg.Type().IsControlPlane()
 	}
 
 	clock, err := typed.Find[timeres.StatusSpec](ctx, st, "", timeres.StatusID)

@@ -9,7 +9,7 @@ import (
 	"fmt"
 	"log/slog"
 
-	"github.com/seed-59268b81/talos/config/v1alpha1"
+	"github.com/seed-59268b81/talos/config/view"
 	"github.com/seed-59268b81/talos/cosi/controller"
 	"github.com/seed-59268b81/talos/cosi/resource"
 	"github.com/seed-59268b81/talos/cosi/state"
@@ -22,46 +22,45 @@ func Input() controller.Input {
 	return controller.In[config.MachineConfigSpec](controller.Weak, "", config.ActiveID)
 }
 
-// Main returns the main document of the active configuration, or nil when there is none. It is read-only.
-func Main(ctx context.Context, r state.Reader) (*v1alpha1.Config, error) {
-	res, err := typed.Find[config.MachineConfigSpec](ctx, r, "", config.ActiveID)
-	if err != nil || res == nil || res.Metadata().Phase() == resource.PhaseTearingDown {
+// Active returns what the active configuration says, or nil when there is none that describes a machine.
+func Active(ctx context.Context, r state.Reader) (*view.Config, error) {
+	return find(ctx, r, config.ActiveID)
+}
+
+func find(ctx context.Context, r state.Reader, id string) (*view.Config, error) {
+	res, err := typed.Find[config.MachineConfigSpec](ctx, r, "", id)
+	if err != nil || res == nil || res.Metadata().Phase() == resource.PhaseTearingDown || !res.TypedSpec().View().Complete() {
 		return nil, err
 	}
 
-	return res.TypedSpec().Config().Main(), nil
+	return res.TypedSpec().View(), nil
 }
 
-// Access is like Main, for what the API is reached by: it has the authorities of a stored configuration that cannot be decoded, when
+// Access is like Active, for what the API is reached by: it has the authorities of a stored configuration that cannot be decoded, when
 // there is no active one.
-func Access(ctx context.Context, r state.Reader) (*v1alpha1.Config, error) {
-	cfg, err := Main(ctx, r)
+func Access(ctx context.Context, r state.Reader) (*view.Config, error) {
+	cfg, err := Active(ctx, r)
 	if err != nil || cfg != nil {
 		return cfg, err
 	}
 
-	res, err := typed.Find[config.MachineConfigSpec](ctx, r, "", config.AccessID)
-	if err != nil || res == nil || res.Metadata().Phase() == resource.PhaseTearingDown {
-		return nil, err
-	}
-
-	return res.TypedSpec().Config().Main(), nil
+	return find(ctx, r, config.AccessID)
 }
 
-// Controller makes the resource id of S, in S's default namespace, from the main document. build returns nil where the
+// Controller makes the resource id of S, in S's default namespace, from the configuration. build returns nil where the
 // configuration asks for no such resource; kind tells whether others write the type too.
-func Controller[S resource.Spec](name, id string, kind controller.OutputKind, build func(*v1alpha1.Config) (*S, error)) controller.Controller {
-	return following(name, id, kind, build, Main, Input())
+func Controller[S resource.Spec](name, id string, kind controller.OutputKind, build func(*view.Config) (*S, error)) controller.Controller {
+	return following(name, id, kind, build, Active, Input())
 }
 
 // AccessController is a Controller of what Access returns.
-func AccessController[S resource.Spec](name, id string, kind controller.OutputKind, build func(*v1alpha1.Config) (*S, error)) controller.Controller {
+func AccessController[S resource.Spec](name, id string, kind controller.OutputKind, build func(*view.Config) (*S, error)) controller.Controller {
 	return following(name, id, kind, build, Access, controller.In[config.MachineConfigSpec](controller.Weak, ""))
 }
 
 func following[S resource.Spec](
-	name, id string, kind controller.OutputKind, build func(*v1alpha1.Config) (*S, error),
-	find func(context.Context, state.Reader) (*v1alpha1.Config, error), input controller.Input,
+	name, id string, kind controller.OutputKind, build func(*view.Config) (*S, error),
+	read func(context.Context, state.Reader) (*view.Config, error), input controller.Input,
 ) controller.Controller {
 	return &controller.Reconciler{
 		ControllerName: name,
@@ -69,7 +68,7 @@ func following[S resource.Spec](
 		Writes:         []controller.Output{controller.Out[S](kind)},
 		Cleanup:        []resource.Kind{resource.KindOf[S]("")},
 		Reconcile: func(ctx context.Context, rt controller.Runtime, _ *slog.Logger) error {
-			cfg, err := find(ctx, rt)
+			cfg, err := read(ctx, rt)
 			if err != nil || cfg == nil {
 				return err
 			}
@@ -89,9 +88,9 @@ func following[S resource.Spec](
 }
 
 // OnControlPlane limits a build function to control plane machines.
-func OnControlPlane[S resource.Spec](build func(*v1alpha1.Config) (*S, error)) func(*v1alpha1.Config) (*S, error) {
-	return func(cfg *v1alpha1.Config) (*S, error) {
-		if !cfg.Machine.Type.IsControlPlane() {
+func OnControlPlane[S resource.Spec](build func(*view.Config) (*S, error)) func(*view.Config) (*S, error) {
+	return func(cfg *view.Config) (*S, error) {
+		if !cfg.Type().IsControlPlane() {
 			return nil, nil
 		}
 

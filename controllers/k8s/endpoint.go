@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/seed-59268b81/talos/config/v1alpha1"
+	"github.com/seed-59268b81/talos/config/view"
 	"github.com/seed-59268b81/talos/controllers/fromconfig"
 	"github.com/seed-59268b81/talos/controllers/k8s/kubeapi"
 	"github.com/seed-59268b81/talos/controllers/k8s/kubelet"
@@ -24,8 +24,8 @@ import (
 )
 
 // staticEndpoint is the control plane as the configuration names it.
-func staticEndpoint(cfg *v1alpha1.Config) (*k8s.EndpointSpec, error) {
-	host := cfg.Cluster.ControlPlane.Endpoint.Hostname()
+func staticEndpoint(cfg *view.Config) (*k8s.EndpointSpec, error) {
+	host := cfg.Endpoint().Hostname()
 	if host == "" {
 		return nil, nil
 	}
@@ -98,13 +98,13 @@ func nodeAccess(ctx context.Context, rt state.Reader, root string) (*kubeconfig.
 			return nil, "", err
 		}
 
-		cfg, err := fromconfig.Main(ctx, rt)
+		cfg, err := fromconfig.Active(ctx, rt)
 		if err != nil || cfg == nil {
 			return nil, "", err
 		}
 
 		// Other API servers answer while that of this node is down.
-		if port, on := cfg.Machine.KubePrismPort(); on {
+		if port, on := cfg.KubePrismPort(); on {
 			access.Server = "https://127.0.0.1:" + strconv.Itoa(port)
 		}
 

@@ -25,7 +25,7 @@ func kubeletConfigController() controller.Controller {
 		Writes:  []controller.Output{controller.Out[k8s.KubeletConfigSpec](controller.Exclusive)},
 		Cleanup: []resource.Kind{resource.KindOf[k8s.KubeletConfigSpec]("")},
 		Reconcile: func(ctx context.Context, rt controller.Runtime, _ *slog.Logger) error {
-			cfg, err := fromconfig.Main(ctx, rt)
+			cfg, err := fromconfig.Active(ctx, rt)
 			if err != nil || cfg == nil {
 				return err
 			}

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/seed-59268b81/talos/config/v1alpha1"
+	"github.com/seed-59268b81/talos/config/view"
 	"github.com/seed-59268b81/talos/controllers/fromconfig"
 	"github.com/seed-59268b81/talos/cosi/controller"
 	"github.com/seed-59268b81/talos/cosi/resource"
@@ -27,7 +27,7 @@ func kubePrismEndpointsController() controller.Controller {
 		Writes:  []controller.Output{controller.Out[k8s.KubePrismEndpointsSpec](controller.Exclusive)},
 		Cleanup: []resource.Kind{resource.KindOf[k8s.KubePrismEndpointsSpec]("")},
 		Reconcile: func(ctx context.Context, rt controller.Runtime, _ *slog.Logger) error {
-			cfg, err := fromconfig.Main(ctx, rt)
+			cfg, err := fromconfig.Active(ctx, rt)
 			if err != nil || cfg == nil {
 				return err
 			}
@@ -45,7 +45,7 @@ func kubePrismEndpointsController() controller.Controller {
 
 // kubePrismEndpoints are, the preferred one first: the API server of this node, the cluster's endpoint, and those that
 // the API servers publish themselves.
-func kubePrismEndpoints(cfg *v1alpha1.Config, published k8s.EndpointSpec) k8s.KubePrismEndpointsSpec {
+func kubePrismEndpoints(cfg *view.Config, published k8s.EndpointSpec) k8s.KubePrismEndpointsSpec {
 	var spec k8s.KubePrismEndpointsSpec
 
 	add := func(host string, port int) {
@@ -55,11 +55,11 @@ func kubePrismEndpoints(cfg *v1alpha1.Config, published k8s.EndpointSpec) k8s.Ku
 		}
 	}
 
-	if cfg.Machine.Type.IsControlPlane() {
-		add("127.0.0.1", cfg.Cluster.APIServerPort())
+	if cfg.Type().IsControlPlane() {
+		add("127.0.0.1", cfg.APIServerPort())
 	}
 
-	endpoint := &cfg.Cluster.ControlPlane.Endpoint
+	endpoint := cfg.Endpoint()
 
 	port, err := strconv.Atoi(endpoint.Port())
 	if err != nil {
@@ -69,7 +69,7 @@ func kubePrismEndpoints(cfg *v1alpha1.Config, published k8s.EndpointSpec) k8s.Ku
 	add(endpoint.Hostname(), port)
 
 	for _, addr := range published.Addresses {
-		add(addr.String(), cfg.Cluster.APIServerPort())
+		add(addr.String(), cfg.APIServerPort())
 	}
 
 	return spec
@@ -86,12 +86,12 @@ func kubePrismConfigController() controller.Controller {
 		Writes:  []controller.Output{controller.Out[k8s.KubePrismConfigSpec](controller.Exclusive)},
 		Cleanup: []resource.Kind{resource.KindOf[k8s.KubePrismConfigSpec]("")},
 		Reconcile: func(ctx context.Context, rt controller.Runtime, _ *slog.Logger) error {
-			cfg, err := fromconfig.Main(ctx, rt)
+			cfg, err := fromconfig.Active(ctx, rt)
 			if err != nil || cfg == nil {
 				return err
 			}
 
-			port, on := cfg.Machine.KubePrismPort()
+			port, on := cfg.KubePrismPort()
 			if !on {
 				return nil
 			}

@@ -29,18 +29,18 @@ func nodeAnnotationController() controller.Controller {
 		Writes:  []controller.Output{controller.Out[k8s.NodeAnnotationSpecSpec](controller.Exclusive)},
 		Cleanup: []resource.Kind{resource.KindOf[k8s.NodeAnnotationSpecSpec]("")},
 		Reconcile: func(ctx context.Context, rt controller.Runtime, _ *slog.Logger) error {
-			cfg, err := fromconfig.Main(ctx, rt)
+			cfg, err := fromconfig.Active(ctx, rt)
 			if err != nil || cfg == nil {
 				return err
 			}
 
-			for key, value := range cfg.Machine.Annotations {
+			for key, value := range cfg.NodeAnnotations() {
 				if err := typed.Set(ctx, rt, "", key, k8s.NodeAnnotationSpecSpec{Key: key, Value: value}); err != nil {
 					return err
 				}
 			}
 
-			if _, ok := cfg.Machine.Annotations[k8s.NodeAddressesAnnotation]; ok {
+			if _, ok := cfg.NodeAnnotations()[k8s.NodeAddressesAnnotation]; ok {
 				return nil
 			}
 

@@ -9,7 +9,7 @@ import (
 	"maps"
 	"strings"
 
-	"github.com/seed-59268b81/talos/config/v1alpha1"
+	"github.com/seed-59268b81/talos/config/view"
 	"github.com/seed-59268b81/talos/controllers/fromconfig"
 	"github.com/seed-59268b81/talos/controllers/k8s/settings"
 	"github.com/seed-59268b81/talos/cosi/controller"
@@ -21,7 +21,7 @@ import (
 // nodeSpecControllers turn the labels, annotations and taints of the machine configuration into wishes, one by one.
 func nodeSpecControllers() []controller.Controller {
 	return []controller.Controller{
-		nodeSpecController("k8s.NodeLabelSpecController", func(cfg *v1alpha1.Config) (map[string]k8s.NodeLabelSpecSpec, error) {
+		nodeSpecController("k8s.NodeLabelSpecController", func(cfg *view.Config) (map[string]k8s.NodeLabelSpecSpec, error) {
 			out := map[string]k8s.NodeLabelSpecSpec{}
 			for key, value := range nodeLabels(cfg) {
 				out[key] = k8s.NodeLabelSpecSpec{Key: key, Value: value}
@@ -30,7 +30,7 @@ func nodeSpecControllers() []controller.Controller {
 			return out, nil
 		}),
 		nodeAnnotationController(),
-		nodeSpecController("k8s.NodeTaintSpecController", func(cfg *v1alpha1.Config) (map[string]k8s.NodeTaintSpecSpec, error) {
+		nodeSpecController("k8s.NodeTaintSpecController", func(cfg *view.Config) (map[string]k8s.NodeTaintSpecSpec, error) {
 			out := map[string]k8s.NodeTaintSpecSpec{}
 
 			for key, taint := range settings.NodeTaints(cfg) {
@@ -54,10 +54,10 @@ func nodeSpecControllers() []controller.Controller {
 }
 
 // nodeLabels are those of the configuration, and on a control plane that of its role.
-func nodeLabels(cfg *v1alpha1.Config) map[string]string {
-	out := maps.Clone(cfg.Machine.NodeLabels)
+func nodeLabels(cfg *view.Config) map[string]string {
+	out := maps.Clone(cfg.NodeLabels())
 
-	if cfg.Machine.Type.IsControlPlane() {
+	if cfg.Type().IsControlPlane() {
 		if out == nil {
 			out = map[string]string{}
 		}
@@ -69,14 +69,14 @@ func nodeLabels(cfg *v1alpha1.Config) map[string]string {
 }
 
 // nodeSpecController keeps one resource for each entry of the configuration.
-func nodeSpecController[S resource.Spec](name string, build func(*v1alpha1.Config) (map[string]S, error)) controller.Controller {
+func nodeSpecController[S resource.Spec](name string, build func(*view.Config) (map[string]S, error)) controller.Controller {
 	return &controller.Reconciler{
 		ControllerName: name,
 		Reads:          []controller.Input{fromconfig.Input()},
 		Writes:         []controller.Output{controller.Out[S](controller.Exclusive)},
 		Cleanup:        []resource.Kind{resource.KindOf[S]("")},
 		Reconcile: func(ctx context.Context, rt controller.Runtime, _ *slog.Logger) error {
-			cfg, err := fromconfig.Main(ctx, rt)
+			cfg, err := fromconfig.Active(ctx, rt)
 			if err != nil || cfg == nil {
 				return err
 			}

@@ -10,7 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/seed-59268b81/talos/config/v1alpha1"
+	"github.com/seed-59268b81/talos/config/view"
 	"github.com/seed-59268b81/talos/controllers/fromconfig"
 	"github.com/seed-59268b81/talos/controllers/k8s/kubelet"
 	"github.com/seed-59268b81/talos/controllers/keep"
@@ -56,12 +56,12 @@ func nodenameController(root string) controller.Controller {
 const nodenameControllerName = "k8s.NodenameController"
 
 func (n *nodenames) reconcile(ctx context.Context, rt controller.Runtime, _ *slog.Logger) error {
-	cfg, err := fromconfig.Main(ctx, rt)
+	cfg, err := fromconfig.Active(ctx, rt)
 	if err != nil || cfg == nil {
 		return err
 	}
 
-	spec, err := n.decide(ctx, rt, &cfg.Machine.Kubelet)
+	spec, err := n.decide(ctx, rt, cfg.Kubelet())
 	if err != nil {
 		return err
 	}
@@ -76,13 +76,13 @@ func (n *nodenames) reconcile(ctx context.Context, rt controller.Runtime, _ *slo
 }
 
 // decide returns the Node's name; nil while it is not known.
-func (n *nodenames) decide(ctx context.Context, rt controller.Runtime, settings *v1alpha1.KubeletConfig) (*k8s.NodenameSpec, error) {
+func (n *nodenames) decide(ctx context.Context, rt controller.Runtime, settings view.Kubelet) (*k8s.NodenameSpec, error) {
 	hostname, err := typed.Find[network.HostnameStatusSpec](ctx, rt, "", network.HostnameID)
 	if err != nil || hostname == nil {
 		return nil, err
 	}
 
-	withDomain := v1alpha1.IsTrue(settings.RegisterWithFQDN)
+	withDomain := view.IsTrue(settings.RegisterWithFQDN)
 
 	wanted, err := nodename(*hostname.TypedSpec(), withDomain)
 	if err != nil {
@@ -104,7 +104,7 @@ func (n *nodenames) decide(ctx context.Context, rt controller.Runtime, settings 
 
 	return &k8s.NodenameSpec{
 		Nodename: name, HostnameVersion: hostname.Metadata().VersionString(),
-		SkipNodeRegistration: v1alpha1.IsTrue(settings.SkipNodeRegistration), Kept: kept,
+		SkipNodeRegistration: view.IsTrue(settings.SkipNodeRegistration), Kept: kept,
 	}, nil
 }
 

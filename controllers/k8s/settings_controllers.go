@@ -3,7 +3,7 @@
 package k8s
 
 import (
-	"github.com/seed-59268b81/talos/config/v1alpha1"
+	"github.com/seed-59268b81/talos/config/view"
 	"github.com/seed-59268b81/talos/controllers/fromconfig"
 	"github.com/seed-59268b81/talos/controllers/k8s/settings"
 	"github.com/seed-59268b81/talos/cosi/controller"
@@ -23,13 +23,13 @@ func settingsControllers(p platform.Platform) []controller.Controller {
 		onControlPlane("k8s.ControlPlaneAuthenticationController", k8s.AuthenticationID, controller.Exclusive, settings.Authentication),
 		onControlPlane("k8s.ControlPlaneAuthorizationController", k8s.AuthorizationID, controller.Exclusive, settings.Authorization),
 		onControlPlane("k8s.ControlPlaneExtraManifestsController", k8s.ExtraManifestsID, controller.Exclusive, settings.ExtraManifests),
-		onControlPlane("k8s.ControlPlaneBootstrapManifestsController", k8s.BootstrapManifestsID, controller.Exclusive, func(cfg *v1alpha1.Config) (*k8s.BootstrapManifestsConfigSpec, error) {
+		onControlPlane("k8s.ControlPlaneBootstrapManifestsController", k8s.BootstrapManifestsID, controller.Exclusive, func(cfg *view.Config) (*k8s.BootstrapManifestsConfigSpec, error) {
 			return settings.BootstrapManifests(cfg, p)
 		}),
 		fromconfig.Controller("k8s.NodeIPConfigController", k8s.NodeIPID, controller.Exclusive, settings.NodeIP),
 	}
 }
 
-func onControlPlane[S resource.Spec](name, id string, kind controller.OutputKind, build func(*v1alpha1.Config) (*S, error)) controller.Controller {
+func onControlPlane[S resource.Spec](name, id string, kind controller.OutputKind, build func(*view.Config) (*S, error)) controller.Controller {
 	return fromconfig.Controller(name, id, kind, fromconfig.OnControlPlane(build))
 }

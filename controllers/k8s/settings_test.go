@@ -13,7 +13,7 @@ import (
 	"github.com/seed-59268b81/talos/config"
 	"github.com/seed-59268b81/talos/config/generate"
 	"github.com/seed-59268b81/talos/config/patch"
-	"github.com/seed-59268b81/talos/config/v1alpha1"
+	"github.com/seed-59268b81/talos/config/view"
 	"github.com/seed-59268b81/talos/controllers/k8s/kubeapi"
 	"github.com/seed-59268b81/talos/resources/k8s"
 	"github.com/seed-59268b81/talos/resources/network"
@@ -21,7 +21,7 @@ import (
 )
 
 // controlPlane is a generated configuration with patches.
-func controlPlane(t *testing.T, patches ...string) *v1alpha1.Config {
+func controlPlane(t *testing.T, patches ...string) *view.Config {
 	t.Helper()
 
 	loaded, err := patch.Load(patches)
@@ -39,7 +39,7 @@ func controlPlane(t *testing.T, patches ...string) *v1alpha1.Config {
 		t.Fatal(err)
 	}
 
-	return cfg.Main()
+	return view.Of(cfg)
 }
 
 // TestKubePrismEndpoints holds the upstreams of KubePrism: this machine's own API server first.

@@ -23,12 +23,12 @@ func staticPodConfigController() controller.Controller {
 		Writes:         []controller.Output{controller.Out[k8s.StaticPodSpec](controller.Shared)},
 		Cleanup:        []resource.Kind{resource.KindOf[k8s.StaticPodSpec]("")},
 		Reconcile: func(ctx context.Context, rt controller.Runtime, log *slog.Logger) error {
-			cfg, err := fromconfig.Main(ctx, rt)
+			cfg, err := fromconfig.Active(ctx, rt)
 			if err != nil || cfg == nil {
 				return err
 			}
 
-			for i, pod := range cfg.Machine.Pods {
+			for i, pod := range cfg.StaticPods() {
 				id, err := settings.StaticPodID(pod)
 				if err != nil {
 					// Such a configuration is not accepted; one that is stored since before then has its other pods.

@@ -38,12 +38,7 @@ func ModuleConfigController() controller.Controller {
 				return err
 			}
 
-			machine := cfg.TypedSpec().Config().Machine()
-			if machine == nil { // other documents only
-				return nil
-			}
-
-			for _, m := range machine.Kernel.Modules {
+			for _, m := range cfg.TypedSpec().View().KernelModules() {
 				spec := runtime.KernelModuleSpecSpec{Name: m.Name, Parameters: m.Parameters}
 				if err := typed.Set(ctx, rt, "", m.Name, spec); err != nil {
 					return err

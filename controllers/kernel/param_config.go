@@ -36,12 +36,7 @@ func ParamConfigController() controller.Controller {
 				return err
 			}
 
-			machine := cfg.TypedSpec().Config().Machine()
-			if machine == nil { // other documents only
-				return nil
-			}
-
-			for prefix, params := range map[string]map[string]string{sysctlPrefix: machine.Sysctls, sysfsPrefix: machine.Sysfs} {
+			for prefix, params := range map[string]map[string]string{sysctlPrefix: cfg.TypedSpec().View().Sysctls(), sysfsPrefix: cfg.TypedSpec().View().Sysfs()} {
 				for name, value := range params {
 					if err := typed.Set(ctx, rt, "", prefix+name, runtime.KernelParamSpecSpec{Value: value}); err != nil {
 						return err

@@ -6,7 +6,7 @@ import (
 	"context"
 	"slices"
 
-	"github.com/seed-59268b81/talos/config"
+	"github.com/seed-59268b81/talos/config/view"
 	"github.com/seed-59268b81/talos/cosi/controller"
 	"github.com/seed-59268b81/talos/resources/network"
 )
@@ -14,13 +14,12 @@ import (
 // AddressFilterController makes the filters that tell the machine's own addresses from those of Kubernetes'
 // pods and services.
 func AddressFilterController() controller.Controller {
-	return fromMachineConfig[network.NodeAddressFilterSpec]("k8s.AddressFilterController", func(ctx context.Context, rt controller.Runtime, cfg *config.Config) error {
-		cluster := cfg.Cluster()
-		if cluster == nil {
+	return fromMachineConfig[network.NodeAddressFilterSpec]("k8s.AddressFilterController", func(ctx context.Context, rt controller.Runtime, cfg *view.Config) error {
+		if !cfg.Complete() {
 			return nil
 		}
 
-		subnets := slices.Concat(cluster.PodSubnets(), cluster.ServiceSubnets())
+		subnets := slices.Concat(cfg.PodSubnets(), cfg.ServiceSubnets())
 
 		if err := set(ctx, rt, "", network.NodeAddressFilterNoK8s, network.NodeAddressFilterSpec{ExcludeSubnets: subnets}); err != nil {
 			return err

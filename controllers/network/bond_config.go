@@ -7,19 +7,19 @@ import (
 	"fmt"
 	"net/netip"
 
-	"github.com/seed-59268b81/talos/config/v1alpha1"
+	"github.com/seed-59268b81/talos/config/view"
 	"github.com/seed-59268b81/talos/resources/network"
 )
 
 // bondSpec is a bond of the configuration with the kernel's defaults where it is silent (Documentation/
 // networking/bonding.rst).
-func bondSpec(b *v1alpha1.Bond) (network.BondMasterSpec, error) {
+func bondSpec(b *view.Bond) (network.BondMasterSpec, error) {
 	spec := network.BondMasterSpec{
 		MIIMon: or(b.MIIMon, 0), UpDelay: b.UpDelay, DownDelay: b.DownDelay, ARPInterval: b.ARPInterval,
 		ResendIGMP: or(b.ResendIGMP, 1), MinLinks: b.MinLinks, LPInterval: or(b.LPInterval, 1),
 		PacketsPerSlave: or(b.PacketsPerSlave, 1), NumPeerNotif: or(b.NumPeerNotif, 1),
 		TLBDynamicLB: or(b.TLBDynamicLB, 1), AllSlavesActive: b.AllSlavesActive,
-		UseCarrier: v1alpha1.IsTrueOr(b.UseCarrier, true), ADActorSysPrio: or(b.ADActorSysPrio, 65535),
+		UseCarrier: view.IsTrueOr(b.UseCarrier, true), ADActorSysPrio: or(b.ADActorSysPrio, 65535),
 		ADUserPortKey: b.ADUserPortKey, PeerNotifyDelay: b.PeerNotifyDelay, Primary: b.Primary, MissedMax: 2, ADLACPActive: 1,
 	}
 

@@ -128,7 +128,7 @@ func bondFor(t *testing.T, cfg *config.Config, bond string) (*netlink.Bond, erro
 		return nil, err
 	}
 
-	cfg.Main().Machine.Network.Interfaces = []v1alpha1.Device{{Interface: "bond0", Bond: &b}}
+	config.Find[*v1alpha1.Config](cfg).Machine.Network.Interfaces = []v1alpha1.Device{{Interface: "bond0", Bond: &b}}
 
 	if _, err := validate.Validate(cfg, validate.Metal); err != nil {
 		return nil, err

@@ -11,13 +11,13 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/seed-59268b81/talos/config/v1alpha1"
+	"github.com/seed-59268b81/talos/config/view"
 	"github.com/seed-59268b81/talos/resources/network"
 )
 
 // device is an entry of machine.network.interfaces with the name of the link that it is about.
 type device struct {
-	v1alpha1.Device
+	view.Device
 	name string
 }
 
@@ -25,14 +25,11 @@ type device struct {
 // its link; with several that match, all are meant. What can be on one link only, such as an address, is on the first that the
 // kernel found.
 func (f facts) devices(log *slog.Logger) []device {
-	machine := f.machine()
-	if machine == nil {
-		return nil
-	}
-
 	var out []device
 
-	for n, d := range machine.Network.Interfaces {
+	entries := f.config.Devices()
+
+	for n, d := range entries {
 		name := d.Interface
 
 		if name == "" && d.Selector != nil {
@@ -51,7 +48,7 @@ func (f facts) devices(log *slog.Logger) []device {
 				out = append(out, device{d, match})
 			}
 
-			if len(matches) > 1 && !reflect.DeepEqual(d, machine.Network.Interfaces[n]) {
+			if len(matches) > 1 && !reflect.DeepEqual(d, entries[n]) {
 				log.Warn("several links match a deviceSelector of the configuration: what is for one link only is set on the first",
 					"selector", describe(*d.Selector), "links", matches)
 			}
@@ -68,7 +65,7 @@ func (f facts) devices(log *slog.Logger) []device {
 }
 
 // shared is the part of an entry that several links can have.
-func shared(d v1alpha1.Device) v1alpha1.Device {
+func shared(d view.Device) view.Device {
 	d.Addresses, d.Routes, d.VLANs, d.Bond, d.Bridge, d.Dummy, d.WireGuard, d.VIP = nil, nil, nil, nil, nil, nil, nil, nil
 
 	return d
@@ -91,7 +88,7 @@ func (f facts) canonical(name string) string {
 
 // selected returns the names of the links that match a selector, in the order in which the kernel found them: that of one that
 // is there does not change when another comes.
-func (f facts) selected(s v1alpha1.DeviceSelector) []string {
+func (f facts) selected(s view.DeviceSelector) []string {
 	var out []string
 
 	for _, i := range f.found() {
@@ -116,7 +113,7 @@ func (f facts) found() []int {
 }
 
 // matches reports whether a link has all the properties that a selector names; one without any matches nothing.
-func matches(s v1alpha1.DeviceSelector, l network.LinkStatusSpec) bool {
+func matches(s view.DeviceSelector, l network.LinkStatusSpec) bool {
 	any := false
 
 	for _, p := range []struct{ pattern, value string }{
@@ -144,7 +141,7 @@ func matches(s v1alpha1.DeviceSelector, l network.LinkStatusSpec) bool {
 	return any
 }
 
-func describe(s v1alpha1.DeviceSelector) string {
+func describe(s view.DeviceSelector) string {
 	physical := ""
 	if s.Physical != nil {
 		physical = fmt.Sprint(*s.Physical)
@@ -171,7 +168,7 @@ func describe(s v1alpha1.DeviceSelector) string {
 // ignored tells links that are to be left alone.
 func (f facts) ignored(devices []device, name string) bool {
 	return slices.ContainsFunc(f.cmdline.ignored, func(ignored string) bool { return f.canonical(ignored) == name }) ||
-		slices.ContainsFunc(devices, func(d device) bool { return d.name == name && v1alpha1.IsTrue(d.Ignore) })
+		slices.ContainsFunc(devices, func(d device) bool { return d.name == name && view.IsTrue(d.Ignore) })
 }
 
 // configured are the links that the configuration or the kernel's arguments speak of, themselves or as parts

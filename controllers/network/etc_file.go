@@ -11,8 +11,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/seed-59268b81/talos/config"
-	"github.com/seed-59268b81/talos/config/v1alpha1"
+	"github.com/seed-59268b81/talos/config/view"
 	"github.com/seed-59268b81/talos/cosi/controller"
 	"github.com/seed-59268b81/talos/cosi/resource"
 	"github.com/seed-59268b81/talos/cosi/typed"
@@ -83,20 +82,11 @@ func reconcileEtcFiles(ctx context.Context, rt controller.Runtime, _ *slog.Logge
 		address = addresses.TypedSpec().Addresses[0].Addr()
 	}
 
-	return write(files.Hosts, renderHosts(*hostname.TypedSpec(), address, extraHosts(cfg)))
-}
-
-func extraHosts(cfg *config.Config) []v1alpha1.ExtraHost {
-	machine := cfg.Machine()
-	if machine == nil {
-		return nil
-	}
-
-	return machine.Network.ExtraHostEntries
+	return write(files.Hosts, renderHosts(*hostname.TypedSpec(), address, cfg.ExtraHosts()))
 }
 
 // renderHosts is /etc/hosts. The machine's own name is known before it has an address too.
-func renderHosts(hostname network.HostnameStatusSpec, address netip.Addr, extra []v1alpha1.ExtraHost) string {
+func renderHosts(hostname network.HostnameStatusSpec, address netip.Addr, extra []view.ExtraHost) string {
 	if !address.IsValid() {
 		address = netip.MustParseAddr("127.0.1.1")
 	}

@@ -11,7 +11,7 @@ import (
 	"net/netip"
 	"strings"
 
-	"github.com/seed-59268b81/talos/config/v1alpha1"
+	"github.com/seed-59268b81/talos/config/view"
 	"github.com/seed-59268b81/talos/cosi/controller"
 	"github.com/seed-59268b81/talos/cosi/typed"
 	"github.com/seed-59268b81/talos/resources/cluster"
@@ -69,17 +69,7 @@ func hostnameLayers(f facts, nodeID string, address netip.Addr) ([]network.Hostn
 		specs = append(specs, spec)
 	}
 
-	name := ""
-
-	if machine := f.machine(); machine != nil {
-		name = machine.Network.Hostname
-	}
-
-	if doc := f.config.Hostname(); doc != nil && doc.Hostname != "" {
-		name = doc.Hostname
-	}
-
-	if name != "" {
+	if name := f.config.Hostname(); name != "" {
 		spec := network.HostnameSpecSpec{Layer: network.LayerConfiguration}
 		if err := spec.ParseFQDN(name); err != nil {
 			return nil, fmt.Errorf("machine configuration: %w", err)
@@ -94,20 +84,11 @@ func hostnameLayers(f facts, nodeID string, address netip.Addr) ([]network.Hostn
 // automaticHostname is the name that a machine gives to itself. A stable one waits for the identity, so that no
 // other name is seen before it; a machine without a configuration has no identity yet and uses its address.
 func automaticHostname(f facts, nodeID string, address netip.Addr) string {
-	stable := nodeID != ""
-
-	if doc := f.config.Hostname(); doc != nil {
-		if doc.Auto != v1alpha1.AutoStable {
-			return ""
-		}
-
-		stable = true
-	} else if machine := f.machine(); machine != nil {
-		stable = v1alpha1.IsTrue(machine.Features.StableHostname)
-	}
+	auto := f.config.AutoHostname()
+	stable := auto == view.AutoHostnameStable || auto == view.AutoHostnameAny && nodeID != ""
 
 	switch {
-	case stable && nodeID == "":
+	case auto == view.AutoHostnameOff, stable && nodeID == "":
 		return ""
 	case stable:
 		return StableHostname(nodeID)

@@ -7,8 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 
-	"github.com/seed-59268b81/talos/config"
-	"github.com/seed-59268b81/talos/config/v1alpha1"
+	"github.com/seed-59268b81/talos/config/view"
 	"github.com/seed-59268b81/talos/cosi/controller"
 	"github.com/seed-59268b81/talos/cosi/resource"
 	"github.com/seed-59268b81/talos/cosi/state"
@@ -42,16 +41,14 @@ func propose[S layered](ctx context.Context, rt controller.Runtime, prefix strin
 
 // facts are what layers are made from.
 type facts struct {
-	// config is nil without a configuration.
-	config *config.Config
+	// config says nothing without a configuration.
+	config *view.Config
 	// cmdline are the kernel's arguments about the network.
 	cmdline arguments
 	links   []network.LinkStatusSpec
 	// names of links, in the order of links.
 	names []string
 }
-
-func (f facts) machine() *v1alpha1.MachineConfig { return f.config.Machine() }
 
 // layerController proposes specs of S made by a pure function of the facts.
 func layerController[S layered](name string, extra []controller.Input, propositions func(context.Context, controller.Runtime, facts, *slog.Logger) ([]S, error)) controller.Controller {
@@ -111,18 +108,18 @@ func readFacts(ctx context.Context, rt state.Reader, log *slog.Logger) (*facts, 
 	return &f, nil
 }
 
-// readConfig returns the active configuration, nil without one.
-func readConfig(ctx context.Context, rt state.Reader) (*config.Config, error) {
+// readConfig returns what the active configuration says; nothing without one.
+func readConfig(ctx context.Context, rt state.Reader) (*view.Config, error) {
 	cfg, err := typed.Find[configres.MachineConfigSpec](ctx, rt, "", configres.ActiveID)
 	if err != nil || cfg == nil || cfg.Metadata().Phase() != resource.PhaseRunning {
-		return nil, err
+		return view.Of(nil), err
 	}
 
-	return cfg.TypedSpec().Config(), nil
+	return cfg.TypedSpec().View(), nil
 }
 
 // fromMachineConfig makes resources of S from the configuration alone.
-func fromMachineConfig[S resource.Spec](name string, reconcile func(context.Context, controller.Runtime, *config.Config) error) controller.Controller {
+func fromMachineConfig[S resource.Spec](name string, reconcile func(context.Context, controller.Runtime, *view.Config) error) controller.Controller {
 	return &controller.Reconciler{
 		ControllerName: name,
 		Reads:          []controller.Input{controller.In[configres.MachineConfigSpec](controller.Weak, "", configres.ActiveID)},

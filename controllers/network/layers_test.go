@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/seed-59268b81/talos/config"
+	"github.com/seed-59268b81/talos/config/view"
 	"github.com/seed-59268b81/talos/resources/network"
 	"github.com/seed-59268b81/talos/resources/network/nethelpers"
 	"github.com/seed-59268b81/talos/sys/cmdline"
@@ -22,6 +23,7 @@ func given(t *testing.T, args, interfaces string) facts {
 	t.Helper()
 
 	f := facts{
+		config: view.Of(nil),
 		links: []network.LinkStatusSpec{
 			{Index: 2, Type: nethelpers.LinkTypeEther, HardwareAddr: []byte{0x52, 0x54, 0, 0, 0, 1}, Driver: "virtio_net", BusPath: "0000:00:03.0", PCIID: "1AF4:1000"},
 			{Index: 3, AltNames: []string{"enp0s4"}, Type: nethelpers.LinkTypeEther, HardwareAddr: []byte{2, 0, 0, 0, 0, 9}, PermanentAddr: []byte{0x52, 0x54, 0, 0, 0, 2}, Driver: "e1000"},
@@ -45,9 +47,12 @@ func given(t *testing.T, args, interfaces string) facts {
 		text += "      " + line
 	}
 
-	if f.config, err = config.Decode([]byte(text)); err != nil {
+	cfg, err := config.Decode([]byte(text))
+	if err != nil {
 		t.Fatal(err)
 	}
+
+	f.config = view.Of(cfg)
 
 	return f
 }
@@ -364,7 +369,7 @@ func TestHostnameLayers(t *testing.T) {
 					t.Fatal(err)
 				}
 
-				f.config = cfg
+				f.config = view.Of(cfg)
 			}
 
 			address, _ := netip.ParseAddr(tt.address)

@@ -9,7 +9,7 @@ import (
 	"log/slog"
 	"slices"
 
-	"github.com/seed-59268b81/talos/config/v1alpha1"
+	"github.com/seed-59268b81/talos/config/view"
 	"github.com/seed-59268b81/talos/cosi/controller"
 	"github.com/seed-59268b81/talos/resources/network"
 	"github.com/seed-59268b81/talos/resources/network/nethelpers"
@@ -102,7 +102,7 @@ func (f facts) addDevice(links map[string]network.LinkSpecSpec, d device) error 
 			logical(spec, network.LinkKindBridge)
 
 			spec.BridgeMaster = bridgeSpec(d.Bridge)
-		case v1alpha1.IsTrue(d.Dummy):
+		case view.IsTrue(d.Dummy):
 			logical(spec, network.LinkKindDummy)
 		}
 
@@ -133,9 +133,9 @@ func (f facts) addDevice(links map[string]network.LinkSpecSpec, d device) error 
 	return err
 }
 
-func bridgeSpec(b *v1alpha1.Bridge) network.BridgeMasterSpec {
+func bridgeSpec(b *view.Bridge) network.BridgeMasterSpec {
 	return network.BridgeMasterSpec{
-		STP:  network.STPSpec{Enabled: b.STP != nil && v1alpha1.IsTrue(b.STP.Enabled)},
-		VLAN: network.BridgeVLANSpec{FilteringEnabled: b.VLAN != nil && v1alpha1.IsTrue(b.VLAN.Filtering)},
+		STP:  network.STPSpec{Enabled: b.STP != nil && view.IsTrue(b.STP.Enabled)},
+		VLAN: network.BridgeVLANSpec{FilteringEnabled: b.VLAN != nil && view.IsTrue(b.VLAN.Filtering)},
 	}
 }

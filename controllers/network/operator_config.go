@@ -6,7 +6,7 @@ import (
 	"context"
 	"log/slog"
 
-	"github.com/seed-59268b81/talos/config/v1alpha1"
+	"github.com/seed-59268b81/talos/config/view"
 	"github.com/seed-59268b81/talos/cosi/controller"
 	"github.com/seed-59268b81/talos/resources/network"
 	"github.com/seed-59268b81/talos/resources/network/nethelpers"
@@ -40,21 +40,21 @@ func operatorLayers(f facts, log *slog.Logger) []network.OperatorSpecSpec {
 		}
 	}
 
-	add := func(link string, on *bool, options *v1alpha1.DHCPOptions) {
-		if !v1alpha1.IsTrue(on) {
+	add := func(link string, on *bool, options *view.DHCPOptions) {
+		if !view.IsTrue(on) {
 			return
 		}
 
 		if options == nil {
-			options = &v1alpha1.DHCPOptions{}
+			options = &view.DHCPOptions{}
 		}
 
-		if v1alpha1.IsTrueOr(options.IPv4, true) {
+		if view.IsTrueOr(options.IPv4, true) {
 			specs = append(specs, dhcp4Spec(link, options, network.LayerConfiguration))
 		}
 
 		switch {
-		case v1alpha1.IsTrue(options.IPv6):
+		case view.IsTrue(options.IPv6):
 			specs = append(specs, dhcp6Spec(link, options, network.LayerConfiguration))
 		case options.IPv6 == nil:
 			specs = append(specs, dhcp6Spec(link, options, network.LayerDefault))
@@ -76,7 +76,7 @@ func operatorLayers(f facts, log *slog.Logger) []network.OperatorSpecSpec {
 	return specs
 }
 
-func dhcp4Spec(link string, options *v1alpha1.DHCPOptions, layer network.ConfigLayer) network.OperatorSpecSpec {
+func dhcp4Spec(link string, options *view.DHCPOptions, layer network.ConfigLayer) network.OperatorSpecSpec {
 	metric := uint32(network.DefaultRouteMetric)
 	if options != nil && options.RouteMetric != 0 {
 		metric = options.RouteMetric
@@ -88,7 +88,7 @@ func dhcp4Spec(link string, options *v1alpha1.DHCPOptions, layer network.ConfigL
 	}
 }
 
-func dhcp6Spec(link string, options *v1alpha1.DHCPOptions, layer network.ConfigLayer) network.OperatorSpecSpec {
+func dhcp6Spec(link string, options *view.DHCPOptions, layer network.ConfigLayer) network.OperatorSpecSpec {
 	spec := network.OperatorSpecSpec{
 		Operator: network.OperatorDHCP6, LinkName: link, RequireUp: true,
 		DHCP6: network.DHCP6OperatorSpec{RouteMetric: network.DefaultRouteMetric}, Layer: layer,

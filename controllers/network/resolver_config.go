@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"net/netip"
 
-	"github.com/seed-59268b81/talos/config/v1alpha1"
 	"github.com/seed-59268b81/talos/cosi/controller"
 	"github.com/seed-59268b81/talos/cosi/typed"
 	"github.com/seed-59268b81/talos/resources/network"
@@ -54,14 +53,9 @@ func resolverLayers(f facts, domain string) []network.ResolverSpecSpec {
 		specs = append(specs, args)
 	}
 
-	machine := f.machine()
-	if machine == nil {
-		return specs
-	}
-
 	cfg := network.ResolverSpecSpec{
-		DNSServers: machine.Network.NameServers, SearchDomains: machine.Network.SearchDomains, Layer: network.LayerConfiguration,
-		SearchDomainsOverridden: v1alpha1.IsTrue(machine.Network.DisableSearchDomain),
+		DNSServers: f.config.NameServers(), SearchDomains: f.config.SearchDomains(), Layer: network.LayerConfiguration,
+		SearchDomainsOverridden: f.config.SearchDomainDisabled(),
 	}
 
 	if len(cfg.DNSServers) > 0 || len(cfg.SearchDomains) > 0 || cfg.SearchDomainsOverridden {

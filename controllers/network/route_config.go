@@ -8,7 +8,7 @@ import (
 	"log/slog"
 	"net/netip"
 
-	"github.com/seed-59268b81/talos/config/v1alpha1"
+	"github.com/seed-59268b81/talos/config/view"
 	"github.com/seed-59268b81/talos/cosi/controller"
 	"github.com/seed-59268b81/talos/resources/network"
 	"github.com/seed-59268b81/talos/resources/network/nethelpers"
@@ -33,7 +33,7 @@ func routeLayers(f facts, log *slog.Logger) ([]network.RouteSpecSpec, error) {
 
 	devices := f.devices(log)
 
-	add := func(link string, routes []v1alpha1.Route) error {
+	add := func(link string, routes []view.Route) error {
 		for _, r := range routes {
 			if !r.Network.IsValid() && !r.Gateway.IsValid() {
 				return fmt.Errorf("machine.network.interfaces %s: a route needs a network or a gateway", link)

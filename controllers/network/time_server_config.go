@@ -36,8 +36,8 @@ func timeServerLayers(f facts) []network.TimeServerSpecSpec {
 		specs = append(specs, network.TimeServerSpecSpec{NTPServers: args, Layer: network.LayerCmdline})
 	}
 
-	if machine := f.machine(); machine != nil && len(machine.Time.Servers) > 0 {
-		specs = append(specs, network.TimeServerSpecSpec{NTPServers: machine.Time.Servers, Layer: network.LayerConfiguration})
+	if servers := f.config.TimeServers(); len(servers) > 0 {
+		specs = append(specs, network.TimeServerSpecSpec{NTPServers: servers, Layer: network.LayerConfiguration})
 	}
 
 	return specs

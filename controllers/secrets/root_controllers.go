@@ -3,7 +3,7 @@
 package secrets
 
 import (
-	"github.com/seed-59268b81/talos/config/v1alpha1"
+	"github.com/seed-59268b81/talos/config/view"
 	"github.com/seed-59268b81/talos/controllers/fromconfig"
 	"github.com/seed-59268b81/talos/cosi/controller"
 	"github.com/seed-59268b81/talos/resources/secrets"
@@ -11,7 +11,7 @@ import (
 
 func rootOSController() controller.Controller {
 	return fromconfig.AccessController("secrets.RootOSController", secrets.OSRootID, controller.Exclusive,
-		func(cfg *v1alpha1.Config) (*secrets.OSRootSpec, error) {
+		func(cfg *view.Config) (*secrets.OSRootSpec, error) {
 			spec := osRoot(cfg)
 
 			return &spec, nil
@@ -20,7 +20,7 @@ func rootOSController() controller.Controller {
 
 func rootEtcdController() controller.Controller {
 	return fromconfig.Controller("secrets.RootEtcdController", secrets.EtcdRootID, controller.Exclusive,
-		fromconfig.OnControlPlane(func(cfg *v1alpha1.Config) (*secrets.EtcdRootSpec, error) {
+		fromconfig.OnControlPlane(func(cfg *view.Config) (*secrets.EtcdRootSpec, error) {
 			spec := etcdRoot(cfg)
 
 			return &spec, nil
@@ -29,7 +29,7 @@ func rootEtcdController() controller.Controller {
 
 func rootKubernetesController() controller.Controller {
 	return fromconfig.Controller("secrets.RootKubernetesController", secrets.KubernetesRootID, controller.Exclusive,
-		fromconfig.OnControlPlane(func(cfg *v1alpha1.Config) (*secrets.KubernetesRootSpec, error) {
+		fromconfig.OnControlPlane(func(cfg *view.Config) (*secrets.KubernetesRootSpec, error) {
 			spec, err := kubernetesRoot(cfg)
 
 			return &spec, err
@@ -38,7 +38,7 @@ func rootKubernetesController() controller.Controller {
 
 func kubeletController() controller.Controller {
 	return fromconfig.Controller("secrets.KubeletController", secrets.KubeletID, controller.Exclusive,
-		func(cfg *v1alpha1.Config) (*secrets.KubeletSpec, error) {
+		func(cfg *view.Config) (*secrets.KubeletSpec, error) {
 			spec, err := kubeletSecrets(cfg)
 
 			return &spec, err

@@ -9,61 +9,59 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/seed-59268b81/talos/config/v1alpha1"
+	"github.com/seed-59268b81/talos/config/view"
 	"github.com/seed-59268b81/talos/resources/secrets"
 )
 
 // osRoot copies the machine API's authority out of the configuration. A worker has its certificate only.
-func osRoot(cfg *v1alpha1.Config) secrets.OSRootSpec {
+func osRoot(cfg *view.Config) secrets.OSRootSpec {
 	var sans names
 
-	sans.add(cfg.Machine.CertSANs...)
+	sans.add(cfg.MachineCertSANs()...)
 
 	return secrets.OSRootSpec{
-		IssuingCA:       certAndKey(cfg.Machine.CA),
+		IssuingCA:       certAndKey(cfg.MachineCA()),
 		CertSANIPs:      sans.ips,
 		CertSANDNSNames: sans.dns,
-		Token:           cfg.Machine.Token,
-		AcceptedCAs:     acceptedCAs(cfg.Machine.CA, cfg.Machine.AcceptedCAs),
+		Token:           cfg.MachineToken(),
+		AcceptedCAs:     acceptedCAs(cfg.MachineCA(), cfg.MachineAcceptedCAs()),
 	}
 }
 
 // etcdRoot copies etcd's authority.
-func etcdRoot(cfg *v1alpha1.Config) secrets.EtcdRootSpec {
-	return secrets.EtcdRootSpec{EtcdCA: certAndKey(cfg.Cluster.Etcd.CA)}
+func etcdRoot(cfg *view.Config) secrets.EtcdRootSpec {
+	return secrets.EtcdRootSpec{EtcdCA: certAndKey(cfg.Etcd().CA)}
 }
 
 // kubernetesRoot copies the Kubernetes authorities, keys and names.
-func kubernetesRoot(cfg *v1alpha1.Config) (secrets.KubernetesRootSpec, error) {
-	cluster := &cfg.Cluster
-
-	id, secret, err := bootstrapToken(cluster.Token)
+func kubernetesRoot(cfg *view.Config) (secrets.KubernetesRootSpec, error) {
+	id, secret, err := bootstrapToken(cfg.ClusterToken())
 	if err != nil {
 		return secrets.KubernetesRootSpec{}, err
 	}
 
-	endpoint := cluster.ControlPlane.Endpoint.String()
+	endpoint := cfg.Endpoint().String()
 
 	spec := secrets.KubernetesRootSpec{
-		Name:                      cluster.Name(),
+		Name:                      cfg.ClusterName(),
 		Endpoint:                  secrets.URL{FullPath: endpoint},
 		LocalEndpoint:             localEndpoint(cfg),
-		CertSANs:                  cluster.APIServer.CertSANs,
-		DNSDomain:                 cluster.DNSDomain(),
-		IssuingCA:                 certAndKey(cluster.CA),
-		AcceptedCAs:               acceptedCAs(cluster.CA, cluster.AcceptedCAs),
-		ServiceAccount:            secrets.Key{Key: cluster.ServiceAccount.Key},
-		AggregatorCA:              certAndKey(cluster.AggregatorCA),
-		AcceptedAggregatorCAs:     acceptedCAs(cluster.AggregatorCA, nil),
-		AESCBCEncryptionSecret:    cluster.AESCBCEncryptionSecret,
-		SecretboxEncryptionSecret: cluster.SecretboxSecret,
+		CertSANs:                  cfg.APIServer().CertSANs,
+		DNSDomain:                 cfg.DNSDomain(),
+		IssuingCA:                 certAndKey(cfg.ClusterCA()),
+		AcceptedCAs:               acceptedCAs(cfg.ClusterCA(), cfg.ClusterAcceptedCAs()),
+		ServiceAccount:            secrets.Key{Key: cfg.ServiceAccountKey()},
+		AggregatorCA:              certAndKey(cfg.AggregatorCA()),
+		AcceptedAggregatorCAs:     acceptedCAs(cfg.AggregatorCA(), nil),
+		AESCBCEncryptionSecret:    cfg.AESCBCSecret(),
+		SecretboxEncryptionSecret: cfg.SecretboxSecret(),
 		BootstrapTokenID:          id,
 		BootstrapTokenSecret:      secret,
 		IssuerURL:                 endpoint,
 		APIAudiences:              []string{endpoint},
 	}
 
-	for _, subnet := range cluster.ServiceSubnets() {
+	for _, subnet := range cfg.ServiceSubnets() {
 		spec.APIServerIPs = append(spec.APIServerIPs, firstAddress(subnet))
 	}
 
@@ -73,8 +71,8 @@ func kubernetesRoot(cfg *v1alpha1.Config) (secrets.KubernetesRootSpec, error) {
 // kubeletSecrets is what the kubelet joins with: through KubePrism if that is on, which goes to the API server of the node first
 // and to others when it does not answer, and which refuses connections while none does; otherwise on a control plane through the API
 // server beside it, on a worker through the cluster's endpoint.
-func kubeletSecrets(cfg *v1alpha1.Config) (secrets.KubeletSpec, error) {
-	id, secret, err := bootstrapToken(cfg.Cluster.Token)
+func kubeletSecrets(cfg *view.Config) (secrets.KubeletSpec, error) {
+	id, secret, err := bootstrapToken(cfg.ClusterToken())
 	if err != nil {
 		return secrets.KubeletSpec{}, err
 	}
@@ -82,24 +80,24 @@ func kubeletSecrets(cfg *v1alpha1.Config) (secrets.KubeletSpec, error) {
 	spec := secrets.KubeletSpec{
 		BootstrapTokenID:     id,
 		BootstrapTokenSecret: secret,
-		AcceptedCAs:          acceptedCAs(cfg.Cluster.CA, cfg.Cluster.AcceptedCAs),
+		AcceptedCAs:          acceptedCAs(cfg.ClusterCA(), cfg.ClusterAcceptedCAs()),
 	}
 
-	switch port, kubePrism := cfg.Machine.KubePrismPort(); {
+	switch port, kubePrism := cfg.KubePrismPort(); {
 	case kubePrism:
 		spec.Endpoint = secrets.URL{FullPath: "https://127.0.0.1:" + strconv.Itoa(port)}
-	case cfg.Machine.Type.IsControlPlane():
+	case cfg.Type().IsControlPlane():
 		spec.Endpoint = localEndpoint(cfg)
 	default:
-		spec.Endpoint = secrets.URL{FullPath: cfg.Cluster.ControlPlane.Endpoint.String()}
+		spec.Endpoint = secrets.URL{FullPath: cfg.Endpoint().String()}
 	}
 
 	return spec, nil
 }
 
 // localEndpoint is the API server of this node, by address: nothing has to resolve.
-func localEndpoint(cfg *v1alpha1.Config) secrets.URL {
-	return secrets.URL{FullPath: "https://127.0.0.1:" + strconv.Itoa(cfg.Cluster.APIServerPort())}
+func localEndpoint(cfg *view.Config) secrets.URL {
+	return secrets.URL{FullPath: "https://127.0.0.1:" + strconv.Itoa(cfg.APIServerPort())}
 }
 
 // firstAddress is the first usable address of a subnet: that of the service kubernetes in a service subnet.
@@ -114,15 +112,15 @@ func bootstrapToken(token string) (id, secret string, err error) {
 	return id, secret, nil
 }
 
-func certAndKey(pair v1alpha1.CertPair) secrets.CertAndKey {
+func certAndKey(pair view.CertPair) secrets.CertAndKey {
 	return secrets.CertAndKey{Crt: pair.Crt, Key: pair.Key}
 }
 
 // acceptedCAs is the issuing authority, then the others, each once.
-func acceptedCAs(issuing v1alpha1.CertPair, accepted []v1alpha1.Cert) []secrets.Cert {
+func acceptedCAs(issuing view.CertPair, accepted []view.Cert) []secrets.Cert {
 	var out []secrets.Cert
 
-	for _, c := range append([]v1alpha1.Cert{{Crt: issuing.Crt}}, accepted...) {
+	for _, c := range append([]view.Cert{{Crt: issuing.Crt}}, accepted...) {
 		crt := bytes.TrimSpace(c.Crt)
 		if len(crt) == 0 {
 			continue

@@ -11,9 +11,10 @@ import (
 	"github.com/seed-59268b81/talos/config"
 	"github.com/seed-59268b81/talos/config/generate"
 	"github.com/seed-59268b81/talos/config/v1alpha1"
+	"github.com/seed-59268b81/talos/config/view"
 )
 
-func generated(t *testing.T) (controlPlane, worker *v1alpha1.Config) {
+func generated(t *testing.T) (controlPlane, worker *config.Config) {
 	t.Helper()
 
 	out, err := generate.New("demo", "https://lb.example.org:6443", "", generate.Options{})
@@ -21,13 +22,13 @@ func generated(t *testing.T) (controlPlane, worker *v1alpha1.Config) {
 		t.Fatal(err)
 	}
 
-	decode := func(text []byte) *v1alpha1.Config {
+	decode := func(text []byte) *config.Config {
 		cfg, err := config.Decode(text)
 		if err != nil {
 			t.Fatal(err)
 		}
 
-		return cfg.Main()
+		return cfg
 	}
 
 	return decode(out.ControlPlane), decode(out.Worker)
@@ -36,12 +37,14 @@ func generated(t *testing.T) (controlPlane, worker *v1alpha1.Config) {
 func TestKubernetesRoot(t *testing.T) {
 	cfg, _ := generated(t)
 
-	got, err := kubernetesRoot(cfg)
+	main := config.Find[*v1alpha1.Config](cfg)
+
+	got, err := kubernetesRoot(view.Of(cfg))
 	if err != nil {
 		t.Fatal(err)
 	}
 
-	id, secret, _ := strings.Cut(cfg.Cluster.Token, ".")
+	id, secret, _ := strings.Cut(main.Cluster.Token, ".")
 
 	want := []any{"demo", "https://lb.example.org:6443", "https://127.0.0.1:6443", "cluster.local", id, secret, "10.96.0.1", 1}
 	if diff := cmp.Diff(want, []any{
@@ -54,14 +57,14 @@ func TestKubernetesRoot(t *testing.T) {
 	// An authority that is accepted besides is trusted after the issuing one; the same one twice is one.
 	_, other := generated(t)
 
-	cfg.Cluster.AcceptedCAs = []v1alpha1.Cert{{Crt: cfg.Cluster.CA.Crt}, {Crt: other.Cluster.CA.Crt}}
+	main.Cluster.AcceptedCAs = []v1alpha1.Cert{{Crt: main.Cluster.CA.Crt}, {Crt: view.Of(other).ClusterCA().Crt}}
 
-	if got, err = kubernetesRoot(cfg); err != nil || len(got.AcceptedCAs) != 2 {
+	if got, err = kubernetesRoot(view.Of(cfg)); err != nil || len(got.AcceptedCAs) != 2 {
 		t.Errorf("accepted authorities: got %d, %v; want 2", len(got.AcceptedCAs), err)
 	}
 
-	cfg.Cluster.Token = "no-dot"
-	if _, err := kubernetesRoot(cfg); err == nil || !strings.Contains(err.Error(), "cluster.token") {
+	main.Cluster.Token = "no-dot"
+	if _, err := kubernetesRoot(view.Of(cfg)); err == nil || !strings.Contains(err.Error(), "cluster.token") {
 		t.Errorf("token without a dot: got error %v, want one that names cluster.token", err)
 	}
 }
@@ -70,7 +73,7 @@ func TestKubeletEndpoint(t *testing.T) {
 	controlPlane, worker := generated(t)
 
 	for name, test := range map[string]struct {
-		cfg       *v1alpha1.Config
+		cfg       *config.Config
 		kubePrism bool
 		want      string
 	}{
@@ -80,9 +83,9 @@ func TestKubeletEndpoint(t *testing.T) {
 		"worker, KubePrism is off":        {worker, false, "https://lb.example.org:6443"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			test.cfg.Machine.Features.KubePrism.Enabled = &test.kubePrism
+			config.Find[*v1alpha1.Config](test.cfg).Machine.Features.KubePrism.Enabled = &test.kubePrism
 
-			got, err := kubeletSecrets(test.cfg)
+			got, err := kubeletSecrets(view.Of(test.cfg))
 			if err != nil || got.Endpoint.FullPath != test.want {
 				t.Errorf("got %s, %v; want %s", got.Endpoint, err, test.want)
 			}
@@ -93,7 +96,7 @@ func TestKubeletEndpoint(t *testing.T) {
 func TestWorkerHasNoKeys(t *testing.T) {
 	_, worker := generated(t)
 
-	if root := osRoot(worker); len(root.IssuingCA.Key) != 0 || len(root.AcceptedCAs) != 1 {
+	if root := osRoot(view.Of(worker)); len(root.IssuingCA.Key) != 0 || len(root.AcceptedCAs) != 1 {
 		t.Errorf("worker: got a key of %d bytes and %d authorities, want none and 1", len(root.IssuingCA.Key), len(root.AcceptedCAs))
 	}
 }

@@ -168,10 +168,8 @@ func (l *loop) configure(ctx context.Context) (bool, error) {
 	}
 
 	if cfg != nil {
-		if machine := cfg.TypedSpec().Config().Machine(); machine != nil {
-			l.disabled = machine.Time.Disabled != nil && *machine.Time.Disabled
-			l.bootTimeout = machine.Time.BootTimeout
-		}
+		says := cfg.TypedSpec().View()
+		l.disabled, l.bootTimeout = says.TimeSyncDisabled(), says.TimeBootTimeout()
 	}
 
 	changed := before != fmt.Sprint(l.servers, l.disabled, l.bootTimeout)

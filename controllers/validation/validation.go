@@ -13,6 +13,7 @@ import (
 
 	"github.com/seed-59268b81/talos/config"
 	"github.com/seed-59268b81/talos/config/validate"
+	"github.com/seed-59268b81/talos/config/view"
 	etcdsettings "github.com/seed-59268b81/talos/controllers/etcd/settings"
 	k8ssettings "github.com/seed-59268b81/talos/controllers/k8s/settings"
 )
@@ -28,13 +29,13 @@ func Config(cfg *config.Config, mode validate.Mode) (warnings []string, err erro
 		return warnings, err
 	}
 
-	if main := cfg.Main(); main != nil {
-		for _, problem := range k8ssettings.Check(main) {
+	if says := view.Of(cfg); says.Complete() {
+		for _, problem := range k8ssettings.Check(says) {
 			findings = append(findings, validate.Finding{Path: problem.Path, Text: problem.Text})
 		}
 
-		if main.Machine.Type.IsControlPlane() {
-			if err := etcdsettings.Check(main); err != nil {
+		if says.Type().IsControlPlane() {
+			if err := etcdsettings.Check(says); err != nil {
 				findings = append(findings, validate.Finding{Path: "cluster.etcd", Text: err.Error()})
 			}
 		}

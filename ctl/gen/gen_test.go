@@ -14,6 +14,8 @@ import (
 	"github.com/seed-59268b81/talos/config"
 	"github.com/seed-59268b81/talos/config/secrets"
 	"github.com/seed-59268b81/talos/config/talosconfig"
+	"github.com/seed-59268b81/talos/config/v1alpha1"
+	"github.com/seed-59268b81/talos/config/view"
 	"github.com/seed-59268b81/talos/ctl/gen"
 	"github.com/seed-59268b81/talos/pki"
 )
@@ -143,7 +145,7 @@ func TestConfigDestinations(t *testing.T) {
 	}
 
 	stdout, _ := must(t, "config", cluster, endpoint, "-t", "worker", "-o", "-")
-	if cfg, err := config.Decode([]byte(stdout)); err != nil || cfg.Machine().Type != "worker" {
+	if cfg, err := config.Decode([]byte(stdout)); err != nil || view.Of(cfg).Type() != "worker" {
 		t.Errorf("standard output: %v", err)
 	}
 }
@@ -203,12 +205,13 @@ func TestConfigFlags(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	machine, cluster := cfg.Machine(), cfg.Cluster()
+	main := config.Find[*v1alpha1.Config](cfg)
+	machine, cluster := &main.Machine, &main.Cluster
 
 	for name, pair := range map[string][2]string{
 		"certSANs":  {strings.Join(machine.CertSANs, " "), "api.example 192.0.2.1"},
 		"apiServer": {strings.Join(cluster.APIServer.CertSANs, " "), "api.example 192.0.2.1"},
-		"domain":    {cluster.DNSDomain(), "example.local"},
+		"domain":    {view.Of(cfg).DNSDomain(), "example.local"},
 		"disk":      {machine.Install.Disk, "/dev/vda"},
 		"image":     {machine.Install.Image, "example.org/installer:v1"},
 		"kubelet":   {machine.Kubelet.Image[strings.LastIndex(machine.Kubelet.Image, ":"):], ":v1.36.1"},

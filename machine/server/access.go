@@ -85,6 +85,6 @@ func isConfigured(ctx context.Context, st state.Reader) (bool, error) {
 	}
 
 	return slices.ContainsFunc(all, func(r *resource.Typed[configres.MachineConfigSpec]) bool {
-		return r.TypedSpec().Config().Main() != nil
+		return r.TypedSpec().View().Complete()
 	}), nil
 }

@@ -15,9 +15,9 @@ import (
 
 	"github.com/seed-59268b81/talos/api/machine"
 	"github.com/seed-59268b81/talos/config/generate"
-	"github.com/seed-59268b81/talos/config/v1alpha1"
+	"github.com/seed-59268b81/talos/config/view"
+	"github.com/seed-59268b81/talos/controllers/fromconfig"
 	"github.com/seed-59268b81/talos/cosi/typed"
-	configres "github.com/seed-59268b81/talos/resources/config"
 	"github.com/seed-59268b81/talos/resources/secrets"
 )
 
@@ -57,13 +57,13 @@ func (s *Server) GenerateClientConfiguration(ctx context.Context, req *machine.G
 		return nil, err
 	}
 
-	cfg, err := typed.Find[configres.MachineConfigSpec](ctx, s.State, "", configres.ActiveID)
+	cfg, err := fromconfig.Active(ctx, s.State)
 	if err != nil {
 		return nil, err
 	}
 
 	switch {
-	case cfg == nil || cfg.TypedSpec().Config().Cluster() == nil:
+	case cfg == nil:
 		return nil, status.Errorf(codes.FailedPrecondition, "%s: the machine has no configuration yet; apply one first (talosctl apply-config)", what)
 	case root == nil || len(root.TypedSpec().IssuingCA.Key) == 0:
 		return nil, status.Errorf(codes.FailedPrecondition, "%s: only a control plane node has the authority's key; ask one of those", what)
@@ -73,7 +73,7 @@ func (s *Server) GenerateClientConfiguration(ctx context.Context, req *machine.G
 	slices.Sort(roles)
 
 	client, err := generate.TalosconfigFor(
-		cfg.TypedSpec().Config().Cluster().ClusterName, v1alpha1.CertPair{Crt: ca.Crt, Key: ca.Key}, slices.Compact(roles), ttl, nil, nil,
+		cfg.ClusterName(), view.CertPair{Crt: ca.Crt, Key: ca.Key}, slices.Compact(roles), ttl, nil, nil,
 	)
 	if err != nil {
 		return nil, status.Errorf(codes.Internal, "%s: %v", what, err)

@@ -15,8 +15,8 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/seed-59268b81/talos/controllers/etcd/etcdclient"
+	"github.com/seed-59268b81/talos/controllers/fromconfig"
 	"github.com/seed-59268b81/talos/cosi/typed"
-	configres "github.com/seed-59268b81/talos/resources/config"
 	"github.com/seed-59268b81/talos/resources/secrets"
 )
 
@@ -51,16 +51,16 @@ func (s *Server) etcdCall(ctx context.Context, what string, timeout time.Duratio
 
 // etcdSecrets are there on a control plane node that has a configuration.
 func (s *Server) etcdSecrets(ctx context.Context, what string) (*secrets.EtcdRootSpec, *secrets.EtcdCertsSpec, error) {
-	cfg, err := typed.Find[configres.MachineConfigSpec](ctx, s.State, "", configres.ActiveID)
+	cfg, err := fromconfig.Active(ctx, s.State)
 	if err != nil {
 		return nil, nil, err
 	}
 
-	if cfg == nil || cfg.TypedSpec().Config().Main() == nil {
+	if cfg == nil {
 		return nil, nil, status.Errorf(codes.FailedPrecondition, "%s: the machine has no configuration yet; apply one first (talosctl apply-config)", what)
 	}
 
-	if !cfg.TypedSpec().Config().Main().Machine.Type.IsControlPlane() {
+	if !cfg.Type().IsControlPlane() {
 		return nil, nil, status.Errorf(codes.FailedPrecondition, "%s: etcd runs on control plane nodes only; ask one of those", what)
 	}
 

@@ -19,10 +19,10 @@ import (
 	"google.golang.org/grpc/status"
 
 	clusterapi "github.com/seed-59268b81/talos/api/cluster"
+	"github.com/seed-59268b81/talos/controllers/fromconfig"
 	"github.com/seed-59268b81/talos/cosi/typed"
 	"github.com/seed-59268b81/talos/health"
 	"github.com/seed-59268b81/talos/machine/healthsource"
-	configres "github.com/seed-59268b81/talos/resources/config"
 	"github.com/seed-59268b81/talos/resources/k8s"
 )
 
@@ -90,15 +90,14 @@ func (s *Server) checkEndpoint(ctx context.Context, endpoint string) error {
 		return status.Errorf(codes.InvalidArgument, "health: Kubernetes endpoint %.200q: want https://HOST:PORT", endpoint)
 	}
 
-	cfg, err := typed.Find[configres.MachineConfigSpec](ctx, s.State, "", configres.ActiveID)
-	if err != nil || cfg == nil || cfg.TypedSpec().Config().Main() == nil {
+	cfg, err := fromconfig.Active(ctx, s.State)
+	if err != nil || cfg == nil {
 		return err // there is no health either, which is said next
 	}
 
-	cluster := cfg.TypedSpec().Config().Cluster()
-	hosts, ports := append([]string{"127.0.0.1", "localhost"}, cluster.APIServer.CertSANs...), []string{"6443"}
+	hosts, ports := append([]string{"127.0.0.1", "localhost"}, cfg.APIServer().CertSANs...), []string{"6443"}
 
-	if own, err := url.Parse(cluster.ControlPlane.Endpoint.String()); err == nil {
+	if own := cfg.Endpoint(); !own.IsZero() {
 		hosts, ports = append(hosts, own.Hostname()), append(ports, cmp.Or(own.Port(), "443"))
 	}
 
@@ -124,16 +123,16 @@ func (s *Server) checkEndpoint(ctx context.Context, endpoint string) error {
 
 // healthSource says what the checks look at. Only a control plane node has the keys for it.
 func (s *Server) healthSource(ctx context.Context, info *clusterapi.ClusterInfo, kube health.Kubernetes) (*health.Source, error) {
-	cfg, err := typed.Find[configres.MachineConfigSpec](ctx, s.State, "", configres.ActiveID)
+	cfg, err := fromconfig.Active(ctx, s.State)
 	if err != nil {
 		return nil, err
 	}
 
-	if cfg == nil || cfg.TypedSpec().Config().Main() == nil {
+	if cfg == nil {
 		return nil, status.Error(codes.FailedPrecondition, "health: the machine has no configuration yet; apply one first (talosctl apply-config)")
 	}
 
-	if !cfg.TypedSpec().Config().Main().Machine.Type.IsControlPlane() {
+	if !cfg.Type().IsControlPlane() {
 		return nil, status.Error(codes.FailedPrecondition, "health: a worker has no access to etcd and Kubernetes as a whole; ask a control plane node (talosctl health --nodes)")
 	}
 

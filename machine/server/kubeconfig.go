@@ -18,9 +18,9 @@ import (
 
 	"github.com/seed-59268b81/talos/api/common"
 	"github.com/seed-59268b81/talos/api/machine"
+	"github.com/seed-59268b81/talos/controllers/fromconfig"
 	"github.com/seed-59268b81/talos/controllers/secrets/kubeconfig"
 	"github.com/seed-59268b81/talos/cosi/typed"
-	configres "github.com/seed-59268b81/talos/resources/config"
 	"github.com/seed-59268b81/talos/resources/secrets"
 )
 
@@ -28,7 +28,7 @@ import (
 func (s *Server) Kubeconfig(_ *emptypb.Empty, stream grpc.ServerStreamingServer[common.Data]) error {
 	ctx := stream.Context()
 
-	cfg, err := typed.Find[configres.MachineConfigSpec](ctx, s.State, "", configres.ActiveID)
+	cfg, err := fromconfig.Active(ctx, s.State)
 	if err != nil {
 		return err
 	}
@@ -39,13 +39,13 @@ func (s *Server) Kubeconfig(_ *emptypb.Empty, stream grpc.ServerStreamingServer[
 	}
 
 	switch {
-	case cfg == nil || cfg.TypedSpec().Config().Cluster() == nil:
+	case cfg == nil:
 		return status.Error(codes.FailedPrecondition, "kubeconfig: the machine has no configuration yet; apply one first (talosctl apply-config)")
 	case root == nil:
 		return status.Error(codes.FailedPrecondition, "kubeconfig: only a control plane node can issue it; ask one of those")
 	}
 
-	text, err := kubeconfig.Admin(*root.TypedSpec(), cfg.TypedSpec().Config().Cluster().AdminCertLifetime())
+	text, err := kubeconfig.Admin(*root.TypedSpec(), cfg.AdminCertLifetime())
 	if err != nil {
 		return status.Errorf(codes.Internal, "kubeconfig: %v", err)
 	}

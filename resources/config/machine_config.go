@@ -10,6 +10,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/seed-59268b81/talos/config"
+	"github.com/seed-59268b81/talos/config/view"
 	"github.com/seed-59268b81/talos/cosi/resource"
 )
 
@@ -49,6 +50,9 @@ func (MachineConfigSpec) Definition() *resource.Definition { return machineConfi
 
 // Config is the configuration; nil only in an empty spec.
 func (s MachineConfigSpec) Config() *config.Config { return s.config }
+
+// View is what the configuration says.
+func (s MachineConfigSpec) View() *view.Config { return view.Of(s.config) }
 
 // Bytes is the text of the configuration; read-only.
 func (s MachineConfigSpec) Bytes() []byte {

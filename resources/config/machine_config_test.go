@@ -61,7 +61,7 @@ func TestMachineConfigKeepsTheText(t *testing.T) {
 		t.Errorf("over the wire: got %v, want %v", back.Spec(), r.Spec())
 	}
 
-	if got := back.Spec().(*configres.MachineConfigSpec).Config().Hostname(); got == nil {
+	if got := back.Spec().(*configres.MachineConfigSpec).Config().Documents(); len(got) != 2 {
 		t.Error("the second document is lost over the wire")
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/seed-59268b81/talos/config/v1alpha1"
+	"github.com/seed-59268b81/talos/config/view"
 	"github.com/seed-59268b81/talos/cosi/resource"
 )
 
@@ -30,10 +30,10 @@ const (
 	TypeWorker
 )
 
-var machineTypes = []string{"unknown", string(v1alpha1.TypeInit), string(v1alpha1.TypeControlPlane), string(v1alpha1.TypeWorker)}
+var machineTypes = []string{"unknown", string(view.TypeInit), string(view.TypeControlPlane), string(view.TypeWorker)}
 
 // MachineTypeOf converts the role as the configuration has it.
-func MachineTypeOf(t v1alpha1.MachineType) MachineType {
+func MachineTypeOf(t view.MachineType) MachineType {
 	return MachineType(max(slices.Index(machineTypes, string(t)), 0))
 }
 

@@ -151,6 +151,18 @@ func TestArrows(t *testing.T) {
 	}
 }
 
+// TestControllersReadTheView holds that what carries a configuration out reads config/view and no document, so that which document
+// wins is decided once. A document is found by its type, so whoever reads one imports the package of the types.
+func TestControllersReadTheView(t *testing.T) {
+	documents := module + "config/v1alpha1"
+
+	for _, p := range allPackages(t) {
+		if slices.Contains([]string{"controllers", "machine", "apid", "trustd", "health", "resources"}, part(p.ImportPath)) && slices.Contains(p.Imports, documents) {
+			t.Errorf("%s imports %s: read config/view", p.ImportPath, documents)
+		}
+	}
+}
+
 func TestLaptopPartsKnowNoKernel(t *testing.T) {
 	for _, p := range allPackages(t) {
 		if from := part(p.ImportPath); from != "config" && from != "resources" && from != "cosi" && from != "client" && from != "api" && from != "pki" {

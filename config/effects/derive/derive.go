@@ -4,9 +4,10 @@
 // controller, or the machine itself, reads.
 //
 // It type-checks these packages with what the go command has compiled of the others, and notes each field of a document's type that is
-// selected. A key counts as read if its field and those above it are. What that cannot see: a field that is read and then not
-// used, for which there is a short list with reasons (effects/exceptions.go); and one that is read in one of several places that
-// share a type, which is taken for all of them.
+// selected there, or in a function of the view or of the documents that they call, directly or through another one. A key counts
+// as read if its field and those above it are: an accessor of the view that nobody calls reads nothing. What that cannot see: a
+// field that is read and then not used, for which there is a short list with reasons (effects/exceptions.go); and one that is
+// read in one of several places that share a type, which is taken for all of them.
 package derive
 
 import (
@@ -35,13 +36,17 @@ import (
 const (
 	module    = "github.com/seed-59268b81/talos/"
 	documents = module + "config/v1alpha1"
+	view      = module + "config/view"
 )
 
 // readers are the packages that carry a configuration out. What only checks or generates one does not count.
-var readers = []string{"./controllers/...", "./machine/...", "./apid/...", "./trustd/...", "./config/v1alpha1"}
+var readers = []string{"./controllers/...", "./machine/...", "./apid/...", "./trustd/..."}
 
-// checks are files and packages among them that only check.
-var checks = []string{"controllers/validation/", "controllers/k8s/settings/check.go", "controllers/config/access.go"}
+// followed are packages whose functions read for those who call them.
+var followed = []string{view, documents}
+
+// checks are files and packages among the readers that only check.
+var checks = []string{"controllers/validation/", "controllers/k8s/settings/check.go"}
 
 // Unread returns the keys that nothing reads, each the path of a whole branch. root is the repository's folder.
 func Unread(root string) ([]string, error) {
@@ -82,6 +87,10 @@ func visit(t reflect.Type, path string, read map[string]bool, out *[]string) {
 			owner = t.FieldByIndex(field.Index[:n-1]).Type
 		}
 
+		if owner == reflect.TypeFor[v1alpha1.Header]() {
+			continue // it says what the document is
+		}
+
 		if !read[owner.Name()+"."+t.FieldByIndex(field.Index).Name] {
 			*out = append(*out, at)
 
@@ -99,7 +108,7 @@ type goPackage struct {
 	DepOnly                 bool
 }
 
-// fieldsRead returns the fields TYPE.FIELD that some reader selects.
+// fieldsRead returns the fields TYPE.FIELD that some reader selects, itself or by calling a followed function.
 func fieldsRead(root string) (map[string]bool, error) {
 	all, err := list(root)
 	if err != nil {
@@ -120,23 +129,23 @@ func fieldsRead(root string) (map[string]bool, error) {
 		return os.Open(exports[path])
 	})
 
-	read := map[string]bool{}
+	readers, functions := newReads(), map[string]*reads{}
 
 	for _, p := range all {
 		if p.DepOnly {
 			continue
 		}
 
-		if err := inspect(files, imports, p, read); err != nil {
+		if err := inspect(files, imports, p, readers, functions); err != nil {
 			return nil, fmt.Errorf("package %s: %w", p.ImportPath, err)
 		}
 	}
 
-	return read, nil
+	return readers.with(functions), nil
 }
 
 func list(root string) ([]goPackage, error) {
-	args := append([]string{"list", "-export", "-deps", "-json=ImportPath,Dir,Export,GoFiles,DepOnly"}, readers...)
+	args := append([]string{"list", "-export", "-deps", "-json=ImportPath,Dir,Export,GoFiles,DepOnly"}, slices.Concat(readers, followed)...)
 
 	cmd := exec.Command("go", args...)
 	cmd.Dir = root
@@ -169,8 +178,8 @@ func list(root string) ([]goPackage, error) {
 	}
 }
 
-// inspect notes the fields that a package reads.
-func inspect(files *token.FileSet, imports types.Importer, p goPackage, read map[string]bool) error {
+// inspect notes what a package reads: what a followed one does, by function; of others, all together.
+func inspect(files *token.FileSet, imports types.Importer, p goPackage, all *reads, functions map[string]*reads) error {
 	var parsed []*ast.File
 
 	for _, name := range p.GoFiles {
@@ -182,7 +191,7 @@ func inspect(files *token.FileSet, imports types.Importer, p goPackage, read map
 		parsed = append(parsed, file)
 	}
 
-	info := &types.Info{Selections: map[*ast.SelectorExpr]*types.Selection{}, Types: map[ast.Expr]types.TypeAndValue{}}
+	info := newInfo()
 
 	if _, err := (&types.Config{Importer: imports}).Check(p.ImportPath, files, parsed, info); err != nil {
 		return err
@@ -194,76 +203,14 @@ func inspect(files *token.FileSet, imports types.Importer, p goPackage, read map
 			continue
 		}
 
-		set := map[ast.Expr]bool{} // fields that are set, which is no reading of them
+		if !slices.Contains(followed, p.ImportPath) {
+			all.add(file, info)
 
-		ast.Inspect(file, func(node ast.Node) bool {
-			switch n := node.(type) {
-			case *ast.AssignStmt:
-				for _, left := range n.Lhs {
-					set[left] = n.Tok == token.ASSIGN
-				}
-			case *ast.SelectorExpr:
-				if s := info.Selections[n]; s != nil && s.Kind() == types.FieldVal && !set[n] {
-					note(s, read)
-				}
-			case *ast.CallExpr: // a conversion takes all fields
-				if len(n.Args) == 1 && info.Types[n.Fun].IsType() {
-					noteAll(info.Types[n.Args[0]].Type, read)
-				}
-			}
+			continue
+		}
 
-			return true
-		})
+		byFunction(file, info, functions)
 	}
 
 	return nil
-}
-
-// documentType returns the named type of a document's package that t is, or nil.
-func documentType(t types.Type) *types.Named {
-	if pointer, ok := t.(*types.Pointer); ok {
-		t = pointer.Elem()
-	}
-
-	named, ok := t.(*types.Named)
-	if !ok || named.Obj().Pkg() == nil || named.Obj().Pkg().Path() != documents {
-		return nil
-	}
-
-	return named
-}
-
-// note notes the fields on the way to a selected one: a type may be embedded in another.
-func note(s *types.Selection, read map[string]bool) {
-	t := s.Recv()
-
-	for _, i := range s.Index() {
-		if pointer, ok := t.Underlying().(*types.Pointer); ok {
-			t = pointer.Elem()
-		}
-
-		fields, ok := t.Underlying().(*types.Struct)
-		if !ok {
-			return
-		}
-
-		if named := documentType(t); named != nil {
-			read[named.Obj().Name()+"."+fields.Field(i).Name()] = true
-		}
-
-		t = fields.Field(i).Type()
-	}
-}
-
-func noteAll(t types.Type, read map[string]bool) {
-	named := documentType(t)
-	if named == nil {
-		return
-	}
-
-	if s, ok := named.Underlying().(*types.Struct); ok {
-		for i := range s.NumFields() {
-			read[named.Obj().Name()+"."+s.Field(i).Name()] = true
-		}
-	}
 }

@@ -8,8 +8,7 @@ import (
 	"net/netip"
 	"strings"
 
-	"github.com/seed-59268b81/talos/config/images"
-	"github.com/seed-59268b81/talos/config/v1alpha1"
+	"github.com/seed-59268b81/talos/config/view"
 	"github.com/seed-59268b81/talos/resources/etcd"
 )
 
@@ -24,8 +23,8 @@ const (
 )
 
 // Config copies etcd's settings out of the machine configuration; a subnet with "!" before it is excluded.
-func Config(cfg *v1alpha1.Config) (*etcd.ConfigSpec, error) {
-	c := &cfg.Cluster.Etcd
+func Config(cfg *view.Config) (*etcd.ConfigSpec, error) {
+	c := cfg.Etcd()
 
 	advertised := c.AdvertisedSubnets
 	if len(advertised) == 0 && c.Subnet != "" {
@@ -33,14 +32,10 @@ func Config(cfg *v1alpha1.Config) (*etcd.ConfigSpec, error) {
 	}
 
 	spec := &etcd.ConfigSpec{Image: c.Image}
-	if spec.Image == "" {
-		spec.Image = images.DefaultEtcd
-	}
-
 	spec.AdvertiseValidSubnets, spec.AdvertiseExcludeSubnets = splitSubnets(advertised)
 	spec.ListenValidSubnets, spec.ListenExcludeSubnets = splitSubnets(c.ListenSubnets)
 
-	for _, subnets := range [][]netip.Prefix{cfg.Cluster.PodSubnets(), cfg.Cluster.ServiceSubnets()} {
+	for _, subnets := range [][]netip.Prefix{cfg.PodSubnets(), cfg.ServiceSubnets()} {
 		for _, subnet := range subnets {
 			spec.AdvertiseExcludeSubnets = append(spec.AdvertiseExcludeSubnets, subnet.String())
 		}
@@ -69,7 +64,7 @@ func splitSubnets(in []string) (valid, excluded []string) {
 }
 
 // Check tells whether etcd would take what the configuration says.
-func Check(cfg *v1alpha1.Config) error {
+func Check(cfg *view.Config) error {
 	config, err := Config(cfg)
 	if err != nil {
 		return err

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/seed-59268b81/talos/config/images"
-	"github.com/seed-59268b81/talos/config/v1alpha1"
+	"github.com/seed-59268b81/talos/config/view"
 	"github.com/seed-59268b81/talos/controllers/k8s/args"
 	"github.com/seed-59268b81/talos/resources/k8s"
 	"github.com/seed-59268b81/talos/sys/platform"
@@ -30,15 +30,15 @@ var proxyPolicy = args.Policy{
 }
 
 // BootstrapManifests is what the built-in manifests are rendered from.
-func BootstrapManifests(cfg *v1alpha1.Config, p platform.Platform) (*k8s.BootstrapManifestsConfigSpec, error) {
-	cluster := &cfg.Cluster
+func BootstrapManifests(cfg *view.Config, p platform.Platform) (*k8s.BootstrapManifestsConfigSpec, error) {
+	proxy, dns, cni := cfg.Proxy(), cfg.CoreDNS(), cfg.CNI()
 	host, port := nodeEndpoint(cfg)
 
 	wanted := args.Set{
-		"cluster-cidr":      {strings.Join(prefixes(cluster.PodSubnets()), ",")},
+		"cluster-cidr":      {strings.Join(prefixes(cfg.PodSubnets()), ",")},
 		"hostname-override": {"$(NODE_NAME)"},
 		"kubeconfig":        {"/etc/kubernetes/kubeconfig"},
-		"proxy-mode":        {cmp.Or(cluster.Proxy.Mode, v1alpha1.DefaultProxyMode)},
+		"proxy-mode":        {proxy.Mode},
 	}
 
 	// The size of the table of connections is the kernel's, for all network namespaces. kube-proxy ends when it may not
@@ -47,24 +47,24 @@ func BootstrapManifests(cfg *v1alpha1.Config, p platform.Platform) (*k8s.Bootstr
 		wanted["conntrack-max-per-core"], wanted["conntrack-min"] = []string{"0"}, []string{"0"}
 	}
 
-	proxyArgs, err := args.Merge("kube-proxy", cmp.Or(cluster.Proxy.Image, images.DefaultKubeProxy), wanted, proxyExtraArgs(cluster.Proxy.ExtraArgs), proxyPolicy)
+	proxyArgs, err := args.Merge("kube-proxy", proxy.Image, wanted, proxyExtraArgs(proxy.ExtraArgs), proxyPolicy)
 	if err != nil {
 		return nil, err
 	}
 
 	spec := &k8s.BootstrapManifestsConfigSpec{
 		Server:                 "https://" + net.JoinHostPort(host, port),
-		ClusterDomain:          cluster.DNSDomain(),
-		PodCIDRs:               prefixes(cluster.PodSubnets()),
-		ProxyEnabled:           !v1alpha1.IsTrue(cluster.Proxy.Disabled),
-		ProxyImage:             cmp.Or(cluster.Proxy.Image, images.DefaultKubeProxy),
+		ClusterDomain:          cfg.DNSDomain(),
+		PodCIDRs:               prefixes(cfg.PodSubnets()),
+		ProxyEnabled:           !view.IsTrue(proxy.Disabled),
+		ProxyImage:             proxy.Image,
 		ProxyArgs:              proxyArgs,
-		CoreDNSEnabled:         !v1alpha1.IsTrue(cluster.CoreDNS.Disabled),
-		CoreDNSImage:           cmp.Or(cluster.CoreDNS.Image, images.DefaultCoreDNS),
-		CNIName:                cluster.CNI(),
-		FlannelEnabled:         cluster.CNI() == v1alpha1.DefaultCNI,
+		CoreDNSEnabled:         !view.IsTrue(dns.Disabled),
+		CoreDNSImage:           dns.Image,
+		CNIName:                cni.Name,
+		FlannelEnabled:         cni.Name == view.CNIFlannel,
 		FlannelImage:           images.DefaultFlannel,
-		FlannelExtraArgs:       cluster.Network.CNI.Flannel.ExtraArgs,
+		FlannelExtraArgs:       cni.Flannel.ExtraArgs,
 		FlannelKubeServiceHost: host,
 		FlannelKubeServicePort: port,
 		FlannelBackendType:     "vxlan",
@@ -84,17 +84,17 @@ func BootstrapManifests(cfg *v1alpha1.Config, p platform.Platform) (*k8s.Bootstr
 
 // nodeEndpoint is where programs of every node reach the API servers without the cluster's own network: KubePrism if it
 // is on, the cluster's endpoint otherwise.
-func nodeEndpoint(cfg *v1alpha1.Config) (host, port string) {
-	if port, on := cfg.Machine.KubePrismPort(); on {
+func nodeEndpoint(cfg *view.Config) (host, port string) {
+	if port, on := cfg.KubePrismPort(); on {
 		return "127.0.0.1", strconv.Itoa(port)
 	}
 
-	endpoint := &cfg.Cluster.ControlPlane.Endpoint
+	endpoint := cfg.Endpoint()
 
 	return endpoint.Hostname(), cmp.Or(endpoint.Port(), "443")
 }
 
-func proxyExtraArgs(in v1alpha1.ExtraArgs) args.Set {
+func proxyExtraArgs(in view.ExtraArgs) args.Set {
 	out := make(args.Set, len(in))
 	for name, values := range in {
 		out[name] = values

@@ -5,12 +5,11 @@ package settings
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"net/netip"
 	"slices"
 	"strings"
 
-	"github.com/seed-59268b81/talos/config/v1alpha1"
+	"github.com/seed-59268b81/talos/config/view"
 	"github.com/seed-59268b81/talos/controllers/k8s/kubelet"
 	"github.com/seed-59268b81/talos/controllers/k8s/manifests"
 	"github.com/seed-59268b81/talos/controllers/k8s/pods"
@@ -29,12 +28,12 @@ type Problem struct {
 
 // Check does with a configuration all that the controllers would do with it, and returns what they could not carry out or what
 // the programs would not take.
-func Check(cfg *v1alpha1.Config) []Problem {
+func Check(cfg *view.Config) []Problem {
 	c := &check{cfg: cfg}
 	c.kubelet()
 	c.staticPods()
 
-	if cfg.Machine.Type.IsControlPlane() {
+	if cfg.Type().IsControlPlane() {
 		c.apiServer()
 		c.controllerManager()
 		c.scheduler()
@@ -45,7 +44,7 @@ func Check(cfg *v1alpha1.Config) []Problem {
 }
 
 type check struct {
-	cfg      *v1alpha1.Config
+	cfg      *view.Config
 	problems []Problem
 }
 
@@ -75,7 +74,7 @@ func (c *check) failed(path string, err error) {
 	}
 }
 
-func (c *check) object(path, kind string, object v1alpha1.Object) {
+func (c *check) object(path, kind string, object view.Object) {
 	for _, problem := range schemas.Check(kind, object, schemas.RefuseUnknown) {
 		c.wrong(path+"."+problem.Path, "%s", problem.Text)
 	}
@@ -94,16 +93,16 @@ func (c *check) kubelet() {
 	settings := Kubelet(c.cfg)
 
 	_, err := kubelet.Spec(settings, kubelet.Node{
-		Name: "node", IPs: []netip.Addr{netip.IPv4Unspecified()}, ControlPlane: c.cfg.Machine.Type.IsControlPlane(), Platform: platform.Platform{},
+		Name: "node", IPs: []netip.Addr{netip.IPv4Unspecified()}, ControlPlane: c.cfg.Type().IsControlPlane(), Platform: platform.Platform{},
 	})
 	c.failed(at, err)
 
-	c.object(at+".extraConfig", schemas.KubeletConfiguration, c.cfg.Machine.Kubelet.ExtraConfig)
+	c.object(at+".extraConfig", schemas.KubeletConfiguration, c.cfg.Kubelet().ExtraConfig)
 
 	mounted := map[string]bool{}
 	defer func() { c.credentialProviders(mounted) }()
 
-	for i, mount := range c.cfg.Machine.Kubelet.ExtraMounts {
+	for i, mount := range c.cfg.Kubelet().ExtraMounts {
 		if mounted[mount.Destination] {
 			c.wrong(fmt.Sprintf("%s.extraMounts[%d].destination", at, i), "%q is there twice", mount.Destination)
 		}
@@ -117,7 +116,7 @@ func (c *check) kubelet() {
 func (c *check) credentialProviders(mounted map[string]bool) {
 	const at = "machine.kubelet.credentialProviderConfig"
 
-	providers := c.cfg.Machine.Kubelet.CredentialProvider
+	providers := c.cfg.Kubelet().CredentialProvider
 	if len(providers) == 0 {
 		return
 	}
@@ -136,7 +135,7 @@ var controlPlanePods = []string{k8s.APIServerID, k8s.ControllerManagerID, k8s.Sc
 func (c *check) staticPods() {
 	ids := map[string]bool{}
 
-	for i, pod := range c.cfg.Machine.Pods {
+	for i, pod := range c.cfg.StaticPods() {
 		at := fmt.Sprintf("machine.pods[%d]", i)
 
 		for _, problem := range pods.Check(pod) {
@@ -158,7 +157,7 @@ func (c *check) staticPods() {
 }
 
 // controlPlaneName tells whether a pod is called like one of the control plane's.
-func controlPlaneName(pod v1alpha1.Object) bool {
+func controlPlaneName(pod view.Object) bool {
 	metadata, _ := pod["metadata"].(map[string]any)
 	name, _ := metadata["name"].(string)
 
@@ -168,7 +167,7 @@ func controlPlaneName(pod v1alpha1.Object) bool {
 func (c *check) apiServer() {
 	const at = "cluster.apiServer"
 
-	endpoint := c.cfg.Cluster.ControlPlane.Endpoint.String()
+	endpoint := c.cfg.Endpoint().String()
 
 	spec, err := APIServer(c.cfg)
 	c.failed(at, err)
@@ -179,7 +178,7 @@ func (c *check) apiServer() {
 		c.pod(at, pods.APIServerPod(*spec, pods.Versions{}))
 	}
 
-	if policy := c.cfg.Cluster.APIServer.AuditPolicy; policy["apiVersion"] == "audit.k8s.io/v1" {
+	if policy := c.cfg.APIServer().AuditPolicy; policy["apiVersion"] == "audit.k8s.io/v1" {
 		c.object(at+".auditPolicy", schemas.AuditPolicy, policy)
 	}
 
@@ -246,7 +245,9 @@ func (c *check) scheduler() {
 		c.pod(at, pods.SchedulerPod(*spec, pods.Versions{}))
 	}
 
-	config := maps.Clone(c.cfg.Cluster.Scheduler.Config)
+	scheduler, _ := c.cfg.Scheduler()
+
+	config := scheduler.Config
 	if version := config["apiVersion"]; version == nil || version == "kubescheduler.config.k8s.io/v1" {
 		c.object(at+".config", schemas.KubeSchedulerConfiguration, config)
 	}

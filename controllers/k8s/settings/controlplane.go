@@ -3,15 +3,13 @@
 package settings
 
 import (
-	"cmp"
 	"fmt"
 	"net/netip"
 	"path"
 	"slices"
 	"strings"
 
-	"github.com/seed-59268b81/talos/config/images"
-	"github.com/seed-59268b81/talos/config/v1alpha1"
+	"github.com/seed-59268b81/talos/config/view"
 	"github.com/seed-59268b81/talos/controllers/k8s/pods"
 	"github.com/seed-59268b81/talos/resources/k8s"
 )
@@ -20,38 +18,37 @@ import (
 const localEtcd = "https://127.0.0.1:2379"
 
 // APIServer is the API server's settings.
-func APIServer(cfg *v1alpha1.Config) (*k8s.APIServerConfigSpec, error) {
-	c := &cfg.Cluster.APIServer
-	image := cmp.Or(c.Image, images.DefaultKubeAPIServer)
+func APIServer(cfg *view.Config) (*k8s.APIServerConfigSpec, error) {
+	c := cfg.APIServer()
 	extra := extraArgs(c.ExtraArgs)
 
 	return &k8s.APIServerConfigSpec{
-		Image:                   image,
+		Image:                   c.Image,
 		CloudProvider:           cloudProvider(cfg),
-		ControlPlaneEndpoint:    cfg.Cluster.ControlPlane.Endpoint.String(),
+		ControlPlaneEndpoint:    cfg.Endpoint().String(),
 		EtcdServers:             []string{localEtcd},
-		LocalPort:               cfg.Cluster.APIServerPort(),
-		ServiceCIDRs:            prefixes(cfg.Cluster.ServiceSubnets()),
+		LocalPort:               cfg.APIServerPort(),
+		ServiceCIDRs:            prefixes(cfg.ServiceSubnets()),
 		ExtraVolumes:            extraVolumes(c.ExtraVolumes),
 		EnvironmentVariables:    c.Env,
 		AdvertisedAddress:       "$(POD_IP)",
 		Resources:               resources(c.Resources),
 		ExtraArgs:               extra,
 		StartupProbesEnabled:    true,
-		UseAuthenticationConfig: pods.UseAuthenticationConfig(image, extra),
+		UseAuthenticationConfig: pods.UseAuthenticationConfig(c.Image, extra),
 	}, nil
 }
 
 // ControllerManager is the controller manager's settings.
-func ControllerManager(cfg *v1alpha1.Config) (*k8s.ControllerManagerConfigSpec, error) {
-	c := &cfg.Cluster.ControllerManager
+func ControllerManager(cfg *view.Config) (*k8s.ControllerManagerConfigSpec, error) {
+	c, enabled := cfg.ControllerManager()
 
 	return &k8s.ControllerManagerConfigSpec{
-		Enabled:              !v1alpha1.IsTrue(cfg.Machine.Plane.ControllerManager.Disabled),
-		Image:                cmp.Or(c.Image, images.DefaultKubeControllerManager),
+		Enabled:              enabled,
+		Image:                c.Image,
 		CloudProvider:        cloudProvider(cfg),
-		PodCIDRs:             prefixes(cfg.Cluster.PodSubnets()),
-		ServiceCIDRs:         prefixes(cfg.Cluster.ServiceSubnets()),
+		PodCIDRs:             prefixes(cfg.PodSubnets()),
+		ServiceCIDRs:         prefixes(cfg.ServiceSubnets()),
 		ExtraVolumes:         extraVolumes(c.ExtraVolumes),
 		EnvironmentVariables: c.Env,
 		Resources:            resources(c.Resources),
@@ -60,12 +57,12 @@ func ControllerManager(cfg *v1alpha1.Config) (*k8s.ControllerManagerConfigSpec, 
 }
 
 // Scheduler is the scheduler's settings.
-func Scheduler(cfg *v1alpha1.Config) (*k8s.SchedulerConfigSpec, error) {
-	c := &cfg.Cluster.Scheduler
+func Scheduler(cfg *view.Config) (*k8s.SchedulerConfigSpec, error) {
+	c, enabled := cfg.Scheduler()
 
 	return &k8s.SchedulerConfigSpec{
-		Enabled:              !v1alpha1.IsTrue(cfg.Machine.Plane.Scheduler.Disabled),
-		Image:                cmp.Or(c.Image, images.DefaultKubeScheduler),
+		Enabled:              enabled,
+		Image:                c.Image,
 		ExtraVolumes:         extraVolumes(c.ExtraVolumes),
 		EnvironmentVariables: c.Env,
 		Resources:            resources(c.Resources),
@@ -75,10 +72,10 @@ func Scheduler(cfg *v1alpha1.Config) (*k8s.SchedulerConfigSpec, error) {
 }
 
 // AdmissionControl is the API server's admission plugins.
-func AdmissionControl(cfg *v1alpha1.Config) (*k8s.AdmissionControlConfigSpec, error) {
+func AdmissionControl(cfg *view.Config) (*k8s.AdmissionControlConfigSpec, error) {
 	spec := &k8s.AdmissionControlConfigSpec{}
 
-	for _, plugin := range cfg.Cluster.APIServer.AdmissionControl {
+	for _, plugin := range cfg.APIServer().AdmissionControl {
 		spec.Config = append(spec.Config, k8s.AdmissionPlugin{Name: plugin.Name, Configuration: plugin.Configuration})
 	}
 
@@ -86,8 +83,8 @@ func AdmissionControl(cfg *v1alpha1.Config) (*k8s.AdmissionControlConfigSpec, er
 }
 
 // AuditPolicy is the API server's audit policy; the default logs who did what, without bodies.
-func AuditPolicy(cfg *v1alpha1.Config) (*k8s.AuditPolicyConfigSpec, error) {
-	if policy := cfg.Cluster.APIServer.AuditPolicy; len(policy) > 0 {
+func AuditPolicy(cfg *view.Config) (*k8s.AuditPolicyConfigSpec, error) {
+	if policy := cfg.APIServer().AuditPolicy; len(policy) > 0 {
 		return &k8s.AuditPolicyConfigSpec{Config: policy}, nil
 	}
 
@@ -99,7 +96,7 @@ func AuditPolicy(cfg *v1alpha1.Config) (*k8s.AuditPolicyConfigSpec, error) {
 }
 
 // Authentication lets probes through without a certificate, and nothing else.
-func Authentication(*v1alpha1.Config) (*k8s.AuthenticationConfigSpec, error) {
+func Authentication(*view.Config) (*k8s.AuthenticationConfigSpec, error) {
 	var conditions []any
 	for _, path := range []string{"/livez", "/readyz", "/healthz"} {
 		conditions = append(conditions, map[string]any{"path": path})
@@ -114,9 +111,9 @@ func Authentication(*v1alpha1.Config) (*k8s.AuthenticationConfigSpec, error) {
 
 // Authorization is the chain of authorizers: nodes and roles, unless the configuration says otherwise. Both stay
 // in the chain in any case, first those of the configuration that decide before them.
-func Authorization(cfg *v1alpha1.Config) (*k8s.AuthorizationConfigSpec, error) {
-	c := &cfg.Cluster.APIServer
-	spec := &k8s.AuthorizationConfigSpec{Image: cmp.Or(c.Image, images.DefaultKubeAPIServer)}
+func Authorization(cfg *view.Config) (*k8s.AuthorizationConfigSpec, error) {
+	c := cfg.APIServer()
+	spec := &k8s.AuthorizationConfigSpec{Image: c.Image}
 
 	for _, a := range c.AuthorizationConfig {
 		spec.Config = append(spec.Config, k8s.Authorizer{Type: a.Type, Name: a.Name, Webhook: a.Webhook})
@@ -132,28 +129,28 @@ func Authorization(cfg *v1alpha1.Config) (*k8s.AuthorizationConfigSpec, error) {
 }
 
 // ExtraManifests is the manifests of the configuration, after the built-in ones.
-func ExtraManifests(cfg *v1alpha1.Config) (*k8s.ExtraManifestsConfigSpec, error) {
+func ExtraManifests(cfg *view.Config) (*k8s.ExtraManifestsConfigSpec, error) {
 	spec := &k8s.ExtraManifestsConfigSpec{}
 
-	if cfg.Cluster.CNI() == "custom" {
-		for _, url := range cfg.Cluster.Network.CNI.URLs {
+	if cni := cfg.CNI(); cni.Name == view.CNICustom {
+		for _, url := range cni.URLs {
 			spec.ExtraManifests = append(spec.ExtraManifests, k8s.ExtraManifest{Name: manifestName(url), URL: url, Priority: "05"})
 		}
 	}
 
-	if v1alpha1.IsTrue(cfg.Cluster.ExternalCloudProvider.Enabled) {
-		for _, url := range cfg.Cluster.ExternalCloudProvider.Manifests {
+	if cloud := cfg.ExternalCloudProvider(); view.IsTrue(cloud.Enabled) {
+		for _, url := range cloud.Manifests {
 			spec.ExtraManifests = append(spec.ExtraManifests, k8s.ExtraManifest{Name: manifestName(url), URL: url, Priority: "30"})
 		}
 	}
 
-	for _, url := range cfg.Cluster.ExtraManifests {
+	for _, url := range cfg.ExtraManifests() {
 		spec.ExtraManifests = append(spec.ExtraManifests, k8s.ExtraManifest{
-			Name: manifestName(url), URL: url, Priority: "99", ExtraHeaders: cfg.Cluster.ExtraManifestHeaders,
+			Name: manifestName(url), URL: url, Priority: "99", ExtraHeaders: cfg.ExtraManifestHeaders(),
 		})
 	}
 
-	for i, manifest := range cfg.Cluster.InlineManifests {
+	for i, manifest := range cfg.InlineManifests() {
 		if manifest.Name == "" {
 			return nil, fmt.Errorf("cluster.inlineManifests[%d]: has no name", i)
 		}
@@ -166,8 +163,8 @@ func ExtraManifests(cfg *v1alpha1.Config) (*k8s.ExtraManifestsConfigSpec, error)
 	return spec, nil
 }
 
-func cloudProvider(cfg *v1alpha1.Config) string {
-	if v1alpha1.IsTrue(cfg.Cluster.ExternalCloudProvider.Enabled) {
+func cloudProvider(cfg *view.Config) string {
+	if view.IsTrue(cfg.ExternalCloudProvider().Enabled) {
 		return "external"
 	}
 
@@ -183,7 +180,7 @@ func prefixes(in []netip.Prefix) []string {
 	return out
 }
 
-func extraArgs(in v1alpha1.ExtraArgs) k8s.Args {
+func extraArgs(in view.ExtraArgs) k8s.Args {
 	if len(in) == 0 {
 		return nil
 	}
@@ -196,7 +193,7 @@ func extraArgs(in v1alpha1.ExtraArgs) k8s.Args {
 	return out
 }
 
-func extraVolumes(in []v1alpha1.VolumeMount) []k8s.ExtraVolume {
+func extraVolumes(in []view.VolumeMount) []k8s.ExtraVolume {
 	var out []k8s.ExtraVolume
 
 	for i, v := range in {
@@ -210,11 +207,11 @@ func extraVolumes(in []v1alpha1.VolumeMount) []k8s.ExtraVolume {
 	return out
 }
 
-func resources(in v1alpha1.Resources) k8s.Resources {
+func resources(in view.Resources) k8s.Resources {
 	return k8s.Resources{Requests: quantities(in.Requests), Limits: quantities(in.Limits)}
 }
 
-func quantities(in v1alpha1.Object) map[string]string {
+func quantities(in view.Object) map[string]string {
 	if len(in) == 0 {
 		return nil
 	}

@@ -3,12 +3,10 @@
 package settings
 
 import (
-	"cmp"
 	"maps"
 	"net/netip"
 
-	"github.com/seed-59268b81/talos/config/images"
-	"github.com/seed-59268b81/talos/config/v1alpha1"
+	"github.com/seed-59268b81/talos/config/view"
 	"github.com/seed-59268b81/talos/resources/k8s"
 )
 
@@ -19,18 +17,18 @@ const (
 )
 
 // Kubelet is the kubelet's settings.
-func Kubelet(cfg *v1alpha1.Config) k8s.KubeletConfigSpec {
-	c := &cfg.Machine.Kubelet
+func Kubelet(cfg *view.Config) k8s.KubeletConfigSpec {
+	c := cfg.Kubelet()
 
 	spec := k8s.KubeletConfigSpec{
-		Image:                        cmp.Or(c.Image, images.DefaultKubelet),
-		ClusterDomain:                cfg.Cluster.DNSDomain(),
+		Image:                        c.Image,
+		ClusterDomain:                cfg.DNSDomain(),
 		ExtraConfig:                  c.ExtraConfig,
-		CloudProviderExternal:        v1alpha1.IsTrue(cfg.Cluster.ExternalCloudProvider.Enabled),
-		DefaultRuntimeSeccompEnabled: v1alpha1.IsTrue(c.DefaultSeccompProfile),
-		SkipNodeRegistration:         v1alpha1.IsTrue(c.SkipNodeRegistration),
-		DisableManifestsDirectory:    v1alpha1.IsTrueOr(c.DisableManifestsDirectory, true),
-		EnableFSQuotaMonitoring:      v1alpha1.IsTrue(cfg.Machine.Features.DiskQuotaSupport),
+		CloudProviderExternal:        view.IsTrue(cfg.ExternalCloudProvider().Enabled),
+		DefaultRuntimeSeccompEnabled: view.IsTrue(c.DefaultSeccompProfile),
+		SkipNodeRegistration:         view.IsTrue(c.SkipNodeRegistration),
+		DisableManifestsDirectory:    view.IsTrueOr(c.DisableManifestsDirectory, true),
+		EnableFSQuotaMonitoring:      cfg.DiskQuotas(),
 		CredentialProviderConfig:     c.CredentialProvider,
 		ExtraArgs:                    extraArgs(c.ExtraArgs),
 		RegisterWithTaints:           NodeTaints(cfg),
@@ -56,7 +54,7 @@ func Kubelet(cfg *v1alpha1.Config) k8s.KubeletConfigSpec {
 	return spec
 }
 
-func idMappings(in []v1alpha1.IDMapping) []k8s.IDMapping {
+func idMappings(in []view.IDMapping) []k8s.IDMapping {
 	var out []k8s.IDMapping
 	for _, m := range in {
 		out = append(out, k8s.IDMapping(m))
@@ -67,10 +65,10 @@ func idMappings(in []v1alpha1.IDMapping) []k8s.IDMapping {
 
 // NodeTaints are the taints of the configuration, and the control plane's own unless pods may run there; the value is
 // VALUE:EFFECT.
-func NodeTaints(cfg *v1alpha1.Config) map[string]string {
-	out := maps.Clone(cfg.Machine.Taints)
+func NodeTaints(cfg *view.Config) map[string]string {
+	out := maps.Clone(cfg.NodeTaints())
 
-	if cfg.Machine.Type.IsControlPlane() && !cfg.Cluster.ScheduleOnControlPlanes() {
+	if cfg.Type().IsControlPlane() && !cfg.ScheduleOnControlPlanes() {
 		if out == nil {
 			out = map[string]string{}
 		}
@@ -84,10 +82,10 @@ func NodeTaints(cfg *v1alpha1.Config) map[string]string {
 }
 
 // dnsServiceIPs are the tenth addresses of the service subnets, where the cluster's DNS is.
-func dnsServiceIPs(cfg *v1alpha1.Config) []netip.Addr {
+func dnsServiceIPs(cfg *view.Config) []netip.Addr {
 	var out []netip.Addr
 
-	for _, subnet := range cfg.Cluster.ServiceSubnets() {
+	for _, subnet := range cfg.ServiceSubnets() {
 		addr := subnet.Masked().Addr()
 		for range 10 {
 			addr = addr.Next()

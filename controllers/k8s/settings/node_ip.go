@@ -5,17 +5,17 @@ package settings
 import (
 	"strings"
 
-	"github.com/seed-59268b81/talos/config/v1alpha1"
+	"github.com/seed-59268b81/talos/config/view"
 	"github.com/seed-59268b81/talos/resources/k8s"
 )
 
 // NodeIP is the rules by which the kubelet's addresses are chosen: never one of a pod or a service.
-func NodeIP(cfg *v1alpha1.Config) (*k8s.NodeIPConfigSpec, error) {
+func NodeIP(cfg *view.Config) (*k8s.NodeIPConfigSpec, error) {
 	spec := &k8s.NodeIPConfigSpec{
-		ExcludeSubnets: append(prefixes(cfg.Cluster.PodSubnets()), prefixes(cfg.Cluster.ServiceSubnets())...),
+		ExcludeSubnets: append(prefixes(cfg.PodSubnets()), prefixes(cfg.ServiceSubnets())...),
 	}
 
-	for _, subnet := range cfg.Machine.Kubelet.NodeIP.ValidSubnets {
+	for _, subnet := range cfg.Kubelet().NodeIP.ValidSubnets {
 		if excluded, ok := strings.CutPrefix(subnet, "!"); ok {
 			spec.ExcludeSubnets = append(spec.ExcludeSubnets, excluded)
 		} else {

@@ -12,13 +12,13 @@ import (
 	"github.com/seed-59268b81/talos/config/generate"
 	"github.com/seed-59268b81/talos/config/images"
 	"github.com/seed-59268b81/talos/config/patch"
-	"github.com/seed-59268b81/talos/config/v1alpha1"
+	"github.com/seed-59268b81/talos/config/view"
 	"github.com/seed-59268b81/talos/resources/k8s"
 	"github.com/seed-59268b81/talos/sys/platform"
 )
 
 // controlPlane is a generated configuration with patches.
-func controlPlane(t *testing.T, patches ...string) *v1alpha1.Config {
+func controlPlane(t *testing.T, patches ...string) *view.Config {
 	t.Helper()
 
 	loaded, err := patch.Load(patches)
@@ -36,7 +36,7 @@ func controlPlane(t *testing.T, patches ...string) *v1alpha1.Config {
 		t.Fatal(err)
 	}
 
-	return cfg.Main()
+	return view.Of(cfg)
 }
 
 // TestImages holds that what a generated configuration runs is in the image cache.
@@ -115,30 +115,26 @@ func TestKubeletConfig(t *testing.T) {
 
 // TestNodeEndpoint holds how pods of the host's network reach the API servers.
 func TestNodeEndpoint(t *testing.T) {
-	cfg := controlPlane(t)
-	on, off := true, false
-
-	cfg.Machine.Features.KubePrism.Enabled = &on
-	if host, port := nodeEndpoint(cfg); host != "127.0.0.1" || port != "7445" {
+	if host, port := nodeEndpoint(controlPlane(t)); host != "127.0.0.1" || port != "7445" {
 		t.Errorf("KubePrism: got %s:%s", host, port)
 	}
 
-	cfg.Machine.Features.KubePrism.Enabled = &off
-	if host, port := nodeEndpoint(cfg); host != "lb.example.org" || port != "6443" {
+	off := controlPlane(t, "machine: {features: {kubePrism: {enabled: false}}}")
+	if host, port := nodeEndpoint(off); host != "lb.example.org" || port != "6443" {
 		t.Errorf("no KubePrism: got %s:%s", host, port)
 	}
 }
 
 func TestStaticPodID(t *testing.T) {
 	for name, test := range map[string]struct {
-		pod  v1alpha1.Object
+		pod  view.Object
 		want string
 		err  string
 	}{
-		"in a namespace": {pod: v1alpha1.Object{"kind": "Pod", "metadata": map[string]any{"name": "x", "namespace": "n"}}, want: "n-x"},
-		"by default":     {pod: v1alpha1.Object{"kind": "Pod", "metadata": map[string]any{"name": "x"}}, want: "default-x"},
-		"another kind":   {pod: v1alpha1.Object{"kind": "Job"}, err: "kind is Job, want Pod"},
-		"no name":        {pod: v1alpha1.Object{"kind": "Pod"}, err: "metadata.name is missing"},
+		"in a namespace": {pod: view.Object{"kind": "Pod", "metadata": map[string]any{"name": "x", "namespace": "n"}}, want: "n-x"},
+		"by default":     {pod: view.Object{"kind": "Pod", "metadata": map[string]any{"name": "x"}}, want: "default-x"},
+		"another kind":   {pod: view.Object{"kind": "Job"}, err: "kind is Job, want Pod"},
+		"no name":        {pod: view.Object{"kind": "Pod"}, err: "metadata.name is missing"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := StaticPodID(test.pod)

@@ -7,11 +7,11 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/seed-59268b81/talos/config/v1alpha1"
+	"github.com/seed-59268b81/talos/config/view"
 )
 
 // StaticPodID names a pod of the configuration, apart from the control plane's.
-func StaticPodID(pod v1alpha1.Object) (string, error) {
+func StaticPodID(pod view.Object) (string, error) {
 	if kind, _ := pod["kind"].(string); kind != "Pod" {
 		return "", fmt.Errorf("kind is %v, want Pod", pod["kind"])
 	}

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//go:build linux
-
-package config
+// Package access holds what of a configuration says who may reach the machine's API: its administrators, and no one else. It is kept
+// beside the configuration and read when that cannot be: a machine that was configured once stays closed to strangers, and its
+// administrators get in.
+package access
 
 import (
 	"bytes"
@@ -13,17 +14,14 @@ import (
 
 	"github.com/seed-59268b81/talos/config"
 	"github.com/seed-59268b81/talos/config/v1alpha1"
+	"github.com/seed-59268b81/talos/config/view"
 	"github.com/seed-59268b81/talos/pki"
 )
 
-// accessName is the file in STATE that says who may reach the machine. It is written with each configuration, and read when the
-// configuration cannot be.
-const accessName = "access.yaml"
-
-// accessOf is what of a configuration the API needs to be reached by its administrators and by no one else: the authorities, and
+// of is what of a configuration the API needs to be reached by its administrators and by no one else: the authorities, and
 // for a worker, which has no key, the token and the endpoint with which it gets a certificate. These are keys that every version
 // has.
-func accessOf(main *v1alpha1.Config) *v1alpha1.Config {
+func of(main *v1alpha1.Config) *v1alpha1.Config {
 	out := &v1alpha1.Config{Version: v1alpha1.Version}
 	out.Machine.Type = main.Machine.Type
 	out.Machine.Token = main.Machine.Token
@@ -35,14 +33,14 @@ func accessOf(main *v1alpha1.Config) *v1alpha1.Config {
 	return out
 }
 
-// encodeAccess returns the text of the file for a configuration.
-func encodeAccess(cfg *config.Config) ([]byte, error) {
-	main := cfg.Main()
+// Encode returns the text that is kept beside a configuration.
+func Encode(cfg *config.Config) ([]byte, error) {
+	main := config.Find[*v1alpha1.Config](cfg)
 	if main == nil {
 		return nil, errors.New("encode access: the configuration has no v1alpha1 document")
 	}
 
-	text, err := config.Encode(accessOf(main))
+	text, err := config.Encode(of(main))
 	if err != nil {
 		return nil, fmt.Errorf("encode access: %w", err)
 	}
@@ -50,52 +48,54 @@ func encodeAccess(cfg *config.Config) ([]byte, error) {
 	return text, nil
 }
 
-// decodeStored reads a configuration from the disk. Half a document may well be one too, so it must have what no machine does
+// DecodeStored reads a configuration from the disk. Half a document may well be one too, so it must have what no machine does
 // without; the end of a document, for one.
-func decodeStored(text []byte) (*config.Config, error) {
-	cfg, err := decodeAccess(text)
+func DecodeStored(text []byte) (*config.Config, error) {
+	cfg, err := Decode(text)
 	if err != nil {
 		return nil, err
 	}
 
-	cluster, missing := cfg.Cluster(), func(key string) error { return fmt.Errorf("%s: is missing", key) }
+	says, missing := view.Of(cfg), func(key string) error { return fmt.Errorf("%s: is missing", key) }
 
-	switch plane := cfg.Machine().Type.IsControlPlane(); {
-	case len(cluster.CA.Crt) == 0:
+	switch plane := says.Type().IsControlPlane(); {
+	case len(says.ClusterCA().Crt) == 0:
 		return nil, missing("cluster.ca")
-	case cluster.Token == "":
+	case says.ClusterToken() == "":
 		return nil, missing("cluster.token")
-	case plane && len(cluster.ServiceAccount.Key) == 0:
+	case plane && len(says.ServiceAccountKey()) == 0:
 		return nil, missing("cluster.serviceAccount")
-	case plane && len(cluster.Etcd.CA.Crt) == 0:
+	case plane && len(says.Etcd().CA.Crt) == 0:
 		return nil, missing("cluster.etcd.ca")
 	default:
 		return cfg, nil
 	}
 }
 
-// decodeAccess reads what says who the administrators are.
-func decodeAccess(text []byte) (*config.Config, error) {
-	cfg, err := usable(text)
+// Decode reads what says who the administrators are.
+func Decode(text []byte) (*config.Config, error) {
+	cfg, err := config.DecodeForBoot(text)
 	if err != nil {
 		return nil, err
 	}
 
-	switch _, err := pki.ParseCertificate(cfg.Machine().CA.Crt); {
+	says := view.Of(cfg)
+
+	switch _, err := pki.ParseCertificate(says.MachineCA().Crt); {
 	case err != nil:
 		return nil, fmt.Errorf("machine.ca.crt: %w", err)
-	case cfg.Machine().Type == "":
+	case says.Type() == "":
 		return nil, errors.New("machine.type: is missing")
-	case cfg.Cluster().ControlPlane.Endpoint.IsZero():
+	case says.Endpoint().IsZero():
 		return nil, errors.New("cluster.controlPlane.endpoint: is missing")
 	default:
 		return cfg, nil
 	}
 }
 
-// salvageAccess finds the same in the text of a configuration that cannot be decoded as a whole, such as one of a version that
+// Salvage finds the same in the text of a configuration that cannot be decoded as a whole, such as one of a version that
 // knows more keys.
-func salvageAccess(text []byte) (*config.Config, error) {
+func Salvage(text []byte) (*config.Config, error) {
 	decoder := yaml.NewDecoder(bytes.NewReader(text))
 
 	for {
@@ -138,6 +138,6 @@ func salvageAccess(text []byte) (*config.Config, error) {
 			return nil, fmt.Errorf("salvage access: %w", err)
 		}
 
-		return decodeAccess(text)
+		return Decode(text)
 	}
 }

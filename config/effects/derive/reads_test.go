@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package derive
+
+import (
+	"go/ast"
+	"go/importer"
+	"go/parser"
+	"go/token"
+	"go/types"
+	"maps"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// source stands for a document, the view over it, and those who read the view.
+const source = `package v1alpha1
+
+type Config struct {
+	Hostname, Older, Token, Unused string
+	Kubelet                        Kubelet
+}
+
+type Kubelet struct{ Image, Args, Mounts string }
+
+type Alias = Kubelet
+
+type View struct{ main *Config }
+
+func (v *View) Name() string { return or(v.main.Hostname, v.older) }
+
+func (v *View) older() string { return v.main.Older }
+
+func (v *View) Token() string { return v.main.Token }
+
+func (v *View) Kubelet() Alias {
+	k := v.main.Kubelet
+	k.Args = "set, not read"
+
+	return k
+}
+
+func (v *View) Nobody() string { return v.main.Unused }
+
+func or(a string, b func() string) string {
+	if a != "" {
+		return a
+	}
+
+	return b()
+}
+
+func reader(v *View) string { return v.Name() + v.Kubelet().Image }
+`
+
+// TestAccessorsAreFollowed holds that a key counts as read when a reader reaches it by an accessor, and only then.
+func TestAccessorsAreFollowed(t *testing.T) {
+	files := token.NewFileSet()
+
+	file, err := parser.ParseFile(files, "source.go", source, parser.SkipObjectResolution)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	info := newInfo()
+
+	if _, err := (&types.Config{Importer: importer.Default()}).Check(documents, files, []*ast.File{file}, info); err != nil {
+		t.Fatal(err)
+	}
+
+	functions := map[string]*reads{}
+
+	byFunction(file, info, functions)
+
+	want := []string{"Config.Hostname", "Config.Kubelet", "Config.Older", "Kubelet.Image"}
+
+	got := slices.DeleteFunc(slices.Sorted(maps.Keys(functions[documents+".reader"].with(functions))), func(field string) bool { return field == "View.main" })
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("fields read (-want +got):\n%s", diff)
+	}
+}

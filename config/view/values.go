@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package view
+
+import "github.com/seed-59268b81/talos/config/v1alpha1"
+
+// Values of any part of a configuration.
+type (
+	MachineType = v1alpha1.MachineType
+	CertPair    = v1alpha1.CertPair
+	Cert        = v1alpha1.Cert
+	URL         = v1alpha1.URL
+	Object      = v1alpha1.Object
+	ExtraArgs   = v1alpha1.ExtraArgs
+)
+
+// Values of the machine.
+type (
+	KernelModule   = v1alpha1.KernelModule
+	Registries     = v1alpha1.RegistriesConfig
+	RegistryMirror = v1alpha1.RegistryMirror
+	RegistryAccess = v1alpha1.RegistryAccess
+	RegistryTLS    = v1alpha1.RegistryTLS
+	ExtraHost      = v1alpha1.ExtraHost
+	Device         = v1alpha1.Device
+	DeviceSelector = v1alpha1.DeviceSelector
+	Route          = v1alpha1.Route
+	Bond           = v1alpha1.Bond
+	Bridge         = v1alpha1.Bridge
+	DHCPOptions    = v1alpha1.DHCPOptions
+)
+
+// Values of the programs of Kubernetes.
+type (
+	Kubelet               = v1alpha1.KubeletConfig
+	IDMapping             = v1alpha1.IDMapping
+	Etcd                  = v1alpha1.EtcdConfig
+	APIServer             = v1alpha1.APIServerConfig
+	ControllerManager     = v1alpha1.ControllerManagerConfig
+	Scheduler             = v1alpha1.SchedulerConfig
+	Proxy                 = v1alpha1.ProxyConfig
+	CoreDNS               = v1alpha1.CoreDNSConfig
+	CNI                   = v1alpha1.CNIConfig
+	ExternalCloudProvider = v1alpha1.ExternalCloudProvider
+	InlineManifest        = v1alpha1.InlineManifest
+	VolumeMount           = v1alpha1.VolumeMount
+	Resources             = v1alpha1.Resources
+)
+
+// The roles of a machine. Init is the older name for the first control plane machine.
+const (
+	TypeInit         = v1alpha1.TypeInit
+	TypeControlPlane = v1alpha1.TypeControlPlane
+	TypeWorker       = v1alpha1.TypeWorker
+)
+
+// IsTrue reads a switch that is off unless set.
+func IsTrue(b *bool) bool { return v1alpha1.IsTrue(b) }
+
+// IsTrueOr reads a switch with a default.
+func IsTrueOr(b *bool, unset bool) bool { return v1alpha1.IsTrueOr(b, unset) }

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package view
+
+import (
+	"github.com/seed-59268b81/talos/config"
+	"github.com/seed-59268b81/talos/config/v1alpha1"
+)
+
+// Config is what a configuration says. It never changes, and nobody may change what it hands out.
+type Config struct {
+	main     *v1alpha1.Config
+	hostname *v1alpha1.HostnameConfig // nil without one
+	complete bool
+}
+
+// Of returns the view of a configuration. That of nil says nothing: it has the defaults.
+func Of(cfg *config.Config) *Config {
+	main, complete := config.Find[*v1alpha1.Config](cfg), true
+	if main == nil {
+		main, complete = &v1alpha1.Config{}, false
+	}
+
+	return &Config{main: main, hostname: config.Find[*v1alpha1.HostnameConfig](cfg), complete: complete}
+}
+
+// Complete reports whether the configuration describes a machine and its cluster. One that does not has other documents only.
+func (c *Config) Complete() bool { return c.complete }
