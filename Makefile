@@ -10,8 +10,8 @@ PROVISIONER_containers = container
 PROVISIONER           := $(or $(PROVISIONER_$(IN)),$(error IN=$(IN): it is neither machines nor containers))
 # The images hold all that a cluster needs, so it gets no way out of its network. LABFLAGS= opens one.
 LABFLAGS ?= --offline
-# LOCKED=1 refuses packages of Debian that components/debian.lock does not name.
-BUILD    = $(GO) run ./components/cmd/build $(TOOLS) $(if $(LOCKED),-locked)
+# LOCKED=1 refuses packages of Debian that build/debian.lock does not name.
+BUILD    = $(GO) run ./cmd/build $(TOOLS) $(if $(LOCKED),-locked)
 # What tests call is installed before the first build step too.
 test e2e budgets: TOOLS = -tools test
 fresh: TOOLS = -tools fresh
@@ -68,10 +68,10 @@ bench-cosi: ## package cosi beside another implementation of the same protocol, 
 	@cd test/interop && $(GO) run ./compare
 
 budgets: build ## sizes, times and memory against their budgets
-	@$(GO) run ./cmd/imager sizes
+	@$(BUILD) -sizes
 	@TALOS_E2E=1 TALOS_BUDGETS=1 $(GO) test -count=1 -v -timeout 50m ./test/budgets
 
-lock: ## take Debian's newest packages into components/debian.lock
+lock: ## take Debian's newest packages into build/debian.lock
 	@$(BUILD) -lock
 
 generate: ## regenerate checked-in generated code

@@ -10,4 +10,4 @@
 // every one of them, a message a line, and a test compares the compiled descriptors with it. Comments are free to change.
 package api
 
-//go:generate go run ./protogen
+//go:generate go run ../cmd/generate/proto

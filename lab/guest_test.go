@@ -18,18 +18,19 @@ import (
 	"testing"
 	"time"
 
-	"github.com/seed-59268b81/talos/components"
-	"github.com/seed-59268b81/talos/components/hosttools/hosttest"
-	"github.com/seed-59268b81/talos/imager/cpio"
+	"github.com/seed-59268b81/talos/build"
+	"github.com/seed-59268b81/talos/build/artifact"
+	"github.com/seed-59268b81/talos/build/cpio"
+	"github.com/seed-59268b81/talos/build/hosttools/hosttest"
 	"github.com/seed-59268b81/talos/lab"
 )
 
 // kernel returns the paths of the system's own kernel.
-var kernel = sync.OnceValues(func() (components.Paths, error) {
-	return components.Build(context.Background(), components.Options{}, components.TargetKernel)
+var kernel = sync.OnceValues(func() (artifact.Paths, error) {
+	return build.Build(context.Background(), build.Options{}, artifact.TargetKernel)
 })
 
-func kernelPaths(t *testing.T) components.Paths {
+func kernelPaths(t *testing.T) artifact.Paths {
 	t.Helper()
 
 	hosttest.Need(t, "qemu-system-x86_64")

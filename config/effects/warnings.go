@@ -49,7 +49,7 @@ func InVain(cfg *config.Config) []string {
 	return out
 }
 
-//go:generate go run ./derive/write
+//go:generate go run ../../cmd/generate/effects
 
 // unread has the branches of keys that no code reads; see package derive.
 //

@@ -22,7 +22,7 @@ import (
 	"github.com/opencontainers/go-digest"
 	"github.com/opencontainers/image-spec/identity"
 
-	"github.com/seed-59268b81/talos/components/hosttools/hosttest"
+	"github.com/seed-59268b81/talos/build/hosttools/hosttest"
 	"github.com/seed-59268b81/talos/config/images"
 	"github.com/seed-59268b81/talos/controllers/cri/imagecache"
 	"github.com/seed-59268b81/talos/service/container"

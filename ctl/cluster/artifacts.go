@@ -9,20 +9,12 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/seed-59268b81/talos/build/artifact"
 	"github.com/seed-59268b81/talos/lab"
 	"github.com/seed-59268b81/talos/lab/state"
 )
 
-// Where a build leaves what machines boot, under its output folder, and where a
-// distribution has the same firmware.
-const (
-	builtDisk  = "images/metal-amd64.raw"
-	builtRoot  = "images/rootfs.sqsh"
-	builtCache = "components/image-layout"
-	builtCode  = "components/firmware/OVMF_CODE.fd"
-	builtVars  = "components/firmware/OVMF_VARS.fd"
-)
-
+// distributionFirmware is where distributions have the UEFI firmware.
 var distributionFirmware = [][2]string{
 	{"/usr/share/OVMF/OVMF_CODE_4M.fd", "/usr/share/OVMF/OVMF_VARS_4M.fd"},
 	{"/usr/share/OVMF/OVMF_CODE.fd", "/usr/share/OVMF/OVMF_VARS.fd"},
@@ -54,12 +46,12 @@ func (f *createFlags) image(provisioners ...state.Provisioner) (lab.Image, error
 	}
 
 	if slices.Contains(provisioners, state.Container) {
-		if image.Root = built(f.root, builtRoot); image.Root == "" {
+		if image.Root = built(f.root, artifact.Paths.Root); image.Root == "" {
 			return image, fmt.Errorf("no root image in %s: run make build, or name one with --root-image-path", strings.Join(outputs(), " or "))
 		}
 
 		// Without one the machines pull from registries.
-		image.Cache = built(f.cache, builtCache)
+		image.Cache = built(f.cache, artifact.Paths.ImageLayout)
 	}
 
 	return image, nil
@@ -67,7 +59,7 @@ func (f *createFlags) image(provisioners ...state.Provisioner) (lab.Image, error
 
 // boot is what virtual machines boot.
 func (f *createFlags) boot(image *lab.Image) error {
-	if image.Disk = built(f.disk, builtDisk); image.Disk == "" {
+	if image.Disk = built(f.disk, artifact.Paths.Disk); image.Disk == "" {
 		return fmt.Errorf("no disk image in %s: run make build, or name one with --disk-image-path", strings.Join(outputs(), " or "))
 	}
 
@@ -77,7 +69,7 @@ func (f *createFlags) boot(image *lab.Image) error {
 
 	firmware := f.firmware
 	if firmware.Code == "" {
-		firmware.Code, firmware.Vars = find(builtCode), find(builtVars)
+		firmware.Code, firmware.Vars = find(artifact.Paths.FirmwareCode), find(artifact.Paths.FirmwareVars)
 	}
 
 	for _, pair := range distributionFirmware {
@@ -96,17 +88,17 @@ func (f *createFlags) boot(image *lab.Image) error {
 }
 
 // built is what is named, else what a build left.
-func built(named, name string) string {
+func built(named string, place func(artifact.Paths) string) string {
 	if named != "" {
 		return named
 	}
 
-	return find(name)
+	return find(place)
 }
 
-func find(name string) string {
+func find(place func(artifact.Paths) string) string {
 	for _, folder := range outputs() {
-		if path := filepath.Join(folder, name); exists(path) {
+		if path := place(artifact.Paths{Out: folder}); exists(path) {
 			return path
 		}
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/seed-59268b81/talos/api/inspect"
-	"github.com/seed-59268b81/talos/components/hosttools/hosttest"
+	"github.com/seed-59268b81/talos/build/hosttools/hosttest"
 )
 
 var edges = []*inspect.ControllerDependencyEdge{

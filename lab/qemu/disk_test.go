@@ -11,7 +11,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/seed-59268b81/talos/components/hosttools/hosttest"
+	"github.com/seed-59268b81/talos/build/hosttools/hosttest"
 )
 
 func TestCopyBaseKeepsHoles(t *testing.T) {

@@ -21,7 +21,7 @@ import (
 	"google.golang.org/protobuf/types/known/emptypb"
 
 	"github.com/seed-59268b81/talos/api/storage"
-	"github.com/seed-59268b81/talos/components/hosttools/hosttest"
+	"github.com/seed-59268b81/talos/build/hosttools/hosttest"
 	"github.com/seed-59268b81/talos/resources/block"
 	"github.com/seed-59268b81/talos/sys/disk"
 	"github.com/seed-59268b81/talos/sys/gpt"

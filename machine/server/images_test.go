@@ -29,7 +29,7 @@ import (
 
 	"github.com/seed-59268b81/talos/api/common"
 	"github.com/seed-59268b81/talos/api/machine"
-	"github.com/seed-59268b81/talos/components/hosttools/hosttest"
+	"github.com/seed-59268b81/talos/build/hosttools/hosttest"
 )
 
 // realContainerd runs one, with mounts of its own, without what starts pods.

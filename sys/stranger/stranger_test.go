@@ -17,7 +17,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/seed-59268b81/talos/components/hosttools/hosttest"
+	"github.com/seed-59268b81/talos/build/hosttools/hosttest"
 	"github.com/seed-59268b81/talos/sys/nstest"
 	"github.com/seed-59268b81/talos/sys/stranger"
 )

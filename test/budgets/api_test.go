@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/seed-59268b81/talos/test/cluster"
+	"github.com/seed-59268b81/talos/build/artifact"
 )
 
 const (
@@ -30,7 +30,7 @@ func TestClient(t *testing.T) {
 		t.Skip("measures times, which takes the whole computer: run make budgets")
 	}
 
-	out, err := cluster.Out()
+	built, err := artifact.Find()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,7 +43,7 @@ func TestClient(t *testing.T) {
 		began := time.Now()
 
 		//program:built talosctl
-		if text, err := exec.CommandContext(t.Context(), filepath.Join(out, "bin", "talosctl"), "version", "--client").CombinedOutput(); err != nil {
+		if text, err := exec.CommandContext(t.Context(), built.Bin("talosctl"), "version", "--client").CombinedOutput(); err != nil {
 			t.Fatalf("talosctl version --client: %v: %s", err, text)
 		}
 

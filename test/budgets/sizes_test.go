@@ -5,28 +5,28 @@ package budgets
 import (
 	"fmt"
 	"os"
-	"path/filepath"
 	"testing"
 
+	"github.com/seed-59268b81/talos/build/artifact"
 	"github.com/seed-59268b81/talos/test/cluster"
 )
 
 // size is a sum of files and what it may be at most, in bytes.
 type size struct {
 	name        string
-	files       []string
+	files       func(artifact.Paths) []string
 	limit, goal int64
 }
 
 var sizes = []size{
 	// The initramfs holds the root image.
-	{"kernel, initramfs and root image", []string{"images/vmlinuz", "images/initramfs.img"}, 80e6, 45e6},
-	{"the program of the system", []string{"bin/talos"}, 60e6, 30e6},
-	{"the client, talosctl", []string{"bin/talosctl"}, 40e6, 40e6},
+	{"kernel, initramfs and root image", func(p artifact.Paths) []string { return []string{p.Kernel(), p.Initramfs()} }, 80e6, 45e6},
+	{"the program of the system", func(p artifact.Paths) []string { return []string{p.Bin("talos")} }, 60e6, 30e6},
+	{"the client, talosctl", func(p artifact.Paths) []string { return []string{p.Bin("talosctl")} }, 40e6, 40e6},
 }
 
 func TestSizes(t *testing.T) {
-	out, err := cluster.Out()
+	built, err := artifact.Find()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,8 +34,8 @@ func TestSizes(t *testing.T) {
 	for _, s := range sizes {
 		var total int64
 
-		for _, file := range s.files {
-			info, err := os.Stat(filepath.Join(out, file))
+		for _, file := range s.files(built) {
+			info, err := os.Stat(file)
 			if os.IsNotExist(err) && os.Getenv(cluster.Require) == "" {
 				t.Skipf("needs a built system: %v: run make build", err)
 			}

@@ -242,7 +242,7 @@ func (c *Cluster) Talosctl(args ...string) string {
 	defer cancel()
 
 	//program:built talosctl
-	cmd := exec.CommandContext(ctx, c.built.talosctl, args...)
+	cmd := exec.CommandContext(ctx, c.built.Bin("talosctl"), args...)
 	cmd.Env = append(os.Environ(), "TALOSCONFIG="+filepath.Join(c.dir, "talosconfig"))
 
 	out, err := cmd.CombinedOutput()

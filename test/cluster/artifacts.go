@@ -5,10 +5,10 @@ package cluster
 import (
 	"fmt"
 	"os"
-	"path/filepath"
 	"testing"
 
-	"github.com/seed-59268b81/talos/components/hosttools/hosttest"
+	"github.com/seed-59268b81/talos/build/artifact"
+	"github.com/seed-59268b81/talos/build/hosttools/hosttest"
 	"github.com/seed-59268b81/talos/lab"
 	"github.com/seed-59268b81/talos/lab/qemu"
 )
@@ -38,59 +38,28 @@ func Above(t testing.TB, level, why string) {
 	}
 }
 
-// artifacts are where a build has left what is needed.
-type artifacts struct {
-	out               string
-	disk, code, vars  string
-	root, images      string
-	kubectl, talosctl string
-}
-
-// Out is the folder that builds write to, found from the folder of a test.
-func Out() (string, error) {
-	dir, err := os.Getwd()
+// find returns where a build has left all that a cluster needs.
+func find() (artifact.Paths, error) {
+	built, err := artifact.Find()
 	if err != nil {
-		return "", err
+		return built, err
 	}
 
-	for {
-		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
-			return filepath.Join(dir, "out"), nil
-		}
-
-		parent := filepath.Dir(dir)
-		if parent == dir {
-			return "", fmt.Errorf("no go.mod above the working directory")
-		}
-
-		dir = parent
-	}
-}
-
-func find() (artifacts, error) {
-	out, err := Out()
-	if err != nil {
-		return artifacts{}, err
-	}
-
-	a := artifacts{
-		out: out, disk: filepath.Join(out, "images", "metal-amd64.raw"),
-		root:    filepath.Join(out, "images", "rootfs.sqsh"),
-		images:  filepath.Join(out, "components", "image-layout"),
-		code:    filepath.Join(out, "components", "firmware", "OVMF_CODE.fd"),
-		vars:    filepath.Join(out, "components", "firmware", "OVMF_VARS.fd"),
-		kubectl: filepath.Join(out, "bin", "kubectl"), talosctl: filepath.Join(out, "bin", "talosctl"),
-	}
-
-	for _, path := range []string{a.disk, a.root, a.images, a.code, a.vars, a.kubectl, a.talosctl} {
+	for _, path := range []string{
+		built.Disk(), built.Root(), built.ImageLayout(), built.FirmwareCode(), built.FirmwareVars(), built.Bin("kubectl"), built.Bin("talosctl"),
+	} {
 		if _, err := os.Stat(path); err != nil {
-			return a, fmt.Errorf("%w: run make build", err)
+			return built, fmt.Errorf("%w: run make build", err)
 		}
 	}
 
-	return a, nil
+	return built, nil
 }
 
-func (a artifacts) image() lab.Image {
-	return lab.Image{Disk: a.disk, Firmware: &qemu.Firmware{Code: a.code, Vars: a.vars}, Root: a.root, Cache: a.images}
+// image is what machines run.
+func image(built artifact.Paths) lab.Image {
+	return lab.Image{
+		Disk: built.Disk(), Firmware: &qemu.Firmware{Code: built.FirmwareCode(), Vars: built.FirmwareVars()},
+		Root: built.Root(), Cache: built.ImageLayout(),
+	}
 }

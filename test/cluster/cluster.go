@@ -28,7 +28,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/seed-59268b81/talos/components/hosttools/hosttest"
+	"github.com/seed-59268b81/talos/build/artifact"
+	"github.com/seed-59268b81/talos/build/hosttools/hosttest"
 	"github.com/seed-59268b81/talos/config/generate"
 	"github.com/seed-59268b81/talos/config/patch"
 	"github.com/seed-59268b81/talos/config/talosconfig"
@@ -50,7 +51,7 @@ type Cluster struct {
 	// Context is the administrator's.
 	Context *talosconfig.Context
 
-	built      artifacts
+	built      artifact.Paths
 	dir        string
 	kubeconfig string
 	start      time.Time
@@ -100,7 +101,7 @@ func start(t *testing.T, options lab.Options) *Cluster {
 		hosttest.NotBuilt(t, fmt.Errorf("needs a built system: %w", err))
 	}
 
-	c := &Cluster{t: t, built: built, dir: filepath.Join(built.out, "e2e", t.Name()), start: time.Now()}
+	c := &Cluster{t: t, built: built, dir: filepath.Join(built.Out, "e2e", t.Name()), start: time.Now()}
 	c.kubeconfig = filepath.Join(c.dir, "kubeconfig")
 
 	// The rest of a run that was killed.
@@ -114,7 +115,7 @@ func start(t *testing.T, options lab.Options) *Cluster {
 		t.Fatal(err)
 	}
 
-	options.Name, options.StateDir, options.Image, options.Offline = "e2e", c.dir, built.image(), true
+	options.Name, options.StateDir, options.Image, options.Offline = "e2e", c.dir, image(built), true
 	options.ControlPlanes, options.ControlPlane = 1, size
 
 	c.Lab, err = lab.Create(t.Context(), options)
@@ -129,7 +130,7 @@ func start(t *testing.T, options lab.Options) *Cluster {
 			t.Error(err)
 		}
 	})
-	evidence.OnFailure(t, built.out, evidence.Machines{Dir: c.dir, Support: c.support})
+	evidence.OnFailure(t, built.Out, evidence.Machines{Dir: c.dir, Support: c.support})
 	t.Cleanup(c.end)
 
 	status, err := c.Lab.Status(t.Context())

@@ -114,7 +114,7 @@ func (c *Cluster) forwardEtcd(ctx context.Context) (endpoint string, end func(),
 
 	ctx, cancel := context.WithCancel(ctx)
 	//program:built kubectl
-	cmd := exec.CommandContext(ctx, c.built.kubectl, "--kubeconfig", c.kubeconfig,
+	cmd := exec.CommandContext(ctx, c.built.Bin("kubectl"), "--kubeconfig", c.kubeconfig,
 		"--namespace", "kube-system", "port-forward", "--address", "127.0.0.1", "pod/"+pods[0].Metadata.Name, ":2379")
 	cmd.Env = append(cmd.Environ(), "KUBECACHEDIR="+c.dir+"/kubecache")
 

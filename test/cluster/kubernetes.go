@@ -39,7 +39,7 @@ func (c *Cluster) kubectl(ctx context.Context, input string, args ...string) (st
 	var stdout, stderr bytes.Buffer
 
 	//program:built kubectl
-	cmd := exec.CommandContext(ctx, c.built.kubectl, append([]string{"--kubeconfig", c.kubeconfig}, args...)...)
+	cmd := exec.CommandContext(ctx, c.built.Bin("kubectl"), append([]string{"--kubeconfig", c.kubeconfig}, args...)...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(input), &stdout, &stderr
 	// A cache of its own: the user's may be of another cluster at the same port.
 	cmd.Env = append(cmd.Environ(), "KUBECACHEDIR="+c.dir+"/kubecache")

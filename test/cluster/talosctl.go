@@ -12,7 +12,7 @@ import (
 // kubeconfig of those who run kubectl here, by which Kubernetes is reached from this computer.
 func (c *Cluster) TalosctlCommand(ctx context.Context, args ...string) *exec.Cmd {
 	//program:built talosctl
-	cmd := exec.CommandContext(ctx, c.built.talosctl, args...)
+	cmd := exec.CommandContext(ctx, c.built.Bin("talosctl"), args...)
 	cmd.Env = append(cmd.Environ(), "TALOSCONFIG="+filepath.Join(c.dir, "talosconfig"), "KUBECONFIG="+c.kubeconfig)
 
 	return cmd

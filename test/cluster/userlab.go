@@ -13,7 +13,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/seed-59268b81/talos/components/hosttools/hosttest"
+	"github.com/seed-59268b81/talos/build/artifact"
+	"github.com/seed-59268b81/talos/build/hosttools/hosttest"
 	"github.com/seed-59268b81/talos/lab"
 	"github.com/seed-59268b81/talos/test/evidence"
 )
@@ -34,14 +35,14 @@ type UserLab struct {
 func NewUserLab(t *testing.T, name string) *UserLab {
 	t.Helper()
 
-	out, err := Out()
+	built, err := artifact.Find()
 	if err != nil {
 		t.Fatal(err)
 	}
 
 	l := &UserLab{
-		Program: filepath.Join(out, "bin", "talosctl"), Kubectl: filepath.Join(out, "bin", "kubectl"),
-		Dir: filepath.Join(out, "e2e", name), t: t, out: out,
+		Program: built.Bin("talosctl"), Kubectl: built.Bin("kubectl"),
+		Dir: filepath.Join(built.Out, "e2e", name), t: t, out: built.Out,
 	}
 
 	for _, program := range []string{l.Program, l.Kubectl} {
@@ -52,7 +53,7 @@ func NewUserLab(t *testing.T, name string) *UserLab {
 
 	l.Destroy()
 	t.Cleanup(func() { l.Destroy() })
-	evidence.OnFailure(t, out, evidence.Machines{Dir: l.Dir, Support: l.support})
+	evidence.OnFailure(t, built.Out, evidence.Machines{Dir: l.Dir, Support: l.support})
 
 	return l
 }

@@ -21,6 +21,8 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+
+	"github.com/seed-59268b81/talos/build/artifact"
 )
 
 // short is the set that runs by default; each of its names is one test.
@@ -57,12 +59,15 @@ type options struct {
 func main() {
 	var o options
 
-	flag.StringVar(&o.program, "program", "out/components/bin/e2e.test", "the `program` with the tests")
-	flag.StringVar(&o.kubectl, "kubectl", "out/bin/kubectl", "kubectl, which some tests call")
+	// Below the working directory, which is the repository.
+	built := artifact.Of(".")
+
+	flag.StringVar(&o.program, "program", built.Component("e2e.test"), "the `program` with the tests")
+	flag.StringVar(&o.kubectl, "kubectl", built.Bin("kubectl"), "kubectl, which some tests call")
 	flag.StringVar(&o.kubeconfig, "kubeconfig", "", "how to reach the cluster")
 	flag.StringVar(&o.focus, "focus", "", "run the tests whose names match this regular `expression`, in place of a short set")
 	flag.StringVar(&o.skip, "skip", "", "do not run tests whose names match this regular `expression`")
-	flag.StringVar(&o.out, "out", "out/conformance", "`folder` for logs and reports")
+	flag.StringVar(&o.out, "out", filepath.Join(built.Out, "conformance"), "`folder` for logs and reports")
 	flag.BoolVar(&o.dryRun, "dry-run", false, "choose the tests and run none")
 	flag.Parse()
 

@@ -11,6 +11,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/seed-59268b81/talos/build/artifact"
 )
 
 func TestReadReport(t *testing.T) {
@@ -114,11 +116,12 @@ func TestRunWithoutAReport(t *testing.T) {
 
 // The short set is chosen by the real program, if it is built: each name must be a test's.
 func TestShortSetNamesTests(t *testing.T) {
-	program, err := filepath.Abs("../../out/components/bin/e2e.test")
+	built, err := artifact.Find()
 	if err != nil {
 		t.Fatal(err)
 	}
 
+	program := built.Component("e2e.test")
 	if _, err := os.Stat(program); err != nil {
 		t.Skip("not built; run make conformance")
 	}

@@ -17,7 +17,7 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/seed-59268b81/talos/components/hosttools"
+	"github.com/seed-59268b81/talos/build/hosttools"
 )
 
 // suite is the release of Debian that README promises.

@@ -19,7 +19,8 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/seed-59268b81/talos/components/graph"
+	"github.com/seed-59268b81/talos/build/artifact"
+	"github.com/seed-59268b81/talos/build/graph"
 )
 
 // machine is what its first process has to know.
@@ -70,7 +71,7 @@ func plan(ctx context.Context, root, out, place, base string) (*machine, error) 
 		Overlays: map[string]string{
 			sourcePlace + "/out": filepath.Join(place, "built"), modulesPlace: settings.GOMODCACHE, buildsPlace: settings.GOCACHE,
 		},
-		Cache: filepath.Join(out, "cache"), Built: filepath.Join(place, "built"),
+		Cache: artifact.Paths{Out: out}.Cache(), Built: filepath.Join(place, "built"),
 		Env: env, Commit: strings.TrimSpace(string(commit)), Source: root,
 	}, nil
 }

@@ -33,7 +33,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/seed-59268b81/talos/components"
+
+	"github.com/seed-59268b81/talos/build/artifact"
 )
 
 // How far make up goes.
@@ -85,22 +86,22 @@ func run(ctx context.Context, until, in string) (err error) {
 		return errors.New("a root file system of another machine can be made and entered by root only: run this as root")
 	}
 
-	root, err := components.FindRoot()
+	root, err := artifact.FindRoot()
 	if err != nil {
 		return err
 	}
 
-	if err := os.MkdirAll(filepath.Join(root, "out"), 0o755); err != nil {
+	if err := os.MkdirAll(artifact.Of(root).Out, 0o755); err != nil {
 		return err
 	}
 
 	// It may be a link to another place.
-	out, err := filepath.EvalSymlinks(filepath.Join(root, "out"))
+	out, err := filepath.EvalSymlinks(artifact.Of(root).Out)
 	if err != nil {
 		return err
 	}
 
-	place, bases := filepath.Join(out, "fresh"), filepath.Join(out, "cache", cachedBase)
+	place, bases := filepath.Join(out, "fresh"), filepath.Join(artifact.Paths{Out: out}.Cache(), cachedBase)
 
 	unlock, err := lock(bases)
 	if err != nil {

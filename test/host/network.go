@@ -21,7 +21,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/seed-59268b81/talos/components/hosttools"
+	"github.com/seed-59268b81/talos/build/hosttools"
 )
 
 func links(context.Context) ([]string, error) {

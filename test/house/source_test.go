@@ -17,7 +17,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/seed-59268b81/talos/components/hosttools"
+	"github.com/seed-59268b81/talos/build/hosttools"
 )
 
 // maxLines of a file that people write: over 400 it usually holds two things, over 500 it is split.

@@ -5,7 +5,7 @@
 //
 // A program that is given a flag that it does not know ends at once, and with it the control plane. So a command line is
 // checked when it is made, which is before a configuration is accepted. The list is made from the programs' own flag sets
-// (components/flags) of the versions that are built; other minor versions have other flags, and are not checked. Values of
+// (build/flags) of the versions that are built; other minor versions have other flags, and are not checked. Values of
 // plain types and feature gates are checked too; what a program checks after it has read its command line is not.
 package flags
 
@@ -17,7 +17,7 @@ import (
 	"sync"
 )
 
-//go:generate go run ../../../components/flags/write
+//go:generate go run ../../../cmd/generate/flags
 
 //go:embed flags.txt
 var list string

@@ -4,7 +4,7 @@
 // Kubernetes' programs could decode one.
 //
 // A program that cannot decode its configuration ends at once. The list of fields is made from the types of the version that is
-// built (components/flags): these types would add a tenth to the size of the one program. Only decoding is checked here, not what
+// built (build/flags): these types would add a tenth to the size of the one program. Only decoding is checked here, not what
 // a program checks afterwards.
 package schemas
 

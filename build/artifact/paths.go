@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package artifact
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/seed-59268b81/talos/version"
+)
+
+// Paths locates the results under one output folder. Those of the zero value are relative to it: a step publishes there.
+type Paths struct {
+	// Out is the output folder.
+	Out string
+}
+
+// Published are the paths relative to the output folder.
+var Published Paths
+
+func (p Paths) component(name string) string { return filepath.Join(p.Out, "components", name) }
+func (p Paths) image(name string) string     { return filepath.Join(p.Out, "images", name) }
+
+// Cache is the build cache.
+func (p Paths) Cache() string { return filepath.Join(p.Out, "cache") }
+
+// Bin is a program for people: talosctl, kubectl, talos.
+func (p Paths) Bin(name string) string { return filepath.Join(p.Out, "bin", name) }
+
+// Component is a third-party program, by its upstream name.
+func (p Paths) Component(name string) string { return filepath.Join(p.component("bin"), name) }
+
+// Rootfs is the tree of third-party files that the root image is laid out from.
+func (p Paths) Rootfs() string { return p.component("rootfs") }
+
+// KernelDir has the kernel as it was unpacked: Vmlinuz and Modules.
+func (p Paths) KernelDir() string { return p.component("kernel") }
+
+// Vmlinuz is the compressed kernel.
+func (p Paths) Vmlinuz() string { return filepath.Join(p.KernelDir(), "vmlinuz") }
+
+// Modules is the folder lib/modules/RELEASE, with modules.dep and its kin.
+// RELEASE, its base name, is what uname -r prints.
+func (p Paths) Modules() (string, error) {
+	modules, err := Modules(p.KernelDir())
+	if err != nil {
+		return "", fmt.Errorf("%w (run the target %q first)", err, TargetKernel)
+	}
+
+	return modules, nil
+}
+
+// Modules is the folder lib/modules/RELEASE in the result of the kernel's step.
+func Modules(kernel string) (string, error) {
+	parent := filepath.Join(kernel, "lib", "modules")
+
+	entries, err := os.ReadDir(parent)
+	if err != nil {
+		return "", fmt.Errorf("kernel modules: %w", err)
+	}
+
+	if len(entries) != 1 {
+		return "", fmt.Errorf("kernel modules: %s has %d releases, want 1", parent, len(entries))
+	}
+
+	return filepath.Join(parent, entries[0].Name()), nil
+}
+
+// Boot has the boot loader and the stub of the unified kernel image: the files SystemdBoot and EFIStub.
+func (p Paths) Boot() string { return p.component("boot") }
+
+// Files in Boot and Firmware.
+const (
+	SystemdBoot  = "systemd-bootx64.efi"
+	EFIStub      = "linuxx64.efi.stub"
+	firmwareCode = "OVMF_CODE.fd"
+	firmwareVars = "OVMF_VARS.fd"
+)
+
+// Firmware has the UEFI firmware for QEMU.
+func (p Paths) Firmware() string { return p.component("firmware") }
+
+// FirmwareCode is the UEFI firmware for QEMU, read-only.
+func (p Paths) FirmwareCode() string { return filepath.Join(p.Firmware(), firmwareCode) }
+
+// FirmwareVars is the empty variable store to copy for each machine.
+func (p Paths) FirmwareVars() string { return filepath.Join(p.Firmware(), firmwareVars) }
+
+// ImageLayout is the OCI layout with all images of images.Cache; each entry of its index.json has the full reference in
+// the annotation org.opencontainers.image.ref.name.
+func (p Paths) ImageLayout() string { return p.component("image-layout") }
+
+// ConformanceImageLayout is the OCI layout with those images and all of images.Conformance.
+func (p Paths) ConformanceImageLayout() string { return p.component("conformance-image-layout") }
+
+// ImageLayers are file systems of the layers of ImageLayout.
+func (p Paths) ImageLayers() string { return p.component("image-layers") }
+
+// ConformanceImageLayers are those of ConformanceImageLayout.
+func (p Paths) ConformanceImageLayers() string { return p.component("conformance-image-layers") }
+
+// Root is the root file system.
+func (p Paths) Root() string { return p.image("rootfs.sqsh") }
+
+// Initramfs is what the kernel starts from.
+func (p Paths) Initramfs() string { return p.image("initramfs.img") }
+
+// Kernel is the kernel beside it.
+func (p Paths) Kernel() string { return p.image("vmlinuz") }
+
+// UKI is the unified kernel image, which a UEFI firmware starts.
+func (p Paths) UKI() string { return p.image("Talos-" + version.Tag + ".efi") }
+
+// Disk is the disk image.
+func (p Paths) Disk() string { return p.image("metal-amd64.raw") }
+
+// ConformanceDisk is the disk image whose cache has the images of Kubernetes' end-to-end tests as well.
+func (p Paths) ConformanceDisk() string { return p.image("metal-amd64-conformance.raw") }

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package artifact
+
+// Targets that a build takes: names of its steps, and of groups of them.
+const (
+	TargetAll       = "all"
+	TargetHostTools = "host-tools"
+	TargetKernel    = "kernel"
+	TargetBoot      = "boot"
+	TargetFirmware  = "firmware"
+	TargetRootfs    = "rootfs"
+	TargetImages    = "images"
+	// TargetConformanceImages and TargetConformanceTests are built only on demand.
+	TargetConformanceImages = "conformance-images"
+	TargetConformanceTests  = "e2e"
+
+	TargetTalos    = "talos"
+	TargetInit     = "init"
+	TargetModprobe = "modprobe"
+	TargetSandbox  = "sandbox"
+	TargetTalosctl = "talosctl"
+	TargetKubectl  = "kubectl"
+
+	TargetRoot      = "root-image"
+	TargetInitramfs = "initramfs"
+	TargetUKI       = "uki"
+	TargetLayers    = "image-layers"
+	TargetCache     = "image-cache"
+	TargetDisk      = "disk-image"
+	// TargetConformanceDisk and what is only for it are built only on demand.
+	TargetConformanceLayers = "conformance-image-layers"
+	TargetConformanceCache  = "conformance-image-cache"
+	TargetConformanceDisk   = "conformance-disk-image"
+)

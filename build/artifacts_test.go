@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package build
+
+import (
+	"debug/elf"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/seed-59268b81/talos/build/artifact"
+	"github.com/seed-59268b81/talos/build/hosttools/hosttest"
+	"github.com/seed-59268b81/talos/build/ociimage"
+	"github.com/seed-59268b81/talos/config/images"
+)
+
+// built returns the repository's own output folder, if everything was built there.
+func built(t *testing.T) artifact.Paths {
+	t.Helper()
+
+	p, err := artifact.Find()
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	for _, path := range []string{p.ImageLayout(), p.Rootfs(), p.Vmlinuz(), p.Bin("kubectl")} {
+		if _, err := os.Stat(path); err != nil {
+			hosttest.NotBuilt(t, fmt.Errorf("%w: run make build", err))
+		}
+	}
+
+	return p
+}
+
+func TestProgramsAreStatic(t *testing.T) {
+	p := built(t)
+
+	for _, m := range modules() {
+		for _, program := range m.programs {
+			path := p.Component(program.name)
+			if program.bin {
+				path = p.Bin(program.name)
+			}
+
+			f, err := elf.Open(path)
+			if m.onDemand && errors.Is(err, fs.ErrNotExist) {
+				continue // nobody has asked for it
+			}
+
+			if err != nil {
+				t.Errorf("%s: %v", program.name, err)
+
+				continue
+			}
+
+			for _, segment := range f.Progs {
+				if segment.Type == elf.PT_INTERP {
+					t.Errorf("%s asks for a dynamic loader; a node has none for it", program.name)
+				}
+			}
+
+			if f.Section(".debug_info") != nil || f.Section(".symtab") != nil {
+				t.Errorf("%s is not stripped", program.name)
+			}
+
+			f.Close()
+		}
+	}
+}
+
+func TestLayoutHasTheImagesOfTheCache(t *testing.T) {
+	p := built(t)
+
+	index, err := ociimage.ReadIndex(p.ImageLayout())
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	var got []string
+	for _, d := range index {
+		got = append(got, d.Annotations[ociimage.RefName])
+	}
+
+	want := images.Cache()
+	slices.Sort(want)
+
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("images in the layout (-config/images +built):\n%s", diff)
+	}
+}
+
+func TestBudgetImageLayout(t *testing.T) {
+	p := built(t)
+
+	// All images of a node, as they lie in the disk's image cache.
+	const budget = 180 << 20
+
+	size := treeSize(t, p.ImageLayout())
+	t.Logf("image layout: %d MiB of %d", size>>20, budget>>20)
+
+	if size > budget {
+		t.Errorf("image layout: got %d bytes, want at most %d", size, budget)
+	}
+}
+
+func TestBudgetRootfsPrograms(t *testing.T) {
+	p := built(t)
+
+	// Before compression; the root image is a third of it.
+	const budget = 85 << 20
+
+	size := treeSize(t, p.Rootfs())
+	t.Logf("third-party files of the root image: %d MiB of %d", size>>20, budget>>20)
+
+	if size > budget {
+		t.Errorf("third-party files of the root image: got %d bytes, want at most %d", size, budget)
+	}
+}
+
+func treeSize(t *testing.T, dir string) int64 {
+	t.Helper()
+
+	var size int64
+
+	err := filepath.WalkDir(dir, func(_ string, d os.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() {
+			return err
+		}
+
+		info, err := d.Info()
+		if err == nil {
+			size += info.Size()
+		}
+
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	return size
+}

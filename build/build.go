@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package build
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"runtime"
+	"slices"
+
+	"github.com/seed-59268b81/talos/build/artifact"
+	"github.com/seed-59268b81/talos/build/graph"
+	"github.com/seed-59268b81/talos/build/hosttools"
+	"github.com/seed-59268b81/talos/build/image"
+)
+
+// Options of a build. The zero value builds the repository around the working directory into its out folder, quietly.
+type Options struct {
+	// Root is the repository.
+	Root string
+	// Out is the output folder.
+	Out string
+	// Locked refuses to build with packages of Debian that are not those of the lock.
+	Locked bool
+	// Uses are what else the machine's programs are needed for, besides the build and the lab.
+	Uses []hosttools.Use
+	// Log is told what is built. Terminal says that it is one.
+	Log      io.Writer
+	Terminal bool
+	// ExtraArgs follow the default kernel arguments.
+	ExtraArgs []string
+
+	packages *packages
+}
+
+// aliases are targets that are not a step.
+var aliases = map[string][]string{
+	artifact.TargetAll: {
+		artifact.TargetKernel, artifact.TargetBoot, artifact.TargetFirmware, artifact.TargetRootfs, artifact.TargetImages,
+		"kubernetes", artifact.TargetTalos, artifact.TargetTalosctl, artifact.TargetDisk,
+	},
+	artifact.TargetKubectl:   {"kubernetes"},
+	artifact.TargetHostTools: {},
+}
+
+// complete fills in the defaults.
+func (o Options) complete() (Options, error) {
+	if o.Root == "" {
+		root, err := artifact.FindRoot()
+		if err != nil {
+			return o, err
+		}
+
+		o.Root = root
+	}
+
+	if o.Out == "" {
+		o.Out = artifact.Of(o.Root).Out
+	}
+
+	if o.Log == nil {
+		o.Log = io.Discard
+	}
+
+	var err error
+	if o.Root, err = filepath.Abs(o.Root); err == nil {
+		o.Out, err = filepath.Abs(o.Out)
+	}
+
+	if o.packages == nil {
+		o.packages = &packages{root: o.Root, cache: artifact.Paths{Out: o.Out}.Cache(), apt: "/etc/apt", strict: o.Locked}
+	}
+
+	return o, err
+}
+
+// Paths returns where the results are, or will be.
+func (o Options) Paths() (artifact.Paths, error) {
+	o, err := o.complete()
+
+	return artifact.Paths{Out: o.Out}, err
+}
+
+// ensureTools installs programs that the machine lacks. Those of the lab belong to every build: who builds the images wants
+// to start them, and would find out twenty minutes later.
+func (o Options) ensureTools(ctx context.Context) error {
+	uses := append([]hosttools.Use{hosttools.Build, hosttools.Lab}, o.Uses...)
+	if err := hosttools.Ensure(ctx, o.Log, uses...); err != nil {
+		return fmt.Errorf("prepare this machine: %w", err)
+	}
+
+	return nil
+}
+
+// NewGraph returns the graph of all steps.
+func NewGraph(o Options) (*graph.Graph, error) {
+	o, err := o.complete()
+	if err != nil {
+		return nil, err
+	}
+
+	cache := artifact.Paths{Out: o.Out}.Cache()
+	g := graph.New(filepath.Join(cache, "steps"), o.Out)
+	g.Slots = runtime.NumCPU()
+
+	for _, m := range modules() {
+		g.Add(m.step(o.Root))
+	}
+
+	for _, s := range slices.Concat(sets, testSets) {
+		g.Add(s.step(o.packages))
+	}
+
+	imageSteps, err := imageSteps(o.Root)
+	if err != nil {
+		return nil, err
+	}
+
+	bootable := image.Steps(image.Options{Root: o.Root, ExtraArgs: o.ExtraArgs})
+
+	for _, s := range slices.Concat(imageSteps, conformanceSteps(o.Root), bootable) {
+		g.Add(s)
+	}
+
+	g.Add(pauseStep(o.Root))
+	g.Add(registryStep(o.Root))
+	g.Add(testFilesStep(o.Root))
+	g.Add(rootfsStep(o.Root))
+
+	for name := range ownPrograms {
+		g.Add(ownStep(o.Root, name))
+	}
+
+	return g, nil
+}
+
+// Build brings the targets, or everything if none is named, up to date and returns where the results are. It first
+// installs programs that the machine lacks.
+func Build(ctx context.Context, o Options, targets ...string) (artifact.Paths, error) {
+	o, err := o.complete()
+	if err != nil {
+		return artifact.Paths{}, err
+	}
+
+	g, err := NewGraph(o)
+	if err != nil {
+		return artifact.Paths{}, err
+	}
+
+	steps := Expand(targets)
+	if err := g.Check(steps...); err != nil {
+		return artifact.Paths{}, err
+	}
+
+	if err := o.ensureTools(ctx); err != nil {
+		return artifact.Paths{}, err
+	}
+
+	if err := hosttools.Refresh(ctx, o.Log); err != nil {
+		return artifact.Paths{}, err
+	}
+
+	if len(steps) > 0 { // else only the programs were asked for
+		console := graph.NewConsole(o.Log, o.Terminal)
+		_, err = g.Run(ctx, console, steps...)
+		console.Close()
+
+		err = errors.Join(err, o.packages.report(o.Out, o.Log))
+	}
+
+	return artifact.Paths{Out: o.Out}, err
+}
+
+// Expand turns targets into names of steps; none stands for all.
+func Expand(targets []string) []string {
+	if len(targets) == 0 {
+		targets = []string{artifact.TargetAll}
+	}
+
+	var steps []string
+
+	for _, t := range targets {
+		if names, ok := aliases[t]; ok {
+			steps = append(steps, names...)
+		} else {
+			steps = append(steps, t)
+		}
+	}
+
+	slices.Sort(steps)
+
+	return slices.Compact(steps)
+}

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package image
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"github.com/seed-59268b81/talos/build/artifact"
+	"github.com/seed-59268b81/talos/build/graph"
+	"github.com/seed-59268b81/talos/sys/sandbox"
+	"github.com/seed-59268b81/talos/version"
+)
+
+// rootStep makes the root image.
+func rootStep(o Options) graph.Step {
+	needs := []string{artifact.TargetRootfs, artifact.TargetKernel, artifact.TargetTalos, artifact.TargetModprobe, artifact.TargetSandbox}
+
+	return graph.Step{
+		Name:   artifact.TargetRoot,
+		About:  "the root image",
+		Needs:  needs,
+		Heavy:  true,
+		Inputs: o.inputs(version.Tag),
+		Run: func(ctx context.Context, w *graph.Work) error {
+			tree, remove, err := scratch(w.Dir)
+			if err != nil {
+				return err
+			}
+			defer remove()
+
+			kernel, err := artifact.Modules(w.Needs[artifact.TargetKernel].Dir)
+			if err != nil {
+				return err
+			}
+
+			w.Progress("laying out")
+
+			if err := layOutRoot(tree, rootParts{
+				rootfs: w.Needs[artifact.TargetRootfs].Dir, modules: kernel, version: version.Tag,
+				programs: map[string]string{
+					osProgram:           filepath.Join(w.Needs[artifact.TargetTalos].Dir, "talos"),
+					"usr/sbin/modprobe": filepath.Join(w.Needs[artifact.TargetModprobe].Dir, "modprobe"),
+					// As package sandbox has it.
+					sandbox.Stage[1:]: filepath.Join(w.Needs[artifact.TargetSandbox].Dir, "sandbox"),
+				},
+			}); err != nil {
+				return err
+			}
+
+			w.Progress("packing")
+
+			return squash(ctx, tree, filepath.Join(w.Dir, "rootfs.sqsh"))
+		},
+		Publish: map[string]string{"rootfs.sqsh": artifact.Published.Root()},
+	}
+}
+
+// rootParts is what the root image is made of: third-party files, the kernel's modules, our own programs by
+// their place.
+type rootParts struct {
+	rootfs, modules, version string
+	programs                 map[string]string
+}
+
+// layOutRoot puts the tree of the root image together.
+func layOutRoot(tree string, parts rootParts) error {
+	if err := linkTree(parts.rootfs, tree); err != nil {
+		return fmt.Errorf("third-party files: %w", err)
+	}
+
+	for _, e := range skeleton(parts.version) {
+		if err := e.make(tree); err != nil {
+			return fmt.Errorf("root image: %s: %w", e.path, err)
+		}
+	}
+
+	for place, program := range parts.programs {
+		if err := linkOrCopy(program, filepath.Join(tree, place)); err != nil {
+			return fmt.Errorf("root image: /%s: %w", place, err)
+		}
+	}
+
+	set, err := chooseModules(parts.modules, rootModules)
+	if err != nil {
+		return err
+	}
+
+	return installModules(parts.modules, filepath.Join(tree, "usr/lib/modules", filepath.Base(parts.modules)), set)
+}
+
+// squash packs a tree. Bigger blocks pack better and are read whole when any byte of them is: 256 KiB is
+// where the gain in size ends and a page fault in a program does not yet cost.
+func squash(ctx context.Context, tree, image string) error {
+	stamp := strconv.FormatInt(epoch.Unix(), 10)
+
+	if err := run(ctx, nil, "mksquashfs", tree, image,
+		"-noappend", "-no-progress", "-quiet", "-exit-on-error", "-all-root", "-no-xattrs",
+		"-comp", "zstd", "-Xcompression-level", "15", "-b", "256K", "-mkfs-time", stamp, "-all-time", stamp); err != nil {
+		return err
+	}
+
+	return os.Chmod(image, 0o644)
+}

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package image
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/klauspost/compress/zstd"
+	"github.com/ulikunitz/xz"
+)
+
+// kernelTree is a modules directory of modules that are never opened.
+func kernelTree(t *testing.T) string {
+	t.Helper()
+
+	return kernelTreeOf(t, ".ko")
+}
+
+// kernelTreeOf is a modules directory of modules whose files have an ending.
+func kernelTreeOf(t *testing.T, ending string) string {
+	t.Helper()
+
+	dir := filepath.Join(t.TempDir(), "6.1.0-test")
+	dep := "kernel/loop.ko:\nkernel/squashfs.ko: kernel/zlib.ko\nkernel/zlib.ko:\nkernel/other.ko:\n"
+
+	write(t, filepath.Join(dir, "modules.dep"), strings.ReplaceAll(dep, ".ko", ending))
+	write(t, filepath.Join(dir, "modules.builtin"), "kernel/ext4.ko\n")
+
+	return dir
+}
+
+func TestChooseModules(t *testing.T) {
+	set, err := chooseModules(kernelTree(t), []string{"loop", "squashfs", "ext4", "no_such", "squashfs"})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	want := moduleSet{files: []string{"kernel/loop.ko", "kernel/zlib.ko", "kernel/squashfs.ko"}, absent: []string{"no_such"}}
+	if diff := cmp.Diff(want, set, cmp.AllowUnexported(moduleSet{})); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestSkeleton(t *testing.T) {
+	root := t.TempDir()
+
+	// As the third-party files have it.
+	write(t, filepath.Join(root, "usr/bin/containerd"), "")
+
+	if err := os.Symlink("usr/bin", filepath.Join(root, "bin")); err != nil {
+		t.Fatal(err)
+	}
+
+	for _, e := range skeleton("v1.2.3") {
+		if err := e.make(root); err != nil {
+			t.Fatalf("%s: %v", e.path, err)
+		}
+	}
+
+	for path, want := range map[string]string{
+		"bin/apid": "../sbin/init", "bin/trustd": "../sbin/init", "lib": "usr/lib",
+	} {
+		if got, err := os.Readlink(filepath.Join(root, path)); err != nil || got != want {
+			t.Errorf("%s: got a link to %q, %v, want %q", path, got, err, want)
+		}
+	}
+
+	release, err := os.ReadFile(filepath.Join(root, "etc/os-release"))
+	if err != nil || !strings.Contains(string(release), "VERSION_ID=v1.2.3") {
+		t.Errorf("os-release: got %q, %v", release, err)
+	}
+}
+
+func TestSkeletonInTheWay(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		entry entry
+		found string
+	}{
+		{"a file where a link goes", symlink("bin", "usr/bin"), "bin"},
+		{"a file where a file goes", file("etc/hosts", ""), "etc/hosts"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			root := t.TempDir()
+			write(t, filepath.Join(root, tt.found), "foreign")
+
+			if err := tt.entry.make(root); err == nil {
+				t.Error("what was there was overwritten or kept silently")
+			}
+		})
+	}
+}
+
+// The modules that mount the root image must be in the initramfs, in an order in which they load.
+func TestInitramfs(t *testing.T) {
+	kernel := kernelTree(t)
+	for _, f := range []string{"loop", "squashfs", "zlib"} {
+		write(t, filepath.Join(kernel, "kernel", f+".ko"), f)
+	}
+
+	initProgram := write(t, filepath.Join(t.TempDir(), "init"), "program")
+
+	var early bytes.Buffer
+	if err := writeEarly(&early, initProgram, kernel); err != nil {
+		t.Fatal(err)
+	}
+
+	plain := unpack(t, early.Bytes())
+
+	list := "/modules/loop.ko\n/modules/zlib.ko\n/modules/squashfs.ko\n"
+	for _, want := range []string{"init\x00", "dev/console\x00", "modules/zlib.ko\x00", list} {
+		if !bytes.Contains(plain, []byte(want)) {
+			t.Errorf("the archive lacks %q", want)
+		}
+	}
+
+	f, err := os.Create(filepath.Join(t.TempDir(), "initramfs"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+
+	if _, err := f.WriteString("odd"); err != nil {
+		t.Fatal(err)
+	}
+
+	if err := writeRoot(f, write(t, filepath.Join(t.TempDir(), "root"), "squashfs image")); err != nil {
+		t.Fatal(err)
+	}
+
+	got, err := os.ReadFile(f.Name())
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	if at := bytes.Index(got, []byte("070701")); at != 4 {
+		t.Errorf("the second archive starts at %d, want a multiple of 4", at)
+	}
+}
+
+// init gives modules to the kernel as they are: those of a kernel that packs them are unpacked, whoever packed them.
+func TestInitramfsUnpacksModules(t *testing.T) {
+	for ending, pack := range map[string]func(*testing.T, string) string{
+		".ko":     func(_ *testing.T, text string) string { return text },
+		".ko.xz":  packXZ,
+		".ko.zst": packZstd,
+	} {
+		t.Run(ending, func(t *testing.T) {
+			kernel := kernelTreeOf(t, ending)
+			for _, f := range []string{"loop", "squashfs", "zlib"} {
+				write(t, filepath.Join(kernel, "kernel", f+ending), pack(t, "\x7fELF of "+f))
+			}
+
+			var early bytes.Buffer
+			if err := writeEarly(&early, write(t, filepath.Join(t.TempDir(), "init"), "program"), kernel); err != nil {
+				t.Fatal(err)
+			}
+
+			plain := unpack(t, early.Bytes())
+			for _, want := range []string{"modules/zlib.ko\x00", "\x7fELF of zlib", "\x7fELF of loop", "/modules/loop.ko\n/modules/zlib.ko\n"} {
+				if !bytes.Contains(plain, []byte(want)) {
+					t.Errorf("the archive lacks %q", want)
+				}
+			}
+		})
+	}
+
+	kernel := kernelTreeOf(t, ".ko.zst")
+	for _, f := range []string{"loop", "squashfs", "zlib"} {
+		write(t, filepath.Join(kernel, "kernel", f+".ko.zst"), "not packed")
+	}
+
+	err := writeEarly(&bytes.Buffer{}, write(t, filepath.Join(t.TempDir(), "init"), "program"), kernel)
+	if err == nil || !strings.Contains(err.Error(), "loop.ko.zst") {
+		t.Errorf("a damaged module: got %v, want an error that names it", err)
+	}
+}
+
+func packXZ(t *testing.T, text string) string {
+	t.Helper()
+
+	var b strings.Builder
+
+	w, err := xz.NewWriter(&b)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	if _, err := w.Write([]byte(text)); err != nil {
+		t.Fatal(err)
+	}
+
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+
+	return b.String()
+}
+
+func packZstd(t *testing.T, text string) string {
+	t.Helper()
+
+	w, err := zstd.NewWriter(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	return string(w.EncodeAll([]byte(text), nil))
+}

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package image
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/seed-59268b81/talos/build/artifact"
+)
+
+// Budget of the kernel with everything that it loads at boot, in bytes, and the aim behind it.
+const (
+	Budget = 80_000_000
+	Aim    = 45_000_000
+)
+
+// size is one line of the report.
+type size struct {
+	name  string
+	bytes int64
+}
+
+// PrintSizes reports the images, the largest files of the root image as they are unpacked, and whether the
+// budget holds; exceeding it is an error.
+func PrintSizes(out io.Writer, p artifact.Paths) error {
+	images, err := sizesOf([]string{p.Kernel(), p.Initramfs(), p.Root(), p.UKI(), p.Disk()})
+	if err != nil {
+		return fmt.Errorf("%w (make the images first: make build)", err)
+	}
+
+	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
+	line := func(s size) { fmt.Fprintf(t, "%.1f MB\t  %s\n", float64(s.bytes)/1e6, s.name) }
+
+	fmt.Fprintln(t, "images\t")
+
+	for _, s := range images {
+		line(s)
+	}
+
+	files, err := largest(p.Rootfs(), 12)
+	if err != nil {
+		return err
+	}
+
+	fmt.Fprintln(t, "in the root image, unpacked\t")
+
+	programs, err := sizesOf([]string{p.Bin("talos")})
+	if err != nil {
+		return err
+	}
+
+	for _, s := range append(programs, files...) {
+		line(s)
+	}
+
+	total := images[0].bytes + images[1].bytes // the initramfs has the root image in it
+
+	fmt.Fprintf(t, "%.1f MB\t  kernel + initramfs + root, budget %d, aim %d\n", float64(total)/1e6, Budget/1_000_000, Aim/1_000_000)
+
+	if err := t.Flush(); err != nil {
+		return err
+	}
+
+	if err := printAbsent(out, p.KernelDir()); err != nil {
+		return err
+	}
+
+	if total > Budget {
+		return fmt.Errorf("kernel, initramfs and root have %d bytes, the budget is %d", total, Budget)
+	}
+
+	return nil
+}
+
+// printAbsent names the modules that were asked for and that the kernel does not have.
+func printAbsent(out io.Writer, kernel string) error {
+	dir, err := artifact.Modules(kernel)
+	if err != nil {
+		return err
+	}
+
+	set, err := chooseModules(dir, slices.Concat(initramfsModules, rootModules))
+	if err != nil {
+		return err
+	}
+
+	if len(set.absent) > 0 {
+		fmt.Fprintf(out, "kernel %s does not have: %s\n", filepath.Base(dir), strings.Join(set.absent, " "))
+	}
+
+	return nil
+}
+
+func sizesOf(paths []string) ([]size, error) {
+	var out []size
+
+	for _, p := range paths {
+		info, err := os.Stat(p)
+		if err != nil {
+			return nil, err
+		}
+
+		out = append(out, size{filepath.Base(p), info.Size()})
+	}
+
+	return out, nil
+}
+
+// largest returns the n largest files below a folder.
+func largest(dir string, n int) ([]size, error) {
+	var out []size
+
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() {
+			return err
+		}
+
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+
+		out = append(out, size{strings.TrimPrefix(path, dir), info.Size()})
+
+		return nil
+	})
+
+	slices.SortFunc(out, func(a, b size) int { return cmp.Or(cmp.Compare(b.bytes, a.bytes), cmp.Compare(a.name, b.name)) })
+
+	return out[:min(n, len(out))], err
+}

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package build
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+
+	"github.com/seed-59268b81/talos/build/graph"
+	"github.com/seed-59268b81/talos/build/ociimage"
+	"github.com/seed-59268b81/talos/build/source"
+)
+
+// recipe says what an image of one repository is made of. Every image but a bare one has a base below this: users, a
+// /tmp, the merged layout and CA certificates.
+type recipe struct {
+	repository string
+	// sets are steps whose whole result is a layer, the lowest first.
+	sets []string
+	// layers are above the sets.
+	layers []layer
+	// bare leaves the base out.
+	bare   bool
+	config v1.Config
+}
+
+// layer is put together from results of steps and what the recipe itself says.
+type layer struct {
+	take []taken
+	// files are contents by path, links are targets by path.
+	files, links map[string]string
+	dirs         []string
+}
+
+// taken is a file of a step's result, and its path in the image.
+type taken struct {
+	step, file, target string
+	// mode, if not zero, is the file's in place of the one that it has.
+	mode fs.FileMode
+}
+
+const searchPath = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+// needs are the steps that the image is made of.
+func (r recipe) needs() []string {
+	needs := slices.Clone(r.sets)
+
+	for _, l := range r.layers {
+		for _, t := range l.take {
+			needs = append(needs, t.step)
+		}
+	}
+
+	if !r.bare {
+		needs = append(needs, "certificates")
+	}
+
+	slices.Sort(needs)
+
+	return slices.Compact(needs)
+}
+
+func imageStep(root, name, reference string, r recipe) graph.Step {
+	return graph.Step{
+		Name:  name,
+		About: reference,
+		Needs: r.needs(),
+		Heavy: true, // compression
+		Inputs: func(context.Context, graph.Results) ([]string, error) {
+			hash, err := source.Of(root, imageSources...)
+			config, _ := json.Marshal(r.config)
+
+			return []string{reference, hash, string(config), fmt.Sprint(r.bare, r.sets, r.layers)}, err
+		},
+		Run: func(ctx context.Context, w *graph.Work) error {
+			return r.make(ctx, reference, w)
+		},
+	}
+}
+
+// make packs the image.
+func (r recipe) make(ctx context.Context, reference string, w *graph.Work) error {
+	scratch, err := os.MkdirTemp(filepath.Dir(w.Dir), "layers-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(scratch)
+
+	img := ociimage.Image{Reference: reference, Config: r.config}
+	img.Config.Env = append([]string{searchPath}, img.Config.Env...)
+
+	if !r.bare {
+		base := filepath.Join(scratch, "base")
+		if err := baseTree(base, w.Needs["certificates"].Dir); err != nil {
+			return err
+		}
+
+		img.Layers = append(img.Layers, ociimage.Tree(base))
+	}
+
+	for _, s := range r.sets {
+		tree := filepath.Join(scratch, s)
+		if err := graph.LinkTree(w.Needs[s].Dir, tree); err != nil {
+			return err
+		}
+
+		if link := setLinks[s]; link != nil {
+			if err := link(ctx, tree); err != nil {
+				return err
+			}
+		}
+
+		img.Layers = append(img.Layers, ociimage.Tree(tree))
+	}
+
+	for i, l := range r.layers {
+		tree := filepath.Join(scratch, fmt.Sprintf("layer-%d", i))
+		if err := l.lay(tree, w.Needs); err != nil {
+			return fmt.Errorf("image %s: %w", reference, err)
+		}
+
+		img.Layers = append(img.Layers, ociimage.Tree(tree))
+	}
+
+	w.Progress("packing %s", path.Base(reference))
+
+	return ociimage.Write(w.Dir, img)
+}
+
+// lay makes the layer's tree in dir.
+func (l layer) lay(dir string, from graph.Results) error {
+	// The folder of each file is made on the way.
+	at := func(name string) (string, error) {
+		to := filepath.Join(dir, name)
+
+		return to, os.MkdirAll(filepath.Dir(to), 0o755)
+	}
+
+	for _, t := range l.take {
+		to, err := at(t.target)
+		if err != nil {
+			return err
+		}
+
+		if err := t.place(filepath.Join(from[t.step].Dir, t.file), to); err != nil {
+			return err
+		}
+	}
+
+	for name, content := range l.files {
+		to, err := at(name)
+		if err != nil {
+			return err
+		}
+
+		if err := os.WriteFile(to, []byte(content), 0o644); err != nil {
+			return err
+		}
+	}
+
+	for name, target := range l.links {
+		to, err := at(name)
+		if err != nil {
+			return err
+		}
+
+		if err := os.Symlink(target, to); err != nil {
+			return err
+		}
+	}
+
+	for _, name := range l.dirs {
+		if err := os.MkdirAll(filepath.Join(dir, name), 0o755); err != nil {
+			return err
+		}
+	}
+
+	return nil
+}
+
+// place links the file, or copies it where it gets another mode: a link's mode would be that of the step's result too.
+func (t taken) place(from, to string) error {
+	if t.mode == 0 {
+		return os.Link(from, to)
+	}
+
+	in, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+
+	out, err := os.Create(to)
+	if err != nil {
+		return err
+	}
+
+	_, err = io.Copy(out, in)
+
+	// After the write, which takes the bits of set-user-ID away.
+	return errors.Join(err, out.Close(), os.Chmod(to, t.mode))
+}

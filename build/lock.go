@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package build
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/seed-59268b81/talos/build/debian"
+	"github.com/seed-59268b81/talos/build/hosttools"
+)
+
+// lockFile, below the repository, has the versions of Debian's packages; see debian.Lock.
+const lockFile = "build/debian.lock"
+
+// unlockedFile, in the output folder, tells what a build took in place of what the lock says; it is there only then.
+const unlockedFile = "unlocked.txt"
+
+// WriteLock brings the lock up to what Debian has now.
+func WriteLock(ctx context.Context, o Options) error {
+	o, err := o.complete()
+	if err != nil {
+		return err
+	}
+
+	if err := hosttools.Update(ctx, o.Log); err != nil {
+		return err
+	}
+
+	var lists [][]string
+	for _, s := range slices.Concat(sets, testSets) {
+		lists = append(lists, s.packages)
+	}
+
+	lock, err := debian.LockNewest(ctx, lists...)
+	if err != nil {
+		return err
+	}
+
+	return os.WriteFile(filepath.Join(o.Root, lockFile), lock.Encode(), 0o644)
+}
+
+func readLock(root string) (debian.Lock, error) {
+	text, err := os.ReadFile(filepath.Join(root, lockFile))
+	if err != nil {
+		return nil, fmt.Errorf("read the lock of Debian's packages: %w", err)
+	}
+
+	return debian.ParseLock(text)
+}
+
+// packages are where the sets have their packages from.
+type packages struct {
+	root, cache string
+	// apt is the folder of apt's settings.
+	apt string
+	// strict refuses what is not locked.
+	strict bool
+
+	mu       sync.Mutex
+	resolved map[string][]debian.Package
+	// unlocked is what was taken in place of what, by set.
+	unlocked map[string]string
+}
+
+// of returns the packages of a set: those of the lock, or, if Debian has replaced one, the newest of the whole set, which belong
+// together. A version stays in the archive until the next security update or point release, and a build of last year's tree should
+// not fail for that; that it differs is said aloud.
+func (p *packages) of(ctx context.Context, s set) ([]debian.Package, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+
+	if found, ok := p.resolved[s.name]; ok {
+		return found, nil
+	}
+
+	lock, err := readLock(p.root)
+	if err != nil {
+		return nil, err
+	}
+
+	locked, err := lock.Select(s.packages)
+	if err != nil {
+		return nil, err
+	}
+
+	gone, err := debian.Gone(ctx, locked, filepath.Join(p.cache, "debian"))
+	if err != nil {
+		return nil, err
+	}
+
+	found := locked
+
+	if len(gone) > 0 {
+		if found, err = p.replace(ctx, s, locked, gone); err != nil {
+			return nil, err
+		}
+	}
+
+	if p.resolved == nil {
+		p.resolved = map[string][]debian.Package{}
+	}
+
+	p.resolved[s.name] = found
+
+	return found, nil
+}
+
+func (p *packages) replace(ctx context.Context, s set, locked, gone []debian.Package) ([]debian.Package, error) {
+	const advice = "make lock takes the newest versions into build/debian.lock; commit that"
+
+	if p.strict {
+		return nil, fmt.Errorf("Debian no longer has %s, which the lock names; %s", join(gone), advice)
+	}
+
+	if err := debian.CheckSources(p.apt); err != nil {
+		return nil, fmt.Errorf("Debian no longer has %s, which the lock names: %w", join(gone), err)
+	}
+
+	newest, err := debian.Resolve(ctx, s.packages)
+	if err != nil {
+		return nil, err
+	}
+
+	var taken []debian.Package
+
+	for i, n := range newest {
+		if n.String() != locked[i].String() || n.SHA256 != locked[i].SHA256 {
+			taken = append(taken, n)
+		}
+	}
+
+	if p.unlocked == nil {
+		p.unlocked = map[string]string{}
+	}
+
+	p.unlocked[s.name] = fmt.Sprintf("%s: Debian no longer has %s; taken: %s", s.name, join(gone), join(taken))
+
+	return newest, nil
+}
+
+func join(packages []debian.Package) string {
+	out := make([]string, 0, len(packages))
+	for _, p := range packages {
+		out = append(out, p.String())
+	}
+
+	return strings.Join(out, ", ")
+}
+
+// report says what was not built as locked, on the console and in the output folder.
+func (p *packages) report(out string, log io.Writer) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+
+	path := filepath.Join(out, unlockedFile)
+
+	if len(p.unlocked) == 0 {
+		if err := os.Remove(path); !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+
+		return nil
+	}
+
+	var text strings.Builder
+
+	for _, s := range slices.Concat(sets, testSets) {
+		if line, ok := p.unlocked[s.name]; ok {
+			fmt.Fprintln(&text, line)
+		}
+	}
+
+	fmt.Fprintf(log, "\nWARNING: this is not what build/debian.lock says, and may be another image than others build from this tree:\n%s"+
+		"Take the newest versions for everybody with: make lock. Refuse such a build with: make build LOCKED=1. This list: %s\n\n", text.String(), path)
+
+	return errors.Join(os.MkdirAll(out, 0o755), os.WriteFile(path, []byte(text.String()), 0o644))
+}

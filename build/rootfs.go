@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package build
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+
+	"github.com/seed-59268b81/talos/build/artifact"
+	"github.com/seed-59268b81/talos/build/debian"
+	"github.com/seed-59268b81/talos/build/graph"
+	"github.com/seed-59268b81/talos/build/source"
+)
+
+// rootfsSources make the tree.
+var rootfsSources = []string{"rootfs.go", "debian/selection.go", "graph/tree.go"}
+
+// rootfsStep lays out the third-party files of the root image.
+func rootfsStep(root string) graph.Step {
+	return graph.Step{
+		Name:  artifact.TargetRootfs,
+		About: "third-party files of the root image",
+		Needs: []string{"containerd", "runc", "cni", "flannel-cni", "host-files", "certificates"},
+		Inputs: func(context.Context, graph.Results) ([]string, error) {
+			recipe, err := source.Of(root, rootfsSources...)
+
+			return []string{recipe}, err
+		},
+		Run: func(_ context.Context, w *graph.Work) error {
+			if err := debian.MergeUsr(w.Dir); err != nil {
+				return err
+			}
+
+			for need, into := range map[string]string{
+				"containerd": "usr/bin", "runc": "usr/bin",
+				"cni": "opt/cni/bin", "flannel-cni": "opt/cni/bin",
+				"host-files": ".", "certificates": ".",
+			} {
+				target := filepath.Join(w.Dir, into)
+				if err := os.MkdirAll(target, 0o755); err != nil {
+					return err
+				}
+
+				if err := graph.LinkTree(w.Needs[need].Dir, target); err != nil {
+					return err
+				}
+			}
+
+			return nil
+		},
+		Publish: map[string]string{".": artifact.Published.Rootfs()},
+	}
+}
+
+// RootTools returns the programs from Debian that lie in the root image, by their paths there.
+func RootTools() []string {
+	paths := []string{"/" + erofsTool}
+
+	for _, tool := range xfsTools {
+		paths = append(paths, "/"+tool)
+	}
+
+	return paths
+}

@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package build
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/seed-59268b81/talos/build/artifact"
+	"github.com/seed-59268b81/talos/build/debian"
+	"github.com/seed-59268b81/talos/build/graph"
+	"github.com/seed-59268b81/talos/build/hosttools"
+	"github.com/seed-59268b81/talos/build/source"
+)
+
+// set is a folder of files from Debian packages.
+type set struct {
+	name, about string
+	// packages, the libraries' ones among them. The lock has their versions.
+	packages []string
+	// files are taken by pattern, with the shared libraries they need.
+	files []string
+	// finish, if set, makes the result from the unpacked packages in place of a selection by files.
+	finish func(ctx context.Context, tree, dir string) error
+	// publish is the result's place in the output folder, if people or programs look for it there.
+	publish string
+}
+
+// xfsPackages have the tools for XFS and e2fsprogs' common ground, with their libraries.
+var xfsPackages = []string{"xfsprogs", "libblkid1", "libuuid1", "libinih1", "liburcu8", "libc6", "libgcc-s1"}
+
+// erofsTool makes a file system of a layer that containerd pulls from a registry.
+const erofsTool = "usr/bin/mkfs.erofs"
+
+var xfsTools = []string{"usr/sbin/mkfs.xfs", "usr/sbin/xfs_repair", "usr/sbin/xfs_growfs"}
+
+// setSources make a set.
+var setSources = []string{"sets.go", "debian/debian.go", "debian/selection.go"}
+
+// sets are all that comes from Debian.
+var sets = []set{
+	{
+		name: artifact.TargetKernel, about: "Linux for virtual machines, and its modules",
+		packages: []string{"linux-image-cloud-amd64", "linux-image-6*"},
+		finish:   kernelFiles, publish: artifact.Published.KernelDir(),
+	},
+	{
+		name: artifact.TargetBoot, about: "systemd-boot and its stub",
+		packages: []string{"systemd-boot-efi"},
+		finish: func(_ context.Context, tree, dir string) error {
+			return takeFiles(filepath.Join(tree, "usr/lib/systemd/boot/efi"), dir, map[string]string{
+				artifact.SystemdBoot: artifact.SystemdBoot,
+				artifact.EFIStub:     artifact.EFIStub,
+			})
+		},
+		publish: artifact.Published.Boot(),
+	},
+	{
+		name: artifact.TargetFirmware, about: "UEFI firmware for QEMU",
+		packages: []string{"ovmf"},
+		finish: func(_ context.Context, tree, dir string) error {
+			return takeFiles(filepath.Join(tree, "usr/share/OVMF"), dir, map[string]string{
+				"OVMF_CODE_4M.fd": filepath.Base(artifact.Published.FirmwareCode()),
+				"OVMF_VARS_4M.fd": filepath.Base(artifact.Published.FirmwareVars()),
+			})
+		},
+		publish: artifact.Published.Firmware(),
+	},
+	{
+		name: "certificates", about: "CA certificates",
+		packages: []string{"ca-certificates"},
+		finish:   certificateBundle,
+	},
+	{
+		name: "host-files", about: "XFS and EROFS tools for the root image",
+		packages: append([]string{"erofs-utils", "liblz4-1", "libselinux1", "libpcre2-8-0"}, xfsPackages...),
+		files:    append([]string{erofsTool}, xfsTools...),
+	},
+	{
+		name: "kubelet-files", about: "tools that kubelet calls",
+		packages: append([]string{
+			"mount", "util-linux", "e2fsprogs", "logsave", "libmount1", "libselinux1", "libpcre2-8-0", "libsmartcols1",
+			"libext2fs2", "libcom-err2", "libss2", "libtinfo6", "libudev1", "libcap-ng0",
+		}, xfsPackages...),
+		files: append([]string{
+			"usr/bin/mount", "usr/bin/umount", "usr/bin/findmnt", "usr/bin/nsenter",
+			"usr/sbin/blkid", "usr/sbin/losetup", "usr/sbin/fsck", "usr/sbin/blockdev",
+			"usr/sbin/mke2fs", "usr/sbin/mkfs.ext[34]", "usr/sbin/e2fsck", "usr/sbin/fsck.ext[34]", "usr/sbin/resize2fs",
+			"usr/sbin/dumpe2fs", "usr/sbin/tune2fs", "etc/mke2fs.conf", "usr/sbin/fsck.xfs",
+		}, xfsTools...),
+	},
+	{
+		name: "firewall-files", about: "iptables and nft",
+		packages: []string{
+			"iptables", "nftables", "netbase", "libc6", "libgcc-s1", "libip4tc2", "libip6tc2", "libxtables12", "libmnl0", "libnftnl11",
+			"libnetfilter-conntrack3", "libnfnetlink0", "libnftables1", "libedit2", "libjansson4", "libgmp10",
+			"libtinfo6", "libbsd0", "libmd0",
+		},
+		files: []string{
+			"usr/sbin/xtables-nft-multi", "usr/sbin/nft", "usr/lib/x86_64-linux-gnu/xtables/*.so",
+			"etc/protocols", "etc/services",
+		},
+	},
+	{
+		// Not busybox-static: static programs resolve names only where the libraries they were linked with are.
+		name: "busybox", about: "small tools for images whose users look inside",
+		packages: []string{"busybox", "libc6"},
+		files:    []string{"usr/bin/busybox"},
+	},
+}
+
+// step turns a set into a step of the graph.
+func (s set) step(from *packages) graph.Step {
+	step := graph.Step{
+		Name:  s.name,
+		About: s.about + ", from Debian",
+		Inputs: func(ctx context.Context, _ graph.Results) ([]string, error) {
+			packages, err := from.of(ctx, s)
+			if err != nil {
+				return nil, err
+			}
+
+			recipe, err := source.Of(from.root, setSources...)
+
+			return append(packageNames(packages), recipe, strings.Join(s.files, " ")), err
+		},
+		Run: func(ctx context.Context, w *graph.Work) error {
+			packages, err := from.of(ctx, s)
+			if err != nil {
+				return err
+			}
+
+			return s.build(ctx, from.cache, packages, w)
+		},
+	}
+
+	if s.publish != "" {
+		step.Publish = map[string]string{".": s.publish}
+	}
+
+	return step
+}
+
+func packageNames(packages []debian.Package) []string {
+	var names []string
+	for _, p := range packages {
+		names = append(names, p.String()+" "+p.SHA256)
+	}
+
+	return names
+}
+
+// build fetches, unpacks and selects.
+func (s set) build(ctx context.Context, cache string, packages []debian.Package, w *graph.Work) error {
+	tree, err := os.MkdirTemp(cache, "unpack-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(tree)
+
+	w.Progress("fetching %d packages", len(packages))
+
+	debs, err := debian.Fetch(ctx, packages, filepath.Join(cache, "debian"))
+	if err != nil {
+		return err
+	}
+
+	for i, deb := range debs {
+		w.Progress("unpacking %s", packages[i])
+
+		if err := debian.Unpack(ctx, deb, tree); err != nil {
+			return err
+		}
+	}
+
+	if s.finish != nil {
+		return s.finish(ctx, tree, w.Dir)
+	}
+
+	selection := debian.Select(tree)
+	if err := selection.Add(s.files...); err != nil {
+		return err
+	}
+
+	return selection.CopyTo(w.Dir)
+}
+
+// takeFiles moves files out of an unpacked tree under new names.
+func takeFiles(tree, dir string, names map[string]string) error {
+	for from, to := range names {
+		if err := os.Rename(filepath.Join(tree, from), filepath.Join(dir, to)); err != nil {
+			return err
+		}
+	}
+
+	return nil
+}
+
+// kernelFiles takes the kernel and its modules, and makes the index of their dependencies, which the package leaves to
+// the machine that installs it.
+func kernelFiles(ctx context.Context, tree, dir string) error {
+	kernels, err := filepath.Glob(filepath.Join(tree, "boot", "vmlinuz-*"))
+	if err != nil || len(kernels) != 1 {
+		return fmt.Errorf("the kernel's package has %d kernels, want 1", len(kernels))
+	}
+
+	release := strings.TrimPrefix(filepath.Base(kernels[0]), "vmlinuz-")
+
+	if err := os.MkdirAll(filepath.Join(dir, "lib/modules"), 0o755); err != nil {
+		return err
+	}
+
+	if err := takeFiles(tree, dir, map[string]string{
+		"boot/vmlinuz-" + release: "vmlinuz",
+		"boot/config-" + release:  "config",
+		"lib/modules/" + release:  "lib/modules/" + release,
+	}); err != nil {
+		return err
+	}
+
+	depmod, err := hosttools.LookPath("depmod")
+	if err != nil {
+		return err
+	}
+
+	_, err = output(ctx, dir, depmod, "-b", dir, release)
+
+	return err
+}
+
+// certificateBundle joins the certificates of the authorities into the one file that programs read.
+func certificateBundle(_ context.Context, tree, dir string) error {
+	files, err := filepath.Glob(filepath.Join(tree, "usr/share/ca-certificates/mozilla/*.crt"))
+	if err != nil || len(files) == 0 {
+		return fmt.Errorf("the package ca-certificates has no certificates")
+	}
+
+	var bundle []byte
+
+	for _, f := range files {
+		raw, err := os.ReadFile(f)
+		if err != nil {
+			return err
+		}
+
+		bundle = append(bundle, raw...)
+	}
+
+	target := filepath.Join(dir, "etc/ssl/certs")
+
+	return errors.Join(
+		os.MkdirAll(target, 0o755),
+		os.WriteFile(filepath.Join(target, "ca-certificates.crt"), bundle, 0o644),
+	)
+}

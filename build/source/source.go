@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package source hashes source files. Sources of ours are inputs of the steps whose work is our own code, and not a
+// compiler's: a change of them makes these steps again.
+package source
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Of returns the hash of sources of the build: names below build/ of files, and of folders, of which all but the tests count.
+func Of(root string, names ...string) (string, error) {
+	return Hash(filepath.Join(root, "build"), func(rel string) bool {
+		if !strings.HasSuffix(rel, ".go") || strings.HasSuffix(rel, "_test.go") {
+			return false
+		}
+
+		return slices.Contains(names, rel) || slices.Contains(names, filepath.Dir(rel))
+	})
+}
+
+// Hash hashes names and contents of the regular files below dir that want keeps. Folders of hidden names, and the
+// output folder, are not entered.
+func Hash(dir string, want func(rel string) bool) (string, error) {
+	h := sha256.New()
+
+	err := filepath.WalkDir(dir, func(file string, d os.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+
+		rel, err := filepath.Rel(dir, file)
+		if err != nil {
+			return err
+		}
+
+		if d.IsDir() {
+			if rel != "." && (strings.HasPrefix(d.Name(), ".") || rel == "out") {
+				return filepath.SkipDir
+			}
+
+			return nil
+		}
+
+		if !d.Type().IsRegular() || !want(rel) {
+			return nil
+		}
+
+		raw, err := os.ReadFile(file)
+		if err != nil {
+			return err
+		}
+
+		fmt.Fprintf(h, "%q %d ", rel, len(raw))
+		h.Write(raw)
+
+		return nil
+	})
+
+	return fmt.Sprintf("%x", h.Sum(nil)), err
+}

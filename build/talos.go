@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package build
+
+import (
+	"context"
+	"path/filepath"
+	"strings"
+
+	"github.com/seed-59268b81/talos/build/artifact"
+	"github.com/seed-59268b81/talos/build/graph"
+	"github.com/seed-59268b81/talos/build/source"
+)
+
+// ownPrograms are the programs of this repository that are built beside the third-party ones.
+var ownPrograms = map[string]string{
+	artifact.TargetTalos:    "the operating system's program",
+	artifact.TargetInit:     "process 1 of the initramfs",
+	artifact.TargetModprobe: "what the kernel calls for a module",
+	artifact.TargetSandbox:  "what puts services into their sandboxes",
+	artifact.TargetTalosctl: "the client",
+}
+
+// ownStep builds cmd/NAME.
+func ownStep(root, name string) graph.Step {
+	return graph.Step{
+		Name:  name,
+		About: ownPrograms[name],
+		Heavy: true,
+		Inputs: func(ctx context.Context, _ graph.Results) ([]string, error) {
+			version, err := output(ctx, root, "go", "env", "GOVERSION")
+			if err != nil {
+				return nil, err
+			}
+
+			// All of the module's sources, of which a program uses a part: what the go command finds unchanged in its own
+			// cache costs a second, and finding out the part costs as much.
+			sources, err := source.Hash(root, isSource)
+			sha, built := revision(ctx, root)
+
+			return []string{version, goLinkFlags, strings.Join(goBuildFlags, " "), sources, sha, built}, err
+		},
+		Run: func(ctx context.Context, w *graph.Work) error {
+			sha, built := revision(ctx, root)
+
+			return goBuild(ctx, w, goBuildArgs{
+				dir: root, out: filepath.Join(w.Dir, name), tags: "osusergo,netgo", packages: []string{"./cmd/" + name},
+				variables: map[string]string{
+					"github.com/seed-59268b81/talos/version.SHA":   sha,
+					"github.com/seed-59268b81/talos/version.Built": built,
+				},
+			})
+		},
+		Publish: map[string]string{name: artifact.Published.Bin(name)},
+	}
+}
+
+// isSource tells whether a file of the repository can be part of our programs.
+func isSource(rel string) bool {
+	switch {
+	case strings.HasSuffix(rel, "_test.go"), strings.HasSuffix(rel, ".md"):
+		return false
+	case strings.Contains(rel, "testdata/"), strings.HasPrefix(rel, "docs/"):
+		return false
+	}
+
+	return true
+}
+
+// revision returns the abbreviated commit, marked when the tree differs from it, and its time.
+func revision(ctx context.Context, root string) (sha, built string) {
+	head, err := output(ctx, root, "git", "log", "-1", "--format=%h %cI")
+	if err != nil {
+		return "unknown", "unknown" // an exported tree, or before the first commit
+	}
+
+	sha, built, _ = strings.Cut(head, " ")
+
+	if changes, err := output(ctx, root, "git", "status", "--porcelain", "--untracked-files=no"); err == nil && changes != "" {
+		sha += "-dirty"
+	}
+
+	return sha, built
+}
