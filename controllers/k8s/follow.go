@@ -39,6 +39,8 @@ type follower struct {
 	connect func(ctx context.Context, rt controller.Runtime) (*target, error)
 	// apply gets the whole contents after each change. It is called with nil when there is nothing to follow any more.
 	apply func(ctx context.Context, rt controller.Runtime, objects []kubeapi.Object) error
+	// again calls apply also when an input changes, with the contents of last.
+	again bool
 }
 
 // Name implements controller.Controller.
@@ -56,6 +58,7 @@ func (f *follower) Run(ctx context.Context, rt controller.Runtime, log *slog.Log
 		key    string
 		latest = make(chan []kubeapi.Object, 1)
 		stop   = func() {}
+		last   []kubeapi.Object // nil before the first
 	)
 
 	defer func() { stop() }()
@@ -64,8 +67,8 @@ func (f *follower) Run(ctx context.Context, rt controller.Runtime, log *slog.Log
 		select {
 		case <-ctx.Done():
 			return nil
-		case objects := <-latest:
-			if err := f.apply(ctx, rt, objects); err != nil {
+		case last = <-latest:
+			if err := f.apply(ctx, rt, last); err != nil {
 				return err
 			}
 		case <-rt.Events():
@@ -77,7 +80,7 @@ func (f *follower) Run(ctx context.Context, rt controller.Runtime, log *slog.Log
 			if to == nil {
 				stop()
 
-				key = ""
+				key, last = "", nil
 
 				if err := f.apply(ctx, rt, nil); err != nil {
 					return err
@@ -85,9 +88,13 @@ func (f *follower) Run(ctx context.Context, rt controller.Runtime, log *slog.Log
 			} else if to.key != key {
 				stop()
 
-				key = to.key
+				key, last = to.key, nil
 				latest = make(chan []kubeapi.Object, 1)
 				stop = follow(ctx, *to, latest, log)
+			} else if f.again && last != nil {
+				if err := f.apply(ctx, rt, last); err != nil {
+					return err
+				}
 			}
 		}
 

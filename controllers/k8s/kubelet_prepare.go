@@ -55,7 +55,13 @@ func prepareKubelet(
 	}
 
 	if spec.ExpectedNodename != "" {
-		if err := prepareIdentity(filepath.Join(root, kubelet.PKIDir), spec.ExpectedNodename, join, issuer, log); err != nil {
+		dir := filepath.Join(root, kubelet.PKIDir)
+
+		if err := prepareIdentity(dir, spec.ExpectedNodename, join, issuer, log); err != nil {
+			return err
+		}
+
+		if err := prepareServing(dir, spec, join, issuer, log); err != nil {
 			return err
 		}
 	}
@@ -101,6 +107,11 @@ func prepareIdentity(dir, nodename string, join secrets.KubeletSpec, issuer *sec
 		return err
 	}
 
+	return writeIdentity(dir, file, link, identity)
+}
+
+// writeIdentity writes a certificate with its key as the kubelet does: a file, and a link to the one in use.
+func writeIdentity(dir, file, link string, identity []byte) error {
 	if err := os.WriteFile(filepath.Join(dir, file), identity, 0o600); err != nil {
 		return fmt.Errorf("kubelet: %w", err)
 	}

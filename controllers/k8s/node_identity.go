@@ -86,8 +86,8 @@ func identifying(node kubeapi.Object) kubeapi.Object {
 	}
 }
 
-// nodeIdentity reads a Node. Names among its addresses are not read: a kubelet may say what it likes there, and the Node's own name is the
-// only one that the API server holds it to.
+// nodeIdentity reads a Node. A kubelet may say what it likes among its addresses; the Node's own name is the only one that the API server
+// holds it to.
 func nodeIdentity(node kubeapi.Object) k8s.NodeIdentitySpec {
 	var spec k8s.NodeIdentitySpec
 
@@ -104,9 +104,15 @@ func nodeIdentity(node kubeapi.Object) k8s.NodeIdentitySpec {
 
 	for _, item := range addresses {
 		address, _ := item.(kubeapi.Object)
-		if kind := address["type"]; kind == "InternalIP" || kind == "ExternalIP" {
-			text, _ := address["address"].(string)
+		text, _ := address["address"].(string)
+
+		switch address["type"] {
+		case "InternalIP", "ExternalIP":
 			add(text)
+		case "Hostname", "InternalDNS", "ExternalDNS":
+			if name := strings.ToLower(text); name != "" && len(spec.Names) < maxNodeAddresses && !slices.Contains(spec.Names, name) {
+				spec.Names = append(spec.Names, name)
+			}
 		}
 	}
 

@@ -120,7 +120,7 @@ func realControlPlane(t *testing.T, binaries string) {
 
 	eventually(t, "the bootstrap manifests are applied", func() error {
 		status, err := typed.Get[k8sres.ManifestStatusSpec](ctx, c.State, "", k8sres.ManifestStatusID)
-		if err == nil && len(status.TypedSpec().ManifestsApplied) != 12 {
+		if err == nil && len(status.TypedSpec().ManifestsApplied) != 13 {
 			return fmt.Errorf("got only %q", status.TypedSpec().ManifestsApplied)
 		}
 
@@ -132,6 +132,7 @@ func realControlPlane(t *testing.T, binaries string) {
 
 		return err
 	})
+	t.Run("serving certificates", func(t *testing.T) { serving(t, c, client, kubeconfigs.LocalhostAdminKubeconfig) })
 	joinWorker(t, bundle, client)
 	eventually(t, "the deployment of DNS has its pods", func() error {
 		list, err := client.Get(ctx, "/api/v1/namespaces/kube-system/pods?labelSelector=k8s-app%3Dkube-dns")

@@ -38,6 +38,7 @@ func staticPodStatusController(root string) controller.Controller {
 			controller.In[k8s.NodenameSpec](controller.Weak, "", k8s.NodenameID),
 			controller.In[secrets.KubernetesDynamicCertsSpec](controller.Weak, "", secrets.KubernetesDynamicID),
 			controller.In[secrets.KubernetesRootSpec](controller.Weak, "", secrets.KubernetesRootID),
+			controller.In[k8s.KubeletSpecSpec](controller.Weak, "", k8s.KubeletID),
 			serviceInput(KubeletServiceID),
 		},
 		Writes:  []controller.Output{controller.Out[k8s.StaticPodStatusSpec](controller.Exclusive)},
@@ -47,6 +48,7 @@ func staticPodStatusController(root string) controller.Controller {
 				nodename k8s.NodenameSpec
 				certs    secrets.KubernetesDynamicCertsSpec
 				ca       secrets.KubernetesRootSpec
+				spec     k8s.KubeletSpecSpec
 			)
 
 			if poll != nil {
@@ -57,6 +59,7 @@ func staticPodStatusController(root string) controller.Controller {
 				read(ctx, rt, k8s.NodenameID, &nodename),
 				read(ctx, rt, secrets.KubernetesDynamicID, &certs),
 				read(ctx, rt, secrets.KubernetesRootID, &ca),
+				read(ctx, rt, k8s.KubeletID, &spec),
 			)
 			if err != nil || !ok {
 				return err
@@ -66,7 +69,7 @@ func staticPodStatusController(root string) controller.Controller {
 				return err
 			}
 
-			statuses, err := staticPodStatuses(ctx, root, nodename.Nodename, certs, ca)
+			statuses, err := staticPodStatuses(ctx, root, nodename.Nodename, certs, ca, spec)
 			if err != nil {
 				// The kubelet asks the API server whether we may, which may be the very pod that is not ready.
 				log.DebugContext(ctx, "the kubelet does not tell the status of static pods", "error", err)
@@ -117,9 +120,9 @@ func keepStatuses(ctx context.Context, rt controller.Runtime) error {
 
 // staticPodStatuses asks the kubelet for its pods and picks those that come from its own list.
 func staticPodStatuses(
-	ctx context.Context, root, nodename string, certs secrets.KubernetesDynamicCertsSpec, ca secrets.KubernetesRootSpec,
+	ctx context.Context, root, nodename string, certs secrets.KubernetesDynamicCertsSpec, ca secrets.KubernetesRootSpec, spec k8s.KubeletSpecSpec,
 ) (map[string]kubeapi.Object, error) {
-	trusted, err := kubeletServingCA(root, ca)
+	trusted, err := kubeletServingCA(root, ca, spec)
 	if err != nil {
 		return nil, err
 	}
@@ -160,16 +163,14 @@ func staticPodStatuses(
 	return out, nil
 }
 
-// kubeletServingCA is what signed the certificate that the kubelet serves with: the cluster's authority if it asked for
-// one there, itself otherwise.
-func kubeletServingCA(root string, ca secrets.KubernetesRootSpec) ([]byte, error) {
-	pki := filepath.Join(root, kubelet.PKIDir)
-
-	if exists(filepath.Join(pki, "kubelet-server-current.pem")) {
+// kubeletServingCA is what signed the certificate that the kubelet serves with: the cluster's authority, or itself if the
+// configuration has it so.
+func kubeletServingCA(root string, ca secrets.KubernetesRootSpec, spec k8s.KubeletSpecSpec) ([]byte, error) {
+	if kubelet.ServesByCluster(spec) {
 		return secrets.JoinCerts(ca.AcceptedCAs), nil
 	}
 
-	text, err := os.ReadFile(filepath.Join(pki, "kubelet.crt"))
+	text, err := os.ReadFile(filepath.Join(root, kubelet.PKIDir, kubelet.SelfSignedCert))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, errors.New("the kubelet has no serving certificate yet")
 	}

@@ -11,7 +11,7 @@ import (
 )
 
 // behind is a machine that is ready, and goes on with what it had before: it does not run what its configuration says, nobody
-// confirms what it was told, or another machine has its address.
+// confirms what it was told, another machine has its address, or nobody signs what its kubelet serves with.
 func behind(f *Facts) *Finding {
 	finding := &Finding{Says: "the machine is ready, but does not run all that its configuration says", Vague: true}
 
@@ -37,6 +37,8 @@ func behind(f *Facts) *Finding {
 	if nodename, ok := find[k8s.NodenameSpec](f, k8s.NodenameID); ok && nodename.Kept != "" {
 		finding.Because = append(finding.Because, instance[k8s.NodenameSpec](k8s.NamespaceName, k8s.NodenameID))
 	}
+
+	finding.Because = append(finding.Because, serving(f)...)
 
 	if len(finding.Because) == 0 {
 		return nil

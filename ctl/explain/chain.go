@@ -63,7 +63,7 @@ var rules = []rule{
 	networkRule, cableRule, routeRule, addressRule, namesRule, specRule,
 	clockRule,
 	quorumRule, endpointRule,
-	serviceRule, podRule, nodeRule, nodenameRule,
+	serviceRule, podRule, nodeRule, nodenameRule, servingRule,
 	controllerRule, resourceRule,
 }
 

@@ -205,6 +205,8 @@ func TestScenarios(t *testing.T) {
 		{"kubelet-image", "the image of service kubelet cannot be pulled: ghcr.io/seed-59268b81/kubelet:v1.36.33"},
 		{"kubelet-image-later", "the image of service kubelet cannot be pulled: ghcr.io/seed-59268b81/kubelet:v1.36.33"}, // the one before runs
 		{"images-later", "the image of static pod kube-system/kube-apiserver-cp-1 cannot be pulled: registry.k8s.io/kube-apiserver:v1.36.33"},
+		{"kubelet-serving", "the kubelet has no certificate to serve with: logs, exec and port-forward of its pods fail"},
+		{"kubelet-serving-request", "certificate signing request csr-7x2kq of system:node:w-1 is not approved: the address 10.5.0.4 is not one of Node w-1"},
 		{"kubelet-fails", "service kubelet has failed"}, // an image that could not be pulled once is the past
 		{"apiserver-image", "the image of static pod kube-system/kube-apiserver-cp-1 cannot be pulled: registry.k8s.io/kube-apiserver:v1.36.33"},
 		{"endpoint", "the cluster's endpoint https://10.5.0.99:6443 does not answer: no route to host"},

@@ -17,6 +17,7 @@ var nodeIdentityDefinition = &resource.Definition{
 	PrintColumns: []resource.PrintColumn{
 		{Name: "Addresses", JSONPath: "{.addresses}"},
 		{Name: "Control plane", JSONPath: "{.controlPlane}"},
+		{Name: "Names", JSONPath: "{.names}"},
 	},
 }
 
@@ -24,6 +25,8 @@ var nodeIdentityDefinition = &resource.Definition{
 type NodeIdentitySpec struct {
 	Addresses    []netip.Addr `yaml:"addresses" protobuf:"1"`
 	ControlPlane bool         `yaml:"controlPlane" protobuf:"2"`
+	// Names are those that its kubelet or cloud provider gives it beside its own. Nobody has confirmed them.
+	Names []string `yaml:"names,omitempty" protobuf:"3"`
 }
 
 // Definition implements resource.Spec.

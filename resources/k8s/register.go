@@ -20,6 +20,8 @@ func Register() error {
 		resource.Register[ExtraManifestsConfigSpec],
 		resource.Register[KubeletConfigSpec],
 		resource.Register[KubeletKubeconfigSpec],
+		resource.Register[KubeletServingRequestSpec],
+		resource.Register[KubeletServingStatusSpec],
 		resource.Register[KubeletSpecSpec],
 		resource.Register[KubeletStatusSpec],
 		resource.Register[KubePrismConfigSpec],

@@ -289,6 +289,8 @@ var own = map[string]bool{
 	"BootstrapRequests.etcd.talos.dev":             true,
 	"HardeningConditions.runtime.talos.dev":        true,
 	"KernelParamDefaultSpecs.runtime.talos.dev":    true,
+	"KubeletServingRequests.kubernetes.talos.dev":  true,
+	"KubeletServingStatuses.kubernetes.talos.dev":  true,
 	"Lifecycles.runtime.talos.dev":                 true,
 	"MachineConfigs.config.talos.dev":              true,
 	"MachineTypes.config.talos.dev":                true,

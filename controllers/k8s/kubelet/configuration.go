@@ -141,6 +141,10 @@ func defaults(cfg k8s.KubeletConfigSpec, node Node) object {
 		out["seccompDefault"] = true
 	}
 
+	if asksToServe(cfg) {
+		out["serverTLSBootstrap"] = true
+	}
+
 	if cfg.EnableFSQuotaMonitoring {
 		out["featureGates"] = object{"LocalStorageCapacityIsolationFSQuotaMonitoring": true}
 	}

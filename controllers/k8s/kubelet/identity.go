@@ -51,7 +51,11 @@ func RegisteredName(dir fs.FS, join secrets.KubeletSpec) string {
 
 // currentIdentity returns the kubelet's certificate, or why it is of no use in this cluster; neither when there is none.
 func currentIdentity(dir fs.FS, join secrets.KubeletSpec) (cert *x509.Certificate, stale string) {
-	text, err := fs.ReadFile(dir, currentCert)
+	return currentCertificate(dir, currentCert, x509.ExtKeyUsageClientAuth, join)
+}
+
+func currentCertificate(dir fs.FS, file string, usage x509.ExtKeyUsage, join secrets.KubeletSpec) (cert *x509.Certificate, stale string) {
+	text, err := fs.ReadFile(dir, file)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, ""
 	}
@@ -72,7 +76,7 @@ func currentIdentity(dir fs.FS, join secrets.KubeletSpec) (cert *x509.Certificat
 	within := cert.NotBefore.Add(cert.NotAfter.Sub(cert.NotBefore) / 2)
 
 	if _, err := cert.Verify(x509.VerifyOptions{
-		Roots: pool, CurrentTime: within, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
+		Roots: pool, CurrentTime: within, KeyUsages: []x509.ExtKeyUsage{usage},
 	}); err != nil {
 		return nil, fmt.Sprintf("the certificate is not of an accepted authority: %v", err)
 	}
@@ -87,14 +91,20 @@ const identityLifetime = 365 * 24 * time.Hour
 // manager would: so the first control plane registers as soon as its API server answers, and does not wait for the
 // controller manager, whose pod it has to run, to sign and approve for it. The result is certificate and key.
 func NewIdentity(root secrets.KubernetesRootSpec, nodename string) ([]byte, error) {
+	return signFor(root, nodename, pki.LeafOptions{Client: true})
+}
+
+// signFor signs a certificate in the name of a Node's user. The result is certificate and key.
+func signFor(root secrets.KubernetesRootSpec, nodename string, want pki.LeafOptions) ([]byte, error) {
 	ca, err := pki.ParseCA(root.IssuingCA.Crt, root.IssuingCA.Key)
 	if err != nil {
 		return nil, fmt.Errorf("kubelet's certificate: cluster.ca: %w", err)
 	}
 
-	pair, err := ca.Sign(pki.LeafOptions{
-		CommonName: nodePrefix + nodename, Organization: []string{"system:nodes"}, Client: true, TTL: identityLifetime, Kind: pki.ECDSAP256,
-	})
+	want.CommonName, want.Organization = nodePrefix+nodename, []string{"system:nodes"}
+	want.TTL, want.Kind = identityLifetime, pki.ECDSAP256
+
+	pair, err := ca.Sign(want)
 	if err != nil {
 		return nil, fmt.Errorf("kubelet's certificate: %w", err)
 	}
@@ -102,7 +112,10 @@ func NewIdentity(root secrets.KubernetesRootSpec, nodename string) ([]byte, erro
 	return append(pair.Crt, pair.Key...), nil
 }
 
+// stampFormat is how the kubelet names the files of its certificates by the time.
+const stampFormat = "2006-01-02-15-04-05"
+
 // IdentityFiles are the name of a new certificate's file and of the link to it, in PKIDir, as the kubelet has them.
 func IdentityFiles(now time.Time) (file, link string) {
-	return "kubelet-client-" + now.UTC().Format("2006-01-02-15-04-05") + ".pem", currentCert
+	return "kubelet-client-" + now.UTC().Format(stampFormat) + ".pem", currentCert
 }

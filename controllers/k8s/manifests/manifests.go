@@ -20,6 +20,9 @@ import (
 //go:embed templates/*.yaml
 var templates embed.FS
 
+// ServingApprover is the user as whom control planes approve the serving certificates of kubelets.
+const ServingApprover = "talos:kubelet-serving-approver"
+
 // Manifest is a named list of objects. Names sort in the order of application.
 type Manifest struct {
 	Name    string
@@ -41,6 +44,9 @@ func builtins(cfg k8s.BootstrapManifestsConfigSpec, root secrets.KubernetesRootS
 		{name: "01-csr-approver-role-binding"},
 		{name: "01-csr-node-bootstrap"},
 		{name: "01-csr-renewal-role-binding"},
+		{name: "01-csr-serving-approver", values: func() (render.Values, error) {
+			return render.Values{"user": ServingApprover}, nil
+		}},
 		{name: "01-kubelet-api-admin-role-binding", values: func() (render.Values, error) {
 			return render.Values{"group": secrets.KubeletClientGroup}, nil
 		}},

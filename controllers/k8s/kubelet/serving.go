@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package kubelet
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/seed-59268b81/talos/pki"
+	"github.com/seed-59268b81/talos/resources/k8s"
+	"github.com/seed-59268b81/talos/resources/secrets"
+)
+
+// The kubelet asks the cluster for the certificate that it serves with, and keeps renewing it, unless the machine configuration
+// gives it one or lets it sign its own.
+const (
+	currentServingCert = "kubelet-server-current.pem"
+	// SelfSignedCert in PKIDir is what it serves with when it signs its own.
+	SelfSignedCert = "kubelet.crt"
+
+	rotationGate = "RotateKubeletServerCertificate"
+)
+
+// asksToServe reports whether the system has the kubelet ask for its serving certificate: not without a cluster, and not when the
+// configuration gives it one, or turns off the feature by which it asks.
+func asksToServe(cfg k8s.KubeletConfigSpec) bool {
+	given := func(field, flag string) bool {
+		value, _ := cfg.ExtraConfig[field].(string)
+		_, isFlag := cfg.ExtraArgs[flag]
+
+		return value != "" || isFlag
+	}
+
+	gates, _ := cfg.ExtraConfig["featureGates"].(object)
+	off := gates[rotationGate] == false
+
+	for _, value := range cfg.ExtraArgs["feature-gates"].Values {
+		off = off || strings.Contains(value, rotationGate+"=false")
+	}
+
+	return !cfg.SkipNodeRegistration && !off && !given("tlsCertFile", "tls-cert-file") && !given("tlsPrivateKeyFile", "tls-private-key-file")
+}
+
+// ServesByCluster reports whether a kubelet of this specification serves with a certificate of the cluster. A flag goes before the
+// KubeletConfiguration.
+func ServesByCluster(spec k8s.KubeletSpecSpec) bool {
+	const flag = "--rotate-server-certificates="
+
+	for _, arg := range slices.Backward(spec.Args) {
+		if value, ok := strings.CutPrefix(arg, flag); ok {
+			return value == "true"
+		}
+	}
+
+	return spec.Config["serverTLSBootstrap"] == true
+}
+
+// NodeIPs are the addresses that the kubelet is told to have.
+func NodeIPs(spec k8s.KubeletSpecSpec) []netip.Addr {
+	var out []netip.Addr
+
+	for _, arg := range spec.Args {
+		list, ok := strings.CutPrefix(arg, "--node-ip=")
+		if !ok {
+			continue
+		}
+
+		for text := range strings.SplitSeq(list, ",") {
+			if addr, err := netip.ParseAddr(strings.TrimSpace(text)); err == nil && !addr.IsUnspecified() {
+				out = append(out, addr)
+			}
+		}
+	}
+
+	return out
+}
+
+// Serving says whether the certificate on disk is one to serve with. dir is PKIDir. The name is not looked at when it is empty.
+func Serving(dir fs.FS, nodename string, ips []netip.Addr, join secrets.KubeletSpec, now time.Time) k8s.KubeletServingStatusSpec {
+	not := func(reason string) k8s.KubeletServingStatusSpec { return k8s.KubeletServingStatusSpec{Reason: reason} }
+
+	cert, stale := currentCertificate(dir, currentServingCert, x509.ExtKeyUsageServerAuth, join)
+
+	switch {
+	case stale != "":
+		return not(stale)
+	case cert == nil:
+		return not("the kubelet has asked for no certificate yet, or its request is not approved")
+	case now.After(cert.NotAfter):
+		return not(fmt.Sprintf("the certificate expired at %s, and the request for the next is not approved", cert.NotAfter.UTC().Format(time.RFC3339)))
+	case nodename != "" && cert.Subject.CommonName != nodePrefix+nodename:
+		return not(fmt.Sprintf("the certificate is that of %s, not %s", cert.Subject.CommonName, nodePrefix+nodename))
+	}
+
+	for _, ip := range ips {
+		if cert.VerifyHostname(ip.String()) != nil {
+			return not(fmt.Sprintf("the certificate is not for the address %s, and the request for one that is is not approved", ip))
+		}
+	}
+
+	return k8s.KubeletServingStatusSpec{Ready: true}
+}
+
+// StaleServing says why the certificate on disk must go before the kubelet starts, which would not start with one that is broken and
+// could not renew one of another name or authority; empty when it may be kept or there is none. dir is PKIDir.
+func StaleServing(dir fs.FS, nodename string, join secrets.KubeletSpec, now time.Time) string {
+	text, err := fs.ReadFile(dir, currentServingCert)
+	if errors.Is(err, fs.ErrNotExist) {
+		return ""
+	}
+
+	if err == nil {
+		_, err = tls.X509KeyPair(text, text) // as the kubelet reads it
+	}
+
+	if err != nil {
+		return fmt.Sprintf("the certificate cannot be read: %v", err)
+	}
+
+	return Serving(dir, nodename, nil, join, now).Reason
+}
+
+// NewServingIdentity signs what a kubelet of a control plane serves with, as the controller manager would: the state of its static
+// pods can be asked for also while the controller manager, which is one of them, does not run. The kubelet renews it there. The result is
+// certificate and key.
+func NewServingIdentity(root secrets.KubernetesRootSpec, nodename string, ips []netip.Addr) ([]byte, error) {
+	want := pki.LeafOptions{IPs: ips, Server: true}
+
+	if _, err := netip.ParseAddr(nodename); err != nil {
+		want.DNSNames = []string{nodename}
+	}
+
+	return signFor(root, nodename, want)
+}
+
+// ServingFiles are the name of a new serving certificate's file and of the link to it, in PKIDir, as the kubelet has them.
+func ServingFiles(now time.Time) (file, link string) {
+	return "kubelet-server-" + now.UTC().Format(stampFormat) + ".pem", currentServingCert
+}

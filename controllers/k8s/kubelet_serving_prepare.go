@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package k8s
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/seed-59268b81/talos/controllers/k8s/kubelet"
+	"github.com/seed-59268b81/talos/resources/k8s"
+	"github.com/seed-59268b81/talos/resources/secrets"
+)
+
+// prepareServing removes what a kubelet cannot serve with any more, and on a control plane makes the first certificate to serve with.
+// A worker's kubelet serves nothing until the cluster has answered its request.
+func prepareServing(dir string, spec k8s.KubeletSpecSpec, join secrets.KubeletSpec, issuer *secrets.KubernetesRootSpec, log *slog.Logger) error {
+	if !kubelet.ServesByCluster(spec) {
+		return nil
+	}
+
+	now := time.Now()
+	file, link := kubelet.ServingFiles(now)
+
+	if reason := kubelet.StaleServing(os.DirFS(dir), spec.ExpectedNodename, join, now); reason != "" {
+		log.Info("the kubelet asks for another certificate to serve with", "reason", reason)
+
+		if err := os.Remove(filepath.Join(dir, link)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("kubelet: remove its serving certificate: %w", err)
+		}
+	}
+
+	ips := kubelet.NodeIPs(spec)
+	if issuer == nil || len(ips) == 0 || exists(filepath.Join(dir, link)) {
+		return nil
+	}
+
+	identity, err := kubelet.NewServingIdentity(*issuer, spec.ExpectedNodename, ips)
+	if err != nil {
+		return err
+	}
+
+	return writeIdentity(dir, file, link, identity)
+}

@@ -1,0 +1,328 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package k8s_test
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/seed-59268b81/talos/controllers/controllertest"
+	"github.com/seed-59268b81/talos/controllers/k8s/kubeapi"
+	"github.com/seed-59268b81/talos/controllers/k8s/kubelet"
+	"github.com/seed-59268b81/talos/controllers/k8s/manifests"
+	"github.com/seed-59268b81/talos/controllers/k8s/servingcert"
+	"github.com/seed-59268b81/talos/controllers/secrets/kubeconfig"
+	"github.com/seed-59268b81/talos/cosi/typed"
+	"github.com/seed-59268b81/talos/pki"
+	k8sres "github.com/seed-59268b81/talos/resources/k8s"
+	secretsres "github.com/seed-59268b81/talos/resources/secrets"
+)
+
+const signingRequests = "/apis/certificates.k8s.io/v1/certificatesigningrequests"
+
+// serving holds that the API server reads logs of kubelets alone that have a certificate of the cluster, and which kubelets get one.
+// The kubelet here is the test: it registers its Node, asks as a kubelet does, and serves.
+func serving(t *testing.T, c *cluster, admin *kubeapi.Client, adminConfig string) {
+	t.Helper()
+
+	root := controllertest.Wait[secretsres.KubernetesRootSpec](c.Node, secretsres.KubernetesRootID, nil)
+
+	s1, s2 := netip.MustParseAddr("172.20.0.11"), netip.MustParseAddr("172.20.0.12")
+	one := joinKubelet(t, adminConfig, root, "s1", s1)
+	joinKubelet(t, adminConfig, root, "s2", s2)
+
+	server := serveLogs(t, s1)
+	server.use(selfSigned(t, s1))
+
+	if _, err := admin.Create(t.Context(), "/api/v1/namespaces/default/pods", kubeapi.Object{
+		"apiVersion": "v1", "kind": "Pod", "metadata": kubeapi.Object{"name": "logs"},
+		"spec": kubeapi.Object{"nodeName": "s1", "containers": []any{kubeapi.Object{"name": "c", "image": "none"}}},
+	}); err != nil {
+		t.Fatal(err)
+	}
+
+	logs := func() error {
+		got, err := admin.Get(t.Context(), "/api/v1/namespaces/default/pods/logs/log?container=c")
+		if err == nil && got["line"] != "hello" {
+			return fmt.Errorf("got the log %v", got)
+		}
+
+		return err
+	}
+
+	if err := logs(); err == nil || !strings.Contains(err.Error(), "x509") {
+		t.Errorf("the log of a kubelet that signs its own certificate: got %v, want it refused", err)
+	}
+
+	// Another's address, and its own with another's.
+	forged := []string{askToServe(t, one, "s1", s2).name, askToServe(t, one, "s1", s1, s2).name}
+
+	begin := time.Now()
+	request := askToServe(t, one, "s1", s1)
+	crt := request.wait(t, one)
+	took := time.Since(begin)
+
+	t.Logf("the serving certificate was approved and signed in %s", took.Round(time.Millisecond))
+
+	pair, err := (pki.Pair{Crt: crt, Key: request.key}).TLS()
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	pool, err := pki.Pool(secretsres.JoinCerts(root.AcceptedCAs))
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	for _, host := range []string{"s1", s1.String()} {
+		if _, err := pair.Leaf.Verify(x509.VerifyOptions{Roots: pool, DNSName: host, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}}); err != nil {
+			t.Errorf("the certificate for %s: %v", host, err)
+		}
+	}
+
+	server.use(pair)
+	eventually(t, "the API server reads the log of a kubelet that the cluster knows", logs)
+
+	for _, name := range forged {
+		leftAlone(t, c, admin, name)
+	}
+
+	approverRights(t, admin)
+}
+
+// joinKubelet registers a Node as its kubelet, and returns the kubelet's client.
+func joinKubelet(t *testing.T, adminConfig string, root secretsres.KubernetesRootSpec, name string, addr netip.Addr) *kubeapi.Client {
+	t.Helper()
+
+	config, err := kubeconfig.Parse([]byte(adminConfig))
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	identity, err := kubelet.NewIdentity(root, name)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	config.Crt, config.Key = identity, identity
+
+	client, err := kubeapi.New(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	t.Cleanup(client.Close)
+
+	if _, err := client.Create(t.Context(), "/api/v1/nodes", kubeapi.Object{
+		"apiVersion": "v1", "kind": "Node", "metadata": kubeapi.Object{"name": name},
+		"status": kubeapi.Object{
+			"addresses": []any{
+				kubeapi.Object{"type": "InternalIP", "address": addr.String()}, kubeapi.Object{"type": "Hostname", "address": name},
+			},
+			"daemonEndpoints": kubeapi.Object{"kubeletEndpoint": kubeapi.Object{"Port": kubelet.Port}},
+		},
+	}); err != nil {
+		t.Fatal(err)
+	}
+
+	return client
+}
+
+type servingRequest struct {
+	name string
+	key  []byte
+}
+
+// askToServe asks for a certificate with a Node's name and some addresses.
+func askToServe(t *testing.T, client *kubeapi.Client, node string, ips ...netip.Addr) servingRequest {
+	t.Helper()
+
+	csr, key, err := pki.NewCSR(pki.CSROptions{
+		Kind: pki.ECDSAP256, CommonName: "system:node:" + node, Organization: []string{"system:nodes"}, DNSNames: []string{node}, IPs: ips,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	created, err := client.Create(t.Context(), signingRequests, kubeapi.Object{
+		"apiVersion": "certificates.k8s.io/v1", "kind": "CertificateSigningRequest", "metadata": kubeapi.Object{"generateName": "csr-"},
+		"spec": kubeapi.Object{
+			"signerName": servingcert.Signer, "request": base64.StdEncoding.EncodeToString(csr), "usages": []any{"digital signature", "server auth"},
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	_, _, _, name := kubeapi.Identity(created)
+
+	return servingRequest{name, key}
+}
+
+func (r servingRequest) wait(t *testing.T, client *kubeapi.Client) (crt []byte) {
+	t.Helper()
+
+	eventually(t, "the serving certificate is approved and signed", func() error {
+		got, err := client.Get(t.Context(), signingRequests+"/"+r.name)
+		if err != nil {
+			return err
+		}
+
+		status, _ := got["status"].(kubeapi.Object)
+
+		encoded, ok := status["certificate"].(string)
+		if !ok {
+			return fmt.Errorf("its status is %v", status)
+		}
+
+		crt, err = base64.StdEncoding.DecodeString(encoded)
+
+		return err
+	})
+
+	return crt
+}
+
+// leftAlone holds that a forged request is neither approved nor denied, and that an event and a resource say why.
+func leftAlone(t *testing.T, c *cluster, admin *kubeapi.Client, name string) {
+	t.Helper()
+
+	const reason = "the address 172.20.0.12 is not one of Node s1"
+
+	eventually(t, "a request for another's address is told of", func() error {
+		told, err := typed.Get[k8sres.KubeletServingRequestSpec](t.Context(), c.State, "", name)
+		if err != nil {
+			return err
+		}
+
+		if got := told.TypedSpec(); got.Reason != reason || got.Requester != "system:node:s1" {
+			return fmt.Errorf("got %+v", got)
+		}
+
+		events, err := admin.Get(t.Context(), "/api/v1/namespaces/default/events?fieldSelector="+url.QueryEscape("involvedObject.name="+name))
+		if err != nil {
+			return err
+		}
+
+		items, _ := events["items"].([]any)
+		if len(items) != 1 || !strings.Contains(fmt.Sprint(items[0]), reason) {
+			return fmt.Errorf("got the events %v", items)
+		}
+
+		return nil
+	})
+
+	got, err := admin.Get(t.Context(), signingRequests+"/"+name)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	if status, _ := got["status"].(kubeapi.Object); len(status) != 0 {
+		t.Errorf("a request for another's address: got %v, want it left alone", status)
+	}
+}
+
+// approverRights holds what the approver may do beside: nothing.
+func approverRights(t *testing.T, admin *kubeapi.Client) {
+	t.Helper()
+
+	for _, attributes := range []kubeapi.Object{
+		{"verb": "approve", "group": "certificates.k8s.io", "resource": "signers", "name": "kubernetes.io/kube-apiserver-client"},
+		{"verb": "approve", "group": "certificates.k8s.io", "resource": "signers", "name": "kubernetes.io/kube-apiserver-client-kubelet"},
+		{"verb": "sign", "group": "certificates.k8s.io", "resource": "signers", "name": servingcert.Signer},
+		{"verb": "delete", "group": "certificates.k8s.io", "resource": "certificatesigningrequests"},
+		{"verb": "get", "resource": "secrets"}, {"verb": "create", "resource": "pods"}, {"verb": "update", "resource": "nodes"},
+	} {
+		review, err := admin.Create(t.Context(), "/apis/authorization.k8s.io/v1/subjectaccessreviews", kubeapi.Object{
+			"apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview",
+			"spec": kubeapi.Object{
+				"user": manifests.ServingApprover, "groups": []any{manifests.ServingApprover, "system:authenticated"}, "resourceAttributes": attributes,
+			},
+		})
+		if status, _ := review["status"].(kubeapi.Object); err != nil || status["allowed"] != false {
+			t.Errorf("the approver's %v: got %v, %v; want it refused", attributes, status, err)
+		}
+	}
+}
+
+// logServer is what of a kubelet the API server asks for logs.
+type logServer struct {
+	cert atomic.Pointer[tls.Certificate]
+}
+
+func (s *logServer) use(cert tls.Certificate) { s.cert.Store(&cert) }
+
+func serveLogs(t *testing.T, addr netip.Addr) *logServer {
+	t.Helper()
+
+	s := &logServer{}
+
+	listener, err := tls.Listen("tcp", netip.AddrPortFrom(addr, kubelet.Port).String(), &tls.Config{
+		MinVersion: tls.VersionTLS13, ClientAuth: tls.RequireAnyClientCert,
+		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return s.cert.Load(), nil },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	server := &http.Server{ReadHeaderTimeout: time.Minute, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/containerLogs/default/logs/c" || r.TLS.PeerCertificates[0].Subject.CommonName != "apiserver-kubelet-client" {
+			http.Error(w, "a kubelet would not answer "+r.URL.Path, http.StatusForbidden)
+
+			return
+		}
+
+		fmt.Fprintln(w, `{"line":"hello"}`)
+	})}
+	done := make(chan struct{})
+
+	go func() {
+		defer close(done)
+
+		if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) && !errors.Is(err, net.ErrClosed) {
+			t.Error(err)
+		}
+	}()
+
+	t.Cleanup(func() {
+		server.Close()
+		<-done
+	})
+
+	return s
+}
+
+// selfSigned is what a kubelet serves with that asks nobody.
+func selfSigned(t *testing.T, addr netip.Addr) tls.Certificate {
+	t.Helper()
+
+	ca, err := pki.NewCA(pki.CAOptions{Kind: pki.ECDSAP256, Organization: []string{"s1"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	pair, err := ca.Sign(pki.LeafOptions{CommonName: "s1", DNSNames: []string{"s1"}, IPs: []netip.Addr{addr}, Server: true, TTL: time.Hour})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	cert, err := pair.TLS()
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	return cert
+}

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package k8s
+
+import (
+	"context"
+	"errors"
+	"net/url"
+	"time"
+
+	"github.com/seed-59268b81/talos/controllers/fromconfig"
+	"github.com/seed-59268b81/talos/controllers/k8s/kubeapi"
+	"github.com/seed-59268b81/talos/controllers/k8s/servingcert"
+	"github.com/seed-59268b81/talos/controllers/secrets/kubeconfig"
+	"github.com/seed-59268b81/talos/cosi/controller"
+	"github.com/seed-59268b81/talos/cosi/resource"
+	"github.com/seed-59268b81/talos/cosi/typed"
+	"github.com/seed-59268b81/talos/resources/config"
+	"github.com/seed-59268b81/talos/resources/k8s"
+	"github.com/seed-59268b81/talos/resources/secrets"
+)
+
+const (
+	signingRequestsPath = "/apis/certificates.k8s.io/v1/certificatesigningrequests"
+	// eventAfter is how long a request may be left alone before an event says why: its Node may have been heard of later.
+	eventAfter = 10 * time.Second
+)
+
+// servingApprover approves the requests of kubelets for serving certificates that are right, on each control plane node. Several do
+// no harm: who comes second finds the request approved.
+type servingApprover struct {
+	identity servingIdentity
+	// access is how the API server is asked now.
+	access kubeconfig.Config
+	// left are the requests that are left alone, by UID.
+	left map[string]leftAlone
+	wake *time.Timer
+}
+
+type leftAlone struct {
+	since time.Time
+	told  string // by an event
+}
+
+func servingApproverController(root string) controller.Controller {
+	a := &servingApprover{left: map[string]leftAlone{}}
+
+	return &follower{
+		name: "k8s.KubeletServingApproverController",
+		inputs: []controller.Input{
+			fromconfig.Input(),
+			controller.In[config.MachineTypeSpec](controller.Weak, "", config.MachineTypeID),
+			controller.In[secrets.KubernetesRootSpec](controller.Weak, "", secrets.KubernetesRootID),
+			controller.In[secrets.KubernetesCertsSpec](controller.Weak, "", secrets.KubernetesID),
+			controller.In[secrets.CertSANSpec](controller.Weak, "", secrets.CertSANKubernetesID),
+			controller.In[k8s.KubeletKubeconfigSpec](controller.Weak, "", k8s.KubeletID),
+			controller.In[k8s.NodeIdentitySpec](controller.Weak, ""),
+		},
+		outputs: []controller.Output{controller.Out[k8s.KubeletServingRequestSpec](controller.Exclusive)},
+		connect: func(ctx context.Context, rt controller.Runtime) (*target, error) { return a.connect(ctx, rt, root) },
+		apply:   a.apply,
+		again:   true,
+	}
+}
+
+func (a *servingApprover) connect(ctx context.Context, rt controller.Runtime, root string) (*target, error) {
+	var (
+		machineType config.MachineTypeSpec
+		authority   secrets.KubernetesRootSpec
+	)
+
+	ok, err := all(read(ctx, rt, config.MachineTypeID, &machineType), read(ctx, rt, secrets.KubernetesRootID, &authority))
+	if err != nil || !ok || !machineType.MachineType.IsControlPlane() {
+		return nil, err
+	}
+
+	access, key, err := nodeAccess(ctx, rt, root)
+	if err != nil || access == nil {
+		return nil, err
+	}
+
+	pair, err := a.identity.get(authority, time.Now(), rt.QueueReconcile)
+	if err != nil {
+		return nil, err
+	}
+
+	// The way is the administrator's, who asks is not.
+	access.Crt, access.Key = pair.Crt, pair.Key
+	a.access = *access
+
+	return &target{
+		key: key + string(pair.Crt), config: *access, path: signingRequestsPath, selector: "spec.signerName=" + servingcert.Signer,
+	}, nil
+}
+
+// apply judges all requests that nobody has decided.
+func (a *servingApprover) apply(ctx context.Context, rt controller.Runtime, objects []kubeapi.Object) error {
+	if a.wake != nil {
+		a.wake.Stop()
+	}
+
+	rt.StartTrackingOutputs()
+
+	if objects != nil {
+		if err := a.judge(ctx, rt, objects); err != nil {
+			return err
+		}
+	}
+
+	return rt.CleanupOutputs(ctx, resource.KindOf[k8s.KubeletServingRequestSpec](""))
+}
+
+func (a *servingApprover) judge(ctx context.Context, rt controller.Runtime, objects []kubeapi.Object) error {
+	known, err := servingCluster(ctx, rt)
+	if err != nil || known == nil {
+		return err
+	}
+
+	client, err := kubeapi.New(a.access)
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+
+	var (
+		errs  []error
+		later bool // something is yet to be told
+	)
+
+	left, now := map[string]leftAlone{}, time.Now()
+
+	for _, object := range objects {
+		request, err := servingcert.RequestOf(object)
+		if err != nil || request.Decided {
+			continue // the API server takes none that cannot be read
+		}
+
+		verdict, reason := servingcert.Judge(request, *known)
+		if verdict == servingcert.Approve {
+			errs = append(errs, approve(ctx, client, request))
+
+			continue
+		}
+
+		state, seen := a.left[request.UID]
+		if !seen {
+			state.since = now
+		}
+
+		if state.told != reason && now.Sub(state.since) >= eventAfter && tellLeft(ctx, client, request, reason, now) == nil {
+			state.told = reason
+		}
+
+		later = later || state.told != reason
+		left[request.UID] = state
+		errs = append(errs, typed.Set(ctx, rt, "", request.Name, k8s.KubeletServingRequestSpec{Requester: request.Username, Reason: reason}))
+	}
+
+	a.left = left
+
+	if later {
+		a.wake = time.AfterFunc(eventAfter, rt.QueueReconcile)
+	}
+
+	return errors.Join(errs...)
+}
+
+// approve adds the condition to the request, unless it is another one of that name by now, or somebody else was first.
+func approve(ctx context.Context, client *kubeapi.Client, request servingcert.Request) error {
+	path := signingRequestsPath + "/" + url.PathEscape(request.Name)
+
+	object, err := client.Get(ctx, path)
+	if kubeapi.IsNotFound(err) {
+		return nil
+	}
+
+	if err != nil {
+		return err
+	}
+
+	now, err := servingcert.RequestOf(object)
+	if err != nil || now.UID != request.UID || now.Decided {
+		return err
+	}
+
+	status, _ := object["status"].(kubeapi.Object)
+	if status == nil {
+		status = kubeapi.Object{}
+		object["status"] = status
+	}
+
+	status["conditions"] = []any{kubeapi.Object{
+		"type": "Approved", "status": "True", "reason": "KubeletServingApproved",
+		"message": "all names and addresses are those of Node " + request.Node() + " and of no other",
+	}}
+
+	_, err = client.Replace(ctx, path+"/approval", object)
+	if kubeapi.IsConflict(err) || kubeapi.IsNotFound(err) {
+		return nil
+	}
+
+	return err
+}
+
+// servingCluster is what requests are held against; nil until it is known.
+func servingCluster(ctx context.Context, rt controller.Runtime) (*servingcert.Cluster, error) {
+	var (
+		authority secrets.KubernetesRootSpec
+		sans      secrets.CertSANSpec
+	)
+
+	ok, err := all(read(ctx, rt, secrets.KubernetesRootID, &authority), read(ctx, rt, secrets.CertSANKubernetesID, &sans))
+	if err != nil || !ok {
+		return nil, err
+	}
+
+	identities, err := typed.List[k8s.NodeIdentitySpec](ctx, rt, "")
+	if err != nil {
+		return nil, err
+	}
+
+	out := &servingcert.Cluster{
+		Nodes: map[string]servingcert.Node{}, Names: sans.DNSNames, Addresses: sans.IPs, Domain: authority.DNSDomain,
+	}
+
+	for _, r := range identities {
+		spec := r.TypedSpec()
+		out.Nodes[r.Metadata().ID()] = servingcert.Node{Addresses: spec.Addresses, Names: spec.Names, ControlPlane: spec.ControlPlane}
+	}
+
+	return out, nil
+}

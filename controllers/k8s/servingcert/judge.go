@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package servingcert
+
+import (
+	"crypto/rsa"
+	"crypto/x509"
+	"encoding/asn1"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Verdict on a request.
+type Verdict uint8
+
+// The verdicts.
+const (
+	// Leave is the zero one: what is not known to be right is not approved.
+	Leave Verdict = iota
+	Approve
+)
+
+// String implements fmt.Stringer.
+func (v Verdict) String() string {
+	if v == Approve {
+		return "approve"
+	}
+
+	return "leave"
+}
+
+// Bounds of a request. They are far above what a Node has.
+const (
+	maxRequest      = 64 << 10
+	maxSANs         = 256
+	minRSA, maxRSA  = 2048, 8192
+	digitalSig      = "digital signature"
+	keyEncipherment = "key encipherment"
+	serverAuth      = "server auth"
+)
+
+// Judge decides about a request, and says why it is left alone.
+func Judge(r Request, c Cluster) (Verdict, string) {
+	if err := judge(r, c); err != nil {
+		return Leave, err.Error()
+	}
+
+	return Approve, ""
+}
+
+func judge(r Request, c Cluster) error {
+	switch {
+	case r.Signer != Signer:
+		return fmt.Errorf("the signer is %q, not %s", r.Signer, Signer)
+	case r.Node() == "":
+		return fmt.Errorf("the requester %q is not a Node's user", r.Username)
+	case !slices.Contains(r.Groups, nodesGroup):
+		return fmt.Errorf("the requester %q is not in the group %s", r.Username, nodesGroup)
+	}
+
+	csr, err := parse(r.PEM)
+	if err != nil {
+		return err
+	}
+
+	if err := checkSubject(csr, r.Username); err != nil {
+		return err
+	}
+
+	if err := checkUsages(csr, r.Usages); err != nil {
+		return err
+	}
+
+	if err := checkKinds(csr); err != nil {
+		return err
+	}
+
+	return c.allows(r.Node(), csr.DNSNames, csr.IPAddresses)
+}
+
+// parse reads what the signer will read: the first block of PEM, and that of one type alone.
+func parse(text []byte) (*x509.CertificateRequest, error) {
+	if len(text) > maxRequest {
+		return nil, fmt.Errorf("the request has %d bytes, want at most %d", len(text), maxRequest)
+	}
+
+	block, _ := pem.Decode(text)
+	if block == nil || block.Type != "CERTIFICATE REQUEST" {
+		return nil, errors.New("the request is not a CERTIFICATE REQUEST in PEM")
+	}
+
+	csr, err := x509.ParseCertificateRequest(block.Bytes)
+	if err != nil {
+		return nil, fmt.Errorf("the request cannot be read: %w", err)
+	}
+
+	// To check a signature of a huge key takes long.
+	if key, ok := csr.PublicKey.(*rsa.PublicKey); ok && (key.N.BitLen() < minRSA || key.N.BitLen() > maxRSA) {
+		return nil, fmt.Errorf("the key is RSA with %d bits, want %d to %d", key.N.BitLen(), minRSA, maxRSA)
+	}
+
+	if err := csr.CheckSignature(); err != nil {
+		return nil, fmt.Errorf("the request is not signed with its own key: %w", err)
+	}
+
+	return csr, nil
+}
+
+func checkSubject(csr *x509.CertificateRequest, username string) error {
+	switch {
+	case csr.Subject.CommonName != username:
+		return fmt.Errorf("the common name is %q, not the requester's %q", csr.Subject.CommonName, username)
+	case !slices.Equal(csr.Subject.Organization, []string{nodesGroup}):
+		return fmt.Errorf("the organization is %q, not %s alone", csr.Subject.Organization, nodesGroup)
+	case len(csr.Subject.Names) != 2:
+		return fmt.Errorf("the subject %s has more than a common name and an organization", csr.Subject)
+	default:
+		return nil
+	}
+}
+
+// checkUsages wants what a server needs. RSA can also encipher keys.
+func checkUsages(csr *x509.CertificateRequest, usages []string) error {
+	got := slices.Sorted(slices.Values(usages))
+
+	if slices.Equal(got, []string{digitalSig, serverAuth}) {
+		return nil
+	}
+
+	_, isRSA := csr.PublicKey.(*rsa.PublicKey)
+	if isRSA && slices.Equal(got, []string{digitalSig, keyEncipherment, serverAuth}) {
+		return nil
+	}
+
+	return fmt.Errorf("the usages are %q, want %s and %s, and with an RSA key perhaps %s", usages, digitalSig, serverAuth, keyEncipherment)
+}
+
+// subjectAltName is the one extension that a kubelet asks for.
+var subjectAltName = asn1.ObjectIdentifier{2, 5, 29, 17}
+
+func checkKinds(csr *x509.CertificateRequest) error {
+	switch n := len(csr.DNSNames) + len(csr.IPAddresses); {
+	case len(csr.EmailAddresses) > 0:
+		return fmt.Errorf("the request has e-mail addresses: %q", csr.EmailAddresses)
+	case len(csr.URIs) > 0:
+		return fmt.Errorf("the request has URIs: %s", csr.URIs)
+	case n == 0:
+		return errors.New("the request has no DNS name and no IP address")
+	case n > maxSANs:
+		return fmt.Errorf("the request has %d names and addresses, want at most %d", n, maxSANs)
+	}
+
+	for _, extension := range csr.Extensions {
+		if !extension.Id.Equal(subjectAltName) {
+			return fmt.Errorf("the request has the extension %s, which a kubelet has no use for", extension.Id)
+		}
+	}
+
+	return nil
+}
+
+// isName reports whether a host may be called so: no wildcard, no address, and nothing that is no name.
+func isName(name string) bool {
+	if name == "" || len(name) > 253 {
+		return false
+	}
+
+	for label := range strings.SplitSeq(name, ".") {
+		if label == "" || len(label) > 63 || strings.Trim(label, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_") != "" {
+			return false
+		}
+	}
+
+	return true
+}

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package servingcert
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"strings"
+)
+
+const (
+	// Signer of the certificates that kubelets serve with.
+	Signer = "kubernetes.io/kubelet-serving"
+
+	nodePrefix = "system:node:"
+	nodesGroup = "system:nodes"
+)
+
+// Request is a CertificateSigningRequest.
+type Request struct {
+	Name, UID        string
+	Signer, Username string
+	Groups, Usages   []string
+	// PEM is the signing request itself.
+	PEM []byte
+	// Decided tells that somebody has approved or denied it, or that the signer has answered.
+	Decided bool
+}
+
+// Node is the name of the Node that asks; empty if it is none.
+func (r Request) Node() string {
+	name, ok := strings.CutPrefix(r.Username, nodePrefix)
+	if !ok {
+		return ""
+	}
+
+	return name
+}
+
+// RequestOf reads one as the API server has it.
+func RequestOf(object map[string]any) (Request, error) {
+	var in struct {
+		Metadata struct{ Name, UID string }
+		Spec     struct {
+			Request, SignerName, Username string
+			Groups, Usages                []string
+		}
+		Status struct {
+			Certificate string
+			Conditions  []struct{ Type string }
+		}
+	}
+
+	text, err := json.Marshal(object)
+	if err == nil {
+		err = json.Unmarshal(text, &in)
+	}
+
+	if err != nil {
+		return Request{}, fmt.Errorf("certificate signing request: %w", err)
+	}
+
+	r := Request{
+		Name: in.Metadata.Name, UID: in.Metadata.UID, Signer: in.Spec.SignerName, Username: in.Spec.Username,
+		Groups: in.Spec.Groups, Usages: in.Spec.Usages, Decided: in.Status.Certificate != "" || len(in.Status.Conditions) > 0,
+	}
+
+	if r.PEM, err = base64.StdEncoding.DecodeString(in.Spec.Request); err != nil {
+		return Request{}, fmt.Errorf("certificate signing request %s: %w", r.Name, err)
+	}
+
+	return r, nil
+}
