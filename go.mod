@@ -3,6 +3,7 @@ module github.com/seed-59268b81/talos
 go 1.26.8
 
 require (
+	github.com/cockroachdb/datadriven v1.0.2
 	github.com/containerd/containerd/v2 v2.4.2
 	github.com/containerd/errdefs v1.0.0
 	github.com/jxskiss/base62 v1.1.0

@@ -4,7 +4,10 @@
 
 package time
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // The limits of the discipline; those of RFC 5905 where it has them.
 const (
@@ -28,8 +31,8 @@ const (
 	samples = 8
 )
 
-// action is what a sample leads to.
-type action struct {
+// correction is what a sample leads to.
+type correction struct {
 	// spike samples are ignored.
 	spike bool
 	// refused samples are ignored too: they are beyond what one server is believed.
@@ -51,27 +54,27 @@ type discipline struct {
 }
 
 // sample takes a measured offset, with the round trip that bounds its error and the number of servers that agree on it.
-func (d *discipline) sample(offset, roundTrip time.Duration, agree int) action {
+func (d *discipline) sample(offset, roundTrip time.Duration, agree int) correction {
 	magnitude := offset.Abs()
 
 	if d.synced && magnitude > panicThreshold && agree < 2 {
 		d.spikes++
 
-		return action{refused: true, poll: minPoll}
+		return correction{refused: true, poll: minPoll}
 	}
 
 	if d.synced && d.isSpike(magnitude, roundTrip) && d.spikes < spikes {
 		d.spikes++
 
-		return action{spike: true, poll: minPoll}
+		return correction{spike: true, poll: minPoll}
 	}
 
 	d.spikes = 0
 
-	act := action{step: magnitude >= stepThreshold, epoch: magnitude >= epochThreshold}
+	c := correction{step: magnitude >= stepThreshold, epoch: magnitude >= epochThreshold}
 
 	switch {
-	case !d.synced || act.step:
+	case !d.synced || c.step:
 		d.history, d.poll = nil, minPoll
 	case magnitude < roundTrip/2+time.Millisecond:
 		d.poll = min(2*d.poll, maxPoll)
@@ -80,11 +83,11 @@ func (d *discipline) sample(offset, roundTrip time.Duration, agree int) action {
 	}
 
 	d.synced = true
-	d.history = append(d.history, magnitude)
+	d.history = append(slices.Clip(d.history), magnitude)
 	d.history = d.history[max(0, len(d.history)-samples):]
-	act.poll = d.poll
+	c.poll = d.poll
 
-	return act
+	return c
 }
 
 // isSpike tells that an offset is far out of what has been seen: a delayed packet more often than a wrong clock.

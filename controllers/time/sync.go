@@ -7,9 +7,7 @@ package time
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
-	"strings"
 	"time"
 
 	"github.com/seed-59268b81/talos/cosi/controller"
@@ -86,231 +84,117 @@ func (*SyncController) Outputs() []controller.Output {
 	}
 }
 
-// Run implements controller.Controller. A question is asked beside the loop: better servers, which DHCP may bring any
+// Run implements controller.Controller. Servers are asked beside the loop: better servers, which DHCP may bring any
 // moment, do not wait until those before them are found dead.
 func (c *SyncController) Run(ctx context.Context, rt controller.Runtime, log *slog.Logger) error {
-	l := &loop{SyncController: c, rt: rt, log: log, started: time.Now(), held: map[string]time.Time{}}
-	defer func() { l.abandon() }()
+	var (
+		state   = syncState{phase: waiting, started: time.Now(), earliest: c.Clock.Earliest}
+		timer   = time.NewTimer(0)
+		abandon = func() {}
+		answers chan answered // of the servers that were asked last
+	)
 
-	timer := time.NewTimer(0)
 	defer timer.Stop()
+	defer func() { abandon() }()
 
 	for {
+		var event any
+
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-rt.Events():
-			changed, err := l.configure(ctx)
+			s, err := readSettings(ctx, rt)
 			if err != nil {
 				return err
 			}
 
-			if changed {
-				l.abandon()
-				timer.Reset(0)
-			}
+			event = configured{s}
 		case <-timer.C:
-			if err := l.begin(ctx, timer); err != nil {
-				return err
-			}
-		case r := <-l.result:
-			l.abandon()
+			event = due{}
+		case event = <-answers:
+		}
 
-			pause, err := l.judge(ctx, r)
+		var actions []any
+		state, actions = state.next(event, time.Now())
+
+		for _, action := range actions {
+			var err error
+
+			switch a := action.(type) {
+			case ask:
+				abandon()
+				timer.Stop()
+
+				answers, abandon = c.ask(ctx, a.servers)
+			case pause:
+				abandon()
+
+				answers, abandon = nil, func() {}
+
+				timer.Reset(a.Duration)
+				rt.ResetRestartBackoff()
+			case set:
+				err = c.Clock.Step(a.Duration)
+			case adjust:
+				err = c.Clock.Slew(a.offset, a.constant, a.leap)
+			case publish:
+				err = errors.Join(typed.Set(ctx, rt, "", timeres.StatusID, a.StatusSpec), typed.Set(ctx, rt, "", timeres.StatusID, a.NTPStatusSpec))
+			case report:
+				log.Log(ctx, a.level, a.text, a.args...)
+			}
+
 			if err != nil {
 				return err
 			}
-
-			rt.ResetRestartBackoff()
-			timer.Reset(pause)
 		}
 	}
 }
 
-type loop struct {
-	*SyncController
+// ask asks servers, all at once.
+func (c *SyncController) ask(ctx context.Context, servers []string) (chan answered, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(ctx)
+	answers := make(chan answered, len(servers))
 
-	rt      controller.Runtime
-	log     *slog.Logger
-	started time.Time
+	for _, server := range servers {
+		guard.Go(func() error {
+			a := answered{answer: answer{server: server}}
 
-	servers     []string
-	disabled    bool
-	bootTimeout time.Duration
-	first       int                  // index of the first server to ask
-	held        map[string]time.Time // servers that are not asked until then
-	wrong       string               // the servers that were told to be wrong
-	discipline  discipline
-	status      timeres.StatusSpec
-	failures    int // in a row
+			a.err = guard.Call(func() (err error) {
+				a.Sample, err = c.Clock.Query(ctx, server)
 
-	result chan round // of the questions that are being asked, nil for none
-	cancel context.CancelFunc
+				return err
+			})
+			answers <- a
+
+			return nil
+		})
+	}
+
+	return answers, cancel
 }
 
-// configure reads the inputs and tells whether they say something else than before.
-func (l *loop) configure(ctx context.Context) (bool, error) {
-	servers, err := typed.Find[network.TimeServerStatusSpec](ctx, l.rt, "", network.TimeServerID)
+func readSettings(ctx context.Context, rt controller.Runtime) (settings, error) {
+	var s settings
+
+	servers, err := typed.Find[network.TimeServerStatusSpec](ctx, rt, "", network.TimeServerID)
 	if err != nil {
-		return false, err
+		return s, err
 	}
 
-	cfg, err := typed.Find[config.MachineConfigSpec](ctx, l.rt, "", config.ActiveID)
+	cfg, err := typed.Find[config.MachineConfigSpec](ctx, rt, "", config.ActiveID)
 	if err != nil {
-		return false, err
+		return s, err
 	}
-
-	before := fmt.Sprint(l.servers, l.disabled, l.bootTimeout)
-	l.servers, l.disabled, l.bootTimeout = nil, false, 0
 
 	if servers != nil {
-		l.servers = servers.TypedSpec().NTPServers
+		s.servers = servers.TypedSpec().NTPServers
 	}
 
 	if cfg != nil {
 		says := cfg.TypedSpec().View()
-		l.disabled, l.bootTimeout = says.TimeSyncDisabled(), says.TimeBootTimeout()
+		s.disabled, s.bootTimeout = says.TimeSyncDisabled(), says.TimeBootTimeout()
 	}
 
-	changed := before != fmt.Sprint(l.servers, l.disabled, l.bootTimeout)
-	if changed {
-		l.first, l.failures, l.held = 0, 0, map[string]time.Time{}
-	}
-
-	return changed, nil
-}
-
-// begin asks, unless nobody shall.
-func (l *loop) begin(ctx context.Context, timer *time.Timer) error {
-	l.abandon()
-
-	l.status.SyncDisabled = l.disabled
-	if l.disabled {
-		l.status.Synced = false
-
-		timer.Reset(maxPoll)
-
-		return l.publish(ctx)
-	}
-
-	ctx, l.cancel = context.WithCancel(ctx)
-	l.result = make(chan round, 1)
-
-	result, servers := l.result, l.toAsk(time.Now())
-
-	guard.Detach(l.log, "time servers", func() {
-		var r round
-		if err := guard.Call(func() error { r = l.ask(ctx, servers); return nil }); err != nil {
-			r = round{err: err}
-		}
-
-		result <- r
-	})
-
-	return nil
-}
-
-// abandon forgets the questions that are being asked.
-func (l *loop) abandon() {
-	if l.cancel != nil {
-		l.cancel()
-	}
-
-	l.result, l.cancel = nil, nil
-}
-
-// judge acts on what the servers said, and returns the pause until they are asked again.
-func (l *loop) judge(ctx context.Context, r round) (time.Duration, error) {
-	for server, kiss := range r.kisses {
-		l.held[server] = time.Now().Add(kiss.pause())
-		l.log.WarnContext(ctx, "a time server asks to be left alone", "server", server, "code", kiss.Code, "for", kiss.pause())
-	}
-
-	if r.err != nil {
-		return l.unknown(ctx, r.err)
-	}
-
-	if wrong := strings.Join(r.wrong, ", "); wrong != l.wrong {
-		l.wrong = wrong
-
-		if wrong != "" {
-			l.log.WarnContext(ctx, "time servers that contradict the others are not believed", "servers", wrong, "believed", strings.Join(r.agree, ", "))
-		}
-	}
-
-	l.failures = 0
-	act := l.discipline.sample(r.best.Offset, r.best.RoundTrip, len(r.agree))
-
-	switch {
-	case act.spike:
-	case act.refused:
-		if l.discipline.spikes == 1 {
-			l.log.WarnContext(ctx, "a single time server is not believed that the clock is off by so much: name several, or restart the machine",
-				"offset", r.best.Offset, "server", r.best.server)
-		}
-
-		return act.poll, l.publish(ctx)
-	case act.step:
-		l.log.InfoContext(ctx, "setting the clock", "offset", r.best.Offset, "server", r.best.server)
-
-		if err := l.Clock.Step(r.best.Offset); err != nil {
-			return 0, err
-		}
-	default:
-		if err := l.Clock.Slew(r.best.Offset, constant(act.poll), leapToday(time.Now(), r.leap)); err != nil {
-			return 0, err
-		}
-	}
-
-	if act.epoch {
-		l.status.Epoch++
-	}
-
-	l.status.Synced = true
-
-	return act.poll, l.publish(ctx)
-}
-
-// unknown goes on without the time.
-func (l *loop) unknown(ctx context.Context, cause error) (time.Duration, error) {
-	if l.bootTimeout > 0 && !l.status.Synced && time.Since(l.started) > l.bootTimeout {
-		l.status.Synced = true
-
-		l.log.WarnContext(ctx, "no time server answered within machine.time.bootTimeout, going on with the clock as it is", "timeout", l.bootTimeout)
-	}
-
-	if l.failures++; l.failures == patience {
-		l.log.WarnContext(ctx, "the time is not known", "error", cause)
-	}
-
-	if len(l.servers) > 0 {
-		l.first = (l.first + maxAsked) % len(l.servers)
-	}
-
-	if l.failures < patience {
-		return firstRetry, l.publish(ctx)
-	}
-
-	return retry, l.publish(ctx)
-}
-
-// leapToday is the leap second of this day: the kernel inserts or deletes it at midnight, and servers may announce one for a
-// month before. The days are those on which there ever was one.
-func leapToday(now time.Time, announced clock.Leap) clock.Leap {
-	_, month, day := now.UTC().Date()
-
-	if month == time.June && day == 30 || month == time.December && day == 31 {
-		return announced
-	}
-
-	return clock.LeapNone
-}
-
-func (l *loop) publish(ctx context.Context) error {
-	return errors.Join(
-		typed.Set(ctx, l.rt, "", timeres.StatusID, l.status),
-		typed.Set(ctx, l.rt, "", timeres.StatusID, timeres.NTPStatusSpec{
-			SpikeDetected: l.discipline.spikes > 0, ConsecutiveSpikes: l.discipline.spikes,
-		}),
-	)
+	return s, nil
 }

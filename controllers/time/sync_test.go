@@ -360,30 +360,12 @@ func status0(ctx context.Context, st state.State) *timeres.StatusSpec {
 	return r.TypedSpec()
 }
 
-func TestDisciplineIgnoresSpikes(t *testing.T) {
-	var d discipline
-
-	for range samples {
-		d.sample(time.Millisecond, time.Millisecond, 1)
-	}
-
-	for i := range spikes {
-		if act := d.sample(time.Minute, time.Millisecond, 1); !act.spike {
-			t.Fatalf("outlier %d: got %+v", i, act)
-		}
-	}
-
-	if act := d.sample(time.Minute, time.Millisecond, 1); act.spike || !act.step {
-		t.Errorf("an outlier that stays is believed: got %+v", act)
-	}
-}
-
 func TestDisciplinePolls(t *testing.T) {
 	var d discipline
 
 	d.sample(0, time.Millisecond, 1)
 
-	var act action
+	var act correction
 	for range 10 {
 		act = d.sample(0, time.Millisecond, 1)
 	}
