@@ -4,7 +4,6 @@ package conformance
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"math/rand/v2"
 	"slices"
@@ -84,122 +83,6 @@ func (h *history) happened(typ state.EventType, id string, e *entry) {
 func (h *history) write(id string, e *entry) {
 	e.version++
 	h.happened(state.Updated, id, e)
-}
-
-// step does one operation on both and compares the outcomes.
-func (h *history) step() {
-	h.Helper()
-
-	ctx := h.Context()
-	id := fmt.Sprintf("id%d", h.r.IntN(randomIDs))
-	owner := randomOwners[h.r.IntN(len(randomOwners))]
-	value := fmt.Sprint(h.r.IntN(4))
-	finalizer := string(rune('x' + h.r.IntN(2)))
-	e := h.model[id]
-
-	if e != nil && h.r.IntN(3) > 0 {
-		owner = e.owner
-	}
-
-	as := state.WithOwner(owner)
-
-	check := func(op string, err error, want bool) {
-		h.Helper()
-
-		if (err == nil) != want {
-			h.Fatalf("%s of %s as %q: got %v, want success %t of %+v", op, id, owner, err, want, e)
-		}
-	}
-
-	switch h.r.IntN(7) {
-	case 0:
-		err := h.st.Create(ctx, NewItem(ns, id, value), as)
-		check("create", err, e == nil)
-
-		if e == nil {
-			h.model[id] = &entry{version: 1, value: value, owner: owner}
-			h.happened(state.Created, id, h.model[id])
-		}
-	case 1:
-		r := NewItem(ns, id, value)
-		r.Metadata().SetVersion(1)
-
-		if e != nil {
-			r.Metadata().SetVersion(e.version - uint64(h.r.IntN(2)))
-
-			for _, f := range e.finalizers {
-				r.Metadata().AddFinalizer(f)
-			}
-
-			r.Metadata().SetPhase(e.phase())
-		}
-
-		can := e != nil && e.owner == owner && r.Metadata().Version() == e.version && !e.tearing
-		check("update", h.st.Update(ctx, r, as), can)
-
-		if can {
-			e.value = value
-			h.write(id, e)
-		}
-	case 2:
-		_, err := h.st.Modify(ctx, NewItem(ns, id, ""), func(r resource.Resource) error {
-			r.(Item).TypedSpec().Value = value
-
-			return nil
-		}, as)
-
-		switch {
-		case e == nil:
-			check("modify", err, true)
-			h.model[id] = &entry{version: 1, value: value, owner: owner}
-			h.happened(state.Created, id, h.model[id])
-		case e.owner == owner && !e.tearing:
-			check("modify", err, true)
-
-			if e.value != value {
-				e.value = value
-				h.write(id, e)
-			}
-		default:
-			check("modify", err, false)
-		}
-	case 3:
-		can := e != nil && e.owner == owner && len(e.finalizers) == 0
-		check("destroy", h.st.Destroy(ctx, ptr(id), as), can)
-
-		if can {
-			delete(h.model, id)
-			h.happened(state.Destroyed, id, e)
-		}
-	case 4:
-		ready, err := h.st.Teardown(ctx, ptr(id), as)
-		check("teardown", err, e != nil && e.owner == owner)
-
-		if err == nil {
-			if !e.tearing {
-				e.tearing = true
-				h.write(id, e)
-			}
-
-			if ready != (len(e.finalizers) == 0) {
-				h.Fatalf("teardown of %s: got ready %t with %v", id, ready, e.finalizers)
-			}
-		}
-	case 5:
-		check("add finalizer", h.st.AddFinalizer(ctx, ptr(id), finalizer), e != nil)
-
-		if e != nil && !slices.Contains(e.finalizers, finalizer) {
-			e.finalizers = append(e.finalizers, finalizer)
-			h.write(id, e)
-		}
-	case 6:
-		check("remove finalizer", h.st.RemoveFinalizer(ctx, ptr(id), finalizer), e != nil)
-
-		if e != nil && slices.Contains(e.finalizers, finalizer) {
-			e.finalizers = slices.DeleteFunc(e.finalizers, func(f string) bool { return f == finalizer })
-			h.write(id, e)
-		}
-	}
 }
 
 // compare compares the contents with the model's, and the watches with what happened.

@@ -1,19 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package memory is a state in memory. It is made for many readers:
-//
-//   - A stored version never changes. Get hands out the version itself: a hash probe over atomic pointers, no lock,
-//     no copy, no allocation.
-//   - List is a snapshot in id order that does not stop writers; an unchanged kind is listed by copying one slice.
-//   - A write replaces one pointer under the lock of its kind. Writers of different kinds never meet.
-//   - A watch costs no goroutine while its reader keeps up: the writer puts the event straight into the channel. A
-//     reader that falls behind gets a goroutine that reads the history for it, and one that falls out of the
-//     history is caught up with one event for each resource that changed meanwhile: its memory is bounded by the
-//     size of the kind, and the writer does not wait.
-//
-// Why not a persistent tree: copying a path for each update costs more than the whole update does here, and a list
-// has to visit all items anyway. Why not one log with a pointer for each watcher: a reader that sleeps would keep
-// all of it.
 package memory
 
 import (

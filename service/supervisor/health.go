@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package supervisor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/seed-59268b81/talos/cosi/guard"
+)
+
+func (u *unit) checkHealth(ctx context.Context, h Health, hung context.CancelCauseFunc) {
+	wait := h.InitialDelay
+	failed, was := 0, false
+
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(wait):
+		}
+
+		checkCtx, cancel := context.WithTimeout(ctx, h.Timeout)
+		err := guard.Call(func() error { return h.Check(checkCtx) })
+
+		cancel()
+
+		if panicked := (*guard.Panic)(nil); errors.As(err, &panicked) {
+			u.sup.log.Error("health check panicked", "service", u.id, "error", err)
+			err = fmt.Errorf("panic: %v", panicked.Value)
+		}
+
+		if ctx.Err() != nil {
+			return
+		}
+
+		st := HealthStatus{Known: true, Healthy: err == nil}
+		if err != nil {
+			st.LastMessage = err.Error()
+		}
+
+		u.setHealth(st)
+
+		if failed++; err == nil {
+			failed, was = 0, true
+		}
+
+		if was && h.Failures > 0 && failed >= h.Failures {
+			hung(fmt.Errorf("%w: %d health checks failed in a row, the last with: %w", ErrHung, failed, err))
+
+			return
+		}
+
+		// While a service comes up it is asked often, so that what depends on it starts at once.
+		wait = h.Period
+		if err != nil {
+			wait = min(h.Period, 500*time.Millisecond)
+		}
+	}
+}
+
+func (u *unit) setHealth(h HealthStatus) {
+	u.mu.Lock()
+
+	old := u.st.Health
+	if old.Known == h.Known && old.Healthy == h.Healthy && old.LastMessage == h.LastMessage {
+		u.mu.Unlock()
+
+		return
+	}
+
+	h.LastChange = time.Now()
+	u.st.Health = h
+
+	if h.Known && (!old.Known || old.Healthy != h.Healthy) {
+		message := "Health check successful"
+		if !h.Healthy {
+			message = "Health check failed: " + h.LastMessage
+		}
+
+		u.st.Events = append(u.st.Events, Event{Time: h.LastChange, State: u.st.State, Message: message})
+	}
+	u.mu.Unlock()
+
+	u.sup.notify(u.status())
+}
