@@ -15,12 +15,11 @@ import (
 	"github.com/seed-59268b81/talos/config/patch"
 )
 
-func newApplyConfigCommand() *cobra.Command {
+func newApplyConfigCommand(s *connection) *cobra.Command {
 	var (
-		connection connection
-		applying   applying
-		file       string
-		patches    []string
+		applying applying
+		file     string
+		patches  []string
 	)
 
 	cmd := &cobra.Command{
@@ -47,14 +46,14 @@ func newApplyConfigCommand() *cobra.Command {
 				return err
 			}
 
-			return connection.each(cmd.Context(), func(ctx context.Context, n node) error {
+			return s.each(cmd, func(ctx context.Context, n node) error {
 				return applying.send(ctx, n, cmd.ErrOrStderr(), config)
 			})
 		},
 	}
 
-	connection.flags(cmd)
-	connection.maintenanceFlags(cmd)
+	s.flags(cmd)
+	s.maintenanceFlags(cmd)
 	applying.flags(cmd)
 	cmd.Flags().StringVarP(&file, "file", "f", "", "the configuration; - for standard input")
 	cmd.Flags().StringArrayVarP(&patches, "config-patch", "p", nil, "change the configuration before it is sent: a patch, or @FILE; may be repeated")

@@ -12,11 +12,10 @@ import (
 	"github.com/seed-59268b81/talos/api/machine"
 )
 
-func newBootstrapCommand() *cobra.Command {
+func newBootstrapCommand(s *connection) *cobra.Command {
 	var (
-		connection connection
-		request    machine.BootstrapRequest
-		snapshot   string
+		request  machine.BootstrapRequest
+		snapshot string
 	)
 
 	cmd := &cobra.Command{
@@ -34,7 +33,7 @@ nodes has to be wiped before.`,
 				return usageError(cmd, "--recover-skip-hash-check goes with --recover-from only")
 			}
 
-			return connection.one(cmd, func(ctx context.Context, n node) error {
+			return s.one(cmd, func(ctx context.Context, n node) error {
 				if snapshot != "" {
 					if err := sendSnapshot(ctx, n, snapshot); err != nil {
 						return err
@@ -48,7 +47,7 @@ nodes has to be wiped before.`,
 		},
 	}
 
-	connection.flags(cmd)
+	s.flags(cmd)
 	cmd.Flags().StringVar(&snapshot, "recover-from", "", "begin with this snapshot, as talosctl etcd snapshot saves it")
 	cmd.Flags().BoolVar(&request.RecoverSkipHashCheck, "recover-skip-hash-check", false, "with --recover-from: the snapshot has no checksum, as it is a copy of etcd's file")
 

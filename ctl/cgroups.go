@@ -21,10 +21,8 @@ import (
 // cgroupMount is where a node has its control groups.
 const cgroupMount = "/sys/fs/cgroup"
 
-func newCgroupsCommand() *cobra.Command {
+func newCgroupsCommand(s *connection) *cobra.Command {
 	var (
-		connection     connection
-		output         output
 		preset, schema string
 		idsOnly        bool
 	)
@@ -40,7 +38,7 @@ func newCgroupsCommand() *cobra.Command {
 				return err
 			}
 
-			return list(cmd, &connection, &output, cgroupColumns(wanted), func(n node, ctx context.Context) ([]groupRow, error) {
+			return list(cmd, s, cgroupColumns(wanted), func(n node, ctx context.Context) ([]groupRow, error) {
 				root, err := n.cgroups(ctx)
 				if err != nil {
 					return nil, err
@@ -65,8 +63,8 @@ func newCgroupsCommand() *cobra.Command {
 		},
 	}
 
-	connection.flags(cmd)
-	output.flag(cmd)
+	s.flags(cmd)
+	s.outputFlag(cmd)
 	cmd.Flags().StringVar(&preset, "preset", "", "what to show: "+strings.Join(cgroups.Presets(), ", "))
 	cmd.Flags().StringVar(&schema, "schema-file", "", "file that says what to show: columns with name, file and field")
 	cmd.Flags().BoolVar(&idsOnly, "skip-cri-resolve", false, "show the ids of pods and containers, not their names")

@@ -13,7 +13,7 @@ import (
 )
 
 // completePath offers the paths of the first node for the first argument.
-func completePath(c *connection) cobra.CompletionFunc {
+func completePath(s *connection) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 		const directive = cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 
@@ -23,7 +23,7 @@ func completePath(c *connection) cobra.CompletionFunc {
 
 		var found []string
 
-		c.ask(cmd.Context(), func(ctx context.Context, n node) { found = n.pathsLike(ctx, typed) })
+		s.ask(cmd.Context(), func(ctx context.Context, n node) { found = n.pathsLike(ctx, typed) })
 
 		return found, directive
 	}

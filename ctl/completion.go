@@ -15,9 +15,6 @@ import (
 	"github.com/seed-59268b81/talos/config/talosconfig"
 )
 
-// completionTimeout is how long a shell may wait for the words to offer. Tests of the words have more time.
-var completionTimeout = 2 * time.Second
-
 // complete offers words for a flag.
 func complete(cmd *cobra.Command, flag string, words ...string) {
 	completeBy(cmd, flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
@@ -85,7 +82,7 @@ func (c *connection) memberNames(ctx context.Context) []string {
 	}
 
 	names := slices.Clone(configured.Nodes)
-	here := connection{talosconfig: c.talosconfig, context: c.context, endpoints: configured.Dial()[:1]}
+	here := connection{talosconfig: c.talosconfig, context: c.context, endpoints: configured.Dial()[:1], CompletionTimeout: c.CompletionTimeout}
 
 	here.ask(ctx, func(ctx context.Context, n node) {
 		for r, err := range n.Resources(ctx, client.Kind{Namespace: "cluster", Type: "Members.cluster.talos.dev"}) {
@@ -119,7 +116,7 @@ func (c *connection) ask(ctx context.Context, question func(ctx context.Context,
 
 	defer closeAll()
 
-	ctx, cancel := context.WithTimeout(ctx, completionTimeout)
+	ctx, cancel := context.WithTimeout(ctx, cmp.Or(c.CompletionTimeout, 2*time.Second))
 	defer cancel()
 
 	question(nodes[0].towards(ctx), nodes[0])

@@ -13,11 +13,10 @@ import (
 	"github.com/seed-59268b81/talos/config/talosconfig"
 )
 
-func newConfigNewCommand() *cobra.Command {
+func newConfigNewCommand(s *connection) *cobra.Command {
 	var (
-		connection connection
-		roles      []string
-		ttl        time.Duration
+		roles []string
+		ttl   time.Duration
 	)
 
 	cmd := &cobra.Command{
@@ -43,7 +42,7 @@ os:image:verifier and os:meta:writer.`,
 				return fmt.Errorf("write client configuration: %s exists: remove it first, or use another path", path)
 			}
 
-			return connection.one(cmd, func(ctx context.Context, n node) error {
+			return s.one(cmd, func(ctx context.Context, n node) error {
 				answer, err := n.GenerateClientConfiguration(ctx, roles, ttl)
 				if err != nil {
 					return err
@@ -54,12 +53,12 @@ os:image:verifier and os:meta:writer.`,
 					return fmt.Errorf("generate client configuration: the node's answer: %w", err)
 				}
 
-				return connection.saveAs(path, config)
+				return saveAs(s, path, config)
 			})
 		},
 	}
 
-	connection.flags(cmd)
+	s.flags(cmd)
 	cmd.Flags().StringSliceVar(&roles, "roles", []string{"os:admin"}, "what the certificate allows")
 	cmd.Flags().DurationVar(&ttl, "crt-ttl", 365*24*time.Hour, "how long the certificate is valid")
 	complete(cmd, "roles", "os:admin", "os:operator", "os:reader", "os:etcd:backup", "os:image:verifier", "os:meta:writer")
@@ -68,13 +67,13 @@ os:image:verifier and os:meta:writer.`,
 }
 
 // saveAs saves a new configuration for the same endpoints and nodes as the one in use.
-func (c *connection) saveAs(path string, config *talosconfig.Config) error {
+func saveAs(s *connection, path string, config *talosconfig.Config) error {
 	made, err := config.Find("")
 	if err != nil {
 		return fmt.Errorf("generate client configuration: the node's answer: %w", err)
 	}
 
-	used, err := c.configured()
+	used, err := s.configured()
 	if err != nil {
 		return err
 	}

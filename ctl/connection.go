@@ -7,13 +7,15 @@ import (
 	"errors"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/seed-59268b81/talos/client"
 )
 
-// connection holds the flags that say which machines a command talks to, and how.
+// connection holds the flags that say which machines a command talks to, how, and in which form it prints the answers. All
+// commands have the same one: a run of the program is one command.
 type connection struct {
 	talosconfig  string
 	context      string
@@ -21,6 +23,10 @@ type connection struct {
 	nodes        []string
 	insecure     bool
 	fingerprints []string
+	format       string
+
+	// CompletionTimeout is how long a shell waits for the words to offer: 2 seconds if it is not set.
+	CompletionTimeout time.Duration
 }
 
 // flags adds the flags of every command that talks to machines.
@@ -83,6 +89,9 @@ func (c *connection) targets() (nodes []node, closeAll func(), err error) {
 	return nodes, func() { shared.Close() }, nil // nothing is left to do on it
 }
 
+// maintenance is a connection to one machine in maintenance, without a client configuration.
+func maintenance(name string) *connection { return &connection{insecure: true, nodes: []string{name}} }
+
 // insecureTargets are connected to one by one: a machine in maintenance forwards nothing.
 func (c *connection) insecureTargets() (nodes []node, closeAll func(), err error) {
 	names := c.nodes
@@ -121,7 +130,7 @@ func (c *connection) insecureTargets() (nodes []node, closeAll func(), err error
 }
 
 // each runs do for every node at once. The error holds the failures of all nodes.
-func (c *connection) each(ctx context.Context, do func(ctx context.Context, n node) error) error {
+func (c *connection) each(cmd *cobra.Command, do func(ctx context.Context, n node) error) error {
 	nodes, closeAll, err := c.targets()
 	if err != nil {
 		return err
@@ -129,11 +138,11 @@ func (c *connection) each(ctx context.Context, do func(ctx context.Context, n no
 
 	defer closeAll()
 
-	return atOnce(ctx, nodes, do)
+	return atOnce(cmd.Context(), nodes, do)
 }
 
 // tabulate is each for commands that print a table, whose rows wait a moment for those of the other nodes.
-func (c *connection) tabulate(ctx context.Context, t *table, do func(ctx context.Context, n node) error) error {
+func (c *connection) tabulate(cmd *cobra.Command, t *table, do func(ctx context.Context, n node) error) error {
 	nodes, closeAll, err := c.targets()
 	if err != nil {
 		return err
@@ -143,7 +152,7 @@ func (c *connection) tabulate(ctx context.Context, t *table, do func(ctx context
 
 	t.expect(nodes)
 
-	return atOnce(ctx, nodes, func(ctx context.Context, n node) error {
+	return atOnce(cmd.Context(), nodes, func(ctx context.Context, n node) error {
 		err := do(ctx, n)
 		if printed := t.answered(n); err == nil {
 			err = printed
@@ -172,7 +181,7 @@ func atOnce(ctx context.Context, nodes []node, do func(ctx context.Context, n no
 }
 
 // inTurn is each for commands that work on one node after the other.
-func (c *connection) inTurn(ctx context.Context, do func(ctx context.Context, n node) error) error {
+func (c *connection) inTurn(cmd *cobra.Command, do func(ctx context.Context, n node) error) error {
 	nodes, closeAll, err := c.targets()
 	if err != nil {
 		return err
@@ -183,7 +192,7 @@ func (c *connection) inTurn(ctx context.Context, do func(ctx context.Context, n 
 	var failures []error
 
 	for _, n := range nodes {
-		if err := do(n.towards(ctx), n); err != nil {
+		if err := do(n.towards(cmd.Context()), n); err != nil {
 			failures = append(failures, &nodeFailure{node: n.name, err: err})
 		}
 	}

@@ -15,8 +15,8 @@ import (
 	"github.com/seed-59268b81/talos/client"
 )
 
-func newContainersCommand() *cobra.Command {
-	return listContainers(&cobra.Command{
+func newContainersCommand(s *connection) *cobra.Command {
+	return listContainers(s, &cobra.Command{
 		Use:     "containers",
 		Aliases: []string{"c"},
 		Short:   "List containers",
@@ -39,17 +39,13 @@ type container interface {
 
 // listContainers completes a command that lists containers, or something of each: those of a pod after the pod.
 func listContainers[C container](
-	cmd *cobra.Command, usage string, columns []column[C], fetch func(n node, ctx context.Context, namespace string) ([]C, error),
+	s *connection, cmd *cobra.Command, usage string, columns []column[C], fetch func(n node, ctx context.Context, namespace string) ([]C, error),
 ) *cobra.Command {
-	var (
-		connection connection
-		output     output
-		namespace  namespace
-	)
+	var namespace namespace
 
 	cmd.Args = cobra.NoArgs
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		return list(cmd, &connection, &output, columns, func(n node, ctx context.Context) ([]C, error) {
+		return list(cmd, s, columns, func(n node, ctx context.Context) ([]C, error) {
 			found, err := fetch(n, ctx, namespace.name())
 			slices.SortFunc(found, func(a, b C) int {
 				return cmp.Or(strings.Compare(a.GetPodId(), b.GetPodId()), strings.Compare(a.GetId(), b.GetId()))
@@ -59,8 +55,8 @@ func listContainers[C container](
 		})
 	}
 
-	connection.flags(cmd)
-	output.flag(cmd)
+	s.flags(cmd)
+	s.outputFlag(cmd)
 	namespace.flag(cmd, usage)
 
 	return cmd

@@ -12,11 +12,8 @@ import (
 	"github.com/seed-59268b81/talos/ctl/dashboard"
 )
 
-func newDashboardCommand() *cobra.Command {
-	var (
-		connection connection
-		interval   time.Duration
-	)
+func newDashboardCommand(s *connection) *cobra.Command {
+	var interval time.Duration
 
 	cmd := &cobra.Command{
 		Use:   "dashboard",
@@ -31,7 +28,7 @@ func newDashboardCommand() *cobra.Command {
 				return errors.New("the dashboard takes a terminal; for scripts there are get, services, memory and logs")
 			}
 
-			nodes, closeAll, err := connection.targets()
+			nodes, closeAll, err := s.targets()
 			if err != nil {
 				return err
 			}
@@ -47,8 +44,8 @@ func newDashboardCommand() *cobra.Command {
 		},
 	}
 
-	connection.flags(cmd)
-	connection.maintenanceFlags(cmd)
+	s.flags(cmd)
+	s.maintenanceFlags(cmd)
 	cmd.Flags().DurationVarP(&interval, "update-interval", "d", 3*time.Second, "time between questions about CPU, memory, processes and services")
 
 	return cmd

@@ -18,12 +18,11 @@ import (
 	"github.com/seed-59268b81/talos/client"
 )
 
-func newDebugCommand() *cobra.Command {
+func newDebugCommand(s *connection) *cobra.Command {
 	var (
-		connection connection
-		store      imageStore
-		spec       machine.DebugContainerRunRequestSpec
-		hostOnly   bool
+		store    imageStore
+		spec     machine.DebugContainerRunRequestSpec
+		hostOnly bool
 	)
 
 	cmd := &cobra.Command{
@@ -48,7 +47,7 @@ The image is pulled by the node, or sent to it from a file that ends with .tar.`
 
 			spec.Tty = isTerminal(cmd.InOrStdin()) && isTerminal(cmd.OutOrStdout())
 
-			return connection.one(cmd, func(ctx context.Context, n node) error {
+			return s.one(cmd, func(ctx context.Context, n node) error {
 				if spec.ImageName, err = n.debugImage(ctx, spec.GetContainerd(), args[0]); err != nil {
 					return err
 				}
@@ -58,7 +57,7 @@ The image is pulled by the node, or sent to it from a file that ends with .tar.`
 		},
 	}
 
-	connection.flags(cmd)
+	s.flags(cmd)
 	store.flag(cmd, "system")
 	cmd.Flags().StringArrayVar(&spec.Args, "args", nil, "what to run in the container instead of what the image says, a word each")
 	cmd.Flags().BoolVar(&hostOnly, "host-namespaces", false, "in the namespaces of the node, but without further rights")

@@ -11,12 +11,8 @@ import (
 	"github.com/seed-59268b81/talos/api/machine"
 )
 
-func newDiskFreeCommand() *cobra.Command {
-	var (
-		connection connection
-		output     output
-		exact      bool
-	)
+func newDiskFreeCommand(s *connection) *cobra.Command {
+	var exact bool
 
 	cmd := &cobra.Command{
 		Use:     "diskfree [PATH]",
@@ -29,7 +25,7 @@ func newDiskFreeCommand() *cobra.Command {
 				path = args[0]
 			}
 
-			return list(cmd, &connection, &output, diskFreeColumns(path, exact), single(
+			return list(cmd, s, diskFreeColumns(path, exact), single(
 				func(n node, ctx context.Context) (*machine.StorageServiceStatfsResponse, error) {
 					return n.Statfs(ctx, path)
 				},
@@ -37,9 +33,9 @@ func newDiskFreeCommand() *cobra.Command {
 		},
 	}
 
-	connection.flags(cmd)
-	connection.maintenanceFlags(cmd)
-	output.flag(cmd)
+	s.flags(cmd)
+	s.maintenanceFlags(cmd)
+	s.outputFlag(cmd)
 	cmd.Flags().BoolVarP(&exact, "bytes", "b", false, "sizes in bytes")
 
 	return cmd

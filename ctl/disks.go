@@ -10,24 +10,19 @@ import (
 	"github.com/seed-59268b81/talos/api/storage"
 )
 
-func newDisksCommand() *cobra.Command {
-	var (
-		connection connection
-		output     output
-	)
-
+func newDisksCommand(s *connection) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "disks",
 		Short: "List disks; talosctl get disks tells more of them",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return list(cmd, &connection, &output, diskColumns, node.Disks)
+			return list(cmd, s, diskColumns, node.Disks)
 		},
 	}
 
-	connection.flags(cmd)
-	connection.maintenanceFlags(cmd)
-	output.flag(cmd)
+	s.flags(cmd)
+	s.maintenanceFlags(cmd)
+	s.outputFlag(cmd)
 
 	return cmd
 }

@@ -8,9 +8,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func newDmesgCommand() *cobra.Command {
+func newDmesgCommand(s *connection) *cobra.Command {
 	var (
-		connection   connection
 		boot         earlierBoot
 		follow, tail bool
 	)
@@ -30,7 +29,7 @@ func newDmesgCommand() *cobra.Command {
 
 			out := &lines{w: cmd.OutOrStdout()}
 
-			return connection.each(cmd.Context(), func(ctx context.Context, n node) error {
+			return s.each(cmd, func(ctx context.Context, n node) error {
 				stream := n.Dmesg(boot.of(ctx), follow, tail)
 				defer stream.Close()
 
@@ -39,8 +38,8 @@ func newDmesgCommand() *cobra.Command {
 		},
 	}
 
-	connection.flags(cmd)
-	connection.maintenanceFlags(cmd)
+	s.flags(cmd)
+	s.maintenanceFlags(cmd)
 	boot.flag(cmd)
 	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on with new messages")
 	cmd.Flags().BoolVar(&tail, "tail", false, "with --follow: new messages only")

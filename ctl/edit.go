@@ -16,11 +16,10 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-func newEditCommand() *cobra.Command {
+func newEditCommand(s *connection) *cobra.Command {
 	var (
-		connection connection
-		applying   applying
-		namespace  string
+		applying  applying
+		namespace string
 	)
 
 	cmd := &cobra.Command{
@@ -43,7 +42,7 @@ what was saved. A file that is not changed is not sent. If the node refuses it t
 				return err
 			}
 
-			return connection.inTurn(cmd.Context(), func(ctx context.Context, n node) error {
+			return s.inTurn(cmd, func(ctx context.Context, n node) error {
 				config, err := n.machineConfig(ctx, id)
 				if err != nil {
 					return err
@@ -55,7 +54,7 @@ what was saved. A file that is not changed is not sent. If the node refuses it t
 		ValidArgsFunction: completeMachineConfig,
 	}
 
-	connection.flags(cmd)
+	s.flags(cmd)
 	applying.flags(cmd)
 	cmd.Flags().StringVar(&namespace, "namespace", machineConfigKind.Namespace, "namespace of the resource, of which there is one")
 

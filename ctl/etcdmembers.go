@@ -16,26 +16,22 @@ import (
 	"github.com/seed-59268b81/talos/client"
 )
 
-func newEtcdMembersCommand() *cobra.Command {
-	var (
-		connection connection
-		output     output
-		local      bool
-	)
+func newEtcdMembersCommand(s *connection) *cobra.Command {
+	var local bool
 
 	cmd := &cobra.Command{
 		Use:   "members",
 		Short: "List the members of etcd",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return list(cmd, &connection, &output, memberColumns, func(n node, ctx context.Context) ([]*machine.EtcdMember, error) {
+			return list(cmd, s, memberColumns, func(n node, ctx context.Context) ([]*machine.EtcdMember, error) {
 				return n.EtcdMembers(ctx, local)
 			})
 		},
 	}
 
-	connection.flags(cmd)
-	output.flag(cmd)
+	s.flags(cmd)
+	s.outputFlag(cmd)
 	cmd.Flags().BoolVar(&local, "local", false, "as the nodes' own members have it, without asking the others")
 
 	return cmd
@@ -49,21 +45,19 @@ var memberColumns = []column[*machine.EtcdMember]{
 	{"LEARNER", func(m *machine.EtcdMember) string { return strconv.FormatBool(m.GetIsLearner()) }},
 }
 
-func newEtcdMemberCommand() *cobra.Command {
+func newEtcdMemberCommand(s *connection) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "member",
 		Short: "Change the members of etcd",
 	}
 
-	cmd.AddCommand(newEtcdRemoveMemberCommand("remove"))
+	cmd.AddCommand(newEtcdRemoveMemberCommand(s, "remove"))
 
 	return cmd
 }
 
 // newEtcdRemoveMemberCommand is known by two names.
-func newEtcdRemoveMemberCommand(name string) *cobra.Command {
-	var connection connection
-
+func newEtcdRemoveMemberCommand(s *connection, name string) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   name + " MEMBER-ID",
 		Short: "Remove a member from etcd whose node is gone",
@@ -73,7 +67,7 @@ This is for members whose node is gone for good, and is done on another node. A 
 talosctl etcd leave, or with talosctl reset.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return connection.one(cmd, func(ctx context.Context, n node) error {
+			return s.one(cmd, func(ctx context.Context, n node) error {
 				id, err := n.etcdMemberID(ctx, args[0])
 				if err != nil {
 					return err
@@ -82,7 +76,7 @@ talosctl etcd leave, or with talosctl reset.`,
 				return n.EtcdRemoveMember(ctx, id)
 			})
 		},
-		ValidArgsFunction: connection.completeArg(0, func(n node, ctx context.Context) ([]string, error) {
+		ValidArgsFunction: s.completeArg(0, func(n node, ctx context.Context) ([]string, error) {
 			members, err := n.EtcdMembers(ctx, false)
 
 			var ids []string
@@ -94,7 +88,7 @@ talosctl etcd leave, or with talosctl reset.`,
 		}),
 	}
 
-	connection.flags(cmd)
+	s.flags(cmd)
 
 	return cmd
 }

@@ -16,9 +16,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func newEtcdSnapshotCommand() *cobra.Command {
-	var connection connection
-
+func newEtcdSnapshotCommand(s *connection) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "snapshot FILE",
 		Short: "Save the database of etcd",
@@ -27,7 +25,7 @@ func newEtcdSnapshotCommand() *cobra.Command {
 The file is there only once it is whole: its end has a checksum of all before.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return connection.one(cmd, func(ctx context.Context, n node) error {
+			return s.one(cmd, func(ctx context.Context, n node) error {
 				stream := n.EtcdSnapshot(ctx)
 				defer stream.Close()
 
@@ -43,7 +41,7 @@ The file is there only once it is whole: its end has a checksum of all before.`,
 		},
 	}
 
-	connection.flags(cmd)
+	s.flags(cmd)
 
 	return cmd
 }

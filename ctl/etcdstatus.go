@@ -14,8 +14,8 @@ import (
 	"github.com/seed-59268b81/talos/client"
 )
 
-func newEtcdStatusCommand() *cobra.Command {
-	return listCommand(&cobra.Command{
+func newEtcdStatusCommand(s *connection) *cobra.Command {
+	return listCommand(s, &cobra.Command{
 		Use:   "status",
 		Short: "Show the status of the nodes' etcd members",
 	}, etcdStatusColumns, single(node.EtcdStatus))
@@ -39,15 +39,15 @@ var etcdStatusColumns = []column[*machine.EtcdMemberStatus]{
 	{"ERRORS", func(s *machine.EtcdMemberStatus) string { return strings.Join(s.GetErrors(), ", ") }},
 }
 
-func newEtcdAlarmCommand() *cobra.Command {
+func newEtcdAlarmCommand(s *connection) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "alarm",
 		Short: "List or clear the alarms of etcd",
 	}
 
 	cmd.AddCommand(
-		listCommand(&cobra.Command{Use: "list", Short: "List the alarms of etcd"}, etcdAlarmColumns, node.EtcdAlarms),
-		listCommand(&cobra.Command{
+		listCommand(s, &cobra.Command{Use: "list", Short: "List the alarms of etcd"}, etcdAlarmColumns, node.EtcdAlarms),
+		listCommand(s, &cobra.Command{
 			Use:   "disarm",
 			Short: "Clear the alarms of etcd, and list them",
 			Long:  "Clear the alarms of etcd, and list those that were cleared. Remove their cause first: an alarm whose cause is there comes back.",

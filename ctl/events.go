@@ -15,12 +15,10 @@ import (
 	"github.com/seed-59268b81/talos/client"
 )
 
-func newEventsCommand() *cobra.Command {
+func newEventsCommand(s *connection) *cobra.Command {
 	var (
-		connection connection
-		output     output
-		request    machine.EventsRequest
-		duration   time.Duration
+		request  machine.EventsRequest
+		duration time.Duration
 	)
 
 	cmd := &cobra.Command{
@@ -34,14 +32,14 @@ func newEventsCommand() *cobra.Command {
 
 			request.TailSeconds = int32(min(math.Ceil(duration.Seconds()), math.MaxInt32))
 
-			out, err := newListing(cmd, &output, eventColumns)
+			out, err := newListing(cmd, s, eventColumns)
 			if err != nil {
 				return err
 			}
 
 			out.table.reserve(eventWidths...)
 
-			return connection.tabulate(cmd.Context(), out.table, func(ctx context.Context, n node) error {
+			return s.tabulate(cmd, out.table, func(ctx context.Context, n node) error {
 				for event, err := range n.Events(ctx, &request) {
 					if err != nil {
 						return err
@@ -57,8 +55,8 @@ func newEventsCommand() *cobra.Command {
 		},
 	}
 
-	connection.flags(cmd)
-	output.flag(cmd)
+	s.flags(cmd)
+	s.outputFlag(cmd)
 	cmd.Flags().Int32Var(&request.TailEvents, "tail", 0, "begin with that many past events; -1 for all that are kept")
 	cmd.Flags().DurationVar(&duration, "duration", 0, "begin with the events of the past so long")
 	cmd.Flags().StringVar(&request.TailId, "since", "", "begin with the events after this id")

@@ -14,11 +14,8 @@ import (
 	"github.com/seed-59268b81/talos/ctl/explain"
 )
 
-func newExplainCommand() *cobra.Command {
-	var (
-		connection connection
-		namespace  string
-	)
+func newExplainCommand(s *connection) *cobra.Command {
+	var namespace string
 
 	cmd := &cobra.Command{
 		Use:   "explain [TYPE [ID]]",
@@ -34,7 +31,7 @@ the controllers that make them and what those read) back to the cause, and print
 		RunE: func(cmd *cobra.Command, args []string) error {
 			answers := &documents{w: cmd.OutOrStdout()} // what is said of a node stays together
 
-			return connection.each(cmd.Context(), func(ctx context.Context, n node) error {
+			return s.each(cmd, func(ctx context.Context, n node) error {
 				var b bytes.Buffer
 
 				if err := explainNode(ctx, &b, n, namespace, args); err != nil {
@@ -46,8 +43,8 @@ the controllers that make them and what those read) back to the cause, and print
 		},
 	}
 
-	connection.flags(cmd)
-	connection.maintenanceFlags(cmd)
+	s.flags(cmd)
+	s.maintenanceFlags(cmd)
 	cmd.Flags().StringVar(&namespace, "namespace", "", "namespace, if not the default one of the type")
 
 	return cmd

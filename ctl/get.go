@@ -12,12 +12,8 @@ import (
 	"github.com/seed-59268b81/talos/client"
 )
 
-func newGetCommand() *cobra.Command {
-	var (
-		connection connection
-		get        get
-		output     output
-	)
+func newGetCommand(s *connection) *cobra.Command {
+	var get get
 
 	cmd := &cobra.Command{
 		Use:     "get TYPE [ID]",
@@ -25,7 +21,7 @@ func newGetCommand() *cobra.Command {
 		Short:   "Print resources; TYPE rd lists the types there are",
 		Args:    cobra.RangeArgs(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			printer, err := newPrinter(cmd, &output, get.watch)
+			printer, err := newPrinter(s, cmd, get.watch)
 			if err != nil {
 				return err
 			}
@@ -36,17 +32,17 @@ func newGetCommand() *cobra.Command {
 			}
 
 			if p, ok := printer.(*tablePrinter); ok {
-				return connection.tabulate(cmd.Context(), p.table, get.node)
+				return s.tabulate(cmd, p.table, get.node)
 			}
 
-			return connection.each(cmd.Context(), get.node)
+			return s.each(cmd, get.node)
 		},
-		ValidArgsFunction: completeGet(&connection, &get),
+		ValidArgsFunction: completeGet(s, &get),
 	}
 
-	connection.flags(cmd)
-	connection.maintenanceFlags(cmd)
-	output.flag(cmd)
+	s.flags(cmd)
+	s.maintenanceFlags(cmd)
+	s.outputFlag(cmd)
 	cmd.Flags().StringVar(&get.namespace, "namespace", "", "namespace, if not the default one of the type")
 	cmd.Flags().BoolVarP(&get.watch, "watch", "w", false, "go on with every change")
 

@@ -12,10 +12,10 @@ import (
 )
 
 // newPrinter returns the printer for the value of --output.
-func newPrinter(cmd *cobra.Command, o *output, watch bool) (printer, error) {
+func newPrinter(s *connection, cmd *cobra.Command, watch bool) (printer, error) {
 	out := cmd.OutOrStdout()
 
-	encode, err := o.encoder(cmd)
+	encode, err := s.encoder(cmd)
 
 	switch {
 	case err != nil:
@@ -24,9 +24,9 @@ func newPrinter(cmd *cobra.Command, o *output, watch bool) (printer, error) {
 		return &tablePrinter{table: newTable(out), watch: watch}, nil
 	}
 
-	p := &documentPrinter{documents: documents{w: out, separator: o.separator()}, encode: encodeYAML}
+	p := &documentPrinter{documents: documents{w: out, separator: s.separator()}, encode: encodeYAML}
 
-	if o.format != "yaml" {
+	if s.format != "yaml" {
 		p.encode = func(d document) ([]byte, error) {
 			value, err := d.value()
 			if err != nil {

@@ -13,13 +13,12 @@ import (
 	"github.com/seed-59268b81/talos/api/cluster"
 )
 
-func newHealthCommand() *cobra.Command {
+func newHealthCommand(s *connection) *cobra.Command {
 	var (
-		connection connection
-		wait       time.Duration
-		server     bool
-		initNode   string
-		info       cluster.ClusterInfo
+		wait     time.Duration
+		server   bool
+		initNode string
+		info     cluster.ClusterInfo
 	)
 
 	cmd := &cobra.Command{
@@ -46,14 +45,14 @@ Prints what it waits for and succeeds when every check has passed.`,
 			}
 
 			if !server {
-				return connection.one(cmd, func(ctx context.Context, n node) error {
+				return s.one(cmd, func(ctx context.Context, n node) error {
 					return (&healthCheck{node: n, info: &info}).run(ctx, wait, say)
 				})
 			}
 
 			request := &cluster.HealthCheckRequest{WaitTimeout: durationpb.New(wait), ClusterInfo: &info}
 
-			return connection.one(cmd, func(ctx context.Context, n node) error {
+			return s.one(cmd, func(ctx context.Context, n node) error {
 				for message, err := range n.HealthCheck(ctx, request) {
 					if err != nil {
 						return err
@@ -69,7 +68,7 @@ Prints what it waits for and succeeds when every check has passed.`,
 		},
 	}
 
-	connection.flags(cmd)
+	s.flags(cmd)
 	cmd.Flags().BoolVar(&server, "server", true, "have the node make the checks; otherwise this computer does")
 	cmd.Flags().DurationVar(&wait, "wait-timeout", 20*time.Minute, "how long to wait for the cluster to be healthy")
 	cmd.Flags().StringSliceVar(&info.ControlPlaneNodes, "control-plane-nodes", nil, "addresses of the control plane nodes, if they should not be discovered")

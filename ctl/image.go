@@ -13,7 +13,7 @@ import (
 	"github.com/seed-59268b81/talos/api/common"
 )
 
-func newImageCommand() *cobra.Command {
+func newImageCommand(s *connection) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "image",
 		Aliases: []string{"images"},
@@ -21,12 +21,12 @@ func newImageCommand() *cobra.Command {
 	}
 
 	cmd.AddCommand(
-		newImageListCommand(),
-		newImagePullCommand(),
-		newImageRemoveCommand(),
-		newImageImportCommand(),
-		newImageVerifyCommand(),
-		newImageBundleCommand(),
+		newImageListCommand(s),
+		newImagePullCommand(s),
+		newImageRemoveCommand(s),
+		newImageImportCommand(s),
+		newImageVerifyCommand(s),
+		newImageBundleCommand(s),
 	)
 
 	return cmd

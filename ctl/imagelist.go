@@ -15,12 +15,8 @@ import (
 	"github.com/seed-59268b81/talos/api/machine"
 )
 
-func newImageListCommand() *cobra.Command {
-	var (
-		connection connection
-		output     output
-		store      imageStore
-	)
+func newImageListCommand(s *connection) *cobra.Command {
+	var store imageStore
 
 	cmd := &cobra.Command{
 		Use:     "list",
@@ -33,14 +29,14 @@ func newImageListCommand() *cobra.Command {
 				return err
 			}
 
-			return list(cmd, &connection, &output, imageColumns, func(n node, ctx context.Context) ([]*machine.ImageServiceListResponse, error) {
+			return list(cmd, s, imageColumns, func(n node, ctx context.Context) ([]*machine.ImageServiceListResponse, error) {
 				return n.listImages(ctx, instance)
 			})
 		},
 	}
 
-	connection.flags(cmd)
-	output.flag(cmd)
+	s.flags(cmd)
+	s.outputFlag(cmd)
 	store.flag(cmd, "cri")
 
 	return cmd

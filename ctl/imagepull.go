@@ -13,11 +13,8 @@ import (
 	"github.com/seed-59268b81/talos/api/machine"
 )
 
-func newImagePullCommand() *cobra.Command {
-	var (
-		connection connection
-		store      imageStore
-	)
+func newImagePullCommand(s *connection) *cobra.Command {
+	var store imageStore
 
 	cmd := &cobra.Command{
 		Use:     "pull IMAGE",
@@ -38,7 +35,7 @@ func newImagePullCommand() *cobra.Command {
 
 			out := &lines{w: cmd.OutOrStdout()}
 
-			return connection.each(cmd.Context(), func(ctx context.Context, n node) error {
+			return s.each(cmd, func(ctx context.Context, n node) error {
 				for step, err := range n.PullImage(ctx, instance, args[0]) {
 					if err != nil {
 						return err
@@ -60,7 +57,7 @@ func newImagePullCommand() *cobra.Command {
 		},
 	}
 
-	connection.flags(cmd)
+	s.flags(cmd)
 	store.flag(cmd, "cri")
 
 	return cmd

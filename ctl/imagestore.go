@@ -13,11 +13,8 @@ import (
 	"github.com/seed-59268b81/talos/api/machine"
 )
 
-func newImageRemoveCommand() *cobra.Command {
-	var (
-		connection connection
-		store      imageStore
-	)
+func newImageRemoveCommand(s *connection) *cobra.Command {
+	var store imageStore
 
 	cmd := &cobra.Command{
 		Use:     "remove IMAGE",
@@ -30,22 +27,19 @@ func newImageRemoveCommand() *cobra.Command {
 				return err
 			}
 
-			return connection.each(cmd.Context(), func(ctx context.Context, n node) error { return n.RemoveImage(ctx, instance, args[0]) })
+			return s.each(cmd, func(ctx context.Context, n node) error { return n.RemoveImage(ctx, instance, args[0]) })
 		},
-		ValidArgsFunction: connection.completeArg(0, func(n node, ctx context.Context) ([]string, error) { return n.imageNames(ctx, store) }),
+		ValidArgsFunction: s.completeArg(0, func(n node, ctx context.Context) ([]string, error) { return n.imageNames(ctx, store) }),
 	}
 
-	connection.flags(cmd)
+	s.flags(cmd)
 	store.flag(cmd, "cri")
 
 	return cmd
 }
 
-func newImageImportCommand() *cobra.Command {
-	var (
-		connection connection
-		store      imageStore
-	)
+func newImageImportCommand(s *connection) *cobra.Command {
+	var store imageStore
 
 	cmd := &cobra.Command{
 		Use:   "import FILE",
@@ -59,7 +53,7 @@ func newImageImportCommand() *cobra.Command {
 
 			out := &lines{w: cmd.OutOrStdout()}
 
-			return connection.each(cmd.Context(), func(ctx context.Context, n node) error {
+			return s.each(cmd, func(ctx context.Context, n node) error {
 				file, err := os.Open(args[0])
 				if err != nil {
 					return fmt.Errorf("import image: %w", err)
@@ -77,31 +71,26 @@ func newImageImportCommand() *cobra.Command {
 		},
 	}
 
-	connection.flags(cmd)
+	s.flags(cmd)
 	store.flag(cmd, "cri")
 
 	return cmd
 }
 
-func newImageVerifyCommand() *cobra.Command {
-	var (
-		connection connection
-		output     output
-	)
-
+func newImageVerifyCommand(s *connection) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "verify IMAGE",
 		Short: "Check an image against the nodes' image verification configuration",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return list(cmd, &connection, &output, verifyColumns, single(func(n node, ctx context.Context) (*machine.ImageServiceVerifyResponse, error) {
+			return list(cmd, s, verifyColumns, single(func(n node, ctx context.Context) (*machine.ImageServiceVerifyResponse, error) {
 				return n.VerifyImage(ctx, args[0])
 			}))
 		},
 	}
 
-	connection.flags(cmd)
-	output.flag(cmd)
+	s.flags(cmd)
+	s.outputFlag(cmd)
 
 	return cmd
 }

@@ -15,20 +15,19 @@ import (
 	"github.com/seed-59268b81/talos/ctl/graph"
 )
 
-func newInspectCommand() *cobra.Command {
+func newInspectCommand(s *connection) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "inspect",
 		Short: "Look inside the machinery",
 	}
 
-	cmd.AddCommand(newInspectDependenciesCommand())
+	cmd.AddCommand(newInspectDependenciesCommand(s))
 
 	return cmd
 }
 
-func newInspectDependenciesCommand() *cobra.Command {
+func newInspectDependenciesCommand(s *connection) *cobra.Command {
 	var (
-		connection    connection
 		withResources bool
 		render        string
 	)
@@ -45,7 +44,7 @@ func newInspectDependenciesCommand() *cobra.Command {
 				return usageError(cmd, "--render %q is unknown: want svg", render)
 			}
 
-			return connection.one(cmd, func(ctx context.Context, n node) error {
+			return s.one(cmd, func(ctx context.Context, n node) error {
 				edges, err := bounded(ctx, n, node.ControllerDependencies)
 				if err != nil {
 					return err
@@ -64,7 +63,7 @@ func newInspectDependenciesCommand() *cobra.Command {
 		},
 	}
 
-	connection.flags(cmd)
+	s.flags(cmd)
 	cmd.Flags().BoolVar(&withResources, "with-resources", false, "list the resources that there are of each type")
 	cmd.Flags().StringVar(&render, "render", "", "draw the graph as a picture: svg (without it, the graph is in the language of graphviz)")
 	complete(cmd, "render", "svg")

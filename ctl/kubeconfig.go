@@ -16,9 +16,8 @@ import (
 	"github.com/seed-59268b81/talos/ctl/kubeconfig"
 )
 
-func newKubeconfigCommand() *cobra.Command {
+func newKubeconfigCommand(s *connection) *cobra.Command {
 	var (
-		connection   connection
 		merge, force bool
 		contextName  string
 	)
@@ -45,7 +44,7 @@ kubeconfig.`,
 				return usageError(cmd, "--force-context-name names the context that is merged: it does not go with --merge=false")
 			}
 
-			return connection.one(cmd, func(ctx context.Context, n node) error {
+			return s.one(cmd, func(ctx context.Context, n node) error {
 				content, err := n.Kubeconfig(ctx)
 				if err != nil {
 					return err
@@ -67,7 +66,7 @@ kubeconfig.`,
 		},
 	}
 
-	connection.flags(cmd)
+	s.flags(cmd)
 	cmd.Flags().BoolVarP(&merge, "merge", "m", true, "merge with what is in the file")
 	cmd.Flags().BoolVarP(&force, "force", "f", false, "overwrite the file, or the names taken in it")
 	cmd.Flags().StringVar(&contextName, "force-context-name", "", "name of the context")

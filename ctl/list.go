@@ -21,10 +21,8 @@ var fileTypes = map[string]machine.ListRequest_Type{
 	"l": machine.ListRequest_SYMLINK, "L": machine.ListRequest_SYMLINK,
 }
 
-func newListCommand() *cobra.Command {
+func newListCommand(s *connection) *cobra.Command {
 	var (
-		connection  connection
-		output      output
 		request     machine.ListRequest
 		long, human bool
 		types       []string
@@ -59,13 +57,13 @@ func newListCommand() *cobra.Command {
 				columns, request.ReportXattrs = longColumns(human), true
 			}
 
-			return listFiles(cmd, &connection, &output, columns, &request)
+			return listFiles(cmd, s, columns, &request)
 		},
-		ValidArgsFunction: completePath(&connection),
+		ValidArgsFunction: completePath(s),
 	}
 
-	connection.flags(cmd)
-	output.flag(cmd)
+	s.flags(cmd)
+	s.outputFlag(cmd)
 	cmd.Flags().Int32VarP(&request.RecursionDepth, "depth", "d", 0, "go into directories so many levels deep")
 	cmd.Flags().BoolVarP(&request.Recurse, "recurse", "r", false, "go into directories")
 	cmd.Flags().BoolVarP(&long, "long", "l", false, "show mode, owner, size, time and SELinux label too")
@@ -77,13 +75,13 @@ func newListCommand() *cobra.Command {
 }
 
 // listFiles prints each node's files in large pieces, as nodes are not to be mixed in a listing.
-func listFiles(cmd *cobra.Command, connection *connection, o *output, columns []column[*machine.FileInfo], request *machine.ListRequest) error {
-	out, err := newListing(cmd, o, columns)
+func listFiles(cmd *cobra.Command, s *connection, columns []column[*machine.FileInfo], request *machine.ListRequest) error {
+	out, err := newListing(cmd, s, columns)
 	if err != nil {
 		return err
 	}
 
-	return connection.tabulate(cmd.Context(), out.table, func(ctx context.Context, n node) error {
+	return s.tabulate(cmd, out.table, func(ctx context.Context, n node) error {
 		const batch = 1000
 
 		var (

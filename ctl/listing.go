@@ -30,18 +30,18 @@ type listing[T any] struct {
 	documents documents
 }
 
-func newListing[T any](cmd *cobra.Command, o *output, columns []column[T]) (*listing[T], error) {
+func newListing[T any](cmd *cobra.Command, c *connection, columns []column[T]) (*listing[T], error) {
 	header := []string{"NODE"}
-	for _, c := range columns {
-		header = append(header, c.name)
+	for _, column := range columns {
+		header = append(header, column.name)
 	}
 
-	encode, err := o.encoder(cmd)
+	encode, err := c.encoder(cmd)
 
 	return &listing[T]{
 		columns: columns, encode: encode,
 		table:     newTable(cmd.OutOrStdout(), header...),
-		documents: documents{w: cmd.OutOrStdout(), separator: o.separator()},
+		documents: documents{w: cmd.OutOrStdout(), separator: c.separator()},
 	}, err
 }
 
@@ -81,15 +81,14 @@ func (l *listing[T]) rows(node string, items []T) [][]string {
 
 // list prints what each node answers to fetch.
 func list[T any](
-	cmd *cobra.Command, connection *connection, o *output, columns []column[T],
-	fetch func(n node, ctx context.Context) ([]T, error),
+	cmd *cobra.Command, c *connection, columns []column[T], fetch func(n node, ctx context.Context) ([]T, error),
 ) error {
-	out, err := newListing(cmd, o, columns)
+	out, err := newListing(cmd, c, columns)
 	if err != nil {
 		return err
 	}
 
-	return connection.tabulate(cmd.Context(), out.table, func(ctx context.Context, n node) error {
+	return c.tabulate(cmd, out.table, func(ctx context.Context, n node) error {
 		items, err := bounded(ctx, n, fetch)
 		if err != nil {
 			return err
@@ -113,17 +112,14 @@ func bounded[T any](ctx context.Context, n node, fetch func(n node, ctx context.
 }
 
 // listCommand completes a command that only lists, and has no flags but those of all such commands.
-func listCommand[T any](cmd *cobra.Command, columns []column[T], fetch func(n node, ctx context.Context) ([]T, error)) *cobra.Command {
-	var (
-		connection connection
-		output     output
-	)
-
+func listCommand[T any](
+	c *connection, cmd *cobra.Command, columns []column[T], fetch func(n node, ctx context.Context) ([]T, error),
+) *cobra.Command {
 	cmd.Args = cobra.NoArgs
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return list(cmd, &connection, &output, columns, fetch) }
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return list(cmd, c, columns, fetch) }
 
-	connection.flags(cmd)
-	output.flag(cmd)
+	c.flags(cmd)
+	c.outputFlag(cmd)
 
 	return cmd
 }

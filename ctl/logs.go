@@ -12,9 +12,8 @@ import (
 	"github.com/seed-59268b81/talos/client"
 )
 
-func newLogsCommand() *cobra.Command {
+func newLogsCommand(s *connection) *cobra.Command {
 	var (
-		connection         connection
 		boot               earlierBoot
 		follow, kubernetes bool
 		tail               int32
@@ -36,14 +35,14 @@ func newLogsCommand() *cobra.Command {
 
 			out := &lines{w: cmd.OutOrStdout()}
 
-			return connection.each(cmd.Context(), func(ctx context.Context, n node) error {
+			return s.each(cmd, func(ctx context.Context, n node) error {
 				stream := n.Logs(boot.of(ctx), request)
 				defer stream.Close()
 
 				return out.copy(n.name, stream)
 			})
 		},
-		ValidArgsFunction: connection.completeArg(0, func(n node, ctx context.Context) ([]string, error) {
+		ValidArgsFunction: s.completeArg(0, func(n node, ctx context.Context) ([]string, error) {
 			if kubernetes {
 				return n.containerIDs(ctx, client.KubernetesNamespace)
 			}
@@ -52,8 +51,8 @@ func newLogsCommand() *cobra.Command {
 		}),
 	}
 
-	connection.flags(cmd)
-	connection.maintenanceFlags(cmd)
+	s.flags(cmd)
+	s.maintenanceFlags(cmd)
 	boot.flag(cmd)
 	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on with new lines")
 	cmd.Flags().Int32Var(&tail, "tail", -1, "begin with that many last lines; -1 for all that are kept")

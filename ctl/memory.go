@@ -16,12 +16,8 @@ import (
 	"github.com/seed-59268b81/talos/api/machine"
 )
 
-func newMemoryCommand() *cobra.Command {
-	var (
-		connection connection
-		output     output
-		verbose    bool
-	)
+func newMemoryCommand(s *connection) *cobra.Command {
+	var verbose bool
 
 	cmd := &cobra.Command{
 		Use:     "memory",
@@ -29,13 +25,13 @@ func newMemoryCommand() *cobra.Command {
 		Short:   "Show the memory of the nodes, in MiB",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if !verbose || output.format != "table" {
-				return list(cmd, &connection, &output, memoryColumns, single(node.Memory))
+			if !verbose || s.format != "table" {
+				return list(cmd, s, memoryColumns, single(node.Memory))
 			}
 
 			answers := &documents{w: cmd.OutOrStdout()}
 
-			return connection.each(cmd.Context(), func(ctx context.Context, n node) error {
+			return s.each(cmd, func(ctx context.Context, n node) error {
 				info, err := bounded(ctx, n, node.Memory)
 				if err != nil {
 					return err
@@ -48,9 +44,9 @@ func newMemoryCommand() *cobra.Command {
 		},
 	}
 
-	connection.flags(cmd)
-	connection.maintenanceFlags(cmd)
-	output.flag(cmd)
+	s.flags(cmd)
+	s.maintenanceFlags(cmd)
+	s.outputFlag(cmd)
 	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "show all that the kernel tells")
 
 	return cmd

@@ -9,27 +9,25 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func newMetaCommand() *cobra.Command {
+func newMetaCommand(s *connection) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "meta",
 		Short: "Write or delete keys of the META partition; talosctl get metakeys lists them",
 	}
 
 	cmd.AddCommand(
-		metaCommand("write KEY VALUE", "Write a key of the META partition", 2,
+		metaCommand(s, "write KEY VALUE", "Write a key of the META partition", 2,
 			func(n node, ctx context.Context, key uint8, args []string) error {
 				return n.WriteMeta(ctx, key, []byte(args[1]))
 			}),
-		metaCommand("delete KEY", "Delete a key of the META partition", 1,
+		metaCommand(s, "delete KEY", "Delete a key of the META partition", 1,
 			func(n node, ctx context.Context, key uint8, _ []string) error { return n.DeleteMeta(ctx, key) }),
 	)
 
 	return cmd
 }
 
-func metaCommand(use, short string, args int, act func(n node, ctx context.Context, key uint8, args []string) error) *cobra.Command {
-	var connection connection
-
+func metaCommand(s *connection, use, short string, args int, act func(n node, ctx context.Context, key uint8, args []string) error) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   use,
 		Short: short,
@@ -40,12 +38,12 @@ func metaCommand(use, short string, args int, act func(n node, ctx context.Conte
 				return usageError(cmd, "%q is not a key: want a number from 0 to 255, such as 0x0a", args[0])
 			}
 
-			return connection.each(cmd.Context(), func(ctx context.Context, n node) error { return act(n, ctx, uint8(key), args) })
+			return s.each(cmd, func(ctx context.Context, n node) error { return act(n, ctx, uint8(key), args) })
 		},
 	}
 
-	connection.flags(cmd)
-	connection.maintenanceFlags(cmd)
+	s.flags(cmd)
+	s.maintenanceFlags(cmd)
 
 	return cmd
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/seed-59268b81/talos/api/machine"
 )
 
-func newMountsCommand() *cobra.Command {
-	return listCommand(&cobra.Command{Use: "mounts", Aliases: []string{"mount"}, Short: "List mounts"}, mountColumns, node.Mounts)
+func newMountsCommand(s *connection) *cobra.Command {
+	return listCommand(s, &cobra.Command{Use: "mounts", Aliases: []string{"mount"}, Short: "List mounts"}, mountColumns, node.Mounts)
 }
 
 var mountColumns = []column[*machine.MountStat]{

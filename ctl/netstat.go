@@ -12,12 +12,8 @@ import (
 	"github.com/seed-59268b81/talos/client"
 )
 
-func newNetstatCommand() *cobra.Command {
-	var (
-		connection connection
-		output     output
-		sockets    sockets
-	)
+func newNetstatCommand(s *connection) *cobra.Command {
+	var sockets sockets
 
 	cmd := &cobra.Command{
 		Use:     "netstat [POD]",
@@ -32,17 +28,17 @@ Connected sockets are listed; --listening lists those that listen, --all lists b
 				sockets.pod = args[0]
 			}
 
-			return list(cmd, &connection, &output, sockets.columns(), sockets.fetch)
+			return list(cmd, s, sockets.columns(), sockets.fetch)
 		},
-		ValidArgsFunction: connection.completeArg(0, func(n node, ctx context.Context) ([]string, error) {
+		ValidArgsFunction: s.completeArg(0, func(n node, ctx context.Context) ([]string, error) {
 			_, pods, err := n.podNetworks(ctx)
 
 			return pods, err
 		}),
 	}
 
-	connection.flags(cmd)
-	output.flagWith(cmd, "")
+	s.flags(cmd)
+	s.outputFlagAs(cmd, "")
 	sockets.flags(cmd)
 
 	return cmd

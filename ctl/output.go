@@ -14,29 +14,28 @@ import (
 	"k8s.io/client-go/util/jsonpath"
 )
 
-// output is the flag --output of commands that print tables.
-type output struct {
-	format string
-}
+// asTable is the form of answers that people read.
+const asTable = "table"
 
-func (o *output) flag(cmd *cobra.Command) { o.flagWith(cmd, "o") }
+// outputFlag adds the flag --output of commands that print tables.
+func (c *connection) outputFlag(cmd *cobra.Command) { c.outputFlagAs(cmd, "o") }
 
-// flagWith is for commands where -o is something else.
-func (o *output) flagWith(cmd *cobra.Command, shorthand string) {
-	cmd.Flags().StringVarP(&o.format, "output", shorthand, "table", "table, yaml, json or jsonpath=TEMPLATE")
-	complete(cmd, "output", "table", "yaml", "json", "jsonpath=")
+// outputFlagAs is outputFlag for commands where -o is something else.
+func (c *connection) outputFlagAs(cmd *cobra.Command, shorthand string) {
+	cmd.Flags().StringVarP(&c.format, "output", shorthand, asTable, "table, yaml, json or jsonpath=TEMPLATE")
+	complete(cmd, "output", asTable, "yaml", "json", "jsonpath=")
 }
 
 // encoder turns one thing into the text of a document. It is nil for tables.
-func (o *output) encoder(cmd *cobra.Command) (encoder, error) {
-	template, isPath := strings.CutPrefix(o.format, "jsonpath=")
+func (c *connection) encoder(cmd *cobra.Command) (encoder, error) {
+	template, isPath := strings.CutPrefix(c.format, "jsonpath=")
 
 	switch {
-	case o.format == "table":
+	case c.format == asTable:
 		return nil, nil
-	case o.format == "yaml":
+	case c.format == "yaml":
 		return func(value any) ([]byte, error) { return yaml.Marshal(value) }, nil
-	case o.format == "json":
+	case c.format == "json":
 		return encodeJSON, nil
 	case isPath:
 		if _, err := parsePath(template); err != nil {
@@ -45,7 +44,7 @@ func (o *output) encoder(cmd *cobra.Command) (encoder, error) {
 
 		return func(value any) ([]byte, error) { return encodePath(template, value) }, nil
 	default:
-		return nil, usageError(cmd, "--output %q is not a format: want table, yaml, json or jsonpath=TEMPLATE", o.format)
+		return nil, usageError(cmd, "--output %q is not a format: want table, yaml, json or jsonpath=TEMPLATE", c.format)
 	}
 }
 
@@ -90,8 +89,8 @@ func applyPath(template string, value any) (string, error) {
 }
 
 // separator stands between documents of a format.
-func (o *output) separator() string {
-	if o.format == "yaml" {
+func (c *connection) separator() string {
+	if c.format == "yaml" {
 		return "---\n"
 	}
 

@@ -11,12 +11,11 @@ import (
 	"github.com/seed-59268b81/talos/config/patch"
 )
 
-func newPatchCommand() *cobra.Command {
+func newPatchCommand(s *connection) *cobra.Command {
 	var (
-		connection connection
-		applying   applying
-		patches    []string
-		files      []string
+		applying applying
+		patches  []string
+		files    []string
 	)
 
 	cmd := &cobra.Command{
@@ -47,7 +46,7 @@ func newPatchCommand() *cobra.Command {
 				return err
 			}
 
-			return connection.each(cmd.Context(), func(ctx context.Context, n node) error {
+			return s.each(cmd, func(ctx context.Context, n node) error {
 				config, err := n.machineConfig(ctx, id)
 				if err != nil {
 					return err
@@ -70,7 +69,7 @@ func newPatchCommand() *cobra.Command {
 		ValidArgsFunction: completeMachineConfig,
 	}
 
-	connection.flags(cmd)
+	s.flags(cmd)
 	applying.flags(cmd)
 	cmd.Flags().StringArrayVarP(&patches, "patch", "p", nil, "a patch, or @FILE; may be repeated")
 	cmd.Flags().StringArrayVar(&files, "patch-file", nil, "a file with a patch; may be repeated")

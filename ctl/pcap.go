@@ -17,9 +17,8 @@ import (
 	"github.com/seed-59268b81/talos/ctl/capture"
 )
 
-func newPcapCommand() *cobra.Command {
+func newPcapCommand(s *connection) *cobra.Command {
 	var (
-		connection   connection
 		request      machine.PacketCaptureRequest
 		filter, path string
 		duration     time.Duration
@@ -41,7 +40,7 @@ A filter is given as tcpdump -dd prints it: --bpf-filter "$(tcpdump -dd port 53)
 				return err
 			}
 
-			return connection.one(cmd, func(ctx context.Context, n node) error {
+			return s.one(cmd, func(ctx context.Context, n node) error {
 				ctx, cancel := context.WithCancelCause(ctx)
 				defer cancel(nil)
 
@@ -65,14 +64,14 @@ A filter is given as tcpdump -dd prints it: --bpf-filter "$(tcpdump -dd port 53)
 		},
 	}
 
-	connection.flags(cmd)
+	s.flags(cmd)
 	cmd.Flags().StringVarP(&request.Interface, "interface", "i", "eth0", "link to capture on")
 	cmd.Flags().BoolVar(&request.Promiscuous, "promiscuous", false, "capture what is not for the node too")
 	cmd.Flags().Uint32Var(&request.SnapLen, "snaplen", 65536, "bytes of each packet to capture")
 	cmd.Flags().StringVar(&filter, "bpf-filter", "", "which packets to capture, as tcpdump -dd prints it")
 	cmd.Flags().DurationVar(&duration, "duration", 0, "how long to capture; until interrupted if 0")
 	cmd.Flags().StringVarP(&path, "output", "o", "", "write a pcap file, - for standard output, instead of printing packets")
-	completeBy(cmd, "interface", connection.completeArg(0, node.linkNames))
+	completeBy(cmd, "interface", s.completeArg(0, node.linkNames))
 
 	return cmd
 }

@@ -20,12 +20,10 @@ import (
 // watchInterval is how often a watched table is made anew.
 const watchInterval = 2 * time.Second
 
-func newProcessesCommand() *cobra.Command {
+func newProcessesCommand(s *connection) *cobra.Command {
 	var (
-		connection connection
-		output     output
-		order      string
-		watch      bool
+		order string
+		watch bool
 	)
 
 	cmd := &cobra.Command{
@@ -40,7 +38,7 @@ func newProcessesCommand() *cobra.Command {
 			}
 
 			show := func() error {
-				return list(cmd, &connection, &output, processColumns, func(n node, ctx context.Context) ([]*machine.ProcessInfo, error) {
+				return list(cmd, s, processColumns, func(n node, ctx context.Context) ([]*machine.ProcessInfo, error) {
 					processes, err := n.Processes(ctx)
 					slices.SortStableFunc(processes, less)
 
@@ -69,8 +67,8 @@ func newProcessesCommand() *cobra.Command {
 		},
 	}
 
-	connection.flags(cmd)
-	output.flag(cmd)
+	s.flags(cmd)
+	s.outputFlag(cmd)
 	cmd.Flags().StringVarP(&order, "sort", "s", "rss", "largest first, by rss or cpu")
 	cmd.Flags().BoolVarP(&watch, "watch", "w", false, "show it again every two seconds")
 	complete(cmd, "sort", "rss", "cpu")

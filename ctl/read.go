@@ -9,15 +9,13 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func newReadCommand() *cobra.Command {
-	var connection connection
-
+func newReadCommand(s *connection) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "read PATH",
 		Short: "Print a file of one node",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return connection.one(cmd, func(ctx context.Context, n node) error {
+			return s.one(cmd, func(ctx context.Context, n node) error {
 				stream := n.Read(ctx, args[0])
 				defer stream.Close()
 
@@ -26,10 +24,10 @@ func newReadCommand() *cobra.Command {
 				return err
 			})
 		},
-		ValidArgsFunction: completePath(&connection),
+		ValidArgsFunction: completePath(s),
 	}
 
-	connection.flags(cmd)
+	s.flags(cmd)
 
 	return cmd
 }

@@ -18,12 +18,11 @@ var rebootModes = map[string]machine.RebootRequest_Mode{
 	"force":      machine.RebootRequest_FORCE,
 }
 
-func newRebootCommand() *cobra.Command {
+func newRebootCommand(s *connection) *cobra.Command {
 	var (
-		connection connection
-		tracking   tracking
-		draining   draining
-		mode       string
+		tracking tracking
+		draining draining
+		mode     string
 	)
 
 	cmd := &cobra.Command{
@@ -49,16 +48,16 @@ there, and otherwise at the cluster's endpoint.`,
 			}
 
 			if draining.drain {
-				return rebootInTurn(cmd, &connection, &tracking, &draining, reboot)
+				return rebootInTurn(cmd, s, &tracking, &draining, reboot)
 			}
 
-			return connection.each(cmd.Context(), func(ctx context.Context, n node) error {
+			return s.each(cmd, func(ctx context.Context, n node) error {
 				return tracking.follow(ctx, n, reboot(n), n.untilBooted)
 			})
 		},
 	}
 
-	connection.flags(cmd)
+	s.flags(cmd)
 	tracking.flags(cmd, "wait until the nodes run again, showing their events")
 	draining.flags(cmd)
 	cmd.Flags().StringVarP(&mode, "mode", "m", "default", "default, powercycle (through the firmware) or force (pods are killed)")
@@ -69,13 +68,13 @@ there, and otherwise at the cluster's endpoint.`,
 
 // rebootInTurn drains and reboots one node after the other.
 func rebootInTurn(
-	cmd *cobra.Command, c *connection, t *tracking, d *draining, reboot func(node) func(context.Context) (string, error),
+	cmd *cobra.Command, s *connection, t *tracking, d *draining, reboot func(node) func(context.Context) (string, error),
 ) error {
 	t.wait = true
 
 	var failed string
 
-	return c.inTurn(cmd.Context(), func(ctx context.Context, n node) error {
+	return s.inTurn(cmd, func(ctx context.Context, n node) error {
 		if failed != "" {
 			return fmt.Errorf("left alone, since %s failed", failed)
 		}

@@ -17,13 +17,12 @@ var wipeModes = map[string]machine.ResetRequest_WipeMode{
 	"user-disks":  machine.ResetRequest_USER_DISKS,
 }
 
-func newResetCommand() *cobra.Command {
+func newResetCommand(s *connection) *cobra.Command {
 	var (
-		connection connection
-		tracking   tracking
-		request    machine.ResetRequest
-		mode       string
-		labels     []string
+		tracking tracking
+		request  machine.ResetRequest
+		mode     string
+		labels   []string
 	)
 
 	cmd := &cobra.Command{
@@ -47,7 +46,7 @@ cluster, and STATE too makes it forget its configuration.`,
 
 			tracking.out = &lines{w: cmd.ErrOrStderr()}
 
-			return connection.each(cmd.Context(), func(ctx context.Context, n node) error {
+			return s.each(cmd, func(ctx context.Context, n node) error {
 				done := n.untilOff
 				if request.Reboot {
 					done = n.untilReset
@@ -58,7 +57,7 @@ cluster, and STATE too makes it forget its configuration.`,
 		},
 	}
 
-	connection.flags(cmd)
+	s.flags(cmd)
 	tracking.flags(cmd, "wait until the nodes are wiped, showing their events")
 	cmd.Flags().BoolVar(&request.Graceful, "graceful", true, "leave the cluster in order: drain the node, leave etcd")
 	cmd.Flags().BoolVar(&request.Reboot, "reboot", false, "reboot afterwards, instead of powering off")
@@ -91,7 +90,7 @@ func (n node) untilReset(ctx context.Context, before boot, say func(string)) err
 
 // inMaintenance tells whether a machine answers as one that has no configuration.
 func inMaintenance(ctx context.Context, name string) bool {
-	nodes, closeAll, err := (&connection{insecure: true, nodes: []string{name}}).targets()
+	nodes, closeAll, err := maintenance(name).targets()
 	if err != nil {
 		return false
 	}

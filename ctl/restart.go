@@ -8,27 +8,24 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func newRestartCommand() *cobra.Command {
-	var (
-		connection connection
-		namespace  namespace
-	)
+func newRestartCommand(s *connection) *cobra.Command {
+	var namespace namespace
 
 	cmd := &cobra.Command{
 		Use:   "restart CONTAINER",
 		Short: "Restart a container; services have talosctl service ID restart",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return connection.each(cmd.Context(), func(ctx context.Context, n node) error {
+			return s.each(cmd, func(ctx context.Context, n node) error {
 				return n.RestartContainer(ctx, namespace.name(), args[0])
 			})
 		},
-		ValidArgsFunction: connection.completeArg(0, func(n node, ctx context.Context) ([]string, error) {
+		ValidArgsFunction: s.completeArg(0, func(n node, ctx context.Context) ([]string, error) {
 			return n.containerIDs(ctx, namespace.name())
 		}),
 	}
 
-	connection.flags(cmd)
+	s.flags(cmd)
 	namespace.flag(cmd, "a container of a Kubernetes pod")
 
 	return cmd

@@ -8,19 +8,17 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func newRollbackCommand() *cobra.Command {
-	var connection connection
-
+func newRollbackCommand(s *connection) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "rollback",
 		Short: "Reboot the nodes into the version that they had before",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return connection.each(cmd.Context(), func(ctx context.Context, n node) error { return n.Rollback(ctx) })
+			return s.each(cmd, func(ctx context.Context, n node) error { return n.Rollback(ctx) })
 		},
 	}
 
-	connection.flags(cmd)
+	s.flags(cmd)
 
 	return cmd
 }

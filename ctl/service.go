@@ -14,12 +14,7 @@ import (
 	"github.com/seed-59268b81/talos/api/machine"
 )
 
-func newServiceCommand() *cobra.Command {
-	var (
-		connection connection
-		output     output
-	)
-
+func newServiceCommand(s *connection) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "service [ID [status|start|stop|restart]]",
 		Aliases: []string{"services"},
@@ -30,13 +25,13 @@ func newServiceCommand() *cobra.Command {
 
 			switch {
 			case len(args) == 0:
-				return list(cmd, &connection, &output, serviceColumns, node.Services)
-			case isStatus && output.format != "table":
-				return list(cmd, &connection, &output, serviceColumns, single(func(n node, ctx context.Context) (*machine.ServiceInfo, error) {
+				return list(cmd, s, serviceColumns, node.Services)
+			case isStatus && s.format != "table":
+				return list(cmd, s, serviceColumns, single(func(n node, ctx context.Context) (*machine.ServiceInfo, error) {
 					return n.service(ctx, args[0])
 				}))
 			case isStatus:
-				return showService(cmd, &connection, args[0])
+				return showService(cmd, s, args[0])
 			}
 
 			action, ok := map[string]serviceAction{
@@ -46,25 +41,25 @@ func newServiceCommand() *cobra.Command {
 				return usageError(cmd, "%q is not an action on a service: want status, start, stop or restart", args[1])
 			}
 
-			if output.format != "table" {
-				return usageError(cmd, "--output %s: what a service is told has no other form than a table", output.format)
+			if s.format != "table" {
+				return usageError(cmd, "--output %s: what a service is told has no other form than a table", s.format)
 			}
 
-			return actOnService(cmd, &connection, args[0], action)
+			return actOnService(cmd, s, args[0], action)
 		},
-		ValidArgsFunction: completeService(&connection),
+		ValidArgsFunction: completeService(s),
 	}
 
-	connection.flags(cmd)
-	connection.maintenanceFlags(cmd)
-	output.flag(cmd)
+	s.flags(cmd)
+	s.maintenanceFlags(cmd)
+	s.outputFlag(cmd)
 
 	return cmd
 }
 
 // completeService offers services, and what can be done with one.
-func completeService(c *connection) cobra.CompletionFunc {
-	ids := c.completeArg(0, node.serviceIDs)
+func completeService(s *connection) cobra.CompletionFunc {
+	ids := s.completeArg(0, node.serviceIDs)
 
 	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 		if len(args) == 1 {
@@ -119,10 +114,10 @@ func ago(t, now time.Time) string {
 	return now.Sub(t).Round(time.Second).String() + " ago"
 }
 
-func showService(cmd *cobra.Command, connection *connection, id string) error {
+func showService(cmd *cobra.Command, s *connection, id string) error {
 	answers := &documents{w: cmd.OutOrStdout()}
 
-	return connection.each(cmd.Context(), func(ctx context.Context, n node) error {
+	return s.each(cmd, func(ctx context.Context, n node) error {
 		service, err := bounded(ctx, n, func(n node, ctx context.Context) (*machine.ServiceInfo, error) { return n.service(ctx, id) })
 		if err != nil {
 			return err
@@ -175,10 +170,10 @@ func serviceDetails(node string, service *machine.ServiceInfo, now time.Time) []
 
 type serviceAction func(n node, ctx context.Context, id string) (string, error)
 
-func actOnService(cmd *cobra.Command, connection *connection, id string, act serviceAction) error {
+func actOnService(cmd *cobra.Command, s *connection, id string, act serviceAction) error {
 	rows := newTable(cmd.OutOrStdout(), "NODE", "RESPONSE")
 
-	return connection.tabulate(cmd.Context(), rows, func(ctx context.Context, n node) error {
+	return s.tabulate(cmd, rows, func(ctx context.Context, n node) error {
 		response, err := act(n, ctx, id)
 		if err != nil {
 			return err

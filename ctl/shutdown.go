@@ -10,11 +10,10 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-func newShutdownCommand() *cobra.Command {
+func newShutdownCommand(s *connection) *cobra.Command {
 	var (
-		connection connection
-		tracking   tracking
-		force      bool
+		tracking tracking
+		force    bool
 	)
 
 	cmd := &cobra.Command{
@@ -26,13 +25,13 @@ others have the grace period of the kubelet's shutdownGracePeriod, 30 seconds by
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			tracking.out = &lines{w: cmd.ErrOrStderr()}
 
-			return connection.each(cmd.Context(), func(ctx context.Context, n node) error {
+			return s.each(cmd, func(ctx context.Context, n node) error {
 				return tracking.follow(ctx, n, func(ctx context.Context) (string, error) { return n.Shutdown(ctx, force) }, n.untilOff)
 			})
 		},
 	}
 
-	connection.flags(cmd)
+	s.flags(cmd)
 	tracking.flags(cmd, "wait until the nodes no longer answer, showing their events")
 	cmd.Flags().BoolVar(&force, "force", false, "do not give pods time to end: they are killed")
 

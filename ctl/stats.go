@@ -10,8 +10,8 @@ import (
 	"github.com/seed-59268b81/talos/api/machine"
 )
 
-func newStatsCommand() *cobra.Command {
-	return listContainers(&cobra.Command{
+func newStatsCommand(s *connection) *cobra.Command {
+	return listContainers(s, &cobra.Command{
 		Use:   "stats",
 		Short: "Show the memory and CPU time of containers",
 	}, "show the containers of Kubernetes' pods", statColumns, node.ContainerStats)

@@ -14,9 +14,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func newSupportCommand() *cobra.Command {
+func newSupportCommand(s *connection) *cobra.Command {
 	var (
-		connection connection
 		path       string
 		workers    int
 		plain      bool
@@ -46,7 +45,7 @@ Resources that are secret, such as the machine configuration, are left out. Logs
 			}
 
 			saved, err := saveBundle(path, recipients, func(b *bundle) error {
-				return connection.each(cmd.Context(), func(ctx context.Context, n node) error {
+				return s.each(cmd, func(ctx context.Context, n node) error {
 					return collect(ctx, n, b, workers, progress)
 				})
 			})
@@ -60,8 +59,8 @@ Resources that are secret, such as the machine configuration, are left out. Logs
 		},
 	}
 
-	connection.flags(cmd)
-	connection.maintenanceFlags(cmd)
+	s.flags(cmd)
+	s.maintenanceFlags(cmd)
 	cmd.Flags().StringVarP(&path, "output", "O", "support.zip", "file to write")
 	cmd.Flags().IntVarP(&workers, "num-workers", "w", 4, "how many things to ask of a node at once")
 	cmd.Flags().StringSliceVar(&recipients, "encryption-recipients", nil, "age public keys of those who may read the file")

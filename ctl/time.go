@@ -10,26 +10,22 @@ import (
 	timeapi "github.com/seed-59268b81/talos/api/time"
 )
 
-func newTimeCommand() *cobra.Command {
-	var (
-		connection connection
-		output     output
-		server     string
-	)
+func newTimeCommand(s *connection) *cobra.Command {
+	var server string
 
 	cmd := &cobra.Command{
 		Use:   "time [--check SERVER]",
 		Short: "Compare the nodes' clocks with a time server",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return list(cmd, &connection, &output, timeColumns, single(func(n node, ctx context.Context) (*timeapi.Time, error) {
+			return list(cmd, s, timeColumns, single(func(n node, ctx context.Context) (*timeapi.Time, error) {
 				return n.Time(ctx, server)
 			}))
 		},
 	}
 
-	connection.flags(cmd)
-	output.flag(cmd)
+	s.flags(cmd)
+	s.outputFlag(cmd)
 	cmd.Flags().StringVarP(&server, "check", "c", "", "time server to compare with, instead of the configured ones")
 
 	return cmd

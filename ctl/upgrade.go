@@ -13,11 +13,8 @@ import (
 	"github.com/seed-59268b81/talos/api/machine"
 )
 
-func newUpgradeCommand() *cobra.Command {
-	var (
-		connection connection
-		upgrade    upgrade
-	)
+func newUpgradeCommand(s *connection) *cobra.Command {
+	var upgrade upgrade
 
 	cmd := &cobra.Command{
 		Use:   "upgrade",
@@ -35,11 +32,11 @@ Kubernetes pods are not moved away first: drain the node with kubectl drain.`,
 
 			upgrade.tracking.out = &lines{w: cmd.ErrOrStderr()}
 
-			return connection.each(cmd.Context(), upgrade.node)
+			return s.each(cmd, upgrade.node)
 		},
 	}
 
-	connection.flags(cmd)
+	s.flags(cmd)
 	upgrade.tracking.flags(cmd, "wait until the nodes run again, showing their events")
 	upgrade.store.flag(cmd, "system")
 	cmd.Flags().StringVarP(&upgrade.image, "image", "i", "", "installer image")

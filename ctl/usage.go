@@ -10,12 +10,10 @@ import (
 	"github.com/seed-59268b81/talos/api/machine"
 )
 
-func newUsageCommand() *cobra.Command {
+func newUsageCommand(s *connection) *cobra.Command {
 	var (
-		connection connection
-		output     output
-		request    machine.DiskUsageRequest
-		human      bool
+		request machine.DiskUsageRequest
+		human   bool
 	)
 
 	cmd := &cobra.Command{
@@ -33,7 +31,7 @@ func newUsageCommand() *cobra.Command {
 				name = "SIZE"
 			}
 
-			out, err := newListing(cmd, &output, []column[*machine.DiskUsageInfo]{
+			out, err := newListing(cmd, s, []column[*machine.DiskUsageInfo]{
 				{name, func(i *machine.DiskUsageInfo) string { return size(i.GetSize(), human) }},
 				{"NAME", (*machine.DiskUsageInfo).GetRelativeName},
 			})
@@ -43,7 +41,7 @@ func newUsageCommand() *cobra.Command {
 
 			out.table.reserve(len("255.255.255.255"), len("1234567890"))
 
-			return connection.tabulate(cmd.Context(), out.table, func(ctx context.Context, n node) error {
+			return s.tabulate(cmd, out.table, func(ctx context.Context, n node) error {
 				var problems fileProblems
 
 				// Sizes come as they are added up, which may take long.
@@ -63,11 +61,11 @@ func newUsageCommand() *cobra.Command {
 				return problems.err()
 			})
 		},
-		ValidArgsFunction: completePath(&connection),
+		ValidArgsFunction: completePath(s),
 	}
 
-	connection.flags(cmd)
-	output.flag(cmd)
+	s.flags(cmd)
+	s.outputFlag(cmd)
 	cmd.Flags().BoolVarP(&request.All, "all", "a", false, "show files too, not directories only")
 	cmd.Flags().Int32VarP(&request.RecursionDepth, "depth", "d", 0, "show directories so many levels deep")
 	cmd.Flags().BoolVarP(&human, "humanize", "H", false, "sizes for people")

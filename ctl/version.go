@@ -14,11 +14,8 @@ import (
 	"github.com/seed-59268b81/talos/version"
 )
 
-func newVersionCommand() *cobra.Command {
-	var (
-		connection        connection
-		clientOnly, short bool
-	)
+func newVersionCommand(s *connection) *cobra.Command {
+	var clientOnly, short bool
 
 	cmd := &cobra.Command{
 		Use:   "version",
@@ -36,7 +33,7 @@ func newVersionCommand() *cobra.Command {
 
 			answers := &documents{w: out}
 
-			return connection.each(cmd.Context(), func(ctx context.Context, n node) error {
+			return s.each(cmd, func(ctx context.Context, n node) error {
 				v, err := bounded(ctx, n, node.Version)
 				if err != nil {
 					return err
@@ -51,8 +48,8 @@ func newVersionCommand() *cobra.Command {
 		},
 	}
 
-	connection.flags(cmd)
-	connection.maintenanceFlags(cmd)
+	s.flags(cmd)
+	s.maintenanceFlags(cmd)
 	cmd.Flags().BoolVar(&clientOnly, "client", false, "print the client's version only")
 	cmd.Flags().BoolVar(&short, "short", false, "print the client's version in one line")
 

@@ -12,15 +12,15 @@ import (
 	"github.com/seed-59268b81/talos/api/storage"
 )
 
-func newWipeCommand() *cobra.Command {
+func newWipeCommand(s *connection) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "wipe",
 		Short: "Wipe block devices and what is made of them",
 	}
 
 	cmd.AddCommand(
-		newWipeDiskCommand(),
-		wipeVolume("lv GROUP/VOLUME", "Remove a logical volume of LVM", func(n node, ctx context.Context, name string) error {
+		newWipeDiskCommand(s),
+		wipeVolume(s, "lv GROUP/VOLUME", "Remove a logical volume of LVM", func(n node, ctx context.Context, name string) error {
 			group, volume, ok := strings.Cut(strings.TrimPrefix(name, "/dev/"), "/")
 			if !ok {
 				return fmt.Errorf("%q is not a logical volume: want GROUP/VOLUME", name)
@@ -28,17 +28,16 @@ func newWipeCommand() *cobra.Command {
 
 			return n.RemoveLogicalVolume(ctx, group, volume)
 		}),
-		wipeVolume("vg GROUP", "Remove a volume group of LVM with its logical volumes", node.RemoveVolumeGroup),
-		wipeVolume("pv DEVICE", "Have LVM forget a device", node.RemovePhysicalVolume),
-		wipeVolume("md DEVICE", "Stop a RAID array and have its devices forget it", node.DestroyArray),
+		wipeVolume(s, "vg GROUP", "Remove a volume group of LVM with its logical volumes", node.RemoveVolumeGroup),
+		wipeVolume(s, "pv DEVICE", "Have LVM forget a device", node.RemovePhysicalVolume),
+		wipeVolume(s, "md DEVICE", "Stop a RAID array and have its devices forget it", node.DestroyArray),
 	)
 
 	return cmd
 }
 
-func newWipeDiskCommand() *cobra.Command {
+func newWipeDiskCommand(s *connection) *cobra.Command {
 	var (
-		connection     connection
 		method         string
 		drop           bool
 		skipVolume     bool
@@ -65,12 +64,12 @@ func newWipeDiskCommand() *cobra.Command {
 				})
 			}
 
-			return connection.each(cmd.Context(), func(ctx context.Context, n node) error { return n.WipeDevices(ctx, devices...) })
+			return s.each(cmd, func(ctx context.Context, n node) error { return n.WipeDevices(ctx, devices...) })
 		},
 	}
 
-	connection.flags(cmd)
-	connection.maintenanceFlags(cmd)
+	s.flags(cmd)
+	s.maintenanceFlags(cmd)
 	cmd.Flags().StringVar(&method, "method", "FAST", "FAST erases what tells of contents, ZEROES all of the device")
 	cmd.Flags().BoolVar(&drop, "drop-partition", false, "remove the partition from its table too")
 	cmd.Flags().BoolVar(&skipVolume, "skip-volume-check", false, "wipe devices that are a volume's too")
@@ -80,20 +79,18 @@ func newWipeDiskCommand() *cobra.Command {
 	return cmd
 }
 
-func wipeVolume(use, short string, wipe func(n node, ctx context.Context, name string) error) *cobra.Command {
-	var connection connection
-
+func wipeVolume(s *connection, use, short string, wipe func(n node, ctx context.Context, name string) error) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   use,
 		Short: short,
 		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return connection.each(cmd.Context(), func(ctx context.Context, n node) error { return wipe(n, ctx, args[0]) })
+			return s.each(cmd, func(ctx context.Context, n node) error { return wipe(n, ctx, args[0]) })
 		},
 	}
 
-	connection.flags(cmd)
-	connection.maintenanceFlags(cmd)
+	s.flags(cmd)
+	s.maintenanceFlags(cmd)
 
 	return cmd
 }
