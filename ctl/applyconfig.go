@@ -15,7 +15,7 @@ import (
 	"github.com/seed-59268b81/talos/config/patch"
 )
 
-func newApplyConfigCommand(s *connection) *cobra.Command {
+func newApplyConfigCommand(s *Session) *cobra.Command {
 	var (
 		applying applying
 		file     string
@@ -46,14 +46,14 @@ func newApplyConfigCommand(s *connection) *cobra.Command {
 				return err
 			}
 
-			return s.each(cmd, func(ctx context.Context, n node) error {
+			return s.Each(cmd, func(ctx context.Context, n Node) error {
 				return applying.send(ctx, n, cmd.ErrOrStderr(), config)
 			})
 		},
 	}
 
-	s.flags(cmd)
-	s.maintenanceFlags(cmd)
+	s.Flags(cmd)
+	s.MaintenanceFlags(cmd)
 	applying.flags(cmd)
 	cmd.Flags().StringVarP(&file, "file", "f", "", "the configuration; - for standard input")
 	cmd.Flags().StringArrayVarP(&patches, "config-patch", "p", nil, "change the configuration before it is sent: a patch, or @FILE; may be repeated")

@@ -33,21 +33,21 @@ func (a *applying) flags(cmd *cobra.Command) {
 	cmd.Flags().StringVarP(&a.mode, "mode", "m", "auto", "when it takes effect: auto, no-reboot, staged (at the next boot), try (taken back after --timeout)")
 	cmd.Flags().BoolVar(&a.dryRun, "dry-run", false, "show what would change, and change nothing")
 	cmd.Flags().DurationVar(&a.timeout, "timeout", time.Minute, "with --mode try: when it is taken back")
-	complete(cmd, "mode", "auto", "no-reboot", "staged", "try")
+	Complete(cmd, "mode", "auto", "no-reboot", "staged", "try")
 }
 
 func (a *applying) check(cmd *cobra.Command) error {
 	var known bool
 
 	if a.as, known = applyModes[a.mode]; !known {
-		return usageError(cmd, "--mode %q is unknown: want auto, no-reboot, staged or try", a.mode)
+		return UsageError(cmd, "--mode %q is unknown: want auto, no-reboot, staged or try", a.mode)
 	}
 
 	return nil
 }
 
 // send sends the configuration to the node and prints what the node says.
-func (a *applying) send(ctx context.Context, n node, w io.Writer, config []byte) error {
+func (a *applying) send(ctx context.Context, n Node, w io.Writer, config []byte) error {
 	request := &machine.ApplyConfigurationRequest{Data: config, Mode: a.as, DryRun: a.dryRun}
 	if a.as == machine.ApplyConfigurationRequest_TRY {
 		request.TryModeTimeout = durationpb.New(a.timeout)
@@ -58,5 +58,5 @@ func (a *applying) send(ctx context.Context, n node, w io.Writer, config []byte)
 		return err
 	}
 
-	return printApplied(w, n.name, answer)
+	return printApplied(w, n.Name, answer)
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/seed-59268b81/talos/api/machine"
 )
 
-func newBootstrapCommand(s *connection) *cobra.Command {
+func newBootstrapCommand(s *Session) *cobra.Command {
 	var (
 		request  machine.BootstrapRequest
 		snapshot string
@@ -30,10 +30,10 @@ nodes has to be wiped before.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if request.RecoverSkipHashCheck && snapshot == "" {
-				return usageError(cmd, "--recover-skip-hash-check goes with --recover-from only")
+				return UsageError(cmd, "--recover-skip-hash-check goes with --recover-from only")
 			}
 
-			return s.one(cmd, func(ctx context.Context, n node) error {
+			return s.One(cmd, func(ctx context.Context, n Node) error {
 				if snapshot != "" {
 					if err := sendSnapshot(ctx, n, snapshot); err != nil {
 						return err
@@ -47,14 +47,14 @@ nodes has to be wiped before.`,
 		},
 	}
 
-	s.flags(cmd)
+	s.Flags(cmd)
 	cmd.Flags().StringVar(&snapshot, "recover-from", "", "begin with this snapshot, as talosctl etcd snapshot saves it")
 	cmd.Flags().BoolVar(&request.RecoverSkipHashCheck, "recover-skip-hash-check", false, "with --recover-from: the snapshot has no checksum, as it is a copy of etcd's file")
 
 	return cmd
 }
 
-func sendSnapshot(ctx context.Context, n node, path string) error {
+func sendSnapshot(ctx context.Context, n Node, path string) error {
 	file, err := os.Open(path)
 	if err != nil {
 		return fmt.Errorf("read etcd snapshot: %w", err)

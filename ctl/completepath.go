@@ -13,7 +13,7 @@ import (
 )
 
 // completePath offers the paths of the first node for the first argument.
-func completePath(s *connection) cobra.CompletionFunc {
+func completePath(s *Session) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 		const directive = cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 
@@ -23,14 +23,14 @@ func completePath(s *connection) cobra.CompletionFunc {
 
 		var found []string
 
-		s.ask(cmd.Context(), func(ctx context.Context, n node) { found = n.pathsLike(ctx, typed) })
+		s.Ask(cmd.Context(), func(ctx context.Context, n Node) { found = pathsLike(ctx, n, typed) })
 
 		return found, directive
 	}
 }
 
 // pathsLike are the paths that begin like the one typed; those of directories end with a slash.
-func (n node) pathsLike(ctx context.Context, typed string) []string {
+func pathsLike(ctx context.Context, n Node, typed string) []string {
 	directory, _ := path.Split("/" + strings.TrimPrefix(typed, "/"))
 
 	var found []string

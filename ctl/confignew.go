@@ -13,7 +13,7 @@ import (
 	"github.com/seed-59268b81/talos/config/talosconfig"
 )
 
-func newConfigNewCommand(s *connection) *cobra.Command {
+func newConfigNewCommand(s *Session) *cobra.Command {
 	var (
 		roles []string
 		ttl   time.Duration
@@ -35,14 +35,14 @@ os:image:verifier and os:meta:writer.`,
 			}
 
 			if ttl <= 0 {
-				return usageError(cmd, "--crt-ttl %s: a certificate has to be valid for some time", ttl)
+				return UsageError(cmd, "--crt-ttl %s: a certificate has to be valid for some time", ttl)
 			}
 
 			if _, err := os.Stat(path); err == nil {
 				return fmt.Errorf("write client configuration: %s exists: remove it first, or use another path", path)
 			}
 
-			return s.one(cmd, func(ctx context.Context, n node) error {
+			return s.One(cmd, func(ctx context.Context, n Node) error {
 				answer, err := n.GenerateClientConfiguration(ctx, roles, ttl)
 				if err != nil {
 					return err
@@ -58,22 +58,22 @@ os:image:verifier and os:meta:writer.`,
 		},
 	}
 
-	s.flags(cmd)
+	s.Flags(cmd)
 	cmd.Flags().StringSliceVar(&roles, "roles", []string{"os:admin"}, "what the certificate allows")
 	cmd.Flags().DurationVar(&ttl, "crt-ttl", 365*24*time.Hour, "how long the certificate is valid")
-	complete(cmd, "roles", "os:admin", "os:operator", "os:reader", "os:etcd:backup", "os:image:verifier", "os:meta:writer")
+	Complete(cmd, "roles", "os:admin", "os:operator", "os:reader", "os:etcd:backup", "os:image:verifier", "os:meta:writer")
 
 	return cmd
 }
 
 // saveAs saves a new configuration for the same endpoints and nodes as the one in use.
-func saveAs(s *connection, path string, config *talosconfig.Config) error {
+func saveAs(s *Session, path string, config *talosconfig.Config) error {
 	made, err := config.Find("")
 	if err != nil {
 		return fmt.Errorf("generate client configuration: the node's answer: %w", err)
 	}
 
-	used, err := s.configured()
+	used, err := s.Configured()
 	if err != nil {
 		return err
 	}

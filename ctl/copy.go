@@ -11,7 +11,7 @@ import (
 	"github.com/seed-59268b81/talos/ctl/unpack"
 )
 
-func newCopyCommand(s *connection) *cobra.Command {
+func newCopyCommand(s *Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "copy PATH DIRECTORY|-",
 		Aliases: []string{"cp"},
@@ -21,7 +21,7 @@ func newCopyCommand(s *connection) *cobra.Command {
 With - in place of the directory, write a tar.gz archive to standard output.`,
 		Args: cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return s.one(cmd, func(ctx context.Context, n node) error {
+			return s.One(cmd, func(ctx context.Context, n Node) error {
 				stream := n.Copy(ctx, args[0])
 				defer stream.Close()
 
@@ -37,7 +37,7 @@ With - in place of the directory, write a tar.gz archive to standard output.`,
 		ValidArgsFunction: completePath(s),
 	}
 
-	s.flags(cmd)
+	s.Flags(cmd)
 
 	return cmd
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/seed-59268b81/talos/ctl/dashboard"
 )
 
-func newDashboardCommand(s *connection) *cobra.Command {
+func newDashboardCommand(s *Session) *cobra.Command {
 	var interval time.Duration
 
 	cmd := &cobra.Command{
@@ -21,14 +21,14 @@ func newDashboardCommand(s *connection) *cobra.Command {
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if interval < time.Second {
-				return usageError(cmd, "--update-interval %s is too short: one second is the least", interval)
+				return UsageError(cmd, "--update-interval %s is too short: one second is the least", interval)
 			}
 
-			if !isTerminal(os.Stdin) || !isTerminal(os.Stdout) {
+			if !IsTerminal(os.Stdin) || !IsTerminal(os.Stdout) {
 				return errors.New("the dashboard takes a terminal; for scripts there are get, services, memory and logs")
 			}
 
-			nodes, closeAll, err := s.targets()
+			nodes, closeAll, err := s.Targets()
 			if err != nil {
 				return err
 			}
@@ -37,15 +37,15 @@ func newDashboardCommand(s *connection) *cobra.Command {
 
 			targets := make([]dashboard.Target, len(nodes))
 			for i, n := range nodes {
-				targets[i] = dashboard.Target{Name: n.name, Client: n.Client, Context: n.towards}
+				targets[i] = dashboard.Target{Name: n.Name, Client: n.Client, Context: n.Forward}
 			}
 
 			return dashboard.Run(cmd.Context(), os.Stdin, os.Stdout, targets, interval)
 		},
 	}
 
-	s.flags(cmd)
-	s.maintenanceFlags(cmd)
+	s.Flags(cmd)
+	s.MaintenanceFlags(cmd)
 	cmd.Flags().DurationVarP(&interval, "update-interval", "d", 3*time.Second, "time between questions about CPU, memory, processes and services")
 
 	return cmd

@@ -11,7 +11,7 @@ import (
 	"github.com/seed-59268b81/talos/api/machine"
 )
 
-func newDiskFreeCommand(s *connection) *cobra.Command {
+func newDiskFreeCommand(s *Session) *cobra.Command {
 	var exact bool
 
 	cmd := &cobra.Command{
@@ -25,40 +25,40 @@ func newDiskFreeCommand(s *connection) *cobra.Command {
 				path = args[0]
 			}
 
-			return list(cmd, s, diskFreeColumns(path, exact), single(
-				func(n node, ctx context.Context) (*machine.StorageServiceStatfsResponse, error) {
+			return List(cmd, s, diskFreeColumns(path, exact), Single(
+				func(n Node, ctx context.Context) (*machine.StorageServiceStatfsResponse, error) {
 					return n.Statfs(ctx, path)
 				},
 			))
 		},
 	}
 
-	s.flags(cmd)
-	s.maintenanceFlags(cmd)
-	s.outputFlag(cmd)
+	s.Flags(cmd)
+	s.MaintenanceFlags(cmd)
+	s.OutputFlag(cmd)
 	cmd.Flags().BoolVarP(&exact, "bytes", "b", false, "sizes in bytes")
 
 	return cmd
 }
 
-func diskFreeColumns(path string, exact bool) []column[*machine.StorageServiceStatfsResponse] {
+func diskFreeColumns(path string, exact bool) []Column[*machine.StorageServiceStatfsResponse] {
 	type usage = *machine.StorageServiceStatfsResponse
 
 	bytes := func(get func(usage) uint64) func(usage) string {
-		return func(u usage) string { return size(int64(get(u)), !exact) }
+		return func(u usage) string { return Size(int64(get(u)), !exact) }
 	}
 	count := func(get func(usage) uint64) func(usage) string {
 		return func(u usage) string { return strconv.FormatUint(get(u), 10) }
 	}
 
-	return []column[usage]{
-		{"PATH", func(usage) string { return path }},
-		{"SIZE", bytes(usage.GetSize)},
-		{"USED", bytes(usage.GetUsed)},
-		{"AVAILABLE", bytes(usage.GetAvailable)},
-		{"PERCENT USED", func(u usage) string { return share(u.GetUsed(), u.GetSize()) }},
-		{"INODES", count(usage.GetInodes)},
-		{"INODES USED", count(usage.GetInodesUsed)},
-		{"INODES FREE", count(usage.GetInodesFree)},
+	return []Column[usage]{
+		Col("PATH", func(usage) string { return path }),
+		Col("SIZE", bytes(usage.GetSize)),
+		Col("USED", bytes(usage.GetUsed)),
+		Col("AVAILABLE", bytes(usage.GetAvailable)),
+		Col("PERCENT USED", func(u usage) string { return Share(u.GetUsed(), u.GetSize()) }),
+		Col("INODES", count(usage.GetInodes)),
+		Col("INODES USED", count(usage.GetInodesUsed)),
+		Col("INODES FREE", count(usage.GetInodesFree)),
 	}
 }

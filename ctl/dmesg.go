@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func newDmesgCommand(s *connection) *cobra.Command {
+func newDmesgCommand(s *Session) *cobra.Command {
 	var (
 		boot         earlierBoot
 		follow, tail bool
@@ -20,26 +20,26 @@ func newDmesgCommand(s *connection) *cobra.Command {
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if tail && !follow {
-				return usageError(cmd, "--tail leaves out what is already there, so it goes with --follow only")
+				return UsageError(cmd, "--tail leaves out what is already there, so it goes with --follow only")
 			}
 
 			if err := boot.check(cmd); err != nil {
 				return err
 			}
 
-			out := &lines{w: cmd.OutOrStdout()}
+			out := NewLines(cmd.OutOrStdout())
 
-			return s.each(cmd, func(ctx context.Context, n node) error {
+			return s.Each(cmd, func(ctx context.Context, n Node) error {
 				stream := n.Dmesg(boot.of(ctx), follow, tail)
 				defer stream.Close()
 
-				return out.copy(n.name, stream)
+				return out.Copy(n.Name, stream)
 			})
 		},
 	}
 
-	s.flags(cmd)
-	s.maintenanceFlags(cmd)
+	s.Flags(cmd)
+	s.MaintenanceFlags(cmd)
 	boot.flag(cmd)
 	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on with new messages")
 	cmd.Flags().BoolVar(&tail, "tail", false, "with --follow: new messages only")

@@ -21,7 +21,7 @@ func (b *earlierBoot) flag(cmd *cobra.Command) {
 
 func (b *earlierBoot) check(cmd *cobra.Command) error {
 	if b.number > 0 {
-		return usageError(cmd, "--boot %d has not been yet: want -1 for the boot before this one, and so on", b.number)
+		return UsageError(cmd, "--boot %d has not been yet: want -1 for the boot before this one, and so on", b.number)
 	}
 
 	return nil

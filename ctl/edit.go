@@ -16,7 +16,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-func newEditCommand(s *connection) *cobra.Command {
+func newEditCommand(s *Session) *cobra.Command {
 	var (
 		applying  applying
 		namespace string
@@ -35,15 +35,15 @@ what was saved. A file that is not changed is not sent. If the node refuses it t
 			}
 
 			if namespace != machineConfigKind.Namespace {
-				return usageError(cmd, "--namespace %q: machine configurations are in %s", namespace, machineConfigKind.Namespace)
+				return UsageError(cmd, "--namespace %q: machine configurations are in %s", namespace, machineConfigKind.Namespace)
 			}
 
 			if err := applying.check(cmd); err != nil {
 				return err
 			}
 
-			return s.inTurn(cmd, func(ctx context.Context, n node) error {
-				config, err := n.machineConfig(ctx, id)
+			return s.InTurn(cmd, func(ctx context.Context, n Node) error {
+				config, err := readMachineConfig(ctx, n, id)
 				if err != nil {
 					return err
 				}
@@ -54,14 +54,14 @@ what was saved. A file that is not changed is not sent. If the node refuses it t
 		ValidArgsFunction: completeMachineConfig,
 	}
 
-	s.flags(cmd)
+	s.Flags(cmd)
 	applying.flags(cmd)
 	cmd.Flags().StringVar(&namespace, "namespace", machineConfigKind.Namespace, "namespace of the resource, of which there is one")
 
 	return cmd
 }
 
-func editAndSend(ctx context.Context, cmd *cobra.Command, n node, applying *applying, config string) error {
+func editAndSend(ctx context.Context, cmd *cobra.Command, n Node, applying *applying, config string) error {
 	file, err := newEditFile()
 	if err != nil {
 		return err
@@ -76,7 +76,7 @@ func editAndSend(ctx context.Context, cmd *cobra.Command, n node, applying *appl
 	var refused error
 
 	for before := config; ; {
-		edited, err := file.edit(ctx, cmd, editHeader(n.name, refused)+before)
+		edited, err := file.edit(ctx, cmd, editHeader(n.Name, refused)+before)
 		if err != nil {
 			return err
 		}
@@ -85,7 +85,7 @@ func editAndSend(ctx context.Context, cmd *cobra.Command, n node, applying *appl
 		case edited == before && refused != nil:
 			return refused
 		case edited == before || strings.TrimSpace(edited) == "":
-			_, err := fmt.Fprintf(cmd.ErrOrStderr(), "%s: nothing was changed, nothing was sent\n", n.name)
+			_, err := fmt.Fprintf(cmd.ErrOrStderr(), "%s: nothing was changed, nothing was sent\n", n.Name)
 
 			return err
 		}

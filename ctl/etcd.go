@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func newEtcdCommand(s *connection) *cobra.Command {
+func newEtcdCommand(s *Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "etcd",
 		Short: "Look after etcd on control plane nodes",
@@ -23,8 +23,8 @@ func newEtcdCommand(s *connection) *cobra.Command {
 		newEtcdSnapshotCommand(s),
 		newEtcdAlarmCommand(s),
 		newEtcdDowngradeCommand(s),
-		etcdAction(s, "defrag", "Give the free space inside the database back; do it on one node at a time", node.EtcdDefragment),
-		etcdAction(s, "leave", "Take the nodes themselves out of etcd", node.EtcdLeave),
+		etcdAction(s, "defrag", "Give the free space inside the database back; do it on one node at a time", Node.EtcdDefragment),
+		etcdAction(s, "leave", "Take the nodes themselves out of etcd", Node.EtcdLeave),
 		newEtcdForfeitCommand(s),
 	)
 
@@ -33,28 +33,28 @@ func newEtcdCommand(s *connection) *cobra.Command {
 
 // etcdAction is a command that has one node do something and says nothing if it did: done by several at once, etcd would
 // be without a quorum.
-func etcdAction(s *connection, use, short string, act func(n node, ctx context.Context) error) *cobra.Command {
+func etcdAction(s *Session, use, short string, act func(n Node, ctx context.Context) error) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   use,
 		Short: short,
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return s.one(cmd, func(ctx context.Context, n node) error { return act(n, ctx) })
+			return s.One(cmd, func(ctx context.Context, n Node) error { return act(n, ctx) })
 		},
 	}
 
-	s.flags(cmd)
+	s.Flags(cmd)
 
 	return cmd
 }
 
-func newEtcdForfeitCommand(s *connection) *cobra.Command {
+func newEtcdForfeitCommand(s *Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "forfeit-leadership",
 		Short: "Have another member lead etcd",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return s.each(cmd, func(ctx context.Context, n node) error {
+			return s.Each(cmd, func(ctx context.Context, n Node) error {
 				member, err := n.EtcdForfeitLeadership(ctx)
 				if err != nil {
 					return err
@@ -66,14 +66,14 @@ func newEtcdForfeitCommand(s *connection) *cobra.Command {
 					member += " leads now"
 				}
 
-				_, err = fmt.Fprintf(cmd.ErrOrStderr(), "%s: %s\n", n.name, member)
+				_, err = fmt.Fprintf(cmd.ErrOrStderr(), "%s: %s\n", n.Name, member)
 
 				return err
 			})
 		},
 	}
 
-	s.flags(cmd)
+	s.Flags(cmd)
 
 	return cmd
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/seed-59268b81/talos/api/machine"
 )
 
-func newEtcdDowngradeCommand(s *connection) *cobra.Command {
+func newEtcdDowngradeCommand(s *Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "downgrade",
 		Short: "Have etcd's storage go back to an earlier version",
@@ -18,29 +18,29 @@ func newEtcdDowngradeCommand(s *connection) *cobra.Command {
 
 	cmd.AddCommand(
 		etcdDowngradeCommand(s, "validate VERSION", "Check whether etcd's storage can go back to a version, such as 3.5", 1,
-			func(n node, ctx context.Context, args []string) (string, error) {
+			func(n Node, ctx context.Context, args []string) (string, error) {
 				return n.EtcdDowngradeValidate(ctx, args[0])
 			}),
 		etcdDowngradeCommand(s, "enable VERSION", "Have etcd's storage go back to a version, such as 3.5", 1,
-			func(n node, ctx context.Context, args []string) (string, error) {
+			func(n Node, ctx context.Context, args []string) (string, error) {
 				return n.EtcdDowngradeEnable(ctx, args[0])
 			}),
 		etcdDowngradeCommand(s, "cancel", "Stop going back", 0,
-			func(n node, ctx context.Context, _ []string) (string, error) { return n.EtcdDowngradeCancel(ctx) }),
+			func(n Node, ctx context.Context, _ []string) (string, error) { return n.EtcdDowngradeCancel(ctx) }),
 	)
 
 	return cmd
 }
 
-func etcdDowngradeCommand(s *connection, use, short string, args int, call func(n node, ctx context.Context, args []string) (string, error)) *cobra.Command {
+func etcdDowngradeCommand(s *Session, use, short string, args int, call func(n Node, ctx context.Context, args []string) (string, error)) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   use,
 		Short: short,
 		Args:  cobra.ExactArgs(args),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			columns := []column[*machine.EtcdClusterDowngrade]{{"CLUSTER VERSION", (*machine.EtcdClusterDowngrade).GetClusterVersion}}
+			columns := []Column[*machine.EtcdClusterDowngrade]{Col("CLUSTER VERSION", (*machine.EtcdClusterDowngrade).GetClusterVersion)}
 
-			return list(cmd, s, columns, single(func(n node, ctx context.Context) (*machine.EtcdClusterDowngrade, error) {
+			return List(cmd, s, columns, Single(func(n Node, ctx context.Context) (*machine.EtcdClusterDowngrade, error) {
 				version, err := call(n, ctx, args)
 
 				return &machine.EtcdClusterDowngrade{ClusterVersion: version}, err
@@ -48,8 +48,8 @@ func etcdDowngradeCommand(s *connection, use, short string, args int, call func(
 		},
 	}
 
-	s.flags(cmd)
-	s.outputFlag(cmd)
+	s.Flags(cmd)
+	s.OutputFlag(cmd)
 
 	return cmd
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/seed-59268b81/talos/client"
 )
 
-func newEtcdMembersCommand(s *connection) *cobra.Command {
+func newEtcdMembersCommand(s *Session) *cobra.Command {
 	var local bool
 
 	cmd := &cobra.Command{
@@ -24,28 +24,28 @@ func newEtcdMembersCommand(s *connection) *cobra.Command {
 		Short: "List the members of etcd",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return list(cmd, s, memberColumns, func(n node, ctx context.Context) ([]*machine.EtcdMember, error) {
+			return List(cmd, s, memberColumns, func(n Node, ctx context.Context) ([]*machine.EtcdMember, error) {
 				return n.EtcdMembers(ctx, local)
 			})
 		},
 	}
 
-	s.flags(cmd)
-	s.outputFlag(cmd)
+	s.Flags(cmd)
+	s.OutputFlag(cmd)
 	cmd.Flags().BoolVar(&local, "local", false, "as the nodes' own members have it, without asking the others")
 
 	return cmd
 }
 
-var memberColumns = []column[*machine.EtcdMember]{
-	{"ID", func(m *machine.EtcdMember) string { return client.FormatEtcdID(m.GetId()) }},
-	{"HOSTNAME", (*machine.EtcdMember).GetHostname},
-	{"PEER URLS", func(m *machine.EtcdMember) string { return strings.Join(m.GetPeerUrls(), ",") }},
-	{"CLIENT URLS", func(m *machine.EtcdMember) string { return strings.Join(m.GetClientUrls(), ",") }},
-	{"LEARNER", func(m *machine.EtcdMember) string { return strconv.FormatBool(m.GetIsLearner()) }},
+var memberColumns = []Column[*machine.EtcdMember]{
+	Col("ID", func(m *machine.EtcdMember) string { return client.FormatEtcdID(m.GetId()) }),
+	Col("HOSTNAME", (*machine.EtcdMember).GetHostname),
+	Col("PEER URLS", func(m *machine.EtcdMember) string { return strings.Join(m.GetPeerUrls(), ",") }),
+	Col("CLIENT URLS", func(m *machine.EtcdMember) string { return strings.Join(m.GetClientUrls(), ",") }),
+	Col("LEARNER", func(m *machine.EtcdMember) string { return strconv.FormatBool(m.GetIsLearner()) }),
 }
 
-func newEtcdMemberCommand(s *connection) *cobra.Command {
+func newEtcdMemberCommand(s *Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "member",
 		Short: "Change the members of etcd",
@@ -57,7 +57,7 @@ func newEtcdMemberCommand(s *connection) *cobra.Command {
 }
 
 // newEtcdRemoveMemberCommand is known by two names.
-func newEtcdRemoveMemberCommand(s *connection, name string) *cobra.Command {
+func newEtcdRemoveMemberCommand(s *Session, name string) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   name + " MEMBER-ID",
 		Short: "Remove a member from etcd whose node is gone",
@@ -67,8 +67,8 @@ This is for members whose node is gone for good, and is done on another node. A 
 talosctl etcd leave, or with talosctl reset.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return s.one(cmd, func(ctx context.Context, n node) error {
-				id, err := n.etcdMemberID(ctx, args[0])
+			return s.One(cmd, func(ctx context.Context, n Node) error {
+				id, err := etcdMemberID(ctx, n, args[0])
 				if err != nil {
 					return err
 				}
@@ -76,7 +76,7 @@ talosctl etcd leave, or with talosctl reset.`,
 				return n.EtcdRemoveMember(ctx, id)
 			})
 		},
-		ValidArgsFunction: s.completeArg(0, func(n node, ctx context.Context) ([]string, error) {
+		ValidArgsFunction: s.CompleteArg(0, func(n Node, ctx context.Context) ([]string, error) {
 			members, err := n.EtcdMembers(ctx, false)
 
 			var ids []string
@@ -88,14 +88,14 @@ talosctl etcd leave, or with talosctl reset.`,
 		}),
 	}
 
-	s.flags(cmd)
+	s.Flags(cmd)
 
 	return cmd
 }
 
 // etcdMemberID finds a member by hostname, or takes the text for an id as etcd writes it: in hex. A hostname comes first: it
 // may be hex as well.
-func (n node) etcdMemberID(ctx context.Context, text string) (uint64, error) {
+func etcdMemberID(ctx context.Context, n Node, text string) (uint64, error) {
 	members, err := n.EtcdMembers(ctx, false)
 	if err != nil {
 		return 0, err

@@ -16,7 +16,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func newEtcdSnapshotCommand(s *connection) *cobra.Command {
+func newEtcdSnapshotCommand(s *Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "snapshot FILE",
 		Short: "Save the database of etcd",
@@ -25,7 +25,7 @@ func newEtcdSnapshotCommand(s *connection) *cobra.Command {
 The file is there only once it is whole: its end has a checksum of all before.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return s.one(cmd, func(ctx context.Context, n node) error {
+			return s.One(cmd, func(ctx context.Context, n Node) error {
 				stream := n.EtcdSnapshot(ctx)
 				defer stream.Close()
 
@@ -41,7 +41,7 @@ The file is there only once it is whole: its end has a checksum of all before.`,
 		},
 	}
 
-	s.flags(cmd)
+	s.Flags(cmd)
 
 	return cmd
 }

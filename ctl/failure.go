@@ -8,24 +8,26 @@ import (
 	"io"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"github.com/seed-59268b81/talos/client"
 )
 
 // nodeFailure is the failure of a command on one node.
-type nodeFailure struct {
+type NodeFailure struct {
 	node string
 	err  error
 }
 
-func (f *nodeFailure) Error() string { return f.node + ": " + f.err.Error() }
+func (f *NodeFailure) Error() string { return f.node + ": " + f.err.Error() }
 
-func (f *nodeFailure) Unwrap() error { return f.err }
+func (f *NodeFailure) Unwrap() error { return f.err }
 
 // printError prints each failure of a command: node, step, cause, and on a line of its own what to try.
-func printError(w io.Writer, err error) {
+func PrintError(w io.Writer, err error) {
 	if joined, ok := err.(interface{ Unwrap() []error }); ok { // the failures of connection.each
 		for _, err := range joined.Unwrap() {
-			printError(w, err)
+			PrintError(w, err)
 		}
 
 		return
@@ -33,7 +35,7 @@ func printError(w io.Writer, err error) {
 
 	var prefix string
 
-	if failure := (*nodeFailure)(nil); errors.As(err, &failure) {
+	if failure := (*NodeFailure)(nil); errors.As(err, &failure) {
 		prefix, err = failure.node+": ", failure.err
 	}
 
@@ -43,4 +45,9 @@ func printError(w io.Writer, err error) {
 	if try != "" {
 		fmt.Fprintf(w, "  try: %s\n", try)
 	}
+}
+
+// usageError is a mistake in the arguments: the help says more.
+func UsageError(cmd *cobra.Command, format string, args ...any) error {
+	return fmt.Errorf("%s; see %s --help", fmt.Sprintf(format, args...), cmd.CommandPath())
 }

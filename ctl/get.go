@@ -12,7 +12,7 @@ import (
 	"github.com/seed-59268b81/talos/client"
 )
 
-func newGetCommand(s *connection) *cobra.Command {
+func newGetCommand(s *Session) *cobra.Command {
 	var get get
 
 	cmd := &cobra.Command{
@@ -32,17 +32,17 @@ func newGetCommand(s *connection) *cobra.Command {
 			}
 
 			if p, ok := printer.(*tablePrinter); ok {
-				return s.tabulate(cmd, p.table, get.node)
+				return s.Tabulate(cmd, p.table, get.node)
 			}
 
-			return s.each(cmd, get.node)
+			return s.Each(cmd, get.node)
 		},
 		ValidArgsFunction: completeGet(s, &get),
 	}
 
-	s.flags(cmd)
-	s.maintenanceFlags(cmd)
-	s.outputFlag(cmd)
+	s.Flags(cmd)
+	s.MaintenanceFlags(cmd)
+	s.OutputFlag(cmd)
 	cmd.Flags().StringVar(&get.namespace, "namespace", "", "namespace, if not the default one of the type")
 	cmd.Flags().BoolVarP(&get.watch, "watch", "w", false, "go on with every change")
 
@@ -68,8 +68,8 @@ type change struct {
 	resource *cosiapi.Resource
 }
 
-func (g *get) node(ctx context.Context, n node) error {
-	definitions, err := bounded(ctx, n, node.Definitions)
+func (g *get) node(ctx context.Context, n Node) error {
+	definitions, err := Bounded(ctx, n, Node.Definitions)
 	if err != nil {
 		return err
 	}
@@ -85,15 +85,15 @@ func (g *get) node(ctx context.Context, n node) error {
 		return g.follow(ctx, n, definition, kind)
 	}
 
-	found, err := bounded(ctx, n, func(n node, ctx context.Context) ([]change, error) { return g.list(ctx, n, kind) })
+	found, err := Bounded(ctx, n, func(n Node, ctx context.Context) ([]change, error) { return g.list(ctx, n, kind) })
 	if err != nil {
 		return err
 	}
 
-	return g.printer.print(n.name, definition, found)
+	return g.printer.print(n.Name, definition, found)
 }
 
-func (g *get) list(ctx context.Context, n node, kind client.Kind) ([]change, error) {
+func (g *get) list(ctx context.Context, n Node, kind client.Kind) ([]change, error) {
 	if g.id != "" {
 		r, err := n.Resource(ctx, kind, g.id)
 
@@ -114,7 +114,7 @@ func (g *get) list(ctx context.Context, n node, kind client.Kind) ([]change, err
 }
 
 // follow prints what is there at the start together, then each change by itself.
-func (g *get) follow(ctx context.Context, n node, definition client.Definition, kind client.Kind) error {
+func (g *get) follow(ctx context.Context, n Node, definition client.Definition, kind client.Kind) error {
 	var initial []change
 
 	bootstrapped := g.id != ""
@@ -127,7 +127,7 @@ func (g *get) follow(ctx context.Context, n node, definition client.Definition, 
 		if event.GetEventType() == cosiapi.EventType_BOOTSTRAPPED {
 			bootstrapped = true
 
-			if err := g.printer.print(n.name, definition, initial); err != nil {
+			if err := g.printer.print(n.Name, definition, initial); err != nil {
 				return err
 			}
 
@@ -141,7 +141,7 @@ func (g *get) follow(ctx context.Context, n node, definition client.Definition, 
 			continue
 		}
 
-		if err := g.printer.print(n.name, definition, []change{c}); err != nil {
+		if err := g.printer.print(n.Name, definition, []change{c}); err != nil {
 			return err
 		}
 	}

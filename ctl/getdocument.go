@@ -12,21 +12,21 @@ import (
 )
 
 // newPrinter returns the printer for the value of --output.
-func newPrinter(s *connection, cmd *cobra.Command, watch bool) (printer, error) {
+func newPrinter(s *Session, cmd *cobra.Command, watch bool) (printer, error) {
 	out := cmd.OutOrStdout()
 
-	encode, err := s.encoder(cmd)
+	encode, err := s.Encoder(cmd)
 
 	switch {
 	case err != nil:
 		return nil, err
 	case encode == nil:
-		return &tablePrinter{table: newTable(out), watch: watch}, nil
+		return &tablePrinter{table: NewTable(out), watch: watch}, nil
 	}
 
-	p := &documentPrinter{documents: documents{w: out, separator: s.separator()}, encode: encodeYAML}
+	p := &documentPrinter{documents: NewDocuments(out, s.Separator()), encode: encodeYAML}
 
-	if s.format != "yaml" {
+	if s.Format != "yaml" {
 		p.encode = func(d document) ([]byte, error) {
 			value, err := d.value()
 			if err != nil {
@@ -48,8 +48,8 @@ type document struct {
 
 // documentPrinter prints each resource as a document.
 type documentPrinter struct {
-	documents
-	encode func(document) ([]byte, error)
+	documents *Documents
+	encode    func(document) ([]byte, error)
 }
 
 func (p *documentPrinter) print(node string, _ client.Definition, changes []change) error {
@@ -64,7 +64,7 @@ func (p *documentPrinter) print(node string, _ client.Definition, changes []chan
 		contents[i] = content
 	}
 
-	return p.write(contents...)
+	return p.documents.Write(contents...)
 }
 
 // value is the document as JSON and paths see it.
@@ -74,7 +74,7 @@ func (d document) value() (map[string]any, error) {
 		value["event"] = strings.ToLower(d.change.event.String())
 	}
 
-	metadata, err := decodePlain(yamlMetadata(d.change.resource.GetMetadata()))
+	metadata, err := DecodePlain(yamlMetadata(d.change.resource.GetMetadata()))
 	if err != nil {
 		return nil, fmt.Errorf("decode metadata: %w", err)
 	}
@@ -82,13 +82,13 @@ func (d document) value() (map[string]any, error) {
 	value["metadata"] = metadata
 
 	text := d.change.resource.GetSpec().GetYamlSpec()
-	if manyDocuments(text) {
+	if ManyDocuments(text) {
 		value["spec"] = text
 
 		return value, nil
 	}
 
-	value["spec"], err = decodePlain(text)
+	value["spec"], err = DecodePlain(text)
 	if err != nil {
 		return nil, fmt.Errorf("decode spec: %w", err)
 	}

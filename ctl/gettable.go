@@ -14,7 +14,7 @@ import (
 // tablePrinter prints resources as rows, with the columns that their definition asks for.
 type tablePrinter struct {
 	watch bool
-	table *table
+	table *Table
 	begun sync.Once
 }
 
@@ -32,7 +32,7 @@ func (p *tablePrinter) print(node string, definition client.Definition, changes 
 	// The first definition that is known makes the header.
 	p.begun.Do(func() { p.table.header = p.header(definition) })
 
-	return p.table.print(rows...)
+	return p.table.Print(rows...)
 }
 
 func (p *tablePrinter) header(definition client.Definition) []string {
@@ -63,7 +63,7 @@ func (p *tablePrinter) row(node string, definition client.Definition, c change) 
 		return row, nil
 	}
 
-	spec, err := decodePlain(c.resource.GetSpec().GetYamlSpec())
+	spec, err := DecodePlain(c.resource.GetSpec().GetYamlSpec())
 	if err != nil {
 		return nil, fmt.Errorf("decode the spec of %s: %w", md.GetId(), err)
 	}
@@ -73,7 +73,7 @@ func (p *tablePrinter) row(node string, definition client.Definition, c change) 
 
 		// Unlike a missing key, a spec that has nothing at all (a destroyed resource) is an error to a path.
 		if spec != nil {
-			if cell, err = applyPath(column.JSONPath, spec); err != nil {
+			if cell, err = ApplyPath(column.JSONPath, spec); err != nil {
 				return nil, fmt.Errorf("column %s of %s: %w", column.Name, md.GetId(), err)
 			}
 		}

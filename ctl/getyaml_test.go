@@ -39,8 +39,8 @@ func FuzzYAMLSpec(f *testing.F) {
 	}
 
 	f.Fuzz(func(t *testing.T, text string) {
-		want, err := decodePlain(text)
-		if err != nil || manyDocuments(text) {
+		want, err := DecodePlain(text)
+		if err != nil || ManyDocuments(text) {
 			return
 		}
 
@@ -53,7 +53,7 @@ func FuzzYAMLSpec(f *testing.F) {
 			t.Fatalf("%q decodes and does not print: %v", text, err)
 		}
 
-		got, err := decodePlain(printed)
+		got, err := DecodePlain(printed)
 		if err != nil || yamlValue(got) != yamlValue(map[string]any{"spec": want}) {
 			t.Errorf("%q is printed as %q: got %#v, %v, want %#v", text, printed, got, err, want)
 		}

@@ -13,7 +13,7 @@ import (
 	"github.com/seed-59268b81/talos/api/cluster"
 )
 
-func newHealthCommand(s *connection) *cobra.Command {
+func newHealthCommand(s *Session) *cobra.Command {
 	var (
 		wait     time.Duration
 		server   bool
@@ -35,7 +35,7 @@ Prints what it waits for and succeeds when every check has passed.`,
 			}
 
 			if wait <= 0 {
-				return usageError(cmd, "--wait-timeout %s: want a time to wait, such as 5m", wait)
+				return UsageError(cmd, "--wait-timeout %s: want a time to wait, such as 5m", wait)
 			}
 
 			say := func(line string) error {
@@ -45,14 +45,14 @@ Prints what it waits for and succeeds when every check has passed.`,
 			}
 
 			if !server {
-				return s.one(cmd, func(ctx context.Context, n node) error {
+				return s.One(cmd, func(ctx context.Context, n Node) error {
 					return (&healthCheck{node: n, info: &info}).run(ctx, wait, say)
 				})
 			}
 
 			request := &cluster.HealthCheckRequest{WaitTimeout: durationpb.New(wait), ClusterInfo: &info}
 
-			return s.one(cmd, func(ctx context.Context, n node) error {
+			return s.One(cmd, func(ctx context.Context, n Node) error {
 				for message, err := range n.HealthCheck(ctx, request) {
 					if err != nil {
 						return err
@@ -68,7 +68,7 @@ Prints what it waits for and succeeds when every check has passed.`,
 		},
 	}
 
-	s.flags(cmd)
+	s.Flags(cmd)
 	cmd.Flags().BoolVar(&server, "server", true, "have the node make the checks; otherwise this computer does")
 	cmd.Flags().DurationVar(&wait, "wait-timeout", 20*time.Minute, "how long to wait for the cluster to be healthy")
 	cmd.Flags().StringSliceVar(&info.ControlPlaneNodes, "control-plane-nodes", nil, "addresses of the control plane nodes, if they should not be discovered")

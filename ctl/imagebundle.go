@@ -10,7 +10,7 @@ import (
 	"github.com/seed-59268b81/talos/config/images"
 )
 
-func newImageBundleCommand(s *connection) *cobra.Command {
+func newImageBundleCommand(s *Session) *cobra.Command {
 	var version, flannel, etcd, coredns string
 
 	cmd := &cobra.Command{

@@ -15,8 +15,8 @@ import (
 	"github.com/seed-59268b81/talos/api/machine"
 )
 
-func newImageListCommand(s *connection) *cobra.Command {
-	var store imageStore
+func newImageListCommand(s *Session) *cobra.Command {
+	var store ImageStore
 
 	cmd := &cobra.Command{
 		Use:     "list",
@@ -24,34 +24,34 @@ func newImageListCommand(s *connection) *cobra.Command {
 		Short:   "List images",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			instance, err := store.instance()
+			instance, err := store.Instance()
 			if err != nil {
 				return err
 			}
 
-			return list(cmd, s, imageColumns, func(n node, ctx context.Context) ([]*machine.ImageServiceListResponse, error) {
-				return n.listImages(ctx, instance)
+			return List(cmd, s, imageColumns, func(n Node, ctx context.Context) ([]*machine.ImageServiceListResponse, error) {
+				return listImages(ctx, n, instance)
 			})
 		},
 	}
 
-	s.flags(cmd)
-	s.outputFlag(cmd)
-	store.flag(cmd, "cri")
+	s.Flags(cmd)
+	s.OutputFlag(cmd)
+	store.Flag(cmd, "cri")
 
 	return cmd
 }
 
-var imageColumns = []column[*machine.ImageServiceListResponse]{
-	{"IMAGE", (*machine.ImageServiceListResponse).GetName},
-	{"DIGEST", (*machine.ImageServiceListResponse).GetDigest},
-	{"SIZE", func(i *machine.ImageServiceListResponse) string { return humanize.Bytes(uint64(max(0, i.GetSize()))) }},
-	{"CREATED", func(i *machine.ImageServiceListResponse) string {
+var imageColumns = []Column[*machine.ImageServiceListResponse]{
+	Col("IMAGE", (*machine.ImageServiceListResponse).GetName),
+	Col("DIGEST", (*machine.ImageServiceListResponse).GetDigest),
+	Col("SIZE", func(i *machine.ImageServiceListResponse) string { return humanize.Bytes(uint64(max(0, i.GetSize()))) }),
+	Col("CREATED", func(i *machine.ImageServiceListResponse) string {
 		return i.GetCreatedAt().AsTime().Format(time.RFC3339)
-	}},
+	}),
 }
 
-func (n node) listImages(ctx context.Context, instance *common.ContainerdInstance) ([]*machine.ImageServiceListResponse, error) {
+func listImages(ctx context.Context, n Node, instance *common.ContainerdInstance) ([]*machine.ImageServiceListResponse, error) {
 	var images []*machine.ImageServiceListResponse
 
 	for image, err := range n.ImagesOf(ctx, instance) {
@@ -67,13 +67,13 @@ func (n node) listImages(ctx context.Context, instance *common.ContainerdInstanc
 	return images, nil
 }
 
-func (n node) imageNames(ctx context.Context, store imageStore) ([]string, error) {
-	instance, err := store.instance()
+func imageNames(ctx context.Context, n Node, store ImageStore) ([]string, error) {
+	instance, err := store.Instance()
 	if err != nil {
 		return nil, err
 	}
 
-	images, err := n.listImages(ctx, instance)
+	images, err := listImages(ctx, n, instance)
 
 	var names []string
 	for _, image := range images {

@@ -13,8 +13,8 @@ import (
 	"github.com/seed-59268b81/talos/api/machine"
 )
 
-func newImagePullCommand(s *connection) *cobra.Command {
-	var store imageStore
+func newImagePullCommand(s *Session) *cobra.Command {
+	var store ImageStore
 
 	cmd := &cobra.Command{
 		Use:     "pull IMAGE",
@@ -22,31 +22,31 @@ func newImagePullCommand(s *connection) *cobra.Command {
 		Short:   "Have the nodes pull an image",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			instance, err := store.instance()
+			instance, err := store.Instance()
 			if err != nil {
 				return err
 			}
 
 			// The names are the answer; the progress is for a person who waits.
 			progress := io.Discard
-			if isTerminal(cmd.ErrOrStderr()) {
+			if IsTerminal(cmd.ErrOrStderr()) {
 				progress = cmd.ErrOrStderr()
 			}
 
-			out := &lines{w: cmd.OutOrStdout()}
+			out := NewLines(cmd.OutOrStdout())
 
-			return s.each(cmd, func(ctx context.Context, n node) error {
+			return s.Each(cmd, func(ctx context.Context, n Node) error {
 				for step, err := range n.PullImage(ctx, instance, args[0]) {
 					if err != nil {
 						return err
 					}
 
 					if layer := step.GetPullProgress(); layer != nil {
-						fmt.Fprintf(progress, "%s: %s\n", n.name, describeLayer(layer))
+						fmt.Fprintf(progress, "%s: %s\n", n.Name, describeLayer(layer))
 					}
 
 					if name := step.GetName(); name != "" {
-						if err := out.print(n.name, name); err != nil {
+						if err := out.Print(n.Name, name); err != nil {
 							return err
 						}
 					}
@@ -57,8 +57,8 @@ func newImagePullCommand(s *connection) *cobra.Command {
 		},
 	}
 
-	s.flags(cmd)
-	store.flag(cmd, "cri")
+	s.Flags(cmd)
+	store.Flag(cmd, "cri")
 
 	return cmd
 }

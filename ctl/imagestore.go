@@ -13,8 +13,8 @@ import (
 	"github.com/seed-59268b81/talos/api/machine"
 )
 
-func newImageRemoveCommand(s *connection) *cobra.Command {
-	var store imageStore
+func newImageRemoveCommand(s *Session) *cobra.Command {
+	var store ImageStore
 
 	cmd := &cobra.Command{
 		Use:     "remove IMAGE",
@@ -22,38 +22,38 @@ func newImageRemoveCommand(s *connection) *cobra.Command {
 		Short:   "Remove an image from the nodes",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			instance, err := store.instance()
+			instance, err := store.Instance()
 			if err != nil {
 				return err
 			}
 
-			return s.each(cmd, func(ctx context.Context, n node) error { return n.RemoveImage(ctx, instance, args[0]) })
+			return s.Each(cmd, func(ctx context.Context, n Node) error { return n.RemoveImage(ctx, instance, args[0]) })
 		},
-		ValidArgsFunction: s.completeArg(0, func(n node, ctx context.Context) ([]string, error) { return n.imageNames(ctx, store) }),
+		ValidArgsFunction: s.CompleteArg(0, func(n Node, ctx context.Context) ([]string, error) { return imageNames(ctx, n, store) }),
 	}
 
-	s.flags(cmd)
-	store.flag(cmd, "cri")
+	s.Flags(cmd)
+	store.Flag(cmd, "cri")
 
 	return cmd
 }
 
-func newImageImportCommand(s *connection) *cobra.Command {
-	var store imageStore
+func newImageImportCommand(s *Session) *cobra.Command {
+	var store ImageStore
 
 	cmd := &cobra.Command{
 		Use:   "import FILE",
 		Short: "Send an image to the nodes, as an OCI archive",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			instance, err := store.instance()
+			instance, err := store.Instance()
 			if err != nil {
 				return err
 			}
 
-			out := &lines{w: cmd.OutOrStdout()}
+			out := NewLines(cmd.OutOrStdout())
 
-			return s.each(cmd, func(ctx context.Context, n node) error {
+			return s.Each(cmd, func(ctx context.Context, n Node) error {
 				file, err := os.Open(args[0])
 				if err != nil {
 					return fmt.Errorf("import image: %w", err)
@@ -66,37 +66,37 @@ func newImageImportCommand(s *connection) *cobra.Command {
 					return err
 				}
 
-				return out.print(n.name, name)
+				return out.Print(n.Name, name)
 			})
 		},
 	}
 
-	s.flags(cmd)
-	store.flag(cmd, "cri")
+	s.Flags(cmd)
+	store.Flag(cmd, "cri")
 
 	return cmd
 }
 
-func newImageVerifyCommand(s *connection) *cobra.Command {
+func newImageVerifyCommand(s *Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "verify IMAGE",
 		Short: "Check an image against the nodes' image verification configuration",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return list(cmd, s, verifyColumns, single(func(n node, ctx context.Context) (*machine.ImageServiceVerifyResponse, error) {
+			return List(cmd, s, verifyColumns, Single(func(n Node, ctx context.Context) (*machine.ImageServiceVerifyResponse, error) {
 				return n.VerifyImage(ctx, args[0])
 			}))
 		},
 	}
 
-	s.flags(cmd)
-	s.outputFlag(cmd)
+	s.Flags(cmd)
+	s.OutputFlag(cmd)
 
 	return cmd
 }
 
-var verifyColumns = []column[*machine.ImageServiceVerifyResponse]{
-	{"VERIFIED", func(v *machine.ImageServiceVerifyResponse) string { return strconv.FormatBool(v.GetVerified()) }},
-	{"IMAGE", (*machine.ImageServiceVerifyResponse).GetDigestedImageRef},
-	{"MESSAGE", (*machine.ImageServiceVerifyResponse).GetMessage},
+var verifyColumns = []Column[*machine.ImageServiceVerifyResponse]{
+	Col("VERIFIED", func(v *machine.ImageServiceVerifyResponse) string { return strconv.FormatBool(v.GetVerified()) }),
+	Col("IMAGE", (*machine.ImageServiceVerifyResponse).GetDigestedImageRef),
+	Col("MESSAGE", (*machine.ImageServiceVerifyResponse).GetMessage),
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/seed-59268b81/talos/ctl/graph"
 )
 
-func newInspectCommand(s *connection) *cobra.Command {
+func newInspectCommand(s *Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "inspect",
 		Short: "Look inside the machinery",
@@ -26,7 +26,7 @@ func newInspectCommand(s *connection) *cobra.Command {
 	return cmd
 }
 
-func newInspectDependenciesCommand(s *connection) *cobra.Command {
+func newInspectDependenciesCommand(s *Session) *cobra.Command {
 	var (
 		withResources bool
 		render        string
@@ -41,11 +41,11 @@ func newInspectDependenciesCommand(s *connection) *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			write, known := graphFormats[render]
 			if !known {
-				return usageError(cmd, "--render %q is unknown: want svg", render)
+				return UsageError(cmd, "--render %q is unknown: want svg", render)
 			}
 
-			return s.one(cmd, func(ctx context.Context, n node) error {
-				edges, err := bounded(ctx, n, node.ControllerDependencies)
+			return s.One(cmd, func(ctx context.Context, n Node) error {
+				edges, err := Bounded(ctx, n, Node.ControllerDependencies)
 				if err != nil {
 					return err
 				}
@@ -53,7 +53,7 @@ func newInspectDependenciesCommand(s *connection) *cobra.Command {
 				var resources graph.Resources
 
 				if withResources {
-					if resources, err = bounded(ctx, n, node.allResources); err != nil {
+					if resources, err = Bounded(ctx, n, allResources); err != nil {
 						return err
 					}
 				}
@@ -63,10 +63,10 @@ func newInspectDependenciesCommand(s *connection) *cobra.Command {
 		},
 	}
 
-	s.flags(cmd)
+	s.Flags(cmd)
 	cmd.Flags().BoolVar(&withResources, "with-resources", false, "list the resources that there are of each type")
 	cmd.Flags().StringVar(&render, "render", "", "draw the graph as a picture: svg (without it, the graph is in the language of graphviz)")
-	complete(cmd, "render", "svg")
+	Complete(cmd, "render", "svg")
 
 	return cmd
 }
@@ -77,7 +77,7 @@ var graphFormats = map[string]func(io.Writer, []*inspect.ControllerDependencyEdg
 }
 
 // allResources lists the ids of all resources that the caller may read, in the default namespaces of their types.
-func (n node) allResources(ctx context.Context) (graph.Resources, error) {
+func allResources(n Node, ctx context.Context) (graph.Resources, error) {
 	definitions, err := n.Definitions(ctx)
 	if err != nil {
 		return nil, err

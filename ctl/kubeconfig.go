@@ -16,7 +16,7 @@ import (
 	"github.com/seed-59268b81/talos/ctl/kubeconfig"
 )
 
-func newKubeconfigCommand(s *connection) *cobra.Command {
+func newKubeconfigCommand(s *Session) *cobra.Command {
 	var (
 		merge, force bool
 		contextName  string
@@ -41,10 +41,10 @@ kubeconfig.`,
 			}
 
 			if contextName != "" && !merge {
-				return usageError(cmd, "--force-context-name names the context that is merged: it does not go with --merge=false")
+				return UsageError(cmd, "--force-context-name names the context that is merged: it does not go with --merge=false")
 			}
 
-			return s.one(cmd, func(ctx context.Context, n node) error {
+			return s.One(cmd, func(ctx context.Context, n Node) error {
 				content, err := n.Kubeconfig(ctx)
 				if err != nil {
 					return err
@@ -66,7 +66,7 @@ kubeconfig.`,
 		},
 	}
 
-	s.flags(cmd)
+	s.Flags(cmd)
 	cmd.Flags().BoolVarP(&merge, "merge", "m", true, "merge with what is in the file")
 	cmd.Flags().BoolVarP(&force, "force", "f", false, "overwrite the file, or the names taken in it")
 	cmd.Flags().StringVar(&contextName, "force-context-name", "", "name of the context")
@@ -150,7 +150,7 @@ func overwriteNames(cmd *cobra.Command, force bool) func(kubeconfig.Section, str
 		return func(kubeconfig.Section, string) (bool, error) { return true, nil }
 	}
 
-	if !isTerminal(cmd.InOrStdin()) {
+	if !IsTerminal(cmd.InOrStdin()) {
 		return nil
 	}
 

@@ -12,16 +12,18 @@ import (
 )
 
 // lines writes whole lines from several nodes, each with its node in front.
-type lines struct {
+type Lines struct {
 	mu sync.Mutex
 	w  io.Writer
 }
+
+func NewLines(w io.Writer) *Lines { return &Lines{w: w} }
 
 // maxLine is how much of a line is kept until its end is there.
 const maxLine = 256 << 10
 
 // copy writes every line of r. One without an end gets one, and one that is longer than maxLine is written as several.
-func (l *lines) copy(node string, r io.Reader) error {
+func (l *Lines) Copy(node string, r io.Reader) error {
 	prefix := []byte(node + ": ")
 
 	for in := bufio.NewReaderSize(r, maxLine); ; {
@@ -44,12 +46,12 @@ func (l *lines) copy(node string, r io.Reader) error {
 }
 
 // print writes one line.
-func (l *lines) print(node, line string) error {
+func (l *Lines) Print(node, line string) error {
 	return l.write([]byte(node+": "), []byte(line))
 }
 
 // write adds the end to the line.
-func (l *lines) write(prefix, line []byte) error {
+func (l *Lines) write(prefix, line []byte) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 

@@ -21,7 +21,7 @@ var fileTypes = map[string]machine.ListRequest_Type{
 	"l": machine.ListRequest_SYMLINK, "L": machine.ListRequest_SYMLINK,
 }
 
-func newListCommand(s *connection) *cobra.Command {
+func newListCommand(s *Session) *cobra.Command {
 	var (
 		request     machine.ListRequest
 		long, human bool
@@ -46,13 +46,13 @@ func newListCommand(s *connection) *cobra.Command {
 			for _, name := range types {
 				typ, known := fileTypes[name]
 				if !known {
-					return usageError(cmd, "--type %q is unknown: want f (regular file), d (directory) or l (symbolic link)", name)
+					return UsageError(cmd, "--type %q is unknown: want f (regular file), d (directory) or l (symbolic link)", name)
 				}
 
 				request.Types = append(request.Types, typ)
 			}
 
-			columns := []column[*machine.FileInfo]{{"NAME", (*machine.FileInfo).GetRelativeName}}
+			columns := []Column[*machine.FileInfo]{Col("NAME", (*machine.FileInfo).GetRelativeName)}
 			if long || human {
 				columns, request.ReportXattrs = longColumns(human), true
 			}
@@ -62,26 +62,26 @@ func newListCommand(s *connection) *cobra.Command {
 		ValidArgsFunction: completePath(s),
 	}
 
-	s.flags(cmd)
-	s.outputFlag(cmd)
+	s.Flags(cmd)
+	s.OutputFlag(cmd)
 	cmd.Flags().Int32VarP(&request.RecursionDepth, "depth", "d", 0, "go into directories so many levels deep")
 	cmd.Flags().BoolVarP(&request.Recurse, "recurse", "r", false, "go into directories")
 	cmd.Flags().BoolVarP(&long, "long", "l", false, "show mode, owner, size, time and SELinux label too")
 	cmd.Flags().BoolVarP(&human, "humanize", "H", false, "like --long, with sizes and times for people")
 	cmd.Flags().StringSliceVarP(&types, "type", "t", nil, "files of these types only: f (regular file), d (directory), l (symbolic link)")
-	complete(cmd, "type", "f", "d", "l")
+	Complete(cmd, "type", "f", "d", "l")
 
 	return cmd
 }
 
 // listFiles prints each node's files in large pieces, as nodes are not to be mixed in a listing.
-func listFiles(cmd *cobra.Command, s *connection, columns []column[*machine.FileInfo], request *machine.ListRequest) error {
-	out, err := newListing(cmd, s, columns)
+func listFiles(cmd *cobra.Command, s *Session, columns []Column[*machine.FileInfo], request *machine.ListRequest) error {
+	out, err := NewListing(cmd, s, columns)
 	if err != nil {
 		return err
 	}
 
-	return s.tabulate(cmd, out.table, func(ctx context.Context, n node) error {
+	return s.Tabulate(cmd, out.Table, func(ctx context.Context, n Node) error {
 		const batch = 1000
 
 		var (
@@ -92,7 +92,7 @@ func listFiles(cmd *cobra.Command, s *connection, columns []column[*machine.File
 		for file, err := range n.List(ctx, request) {
 			switch {
 			case err != nil:
-				return errorsAfter(out.print(n.name, files...), err)
+				return errorsAfter(out.Print(n.Name, files...), err)
 			case file.GetError() != "":
 				problems = append(problems, file.GetName()+": "+file.GetError())
 			default:
@@ -100,7 +100,7 @@ func listFiles(cmd *cobra.Command, s *connection, columns []column[*machine.File
 			}
 
 			if len(files) == batch {
-				if err := out.print(n.name, files...); err != nil {
+				if err := out.Print(n.Name, files...); err != nil {
 					return err
 				}
 
@@ -108,32 +108,32 @@ func listFiles(cmd *cobra.Command, s *connection, columns []column[*machine.File
 			}
 		}
 
-		return errorsAfter(out.print(n.name, files...), problems.err())
+		return errorsAfter(out.Print(n.Name, files...), problems.err())
 	})
 }
 
-func longColumns(human bool) []column[*machine.FileInfo] {
+func longColumns(human bool) []Column[*machine.FileInfo] {
 	type file = *machine.FileInfo
 
 	name, modified := "SIZE(B)", func(f file) string { return time.Unix(f.GetModified(), 0).UTC().Format("Jan _2 2006 15:04:05") }
 	if human {
-		name, modified = "SIZE", func(f file) string { return ago(time.Unix(f.GetModified(), 0), time.Now()) }
+		name, modified = "SIZE", func(f file) string { return Ago(time.Unix(f.GetModified(), 0), time.Now()) }
 	}
 
-	return []column[file]{
-		{"MODE", func(f file) string { return fs.FileMode(f.GetMode()).String() }},
-		{"UID", func(f file) string { return strconv.FormatUint(uint64(f.GetUid()), 10) }},
-		{"GID", func(f file) string { return strconv.FormatUint(uint64(f.GetGid()), 10) }},
-		{name, func(f file) string { return size(f.GetSize(), human) }},
-		{"LASTMOD", modified},
-		{"LABEL", seLinuxLabel},
-		{"NAME", func(f file) string {
+	return []Column[file]{
+		Col("MODE", func(f file) string { return fs.FileMode(f.GetMode()).String() }),
+		Col("UID", func(f file) string { return strconv.FormatUint(uint64(f.GetUid()), 10) }),
+		Col("GID", func(f file) string { return strconv.FormatUint(uint64(f.GetGid()), 10) }),
+		Col(name, func(f file) string { return Size(f.GetSize(), human) }),
+		Col("LASTMOD", modified),
+		Col("LABEL", seLinuxLabel),
+		Col("NAME", func(f file) string {
 			if f.GetLink() != "" {
 				return f.GetRelativeName() + " -> " + f.GetLink()
 			}
 
 			return f.GetRelativeName()
-		}},
+		}),
 	}
 }
 

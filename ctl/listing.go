@@ -17,37 +17,35 @@ const answerTimeout = 30 * time.Second
 var errNoAnswer = fmt.Errorf("no answer in %s", answerTimeout)
 
 // column is one column of a table of things.
-type column[T any] struct {
+type Column[T any] struct {
 	name string
 	cell func(T) string
 }
 
+// col is a column, by its name in the header.
+func Col[T any](name string, cell func(T) string) Column[T] { return Column[T]{name: name, cell: cell} }
+
 // listing prints what nodes list, as they answer: as rows of a table, or as one document for each thing.
-type listing[T any] struct {
-	columns   []column[T]
-	table     *table
+type Listing[T any] struct {
+	columns   []Column[T]
+	Table     *Table
 	encode    encoder
-	documents documents
+	documents *Documents
 }
 
-func newListing[T any](cmd *cobra.Command, c *connection, columns []column[T]) (*listing[T], error) {
-	header := []string{"NODE"}
-	for _, column := range columns {
-		header = append(header, column.name)
-	}
+func NewListing[T any](cmd *cobra.Command, c *Session, columns []Column[T]) (*Listing[T], error) {
+	encode, err := c.Encoder(cmd)
 
-	encode, err := c.encoder(cmd)
-
-	return &listing[T]{
+	return &Listing[T]{
 		columns: columns, encode: encode,
-		table:     newTable(cmd.OutOrStdout(), header...),
-		documents: documents{w: cmd.OutOrStdout(), separator: c.separator()},
+		Table:     NewTable(cmd.OutOrStdout(), header(columns)...),
+		documents: NewDocuments(cmd.OutOrStdout(), c.Separator()),
 	}, err
 }
 
-func (l *listing[T]) print(node string, items ...T) error {
+func (l *Listing[T]) Print(node string, items ...T) error {
 	if l.encode == nil {
-		return l.table.print(l.rows(node, items)...)
+		return l.Table.Print(rows(l.columns, node, items)...)
 	}
 
 	contents := make([][]byte, len(items))
@@ -63,15 +61,24 @@ func (l *listing[T]) print(node string, items ...T) error {
 		}
 	}
 
-	return l.documents.write(contents...)
+	return l.documents.Write(contents...)
 }
 
-func (l *listing[T]) rows(node string, items []T) [][]string {
+func header[T any](columns []Column[T]) []string {
+	header := []string{"NODE"}
+	for _, c := range columns {
+		header = append(header, c.name)
+	}
+
+	return header
+}
+
+func rows[T any](columns []Column[T], node string, items []T) [][]string {
 	rows := make([][]string, len(items))
 
 	for i, item := range items {
 		rows[i] = []string{node}
-		for _, c := range l.columns {
+		for _, c := range columns {
 			rows[i] = append(rows[i], c.cell(item))
 		}
 	}
@@ -80,26 +87,26 @@ func (l *listing[T]) rows(node string, items []T) [][]string {
 }
 
 // list prints what each node answers to fetch.
-func list[T any](
-	cmd *cobra.Command, c *connection, columns []column[T], fetch func(n node, ctx context.Context) ([]T, error),
+func List[T any](
+	cmd *cobra.Command, c *Session, columns []Column[T], fetch func(n Node, ctx context.Context) ([]T, error),
 ) error {
-	out, err := newListing(cmd, c, columns)
+	out, err := NewListing(cmd, c, columns)
 	if err != nil {
 		return err
 	}
 
-	return c.tabulate(cmd, out.table, func(ctx context.Context, n node) error {
-		items, err := bounded(ctx, n, fetch)
+	return c.Tabulate(cmd, out.Table, func(ctx context.Context, n Node) error {
+		items, err := Bounded(ctx, n, fetch)
 		if err != nil {
 			return err
 		}
 
-		return out.print(n.name, items...)
+		return out.Print(n.Name, items...)
 	})
 }
 
 // bounded is fetch with an end, so that a node that is dead costs no more than its own answer.
-func bounded[T any](ctx context.Context, n node, fetch func(n node, ctx context.Context) (T, error)) (T, error) {
+func Bounded[T any](ctx context.Context, n Node, fetch func(n Node, ctx context.Context) (T, error)) (T, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, answerTimeout, errNoAnswer)
 	defer cancel()
 
@@ -112,21 +119,21 @@ func bounded[T any](ctx context.Context, n node, fetch func(n node, ctx context.
 }
 
 // listCommand completes a command that only lists, and has no flags but those of all such commands.
-func listCommand[T any](
-	c *connection, cmd *cobra.Command, columns []column[T], fetch func(n node, ctx context.Context) ([]T, error),
+func ListCommand[T any](
+	c *Session, cmd *cobra.Command, columns []Column[T], fetch func(n Node, ctx context.Context) ([]T, error),
 ) *cobra.Command {
 	cmd.Args = cobra.NoArgs
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return list(cmd, c, columns, fetch) }
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return List(cmd, c, columns, fetch) }
 
-	c.flags(cmd)
-	c.outputFlag(cmd)
+	c.Flags(cmd)
+	c.OutputFlag(cmd)
 
 	return cmd
 }
 
 // single makes a list of the one thing that a call returns.
-func single[T any](fetch func(n node, ctx context.Context) (T, error)) func(n node, ctx context.Context) ([]T, error) {
-	return func(n node, ctx context.Context) ([]T, error) {
+func Single[T any](fetch func(n Node, ctx context.Context) (T, error)) func(n Node, ctx context.Context) ([]T, error) {
+	return func(n Node, ctx context.Context) ([]T, error) {
 		item, err := fetch(n, ctx)
 		if err != nil {
 			return nil, err

@@ -12,7 +12,7 @@ import (
 	"github.com/seed-59268b81/talos/client"
 )
 
-func newLogsCommand(s *connection) *cobra.Command {
+func newLogsCommand(s *Session) *cobra.Command {
 	var (
 		boot               earlierBoot
 		follow, kubernetes bool
@@ -33,26 +33,26 @@ func newLogsCommand(s *connection) *cobra.Command {
 				return err
 			}
 
-			out := &lines{w: cmd.OutOrStdout()}
+			out := NewLines(cmd.OutOrStdout())
 
-			return s.each(cmd, func(ctx context.Context, n node) error {
+			return s.Each(cmd, func(ctx context.Context, n Node) error {
 				stream := n.Logs(boot.of(ctx), request)
 				defer stream.Close()
 
-				return out.copy(n.name, stream)
+				return out.Copy(n.Name, stream)
 			})
 		},
-		ValidArgsFunction: s.completeArg(0, func(n node, ctx context.Context) ([]string, error) {
+		ValidArgsFunction: s.CompleteArg(0, func(n Node, ctx context.Context) ([]string, error) {
 			if kubernetes {
-				return n.containerIDs(ctx, client.KubernetesNamespace)
+				return ContainerIDs(ctx, n, client.KubernetesNamespace)
 			}
 
 			return n.LogNames(boot.of(ctx))
 		}),
 	}
 
-	s.flags(cmd)
-	s.maintenanceFlags(cmd)
+	s.Flags(cmd)
+	s.MaintenanceFlags(cmd)
 	boot.flag(cmd)
 	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on with new lines")
 	cmd.Flags().Int32Var(&tail, "tail", -1, "begin with that many last lines; -1 for all that are kept")

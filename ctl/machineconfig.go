@@ -28,7 +28,7 @@ func machineConfigArgs(cmd *cobra.Command, args []string) (id string, err error)
 	switch name := strings.ToLower(args[0]); name {
 	case "mc", "machineconfig", "machineconfigs", strings.ToLower(machineConfigKind.Type):
 	default:
-		return "", usageError(cmd, "resources of type %q cannot be changed from outside: only machineconfig can", args[0])
+		return "", UsageError(cmd, "resources of type %q cannot be changed from outside: only machineconfig can", args[0])
 	}
 
 	if len(args) < 2 {
@@ -36,7 +36,7 @@ func machineConfigArgs(cmd *cobra.Command, args []string) (id string, err error)
 	}
 
 	if args[1] != activeConfig && args[1] != persistentConfig {
-		return "", usageError(cmd, "there is no machine configuration %q: want %s or %s", args[1], activeConfig, persistentConfig)
+		return "", UsageError(cmd, "there is no machine configuration %q: want %s or %s", args[1], activeConfig, persistentConfig)
 	}
 
 	return args[1], nil
@@ -50,31 +50,31 @@ func completeMachineConfig(_ *cobra.Command, args []string, _ string) ([]string,
 
 // machineConfig reads the node's configuration. Without an id it is that of the next boot, so that a change that waits
 // for a reboot is not lost by another one.
-func (n node) machineConfig(ctx context.Context, id string) (string, error) {
+func readMachineConfig(ctx context.Context, n Node, id string) (string, error) {
 	if id != "" {
-		return n.oneMachineConfig(ctx, id)
+		return oneMachineConfig(ctx, n, id)
 	}
 
-	text, err := n.oneMachineConfig(ctx, persistentConfig)
+	text, err := oneMachineConfig(ctx, n, persistentConfig)
 	if status.Code(err) == codes.NotFound {
-		return n.oneMachineConfig(ctx, activeConfig)
+		return oneMachineConfig(ctx, n, activeConfig)
 	}
 
 	return text, err
 }
 
-func (n node) oneMachineConfig(ctx context.Context, id string) (string, error) {
+func oneMachineConfig(ctx context.Context, n Node, id string) (string, error) {
 	r, err := n.Resource(ctx, machineConfigKind, id)
 	if err != nil {
 		return "", err
 	}
 
 	text := r.GetSpec().GetYamlSpec()
-	if manyDocuments(text) {
+	if ManyDocuments(text) {
 		return text, nil
 	}
 
-	spec, err := decodePlain(text)
+	spec, err := DecodePlain(text)
 	if err != nil {
 		return "", fmt.Errorf("decode machine configuration: %w", err)
 	}

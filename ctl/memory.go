@@ -3,9 +3,7 @@
 package ctl
 
 import (
-	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"strconv"
@@ -16,7 +14,7 @@ import (
 	"github.com/seed-59268b81/talos/api/machine"
 )
 
-func newMemoryCommand(s *connection) *cobra.Command {
+func newMemoryCommand(s *Session) *cobra.Command {
 	var verbose bool
 
 	cmd := &cobra.Command{
@@ -25,45 +23,34 @@ func newMemoryCommand(s *connection) *cobra.Command {
 		Short:   "Show the memory of the nodes, in MiB",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if !verbose || s.format != "table" {
-				return list(cmd, s, memoryColumns, single(node.Memory))
+			if !verbose || s.Format != TableFormat {
+				return List(cmd, s, memoryColumns, Single(Node.Memory))
 			}
 
-			answers := &documents{w: cmd.OutOrStdout()}
-
-			return s.each(cmd, func(ctx context.Context, n node) error {
-				info, err := bounded(ctx, n, node.Memory)
-				if err != nil {
-					return err
-				}
-
-				var b bytes.Buffer
-
-				return errors.Join(printMeminfo(&b, n.name, info), answers.write(b.Bytes()))
-			})
+			return s.Report(cmd, writeMeminfo)
 		},
 	}
 
-	s.flags(cmd)
-	s.maintenanceFlags(cmd)
-	s.outputFlag(cmd)
+	s.Flags(cmd)
+	s.MaintenanceFlags(cmd)
+	s.OutputFlag(cmd)
 	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "show all that the kernel tells")
 
 	return cmd
 }
 
-var memoryColumns = []column[*machine.MemInfo]{
-	{"TOTAL", func(m *machine.MemInfo) string { return mebibytes(m.GetMemtotal()) }},
-	{"USED", func(m *machine.MemInfo) string {
+var memoryColumns = []Column[*machine.MemInfo]{
+	Col("TOTAL", func(m *machine.MemInfo) string { return mebibytes(m.GetMemtotal()) }),
+	Col("USED", func(m *machine.MemInfo) string {
 		free := m.GetMemfree() + m.GetCached() + m.GetBuffers()
 
 		return mebibytes(m.GetMemtotal() - min(m.GetMemtotal(), free))
-	}},
-	{"FREE", func(m *machine.MemInfo) string { return mebibytes(m.GetMemfree()) }},
-	{"SHARED", func(m *machine.MemInfo) string { return mebibytes(m.GetShmem()) }},
-	{"BUFFERS", func(m *machine.MemInfo) string { return mebibytes(m.GetBuffers()) }},
-	{"CACHE", func(m *machine.MemInfo) string { return mebibytes(m.GetCached()) }},
-	{"AVAILABLE", func(m *machine.MemInfo) string { return mebibytes(m.GetMemavailable()) }},
+	}),
+	Col("FREE", func(m *machine.MemInfo) string { return mebibytes(m.GetMemfree()) }),
+	Col("SHARED", func(m *machine.MemInfo) string { return mebibytes(m.GetShmem()) }),
+	Col("BUFFERS", func(m *machine.MemInfo) string { return mebibytes(m.GetBuffers()) }),
+	Col("CACHE", func(m *machine.MemInfo) string { return mebibytes(m.GetCached()) }),
+	Col("AVAILABLE", func(m *machine.MemInfo) string { return mebibytes(m.GetMemavailable()) }),
 }
 
 func mebibytes(kib uint64) string { return strconv.FormatUint(kib/1024, 10) }
@@ -80,10 +67,13 @@ var meminfoNames = []string{
 	"DirectMap2M", "DirectMap1G",
 }
 
-func printMeminfo(w io.Writer, node string, info *machine.MemInfo) error {
-	var b strings.Builder
+func writeMeminfo(ctx context.Context, n Node, w io.Writer) error {
+	info, err := Bounded(ctx, n, Node.Memory)
+	if err != nil {
+		return err
+	}
 
-	fmt.Fprintf(&b, "%-18s %s\n", "NODE:", node)
+	fmt.Fprintf(w, "%-18s %s\n", "NODE:", n.Name)
 
 	message := info.ProtoReflect()
 	fields := message.Descriptor().Fields()
@@ -94,10 +84,8 @@ func printMeminfo(w io.Writer, node string, info *machine.MemInfo) error {
 			unit = ""
 		}
 
-		fmt.Fprintf(&b, "%-18s %d%s\n", name+":", message.Get(fields.Get(i)).Uint(), unit)
+		fmt.Fprintf(w, "%-18s %d%s\n", name+":", message.Get(fields.Get(i)).Uint(), unit)
 	}
 
-	_, err := io.WriteString(w, b.String())
-
-	return err
+	return nil
 }

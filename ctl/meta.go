@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func newMetaCommand(s *connection) *cobra.Command {
+func newMetaCommand(s *Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "meta",
 		Short: "Write or delete keys of the META partition; talosctl get metakeys lists them",
@@ -17,17 +17,17 @@ func newMetaCommand(s *connection) *cobra.Command {
 
 	cmd.AddCommand(
 		metaCommand(s, "write KEY VALUE", "Write a key of the META partition", 2,
-			func(n node, ctx context.Context, key uint8, args []string) error {
+			func(n Node, ctx context.Context, key uint8, args []string) error {
 				return n.WriteMeta(ctx, key, []byte(args[1]))
 			}),
 		metaCommand(s, "delete KEY", "Delete a key of the META partition", 1,
-			func(n node, ctx context.Context, key uint8, _ []string) error { return n.DeleteMeta(ctx, key) }),
+			func(n Node, ctx context.Context, key uint8, _ []string) error { return n.DeleteMeta(ctx, key) }),
 	)
 
 	return cmd
 }
 
-func metaCommand(s *connection, use, short string, args int, act func(n node, ctx context.Context, key uint8, args []string) error) *cobra.Command {
+func metaCommand(s *Session, use, short string, args int, act func(n Node, ctx context.Context, key uint8, args []string) error) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   use,
 		Short: short,
@@ -35,15 +35,15 @@ func metaCommand(s *connection, use, short string, args int, act func(n node, ct
 		RunE: func(cmd *cobra.Command, args []string) error {
 			key, err := strconv.ParseUint(args[0], 0, 8)
 			if err != nil {
-				return usageError(cmd, "%q is not a key: want a number from 0 to 255, such as 0x0a", args[0])
+				return UsageError(cmd, "%q is not a key: want a number from 0 to 255, such as 0x0a", args[0])
 			}
 
-			return s.each(cmd, func(ctx context.Context, n node) error { return act(n, ctx, uint8(key), args) })
+			return s.Each(cmd, func(ctx context.Context, n Node) error { return act(n, ctx, uint8(key), args) })
 		},
 	}
 
-	s.flags(cmd)
-	s.maintenanceFlags(cmd)
+	s.Flags(cmd)
+	s.MaintenanceFlags(cmd)
 
 	return cmd
 }

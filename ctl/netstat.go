@@ -12,7 +12,7 @@ import (
 	"github.com/seed-59268b81/talos/client"
 )
 
-func newNetstatCommand(s *connection) *cobra.Command {
+func newNetstatCommand(s *Session) *cobra.Command {
 	var sockets sockets
 
 	cmd := &cobra.Command{
@@ -28,17 +28,17 @@ Connected sockets are listed; --listening lists those that listen, --all lists b
 				sockets.pod = args[0]
 			}
 
-			return list(cmd, s, sockets.columns(), sockets.fetch)
+			return List(cmd, s, sockets.columns(), sockets.fetch)
 		},
-		ValidArgsFunction: s.completeArg(0, func(n node, ctx context.Context) ([]string, error) {
-			_, pods, err := n.podNetworks(ctx)
+		ValidArgsFunction: s.CompleteArg(0, func(n Node, ctx context.Context) ([]string, error) {
+			_, pods, err := podNetworks(ctx, n)
 
 			return pods, err
 		}),
 	}
 
-	s.flags(cmd)
-	s.outputFlagAs(cmd, "")
+	s.Flags(cmd)
+	s.OutputFlagAs(cmd, "")
 	sockets.flags(cmd)
 
 	return cmd
@@ -103,13 +103,13 @@ func (s *sockets) request(networks []string) *machine.NetstatRequest {
 }
 
 // fetch lists the sockets, with the names of pods in place of their network namespaces.
-func (s *sockets) fetch(n node, ctx context.Context) ([]*machine.ConnectRecord, error) {
+func (s *sockets) fetch(n Node, ctx context.Context) ([]*machine.ConnectRecord, error) {
 	var wanted []string
 
 	networks := map[string]string{}
 
 	if s.pods || s.pod != "" {
-		found, _, err := n.podNetworks(ctx)
+		found, _, err := podNetworks(ctx, n)
 		if err != nil {
 			return nil, err
 		}
@@ -139,7 +139,7 @@ func (s *sockets) fetch(n node, ctx context.Context) ([]*machine.ConnectRecord, 
 }
 
 // podNetworks are the pods that have a network of their own, by its namespace, and their names.
-func (n node) podNetworks(ctx context.Context) (byNamespace map[string]string, names []string, err error) {
+func podNetworks(ctx context.Context, n Node) (byNamespace map[string]string, names []string, err error) {
 	containers, err := n.Containers(ctx, client.KubernetesNamespace)
 	if err != nil {
 		return nil, nil, err

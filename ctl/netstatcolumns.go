@@ -10,43 +10,43 @@ import (
 	"github.com/seed-59268b81/talos/api/machine"
 )
 
-func (s *sockets) columns() []column[*machine.ConnectRecord] {
+func (s *sockets) columns() []Column[*machine.ConnectRecord] {
 	type record = *machine.ConnectRecord
 
-	columns := []column[record]{
-		{"PROTO", record.GetL4Proto},
-		{"RECV-Q", func(r record) string { return strconv.FormatUint(r.GetRxqueue(), 10) }},
-		{"SEND-Q", func(r record) string { return strconv.FormatUint(r.GetTxqueue(), 10) }},
-		{"LOCAL ADDRESS", func(r record) string { return socketAddress(r.GetLocalip(), r.GetLocalport()) }},
-		{"FOREIGN ADDRESS", func(r record) string { return socketAddress(r.GetRemoteip(), r.GetRemoteport()) }},
-		{"STATE", socketState},
+	columns := []Column[record]{
+		Col("PROTO", record.GetL4Proto),
+		Col("RECV-Q", func(r record) string { return strconv.FormatUint(r.GetRxqueue(), 10) }),
+		Col("SEND-Q", func(r record) string { return strconv.FormatUint(r.GetTxqueue(), 10) }),
+		Col("LOCAL ADDRESS", func(r record) string { return socketAddress(r.GetLocalip(), r.GetLocalport()) }),
+		Col("FOREIGN ADDRESS", func(r record) string { return socketAddress(r.GetRemoteip(), r.GetRemoteport()) }),
+		Col("STATE", socketState),
 	}
 
 	if s.extend {
 		columns = append(columns,
-			column[record]{"USER", func(r record) string { return strconv.FormatUint(uint64(r.GetUid()), 10) }},
-			column[record]{"INODE", func(r record) string { return strconv.FormatUint(r.GetInode(), 10) }},
+			Col("USER", func(r record) string { return strconv.FormatUint(uint64(r.GetUid()), 10) }),
+			Col("INODE", func(r record) string { return strconv.FormatUint(r.GetInode(), 10) }),
 		)
 	}
 
 	if s.programs {
-		columns = append(columns, column[record]{"PID/PROGRAM NAME", func(r record) string {
+		columns = append(columns, Col("PID/PROGRAM NAME", func(r record) string {
 			if r.GetProcess().GetPid() == 0 {
 				return "-"
 			}
 
 			return fmt.Sprintf("%d/%s", r.GetProcess().GetPid(), r.GetProcess().GetName())
-		}})
+		}))
 	}
 
 	if s.pods || s.pod != "" {
-		columns = append(columns, column[record]{"POD", func(r record) string { return dash(r.GetNetns()) }})
+		columns = append(columns, Col("POD", func(r record) string { return Dash(r.GetNetns()) }))
 	}
 
 	if s.timers {
-		columns = append(columns, column[record]{"TIMER", func(r record) string {
+		columns = append(columns, Col("TIMER", func(r record) string {
 			return fmt.Sprintf("%s (%.2f/%d/%d)", socketTimers[r.GetTr()], float64(r.GetTimerwhen())/100, r.GetRetrnsmt(), r.GetTimeout())
-		}})
+		}))
 	}
 
 	return columns

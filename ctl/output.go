@@ -3,6 +3,8 @@
 package ctl
 
 import (
+	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -15,36 +17,36 @@ import (
 )
 
 // asTable is the form of answers that people read.
-const asTable = "table"
+const TableFormat = "table"
 
 // outputFlag adds the flag --output of commands that print tables.
-func (c *connection) outputFlag(cmd *cobra.Command) { c.outputFlagAs(cmd, "o") }
+func (c *Session) OutputFlag(cmd *cobra.Command) { c.OutputFlagAs(cmd, "o") }
 
 // outputFlagAs is outputFlag for commands where -o is something else.
-func (c *connection) outputFlagAs(cmd *cobra.Command, shorthand string) {
-	cmd.Flags().StringVarP(&c.format, "output", shorthand, asTable, "table, yaml, json or jsonpath=TEMPLATE")
-	complete(cmd, "output", asTable, "yaml", "json", "jsonpath=")
+func (c *Session) OutputFlagAs(cmd *cobra.Command, shorthand string) {
+	cmd.Flags().StringVarP(&c.Format, "output", shorthand, TableFormat, "table, yaml, json or jsonpath=TEMPLATE")
+	Complete(cmd, "output", TableFormat, "yaml", "json", "jsonpath=")
 }
 
 // encoder turns one thing into the text of a document. It is nil for tables.
-func (c *connection) encoder(cmd *cobra.Command) (encoder, error) {
-	template, isPath := strings.CutPrefix(c.format, "jsonpath=")
+func (c *Session) Encoder(cmd *cobra.Command) (encoder, error) {
+	template, isPath := strings.CutPrefix(c.Format, "jsonpath=")
 
 	switch {
-	case c.format == asTable:
+	case c.Format == TableFormat:
 		return nil, nil
-	case c.format == "yaml":
+	case c.Format == "yaml":
 		return func(value any) ([]byte, error) { return yaml.Marshal(value) }, nil
-	case c.format == "json":
+	case c.Format == "json":
 		return encodeJSON, nil
 	case isPath:
 		if _, err := parsePath(template); err != nil {
-			return nil, usageError(cmd, "--output: %s", err)
+			return nil, UsageError(cmd, "--output: %s", err)
 		}
 
 		return func(value any) ([]byte, error) { return encodePath(template, value) }, nil
 	default:
-		return nil, usageError(cmd, "--output %q is not a format: want table, yaml, json or jsonpath=TEMPLATE", c.format)
+		return nil, UsageError(cmd, "--output %q is not a format: want table, yaml, json or jsonpath=TEMPLATE", c.Format)
 	}
 }
 
@@ -57,7 +59,7 @@ func encodeJSON(value any) ([]byte, error) {
 }
 
 func encodePath(template string, value any) ([]byte, error) {
-	text, err := applyPath(template, value)
+	text, err := ApplyPath(template, value)
 	if err == nil && !strings.HasSuffix(text, "\n") {
 		text += "\n"
 	}
@@ -75,7 +77,7 @@ func parsePath(template string) (*jsonpath.JSONPath, error) {
 }
 
 // applyPath reads the template anew each time: one with a range is used up by the first value that it is applied to.
-func applyPath(template string, value any) (string, error) {
+func ApplyPath(template string, value any) (string, error) {
 	path, err := parsePath(template)
 	if err != nil {
 		return "", err
@@ -89,16 +91,31 @@ func applyPath(template string, value any) (string, error) {
 }
 
 // separator stands between documents of a format.
-func (c *connection) separator() string {
-	if c.format == "yaml" {
+func (c *Session) Separator() string {
+	if c.Format == "yaml" {
 		return "---\n"
 	}
 
 	return ""
 }
 
+// report prints what write writes about each node, without a mixture of nodes.
+func (c *Session) Report(cmd *cobra.Command, write func(ctx context.Context, n Node, w io.Writer) error) error {
+	answers := NewDocuments(cmd.OutOrStdout(), "")
+
+	return c.Each(cmd, func(ctx context.Context, n Node) error {
+		var b bytes.Buffer
+
+		if err := write(ctx, n, &b); err != nil {
+			return err
+		}
+
+		return answers.Write(b.Bytes())
+	})
+}
+
 // documents writes documents from several nodes at once.
-type documents struct {
+type Documents struct {
 	separator string
 
 	mu      sync.Mutex
@@ -106,8 +123,12 @@ type documents struct {
 	written bool
 }
 
+func NewDocuments(w io.Writer, separator string) *Documents {
+	return &Documents{w: w, separator: separator}
+}
+
 // write writes the documents together.
-func (d *documents) write(contents ...[]byte) error {
+func (d *Documents) Write(contents ...[]byte) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 

@@ -11,7 +11,7 @@ import (
 	"github.com/seed-59268b81/talos/config/patch"
 )
 
-func newPatchCommand(s *connection) *cobra.Command {
+func newPatchCommand(s *Session) *cobra.Command {
 	var (
 		applying applying
 		patches  []string
@@ -38,7 +38,7 @@ func newPatchCommand(s *connection) *cobra.Command {
 			}
 
 			if len(patches) == 0 {
-				return usageError(cmd, "there is nothing to change: give a patch with --patch")
+				return UsageError(cmd, "there is nothing to change: give a patch with --patch")
 			}
 
 			changes, err := patch.Load(patches)
@@ -46,8 +46,8 @@ func newPatchCommand(s *connection) *cobra.Command {
 				return err
 			}
 
-			return s.each(cmd, func(ctx context.Context, n node) error {
-				config, err := n.machineConfig(ctx, id)
+			return s.Each(cmd, func(ctx context.Context, n Node) error {
+				config, err := readMachineConfig(ctx, n, id)
 				if err != nil {
 					return err
 				}
@@ -58,7 +58,7 @@ func newPatchCommand(s *connection) *cobra.Command {
 				}
 
 				if string(changed) == config {
-					_, err := fmt.Fprintf(cmd.ErrOrStderr(), "%s: the patch changes nothing, nothing was sent\n", n.name)
+					_, err := fmt.Fprintf(cmd.ErrOrStderr(), "%s: the patch changes nothing, nothing was sent\n", n.Name)
 
 					return err
 				}
@@ -69,7 +69,7 @@ func newPatchCommand(s *connection) *cobra.Command {
 		ValidArgsFunction: completeMachineConfig,
 	}
 
-	s.flags(cmd)
+	s.Flags(cmd)
 	applying.flags(cmd)
 	cmd.Flags().StringArrayVarP(&patches, "patch", "p", nil, "a patch, or @FILE; may be repeated")
 	cmd.Flags().StringArrayVar(&files, "patch-file", nil, "a file with a patch; may be repeated")

@@ -17,7 +17,7 @@ import (
 	"github.com/seed-59268b81/talos/ctl/capture"
 )
 
-func newPcapCommand(s *connection) *cobra.Command {
+func newPcapCommand(s *Session) *cobra.Command {
 	var (
 		request      machine.PacketCaptureRequest
 		filter, path string
@@ -40,7 +40,7 @@ A filter is given as tcpdump -dd prints it: --bpf-filter "$(tcpdump -dd port 53)
 				return err
 			}
 
-			return s.one(cmd, func(ctx context.Context, n node) error {
+			return s.One(cmd, func(ctx context.Context, n Node) error {
 				ctx, cancel := context.WithCancelCause(ctx)
 				defer cancel(nil)
 
@@ -64,14 +64,14 @@ A filter is given as tcpdump -dd prints it: --bpf-filter "$(tcpdump -dd port 53)
 		},
 	}
 
-	s.flags(cmd)
+	s.Flags(cmd)
 	cmd.Flags().StringVarP(&request.Interface, "interface", "i", "eth0", "link to capture on")
 	cmd.Flags().BoolVar(&request.Promiscuous, "promiscuous", false, "capture what is not for the node too")
 	cmd.Flags().Uint32Var(&request.SnapLen, "snaplen", 65536, "bytes of each packet to capture")
 	cmd.Flags().StringVar(&filter, "bpf-filter", "", "which packets to capture, as tcpdump -dd prints it")
 	cmd.Flags().DurationVar(&duration, "duration", 0, "how long to capture; until interrupted if 0")
 	cmd.Flags().StringVarP(&path, "output", "o", "", "write a pcap file, - for standard output, instead of printing packets")
-	completeBy(cmd, "interface", s.completeArg(0, node.linkNames))
+	CompleteBy(cmd, "interface", s.CompleteArg(0, linkNames))
 
 	return cmd
 }
@@ -121,7 +121,7 @@ type readerFunc func(p []byte) (int, error)
 func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 
 // linkNames are the node's links.
-func (n node) linkNames(ctx context.Context) ([]string, error) {
+func linkNames(n Node, ctx context.Context) ([]string, error) {
 	statistics, err := n.NetworkDeviceStats(ctx)
 
 	var names []string

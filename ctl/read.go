@@ -9,13 +9,13 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func newReadCommand(s *connection) *cobra.Command {
+func newReadCommand(s *Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "read PATH",
 		Short: "Print a file of one node",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return s.one(cmd, func(ctx context.Context, n node) error {
+			return s.One(cmd, func(ctx context.Context, n Node) error {
 				stream := n.Read(ctx, args[0])
 				defer stream.Close()
 
@@ -27,7 +27,7 @@ func newReadCommand(s *connection) *cobra.Command {
 		ValidArgsFunction: completePath(s),
 	}
 
-	s.flags(cmd)
+	s.Flags(cmd)
 
 	return cmd
 }

@@ -18,7 +18,7 @@ var rebootModes = map[string]machine.RebootRequest_Mode{
 	"force":      machine.RebootRequest_FORCE,
 }
 
-func newRebootCommand(s *connection) *cobra.Command {
+func newRebootCommand(s *Session) *cobra.Command {
 	var (
 		tracking tracking
 		draining draining
@@ -38,12 +38,12 @@ there, and otherwise at the cluster's endpoint.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			requested, known := rebootModes[mode]
 			if !known {
-				return usageError(cmd, "--mode %q is unknown: want default, powercycle or force", mode)
+				return UsageError(cmd, "--mode %q is unknown: want default, powercycle or force", mode)
 			}
 
-			tracking.out = &lines{w: cmd.ErrOrStderr()}
+			tracking.out = NewLines(cmd.ErrOrStderr())
 
-			reboot := func(n node) func(context.Context) (string, error) {
+			reboot := func(n Node) func(context.Context) (string, error) {
 				return func(ctx context.Context) (string, error) { return n.Reboot(ctx, requested) }
 			}
 
@@ -51,44 +51,44 @@ there, and otherwise at the cluster's endpoint.`,
 				return rebootInTurn(cmd, s, &tracking, &draining, reboot)
 			}
 
-			return s.each(cmd, func(ctx context.Context, n node) error {
-				return tracking.follow(ctx, n, reboot(n), n.untilBooted)
+			return s.Each(cmd, func(ctx context.Context, n Node) error {
+				return tracking.follow(ctx, n, reboot(n), untilBooted)
 			})
 		},
 	}
 
-	s.flags(cmd)
+	s.Flags(cmd)
 	tracking.flags(cmd, "wait until the nodes run again, showing their events")
 	draining.flags(cmd)
 	cmd.Flags().StringVarP(&mode, "mode", "m", "default", "default, powercycle (through the firmware) or force (pods are killed)")
-	complete(cmd, "mode", "default", "powercycle", "force")
+	Complete(cmd, "mode", "default", "powercycle", "force")
 
 	return cmd
 }
 
 // rebootInTurn drains and reboots one node after the other.
 func rebootInTurn(
-	cmd *cobra.Command, s *connection, t *tracking, d *draining, reboot func(node) func(context.Context) (string, error),
+	cmd *cobra.Command, s *Session, t *tracking, d *draining, reboot func(Node) func(context.Context) (string, error),
 ) error {
 	t.wait = true
 
 	var failed string
 
-	return s.inTurn(cmd, func(ctx context.Context, n node) error {
+	return s.InTurn(cmd, func(ctx context.Context, n Node) error {
 		if failed != "" {
 			return fmt.Errorf("left alone, since %s failed", failed)
 		}
 
 		// An endpoint is a control plane node, which the node may not be.
-		kube, err := n.kubernetes(cmd.Context(), "")
+		kube, err := n.Kubernetes(cmd.Context(), "")
 		if err == nil {
 			defer kube.Close()
 
-			err = d.follow(ctx, n, t, kube, reboot(n), n.untilBooted)
+			err = d.follow(ctx, n, t, kube, reboot(n), untilBooted)
 		}
 
 		if err != nil {
-			failed = n.name
+			failed = n.Name
 		}
 
 		return err
@@ -96,9 +96,9 @@ func rebootInTurn(
 }
 
 // untilBooted waits until the node is in another boot than the given one and has come to rest.
-func (n node) untilBooted(ctx context.Context, before boot, say func(string)) error {
+func untilBooted(ctx context.Context, n Node, before boot, say func(string)) error {
 	err := until(ctx, "for the node to boot", func() (bool, error) {
-		now, err := n.boot(ctx)
+		now, err := bootOf(ctx, n)
 
 		return err == nil && now != before, err
 	})
@@ -109,7 +109,7 @@ func (n node) untilBooted(ctx context.Context, before boot, say func(string)) er
 	say("booted")
 
 	return until(ctx, "for the node to run", func() (bool, error) {
-		stage, err := n.stage(ctx)
+		stage, err := stageOf(ctx, n)
 		rests := stage == "running" || stage == "maintenance"
 
 		if rests {

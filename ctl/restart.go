@@ -8,36 +8,25 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func newRestartCommand(s *connection) *cobra.Command {
-	var namespace namespace
+func newRestartCommand(s *Session) *cobra.Command {
+	var namespace ContainerNamespace
 
 	cmd := &cobra.Command{
 		Use:   "restart CONTAINER",
 		Short: "Restart a container; services have talosctl service ID restart",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return s.each(cmd, func(ctx context.Context, n node) error {
-				return n.RestartContainer(ctx, namespace.name(), args[0])
+			return s.Each(cmd, func(ctx context.Context, n Node) error {
+				return n.RestartContainer(ctx, namespace.Name(), args[0])
 			})
 		},
-		ValidArgsFunction: s.completeArg(0, func(n node, ctx context.Context) ([]string, error) {
-			return n.containerIDs(ctx, namespace.name())
+		ValidArgsFunction: s.CompleteArg(0, func(n Node, ctx context.Context) ([]string, error) {
+			return ContainerIDs(ctx, n, namespace.Name())
 		}),
 	}
 
-	s.flags(cmd)
-	namespace.flag(cmd, "a container of a Kubernetes pod")
+	s.Flags(cmd)
+	namespace.Flag(cmd, "a container of a Kubernetes pod")
 
 	return cmd
-}
-
-func (n node) containerIDs(ctx context.Context, namespace string) ([]string, error) {
-	containers, err := n.Containers(ctx, namespace)
-
-	var ids []string
-	for _, container := range containers {
-		ids = append(ids, container.GetId())
-	}
-
-	return ids, err
 }

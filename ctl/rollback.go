@@ -8,17 +8,17 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func newRollbackCommand(s *connection) *cobra.Command {
+func newRollbackCommand(s *Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "rollback",
 		Short: "Reboot the nodes into the version that they had before",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return s.each(cmd, func(ctx context.Context, n node) error { return n.Rollback(ctx) })
+			return s.Each(cmd, func(ctx context.Context, n Node) error { return n.Rollback(ctx) })
 		},
 	}
 
-	s.flags(cmd)
+	s.Flags(cmd)
 
 	return cmd
 }

@@ -4,7 +4,6 @@ package ctl
 
 import (
 	"context"
-	"fmt"
 	"io"
 
 	"github.com/spf13/cobra"
@@ -21,9 +20,9 @@ const (
 )
 
 // New returns the command talosctl with all its subcommands but cluster, which needs the lab and is added by the program.
-func New() *cobra.Command { return newRoot(&connection{}) }
+func New() *cobra.Command { return newRoot(&Session{}) }
 
-func newRoot(s *connection) *cobra.Command {
+func newRoot(s *Session) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "talosctl",
 		Short: "Drive and observe Talos machines through their API",
@@ -33,7 +32,7 @@ func newRoot(s *connection) *cobra.Command {
 		DisableAutoGenTag: true,
 	}
 
-	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return usageError(cmd, "%s", err) })
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return UsageError(cmd, "%s", err) })
 	root.AddCommand(
 		newApplyConfigCommand(s),
 		newBootstrapCommand(s),
@@ -71,7 +70,7 @@ func newRoot(s *connection) *cobra.Command {
 		newServiceCommand(s),
 		newShutdownCommand(s),
 		newStatsCommand(s),
-		newSupportCommand(s),
+		newSupportCommand(s, getFiles, observeFiles, mountFiles, logFiles, etcdFiles),
 		newTimeCommand(s),
 		newUpgradeCommand(s),
 		newUsageCommand(s),
@@ -98,13 +97,8 @@ func Run(ctx context.Context, root *cobra.Command, stderr io.Writer) int {
 	case ctx.Err() != nil:
 		return exitInterrupted
 	default:
-		printError(stderr, err)
+		PrintError(stderr, err)
 
 		return exitFailed
 	}
-}
-
-// usageError is a mistake in the arguments: the help says more.
-func usageError(cmd *cobra.Command, format string, args ...any) error {
-	return fmt.Errorf("%s; see %s --help", fmt.Sprintf(format, args...), cmd.CommandPath())
 }

@@ -3,9 +3,9 @@
 package ctl
 
 import (
-	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"slices"
 	"time"
 
@@ -14,7 +14,7 @@ import (
 	"github.com/seed-59268b81/talos/api/machine"
 )
 
-func newServiceCommand(s *connection) *cobra.Command {
+func newServiceCommand(s *Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "service [ID [status|start|stop|restart]]",
 		Aliases: []string{"services"},
@@ -22,27 +22,33 @@ func newServiceCommand(s *connection) *cobra.Command {
 		Args:    cobra.MaximumNArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			isStatus := len(args) == 1 || len(args) == 2 && args[1] == "status"
+			find := func(n Node, ctx context.Context) (*machine.ServiceInfo, error) { return findService(ctx, n, args[0]) }
 
 			switch {
 			case len(args) == 0:
-				return list(cmd, s, serviceColumns, node.Services)
-			case isStatus && s.format != "table":
-				return list(cmd, s, serviceColumns, single(func(n node, ctx context.Context) (*machine.ServiceInfo, error) {
-					return n.service(ctx, args[0])
-				}))
+				return List(cmd, s, serviceColumns, Node.Services)
+			case isStatus && s.Format != TableFormat:
+				return List(cmd, s, serviceColumns, Single(find))
 			case isStatus:
-				return showService(cmd, s, args[0])
+				return s.Report(cmd, func(ctx context.Context, n Node, w io.Writer) error {
+					service, err := Bounded(ctx, n, find)
+					if err != nil {
+						return err
+					}
+
+					return NewTable(w).Print(serviceDetails(n.Name, service, time.Now())...)
+				})
 			}
 
 			action, ok := map[string]serviceAction{
-				"start": node.StartService, "stop": node.StopService, "restart": node.RestartService,
+				"start": Node.StartService, "stop": Node.StopService, "restart": Node.RestartService,
 			}[args[1]]
 			if !ok {
-				return usageError(cmd, "%q is not an action on a service: want status, start, stop or restart", args[1])
+				return UsageError(cmd, "%q is not an action on a service: want status, start, stop or restart", args[1])
 			}
 
-			if s.format != "table" {
-				return usageError(cmd, "--output %s: what a service is told has no other form than a table", s.format)
+			if s.Format != TableFormat {
+				return UsageError(cmd, "--output %s: what a service is told has no other form than a table", s.Format)
 			}
 
 			return actOnService(cmd, s, args[0], action)
@@ -50,16 +56,16 @@ func newServiceCommand(s *connection) *cobra.Command {
 		ValidArgsFunction: completeService(s),
 	}
 
-	s.flags(cmd)
-	s.maintenanceFlags(cmd)
-	s.outputFlag(cmd)
+	s.Flags(cmd)
+	s.MaintenanceFlags(cmd)
+	s.OutputFlag(cmd)
 
 	return cmd
 }
 
 // completeService offers services, and what can be done with one.
-func completeService(s *connection) cobra.CompletionFunc {
-	ids := s.completeArg(0, node.serviceIDs)
+func completeService(s *Session) cobra.CompletionFunc {
+	ids := s.CompleteArg(0, ServiceIDs)
 
 	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 		if len(args) == 1 {
@@ -70,24 +76,24 @@ func completeService(s *connection) cobra.CompletionFunc {
 	}
 }
 
-var serviceColumns = []column[*machine.ServiceInfo]{
-	{"SERVICE", (*machine.ServiceInfo).GetId},
-	{"STATE", (*machine.ServiceInfo).GetState},
-	{"HEALTH", func(s *machine.ServiceInfo) string { return serviceHealth(s.GetHealth()) }},
-	{"LAST CHANGE", func(s *machine.ServiceInfo) string {
+var serviceColumns = []Column[*machine.ServiceInfo]{
+	Col("SERVICE", (*machine.ServiceInfo).GetId),
+	Col("STATE", (*machine.ServiceInfo).GetState),
+	Col("HEALTH", func(s *machine.ServiceInfo) string { return serviceHealth(s.GetHealth()) }),
+	Col("LAST CHANGE", func(s *machine.ServiceInfo) string {
 		if last := lastEvent(s); last != nil {
-			return ago(last.GetTs().AsTime(), time.Now())
+			return Ago(last.GetTs().AsTime(), time.Now())
 		}
 
 		return ""
-	}},
-	{"LAST EVENT", func(s *machine.ServiceInfo) string {
+	}),
+	Col("LAST EVENT", func(s *machine.ServiceInfo) string {
 		if last := lastEvent(s); last != nil {
 			return last.GetMsg()
 		}
 
 		return "<none>"
-	}},
+	}),
 }
 
 func lastEvent(s *machine.ServiceInfo) *machine.ServiceEvent {
@@ -110,30 +116,7 @@ func serviceHealth(h *machine.ServiceHealth) string {
 	}
 }
 
-func ago(t, now time.Time) string {
-	return now.Sub(t).Round(time.Second).String() + " ago"
-}
-
-func showService(cmd *cobra.Command, s *connection, id string) error {
-	answers := &documents{w: cmd.OutOrStdout()}
-
-	return s.each(cmd, func(ctx context.Context, n node) error {
-		service, err := bounded(ctx, n, func(n node, ctx context.Context) (*machine.ServiceInfo, error) { return n.service(ctx, id) })
-		if err != nil {
-			return err
-		}
-
-		var b bytes.Buffer
-
-		if err := newTable(&b).print(serviceDetails(n.name, service, time.Now())...); err != nil {
-			return err
-		}
-
-		return answers.write(b.Bytes())
-	})
-}
-
-func (n node) service(ctx context.Context, id string) (*machine.ServiceInfo, error) {
+func findService(ctx context.Context, n Node, id string) (*machine.ServiceInfo, error) {
 	services, err := n.Services(ctx)
 	if err != nil {
 		return nil, err
@@ -160,7 +143,7 @@ func serviceDetails(node string, service *machine.ServiceInfo, now time.Time) []
 	label := "EVENTS"
 
 	for _, event := range slices.Backward(service.GetEvents().GetEvents()) {
-		text := fmt.Sprintf("[%s]: %s (%s)", event.GetState(), event.GetMsg(), ago(event.GetTs().AsTime(), now))
+		text := fmt.Sprintf("[%s]: %s (%s)", event.GetState(), event.GetMsg(), Ago(event.GetTs().AsTime(), now))
 		rows = append(rows, []string{label, text})
 		label = ""
 	}
@@ -168,17 +151,17 @@ func serviceDetails(node string, service *machine.ServiceInfo, now time.Time) []
 	return rows
 }
 
-type serviceAction func(n node, ctx context.Context, id string) (string, error)
+type serviceAction func(n Node, ctx context.Context, id string) (string, error)
 
-func actOnService(cmd *cobra.Command, s *connection, id string, act serviceAction) error {
-	rows := newTable(cmd.OutOrStdout(), "NODE", "RESPONSE")
+func actOnService(cmd *cobra.Command, s *Session, id string, act serviceAction) error {
+	rows := NewTable(cmd.OutOrStdout(), "NODE", "RESPONSE")
 
-	return s.tabulate(cmd, rows, func(ctx context.Context, n node) error {
+	return s.Tabulate(cmd, rows, func(ctx context.Context, n Node) error {
 		response, err := act(n, ctx, id)
 		if err != nil {
 			return err
 		}
 
-		return rows.print([]string{n.name, response})
+		return rows.Print([]string{n.Name, response})
 	})
 }

@@ -10,7 +10,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-func newShutdownCommand(s *connection) *cobra.Command {
+func newShutdownCommand(s *Session) *cobra.Command {
 	var (
 		tracking tracking
 		force    bool
@@ -23,15 +23,15 @@ func newShutdownCommand(s *connection) *cobra.Command {
 others have the grace period of the kubelet's shutdownGracePeriod, 30 seconds by default.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			tracking.out = &lines{w: cmd.ErrOrStderr()}
+			tracking.out = NewLines(cmd.ErrOrStderr())
 
-			return s.each(cmd, func(ctx context.Context, n node) error {
-				return tracking.follow(ctx, n, func(ctx context.Context) (string, error) { return n.Shutdown(ctx, force) }, n.untilOff)
+			return s.Each(cmd, func(ctx context.Context, n Node) error {
+				return tracking.follow(ctx, n, func(ctx context.Context) (string, error) { return n.Shutdown(ctx, force) }, untilOff)
 			})
 		},
 	}
 
-	s.flags(cmd)
+	s.Flags(cmd)
 	tracking.flags(cmd, "wait until the nodes no longer answer, showing their events")
 	cmd.Flags().BoolVar(&force, "force", false, "do not give pods time to end: they are killed")
 
@@ -39,9 +39,9 @@ others have the grace period of the kubelet's shutdownGracePeriod, 30 seconds by
 }
 
 // untilOff waits until the node does not answer.
-func (n node) untilOff(ctx context.Context, _ boot, say func(string)) error {
+func untilOff(ctx context.Context, n Node, _ boot, say func(string)) error {
 	err := until(ctx, "for the node to go off", func() (bool, error) {
-		_, err := n.boot(ctx)
+		_, err := bootOf(ctx, n)
 		code := status.Code(err)
 
 		return code == codes.Unavailable || code == codes.DeadlineExceeded, err

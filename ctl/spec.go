@@ -11,7 +11,7 @@ import (
 )
 
 // decodeSpec reads the parts of a resource's spec that T has.
-func decodeSpec[T any](r *cosiapi.Resource) (T, error) {
+func DecodeSpec[T any](r *cosiapi.Resource) (T, error) {
 	var spec T
 
 	if err := yaml.Unmarshal([]byte(r.GetSpec().GetYamlSpec()), &spec); err != nil {

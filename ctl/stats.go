@@ -10,16 +10,21 @@ import (
 	"github.com/seed-59268b81/talos/api/machine"
 )
 
-func newStatsCommand(s *connection) *cobra.Command {
+func newStatsCommand(s *Session) *cobra.Command {
 	return listContainers(s, &cobra.Command{
 		Use:   "stats",
 		Short: "Show the memory and CPU time of containers",
-	}, "show the containers of Kubernetes' pods", statColumns, node.ContainerStats)
+	}, "show the containers of Kubernetes' pods", statColumns, Node.ContainerStats)
 }
 
-var statColumns = []column[*machine.Stat]{
-	{"NAMESPACE", (*machine.Stat).GetNamespace},
-	{"ID", func(s *machine.Stat) string { return inPod(s) }},
-	{"MEMORY(MB)", func(s *machine.Stat) string { return megabytes(s.GetMemoryUsage()) }},
-	{"CPU", func(s *machine.Stat) string { return strconv.FormatUint(s.GetCpuUsage(), 10) }},
+var statColumns = []Column[*machine.Stat]{
+	Col("NAMESPACE", (*machine.Stat).GetNamespace),
+	Col("ID", func(s *machine.Stat) string { return inPod(s) }),
+	Col("MEMORY(MB)", func(s *machine.Stat) string { return megabytes(s.GetMemoryUsage()) }),
+	Col("CPU", func(s *machine.Stat) string { return strconv.FormatUint(s.GetCpuUsage(), 10) }),
+}
+
+// megabytes writes bytes in MB, with two places.
+func megabytes(bytes uint64) string {
+	return strconv.FormatFloat(float64(bytes)/1e6, 'f', 2, 64)
 }

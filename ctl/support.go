@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func newSupportCommand(s *connection) *cobra.Command {
+func newSupportCommand(s *Session, contents ...BundleContents) *cobra.Command {
 	var (
 		path       string
 		workers    int
@@ -32,21 +32,21 @@ Resources that are secret, such as the machine configuration, are left out. Logs
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if workers < 1 {
-				return usageError(cmd, "--num-workers %d: at least one has to work", workers)
+				return UsageError(cmd, "--num-workers %d: at least one has to work", workers)
 			}
 
 			if plain && len(recipients) > 0 {
-				return usageError(cmd, "--no-encryption and --encryption-recipients contradict each other")
+				return UsageError(cmd, "--no-encryption and --encryption-recipients contradict each other")
 			}
 
 			progress := io.Discard
-			if isTerminal(cmd.ErrOrStderr()) {
+			if IsTerminal(cmd.ErrOrStderr()) {
 				progress = cmd.ErrOrStderr()
 			}
 
 			saved, err := saveBundle(path, recipients, func(b *bundle) error {
-				return s.each(cmd, func(ctx context.Context, n node) error {
-					return collect(ctx, n, b, workers, progress)
+				return s.Each(cmd, func(ctx context.Context, n Node) error {
+					return collect(ctx, n, contents, b, workers, progress)
 				})
 			})
 
@@ -59,8 +59,8 @@ Resources that are secret, such as the machine configuration, are left out. Logs
 		},
 	}
 
-	s.flags(cmd)
-	s.maintenanceFlags(cmd)
+	s.Flags(cmd)
+	s.MaintenanceFlags(cmd)
 	cmd.Flags().StringVarP(&path, "output", "O", "support.zip", "file to write")
 	cmd.Flags().IntVarP(&workers, "num-workers", "w", 4, "how many things to ask of a node at once")
 	cmd.Flags().StringSliceVar(&recipients, "encryption-recipients", nil, "age public keys of those who may read the file")

@@ -13,7 +13,7 @@ import (
 
 // identity is the client certificate for a machine that has lost its configuration, if there is one: most machines in maintenance
 // never had any, nor has who sets up a first one.
-func (c *connection) identity() (crt, key []byte, ok bool) {
+func (c *Session) identity() (crt, key []byte, ok bool) {
 	path, err := talosconfig.Path(c.talosconfig)
 	if err != nil {
 		return nil, nil, false
@@ -35,7 +35,7 @@ func (c *connection) identity() (crt, key []byte, ok bool) {
 }
 
 // configured reads the client configuration and lays the flags over its context.
-func (c *connection) configured() (*talosconfig.Context, error) {
+func (c *Session) Configured() (*talosconfig.Context, error) {
 	path, err := talosconfig.Path(c.talosconfig)
 	if err != nil {
 		return nil, err

@@ -10,7 +10,7 @@ import (
 	timeapi "github.com/seed-59268b81/talos/api/time"
 )
 
-func newTimeCommand(s *connection) *cobra.Command {
+func newTimeCommand(s *Session) *cobra.Command {
 	var server string
 
 	cmd := &cobra.Command{
@@ -18,24 +18,24 @@ func newTimeCommand(s *connection) *cobra.Command {
 		Short: "Compare the nodes' clocks with a time server",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return list(cmd, s, timeColumns, single(func(n node, ctx context.Context) (*timeapi.Time, error) {
+			return List(cmd, s, timeColumns, Single(func(n Node, ctx context.Context) (*timeapi.Time, error) {
 				return n.Time(ctx, server)
 			}))
 		},
 	}
 
-	s.flags(cmd)
-	s.outputFlag(cmd)
+	s.Flags(cmd)
+	s.OutputFlag(cmd)
 	cmd.Flags().StringVarP(&server, "check", "c", "", "time server to compare with, instead of the configured ones")
 
 	return cmd
 }
 
-var timeColumns = []column[*timeapi.Time]{
-	{"NTP-SERVER", (*timeapi.Time).GetServer},
-	{"NODE-TIME", func(t *timeapi.Time) string { return t.GetLocaltime().AsTime().String() }},
-	{"NTP-SERVER-TIME", func(t *timeapi.Time) string { return t.GetRemotetime().AsTime().String() }},
-	{"OFFSET", func(t *timeapi.Time) string {
+var timeColumns = []Column[*timeapi.Time]{
+	Col("NTP-SERVER", (*timeapi.Time).GetServer),
+	Col("NODE-TIME", func(t *timeapi.Time) string { return t.GetLocaltime().AsTime().String() }),
+	Col("NTP-SERVER-TIME", func(t *timeapi.Time) string { return t.GetRemotetime().AsTime().String() }),
+	Col("OFFSET", func(t *timeapi.Time) string {
 		return t.GetLocaltime().AsTime().Sub(t.GetRemotetime().AsTime()).String()
-	}},
+	}),
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/seed-59268b81/talos/api/machine"
 )
 
-func newUpgradeCommand(s *connection) *cobra.Command {
+func newUpgradeCommand(s *Session) *cobra.Command {
 	var upgrade upgrade
 
 	cmd := &cobra.Command{
@@ -27,23 +27,23 @@ Kubernetes pods are not moved away first: drain the node with kubectl drain.`,
 			var known bool
 
 			if upgrade.reboot, known = rebootModes[upgrade.mode]; !known || upgrade.mode == "force" {
-				return usageError(cmd, "--reboot-mode %q is unknown: want default or powercycle", upgrade.mode)
+				return UsageError(cmd, "--reboot-mode %q is unknown: want default or powercycle", upgrade.mode)
 			}
 
-			upgrade.tracking.out = &lines{w: cmd.ErrOrStderr()}
+			upgrade.tracking.out = NewLines(cmd.ErrOrStderr())
 
-			return s.each(cmd, upgrade.node)
+			return s.Each(cmd, upgrade.node)
 		},
 	}
 
-	s.flags(cmd)
+	s.Flags(cmd)
 	upgrade.tracking.flags(cmd, "wait until the nodes run again, showing their events")
-	upgrade.store.flag(cmd, "system")
+	upgrade.store.Flag(cmd, "system")
 	cmd.Flags().StringVarP(&upgrade.image, "image", "i", "", "installer image")
 	cmd.Flags().StringVarP(&upgrade.mode, "reboot-mode", "m", "default", "default or powercycle (through the firmware)")
 	cmd.Flags().BoolVar(&upgrade.stay, "no-reboot", false, "do not reboot: the next reboot is into the new version")
 	cmd.Flags().BoolVar(&upgrade.legacy, "legacy", false, "the way of nodes that have no lifecycle service; without the flag it is tried where that is missing")
-	complete(cmd, "reboot-mode", "default", "powercycle")
+	Complete(cmd, "reboot-mode", "default", "powercycle")
 
 	if err := cmd.MarkFlagRequired("image"); err != nil {
 		panic(err) // The flag is defined above.
@@ -54,13 +54,13 @@ Kubernetes pods are not moved away first: drain the node with kubectl drain.`,
 
 type upgrade struct {
 	tracking     tracking
-	store        imageStore
+	store        ImageStore
 	image, mode  string
 	reboot       machine.RebootRequest_Mode
 	stay, legacy bool
 }
 
-func (u *upgrade) node(ctx context.Context, n node) error {
+func (u *upgrade) node(ctx context.Context, n Node) error {
 	if u.legacy {
 		return u.oneCall(ctx, n)
 	}
@@ -78,27 +78,20 @@ func (u *upgrade) node(ctx context.Context, n node) error {
 		return nil
 	}
 
-	return u.tracking.follow(ctx, n, func(ctx context.Context) (string, error) { return n.Reboot(ctx, u.reboot) }, n.untilBooted)
+	return u.tracking.follow(ctx, n, func(ctx context.Context) (string, error) { return n.Reboot(ctx, u.reboot) }, untilBooted)
 }
 
-func (u *upgrade) install(ctx context.Context, n node) error {
-	instance, err := u.store.instance()
+func (u *upgrade) install(ctx context.Context, n Node) error {
+	instance, err := u.store.Instance()
 	if err != nil {
 		return err
 	}
 
-	image := u.image
+	u.say(n, "pulling "+u.image)
 
-	u.say(n, "pulling "+image)
-
-	for progress, err := range n.PullImage(ctx, instance, image) {
-		if err != nil {
-			return err
-		}
-
-		if name := progress.GetName(); name != "" {
-			image = name
-		}
+	image, err := PullImage(ctx, n, instance, u.image)
+	if err != nil {
+		return err
 	}
 
 	for message, err := range n.Upgrade(ctx, instance, image) {
@@ -112,7 +105,7 @@ func (u *upgrade) install(ctx context.Context, n node) error {
 	return nil
 }
 
-func (u *upgrade) oneCall(ctx context.Context, n node) error {
+func (u *upgrade) oneCall(ctx context.Context, n Node) error {
 	if u.stay {
 		return errors.New("the node can only upgrade and reboot at once: leave --no-reboot out")
 	}
@@ -122,9 +115,9 @@ func (u *upgrade) oneCall(ctx context.Context, n node) error {
 		request.RebootMode = machine.UpgradeRequest_POWERCYCLE
 	}
 
-	return u.tracking.follow(ctx, n, func(ctx context.Context) (string, error) { return n.LegacyUpgrade(ctx, request) }, n.untilBooted)
+	return u.tracking.follow(ctx, n, func(ctx context.Context) (string, error) { return n.LegacyUpgrade(ctx, request) }, untilBooted)
 }
 
-func (u *upgrade) say(n node, message string) {
-	u.tracking.out.print(n.name, message) // the upgrade goes on all the same
+func (u *upgrade) say(n Node, message string) {
+	u.tracking.out.Print(n.Name, message) // the upgrade goes on all the same
 }

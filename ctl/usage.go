@@ -10,7 +10,7 @@ import (
 	"github.com/seed-59268b81/talos/api/machine"
 )
 
-func newUsageCommand(s *connection) *cobra.Command {
+func newUsageCommand(s *Session) *cobra.Command {
 	var (
 		request machine.DiskUsageRequest
 		human   bool
@@ -31,17 +31,17 @@ func newUsageCommand(s *connection) *cobra.Command {
 				name = "SIZE"
 			}
 
-			out, err := newListing(cmd, s, []column[*machine.DiskUsageInfo]{
-				{name, func(i *machine.DiskUsageInfo) string { return size(i.GetSize(), human) }},
-				{"NAME", (*machine.DiskUsageInfo).GetRelativeName},
+			out, err := NewListing(cmd, s, []Column[*machine.DiskUsageInfo]{
+				Col(name, func(i *machine.DiskUsageInfo) string { return Size(i.GetSize(), human) }),
+				Col("NAME", (*machine.DiskUsageInfo).GetRelativeName),
 			})
 			if err != nil {
 				return err
 			}
 
-			out.table.reserve(len("255.255.255.255"), len("1234567890"))
+			out.Table.Reserve(len("255.255.255.255"), len("1234567890"))
 
-			return s.tabulate(cmd, out.table, func(ctx context.Context, n node) error {
+			return s.Tabulate(cmd, out.Table, func(ctx context.Context, n Node) error {
 				var problems fileProblems
 
 				// Sizes come as they are added up, which may take long.
@@ -52,7 +52,7 @@ func newUsageCommand(s *connection) *cobra.Command {
 					case info.GetError() != "":
 						problems = append(problems, info.GetName()+": "+info.GetError())
 					default:
-						if err := out.print(n.name, info); err != nil {
+						if err := out.Print(n.Name, info); err != nil {
 							return err
 						}
 					}
@@ -64,8 +64,8 @@ func newUsageCommand(s *connection) *cobra.Command {
 		ValidArgsFunction: completePath(s),
 	}
 
-	s.flags(cmd)
-	s.outputFlag(cmd)
+	s.Flags(cmd)
+	s.OutputFlag(cmd)
 	cmd.Flags().BoolVarP(&request.All, "all", "a", false, "show files too, not directories only")
 	cmd.Flags().Int32VarP(&request.RecursionDepth, "depth", "d", 0, "show directories so many levels deep")
 	cmd.Flags().BoolVarP(&human, "humanize", "H", false, "sizes for people")

@@ -3,7 +3,6 @@
 package ctl
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -14,7 +13,7 @@ import (
 	"github.com/seed-59268b81/talos/version"
 )
 
-func newVersionCommand(s *connection) *cobra.Command {
+func newVersionCommand(s *Session) *cobra.Command {
 	var clientOnly, short bool
 
 	cmd := &cobra.Command{
@@ -31,25 +30,12 @@ func newVersionCommand(s *connection) *cobra.Command {
 
 			fmt.Fprintln(out, "Server:")
 
-			answers := &documents{w: out}
-
-			return s.each(cmd, func(ctx context.Context, n node) error {
-				v, err := bounded(ctx, n, node.Version)
-				if err != nil {
-					return err
-				}
-
-				var b bytes.Buffer
-
-				printServerVersion(&b, n.name, v)
-
-				return answers.write(b.Bytes())
-			})
+			return s.Report(cmd, writeVersion)
 		},
 	}
 
-	s.flags(cmd)
-	s.maintenanceFlags(cmd)
+	s.Flags(cmd)
+	s.MaintenanceFlags(cmd)
 	cmd.Flags().BoolVar(&clientOnly, "client", false, "print the client's version only")
 	cmd.Flags().BoolVar(&short, "short", false, "print the client's version in one line")
 
@@ -71,13 +57,20 @@ func printClientVersion(w io.Writer, short bool) {
 	})
 }
 
-func printServerVersion(w io.Writer, node string, v *machine.Version) {
-	fmt.Fprintf(w, "\tNODE:        %s\n", node)
+func writeVersion(ctx context.Context, n Node, w io.Writer) error {
+	v, err := Bounded(ctx, n, Node.Version)
+	if err != nil {
+		return err
+	}
+
+	fmt.Fprintf(w, "\tNODE:        %s\n", n.Name)
 	printVersion(w, v.GetVersion())
 
 	if v.GetFeatures().GetRbac() {
 		fmt.Fprintln(w, "\tEnabled:     RBAC")
 	}
+
+	return nil
 }
 
 func printVersion(w io.Writer, v *machine.VersionInfo) {

@@ -4,22 +4,13 @@ package ctl
 
 import (
 	"strconv"
+	"time"
 
 	"github.com/dustin/go-humanize"
 )
 
-// gigabytes writes bytes in GB, with two places.
-func gigabytes(bytes uint64) string {
-	return strconv.FormatFloat(float64(bytes)/1e9, 'f', 2, 64)
-}
-
-// megabytes writes bytes in MB, with two places.
-func megabytes(bytes uint64) string {
-	return strconv.FormatFloat(float64(bytes)/1e6, 'f', 2, 64)
-}
-
 // share writes a part of a whole as a percentage.
-func share(part, whole uint64) string {
+func Share(part, whole uint64) string {
 	if whole == 0 {
 		return "-"
 	}
@@ -28,10 +19,24 @@ func share(part, whole uint64) string {
 }
 
 // size writes bytes in full, or in the unit that fits them.
-func size(bytes int64, human bool) string {
+func Size(bytes int64, human bool) string {
 	if !human || bytes < 0 {
 		return strconv.FormatInt(bytes, 10)
 	}
 
 	return humanize.Bytes(uint64(bytes))
+}
+
+// dash stands for what is not known.
+func Dash(text string) string {
+	if text == "" {
+		return "-"
+	}
+
+	return text
+}
+
+// ago writes how long ago a time was.
+func Ago(t, now time.Time) string {
+	return now.Sub(t).Round(time.Second).String() + " ago"
 }
