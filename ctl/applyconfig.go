@@ -13,9 +13,10 @@ import (
 
 	"github.com/seed-59268b81/talos/api/machine"
 	"github.com/seed-59268b81/talos/config/patch"
+	"github.com/seed-59268b81/talos/ctl/session"
 )
 
-func newApplyConfigCommand(s *Session) *cobra.Command {
+func newApplyConfigCommand(s *session.Session) *cobra.Command {
 	var (
 		applying applying
 		file     string
@@ -46,7 +47,7 @@ func newApplyConfigCommand(s *Session) *cobra.Command {
 				return err
 			}
 
-			return s.Each(cmd, func(ctx context.Context, n Node) error {
+			return s.Each(cmd, func(ctx context.Context, n session.Node) error {
 				return applying.send(ctx, n, cmd.ErrOrStderr(), config)
 			})
 		},

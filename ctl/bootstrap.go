@@ -10,9 +10,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/seed-59268b81/talos/api/machine"
+	"github.com/seed-59268b81/talos/ctl/session"
 )
 
-func newBootstrapCommand(s *Session) *cobra.Command {
+func newBootstrapCommand(s *session.Session) *cobra.Command {
 	var (
 		request  machine.BootstrapRequest
 		snapshot string
@@ -30,10 +31,10 @@ nodes has to be wiped before.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if request.RecoverSkipHashCheck && snapshot == "" {
-				return UsageError(cmd, "--recover-skip-hash-check goes with --recover-from only")
+				return session.UsageError(cmd, "--recover-skip-hash-check goes with --recover-from only")
 			}
 
-			return s.One(cmd, func(ctx context.Context, n Node) error {
+			return s.One(cmd, func(ctx context.Context, n session.Node) error {
 				if snapshot != "" {
 					if err := sendSnapshot(ctx, n, snapshot); err != nil {
 						return err
@@ -54,7 +55,7 @@ nodes has to be wiped before.`,
 	return cmd
 }
 
-func sendSnapshot(ctx context.Context, n Node, path string) error {
+func sendSnapshot(ctx context.Context, n session.Node, path string) error {
 	file, err := os.Open(path)
 	if err != nil {
 		return fmt.Errorf("read etcd snapshot: %w", err)

@@ -16,12 +16,13 @@ import (
 
 	"github.com/seed-59268b81/talos/client"
 	"github.com/seed-59268b81/talos/ctl/cgroups"
+	"github.com/seed-59268b81/talos/ctl/session"
 )
 
 // cgroupMount is where a node has its control groups.
 const cgroupMount = "/sys/fs/cgroup"
 
-func newCgroupsCommand(s *Session) *cobra.Command {
+func newCgroupsCommand(s *session.Session) *cobra.Command {
 	var (
 		preset, schema string
 		idsOnly        bool
@@ -38,7 +39,7 @@ func newCgroupsCommand(s *Session) *cobra.Command {
 				return err
 			}
 
-			return List(cmd, s, cgroupColumns(wanted), func(n Node, ctx context.Context) ([]groupRow, error) {
+			return session.List(cmd, s, cgroupColumns(wanted), func(n session.Node, ctx context.Context) ([]groupRow, error) {
 				root, err := readGroups(ctx, n)
 				if err != nil {
 					return nil, err
@@ -68,7 +69,7 @@ func newCgroupsCommand(s *Session) *cobra.Command {
 	cmd.Flags().StringVar(&preset, "preset", "", "what to show: "+strings.Join(cgroups.Presets(), ", "))
 	cmd.Flags().StringVar(&schema, "schema-file", "", "file that says what to show: columns with name, file and field")
 	cmd.Flags().BoolVar(&idsOnly, "skip-cri-resolve", false, "show the ids of pods and containers, not their names")
-	Complete(cmd, "preset", cgroups.Presets()...)
+	session.Complete(cmd, "preset", cgroups.Presets()...)
 
 	return cmd
 }
@@ -76,7 +77,7 @@ func newCgroupsCommand(s *Session) *cobra.Command {
 func readSchema(cmd *cobra.Command, preset, file string) (cgroups.Schema, error) {
 	switch {
 	case (preset == "") == (file == ""):
-		return cgroups.Schema{}, UsageError(cmd, "say what to show, with --preset or with --schema-file")
+		return cgroups.Schema{}, session.UsageError(cmd, "say what to show, with --preset or with --schema-file")
 	case preset != "":
 		return cgroups.Preset(preset)
 	}
@@ -104,16 +105,16 @@ func (r groupRow) Plain() map[string]any {
 	return value
 }
 
-func cgroupColumns(schema cgroups.Schema) []Column[groupRow] {
-	columns := []Column[groupRow]{Col("NAME", func(r groupRow) string { return r.Name })}
+func cgroupColumns(schema cgroups.Schema) []session.Column[groupRow] {
+	columns := []session.Column[groupRow]{session.Col("NAME", func(r groupRow) string { return r.Name })}
 	for i, c := range schema.Columns {
-		columns = append(columns, Col(c.Name, func(r groupRow) string { return r.Cells[i] }))
+		columns = append(columns, session.Col(c.Name, func(r groupRow) string { return r.Cells[i] }))
 	}
 
 	return columns
 }
 
-func readGroups(ctx context.Context, n Node) (*cgroups.Group, error) {
+func readGroups(ctx context.Context, n session.Node) (*cgroups.Group, error) {
 	archive := n.Copy(ctx, cgroupMount)
 	defer archive.Close()
 
@@ -126,7 +127,7 @@ func readGroups(ctx context.Context, n Node) (*cgroups.Group, error) {
 }
 
 // groupNames are the names of pods and containers by those of their groups.
-func groupNames(ctx context.Context, n Node) (map[string]string, error) {
+func groupNames(ctx context.Context, n session.Node) (map[string]string, error) {
 	containers, err := n.Containers(ctx, client.KubernetesNamespace)
 
 	names := map[string]string{}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/seed-59268b81/talos/client/clienttest"
+	"github.com/seed-59268b81/talos/ctl/session"
 )
 
 func TestCompletion(t *testing.T) {
@@ -45,7 +46,7 @@ func TestCompletion(t *testing.T) {
 			useContext(t, startCluster(t))
 
 			// On a busy machine a node may take longer than a shell waits.
-			r := runRoot(t.Context(), newRoot(&Session{CompletionTimeout: time.Minute}), append([]string{"__complete"}, tt.args...)...)
+			r := runRoot(t.Context(), newRoot(&session.Session{CompletionTimeout: time.Minute}), append([]string{"__complete"}, tt.args...)...)
 			offered := strings.Split(r.stdout, "\n")
 
 			for _, want := range tt.want {

@@ -11,9 +11,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/seed-59268b81/talos/config/talosconfig"
+	"github.com/seed-59268b81/talos/ctl/session"
 )
 
-func newConfigNewCommand(s *Session) *cobra.Command {
+func newConfigNewCommand(s *session.Session) *cobra.Command {
 	var (
 		roles []string
 		ttl   time.Duration
@@ -35,14 +36,14 @@ os:image:verifier and os:meta:writer.`,
 			}
 
 			if ttl <= 0 {
-				return UsageError(cmd, "--crt-ttl %s: a certificate has to be valid for some time", ttl)
+				return session.UsageError(cmd, "--crt-ttl %s: a certificate has to be valid for some time", ttl)
 			}
 
 			if _, err := os.Stat(path); err == nil {
 				return fmt.Errorf("write client configuration: %s exists: remove it first, or use another path", path)
 			}
 
-			return s.One(cmd, func(ctx context.Context, n Node) error {
+			return s.One(cmd, func(ctx context.Context, n session.Node) error {
 				answer, err := n.GenerateClientConfiguration(ctx, roles, ttl)
 				if err != nil {
 					return err
@@ -61,13 +62,13 @@ os:image:verifier and os:meta:writer.`,
 	s.Flags(cmd)
 	cmd.Flags().StringSliceVar(&roles, "roles", []string{"os:admin"}, "what the certificate allows")
 	cmd.Flags().DurationVar(&ttl, "crt-ttl", 365*24*time.Hour, "how long the certificate is valid")
-	Complete(cmd, "roles", "os:admin", "os:operator", "os:reader", "os:etcd:backup", "os:image:verifier", "os:meta:writer")
+	session.Complete(cmd, "roles", "os:admin", "os:operator", "os:reader", "os:etcd:backup", "os:image:verifier", "os:meta:writer")
 
 	return cmd
 }
 
 // saveAs saves a new configuration for the same endpoints and nodes as the one in use.
-func saveAs(s *Session, path string, config *talosconfig.Config) error {
+func saveAs(s *session.Session, path string, config *talosconfig.Config) error {
 	made, err := config.Find("")
 	if err != nil {
 		return fmt.Errorf("generate client configuration: the node's answer: %w", err)

@@ -8,10 +8,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/seed-59268b81/talos/ctl/session"
 	"github.com/seed-59268b81/talos/ctl/unpack"
 )
 
-func newCopyCommand(s *Session) *cobra.Command {
+func newCopyCommand(s *session.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "copy PATH DIRECTORY|-",
 		Aliases: []string{"cp"},
@@ -21,7 +22,7 @@ func newCopyCommand(s *Session) *cobra.Command {
 With - in place of the directory, write a tar.gz archive to standard output.`,
 		Args: cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return s.One(cmd, func(ctx context.Context, n Node) error {
+			return s.One(cmd, func(ctx context.Context, n session.Node) error {
 				stream := n.Copy(ctx, args[0])
 				defer stream.Close()
 

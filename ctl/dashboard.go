@@ -10,9 +10,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/seed-59268b81/talos/ctl/dashboard"
+	"github.com/seed-59268b81/talos/ctl/session"
 )
 
-func newDashboardCommand(s *Session) *cobra.Command {
+func newDashboardCommand(s *session.Session) *cobra.Command {
 	var interval time.Duration
 
 	cmd := &cobra.Command{
@@ -21,10 +22,10 @@ func newDashboardCommand(s *Session) *cobra.Command {
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if interval < time.Second {
-				return UsageError(cmd, "--update-interval %s is too short: one second is the least", interval)
+				return session.UsageError(cmd, "--update-interval %s is too short: one second is the least", interval)
 			}
 
-			if !IsTerminal(os.Stdin) || !IsTerminal(os.Stdout) {
+			if !session.IsTerminal(os.Stdin) || !session.IsTerminal(os.Stdout) {
 				return errors.New("the dashboard takes a terminal; for scripts there are get, services, memory and logs")
 			}
 

@@ -16,11 +16,12 @@ import (
 	"github.com/seed-59268b81/talos/api/common"
 	"github.com/seed-59268b81/talos/api/machine"
 	"github.com/seed-59268b81/talos/client"
+	"github.com/seed-59268b81/talos/ctl/session"
 )
 
-func newDebugCommand(s *Session) *cobra.Command {
+func newDebugCommand(s *session.Session) *cobra.Command {
 	var (
-		store    ImageStore
+		store    session.ImageStore
 		spec     machine.DebugContainerRunRequestSpec
 		hostOnly bool
 	)
@@ -45,9 +46,9 @@ The image is pulled by the node, or sent to it from a file that ends with .tar.`
 				spec.Profile = machine.DebugContainerRunRequestSpec_PROFILE_HOST_NS
 			}
 
-			spec.Tty = IsTerminal(cmd.InOrStdin()) && IsTerminal(cmd.OutOrStdout())
+			spec.Tty = session.IsTerminal(cmd.InOrStdin()) && session.IsTerminal(cmd.OutOrStdout())
 
-			return s.One(cmd, func(ctx context.Context, n Node) error {
+			return s.One(cmd, func(ctx context.Context, n session.Node) error {
 				if spec.ImageName, err = debugImage(ctx, n, spec.GetContainerd(), args[0]); err != nil {
 					return err
 				}
@@ -67,7 +68,7 @@ The image is pulled by the node, or sent to it from a file that ends with .tar.`
 }
 
 // debugImage has the image on the node and returns its name there.
-func debugImage(ctx context.Context, n Node, instance *common.ContainerdInstance, image string) (string, error) {
+func debugImage(ctx context.Context, n session.Node, instance *common.ContainerdInstance, image string) (string, error) {
 	if strings.HasSuffix(image, ".tar") {
 		file, err := os.Open(image)
 		if err != nil {
@@ -79,11 +80,11 @@ func debugImage(ctx context.Context, n Node, instance *common.ContainerdInstance
 		return n.ImportImage(ctx, instance, file)
 	}
 
-	return PullImage(ctx, n, instance, image)
+	return session.PullImage(ctx, n, instance, image)
 }
 
 // runAttached passes what is typed and printed until the container ends.
-func runAttached(ctx context.Context, cmd *cobra.Command, n Node, spec *machine.DebugContainerRunRequestSpec) error {
+func runAttached(ctx context.Context, cmd *cobra.Command, n session.Node, spec *machine.DebugContainerRunRequestSpec) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 

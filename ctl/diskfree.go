@@ -9,9 +9,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/seed-59268b81/talos/api/machine"
+	"github.com/seed-59268b81/talos/ctl/session"
 )
 
-func newDiskFreeCommand(s *Session) *cobra.Command {
+func newDiskFreeCommand(s *session.Session) *cobra.Command {
 	var exact bool
 
 	cmd := &cobra.Command{
@@ -25,8 +26,8 @@ func newDiskFreeCommand(s *Session) *cobra.Command {
 				path = args[0]
 			}
 
-			return List(cmd, s, diskFreeColumns(path, exact), Single(
-				func(n Node, ctx context.Context) (*machine.StorageServiceStatfsResponse, error) {
+			return session.List(cmd, s, diskFreeColumns(path, exact), session.Single(
+				func(n session.Node, ctx context.Context) (*machine.StorageServiceStatfsResponse, error) {
 					return n.Statfs(ctx, path)
 				},
 			))
@@ -41,24 +42,24 @@ func newDiskFreeCommand(s *Session) *cobra.Command {
 	return cmd
 }
 
-func diskFreeColumns(path string, exact bool) []Column[*machine.StorageServiceStatfsResponse] {
+func diskFreeColumns(path string, exact bool) []session.Column[*machine.StorageServiceStatfsResponse] {
 	type usage = *machine.StorageServiceStatfsResponse
 
 	bytes := func(get func(usage) uint64) func(usage) string {
-		return func(u usage) string { return Size(int64(get(u)), !exact) }
+		return func(u usage) string { return session.Size(int64(get(u)), !exact) }
 	}
 	count := func(get func(usage) uint64) func(usage) string {
 		return func(u usage) string { return strconv.FormatUint(get(u), 10) }
 	}
 
-	return []Column[usage]{
-		Col("PATH", func(usage) string { return path }),
-		Col("SIZE", bytes(usage.GetSize)),
-		Col("USED", bytes(usage.GetUsed)),
-		Col("AVAILABLE", bytes(usage.GetAvailable)),
-		Col("PERCENT USED", func(u usage) string { return Share(u.GetUsed(), u.GetSize()) }),
-		Col("INODES", count(usage.GetInodes)),
-		Col("INODES USED", count(usage.GetInodesUsed)),
-		Col("INODES FREE", count(usage.GetInodesFree)),
+	return []session.Column[usage]{
+		session.Col("PATH", func(usage) string { return path }),
+		session.Col("SIZE", bytes(usage.GetSize)),
+		session.Col("USED", bytes(usage.GetUsed)),
+		session.Col("AVAILABLE", bytes(usage.GetAvailable)),
+		session.Col("PERCENT USED", func(u usage) string { return session.Share(u.GetUsed(), u.GetSize()) }),
+		session.Col("INODES", count(usage.GetInodes)),
+		session.Col("INODES USED", count(usage.GetInodesUsed)),
+		session.Col("INODES FREE", count(usage.GetInodesFree)),
 	}
 }

@@ -6,9 +6,11 @@ import (
 	"context"
 
 	"github.com/spf13/cobra"
+
+	"github.com/seed-59268b81/talos/ctl/session"
 )
 
-func newDmesgCommand(s *Session) *cobra.Command {
+func newDmesgCommand(s *session.Session) *cobra.Command {
 	var (
 		boot         earlierBoot
 		follow, tail bool
@@ -20,16 +22,16 @@ func newDmesgCommand(s *Session) *cobra.Command {
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if tail && !follow {
-				return UsageError(cmd, "--tail leaves out what is already there, so it goes with --follow only")
+				return session.UsageError(cmd, "--tail leaves out what is already there, so it goes with --follow only")
 			}
 
 			if err := boot.check(cmd); err != nil {
 				return err
 			}
 
-			out := NewLines(cmd.OutOrStdout())
+			out := session.NewLines(cmd.OutOrStdout())
 
-			return s.Each(cmd, func(ctx context.Context, n Node) error {
+			return s.Each(cmd, func(ctx context.Context, n session.Node) error {
 				stream := n.Dmesg(boot.of(ctx), follow, tail)
 				defer stream.Close()
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/seed-59268b81/talos/client"
 	"github.com/seed-59268b81/talos/ctl/kubernetes"
+	"github.com/seed-59268b81/talos/ctl/session"
 )
 
 // undoTimeout is how long it may take to let pods come to a node again that was not drained.
@@ -34,9 +35,9 @@ var errDrainTimeout = errors.New("the time of --drain-timeout is over")
 // again when Kubernetes knows that it is back. A node that is not taken down after all is left as it was, and so is one
 // that had been cordoned before.
 func (d *draining) follow(
-	ctx context.Context, n Node, t *tracking, kube *kubernetes.Client,
+	ctx context.Context, n session.Node, t *tracking, kube *kubernetes.Client,
 	begin func(context.Context) (actor string, err error),
-	done func(ctx context.Context, n Node, before boot, say func(string)) error,
+	done func(ctx context.Context, n session.Node, before boot, say func(string)) error,
 ) error {
 	name, err := nodenameOf(ctx, n)
 	if err != nil {
@@ -71,7 +72,7 @@ func (d *draining) follow(
 			begun = err == nil
 
 			return actor, err
-		}, func(ctx context.Context, n Node, boot boot, say func(string)) error {
+		}, func(ctx context.Context, n session.Node, boot boot, say func(string)) error {
 			if err := done(ctx, n, boot, say); err != nil {
 				return err
 			}
@@ -128,13 +129,13 @@ func (d *draining) evict(ctx context.Context, kube *kubernetes.Client, name stri
 }
 
 // nodename is the node's name in Kubernetes.
-func nodenameOf(ctx context.Context, n Node) (string, error) {
+func nodenameOf(ctx context.Context, n session.Node) (string, error) {
 	r, err := n.Resource(ctx, client.Kind{Namespace: "k8s", Type: "Nodenames.kubernetes.talos.dev"}, "nodename")
 	if err != nil {
 		return "", fmt.Errorf("name of the node in Kubernetes: %w", err)
 	}
 
-	spec, err := DecodeSpec[struct {
+	spec, err := session.DecodeSpec[struct {
 		Nodename string `yaml:"nodename"`
 	}](r)
 

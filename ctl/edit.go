@@ -14,9 +14,11 @@ import (
 	"github.com/spf13/cobra"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+
+	"github.com/seed-59268b81/talos/ctl/session"
 )
 
-func newEditCommand(s *Session) *cobra.Command {
+func newEditCommand(s *session.Session) *cobra.Command {
 	var (
 		applying  applying
 		namespace string
@@ -35,14 +37,14 @@ what was saved. A file that is not changed is not sent. If the node refuses it t
 			}
 
 			if namespace != machineConfigKind.Namespace {
-				return UsageError(cmd, "--namespace %q: machine configurations are in %s", namespace, machineConfigKind.Namespace)
+				return session.UsageError(cmd, "--namespace %q: machine configurations are in %s", namespace, machineConfigKind.Namespace)
 			}
 
 			if err := applying.check(cmd); err != nil {
 				return err
 			}
 
-			return s.InTurn(cmd, func(ctx context.Context, n Node) error {
+			return s.InTurn(cmd, func(ctx context.Context, n session.Node) error {
 				config, err := readMachineConfig(ctx, n, id)
 				if err != nil {
 					return err
@@ -61,7 +63,7 @@ what was saved. A file that is not changed is not sent. If the node refuses it t
 	return cmd
 }
 
-func editAndSend(ctx context.Context, cmd *cobra.Command, n Node, applying *applying, config string) error {
+func editAndSend(ctx context.Context, cmd *cobra.Command, n session.Node, applying *applying, config string) error {
 	file, err := newEditFile()
 	if err != nil {
 		return err

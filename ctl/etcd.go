@@ -7,9 +7,11 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
+
+	"github.com/seed-59268b81/talos/ctl/session"
 )
 
-func newEtcdCommand(s *Session) *cobra.Command {
+func newEtcdCommand(s *session.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "etcd",
 		Short: "Look after etcd on control plane nodes",
@@ -23,8 +25,8 @@ func newEtcdCommand(s *Session) *cobra.Command {
 		newEtcdSnapshotCommand(s),
 		newEtcdAlarmCommand(s),
 		newEtcdDowngradeCommand(s),
-		etcdAction(s, "defrag", "Give the free space inside the database back; do it on one node at a time", Node.EtcdDefragment),
-		etcdAction(s, "leave", "Take the nodes themselves out of etcd", Node.EtcdLeave),
+		etcdAction(s, "defrag", "Give the free space inside the database back; do it on one node at a time", session.Node.EtcdDefragment),
+		etcdAction(s, "leave", "Take the nodes themselves out of etcd", session.Node.EtcdLeave),
 		newEtcdForfeitCommand(s),
 	)
 
@@ -33,13 +35,13 @@ func newEtcdCommand(s *Session) *cobra.Command {
 
 // etcdAction is a command that has one node do something and says nothing if it did: done by several at once, etcd would
 // be without a quorum.
-func etcdAction(s *Session, use, short string, act func(n Node, ctx context.Context) error) *cobra.Command {
+func etcdAction(s *session.Session, use, short string, act func(n session.Node, ctx context.Context) error) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   use,
 		Short: short,
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return s.One(cmd, func(ctx context.Context, n Node) error { return act(n, ctx) })
+			return s.One(cmd, func(ctx context.Context, n session.Node) error { return act(n, ctx) })
 		},
 	}
 
@@ -48,13 +50,13 @@ func etcdAction(s *Session, use, short string, act func(n Node, ctx context.Cont
 	return cmd
 }
 
-func newEtcdForfeitCommand(s *Session) *cobra.Command {
+func newEtcdForfeitCommand(s *session.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "forfeit-leadership",
 		Short: "Have another member lead etcd",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return s.Each(cmd, func(ctx context.Context, n Node) error {
+			return s.Each(cmd, func(ctx context.Context, n session.Node) error {
 				member, err := n.EtcdForfeitLeadership(ctx)
 				if err != nil {
 					return err

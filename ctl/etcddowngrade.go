@@ -8,9 +8,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/seed-59268b81/talos/api/machine"
+	"github.com/seed-59268b81/talos/ctl/session"
 )
 
-func newEtcdDowngradeCommand(s *Session) *cobra.Command {
+func newEtcdDowngradeCommand(s *session.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "downgrade",
 		Short: "Have etcd's storage go back to an earlier version",
@@ -18,29 +19,31 @@ func newEtcdDowngradeCommand(s *Session) *cobra.Command {
 
 	cmd.AddCommand(
 		etcdDowngradeCommand(s, "validate VERSION", "Check whether etcd's storage can go back to a version, such as 3.5", 1,
-			func(n Node, ctx context.Context, args []string) (string, error) {
+			func(n session.Node, ctx context.Context, args []string) (string, error) {
 				return n.EtcdDowngradeValidate(ctx, args[0])
 			}),
 		etcdDowngradeCommand(s, "enable VERSION", "Have etcd's storage go back to a version, such as 3.5", 1,
-			func(n Node, ctx context.Context, args []string) (string, error) {
+			func(n session.Node, ctx context.Context, args []string) (string, error) {
 				return n.EtcdDowngradeEnable(ctx, args[0])
 			}),
 		etcdDowngradeCommand(s, "cancel", "Stop going back", 0,
-			func(n Node, ctx context.Context, _ []string) (string, error) { return n.EtcdDowngradeCancel(ctx) }),
+			func(n session.Node, ctx context.Context, _ []string) (string, error) {
+				return n.EtcdDowngradeCancel(ctx)
+			}),
 	)
 
 	return cmd
 }
 
-func etcdDowngradeCommand(s *Session, use, short string, args int, call func(n Node, ctx context.Context, args []string) (string, error)) *cobra.Command {
+func etcdDowngradeCommand(s *session.Session, use, short string, args int, call func(n session.Node, ctx context.Context, args []string) (string, error)) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   use,
 		Short: short,
 		Args:  cobra.ExactArgs(args),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			columns := []Column[*machine.EtcdClusterDowngrade]{Col("CLUSTER VERSION", (*machine.EtcdClusterDowngrade).GetClusterVersion)}
+			columns := []session.Column[*machine.EtcdClusterDowngrade]{session.Col("CLUSTER VERSION", (*machine.EtcdClusterDowngrade).GetClusterVersion)}
 
-			return List(cmd, s, columns, Single(func(n Node, ctx context.Context) (*machine.EtcdClusterDowngrade, error) {
+			return session.List(cmd, s, columns, session.Single(func(n session.Node, ctx context.Context) (*machine.EtcdClusterDowngrade, error) {
 				version, err := call(n, ctx, args)
 
 				return &machine.EtcdClusterDowngrade{ClusterVersion: version}, err

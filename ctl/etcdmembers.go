@@ -14,9 +14,10 @@ import (
 
 	"github.com/seed-59268b81/talos/api/machine"
 	"github.com/seed-59268b81/talos/client"
+	"github.com/seed-59268b81/talos/ctl/session"
 )
 
-func newEtcdMembersCommand(s *Session) *cobra.Command {
+func newEtcdMembersCommand(s *session.Session) *cobra.Command {
 	var local bool
 
 	cmd := &cobra.Command{
@@ -24,7 +25,7 @@ func newEtcdMembersCommand(s *Session) *cobra.Command {
 		Short: "List the members of etcd",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return List(cmd, s, memberColumns, func(n Node, ctx context.Context) ([]*machine.EtcdMember, error) {
+			return session.List(cmd, s, memberColumns, func(n session.Node, ctx context.Context) ([]*machine.EtcdMember, error) {
 				return n.EtcdMembers(ctx, local)
 			})
 		},
@@ -37,15 +38,15 @@ func newEtcdMembersCommand(s *Session) *cobra.Command {
 	return cmd
 }
 
-var memberColumns = []Column[*machine.EtcdMember]{
-	Col("ID", func(m *machine.EtcdMember) string { return client.FormatEtcdID(m.GetId()) }),
-	Col("HOSTNAME", (*machine.EtcdMember).GetHostname),
-	Col("PEER URLS", func(m *machine.EtcdMember) string { return strings.Join(m.GetPeerUrls(), ",") }),
-	Col("CLIENT URLS", func(m *machine.EtcdMember) string { return strings.Join(m.GetClientUrls(), ",") }),
-	Col("LEARNER", func(m *machine.EtcdMember) string { return strconv.FormatBool(m.GetIsLearner()) }),
+var memberColumns = []session.Column[*machine.EtcdMember]{
+	session.Col("ID", func(m *machine.EtcdMember) string { return client.FormatEtcdID(m.GetId()) }),
+	session.Col("HOSTNAME", (*machine.EtcdMember).GetHostname),
+	session.Col("PEER URLS", func(m *machine.EtcdMember) string { return strings.Join(m.GetPeerUrls(), ",") }),
+	session.Col("CLIENT URLS", func(m *machine.EtcdMember) string { return strings.Join(m.GetClientUrls(), ",") }),
+	session.Col("LEARNER", func(m *machine.EtcdMember) string { return strconv.FormatBool(m.GetIsLearner()) }),
 }
 
-func newEtcdMemberCommand(s *Session) *cobra.Command {
+func newEtcdMemberCommand(s *session.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "member",
 		Short: "Change the members of etcd",
@@ -57,7 +58,7 @@ func newEtcdMemberCommand(s *Session) *cobra.Command {
 }
 
 // newEtcdRemoveMemberCommand is known by two names.
-func newEtcdRemoveMemberCommand(s *Session, name string) *cobra.Command {
+func newEtcdRemoveMemberCommand(s *session.Session, name string) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   name + " MEMBER-ID",
 		Short: "Remove a member from etcd whose node is gone",
@@ -67,7 +68,7 @@ This is for members whose node is gone for good, and is done on another node. A 
 talosctl etcd leave, or with talosctl reset.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return s.One(cmd, func(ctx context.Context, n Node) error {
+			return s.One(cmd, func(ctx context.Context, n session.Node) error {
 				id, err := etcdMemberID(ctx, n, args[0])
 				if err != nil {
 					return err
@@ -76,7 +77,7 @@ talosctl etcd leave, or with talosctl reset.`,
 				return n.EtcdRemoveMember(ctx, id)
 			})
 		},
-		ValidArgsFunction: s.CompleteArg(0, func(n Node, ctx context.Context) ([]string, error) {
+		ValidArgsFunction: s.CompleteArg(0, func(n session.Node, ctx context.Context) ([]string, error) {
 			members, err := n.EtcdMembers(ctx, false)
 
 			var ids []string
@@ -95,7 +96,7 @@ talosctl etcd leave, or with talosctl reset.`,
 
 // etcdMemberID finds a member by hostname, or takes the text for an id as etcd writes it: in hex. A hostname comes first: it
 // may be hex as well.
-func etcdMemberID(ctx context.Context, n Node, text string) (uint64, error) {
+func etcdMemberID(ctx context.Context, n session.Node, text string) (uint64, error) {
 	members, err := n.EtcdMembers(ctx, false)
 	if err != nil {
 		return 0, err

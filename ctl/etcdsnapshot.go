@@ -14,9 +14,11 @@ import (
 
 	"github.com/dustin/go-humanize"
 	"github.com/spf13/cobra"
+
+	"github.com/seed-59268b81/talos/ctl/session"
 )
 
-func newEtcdSnapshotCommand(s *Session) *cobra.Command {
+func newEtcdSnapshotCommand(s *session.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "snapshot FILE",
 		Short: "Save the database of etcd",
@@ -25,7 +27,7 @@ func newEtcdSnapshotCommand(s *Session) *cobra.Command {
 The file is there only once it is whole: its end has a checksum of all before.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return s.One(cmd, func(ctx context.Context, n Node) error {
+			return s.One(cmd, func(ctx context.Context, n session.Node) error {
 				stream := n.EtcdSnapshot(ctx)
 				defer stream.Close()
 

@@ -11,9 +11,10 @@ import (
 
 	"github.com/seed-59268b81/talos/api/machine"
 	"github.com/seed-59268b81/talos/client"
+	"github.com/seed-59268b81/talos/ctl/session"
 )
 
-func newEventsCommand(s *Session) *cobra.Command {
+func newEventsCommand(s *session.Session) *cobra.Command {
 	var (
 		request  machine.EventsRequest
 		duration time.Duration
@@ -25,19 +26,19 @@ func newEventsCommand(s *Session) *cobra.Command {
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if duration < 0 {
-				return UsageError(cmd, "--duration %s is negative", duration)
+				return session.UsageError(cmd, "--duration %s is negative", duration)
 			}
 
 			request.TailSeconds = int32(min(math.Ceil(duration.Seconds()), math.MaxInt32))
 
-			out, err := NewListing(cmd, s, eventColumns)
+			out, err := session.NewListing(cmd, s, eventColumns)
 			if err != nil {
 				return err
 			}
 
 			out.Table.Reserve(eventWidths...)
 
-			return s.Tabulate(cmd, out.Table, func(ctx context.Context, n Node) error {
+			return s.Tabulate(cmd, out.Table, func(ctx context.Context, n session.Node) error {
 				for event, err := range n.Events(ctx, &request) {
 					if err != nil {
 						return err
@@ -69,22 +70,22 @@ type eventItem struct{ client.Event }
 func (e eventItem) Plain() map[string]any {
 	value := map[string]any{"id": e.ID, "type": e.Type, "actorId": e.ActorID}
 	if e.Payload != nil {
-		value["payload"] = PlainMessage(e.Payload.ProtoReflect())
+		value["payload"] = session.PlainMessage(e.Payload.ProtoReflect())
 	}
 
 	return value
 }
 
-var eventColumns = []Column[eventItem]{
-	Col("ID", func(e eventItem) string { return e.ID }),
-	Col("EVENT", func(e eventItem) string { return e.Type }),
-	Col("ACTOR", func(e eventItem) string { return e.ActorID }),
-	Col("SOURCE", func(e eventItem) string {
+var eventColumns = []session.Column[eventItem]{
+	session.Col("ID", func(e eventItem) string { return e.ID }),
+	session.Col("EVENT", func(e eventItem) string { return e.Type }),
+	session.Col("ACTOR", func(e eventItem) string { return e.ActorID }),
+	session.Col("SOURCE", func(e eventItem) string {
 		source, _ := e.Describe()
 
 		return source
 	}),
-	Col("MESSAGE", func(e eventItem) string {
+	session.Col("MESSAGE", func(e eventItem) string {
 		_, message := e.Describe()
 
 		return message

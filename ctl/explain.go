@@ -11,9 +11,10 @@ import (
 
 	"github.com/seed-59268b81/talos/client"
 	"github.com/seed-59268b81/talos/ctl/explain"
+	"github.com/seed-59268b81/talos/ctl/session"
 )
 
-func newExplainCommand(s *Session) *cobra.Command {
+func newExplainCommand(s *session.Session) *cobra.Command {
 	var namespace string
 
 	cmd := &cobra.Command{
@@ -28,7 +29,7 @@ the controllers that make them and what those read) back to the cause, and print
   talosctl -n 10.5.0.2 explain volumestatus`,
 		Args: cobra.MaximumNArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return s.Report(cmd, func(ctx context.Context, n Node, w io.Writer) error {
+			return s.Report(cmd, func(ctx context.Context, n session.Node, w io.Writer) error {
 				return explainNode(ctx, w, n, namespace, args)
 			})
 		},
@@ -41,7 +42,7 @@ the controllers that make them and what those read) back to the cause, and print
 	return cmd
 }
 
-func explainNode(ctx context.Context, w io.Writer, n Node, namespace string, args []string) error {
+func explainNode(ctx context.Context, w io.Writer, n session.Node, namespace string, args []string) error {
 	facts, definitions, err := explain.Gather(ctx, n.Client)
 	if err != nil {
 		return err

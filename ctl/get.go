@@ -10,9 +10,10 @@ import (
 
 	cosiapi "github.com/seed-59268b81/talos/api/cosi/v1alpha1"
 	"github.com/seed-59268b81/talos/client"
+	"github.com/seed-59268b81/talos/ctl/session"
 )
 
-func newGetCommand(s *Session) *cobra.Command {
+func newGetCommand(s *session.Session) *cobra.Command {
 	var get get
 
 	cmd := &cobra.Command{
@@ -68,8 +69,8 @@ type change struct {
 	resource *cosiapi.Resource
 }
 
-func (g *get) node(ctx context.Context, n Node) error {
-	definitions, err := Bounded(ctx, n, Node.Definitions)
+func (g *get) node(ctx context.Context, n session.Node) error {
+	definitions, err := session.Bounded(ctx, n, session.Node.Definitions)
 	if err != nil {
 		return err
 	}
@@ -85,7 +86,7 @@ func (g *get) node(ctx context.Context, n Node) error {
 		return g.follow(ctx, n, definition, kind)
 	}
 
-	found, err := Bounded(ctx, n, func(n Node, ctx context.Context) ([]change, error) { return g.list(ctx, n, kind) })
+	found, err := session.Bounded(ctx, n, func(n session.Node, ctx context.Context) ([]change, error) { return g.list(ctx, n, kind) })
 	if err != nil {
 		return err
 	}
@@ -93,7 +94,7 @@ func (g *get) node(ctx context.Context, n Node) error {
 	return g.printer.print(n.Name, definition, found)
 }
 
-func (g *get) list(ctx context.Context, n Node, kind client.Kind) ([]change, error) {
+func (g *get) list(ctx context.Context, n session.Node, kind client.Kind) ([]change, error) {
 	if g.id != "" {
 		r, err := n.Resource(ctx, kind, g.id)
 
@@ -114,7 +115,7 @@ func (g *get) list(ctx context.Context, n Node, kind client.Kind) ([]change, err
 }
 
 // follow prints what is there at the start together, then each change by itself.
-func (g *get) follow(ctx context.Context, n Node, definition client.Definition, kind client.Kind) error {
+func (g *get) follow(ctx context.Context, n session.Node, definition client.Definition, kind client.Kind) error {
 	var initial []change
 
 	bootstrapped := g.id != ""

@@ -11,14 +11,15 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/seed-59268b81/talos/client"
+	"github.com/seed-59268b81/talos/ctl/session"
 )
 
 // completeGet offers resource types, and the ids that there are of one.
-func completeGet(c *Session, g *get) cobra.CompletionFunc {
+func completeGet(c *session.Session, g *get) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 		var offered []string
 
-		c.Ask(cmd.Context(), func(ctx context.Context, n Node) {
+		c.Ask(cmd.Context(), func(ctx context.Context, n session.Node) {
 			definitions, err := n.Definitions(ctx)
 
 			switch {
@@ -30,7 +31,7 @@ func completeGet(c *Session, g *get) cobra.CompletionFunc {
 			}
 		})
 
-		return Beginning(typed, offered), cobra.ShellCompDirectiveNoFileComp
+		return session.Beginning(typed, offered), cobra.ShellCompDirectiveNoFileComp
 	}
 }
 
@@ -46,7 +47,7 @@ func typeNames(definitions client.Definitions) []string {
 	return slices.Compact(names)
 }
 
-func resourceIDs(ctx context.Context, n Node, definitions client.Definitions, name, namespace string) []string {
+func resourceIDs(ctx context.Context, n session.Node, definitions client.Definitions, name, namespace string) []string {
 	definition, err := definitions.Find(name)
 	if err != nil {
 		return nil

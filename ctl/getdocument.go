@@ -9,10 +9,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/seed-59268b81/talos/client"
+	"github.com/seed-59268b81/talos/ctl/session"
 )
 
 // newPrinter returns the printer for the value of --output.
-func newPrinter(s *Session, cmd *cobra.Command, watch bool) (printer, error) {
+func newPrinter(s *session.Session, cmd *cobra.Command, watch bool) (printer, error) {
 	out := cmd.OutOrStdout()
 
 	encode, err := s.Encoder(cmd)
@@ -21,10 +22,10 @@ func newPrinter(s *Session, cmd *cobra.Command, watch bool) (printer, error) {
 	case err != nil:
 		return nil, err
 	case encode == nil:
-		return &tablePrinter{table: NewTable(out), watch: watch}, nil
+		return &tablePrinter{table: session.NewTable(out), watch: watch}, nil
 	}
 
-	p := &documentPrinter{documents: NewDocuments(out, s.Separator()), encode: encodeYAML}
+	p := &documentPrinter{documents: session.NewDocuments(out, s.Separator()), encode: encodeYAML}
 
 	if s.Format != "yaml" {
 		p.encode = func(d document) ([]byte, error) {
@@ -48,7 +49,7 @@ type document struct {
 
 // documentPrinter prints each resource as a document.
 type documentPrinter struct {
-	documents *Documents
+	documents *session.Documents
 	encode    func(document) ([]byte, error)
 }
 
@@ -74,7 +75,7 @@ func (d document) value() (map[string]any, error) {
 		value["event"] = strings.ToLower(d.change.event.String())
 	}
 
-	metadata, err := DecodePlain(yamlMetadata(d.change.resource.GetMetadata()))
+	metadata, err := session.DecodePlain(yamlMetadata(d.change.resource.GetMetadata()))
 	if err != nil {
 		return nil, fmt.Errorf("decode metadata: %w", err)
 	}
@@ -82,13 +83,13 @@ func (d document) value() (map[string]any, error) {
 	value["metadata"] = metadata
 
 	text := d.change.resource.GetSpec().GetYamlSpec()
-	if ManyDocuments(text) {
+	if session.ManyDocuments(text) {
 		value["spec"] = text
 
 		return value, nil
 	}
 
-	value["spec"], err = DecodePlain(text)
+	value["spec"], err = session.DecodePlain(text)
 	if err != nil {
 		return nil, fmt.Errorf("decode spec: %w", err)
 	}

@@ -11,16 +11,17 @@ import (
 
 	"github.com/seed-59268b81/talos/client"
 	"github.com/seed-59268b81/talos/ctl/graph"
+	"github.com/seed-59268b81/talos/ctl/session"
 )
 
 // getFiles are the resources of the types that are not secret, and the graph of the controllers.
-func getFiles(ctx context.Context, n Node) ([]BundleFile, error) {
-	definitions, err := Bounded(ctx, n, Node.Definitions)
+func getFiles(ctx context.Context, n session.Node) ([]session.BundleFile, error) {
+	definitions, err := session.Bounded(ctx, n, session.Node.Definitions)
 	if err != nil {
 		return nil, err
 	}
 
-	files := []BundleFile{{Name: "controllers.dot", Write: writeControllers}}
+	files := []session.BundleFile{{Name: "controllers.dot", Write: writeControllers}}
 
 	for _, definition := range definitions {
 		if definition.Sensitivity == "" {
@@ -31,7 +32,7 @@ func getFiles(ctx context.Context, n Node) ([]BundleFile, error) {
 	return files, nil
 }
 
-func writeControllers(ctx context.Context, n Node, w io.Writer) error {
+func writeControllers(ctx context.Context, n session.Node, w io.Writer) error {
 	edges, err := n.ControllerDependencies(ctx)
 	if err != nil {
 		return err
@@ -40,8 +41,8 @@ func writeControllers(ctx context.Context, n Node, w io.Writer) error {
 	return graph.Write(w, edges, nil)
 }
 
-func resourcesFile(definition client.Definition) BundleFile {
-	return BundleFile{Name: "resources/" + PlainName(strings.ToLower(definition.Type)) + ".yaml", Write: func(ctx context.Context, n Node, w io.Writer) error {
+func resourcesFile(definition client.Definition) session.BundleFile {
+	return session.BundleFile{Name: "resources/" + session.PlainName(strings.ToLower(definition.Type)) + ".yaml", Write: func(ctx context.Context, n session.Node, w io.Writer) error {
 		var contents [][]byte
 
 		for r, err := range n.Resources(ctx, client.Kind{Namespace: definition.DefaultNamespace, Type: definition.Type}) {
@@ -59,6 +60,6 @@ func resourcesFile(definition client.Definition) BundleFile {
 
 		slices.SortFunc(contents, func(a, b []byte) int { return cmp.Compare(string(a), string(b)) })
 
-		return NewDocuments(w, "---\n").Write(contents...)
+		return session.NewDocuments(w, "---\n").Write(contents...)
 	}}
 }

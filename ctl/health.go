@@ -11,9 +11,10 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/seed-59268b81/talos/api/cluster"
+	"github.com/seed-59268b81/talos/ctl/session"
 )
 
-func newHealthCommand(s *Session) *cobra.Command {
+func newHealthCommand(s *session.Session) *cobra.Command {
 	var (
 		wait     time.Duration
 		server   bool
@@ -35,7 +36,7 @@ Prints what it waits for and succeeds when every check has passed.`,
 			}
 
 			if wait <= 0 {
-				return UsageError(cmd, "--wait-timeout %s: want a time to wait, such as 5m", wait)
+				return session.UsageError(cmd, "--wait-timeout %s: want a time to wait, such as 5m", wait)
 			}
 
 			say := func(line string) error {
@@ -45,14 +46,14 @@ Prints what it waits for and succeeds when every check has passed.`,
 			}
 
 			if !server {
-				return s.One(cmd, func(ctx context.Context, n Node) error {
+				return s.One(cmd, func(ctx context.Context, n session.Node) error {
 					return (&healthCheck{node: n, info: &info}).run(ctx, wait, say)
 				})
 			}
 
 			request := &cluster.HealthCheckRequest{WaitTimeout: durationpb.New(wait), ClusterInfo: &info}
 
-			return s.One(cmd, func(ctx context.Context, n Node) error {
+			return s.One(cmd, func(ctx context.Context, n session.Node) error {
 				for message, err := range n.HealthCheck(ctx, request) {
 					if err != nil {
 						return err

@@ -15,13 +15,14 @@ import (
 	"github.com/seed-59268b81/talos/cosi/resource"
 	"github.com/seed-59268b81/talos/cosi/state"
 	"github.com/seed-59268b81/talos/ctl/kubernetes"
+	"github.com/seed-59268b81/talos/ctl/session"
 	"github.com/seed-59268b81/talos/health"
 )
 
 // healthCheck makes the checks of a cluster from here: every machine is asked for itself, through the node's endpoint, and
 // the Kubernetes API as this computer reaches it.
 type healthCheck struct {
-	node   Node // a control plane node
+	node   session.Node // a control plane node
 	info   *cluster.ClusterInfo
 	source health.Source
 	kube   *kubernetes.Client
@@ -120,7 +121,7 @@ func (h *healthCheck) get(ctx context.Context, path string, into any) (found boo
 
 // nodeState reads the state of a node.
 type nodeState struct {
-	node  Node
+	node  session.Node
 	state *remote.State
 }
 
@@ -135,7 +136,7 @@ func (s nodeState) List(ctx context.Context, kind resource.Kind, opts ...state.L
 }
 
 // etcdMembers asks members of etcd by way of the machines that they run on.
-type etcdMembers struct{ node Node }
+type etcdMembers struct{ node session.Node }
 
 // Members implements health.Etcd.
 func (e etcdMembers) Members(ctx context.Context, endpoint string) ([]health.Member, error) {

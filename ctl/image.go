@@ -2,9 +2,13 @@
 
 package ctl
 
-import "github.com/spf13/cobra"
+import (
+	"github.com/spf13/cobra"
 
-func newImageCommand(s *Session) *cobra.Command {
+	"github.com/seed-59268b81/talos/ctl/session"
+)
+
+func newImageCommand(s *session.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "image",
 		Aliases: []string{"images"},

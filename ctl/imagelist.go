@@ -13,10 +13,11 @@ import (
 
 	"github.com/seed-59268b81/talos/api/common"
 	"github.com/seed-59268b81/talos/api/machine"
+	"github.com/seed-59268b81/talos/ctl/session"
 )
 
-func newImageListCommand(s *Session) *cobra.Command {
-	var store ImageStore
+func newImageListCommand(s *session.Session) *cobra.Command {
+	var store session.ImageStore
 
 	cmd := &cobra.Command{
 		Use:     "list",
@@ -29,7 +30,7 @@ func newImageListCommand(s *Session) *cobra.Command {
 				return err
 			}
 
-			return List(cmd, s, imageColumns, func(n Node, ctx context.Context) ([]*machine.ImageServiceListResponse, error) {
+			return session.List(cmd, s, imageColumns, func(n session.Node, ctx context.Context) ([]*machine.ImageServiceListResponse, error) {
 				return listImages(ctx, n, instance)
 			})
 		},
@@ -42,16 +43,16 @@ func newImageListCommand(s *Session) *cobra.Command {
 	return cmd
 }
 
-var imageColumns = []Column[*machine.ImageServiceListResponse]{
-	Col("IMAGE", (*machine.ImageServiceListResponse).GetName),
-	Col("DIGEST", (*machine.ImageServiceListResponse).GetDigest),
-	Col("SIZE", func(i *machine.ImageServiceListResponse) string { return humanize.Bytes(uint64(max(0, i.GetSize()))) }),
-	Col("CREATED", func(i *machine.ImageServiceListResponse) string {
+var imageColumns = []session.Column[*machine.ImageServiceListResponse]{
+	session.Col("IMAGE", (*machine.ImageServiceListResponse).GetName),
+	session.Col("DIGEST", (*machine.ImageServiceListResponse).GetDigest),
+	session.Col("SIZE", func(i *machine.ImageServiceListResponse) string { return humanize.Bytes(uint64(max(0, i.GetSize()))) }),
+	session.Col("CREATED", func(i *machine.ImageServiceListResponse) string {
 		return i.GetCreatedAt().AsTime().Format(time.RFC3339)
 	}),
 }
 
-func listImages(ctx context.Context, n Node, instance *common.ContainerdInstance) ([]*machine.ImageServiceListResponse, error) {
+func listImages(ctx context.Context, n session.Node, instance *common.ContainerdInstance) ([]*machine.ImageServiceListResponse, error) {
 	var images []*machine.ImageServiceListResponse
 
 	for image, err := range n.ImagesOf(ctx, instance) {
@@ -67,7 +68,7 @@ func listImages(ctx context.Context, n Node, instance *common.ContainerdInstance
 	return images, nil
 }
 
-func imageNames(ctx context.Context, n Node, store ImageStore) ([]string, error) {
+func imageNames(ctx context.Context, n session.Node, store session.ImageStore) ([]string, error) {
 	instance, err := store.Instance()
 	if err != nil {
 		return nil, err

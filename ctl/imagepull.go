@@ -11,10 +11,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/seed-59268b81/talos/api/machine"
+	"github.com/seed-59268b81/talos/ctl/session"
 )
 
-func newImagePullCommand(s *Session) *cobra.Command {
-	var store ImageStore
+func newImagePullCommand(s *session.Session) *cobra.Command {
+	var store session.ImageStore
 
 	cmd := &cobra.Command{
 		Use:     "pull IMAGE",
@@ -29,13 +30,13 @@ func newImagePullCommand(s *Session) *cobra.Command {
 
 			// The names are the answer; the progress is for a person who waits.
 			progress := io.Discard
-			if IsTerminal(cmd.ErrOrStderr()) {
+			if session.IsTerminal(cmd.ErrOrStderr()) {
 				progress = cmd.ErrOrStderr()
 			}
 
-			out := NewLines(cmd.OutOrStdout())
+			out := session.NewLines(cmd.OutOrStdout())
 
-			return s.Each(cmd, func(ctx context.Context, n Node) error {
+			return s.Each(cmd, func(ctx context.Context, n session.Node) error {
 				for step, err := range n.PullImage(ctx, instance, args[0]) {
 					if err != nil {
 						return err

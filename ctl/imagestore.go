@@ -11,10 +11,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/seed-59268b81/talos/api/machine"
+	"github.com/seed-59268b81/talos/ctl/session"
 )
 
-func newImageRemoveCommand(s *Session) *cobra.Command {
-	var store ImageStore
+func newImageRemoveCommand(s *session.Session) *cobra.Command {
+	var store session.ImageStore
 
 	cmd := &cobra.Command{
 		Use:     "remove IMAGE",
@@ -27,9 +28,9 @@ func newImageRemoveCommand(s *Session) *cobra.Command {
 				return err
 			}
 
-			return s.Each(cmd, func(ctx context.Context, n Node) error { return n.RemoveImage(ctx, instance, args[0]) })
+			return s.Each(cmd, func(ctx context.Context, n session.Node) error { return n.RemoveImage(ctx, instance, args[0]) })
 		},
-		ValidArgsFunction: s.CompleteArg(0, func(n Node, ctx context.Context) ([]string, error) { return imageNames(ctx, n, store) }),
+		ValidArgsFunction: s.CompleteArg(0, func(n session.Node, ctx context.Context) ([]string, error) { return imageNames(ctx, n, store) }),
 	}
 
 	s.Flags(cmd)
@@ -38,8 +39,8 @@ func newImageRemoveCommand(s *Session) *cobra.Command {
 	return cmd
 }
 
-func newImageImportCommand(s *Session) *cobra.Command {
-	var store ImageStore
+func newImageImportCommand(s *session.Session) *cobra.Command {
+	var store session.ImageStore
 
 	cmd := &cobra.Command{
 		Use:   "import FILE",
@@ -51,9 +52,9 @@ func newImageImportCommand(s *Session) *cobra.Command {
 				return err
 			}
 
-			out := NewLines(cmd.OutOrStdout())
+			out := session.NewLines(cmd.OutOrStdout())
 
-			return s.Each(cmd, func(ctx context.Context, n Node) error {
+			return s.Each(cmd, func(ctx context.Context, n session.Node) error {
 				file, err := os.Open(args[0])
 				if err != nil {
 					return fmt.Errorf("import image: %w", err)
@@ -77,13 +78,13 @@ func newImageImportCommand(s *Session) *cobra.Command {
 	return cmd
 }
 
-func newImageVerifyCommand(s *Session) *cobra.Command {
+func newImageVerifyCommand(s *session.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "verify IMAGE",
 		Short: "Check an image against the nodes' image verification configuration",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return List(cmd, s, verifyColumns, Single(func(n Node, ctx context.Context) (*machine.ImageServiceVerifyResponse, error) {
+			return session.List(cmd, s, verifyColumns, session.Single(func(n session.Node, ctx context.Context) (*machine.ImageServiceVerifyResponse, error) {
 				return n.VerifyImage(ctx, args[0])
 			}))
 		},
@@ -95,8 +96,8 @@ func newImageVerifyCommand(s *Session) *cobra.Command {
 	return cmd
 }
 
-var verifyColumns = []Column[*machine.ImageServiceVerifyResponse]{
-	Col("VERIFIED", func(v *machine.ImageServiceVerifyResponse) string { return strconv.FormatBool(v.GetVerified()) }),
-	Col("IMAGE", (*machine.ImageServiceVerifyResponse).GetDigestedImageRef),
-	Col("MESSAGE", (*machine.ImageServiceVerifyResponse).GetMessage),
+var verifyColumns = []session.Column[*machine.ImageServiceVerifyResponse]{
+	session.Col("VERIFIED", func(v *machine.ImageServiceVerifyResponse) string { return strconv.FormatBool(v.GetVerified()) }),
+	session.Col("IMAGE", (*machine.ImageServiceVerifyResponse).GetDigestedImageRef),
+	session.Col("MESSAGE", (*machine.ImageServiceVerifyResponse).GetMessage),
 }

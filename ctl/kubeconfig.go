@@ -14,9 +14,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/seed-59268b81/talos/ctl/kubeconfig"
+	"github.com/seed-59268b81/talos/ctl/session"
 )
 
-func newKubeconfigCommand(s *Session) *cobra.Command {
+func newKubeconfigCommand(s *session.Session) *cobra.Command {
 	var (
 		merge, force bool
 		contextName  string
@@ -41,10 +42,10 @@ kubeconfig.`,
 			}
 
 			if contextName != "" && !merge {
-				return UsageError(cmd, "--force-context-name names the context that is merged: it does not go with --merge=false")
+				return session.UsageError(cmd, "--force-context-name names the context that is merged: it does not go with --merge=false")
 			}
 
-			return s.One(cmd, func(ctx context.Context, n Node) error {
+			return s.One(cmd, func(ctx context.Context, n session.Node) error {
 				content, err := n.Kubeconfig(ctx)
 				if err != nil {
 					return err
@@ -150,7 +151,7 @@ func overwriteNames(cmd *cobra.Command, force bool) func(kubeconfig.Section, str
 		return func(kubeconfig.Section, string) (bool, error) { return true, nil }
 	}
 
-	if !IsTerminal(cmd.InOrStdin()) {
+	if !session.IsTerminal(cmd.InOrStdin()) {
 		return nil
 	}
 

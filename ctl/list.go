@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/seed-59268b81/talos/api/machine"
+	"github.com/seed-59268b81/talos/ctl/session"
 )
 
 // fileTypes are the values of --type.
@@ -21,7 +22,7 @@ var fileTypes = map[string]machine.ListRequest_Type{
 	"l": machine.ListRequest_SYMLINK, "L": machine.ListRequest_SYMLINK,
 }
 
-func newListCommand(s *Session) *cobra.Command {
+func newListCommand(s *session.Session) *cobra.Command {
 	var (
 		request     machine.ListRequest
 		long, human bool
@@ -46,13 +47,13 @@ func newListCommand(s *Session) *cobra.Command {
 			for _, name := range types {
 				typ, known := fileTypes[name]
 				if !known {
-					return UsageError(cmd, "--type %q is unknown: want f (regular file), d (directory) or l (symbolic link)", name)
+					return session.UsageError(cmd, "--type %q is unknown: want f (regular file), d (directory) or l (symbolic link)", name)
 				}
 
 				request.Types = append(request.Types, typ)
 			}
 
-			columns := []Column[*machine.FileInfo]{Col("NAME", (*machine.FileInfo).GetRelativeName)}
+			columns := []session.Column[*machine.FileInfo]{session.Col("NAME", (*machine.FileInfo).GetRelativeName)}
 			if long || human {
 				columns, request.ReportXattrs = longColumns(human), true
 			}
@@ -69,19 +70,19 @@ func newListCommand(s *Session) *cobra.Command {
 	cmd.Flags().BoolVarP(&long, "long", "l", false, "show mode, owner, size, time and SELinux label too")
 	cmd.Flags().BoolVarP(&human, "humanize", "H", false, "like --long, with sizes and times for people")
 	cmd.Flags().StringSliceVarP(&types, "type", "t", nil, "files of these types only: f (regular file), d (directory), l (symbolic link)")
-	Complete(cmd, "type", "f", "d", "l")
+	session.Complete(cmd, "type", "f", "d", "l")
 
 	return cmd
 }
 
 // listFiles prints each node's files in large pieces, as nodes are not to be mixed in a listing.
-func listFiles(cmd *cobra.Command, s *Session, columns []Column[*machine.FileInfo], request *machine.ListRequest) error {
-	out, err := NewListing(cmd, s, columns)
+func listFiles(cmd *cobra.Command, s *session.Session, columns []session.Column[*machine.FileInfo], request *machine.ListRequest) error {
+	out, err := session.NewListing(cmd, s, columns)
 	if err != nil {
 		return err
 	}
 
-	return s.Tabulate(cmd, out.Table, func(ctx context.Context, n Node) error {
+	return s.Tabulate(cmd, out.Table, func(ctx context.Context, n session.Node) error {
 		const batch = 1000
 
 		var (
@@ -112,22 +113,22 @@ func listFiles(cmd *cobra.Command, s *Session, columns []Column[*machine.FileInf
 	})
 }
 
-func longColumns(human bool) []Column[*machine.FileInfo] {
+func longColumns(human bool) []session.Column[*machine.FileInfo] {
 	type file = *machine.FileInfo
 
 	name, modified := "SIZE(B)", func(f file) string { return time.Unix(f.GetModified(), 0).UTC().Format("Jan _2 2006 15:04:05") }
 	if human {
-		name, modified = "SIZE", func(f file) string { return Ago(time.Unix(f.GetModified(), 0), time.Now()) }
+		name, modified = "SIZE", func(f file) string { return session.Ago(time.Unix(f.GetModified(), 0), time.Now()) }
 	}
 
-	return []Column[file]{
-		Col("MODE", func(f file) string { return fs.FileMode(f.GetMode()).String() }),
-		Col("UID", func(f file) string { return strconv.FormatUint(uint64(f.GetUid()), 10) }),
-		Col("GID", func(f file) string { return strconv.FormatUint(uint64(f.GetGid()), 10) }),
-		Col(name, func(f file) string { return Size(f.GetSize(), human) }),
-		Col("LASTMOD", modified),
-		Col("LABEL", seLinuxLabel),
-		Col("NAME", func(f file) string {
+	return []session.Column[file]{
+		session.Col("MODE", func(f file) string { return fs.FileMode(f.GetMode()).String() }),
+		session.Col("UID", func(f file) string { return strconv.FormatUint(uint64(f.GetUid()), 10) }),
+		session.Col("GID", func(f file) string { return strconv.FormatUint(uint64(f.GetGid()), 10) }),
+		session.Col(name, func(f file) string { return session.Size(f.GetSize(), human) }),
+		session.Col("LASTMOD", modified),
+		session.Col("LABEL", seLinuxLabel),
+		session.Col("NAME", func(f file) string {
 			if f.GetLink() != "" {
 				return f.GetRelativeName() + " -> " + f.GetLink()
 			}

@@ -12,18 +12,21 @@ import (
 	"github.com/seed-59268b81/talos/api/common"
 	"github.com/seed-59268b81/talos/api/machine"
 	"github.com/seed-59268b81/talos/client"
+	"github.com/seed-59268b81/talos/ctl/session"
 )
 
 // logFiles are the kernel's log, the events and all logs that the node has, or those of its services if it cannot list logs, and
 // those of pods.
-func logFiles(ctx context.Context, n Node) ([]BundleFile, error) {
-	names, err := Bounded(ctx, n, Node.LogNames)
+func logFiles(ctx context.Context, n session.Node) ([]session.BundleFile, error) {
+	names, err := session.Bounded(ctx, n, session.Node.LogNames)
 	if err != nil {
-		names, _ = Bounded(ctx, n, ServiceIDs)
+		names, _ = session.Bounded(ctx, n, session.ServiceIDs)
 	}
 
-	files := []BundleFile{
-		{Name: "dmesg.log", Write: func(ctx context.Context, n Node, w io.Writer) error { return save(w, n.Dmesg(ctx, false, false)) }},
+	files := []session.BundleFile{
+		{Name: "dmesg.log", Write: func(ctx context.Context, n session.Node, w io.Writer) error {
+			return save(w, n.Dmesg(ctx, false, false))
+		}},
 		{Name: "events.txt", Write: writeEvents},
 	}
 
@@ -32,7 +35,7 @@ func logFiles(ctx context.Context, n Node) ([]BundleFile, error) {
 	}
 
 	// Why there are none is told beside containers-kubernetes.txt.
-	containers, _ := Bounded(ctx, n, func(n Node, ctx context.Context) ([]*machine.ContainerInfo, error) {
+	containers, _ := session.Bounded(ctx, n, func(n session.Node, ctx context.Context) ([]*machine.ContainerInfo, error) {
 		return n.Containers(ctx, client.KubernetesNamespace)
 	})
 	for _, container := range containers {
@@ -44,13 +47,13 @@ func logFiles(ctx context.Context, n Node) ([]BundleFile, error) {
 	return files, nil
 }
 
-func logFile(namespace, id string) BundleFile {
+func logFile(namespace, id string) session.BundleFile {
 	request := &machine.LogsRequest{Namespace: namespace, Id: id, TailLines: -1}
 	if namespace == client.KubernetesNamespace {
 		request.Driver = common.ContainerDriver_CRI
 	}
 
-	return BundleFile{Name: "logs/" + namespace + "/" + PlainName(id) + ".log", Write: func(ctx context.Context, n Node, w io.Writer) error {
+	return session.BundleFile{Name: "logs/" + namespace + "/" + session.PlainName(id) + ".log", Write: func(ctx context.Context, n session.Node, w io.Writer) error {
 		return save(w, n.Logs(ctx, request))
 	}}
 }
@@ -67,7 +70,7 @@ func save(w io.Writer, stream io.ReadCloser) error {
 const quiet = 3 * time.Second
 
 // writeEvents writes the past events; the stream of those to come does not end, so a quiet while is its end.
-func writeEvents(ctx context.Context, n Node, w io.Writer) error {
+func writeEvents(ctx context.Context, n session.Node, w io.Writer) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 

@@ -10,9 +10,10 @@ import (
 	"github.com/seed-59268b81/talos/api/common"
 	"github.com/seed-59268b81/talos/api/machine"
 	"github.com/seed-59268b81/talos/client"
+	"github.com/seed-59268b81/talos/ctl/session"
 )
 
-func newLogsCommand(s *Session) *cobra.Command {
+func newLogsCommand(s *session.Session) *cobra.Command {
 	var (
 		boot               earlierBoot
 		follow, kubernetes bool
@@ -33,18 +34,18 @@ func newLogsCommand(s *Session) *cobra.Command {
 				return err
 			}
 
-			out := NewLines(cmd.OutOrStdout())
+			out := session.NewLines(cmd.OutOrStdout())
 
-			return s.Each(cmd, func(ctx context.Context, n Node) error {
+			return s.Each(cmd, func(ctx context.Context, n session.Node) error {
 				stream := n.Logs(boot.of(ctx), request)
 				defer stream.Close()
 
 				return out.Copy(n.Name, stream)
 			})
 		},
-		ValidArgsFunction: s.CompleteArg(0, func(n Node, ctx context.Context) ([]string, error) {
+		ValidArgsFunction: s.CompleteArg(0, func(n session.Node, ctx context.Context) ([]string, error) {
 			if kubernetes {
-				return ContainerIDs(ctx, n, client.KubernetesNamespace)
+				return session.ContainerIDs(ctx, n, client.KubernetesNamespace)
 			}
 
 			return n.LogNames(boot.of(ctx))

@@ -12,9 +12,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/seed-59268b81/talos/api/machine"
+	"github.com/seed-59268b81/talos/ctl/session"
 )
 
-func newMemoryCommand(s *Session) *cobra.Command {
+func newMemoryCommand(s *session.Session) *cobra.Command {
 	var verbose bool
 
 	cmd := &cobra.Command{
@@ -23,8 +24,8 @@ func newMemoryCommand(s *Session) *cobra.Command {
 		Short:   "Show the memory of the nodes, in MiB",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if !verbose || s.Format != TableFormat {
-				return List(cmd, s, memoryColumns, Single(Node.Memory))
+			if !verbose || s.Format != session.TableFormat {
+				return session.List(cmd, s, memoryColumns, session.Single(session.Node.Memory))
 			}
 
 			return s.Report(cmd, writeMeminfo)
@@ -39,18 +40,18 @@ func newMemoryCommand(s *Session) *cobra.Command {
 	return cmd
 }
 
-var memoryColumns = []Column[*machine.MemInfo]{
-	Col("TOTAL", func(m *machine.MemInfo) string { return mebibytes(m.GetMemtotal()) }),
-	Col("USED", func(m *machine.MemInfo) string {
+var memoryColumns = []session.Column[*machine.MemInfo]{
+	session.Col("TOTAL", func(m *machine.MemInfo) string { return mebibytes(m.GetMemtotal()) }),
+	session.Col("USED", func(m *machine.MemInfo) string {
 		free := m.GetMemfree() + m.GetCached() + m.GetBuffers()
 
 		return mebibytes(m.GetMemtotal() - min(m.GetMemtotal(), free))
 	}),
-	Col("FREE", func(m *machine.MemInfo) string { return mebibytes(m.GetMemfree()) }),
-	Col("SHARED", func(m *machine.MemInfo) string { return mebibytes(m.GetShmem()) }),
-	Col("BUFFERS", func(m *machine.MemInfo) string { return mebibytes(m.GetBuffers()) }),
-	Col("CACHE", func(m *machine.MemInfo) string { return mebibytes(m.GetCached()) }),
-	Col("AVAILABLE", func(m *machine.MemInfo) string { return mebibytes(m.GetMemavailable()) }),
+	session.Col("FREE", func(m *machine.MemInfo) string { return mebibytes(m.GetMemfree()) }),
+	session.Col("SHARED", func(m *machine.MemInfo) string { return mebibytes(m.GetShmem()) }),
+	session.Col("BUFFERS", func(m *machine.MemInfo) string { return mebibytes(m.GetBuffers()) }),
+	session.Col("CACHE", func(m *machine.MemInfo) string { return mebibytes(m.GetCached()) }),
+	session.Col("AVAILABLE", func(m *machine.MemInfo) string { return mebibytes(m.GetMemavailable()) }),
 }
 
 func mebibytes(kib uint64) string { return strconv.FormatUint(kib/1024, 10) }
@@ -67,8 +68,8 @@ var meminfoNames = []string{
 	"DirectMap2M", "DirectMap1G",
 }
 
-func writeMeminfo(ctx context.Context, n Node, w io.Writer) error {
-	info, err := Bounded(ctx, n, Node.Memory)
+func writeMeminfo(ctx context.Context, n session.Node, w io.Writer) error {
+	info, err := session.Bounded(ctx, n, session.Node.Memory)
 	if err != nil {
 		return err
 	}

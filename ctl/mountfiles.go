@@ -2,8 +2,12 @@
 
 package ctl
 
-import "context"
+import (
+	"context"
 
-func mountFiles(context.Context, Node) ([]BundleFile, error) {
-	return []BundleFile{TableFile("mounts.txt", mountColumns, Node.Mounts)}, nil
+	"github.com/seed-59268b81/talos/ctl/session"
+)
+
+func mountFiles(context.Context, session.Node) ([]session.BundleFile, error) {
+	return []session.BundleFile{session.TableFile("mounts.txt", mountColumns, session.Node.Mounts)}, nil
 }

@@ -8,19 +8,20 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/seed-59268b81/talos/api/machine"
+	"github.com/seed-59268b81/talos/ctl/session"
 )
 
-func newMountsCommand(s *Session) *cobra.Command {
-	return ListCommand(s, &cobra.Command{Use: "mounts", Aliases: []string{"mount"}, Short: "List mounts"}, mountColumns, Node.Mounts)
+func newMountsCommand(s *session.Session) *cobra.Command {
+	return session.ListCommand(s, &cobra.Command{Use: "mounts", Aliases: []string{"mount"}, Short: "List mounts"}, mountColumns, session.Node.Mounts)
 }
 
-var mountColumns = []Column[*machine.MountStat]{
-	Col("FILESYSTEM", (*machine.MountStat).GetFilesystem),
-	Col("SIZE(GB)", func(m *machine.MountStat) string { return gigabytes(m.GetSize()) }),
-	Col("USED(GB)", func(m *machine.MountStat) string { return gigabytes(mountUsed(m)) }),
-	Col("AVAILABLE(GB)", func(m *machine.MountStat) string { return gigabytes(m.GetAvailable()) }),
-	Col("PERCENT USED", func(m *machine.MountStat) string { return Share(mountUsed(m), m.GetSize()) }),
-	Col("MOUNTED ON", (*machine.MountStat).GetMountedOn),
+var mountColumns = []session.Column[*machine.MountStat]{
+	session.Col("FILESYSTEM", (*machine.MountStat).GetFilesystem),
+	session.Col("SIZE(GB)", func(m *machine.MountStat) string { return gigabytes(m.GetSize()) }),
+	session.Col("USED(GB)", func(m *machine.MountStat) string { return gigabytes(mountUsed(m)) }),
+	session.Col("AVAILABLE(GB)", func(m *machine.MountStat) string { return gigabytes(m.GetAvailable()) }),
+	session.Col("PERCENT USED", func(m *machine.MountStat) string { return session.Share(mountUsed(m), m.GetSize()) }),
+	session.Col("MOUNTED ON", (*machine.MountStat).GetMountedOn),
 }
 
 func mountUsed(m *machine.MountStat) uint64 {

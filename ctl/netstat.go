@@ -10,9 +10,10 @@ import (
 
 	"github.com/seed-59268b81/talos/api/machine"
 	"github.com/seed-59268b81/talos/client"
+	"github.com/seed-59268b81/talos/ctl/session"
 )
 
-func newNetstatCommand(s *Session) *cobra.Command {
+func newNetstatCommand(s *session.Session) *cobra.Command {
 	var sockets sockets
 
 	cmd := &cobra.Command{
@@ -28,9 +29,9 @@ Connected sockets are listed; --listening lists those that listen, --all lists b
 				sockets.pod = args[0]
 			}
 
-			return List(cmd, s, sockets.columns(), sockets.fetch)
+			return session.List(cmd, s, sockets.columns(), sockets.fetch)
 		},
-		ValidArgsFunction: s.CompleteArg(0, func(n Node, ctx context.Context) ([]string, error) {
+		ValidArgsFunction: s.CompleteArg(0, func(n session.Node, ctx context.Context) ([]string, error) {
 			_, pods, err := podNetworks(ctx, n)
 
 			return pods, err
@@ -103,7 +104,7 @@ func (s *sockets) request(networks []string) *machine.NetstatRequest {
 }
 
 // fetch lists the sockets, with the names of pods in place of their network namespaces.
-func (s *sockets) fetch(n Node, ctx context.Context) ([]*machine.ConnectRecord, error) {
+func (s *sockets) fetch(n session.Node, ctx context.Context) ([]*machine.ConnectRecord, error) {
 	var wanted []string
 
 	networks := map[string]string{}
@@ -139,7 +140,7 @@ func (s *sockets) fetch(n Node, ctx context.Context) ([]*machine.ConnectRecord, 
 }
 
 // podNetworks are the pods that have a network of their own, by its namespace, and their names.
-func podNetworks(ctx context.Context, n Node) (byNamespace map[string]string, names []string, err error) {
+func podNetworks(ctx context.Context, n session.Node) (byNamespace map[string]string, names []string, err error) {
 	containers, err := n.Containers(ctx, client.KubernetesNamespace)
 	if err != nil {
 		return nil, nil, err

@@ -9,9 +9,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/seed-59268b81/talos/config/patch"
+	"github.com/seed-59268b81/talos/ctl/session"
 )
 
-func newPatchCommand(s *Session) *cobra.Command {
+func newPatchCommand(s *session.Session) *cobra.Command {
 	var (
 		applying applying
 		patches  []string
@@ -38,7 +39,7 @@ func newPatchCommand(s *Session) *cobra.Command {
 			}
 
 			if len(patches) == 0 {
-				return UsageError(cmd, "there is nothing to change: give a patch with --patch")
+				return session.UsageError(cmd, "there is nothing to change: give a patch with --patch")
 			}
 
 			changes, err := patch.Load(patches)
@@ -46,7 +47,7 @@ func newPatchCommand(s *Session) *cobra.Command {
 				return err
 			}
 
-			return s.Each(cmd, func(ctx context.Context, n Node) error {
+			return s.Each(cmd, func(ctx context.Context, n session.Node) error {
 				config, err := readMachineConfig(ctx, n, id)
 				if err != nil {
 					return err

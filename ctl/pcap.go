@@ -15,9 +15,10 @@ import (
 
 	"github.com/seed-59268b81/talos/api/machine"
 	"github.com/seed-59268b81/talos/ctl/capture"
+	"github.com/seed-59268b81/talos/ctl/session"
 )
 
-func newPcapCommand(s *Session) *cobra.Command {
+func newPcapCommand(s *session.Session) *cobra.Command {
 	var (
 		request      machine.PacketCaptureRequest
 		filter, path string
@@ -40,7 +41,7 @@ A filter is given as tcpdump -dd prints it: --bpf-filter "$(tcpdump -dd port 53)
 				return err
 			}
 
-			return s.One(cmd, func(ctx context.Context, n Node) error {
+			return s.One(cmd, func(ctx context.Context, n session.Node) error {
 				ctx, cancel := context.WithCancelCause(ctx)
 				defer cancel(nil)
 
@@ -71,7 +72,7 @@ A filter is given as tcpdump -dd prints it: --bpf-filter "$(tcpdump -dd port 53)
 	cmd.Flags().StringVar(&filter, "bpf-filter", "", "which packets to capture, as tcpdump -dd prints it")
 	cmd.Flags().DurationVar(&duration, "duration", 0, "how long to capture; until interrupted if 0")
 	cmd.Flags().StringVarP(&path, "output", "o", "", "write a pcap file, - for standard output, instead of printing packets")
-	CompleteBy(cmd, "interface", s.CompleteArg(0, linkNames))
+	session.CompleteBy(cmd, "interface", s.CompleteArg(0, linkNames))
 
 	return cmd
 }
@@ -121,7 +122,7 @@ type readerFunc func(p []byte) (int, error)
 func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 
 // linkNames are the node's links.
-func linkNames(n Node, ctx context.Context) ([]string, error) {
+func linkNames(n session.Node, ctx context.Context) ([]string, error) {
 	statistics, err := n.NetworkDeviceStats(ctx)
 
 	var names []string

@@ -17,12 +17,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/seed-59268b81/talos/api/machine"
+	"github.com/seed-59268b81/talos/ctl/session"
 )
 
 // watchInterval is how often a watched table is made anew.
 const watchInterval = 2 * time.Second
 
-func newProcessesCommand(s *Session) *cobra.Command {
+func newProcessesCommand(s *session.Session) *cobra.Command {
 	var (
 		order string
 		watch bool
@@ -36,11 +37,11 @@ func newProcessesCommand(s *Session) *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			less, known := processOrders[order]
 			if !known {
-				return UsageError(cmd, "--sort %q is unknown: want rss or cpu", order)
+				return session.UsageError(cmd, "--sort %q is unknown: want rss or cpu", order)
 			}
 
 			show := func() error {
-				return List(cmd, s, processColumns, func(n Node, ctx context.Context) ([]*machine.ProcessInfo, error) {
+				return session.List(cmd, s, processColumns, func(n session.Node, ctx context.Context) ([]*machine.ProcessInfo, error) {
 					processes, err := n.Processes(ctx)
 					slices.SortStableFunc(processes, less)
 
@@ -52,12 +53,12 @@ func newProcessesCommand(s *Session) *cobra.Command {
 				err := show()
 
 				// A node that fails ends no watch of the others.
-				if failed := (*NodeFailure)(nil); !watch || err != nil && !errors.As(err, &failed) {
+				if failed := (*session.NodeFailure)(nil); !watch || err != nil && !errors.As(err, &failed) {
 					return err
 				}
 
 				if err != nil && cmd.Context().Err() == nil {
-					PrintError(cmd.ErrOrStderr(), err)
+					session.PrintError(cmd.ErrOrStderr(), err)
 				}
 
 				select {
@@ -75,7 +76,7 @@ func newProcessesCommand(s *Session) *cobra.Command {
 	s.OutputFlag(cmd)
 	cmd.Flags().StringVarP(&order, "sort", "s", "rss", "largest first, by rss or cpu")
 	cmd.Flags().BoolVarP(&watch, "watch", "w", false, "show it again every two seconds")
-	Complete(cmd, "sort", "rss", "cpu")
+	session.Complete(cmd, "sort", "rss", "cpu")
 
 	return cmd
 }
@@ -85,15 +86,15 @@ var processOrders = map[string]func(a, b *machine.ProcessInfo) int{
 	"cpu": func(a, b *machine.ProcessInfo) int { return cmp.Compare(b.GetCpuTime(), a.GetCpuTime()) },
 }
 
-var processColumns = []Column[*machine.ProcessInfo]{
-	Col("PID", func(p *machine.ProcessInfo) string { return strconv.Itoa(int(p.GetPid())) }),
-	Col("STATE", (*machine.ProcessInfo).GetState),
-	Col("THREADS", func(p *machine.ProcessInfo) string { return strconv.Itoa(int(p.GetThreads())) }),
-	Col("CPU-TIME", func(p *machine.ProcessInfo) string { return strconv.FormatFloat(p.GetCpuTime(), 'f', 2, 64) }),
-	Col("VIRTMEM", func(p *machine.ProcessInfo) string { return humanize.Bytes(p.GetVirtualMemory()) }),
-	Col("RESMEM", func(p *machine.ProcessInfo) string { return humanize.Bytes(p.GetResidentMemory()) }),
-	Col("LABEL", (*machine.ProcessInfo).GetLabel),
-	Col("COMMAND", processCommand),
+var processColumns = []session.Column[*machine.ProcessInfo]{
+	session.Col("PID", func(p *machine.ProcessInfo) string { return strconv.Itoa(int(p.GetPid())) }),
+	session.Col("STATE", (*machine.ProcessInfo).GetState),
+	session.Col("THREADS", func(p *machine.ProcessInfo) string { return strconv.Itoa(int(p.GetThreads())) }),
+	session.Col("CPU-TIME", func(p *machine.ProcessInfo) string { return strconv.FormatFloat(p.GetCpuTime(), 'f', 2, 64) }),
+	session.Col("VIRTMEM", func(p *machine.ProcessInfo) string { return humanize.Bytes(p.GetVirtualMemory()) }),
+	session.Col("RESMEM", func(p *machine.ProcessInfo) string { return humanize.Bytes(p.GetResidentMemory()) }),
+	session.Col("LABEL", (*machine.ProcessInfo).GetLabel),
+	session.Col("COMMAND", processCommand),
 }
 
 // processCommand is the command line; where its first word is a name only, as the executable has it in full.
@@ -124,7 +125,7 @@ func firstWord(line string) (first, rest string) {
 
 // clearTerminal makes room for a table that is shown again. A file gets the tables one after the other.
 func clearTerminal(w io.Writer) {
-	if IsTerminal(w) {
+	if session.IsTerminal(w) {
 		io.WriteString(w, "\x1b[H\x1b[2J") // the table that follows fails too
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/seed-59268b81/talos/api/machine"
+	"github.com/seed-59268b81/talos/ctl/session"
 )
 
 // rebootModes are the values of --mode.
@@ -18,7 +19,7 @@ var rebootModes = map[string]machine.RebootRequest_Mode{
 	"force":      machine.RebootRequest_FORCE,
 }
 
-func newRebootCommand(s *Session) *cobra.Command {
+func newRebootCommand(s *session.Session) *cobra.Command {
 	var (
 		tracking tracking
 		draining draining
@@ -38,12 +39,12 @@ there, and otherwise at the cluster's endpoint.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			requested, known := rebootModes[mode]
 			if !known {
-				return UsageError(cmd, "--mode %q is unknown: want default, powercycle or force", mode)
+				return session.UsageError(cmd, "--mode %q is unknown: want default, powercycle or force", mode)
 			}
 
-			tracking.out = NewLines(cmd.ErrOrStderr())
+			tracking.out = session.NewLines(cmd.ErrOrStderr())
 
-			reboot := func(n Node) func(context.Context) (string, error) {
+			reboot := func(n session.Node) func(context.Context) (string, error) {
 				return func(ctx context.Context) (string, error) { return n.Reboot(ctx, requested) }
 			}
 
@@ -51,7 +52,7 @@ there, and otherwise at the cluster's endpoint.`,
 				return rebootInTurn(cmd, s, &tracking, &draining, reboot)
 			}
 
-			return s.Each(cmd, func(ctx context.Context, n Node) error {
+			return s.Each(cmd, func(ctx context.Context, n session.Node) error {
 				return tracking.follow(ctx, n, reboot(n), untilBooted)
 			})
 		},
@@ -61,20 +62,20 @@ there, and otherwise at the cluster's endpoint.`,
 	tracking.flags(cmd, "wait until the nodes run again, showing their events")
 	draining.flags(cmd)
 	cmd.Flags().StringVarP(&mode, "mode", "m", "default", "default, powercycle (through the firmware) or force (pods are killed)")
-	Complete(cmd, "mode", "default", "powercycle", "force")
+	session.Complete(cmd, "mode", "default", "powercycle", "force")
 
 	return cmd
 }
 
 // rebootInTurn drains and reboots one node after the other.
 func rebootInTurn(
-	cmd *cobra.Command, s *Session, t *tracking, d *draining, reboot func(Node) func(context.Context) (string, error),
+	cmd *cobra.Command, s *session.Session, t *tracking, d *draining, reboot func(session.Node) func(context.Context) (string, error),
 ) error {
 	t.wait = true
 
 	var failed string
 
-	return s.InTurn(cmd, func(ctx context.Context, n Node) error {
+	return s.InTurn(cmd, func(ctx context.Context, n session.Node) error {
 		if failed != "" {
 			return fmt.Errorf("left alone, since %s failed", failed)
 		}
@@ -96,7 +97,7 @@ func rebootInTurn(
 }
 
 // untilBooted waits until the node is in another boot than the given one and has come to rest.
-func untilBooted(ctx context.Context, n Node, before boot, say func(string)) error {
+func untilBooted(ctx context.Context, n session.Node, before boot, say func(string)) error {
 	err := until(ctx, "for the node to boot", func() (bool, error) {
 		now, err := bootOf(ctx, n)
 

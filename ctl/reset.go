@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/seed-59268b81/talos/api/machine"
+	"github.com/seed-59268b81/talos/ctl/session"
 )
 
 // wipeModes are the values of --wipe-mode.
@@ -17,7 +18,7 @@ var wipeModes = map[string]machine.ResetRequest_WipeMode{
 	"user-disks":  machine.ResetRequest_USER_DISKS,
 }
 
-func newResetCommand(s *Session) *cobra.Command {
+func newResetCommand(s *session.Session) *cobra.Command {
 	var (
 		tracking tracking
 		request  machine.ResetRequest
@@ -37,16 +38,16 @@ cluster, and STATE too makes it forget its configuration.`,
 			var known bool
 
 			if request.Mode, known = wipeModes[mode]; !known {
-				return UsageError(cmd, "--wipe-mode %q is unknown: want all, system-disk or user-disks", mode)
+				return session.UsageError(cmd, "--wipe-mode %q is unknown: want all, system-disk or user-disks", mode)
 			}
 
 			for _, label := range labels {
 				request.SystemPartitionsToWipe = append(request.SystemPartitionsToWipe, &machine.ResetPartitionSpec{Label: label, Wipe: true})
 			}
 
-			tracking.out = NewLines(cmd.ErrOrStderr())
+			tracking.out = session.NewLines(cmd.ErrOrStderr())
 
-			return s.Each(cmd, func(ctx context.Context, n Node) error {
+			return s.Each(cmd, func(ctx context.Context, n session.Node) error {
 				done := untilOff
 				if request.Reboot {
 					done = untilReset
@@ -64,14 +65,14 @@ cluster, and STATE too makes it forget its configuration.`,
 	cmd.Flags().StringVar(&mode, "wipe-mode", "all", "what to wipe: all, system-disk or user-disks")
 	cmd.Flags().StringSliceVar(&labels, "system-labels-to-wipe", nil, "wipe these partitions of the system disk only, such as EPHEMERAL")
 	cmd.Flags().StringSliceVar(&request.UserDisksToWipe, "user-disks-to-wipe", nil, "wipe these disks, such as /dev/sdb")
-	Complete(cmd, "wipe-mode", "all", "system-disk", "user-disks")
-	Complete(cmd, "system-labels-to-wipe", "EPHEMERAL", "STATE", "META")
+	session.Complete(cmd, "wipe-mode", "all", "system-disk", "user-disks")
+	session.Complete(cmd, "system-labels-to-wipe", "EPHEMERAL", "STATE", "META")
 
 	return cmd
 }
 
 // untilReset waits until the node is back: as itself, or in maintenance, where it knows no certificates any more.
-func untilReset(ctx context.Context, n Node, before boot, say func(string)) error {
+func untilReset(ctx context.Context, n session.Node, before boot, say func(string)) error {
 	return until(ctx, "for the node to be reset", func() (bool, error) {
 		now, err := bootOf(ctx, n)
 
@@ -90,7 +91,7 @@ func untilReset(ctx context.Context, n Node, before boot, say func(string)) erro
 
 // inMaintenance tells whether a machine answers as one that has no configuration.
 func inMaintenance(ctx context.Context, name string) bool {
-	nodes, closeAll, err := Maintenance(name).Targets()
+	nodes, closeAll, err := session.Maintenance(name).Targets()
 	if err != nil {
 		return false
 	}

@@ -6,15 +6,17 @@ import (
 	"context"
 
 	"github.com/spf13/cobra"
+
+	"github.com/seed-59268b81/talos/ctl/session"
 )
 
-func newRollbackCommand(s *Session) *cobra.Command {
+func newRollbackCommand(s *session.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "rollback",
 		Short: "Reboot the nodes into the version that they had before",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return s.Each(cmd, func(ctx context.Context, n Node) error { return n.Rollback(ctx) })
+			return s.Each(cmd, func(ctx context.Context, n session.Node) error { return n.Rollback(ctx) })
 		},
 	}
 

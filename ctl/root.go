@@ -10,6 +10,7 @@ import (
 
 	"github.com/seed-59268b81/talos/ctl/configcmd"
 	"github.com/seed-59268b81/talos/ctl/gen"
+	"github.com/seed-59268b81/talos/ctl/session"
 )
 
 // The exit statuses.
@@ -20,9 +21,9 @@ const (
 )
 
 // New returns the command talosctl with all its subcommands but cluster, which needs the lab and is added by the program.
-func New() *cobra.Command { return newRoot(&Session{}) }
+func New() *cobra.Command { return newRoot(&session.Session{}) }
 
-func newRoot(s *Session) *cobra.Command {
+func newRoot(s *session.Session) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "talosctl",
 		Short: "Drive and observe Talos machines through their API",
@@ -32,7 +33,7 @@ func newRoot(s *Session) *cobra.Command {
 		DisableAutoGenTag: true,
 	}
 
-	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return UsageError(cmd, "%s", err) })
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return session.UsageError(cmd, "%s", err) })
 	root.AddCommand(
 		newApplyConfigCommand(s),
 		newBootstrapCommand(s),
@@ -97,7 +98,7 @@ func Run(ctx context.Context, root *cobra.Command, stderr io.Writer) int {
 	case ctx.Err() != nil:
 		return exitInterrupted
 	default:
-		PrintError(stderr, err)
+		session.PrintError(stderr, err)
 
 		return exitFailed
 	}

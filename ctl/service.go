@@ -12,9 +12,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/seed-59268b81/talos/api/machine"
+	"github.com/seed-59268b81/talos/ctl/session"
 )
 
-func newServiceCommand(s *Session) *cobra.Command {
+func newServiceCommand(s *session.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "service [ID [status|start|stop|restart]]",
 		Aliases: []string{"services"},
@@ -22,33 +23,35 @@ func newServiceCommand(s *Session) *cobra.Command {
 		Args:    cobra.MaximumNArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			isStatus := len(args) == 1 || len(args) == 2 && args[1] == "status"
-			find := func(n Node, ctx context.Context) (*machine.ServiceInfo, error) { return findService(ctx, n, args[0]) }
+			find := func(n session.Node, ctx context.Context) (*machine.ServiceInfo, error) {
+				return findService(ctx, n, args[0])
+			}
 
 			switch {
 			case len(args) == 0:
-				return List(cmd, s, serviceColumns, Node.Services)
-			case isStatus && s.Format != TableFormat:
-				return List(cmd, s, serviceColumns, Single(find))
+				return session.List(cmd, s, serviceColumns, session.Node.Services)
+			case isStatus && s.Format != session.TableFormat:
+				return session.List(cmd, s, serviceColumns, session.Single(find))
 			case isStatus:
-				return s.Report(cmd, func(ctx context.Context, n Node, w io.Writer) error {
-					service, err := Bounded(ctx, n, find)
+				return s.Report(cmd, func(ctx context.Context, n session.Node, w io.Writer) error {
+					service, err := session.Bounded(ctx, n, find)
 					if err != nil {
 						return err
 					}
 
-					return NewTable(w).Print(serviceDetails(n.Name, service, time.Now())...)
+					return session.NewTable(w).Print(serviceDetails(n.Name, service, time.Now())...)
 				})
 			}
 
 			action, ok := map[string]serviceAction{
-				"start": Node.StartService, "stop": Node.StopService, "restart": Node.RestartService,
+				"start": session.Node.StartService, "stop": session.Node.StopService, "restart": session.Node.RestartService,
 			}[args[1]]
 			if !ok {
-				return UsageError(cmd, "%q is not an action on a service: want status, start, stop or restart", args[1])
+				return session.UsageError(cmd, "%q is not an action on a service: want status, start, stop or restart", args[1])
 			}
 
-			if s.Format != TableFormat {
-				return UsageError(cmd, "--output %s: what a service is told has no other form than a table", s.Format)
+			if s.Format != session.TableFormat {
+				return session.UsageError(cmd, "--output %s: what a service is told has no other form than a table", s.Format)
 			}
 
 			return actOnService(cmd, s, args[0], action)
@@ -64,8 +67,8 @@ func newServiceCommand(s *Session) *cobra.Command {
 }
 
 // completeService offers services, and what can be done with one.
-func completeService(s *Session) cobra.CompletionFunc {
-	ids := s.CompleteArg(0, ServiceIDs)
+func completeService(s *session.Session) cobra.CompletionFunc {
+	ids := s.CompleteArg(0, session.ServiceIDs)
 
 	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 		if len(args) == 1 {
@@ -76,18 +79,18 @@ func completeService(s *Session) cobra.CompletionFunc {
 	}
 }
 
-var serviceColumns = []Column[*machine.ServiceInfo]{
-	Col("SERVICE", (*machine.ServiceInfo).GetId),
-	Col("STATE", (*machine.ServiceInfo).GetState),
-	Col("HEALTH", func(s *machine.ServiceInfo) string { return serviceHealth(s.GetHealth()) }),
-	Col("LAST CHANGE", func(s *machine.ServiceInfo) string {
+var serviceColumns = []session.Column[*machine.ServiceInfo]{
+	session.Col("SERVICE", (*machine.ServiceInfo).GetId),
+	session.Col("STATE", (*machine.ServiceInfo).GetState),
+	session.Col("HEALTH", func(s *machine.ServiceInfo) string { return serviceHealth(s.GetHealth()) }),
+	session.Col("LAST CHANGE", func(s *machine.ServiceInfo) string {
 		if last := lastEvent(s); last != nil {
-			return Ago(last.GetTs().AsTime(), time.Now())
+			return session.Ago(last.GetTs().AsTime(), time.Now())
 		}
 
 		return ""
 	}),
-	Col("LAST EVENT", func(s *machine.ServiceInfo) string {
+	session.Col("LAST EVENT", func(s *machine.ServiceInfo) string {
 		if last := lastEvent(s); last != nil {
 			return last.GetMsg()
 		}
@@ -116,7 +119,7 @@ func serviceHealth(h *machine.ServiceHealth) string {
 	}
 }
 
-func findService(ctx context.Context, n Node, id string) (*machine.ServiceInfo, error) {
+func findService(ctx context.Context, n session.Node, id string) (*machine.ServiceInfo, error) {
 	services, err := n.Services(ctx)
 	if err != nil {
 		return nil, err
@@ -143,7 +146,7 @@ func serviceDetails(node string, service *machine.ServiceInfo, now time.Time) []
 	label := "EVENTS"
 
 	for _, event := range slices.Backward(service.GetEvents().GetEvents()) {
-		text := fmt.Sprintf("[%s]: %s (%s)", event.GetState(), event.GetMsg(), Ago(event.GetTs().AsTime(), now))
+		text := fmt.Sprintf("[%s]: %s (%s)", event.GetState(), event.GetMsg(), session.Ago(event.GetTs().AsTime(), now))
 		rows = append(rows, []string{label, text})
 		label = ""
 	}
@@ -151,12 +154,12 @@ func serviceDetails(node string, service *machine.ServiceInfo, now time.Time) []
 	return rows
 }
 
-type serviceAction func(n Node, ctx context.Context, id string) (string, error)
+type serviceAction func(n session.Node, ctx context.Context, id string) (string, error)
 
-func actOnService(cmd *cobra.Command, s *Session, id string, act serviceAction) error {
-	rows := NewTable(cmd.OutOrStdout(), "NODE", "RESPONSE")
+func actOnService(cmd *cobra.Command, s *session.Session, id string, act serviceAction) error {
+	rows := session.NewTable(cmd.OutOrStdout(), "NODE", "RESPONSE")
 
-	return s.Tabulate(cmd, rows, func(ctx context.Context, n Node) error {
+	return s.Tabulate(cmd, rows, func(ctx context.Context, n session.Node) error {
 		response, err := act(n, ctx, id)
 		if err != nil {
 			return err

@@ -8,9 +8,11 @@ import (
 	"github.com/spf13/cobra"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+
+	"github.com/seed-59268b81/talos/ctl/session"
 )
 
-func newShutdownCommand(s *Session) *cobra.Command {
+func newShutdownCommand(s *session.Session) *cobra.Command {
 	var (
 		tracking tracking
 		force    bool
@@ -23,9 +25,9 @@ func newShutdownCommand(s *Session) *cobra.Command {
 others have the grace period of the kubelet's shutdownGracePeriod, 30 seconds by default.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			tracking.out = NewLines(cmd.ErrOrStderr())
+			tracking.out = session.NewLines(cmd.ErrOrStderr())
 
-			return s.Each(cmd, func(ctx context.Context, n Node) error {
+			return s.Each(cmd, func(ctx context.Context, n session.Node) error {
 				return tracking.follow(ctx, n, func(ctx context.Context) (string, error) { return n.Shutdown(ctx, force) }, untilOff)
 			})
 		},
@@ -39,7 +41,7 @@ others have the grace period of the kubelet's shutdownGracePeriod, 30 seconds by
 }
 
 // untilOff waits until the node does not answer.
-func untilOff(ctx context.Context, n Node, _ boot, say func(string)) error {
+func untilOff(ctx context.Context, n session.Node, _ boot, say func(string)) error {
 	err := until(ctx, "for the node to go off", func() (bool, error) {
 		_, err := bootOf(ctx, n)
 		code := status.Code(err)

@@ -12,9 +12,11 @@ import (
 
 	"filippo.io/age"
 	"github.com/spf13/cobra"
+
+	"github.com/seed-59268b81/talos/ctl/session"
 )
 
-func newSupportCommand(s *Session, contents ...BundleContents) *cobra.Command {
+func newSupportCommand(s *session.Session, contents ...session.BundleContents) *cobra.Command {
 	var (
 		path       string
 		workers    int
@@ -32,20 +34,20 @@ Resources that are secret, such as the machine configuration, are left out. Logs
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if workers < 1 {
-				return UsageError(cmd, "--num-workers %d: at least one has to work", workers)
+				return session.UsageError(cmd, "--num-workers %d: at least one has to work", workers)
 			}
 
 			if plain && len(recipients) > 0 {
-				return UsageError(cmd, "--no-encryption and --encryption-recipients contradict each other")
+				return session.UsageError(cmd, "--no-encryption and --encryption-recipients contradict each other")
 			}
 
 			progress := io.Discard
-			if IsTerminal(cmd.ErrOrStderr()) {
+			if session.IsTerminal(cmd.ErrOrStderr()) {
 				progress = cmd.ErrOrStderr()
 			}
 
 			saved, err := saveBundle(path, recipients, func(b *bundle) error {
-				return s.Each(cmd, func(ctx context.Context, n Node) error {
+				return s.Each(cmd, func(ctx context.Context, n session.Node) error {
 					return collect(ctx, n, contents, b, workers, progress)
 				})
 			})

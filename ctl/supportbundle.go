@@ -10,6 +10,8 @@ import (
 	"io"
 	"strings"
 	"sync"
+
+	"github.com/seed-59268b81/talos/ctl/session"
 )
 
 // bundle is a zip file that several workers write to.
@@ -42,8 +44,8 @@ func (b *bundle) close() error { return b.zip.Close() }
 const maxItem = 128 << 20
 
 // collect puts the node's files in the bundle. What could not be had is in errors.txt.
-func collect(ctx context.Context, n Node, contents []BundleContents, b *bundle, workers int, progress io.Writer) error {
-	var files []BundleFile
+func collect(ctx context.Context, n session.Node, contents []session.BundleContents, b *bundle, workers int, progress io.Writer) error {
+	var files []session.BundleFile
 
 	for _, of := range contents {
 		more, err := of(ctx, n)
@@ -54,7 +56,7 @@ func collect(ctx context.Context, n Node, contents []BundleContents, b *bundle, 
 		files = append(files, more...)
 	}
 
-	queue := make(chan BundleFile)
+	queue := make(chan session.BundleFile)
 
 	var (
 		all      sync.WaitGroup
@@ -80,7 +82,7 @@ func collect(ctx context.Context, n Node, contents []BundleContents, b *bundle, 
 					continue
 				}
 
-				if err := b.add(PlainName(n.Name)+"/"+next.Name, content); err != nil {
+				if err := b.add(session.PlainName(n.Name)+"/"+next.Name, content); err != nil {
 					mu.Lock()
 					broken = err
 					mu.Unlock()
@@ -97,7 +99,7 @@ func collect(ctx context.Context, n Node, contents []BundleContents, b *bundle, 
 	all.Wait()
 
 	if problems.Len() > 0 && broken == nil {
-		broken = b.add(PlainName(n.Name)+"/errors.txt", []byte(problems.String()))
+		broken = b.add(session.PlainName(n.Name)+"/errors.txt", []byte(problems.String()))
 	}
 
 	if broken != nil {
@@ -108,8 +110,8 @@ func collect(ctx context.Context, n Node, contents []BundleContents, b *bundle, 
 }
 
 // read has what could be had, also if there is an error.
-func read(ctx context.Context, n Node, file BundleFile) ([]byte, error) {
-	return Bounded(ctx, n, func(n Node, ctx context.Context) ([]byte, error) {
+func read(ctx context.Context, n session.Node, file session.BundleFile) ([]byte, error) {
+	return session.Bounded(ctx, n, func(n session.Node, ctx context.Context) ([]byte, error) {
 		var content bytes.Buffer
 
 		err := file.Write(ctx, n, &limited{w: &content, left: maxItem})

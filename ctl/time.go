@@ -8,9 +8,10 @@ import (
 	"github.com/spf13/cobra"
 
 	timeapi "github.com/seed-59268b81/talos/api/time"
+	"github.com/seed-59268b81/talos/ctl/session"
 )
 
-func newTimeCommand(s *Session) *cobra.Command {
+func newTimeCommand(s *session.Session) *cobra.Command {
 	var server string
 
 	cmd := &cobra.Command{
@@ -18,7 +19,7 @@ func newTimeCommand(s *Session) *cobra.Command {
 		Short: "Compare the nodes' clocks with a time server",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return List(cmd, s, timeColumns, Single(func(n Node, ctx context.Context) (*timeapi.Time, error) {
+			return session.List(cmd, s, timeColumns, session.Single(func(n session.Node, ctx context.Context) (*timeapi.Time, error) {
 				return n.Time(ctx, server)
 			}))
 		},
@@ -31,11 +32,11 @@ func newTimeCommand(s *Session) *cobra.Command {
 	return cmd
 }
 
-var timeColumns = []Column[*timeapi.Time]{
-	Col("NTP-SERVER", (*timeapi.Time).GetServer),
-	Col("NODE-TIME", func(t *timeapi.Time) string { return t.GetLocaltime().AsTime().String() }),
-	Col("NTP-SERVER-TIME", func(t *timeapi.Time) string { return t.GetRemotetime().AsTime().String() }),
-	Col("OFFSET", func(t *timeapi.Time) string {
+var timeColumns = []session.Column[*timeapi.Time]{
+	session.Col("NTP-SERVER", (*timeapi.Time).GetServer),
+	session.Col("NODE-TIME", func(t *timeapi.Time) string { return t.GetLocaltime().AsTime().String() }),
+	session.Col("NTP-SERVER-TIME", func(t *timeapi.Time) string { return t.GetRemotetime().AsTime().String() }),
+	session.Col("OFFSET", func(t *timeapi.Time) string {
 		return t.GetLocaltime().AsTime().Sub(t.GetRemotetime().AsTime()).String()
 	}),
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/seed-59268b81/talos/api/machine"
 	"github.com/seed-59268b81/talos/client"
+	"github.com/seed-59268b81/talos/ctl/session"
 )
 
 const (
@@ -30,7 +31,7 @@ type tracking struct {
 	wait    bool
 	debug   bool
 	timeout time.Duration
-	out     *Lines
+	out     *session.Lines
 }
 
 func (t *tracking) flags(cmd *cobra.Command, wait string) {
@@ -41,9 +42,9 @@ func (t *tracking) flags(cmd *cobra.Command, wait string) {
 
 // follow calls begin, and if it is to wait, prints the events of what was begun until done returns.
 func (t *tracking) follow(
-	ctx context.Context, n Node,
+	ctx context.Context, n session.Node,
 	begin func(context.Context) (actor string, err error),
-	done func(ctx context.Context, n Node, before boot, say func(string)) error,
+	done func(ctx context.Context, n session.Node, before boot, say func(string)) error,
 ) (err error) {
 	if !t.wait && !t.debug {
 		_, err := begin(ctx)
@@ -115,7 +116,7 @@ func wait(ctx context.Context, said <-chan struct{}) {
 }
 
 // events prints the events of the actor until the connection is lost: the node is then past telling.
-func (t *tracking) events(ctx context.Context, n Node, actor string, say func(string)) {
+func (t *tracking) events(ctx context.Context, n session.Node, actor string, say func(string)) {
 	for event, err := range n.Events(ctx, &machine.EventsRequest{TailEvents: -1, WithActorId: actor}) {
 		if err != nil {
 			return
@@ -127,7 +128,7 @@ func (t *tracking) events(ctx context.Context, n Node, actor string, say func(st
 }
 
 // kernelLog prints what the kernel says from now on, and all that it says in the boots that follow.
-func (t *tracking) kernelLog(ctx context.Context, n Node, heard func()) {
+func (t *tracking) kernelLog(ctx context.Context, n session.Node, heard func()) {
 	for tail := true; ctx.Err() == nil; tail = false {
 		log := n.Dmesg(ctx, true, tail)
 		t.out.Copy(n.Name, noticed{log, heard}) // a node that goes down or is not up yet: it is asked again
@@ -191,7 +192,7 @@ func sleep(ctx context.Context, d time.Duration) {
 // there from the start was created belongs to one boot only.
 type boot time.Time
 
-func bootOf(ctx context.Context, n Node) (boot, error) {
+func bootOf(ctx context.Context, n session.Node) (boot, error) {
 	ctx, cancel := context.WithTimeout(ctx, pollTimeout)
 	defer cancel()
 
@@ -204,7 +205,7 @@ func bootOf(ctx context.Context, n Node) (boot, error) {
 }
 
 // stage is what the node is at: booting, maintenance, running and so on.
-func stageOf(ctx context.Context, n Node) (string, error) {
+func stageOf(ctx context.Context, n session.Node) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, pollTimeout)
 	defer cancel()
 
@@ -213,7 +214,7 @@ func stageOf(ctx context.Context, n Node) (string, error) {
 		return "", err
 	}
 
-	spec, err := DecodeSpec[struct {
+	spec, err := session.DecodeSpec[struct {
 		Stage string `yaml:"stage"`
 	}](r)
 

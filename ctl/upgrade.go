@@ -11,9 +11,10 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/seed-59268b81/talos/api/machine"
+	"github.com/seed-59268b81/talos/ctl/session"
 )
 
-func newUpgradeCommand(s *Session) *cobra.Command {
+func newUpgradeCommand(s *session.Session) *cobra.Command {
 	var upgrade upgrade
 
 	cmd := &cobra.Command{
@@ -27,10 +28,10 @@ Kubernetes pods are not moved away first: drain the node with kubectl drain.`,
 			var known bool
 
 			if upgrade.reboot, known = rebootModes[upgrade.mode]; !known || upgrade.mode == "force" {
-				return UsageError(cmd, "--reboot-mode %q is unknown: want default or powercycle", upgrade.mode)
+				return session.UsageError(cmd, "--reboot-mode %q is unknown: want default or powercycle", upgrade.mode)
 			}
 
-			upgrade.tracking.out = NewLines(cmd.ErrOrStderr())
+			upgrade.tracking.out = session.NewLines(cmd.ErrOrStderr())
 
 			return s.Each(cmd, upgrade.node)
 		},
@@ -43,7 +44,7 @@ Kubernetes pods are not moved away first: drain the node with kubectl drain.`,
 	cmd.Flags().StringVarP(&upgrade.mode, "reboot-mode", "m", "default", "default or powercycle (through the firmware)")
 	cmd.Flags().BoolVar(&upgrade.stay, "no-reboot", false, "do not reboot: the next reboot is into the new version")
 	cmd.Flags().BoolVar(&upgrade.legacy, "legacy", false, "the way of nodes that have no lifecycle service; without the flag it is tried where that is missing")
-	Complete(cmd, "reboot-mode", "default", "powercycle")
+	session.Complete(cmd, "reboot-mode", "default", "powercycle")
 
 	if err := cmd.MarkFlagRequired("image"); err != nil {
 		panic(err) // The flag is defined above.
@@ -54,13 +55,13 @@ Kubernetes pods are not moved away first: drain the node with kubectl drain.`,
 
 type upgrade struct {
 	tracking     tracking
-	store        ImageStore
+	store        session.ImageStore
 	image, mode  string
 	reboot       machine.RebootRequest_Mode
 	stay, legacy bool
 }
 
-func (u *upgrade) node(ctx context.Context, n Node) error {
+func (u *upgrade) node(ctx context.Context, n session.Node) error {
 	if u.legacy {
 		return u.oneCall(ctx, n)
 	}
@@ -81,7 +82,7 @@ func (u *upgrade) node(ctx context.Context, n Node) error {
 	return u.tracking.follow(ctx, n, func(ctx context.Context) (string, error) { return n.Reboot(ctx, u.reboot) }, untilBooted)
 }
 
-func (u *upgrade) install(ctx context.Context, n Node) error {
+func (u *upgrade) install(ctx context.Context, n session.Node) error {
 	instance, err := u.store.Instance()
 	if err != nil {
 		return err
@@ -89,7 +90,7 @@ func (u *upgrade) install(ctx context.Context, n Node) error {
 
 	u.say(n, "pulling "+u.image)
 
-	image, err := PullImage(ctx, n, instance, u.image)
+	image, err := session.PullImage(ctx, n, instance, u.image)
 	if err != nil {
 		return err
 	}
@@ -105,7 +106,7 @@ func (u *upgrade) install(ctx context.Context, n Node) error {
 	return nil
 }
 
-func (u *upgrade) oneCall(ctx context.Context, n Node) error {
+func (u *upgrade) oneCall(ctx context.Context, n session.Node) error {
 	if u.stay {
 		return errors.New("the node can only upgrade and reboot at once: leave --no-reboot out")
 	}
@@ -118,6 +119,6 @@ func (u *upgrade) oneCall(ctx context.Context, n Node) error {
 	return u.tracking.follow(ctx, n, func(ctx context.Context) (string, error) { return n.LegacyUpgrade(ctx, request) }, untilBooted)
 }
 
-func (u *upgrade) say(n Node, message string) {
+func (u *upgrade) say(n session.Node, message string) {
 	u.tracking.out.Print(n.Name, message) // the upgrade goes on all the same
 }

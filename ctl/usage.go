@@ -8,9 +8,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/seed-59268b81/talos/api/machine"
+	"github.com/seed-59268b81/talos/ctl/session"
 )
 
-func newUsageCommand(s *Session) *cobra.Command {
+func newUsageCommand(s *session.Session) *cobra.Command {
 	var (
 		request machine.DiskUsageRequest
 		human   bool
@@ -31,9 +32,9 @@ func newUsageCommand(s *Session) *cobra.Command {
 				name = "SIZE"
 			}
 
-			out, err := NewListing(cmd, s, []Column[*machine.DiskUsageInfo]{
-				Col(name, func(i *machine.DiskUsageInfo) string { return Size(i.GetSize(), human) }),
-				Col("NAME", (*machine.DiskUsageInfo).GetRelativeName),
+			out, err := session.NewListing(cmd, s, []session.Column[*machine.DiskUsageInfo]{
+				session.Col(name, func(i *machine.DiskUsageInfo) string { return session.Size(i.GetSize(), human) }),
+				session.Col("NAME", (*machine.DiskUsageInfo).GetRelativeName),
 			})
 			if err != nil {
 				return err
@@ -41,7 +42,7 @@ func newUsageCommand(s *Session) *cobra.Command {
 
 			out.Table.Reserve(len("255.255.255.255"), len("1234567890"))
 
-			return s.Tabulate(cmd, out.Table, func(ctx context.Context, n Node) error {
+			return s.Tabulate(cmd, out.Table, func(ctx context.Context, n session.Node) error {
 				var problems fileProblems
 
 				// Sizes come as they are added up, which may take long.

@@ -10,10 +10,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/seed-59268b81/talos/api/machine"
+	"github.com/seed-59268b81/talos/ctl/session"
 	"github.com/seed-59268b81/talos/version"
 )
 
-func newVersionCommand(s *Session) *cobra.Command {
+func newVersionCommand(s *session.Session) *cobra.Command {
 	var clientOnly, short bool
 
 	cmd := &cobra.Command{
@@ -57,8 +58,8 @@ func printClientVersion(w io.Writer, short bool) {
 	})
 }
 
-func writeVersion(ctx context.Context, n Node, w io.Writer) error {
-	v, err := Bounded(ctx, n, Node.Version)
+func writeVersion(ctx context.Context, n session.Node, w io.Writer) error {
+	v, err := session.Bounded(ctx, n, session.Node.Version)
 	if err != nil {
 		return err
 	}

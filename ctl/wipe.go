@@ -10,9 +10,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/seed-59268b81/talos/api/storage"
+	"github.com/seed-59268b81/talos/ctl/session"
 )
 
-func newWipeCommand(s *Session) *cobra.Command {
+func newWipeCommand(s *session.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "wipe",
 		Short: "Wipe block devices and what is made of them",
@@ -20,7 +21,7 @@ func newWipeCommand(s *Session) *cobra.Command {
 
 	cmd.AddCommand(
 		newWipeDiskCommand(s),
-		wipeVolume(s, "lv GROUP/VOLUME", "Remove a logical volume of LVM", func(n Node, ctx context.Context, name string) error {
+		wipeVolume(s, "lv GROUP/VOLUME", "Remove a logical volume of LVM", func(n session.Node, ctx context.Context, name string) error {
 			group, volume, ok := strings.Cut(strings.TrimPrefix(name, "/dev/"), "/")
 			if !ok {
 				return fmt.Errorf("%q is not a logical volume: want GROUP/VOLUME", name)
@@ -28,15 +29,15 @@ func newWipeCommand(s *Session) *cobra.Command {
 
 			return n.RemoveLogicalVolume(ctx, group, volume)
 		}),
-		wipeVolume(s, "vg GROUP", "Remove a volume group of LVM with its logical volumes", Node.RemoveVolumeGroup),
-		wipeVolume(s, "pv DEVICE", "Have LVM forget a device", Node.RemovePhysicalVolume),
-		wipeVolume(s, "md DEVICE", "Stop a RAID array and have its devices forget it", Node.DestroyArray),
+		wipeVolume(s, "vg GROUP", "Remove a volume group of LVM with its logical volumes", session.Node.RemoveVolumeGroup),
+		wipeVolume(s, "pv DEVICE", "Have LVM forget a device", session.Node.RemovePhysicalVolume),
+		wipeVolume(s, "md DEVICE", "Stop a RAID array and have its devices forget it", session.Node.DestroyArray),
 	)
 
 	return cmd
 }
 
-func newWipeDiskCommand(s *Session) *cobra.Command {
+func newWipeDiskCommand(s *session.Session) *cobra.Command {
 	var (
 		method         string
 		drop           bool
@@ -52,7 +53,7 @@ func newWipeDiskCommand(s *Session) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			how, known := storage.BlockDeviceWipeDescriptor_Method_value[strings.ToUpper(method)]
 			if !known {
-				return UsageError(cmd, "--method %q is unknown: want %s", method, strings.Join(wipeMethodList, " or "))
+				return session.UsageError(cmd, "--method %q is unknown: want %s", method, strings.Join(wipeMethodList, " or "))
 			}
 
 			var devices []*storage.BlockDeviceWipeDescriptor
@@ -64,7 +65,7 @@ func newWipeDiskCommand(s *Session) *cobra.Command {
 				})
 			}
 
-			return s.Each(cmd, func(ctx context.Context, n Node) error { return n.WipeDevices(ctx, devices...) })
+			return s.Each(cmd, func(ctx context.Context, n session.Node) error { return n.WipeDevices(ctx, devices...) })
 		},
 	}
 
@@ -74,18 +75,18 @@ func newWipeDiskCommand(s *Session) *cobra.Command {
 	cmd.Flags().BoolVar(&drop, "drop-partition", false, "remove the partition from its table too")
 	cmd.Flags().BoolVar(&skipVolume, "skip-volume-check", false, "wipe devices that are a volume's too")
 	cmd.Flags().BoolVar(&skipSecondary, "skip-secondary-check", false, "wipe devices that others are made of (RAID, LVM) too")
-	Complete(cmd, "method", wipeMethodList...)
+	session.Complete(cmd, "method", wipeMethodList...)
 
 	return cmd
 }
 
-func wipeVolume(s *Session, use, short string, wipe func(n Node, ctx context.Context, name string) error) *cobra.Command {
+func wipeVolume(s *session.Session, use, short string, wipe func(n session.Node, ctx context.Context, name string) error) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   use,
 		Short: short,
 		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return s.Each(cmd, func(ctx context.Context, n Node) error { return wipe(n, ctx, args[0]) })
+			return s.Each(cmd, func(ctx context.Context, n session.Node) error { return wipe(n, ctx, args[0]) })
 		},
 	}
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package ctl
+package session
 
 import (
 	"bufio"
@@ -11,18 +11,19 @@ import (
 	"sync"
 )
 
-// lines writes whole lines from several nodes, each with its node in front.
+// Lines writes whole lines from several nodes, each with its node in front.
 type Lines struct {
 	mu sync.Mutex
 	w  io.Writer
 }
 
+// NewLines returns lines that are written to w.
 func NewLines(w io.Writer) *Lines { return &Lines{w: w} }
 
 // maxLine is how much of a line is kept until its end is there.
 const maxLine = 256 << 10
 
-// copy writes every line of r. One without an end gets one, and one that is longer than maxLine is written as several.
+// Copy writes every line of r. One without an end gets one, and one that is longer than maxLine is written as several.
 func (l *Lines) Copy(node string, r io.Reader) error {
 	prefix := []byte(node + ": ")
 
@@ -45,7 +46,7 @@ func (l *Lines) Copy(node string, r io.Reader) error {
 	}
 }
 
-// print writes one line.
+// Print writes one line.
 func (l *Lines) Print(node, line string) error {
 	return l.write([]byte(node+": "), []byte(line))
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package ctl
+package session
 
 import (
 	"context"
@@ -8,16 +8,16 @@ import (
 	"strings"
 )
 
-// bundleFile is one file of a node in a support bundle.
+// BundleFile is one file of a node in a support bundle.
 type BundleFile struct {
 	Name  string
 	Write func(ctx context.Context, n Node, w io.Writer) error
 }
 
-// contents are the files that a topic has in a support bundle. An error is of a node that cannot be asked anything.
+// BundleContents are the files that a topic has in a support bundle. An error is of a node that cannot be asked anything.
 type BundleContents func(ctx context.Context, n Node) ([]BundleFile, error)
 
-// tableFile is a file with the table of what the node answers to fetch.
+// TableFile is a file with the table of what the node answers to fetch.
 func TableFile[T any](name string, columns []Column[T], fetch func(n Node, ctx context.Context) ([]T, error)) BundleFile {
 	return BundleFile{name, func(ctx context.Context, n Node, w io.Writer) error {
 		found, err := fetch(n, ctx)
@@ -29,7 +29,7 @@ func TableFile[T any](name string, columns []Column[T], fetch func(n Node, ctx c
 	}}
 }
 
-// plainName is a name without what has a meaning in paths.
+// PlainName is a name without what has a meaning in paths.
 func PlainName(name string) string {
 	return strings.NewReplacer("/", "_", "\\", "_", ":", "_").Replace(name)
 }

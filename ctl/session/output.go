@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package ctl
+package session
 
 import (
 	"bytes"
@@ -16,28 +16,28 @@ import (
 	"k8s.io/client-go/util/jsonpath"
 )
 
-// asTable is the form of answers that people read.
+// TableFormat is the form of answers that people read.
 const TableFormat = "table"
 
-// outputFlag adds the flag --output of commands that print tables.
-func (c *Session) OutputFlag(cmd *cobra.Command) { c.OutputFlagAs(cmd, "o") }
+// OutputFlag adds the flag --output of commands that print tables.
+func (s *Session) OutputFlag(cmd *cobra.Command) { s.OutputFlagAs(cmd, "o") }
 
-// outputFlagAs is outputFlag for commands where -o is something else.
-func (c *Session) OutputFlagAs(cmd *cobra.Command, shorthand string) {
-	cmd.Flags().StringVarP(&c.Format, "output", shorthand, TableFormat, "table, yaml, json or jsonpath=TEMPLATE")
+// OutputFlagAs is outputFlag for commands where -o is something else.
+func (s *Session) OutputFlagAs(cmd *cobra.Command, shorthand string) {
+	cmd.Flags().StringVarP(&s.Format, "output", shorthand, TableFormat, "table, yaml, json or jsonpath=TEMPLATE")
 	Complete(cmd, "output", TableFormat, "yaml", "json", "jsonpath=")
 }
 
-// encoder turns one thing into the text of a document. It is nil for tables.
-func (c *Session) Encoder(cmd *cobra.Command) (encoder, error) {
-	template, isPath := strings.CutPrefix(c.Format, "jsonpath=")
+// Encoder turns one thing into the text of a document. It is nil for tables.
+func (s *Session) Encoder(cmd *cobra.Command) (encoder, error) {
+	template, isPath := strings.CutPrefix(s.Format, "jsonpath=")
 
 	switch {
-	case c.Format == TableFormat:
+	case s.Format == TableFormat:
 		return nil, nil
-	case c.Format == "yaml":
+	case s.Format == "yaml":
 		return func(value any) ([]byte, error) { return yaml.Marshal(value) }, nil
-	case c.Format == "json":
+	case s.Format == "json":
 		return encodeJSON, nil
 	case isPath:
 		if _, err := parsePath(template); err != nil {
@@ -46,7 +46,7 @@ func (c *Session) Encoder(cmd *cobra.Command) (encoder, error) {
 
 		return func(value any) ([]byte, error) { return encodePath(template, value) }, nil
 	default:
-		return nil, UsageError(cmd, "--output %q is not a format: want table, yaml, json or jsonpath=TEMPLATE", c.Format)
+		return nil, UsageError(cmd, "--output %q is not a format: want table, yaml, json or jsonpath=TEMPLATE", s.Format)
 	}
 }
 
@@ -76,7 +76,7 @@ func parsePath(template string) (*jsonpath.JSONPath, error) {
 	return path, nil
 }
 
-// applyPath reads the template anew each time: one with a range is used up by the first value that it is applied to.
+// ApplyPath reads the template anew each time: one with a range is used up by the first value that it is applied to.
 func ApplyPath(template string, value any) (string, error) {
 	path, err := parsePath(template)
 	if err != nil {
@@ -90,20 +90,20 @@ func ApplyPath(template string, value any) (string, error) {
 	return b.String(), err
 }
 
-// separator stands between documents of a format.
-func (c *Session) Separator() string {
-	if c.Format == "yaml" {
+// Separator stands between documents of a format.
+func (s *Session) Separator() string {
+	if s.Format == "yaml" {
 		return "---\n"
 	}
 
 	return ""
 }
 
-// report prints what write writes about each node, without a mixture of nodes.
-func (c *Session) Report(cmd *cobra.Command, write func(ctx context.Context, n Node, w io.Writer) error) error {
+// Report prints what write writes about each node, without a mixture of nodes.
+func (s *Session) Report(cmd *cobra.Command, write func(ctx context.Context, n Node, w io.Writer) error) error {
 	answers := NewDocuments(cmd.OutOrStdout(), "")
 
-	return c.Each(cmd, func(ctx context.Context, n Node) error {
+	return s.Each(cmd, func(ctx context.Context, n Node) error {
 		var b bytes.Buffer
 
 		if err := write(ctx, n, &b); err != nil {
@@ -114,7 +114,7 @@ func (c *Session) Report(cmd *cobra.Command, write func(ctx context.Context, n N
 	})
 }
 
-// documents writes documents from several nodes at once.
+// Documents writes documents from several nodes at once.
 type Documents struct {
 	separator string
 
@@ -123,11 +123,12 @@ type Documents struct {
 	written bool
 }
 
+// NewDocuments returns documents that are written to w, with the separator between them.
 func NewDocuments(w io.Writer, separator string) *Documents {
 	return &Documents{w: w, separator: separator}
 }
 
-// write writes the documents together.
+// Write writes the documents together.
 func (d *Documents) Write(contents ...[]byte) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()

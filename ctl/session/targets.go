@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package ctl
+package session
 
 import (
 	"errors"
@@ -8,17 +8,17 @@ import (
 	"github.com/seed-59268b81/talos/client"
 )
 
-// targets opens the connection and returns the nodes to work on.
-func (c *Session) Targets() (nodes []Node, closeAll func(), err error) {
-	if c.insecure {
-		return c.insecureTargets()
+// Targets opens the connection and returns the nodes to work on.
+func (s *Session) Targets() (nodes []Node, closeAll func(), err error) {
+	if s.insecure {
+		return s.insecureTargets()
 	}
 
-	if len(c.fingerprints) > 0 {
+	if len(s.fingerprints) > 0 {
 		return nil, nil, errors.New("--cert-fingerprint goes with --insecure only")
 	}
 
-	context, err := c.Configured()
+	context, err := s.Configured()
 	if err != nil {
 		return nil, nil, err
 	}
@@ -43,14 +43,14 @@ func (c *Session) Targets() (nodes []Node, closeAll func(), err error) {
 	return nodes, func() { shared.Close() }, nil // nothing is left to do on it
 }
 
-// maintenance is a connection to one machine in maintenance, without a client configuration.
+// Maintenance is a connection to one machine in maintenance, without a client configuration.
 func Maintenance(name string) *Session { return &Session{insecure: true, nodes: []string{name}} }
 
 // insecureTargets are connected to one by one: a machine in maintenance forwards nothing.
-func (c *Session) insecureTargets() (nodes []Node, closeAll func(), err error) {
-	names := c.nodes
+func (s *Session) insecureTargets() (nodes []Node, closeAll func(), err error) {
+	names := s.nodes
 	if len(names) == 0 {
-		names = c.endpoints
+		names = s.endpoints
 	}
 
 	if len(names) == 0 {
@@ -63,9 +63,9 @@ func (c *Session) insecureTargets() (nodes []Node, closeAll func(), err error) {
 		}
 	}
 
-	options := []client.Option{client.WithInsecure(c.fingerprints...)}
+	options := []client.Option{client.WithInsecure(s.fingerprints...)}
 
-	if crt, key, ok := c.identity(); ok {
+	if crt, key, ok := s.identity(); ok {
 		options = append(options, client.WithIdentity(crt, key))
 	}
 

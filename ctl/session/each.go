@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package ctl
+package session
 
 import (
 	"context"
@@ -11,9 +11,9 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// each runs do for every node at once. The error holds the failures of all nodes.
-func (c *Session) Each(cmd *cobra.Command, do func(ctx context.Context, n Node) error) error {
-	nodes, closeAll, err := c.Targets()
+// Each runs do for every node at once. The error holds the failures of all nodes.
+func (s *Session) Each(cmd *cobra.Command, do func(ctx context.Context, n Node) error) error {
+	nodes, closeAll, err := s.Targets()
 	if err != nil {
 		return err
 	}
@@ -23,9 +23,9 @@ func (c *Session) Each(cmd *cobra.Command, do func(ctx context.Context, n Node) 
 	return atOnce(cmd.Context(), nodes, do)
 }
 
-// tabulate is each for commands that print a table, whose rows wait a moment for those of the other nodes.
-func (c *Session) Tabulate(cmd *cobra.Command, t *Table, do func(ctx context.Context, n Node) error) error {
-	nodes, closeAll, err := c.Targets()
+// Tabulate is each for commands that print a table, whose rows wait a moment for those of the other nodes.
+func (s *Session) Tabulate(cmd *cobra.Command, t *Table, do func(ctx context.Context, n Node) error) error {
+	nodes, closeAll, err := s.Targets()
 	if err != nil {
 		return err
 	}
@@ -62,9 +62,9 @@ func atOnce(ctx context.Context, nodes []Node, do func(ctx context.Context, n No
 	return errors.Join(slices.DeleteFunc(failures, func(err error) bool { return err == nil })...)
 }
 
-// inTurn is each for commands that work on one node after the other.
-func (c *Session) InTurn(cmd *cobra.Command, do func(ctx context.Context, n Node) error) error {
-	nodes, closeAll, err := c.Targets()
+// InTurn is each for commands that work on one node after the other.
+func (s *Session) InTurn(cmd *cobra.Command, do func(ctx context.Context, n Node) error) error {
+	nodes, closeAll, err := s.Targets()
 	if err != nil {
 		return err
 	}
@@ -82,9 +82,9 @@ func (c *Session) InTurn(cmd *cobra.Command, do func(ctx context.Context, n Node
 	return errors.Join(failures...)
 }
 
-// one is each for commands that make sense for one node only.
-func (c *Session) One(cmd *cobra.Command, do func(ctx context.Context, n Node) error) error {
-	nodes, closeAll, err := c.Targets()
+// One is each for commands that make sense for one node only.
+func (s *Session) One(cmd *cobra.Command, do func(ctx context.Context, n Node) error) error {
+	nodes, closeAll, err := s.Targets()
 	if err != nil {
 		return err
 	}

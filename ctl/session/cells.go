@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package ctl
+package session
 
 import (
 	"strconv"
@@ -9,7 +9,7 @@ import (
 	"github.com/dustin/go-humanize"
 )
 
-// share writes a part of a whole as a percentage.
+// Share writes a part of a whole as a percentage.
 func Share(part, whole uint64) string {
 	if whole == 0 {
 		return "-"
@@ -18,7 +18,7 @@ func Share(part, whole uint64) string {
 	return strconv.FormatFloat(float64(part)/float64(whole)*100, 'f', 2, 64) + "%"
 }
 
-// size writes bytes in full, or in the unit that fits them.
+// Size writes bytes in full, or in the unit that fits them.
 func Size(bytes int64, human bool) string {
 	if !human || bytes < 0 {
 		return strconv.FormatInt(bytes, 10)
@@ -27,7 +27,7 @@ func Size(bytes int64, human bool) string {
 	return humanize.Bytes(uint64(bytes))
 }
 
-// dash stands for what is not known.
+// Dash stands for what is not known.
 func Dash(text string) string {
 	if text == "" {
 		return "-"
@@ -36,7 +36,7 @@ func Dash(text string) string {
 	return text
 }
 
-// ago writes how long ago a time was.
+// Ago writes how long ago a time was.
 func Ago(t, now time.Time) string {
 	return now.Sub(t).Round(time.Second).String() + " ago"
 }

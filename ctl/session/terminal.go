@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package ctl
+package session
 
 import (
 	"os"
@@ -8,7 +8,7 @@ import (
 	"golang.org/x/term"
 )
 
-// isTerminal tells whether a stream of the command is one that a person looks at, or types into.
+// IsTerminal tells whether a stream of the command is one that a person looks at, or types into.
 func IsTerminal(stream any) bool {
 	file, isFile := stream.(*os.File)
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package ctl
+package session
 
 import (
 	"context"
@@ -15,7 +15,7 @@ import (
 	"github.com/seed-59268b81/talos/client"
 )
 
-// pullImage has the node pull an image and returns its name there.
+// PullImage has the node pull an image and returns its name there.
 func PullImage(ctx context.Context, n Node, instance *common.ContainerdInstance, image string) (name string, err error) {
 	name = image
 
@@ -32,7 +32,7 @@ func PullImage(ctx context.Context, n Node, instance *common.ContainerdInstance,
 	return name, nil
 }
 
-// imageStore is the flag that says which of a node's containerd namespaces an image is in.
+// ImageStore is the flag that says which of a node's containerd namespaces an image is in.
 type ImageStore struct {
 	name string
 }
@@ -43,11 +43,13 @@ var imageStores = map[string]common.ContainerdNamespace{
 	"cri":    common.ContainerdNamespace_NS_CRI,
 }
 
+// Flag adds the flag, with its default value.
 func (s *ImageStore) Flag(cmd *cobra.Command, usual string) {
 	cmd.Flags().StringVar(&s.name, "namespace", usual, "whose images: system (the node's own services) or cri (Kubernetes)")
 	Complete(cmd, "namespace", slices.Sorted(maps.Keys(imageStores))...)
 }
 
+// Instance is the containerd of the flag, as requests name it.
 func (s *ImageStore) Instance() (*common.ContainerdInstance, error) {
 	namespace, known := imageStores[s.name]
 	if !known {
@@ -62,15 +64,17 @@ func (s *ImageStore) Instance() (*common.ContainerdInstance, error) {
 	return instance, nil
 }
 
-// namespace is the flag that says of which containers a command speaks.
+// ContainerNamespace is the flag that says of which containers a command speaks.
 type ContainerNamespace struct {
 	kubernetes bool
 }
 
+// Flag adds the flag.
 func (n *ContainerNamespace) Flag(cmd *cobra.Command, usage string) {
 	cmd.Flags().BoolVarP(&n.kubernetes, "kubernetes", "k", false, usage)
 }
 
+// Name is the containerd namespace that the flag says.
 func (n *ContainerNamespace) Name() string {
 	if n.kubernetes {
 		return client.KubernetesNamespace
@@ -79,7 +83,7 @@ func (n *ContainerNamespace) Name() string {
 	return client.SystemNamespace
 }
 
-// containerIDs are the containers of a namespace.
+// ContainerIDs are the containers of a namespace.
 func ContainerIDs(ctx context.Context, n Node, namespace string) ([]string, error) {
 	containers, err := n.Containers(ctx, namespace)
 
@@ -91,7 +95,7 @@ func ContainerIDs(ctx context.Context, n Node, namespace string) ([]string, erro
 	return ids, err
 }
 
-// serviceIDs are the services that the node has.
+// ServiceIDs are the services that the node has.
 func ServiceIDs(n Node, ctx context.Context) ([]string, error) {
 	services, err := n.Services(ctx)
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package ctl
+package session
 
 import (
 	"context"
@@ -16,16 +16,16 @@ const answerTimeout = 30 * time.Second
 
 var errNoAnswer = fmt.Errorf("no answer in %s", answerTimeout)
 
-// column is one column of a table of things.
+// Column is one column of a table of things.
 type Column[T any] struct {
 	name string
 	cell func(T) string
 }
 
-// col is a column, by its name in the header.
+// Col is a column, by its name in the header.
 func Col[T any](name string, cell func(T) string) Column[T] { return Column[T]{name: name, cell: cell} }
 
-// listing prints what nodes list, as they answer: as rows of a table, or as one document for each thing.
+// Listing prints what nodes list, as they answer: as rows of a table, or as one document for each thing.
 type Listing[T any] struct {
 	columns   []Column[T]
 	Table     *Table
@@ -33,16 +33,18 @@ type Listing[T any] struct {
 	documents *Documents
 }
 
-func NewListing[T any](cmd *cobra.Command, c *Session, columns []Column[T]) (*Listing[T], error) {
-	encode, err := c.Encoder(cmd)
+// NewListing returns a listing to the output of the command, in the form that --output says.
+func NewListing[T any](cmd *cobra.Command, s *Session, columns []Column[T]) (*Listing[T], error) {
+	encode, err := s.Encoder(cmd)
 
 	return &Listing[T]{
 		columns: columns, encode: encode,
 		Table:     NewTable(cmd.OutOrStdout(), header(columns)...),
-		documents: NewDocuments(cmd.OutOrStdout(), c.Separator()),
+		documents: NewDocuments(cmd.OutOrStdout(), s.Separator()),
 	}, err
 }
 
+// Print prints what a node lists.
 func (l *Listing[T]) Print(node string, items ...T) error {
 	if l.encode == nil {
 		return l.Table.Print(rows(l.columns, node, items)...)
@@ -86,16 +88,16 @@ func rows[T any](columns []Column[T], node string, items []T) [][]string {
 	return rows
 }
 
-// list prints what each node answers to fetch.
+// List prints what each node answers to fetch.
 func List[T any](
-	cmd *cobra.Command, c *Session, columns []Column[T], fetch func(n Node, ctx context.Context) ([]T, error),
+	cmd *cobra.Command, s *Session, columns []Column[T], fetch func(n Node, ctx context.Context) ([]T, error),
 ) error {
-	out, err := NewListing(cmd, c, columns)
+	out, err := NewListing(cmd, s, columns)
 	if err != nil {
 		return err
 	}
 
-	return c.Tabulate(cmd, out.Table, func(ctx context.Context, n Node) error {
+	return s.Tabulate(cmd, out.Table, func(ctx context.Context, n Node) error {
 		items, err := Bounded(ctx, n, fetch)
 		if err != nil {
 			return err
@@ -105,7 +107,7 @@ func List[T any](
 	})
 }
 
-// bounded is fetch with an end, so that a node that is dead costs no more than its own answer.
+// Bounded is fetch with an end, so that a node that is dead costs no more than its own answer.
 func Bounded[T any](ctx context.Context, n Node, fetch func(n Node, ctx context.Context) (T, error)) (T, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, answerTimeout, errNoAnswer)
 	defer cancel()
@@ -118,20 +120,20 @@ func Bounded[T any](ctx context.Context, n Node, fetch func(n Node, ctx context.
 	return answer, err
 }
 
-// listCommand completes a command that only lists, and has no flags but those of all such commands.
+// ListCommand completes a command that only lists, and has no flags but those of all such commands.
 func ListCommand[T any](
-	c *Session, cmd *cobra.Command, columns []Column[T], fetch func(n Node, ctx context.Context) ([]T, error),
+	s *Session, cmd *cobra.Command, columns []Column[T], fetch func(n Node, ctx context.Context) ([]T, error),
 ) *cobra.Command {
 	cmd.Args = cobra.NoArgs
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return List(cmd, c, columns, fetch) }
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return List(cmd, s, columns, fetch) }
 
-	c.Flags(cmd)
-	c.OutputFlag(cmd)
+	s.Flags(cmd)
+	s.OutputFlag(cmd)
 
 	return cmd
 }
 
-// single makes a list of the one thing that a call returns.
+// Single makes a list of the one thing that a call returns.
 func Single[T any](fetch func(n Node, ctx context.Context) (T, error)) func(n Node, ctx context.Context) ([]T, error) {
 	return func(n Node, ctx context.Context) ([]T, error) {
 		item, err := fetch(n, ctx)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package ctl
+package session
 
 import (
 	"cmp"
@@ -22,7 +22,7 @@ const (
 	maxGathered = 10_000
 )
 
-// table prints rows in aligned columns, from several nodes at once. The rows of one call are aligned with each other
+// Table prints rows in aligned columns, from several nodes at once. The rows of one call are aligned with each other
 // and with all before them: a column grows when it has to, and never shrinks.
 type Table struct {
 	mu     sync.Mutex
@@ -39,16 +39,20 @@ type Table struct {
 	err     error // of printing
 }
 
+// NewTable returns a table that is printed to w, with a header if there is one.
 func NewTable(w io.Writer, header ...string) *Table {
 	return &Table{w: w, header: header}
 }
 
-// reserve makes the first columns at least that wide, for rows that come one by one.
+// Reserve makes the first columns at least that wide, for rows that come one by one.
 func (t *Table) Reserve(widths ...int) *Table {
 	t.widths = widths
 
 	return t
 }
+
+// SetHeader is for tables whose columns are known only when the first rows are.
+func (t *Table) SetHeader(header ...string) { t.header = header }
 
 // expect has the table wait a moment for the rows of several nodes, whose first cell is the node.
 func (t *Table) expect(nodes []Node) {
@@ -78,7 +82,7 @@ func (t *Table) answered(n Node) error {
 	return t.err
 }
 
-// print writes rows, the header first if these are the first rows. Those of nodes that answer at about the same time
+// Print writes rows, the header first if these are the first rows. Those of nodes that answer at about the same time
 // are written together, in the order of the nodes.
 func (t *Table) Print(rows ...[]string) error {
 	t.mu.Lock()

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package ctl
+package session
 
 import (
 	"bytes"
@@ -17,7 +17,7 @@ import (
 	"github.com/seed-59268b81/talos/ctl/kubernetes"
 )
 
-// kubernetes connects to the API of the cluster with a kubeconfig from the node, which has to be a control plane's, at the
+// Kubernetes connects to the API of the cluster with a kubeconfig from the node, which has to be a control plane's, at the
 // endpoint if there is one.
 func (n Node) Kubernetes(ctx context.Context, endpoint string) (*kubernetes.Client, error) {
 	content, err := n.Kubeconfig(ctx)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package ctl
+package session
 
 import (
 	"context"
@@ -8,7 +8,7 @@ import (
 	"github.com/seed-59268b81/talos/client"
 )
 
-// node is a machine to work on. Calls of its client with the context that comes with it go to that machine.
+// Node is a machine to work on. Calls of its client with the context that comes with it go to that machine.
 type Node struct {
 	*client.Client
 	Name string
@@ -16,7 +16,7 @@ type Node struct {
 	direct bool
 }
 
-// towards has calls with the context forwarded to the node.
+// Forward has calls with the context forwarded to the node.
 func (n Node) Forward(ctx context.Context) context.Context {
 	if n.direct {
 		return ctx
@@ -25,7 +25,7 @@ func (n Node) Forward(ctx context.Context) context.Context {
 	return client.WithNode(ctx, n.Name)
 }
 
-// at is another machine that is reached in the same way.
+// At is another machine that is reached in the same way.
 func (n Node) At(name string) Node {
 	return Node{Client: n.Client, Name: name, direct: n.direct && name == n.Name}
 }

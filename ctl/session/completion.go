@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package ctl
+package session
 
 import (
 	"cmp"
@@ -15,11 +15,12 @@ import (
 	"github.com/seed-59268b81/talos/config/talosconfig"
 )
 
-// complete offers words for a flag.
+// Complete offers words for a flag.
 func Complete(cmd *cobra.Command, flag string, words ...string) {
 	CompleteBy(cmd, flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
 }
 
+// CompleteBy offers what words returns for a flag.
 func CompleteBy(cmd *cobra.Command, flag string, words cobra.CompletionFunc) {
 	if err := cmd.RegisterFlagCompletionFunc(flag, words); err != nil {
 		panic(err) // The flag is not defined, or has words already: a mistake of the caller.
@@ -27,9 +28,9 @@ func CompleteBy(cmd *cobra.Command, flag string, words cobra.CompletionFunc) {
 }
 
 // completeFlags offers contexts, endpoints and nodes.
-func (c *Session) completeFlags(cmd *cobra.Command) {
+func (s *Session) completeFlags(cmd *cobra.Command) {
 	CompleteBy(cmd, "context", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-		path, err := talosconfig.Path(c.talosconfig)
+		path, err := talosconfig.Path(s.talosconfig)
 		if err != nil {
 			return nil, cobra.ShellCompDirectiveError
 		}
@@ -43,7 +44,7 @@ func (c *Session) completeFlags(cmd *cobra.Command) {
 	})
 
 	CompleteBy(cmd, "endpoints", completeList(func(*cobra.Command) []string {
-		context, err := c.Configured()
+		context, err := s.Configured()
 		if err != nil {
 			return nil
 		}
@@ -51,10 +52,10 @@ func (c *Session) completeFlags(cmd *cobra.Command) {
 		return context.Dial()
 	}))
 
-	CompleteBy(cmd, "nodes", completeList(func(cmd *cobra.Command) []string { return c.memberNames(cmd.Context()) }))
+	CompleteBy(cmd, "nodes", completeList(func(cmd *cobra.Command) []string { return s.memberNames(cmd.Context()) }))
 }
 
-// beginning are the words that begin with what is typed: not every shell looks.
+// Beginning are the words that begin with what is typed: not every shell looks.
 func Beginning(typed string, words []string) []string {
 	return slices.DeleteFunc(words, func(word string) bool { return !strings.HasPrefix(word, typed) })
 }
@@ -75,14 +76,14 @@ func completeList(words func(cmd *cobra.Command) []string) cobra.CompletionFunc 
 
 // memberNames are the nodes of the configuration, and the addresses and names of the cluster's members as an endpoint
 // knows them.
-func (c *Session) memberNames(ctx context.Context) []string {
-	configured, err := c.Configured()
+func (s *Session) memberNames(ctx context.Context) []string {
+	configured, err := s.Configured()
 	if err != nil {
 		return nil
 	}
 
 	names := slices.Clone(configured.Nodes)
-	here := Session{talosconfig: c.talosconfig, context: c.context, endpoints: configured.Dial()[:1], CompletionTimeout: c.CompletionTimeout}
+	here := Session{talosconfig: s.talosconfig, context: s.context, endpoints: configured.Dial()[:1], CompletionTimeout: s.CompletionTimeout}
 
 	here.Ask(ctx, func(ctx context.Context, n Node) {
 		for r, err := range n.Resources(ctx, client.Kind{Namespace: "cluster", Type: "Members.cluster.talos.dev"}) {
@@ -107,28 +108,28 @@ func (c *Session) memberNames(ctx context.Context) []string {
 	return slices.Compact(names)
 }
 
-// ask asks the first node something for a completion: in little time, and with no word about failures.
-func (c *Session) Ask(ctx context.Context, question func(ctx context.Context, n Node)) {
-	nodes, closeAll, err := c.Targets()
+// Ask asks the first node something for a completion: in little time, and with no word about failures.
+func (s *Session) Ask(ctx context.Context, question func(ctx context.Context, n Node)) {
+	nodes, closeAll, err := s.Targets()
 	if err != nil {
 		return
 	}
 
 	defer closeAll()
 
-	ctx, cancel := context.WithTimeout(ctx, cmp.Or(c.CompletionTimeout, 2*time.Second))
+	ctx, cancel := context.WithTimeout(ctx, cmp.Or(s.CompletionTimeout, 2*time.Second))
 	defer cancel()
 
 	question(nodes[0].Forward(ctx), nodes[0])
 }
 
-// completeArg offers what the first node has for the argument at a position.
-func (c *Session) CompleteArg(at int, words func(n Node, ctx context.Context) ([]string, error)) cobra.CompletionFunc {
+// CompleteArg offers what the first node has for the argument at a position.
+func (s *Session) CompleteArg(at int, words func(n Node, ctx context.Context) ([]string, error)) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 		var offered []string
 
 		if len(args) == at {
-			c.Ask(cmd.Context(), func(ctx context.Context, n Node) { offered, _ = words(n, ctx) })
+			s.Ask(cmd.Context(), func(ctx context.Context, n Node) { offered, _ = words(n, ctx) })
 		}
 
 		return Beginning(typed, offered), cobra.ShellCompDirectiveNoFileComp

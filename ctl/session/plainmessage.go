@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package ctl
+package session
 
 import (
 	"encoding/base64"
@@ -25,7 +25,7 @@ func plainItem(item any) map[string]any {
 	}
 }
 
-// plainMessage turns a message into the types that JSON has. It is protobuf's own mapping to JSON but for 64-bit
+// PlainMessage turns a message into the types that JSON has. It is protobuf's own mapping to JSON but for 64-bit
 // numbers, which stay numbers, so that scripts and paths can compare them, and for the metadata of old servers, which is
 // left out.
 func PlainMessage(m protoreflect.Message) map[string]any {

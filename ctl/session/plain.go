@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package ctl
+package session
 
 import (
 	"strings"
@@ -8,7 +8,7 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// decodePlain decodes YAML into the types that JSON has. Timestamps stay text, keys become text.
+// DecodePlain decodes YAML into the types that JSON has. Timestamps stay text, keys become text.
 func DecodePlain(text string) (any, error) {
 	var node yaml.Node
 
@@ -45,7 +45,7 @@ func retag(node *yaml.Node) {
 	}
 }
 
-// manyDocuments reports whether the spec is a stream of documents, which a machine configuration may be.
+// ManyDocuments reports whether the spec is a stream of documents, which a machine configuration may be.
 func ManyDocuments(text string) bool {
 	return strings.Contains(strings.TrimPrefix(text, "---\n"), "\n---\n")
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package ctl
+package session
 
 import (
 	"errors"
@@ -13,19 +13,21 @@ import (
 	"github.com/seed-59268b81/talos/client"
 )
 
-// nodeFailure is the failure of a command on one node.
+// NodeFailure is the failure of a command on one node.
 type NodeFailure struct {
 	node string
 	err  error
 }
 
+// Error implements error.
 func (f *NodeFailure) Error() string { return f.node + ": " + f.err.Error() }
 
+// Unwrap returns the cause.
 func (f *NodeFailure) Unwrap() error { return f.err }
 
-// printError prints each failure of a command: node, step, cause, and on a line of its own what to try.
+// PrintError prints each failure of a command: node, step, cause, and on a line of its own what to try.
 func PrintError(w io.Writer, err error) {
-	if joined, ok := err.(interface{ Unwrap() []error }); ok { // the failures of connection.each
+	if joined, ok := err.(interface{ Unwrap() []error }); ok { // the failures of Each
 		for _, err := range joined.Unwrap() {
 			PrintError(w, err)
 		}
@@ -47,7 +49,7 @@ func PrintError(w io.Writer, err error) {
 	}
 }
 
-// usageError is a mistake in the arguments: the help says more.
+// UsageError is a mistake in the arguments: the help says more.
 func UsageError(cmd *cobra.Command, format string, args ...any) error {
 	return fmt.Errorf("%s; see %s --help", fmt.Sprintf(format, args...), cmd.CommandPath())
 }
