@@ -13,14 +13,14 @@ import (
 
 	"github.com/seed-59268b81/talos/api/machine"
 	"github.com/seed-59268b81/talos/config/patch"
+	"github.com/seed-59268b81/talos/ctl/session"
 )
 
-func newApplyConfigCommand() *cobra.Command {
+func newApplyConfigCommand(s *session.Session) *cobra.Command {
 	var (
-		connection connection
-		applying   applying
-		file       string
-		patches    []string
+		applying applying
+		file     string
+		patches  []string
 	)
 
 	cmd := &cobra.Command{
@@ -47,14 +47,14 @@ func newApplyConfigCommand() *cobra.Command {
 				return err
 			}
 
-			return connection.each(cmd.Context(), func(ctx context.Context, n node) error {
+			return s.Each(cmd, func(ctx context.Context, n session.Node) error {
 				return applying.send(ctx, n, cmd.ErrOrStderr(), config)
 			})
 		},
 	}
 
-	connection.flags(cmd)
-	connection.maintenanceFlags(cmd)
+	s.Flags(cmd)
+	s.MaintenanceFlags(cmd)
 	applying.flags(cmd)
 	cmd.Flags().StringVarP(&file, "file", "f", "", "the configuration; - for standard input")
 	cmd.Flags().StringArrayVarP(&patches, "config-patch", "p", nil, "change the configuration before it is sent: a patch, or @FILE; may be repeated")

@@ -11,6 +11,7 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/seed-59268b81/talos/api/machine"
+	"github.com/seed-59268b81/talos/ctl/session"
 )
 
 // applyModes are the values of --mode.
@@ -33,21 +34,21 @@ func (a *applying) flags(cmd *cobra.Command) {
 	cmd.Flags().StringVarP(&a.mode, "mode", "m", "auto", "when it takes effect: auto, no-reboot, staged (at the next boot), try (taken back after --timeout)")
 	cmd.Flags().BoolVar(&a.dryRun, "dry-run", false, "show what would change, and change nothing")
 	cmd.Flags().DurationVar(&a.timeout, "timeout", time.Minute, "with --mode try: when it is taken back")
-	complete(cmd, "mode", "auto", "no-reboot", "staged", "try")
+	session.Complete(cmd, "mode", "auto", "no-reboot", "staged", "try")
 }
 
 func (a *applying) check(cmd *cobra.Command) error {
 	var known bool
 
 	if a.as, known = applyModes[a.mode]; !known {
-		return usageError(cmd, "--mode %q is unknown: want auto, no-reboot, staged or try", a.mode)
+		return session.UsageError(cmd, "--mode %q is unknown: want auto, no-reboot, staged or try", a.mode)
 	}
 
 	return nil
 }
 
 // send sends the configuration to the node and prints what the node says.
-func (a *applying) send(ctx context.Context, n node, w io.Writer, config []byte) error {
+func (a *applying) send(ctx context.Context, n session.Node, w io.Writer, config []byte) error {
 	request := &machine.ApplyConfigurationRequest{Data: config, Mode: a.as, DryRun: a.dryRun}
 	if a.as == machine.ApplyConfigurationRequest_TRY {
 		request.TryModeTimeout = durationpb.New(a.timeout)
@@ -58,5 +59,5 @@ func (a *applying) send(ctx context.Context, n node, w io.Writer, config []byte)
 		return err
 	}
 
-	return printApplied(w, n.name, answer)
+	return printApplied(w, n.Name, answer)
 }

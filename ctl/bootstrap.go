@@ -10,13 +10,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/seed-59268b81/talos/api/machine"
+	"github.com/seed-59268b81/talos/ctl/session"
 )
 
-func newBootstrapCommand() *cobra.Command {
+func newBootstrapCommand(s *session.Session) *cobra.Command {
 	var (
-		connection connection
-		request    machine.BootstrapRequest
-		snapshot   string
+		request  machine.BootstrapRequest
+		snapshot string
 	)
 
 	cmd := &cobra.Command{
@@ -31,10 +31,10 @@ nodes has to be wiped before.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if request.RecoverSkipHashCheck && snapshot == "" {
-				return usageError(cmd, "--recover-skip-hash-check goes with --recover-from only")
+				return session.UsageError(cmd, "--recover-skip-hash-check goes with --recover-from only")
 			}
 
-			return connection.one(cmd, func(ctx context.Context, n node) error {
+			return s.One(cmd, func(ctx context.Context, n session.Node) error {
 				if snapshot != "" {
 					if err := sendSnapshot(ctx, n, snapshot); err != nil {
 						return err
@@ -48,14 +48,14 @@ nodes has to be wiped before.`,
 		},
 	}
 
-	connection.flags(cmd)
+	s.Flags(cmd)
 	cmd.Flags().StringVar(&snapshot, "recover-from", "", "begin with this snapshot, as talosctl etcd snapshot saves it")
 	cmd.Flags().BoolVar(&request.RecoverSkipHashCheck, "recover-skip-hash-check", false, "with --recover-from: the snapshot has no checksum, as it is a copy of etcd's file")
 
 	return cmd
 }
 
-func sendSnapshot(ctx context.Context, n node, path string) error {
+func sendSnapshot(ctx context.Context, n session.Node, path string) error {
 	file, err := os.Open(path)
 	if err != nil {
 		return fmt.Errorf("read etcd snapshot: %w", err)

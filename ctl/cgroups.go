@@ -16,15 +16,14 @@ import (
 
 	"github.com/seed-59268b81/talos/client"
 	"github.com/seed-59268b81/talos/ctl/cgroups"
+	"github.com/seed-59268b81/talos/ctl/session"
 )
 
 // cgroupMount is where a node has its control groups.
 const cgroupMount = "/sys/fs/cgroup"
 
-func newCgroupsCommand() *cobra.Command {
+func newCgroupsCommand(s *session.Session) *cobra.Command {
 	var (
-		connection     connection
-		output         output
 		preset, schema string
 		idsOnly        bool
 	)
@@ -40,14 +39,14 @@ func newCgroupsCommand() *cobra.Command {
 				return err
 			}
 
-			return list(cmd, &connection, &output, cgroupColumns(wanted), func(n node, ctx context.Context) ([]groupRow, error) {
-				root, err := n.cgroups(ctx)
+			return session.List(cmd, s, cgroupColumns(wanted), func(n session.Node, ctx context.Context) ([]groupRow, error) {
+				root, err := readGroups(ctx, n)
 				if err != nil {
 					return nil, err
 				}
 
 				if !idsOnly {
-					names, err := n.groupNames(ctx)
+					names, err := groupNames(ctx, n)
 					if err != nil {
 						return nil, fmt.Errorf("names of the containers: %w; --skip-cri-resolve goes without", err)
 					}
@@ -65,12 +64,12 @@ func newCgroupsCommand() *cobra.Command {
 		},
 	}
 
-	connection.flags(cmd)
-	output.flag(cmd)
+	s.Flags(cmd)
+	s.OutputFlag(cmd)
 	cmd.Flags().StringVar(&preset, "preset", "", "what to show: "+strings.Join(cgroups.Presets(), ", "))
 	cmd.Flags().StringVar(&schema, "schema-file", "", "file that says what to show: columns with name, file and field")
 	cmd.Flags().BoolVar(&idsOnly, "skip-cri-resolve", false, "show the ids of pods and containers, not their names")
-	complete(cmd, "preset", cgroups.Presets()...)
+	session.Complete(cmd, "preset", cgroups.Presets()...)
 
 	return cmd
 }
@@ -78,7 +77,7 @@ func newCgroupsCommand() *cobra.Command {
 func readSchema(cmd *cobra.Command, preset, file string) (cgroups.Schema, error) {
 	switch {
 	case (preset == "") == (file == ""):
-		return cgroups.Schema{}, usageError(cmd, "say what to show, with --preset or with --schema-file")
+		return cgroups.Schema{}, session.UsageError(cmd, "say what to show, with --preset or with --schema-file")
 	case preset != "":
 		return cgroups.Preset(preset)
 	}
@@ -97,7 +96,7 @@ type groupRow struct {
 	schema cgroups.Schema
 }
 
-func (r groupRow) plain() map[string]any {
+func (r groupRow) Plain() map[string]any {
 	value := map[string]any{"cgroup": r.Path}
 	for i, c := range r.schema.Columns {
 		value[c.Name] = r.Cells[i]
@@ -106,16 +105,16 @@ func (r groupRow) plain() map[string]any {
 	return value
 }
 
-func cgroupColumns(schema cgroups.Schema) []column[groupRow] {
-	columns := []column[groupRow]{{"NAME", func(r groupRow) string { return r.Name }}}
+func cgroupColumns(schema cgroups.Schema) []session.Column[groupRow] {
+	columns := []session.Column[groupRow]{session.Col("NAME", func(r groupRow) string { return r.Name })}
 	for i, c := range schema.Columns {
-		columns = append(columns, column[groupRow]{c.Name, func(r groupRow) string { return r.Cells[i] }})
+		columns = append(columns, session.Col(c.Name, func(r groupRow) string { return r.Cells[i] }))
 	}
 
 	return columns
 }
 
-func (n node) cgroups(ctx context.Context) (*cgroups.Group, error) {
+func readGroups(ctx context.Context, n session.Node) (*cgroups.Group, error) {
 	archive := n.Copy(ctx, cgroupMount)
 	defer archive.Close()
 
@@ -128,7 +127,7 @@ func (n node) cgroups(ctx context.Context) (*cgroups.Group, error) {
 }
 
 // groupNames are the names of pods and containers by those of their groups.
-func (n node) groupNames(ctx context.Context) (map[string]string, error) {
+func groupNames(ctx context.Context, n session.Node) (map[string]string, error) {
 	containers, err := n.Containers(ctx, client.KubernetesNamespace)
 
 	names := map[string]string{}

@@ -3,14 +3,10 @@
 package ctl
 
 import (
-	"context"
-	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"google.golang.org/grpc/codes"
@@ -27,7 +23,7 @@ const nodeConfig = "version: v1alpha1 # kept\nmachine:\n    type: worker\n    to
 func startConfigured(t *testing.T) (*clienttest.Server, *clienttest.Node) {
 	t.Helper()
 
-	block := "|\n" + indent(nodeConfig)
+	block := "|\n    " + strings.ReplaceAll(strings.TrimSpace(nodeConfig), "\n", "\n    ") + "\n"
 	node := newNode("172.20.0.2")
 	node.Resources = []*cosiapi.Resource{
 		clienttest.Resource("config", "MachineConfigs.config.talos.dev", "persistent", block),
@@ -160,51 +156,6 @@ func TestEditKeeps(t *testing.T) {
 
 	if got, err := os.ReadFile(path); err != nil || !strings.Contains(string(got), "token: b") {
 		t.Errorf("got %q, %v, want what was edited", got, err)
-	}
-}
-
-// TestUntil: what does not come about in time is told with the last failure; an answer that comes too late does not count.
-func TestUntil(t *testing.T) {
-	failed := errors.New("get machine: no such node")
-
-	for _, tt := range []struct {
-		name  string
-		holds func(ctx context.Context, asked int) (bool, error)
-		want  string
-		took  time.Duration
-	}{
-		{"at once", func(context.Context, int) (bool, error) { return true, nil }, "", 0},
-		{"after failures", func(_ context.Context, asked int) (bool, error) { return asked == 3, failed }, "", 2 * pollInterval},
-		{"never", func(context.Context, int) (bool, error) { return false, nil }, "wait for it: the time of --timeout is over", time.Minute},
-		{"failing", func(context.Context, int) (bool, error) { return false, failed }, "wait for it: the time of --timeout is over: get machine: no such node", time.Minute},
-		{"too late", func(ctx context.Context, _ int) (bool, error) {
-			<-ctx.Done()
-
-			return true, ctx.Err()
-		}, "wait for it: the time of --timeout is over", time.Minute},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				ctx, cancel := context.WithTimeoutCause(t.Context(), time.Minute, errTimeout)
-				defer cancel()
-
-				began, asked := time.Now(), 0
-
-				err := until(ctx, "for it", func() (bool, error) {
-					asked++
-
-					return tt.holds(ctx, asked)
-				})
-
-				if got := fmt.Sprint(err); tt.want == "" && err != nil || tt.want != "" && got != tt.want {
-					t.Errorf("got %s, want %q", got, tt.want)
-				}
-
-				if took := time.Since(began); took != tt.took {
-					t.Errorf("it took %s, want %s", took, tt.took)
-				}
-			})
-		})
 	}
 }
 

@@ -10,10 +10,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/seed-59268b81/talos/api/machine"
+	"github.com/seed-59268b81/talos/ctl/session"
 )
 
 // completePath offers the paths of the first node for the first argument.
-func completePath(c *connection) cobra.CompletionFunc {
+func completePath(s *session.Session) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 		const directive = cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 
@@ -23,14 +24,14 @@ func completePath(c *connection) cobra.CompletionFunc {
 
 		var found []string
 
-		c.ask(cmd.Context(), func(ctx context.Context, n node) { found = n.pathsLike(ctx, typed) })
+		s.Ask(cmd.Context(), func(ctx context.Context, n session.Node) { found = pathsLike(ctx, n, typed) })
 
 		return found, directive
 	}
 }
 
 // pathsLike are the paths that begin like the one typed; those of directories end with a slash.
-func (n node) pathsLike(ctx context.Context, typed string) []string {
+func pathsLike(ctx context.Context, n session.Node, typed string) []string {
 	directory, _ := path.Split("/" + strings.TrimPrefix(typed, "/"))
 
 	var found []string

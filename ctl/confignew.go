@@ -11,13 +11,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/seed-59268b81/talos/config/talosconfig"
+	"github.com/seed-59268b81/talos/ctl/session"
 )
 
-func newConfigNewCommand() *cobra.Command {
+func newConfigNewCommand(s *session.Session) *cobra.Command {
 	var (
-		connection connection
-		roles      []string
-		ttl        time.Duration
+		roles []string
+		ttl   time.Duration
 	)
 
 	cmd := &cobra.Command{
@@ -36,14 +36,14 @@ os:image:verifier and os:meta:writer.`,
 			}
 
 			if ttl <= 0 {
-				return usageError(cmd, "--crt-ttl %s: a certificate has to be valid for some time", ttl)
+				return session.UsageError(cmd, "--crt-ttl %s: a certificate has to be valid for some time", ttl)
 			}
 
 			if _, err := os.Stat(path); err == nil {
 				return fmt.Errorf("write client configuration: %s exists: remove it first, or use another path", path)
 			}
 
-			return connection.one(cmd, func(ctx context.Context, n node) error {
+			return s.One(cmd, func(ctx context.Context, n session.Node) error {
 				answer, err := n.GenerateClientConfiguration(ctx, roles, ttl)
 				if err != nil {
 					return err
@@ -54,27 +54,27 @@ os:image:verifier and os:meta:writer.`,
 					return fmt.Errorf("generate client configuration: the node's answer: %w", err)
 				}
 
-				return connection.saveAs(path, config)
+				return saveAs(s, path, config)
 			})
 		},
 	}
 
-	connection.flags(cmd)
+	s.Flags(cmd)
 	cmd.Flags().StringSliceVar(&roles, "roles", []string{"os:admin"}, "what the certificate allows")
 	cmd.Flags().DurationVar(&ttl, "crt-ttl", 365*24*time.Hour, "how long the certificate is valid")
-	complete(cmd, "roles", "os:admin", "os:operator", "os:reader", "os:etcd:backup", "os:image:verifier", "os:meta:writer")
+	session.Complete(cmd, "roles", "os:admin", "os:operator", "os:reader", "os:etcd:backup", "os:image:verifier", "os:meta:writer")
 
 	return cmd
 }
 
 // saveAs saves a new configuration for the same endpoints and nodes as the one in use.
-func (c *connection) saveAs(path string, config *talosconfig.Config) error {
+func saveAs(s *session.Session, path string, config *talosconfig.Config) error {
 	made, err := config.Find("")
 	if err != nil {
 		return fmt.Errorf("generate client configuration: the node's answer: %w", err)
 	}
 
-	used, err := c.configured()
+	used, err := s.Configured()
 	if err != nil {
 		return err
 	}

@@ -12,23 +12,23 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/seed-59268b81/talos/api/machine"
-	"github.com/seed-59268b81/talos/client"
+	"github.com/seed-59268b81/talos/ctl/session"
 )
 
-func newContainersCommand() *cobra.Command {
-	return listContainers(&cobra.Command{
+func newContainersCommand(s *session.Session) *cobra.Command {
+	return listContainers(s, &cobra.Command{
 		Use:     "containers",
 		Aliases: []string{"c"},
 		Short:   "List containers",
-	}, "list the containers of Kubernetes' pods", containerColumns, node.Containers)
+	}, "list the containers of Kubernetes' pods", containerColumns, session.Node.Containers)
 }
 
-var containerColumns = []column[*machine.ContainerInfo]{
-	{"NAMESPACE", (*machine.ContainerInfo).GetNamespace},
-	{"ID", func(c *machine.ContainerInfo) string { return inPod(c) }},
-	{"IMAGE", (*machine.ContainerInfo).GetImage},
-	{"PID", func(c *machine.ContainerInfo) string { return strconv.FormatUint(uint64(c.GetPid()), 10) }},
-	{"STATUS", (*machine.ContainerInfo).GetStatus},
+var containerColumns = []session.Column[*machine.ContainerInfo]{
+	session.Col("NAMESPACE", (*machine.ContainerInfo).GetNamespace),
+	session.Col("ID", func(c *machine.ContainerInfo) string { return inPod(c) }),
+	session.Col("IMAGE", (*machine.ContainerInfo).GetImage),
+	session.Col("PID", func(c *machine.ContainerInfo) string { return strconv.FormatUint(uint64(c.GetPid()), 10) }),
+	session.Col("STATUS", (*machine.ContainerInfo).GetStatus),
 }
 
 // container is what there is a line about in the lists of containers.
@@ -39,18 +39,14 @@ type container interface {
 
 // listContainers completes a command that lists containers, or something of each: those of a pod after the pod.
 func listContainers[C container](
-	cmd *cobra.Command, usage string, columns []column[C], fetch func(n node, ctx context.Context, namespace string) ([]C, error),
+	s *session.Session, cmd *cobra.Command, usage string, columns []session.Column[C], fetch func(n session.Node, ctx context.Context, namespace string) ([]C, error),
 ) *cobra.Command {
-	var (
-		connection connection
-		output     output
-		namespace  namespace
-	)
+	var namespace session.ContainerNamespace
 
 	cmd.Args = cobra.NoArgs
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		return list(cmd, &connection, &output, columns, func(n node, ctx context.Context) ([]C, error) {
-			found, err := fetch(n, ctx, namespace.name())
+		return session.List(cmd, s, columns, func(n session.Node, ctx context.Context) ([]C, error) {
+			found, err := fetch(n, ctx, namespace.Name())
 			slices.SortFunc(found, func(a, b C) int {
 				return cmp.Or(strings.Compare(a.GetPodId(), b.GetPodId()), strings.Compare(a.GetId(), b.GetId()))
 			})
@@ -59,9 +55,9 @@ func listContainers[C container](
 		})
 	}
 
-	connection.flags(cmd)
-	output.flag(cmd)
-	namespace.flag(cmd, usage)
+	s.Flags(cmd)
+	s.OutputFlag(cmd)
+	namespace.Flag(cmd, usage)
 
 	return cmd
 }
@@ -73,21 +69,4 @@ func inPod(c container) string {
 	}
 
 	return c.GetId()
-}
-
-// namespace is the flag that says of which containers a command speaks.
-type namespace struct {
-	kubernetes bool
-}
-
-func (n *namespace) flag(cmd *cobra.Command, usage string) {
-	cmd.Flags().BoolVarP(&n.kubernetes, "kubernetes", "k", false, usage)
-}
-
-func (n *namespace) name() string {
-	if n.kubernetes {
-		return client.KubernetesNamespace
-	}
-
-	return client.SystemNamespace
 }

@@ -8,12 +8,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/seed-59268b81/talos/ctl/session"
 	"github.com/seed-59268b81/talos/ctl/unpack"
 )
 
-func newCopyCommand() *cobra.Command {
-	var connection connection
-
+func newCopyCommand(s *session.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "copy PATH DIRECTORY|-",
 		Aliases: []string{"cp"},
@@ -23,7 +22,7 @@ func newCopyCommand() *cobra.Command {
 With - in place of the directory, write a tar.gz archive to standard output.`,
 		Args: cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return connection.one(cmd, func(ctx context.Context, n node) error {
+			return s.One(cmd, func(ctx context.Context, n session.Node) error {
 				stream := n.Copy(ctx, args[0])
 				defer stream.Close()
 
@@ -36,10 +35,10 @@ With - in place of the directory, write a tar.gz archive to standard output.`,
 				return unpack.Into(args[1], stream)
 			})
 		},
-		ValidArgsFunction: completePath(&connection),
+		ValidArgsFunction: completePath(s),
 	}
 
-	connection.flags(cmd)
+	s.Flags(cmd)
 
 	return cmd
 }

@@ -10,13 +10,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/seed-59268b81/talos/ctl/dashboard"
+	"github.com/seed-59268b81/talos/ctl/session"
 )
 
-func newDashboardCommand() *cobra.Command {
-	var (
-		connection connection
-		interval   time.Duration
-	)
+func newDashboardCommand(s *session.Session) *cobra.Command {
+	var interval time.Duration
 
 	cmd := &cobra.Command{
 		Use:   "dashboard",
@@ -24,14 +22,14 @@ func newDashboardCommand() *cobra.Command {
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if interval < time.Second {
-				return usageError(cmd, "--update-interval %s is too short: one second is the least", interval)
+				return session.UsageError(cmd, "--update-interval %s is too short: one second is the least", interval)
 			}
 
-			if !isTerminal(os.Stdin) || !isTerminal(os.Stdout) {
+			if !session.IsTerminal(os.Stdin) || !session.IsTerminal(os.Stdout) {
 				return errors.New("the dashboard takes a terminal; for scripts there are get, services, memory and logs")
 			}
 
-			nodes, closeAll, err := connection.targets()
+			nodes, closeAll, err := s.Targets()
 			if err != nil {
 				return err
 			}
@@ -40,15 +38,15 @@ func newDashboardCommand() *cobra.Command {
 
 			targets := make([]dashboard.Target, len(nodes))
 			for i, n := range nodes {
-				targets[i] = dashboard.Target{Name: n.name, Client: n.Client, Context: n.towards}
+				targets[i] = dashboard.Target{Name: n.Name, Client: n.Client, Context: n.Forward}
 			}
 
 			return dashboard.Run(cmd.Context(), os.Stdin, os.Stdout, targets, interval)
 		},
 	}
 
-	connection.flags(cmd)
-	connection.maintenanceFlags(cmd)
+	s.Flags(cmd)
+	s.MaintenanceFlags(cmd)
 	cmd.Flags().DurationVarP(&interval, "update-interval", "d", 3*time.Second, "time between questions about CPU, memory, processes and services")
 
 	return cmd

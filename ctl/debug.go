@@ -16,14 +16,14 @@ import (
 	"github.com/seed-59268b81/talos/api/common"
 	"github.com/seed-59268b81/talos/api/machine"
 	"github.com/seed-59268b81/talos/client"
+	"github.com/seed-59268b81/talos/ctl/session"
 )
 
-func newDebugCommand() *cobra.Command {
+func newDebugCommand(s *session.Session) *cobra.Command {
 	var (
-		connection connection
-		store      imageStore
-		spec       machine.DebugContainerRunRequestSpec
-		hostOnly   bool
+		store    session.ImageStore
+		spec     machine.DebugContainerRunRequestSpec
+		hostOnly bool
 	)
 
 	cmd := &cobra.Command{
@@ -37,7 +37,7 @@ The image is pulled by the node, or sent to it from a file that ends with .tar.`
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var err error
 
-			if spec.Containerd, err = store.instance(); err != nil {
+			if spec.Containerd, err = store.Instance(); err != nil {
 				return err
 			}
 
@@ -46,10 +46,10 @@ The image is pulled by the node, or sent to it from a file that ends with .tar.`
 				spec.Profile = machine.DebugContainerRunRequestSpec_PROFILE_HOST_NS
 			}
 
-			spec.Tty = isTerminal(cmd.InOrStdin()) && isTerminal(cmd.OutOrStdout())
+			spec.Tty = session.IsTerminal(cmd.InOrStdin()) && session.IsTerminal(cmd.OutOrStdout())
 
-			return connection.one(cmd, func(ctx context.Context, n node) error {
-				if spec.ImageName, err = n.debugImage(ctx, spec.GetContainerd(), args[0]); err != nil {
+			return s.One(cmd, func(ctx context.Context, n session.Node) error {
+				if spec.ImageName, err = debugImage(ctx, n, spec.GetContainerd(), args[0]); err != nil {
 					return err
 				}
 
@@ -58,8 +58,8 @@ The image is pulled by the node, or sent to it from a file that ends with .tar.`
 		},
 	}
 
-	connection.flags(cmd)
-	store.flag(cmd, "system")
+	s.Flags(cmd)
+	store.Flag(cmd, "system")
 	cmd.Flags().StringArrayVar(&spec.Args, "args", nil, "what to run in the container instead of what the image says, a word each")
 	cmd.Flags().BoolVar(&hostOnly, "host-namespaces", false, "in the namespaces of the node, but without further rights")
 	cmd.Flags().StringToStringVar(&spec.Env, "env", nil, "environment, as NAME=VALUE")
@@ -68,7 +68,7 @@ The image is pulled by the node, or sent to it from a file that ends with .tar.`
 }
 
 // debugImage has the image on the node and returns its name there.
-func (n node) debugImage(ctx context.Context, instance *common.ContainerdInstance, image string) (string, error) {
+func debugImage(ctx context.Context, n session.Node, instance *common.ContainerdInstance, image string) (string, error) {
 	if strings.HasSuffix(image, ".tar") {
 		file, err := os.Open(image)
 		if err != nil {
@@ -80,21 +80,11 @@ func (n node) debugImage(ctx context.Context, instance *common.ContainerdInstanc
 		return n.ImportImage(ctx, instance, file)
 	}
 
-	for step, err := range n.PullImage(ctx, instance, image) {
-		if err != nil {
-			return "", err
-		}
-
-		if name := step.GetName(); name != "" {
-			image = name
-		}
-	}
-
-	return image, nil
+	return session.PullImage(ctx, n, instance, image)
 }
 
 // runAttached passes what is typed and printed until the container ends.
-func runAttached(ctx context.Context, cmd *cobra.Command, n node, spec *machine.DebugContainerRunRequestSpec) error {
+func runAttached(ctx context.Context, cmd *cobra.Command, n session.Node, spec *machine.DebugContainerRunRequestSpec) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 

@@ -9,14 +9,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/seed-59268b81/talos/api/machine"
+	"github.com/seed-59268b81/talos/ctl/session"
 )
 
-func newDiskFreeCommand() *cobra.Command {
-	var (
-		connection connection
-		output     output
-		exact      bool
-	)
+func newDiskFreeCommand(s *session.Session) *cobra.Command {
+	var exact bool
 
 	cmd := &cobra.Command{
 		Use:     "diskfree [PATH]",
@@ -29,40 +26,40 @@ func newDiskFreeCommand() *cobra.Command {
 				path = args[0]
 			}
 
-			return list(cmd, &connection, &output, diskFreeColumns(path, exact), single(
-				func(n node, ctx context.Context) (*machine.StorageServiceStatfsResponse, error) {
+			return session.List(cmd, s, diskFreeColumns(path, exact), session.Single(
+				func(n session.Node, ctx context.Context) (*machine.StorageServiceStatfsResponse, error) {
 					return n.Statfs(ctx, path)
 				},
 			))
 		},
 	}
 
-	connection.flags(cmd)
-	connection.maintenanceFlags(cmd)
-	output.flag(cmd)
+	s.Flags(cmd)
+	s.MaintenanceFlags(cmd)
+	s.OutputFlag(cmd)
 	cmd.Flags().BoolVarP(&exact, "bytes", "b", false, "sizes in bytes")
 
 	return cmd
 }
 
-func diskFreeColumns(path string, exact bool) []column[*machine.StorageServiceStatfsResponse] {
+func diskFreeColumns(path string, exact bool) []session.Column[*machine.StorageServiceStatfsResponse] {
 	type usage = *machine.StorageServiceStatfsResponse
 
 	bytes := func(get func(usage) uint64) func(usage) string {
-		return func(u usage) string { return size(int64(get(u)), !exact) }
+		return func(u usage) string { return session.Size(int64(get(u)), !exact) }
 	}
 	count := func(get func(usage) uint64) func(usage) string {
 		return func(u usage) string { return strconv.FormatUint(get(u), 10) }
 	}
 
-	return []column[usage]{
-		{"PATH", func(usage) string { return path }},
-		{"SIZE", bytes(usage.GetSize)},
-		{"USED", bytes(usage.GetUsed)},
-		{"AVAILABLE", bytes(usage.GetAvailable)},
-		{"PERCENT USED", func(u usage) string { return share(u.GetUsed(), u.GetSize()) }},
-		{"INODES", count(usage.GetInodes)},
-		{"INODES USED", count(usage.GetInodesUsed)},
-		{"INODES FREE", count(usage.GetInodesFree)},
+	return []session.Column[usage]{
+		session.Col("PATH", func(usage) string { return path }),
+		session.Col("SIZE", bytes(usage.GetSize)),
+		session.Col("USED", bytes(usage.GetUsed)),
+		session.Col("AVAILABLE", bytes(usage.GetAvailable)),
+		session.Col("PERCENT USED", func(u usage) string { return session.Share(u.GetUsed(), u.GetSize()) }),
+		session.Col("INODES", count(usage.GetInodes)),
+		session.Col("INODES USED", count(usage.GetInodesUsed)),
+		session.Col("INODES FREE", count(usage.GetInodesFree)),
 	}
 }

@@ -6,11 +6,12 @@ import (
 	"context"
 
 	"github.com/spf13/cobra"
+
+	"github.com/seed-59268b81/talos/ctl/session"
 )
 
-func newDmesgCommand() *cobra.Command {
+func newDmesgCommand(s *session.Session) *cobra.Command {
 	var (
-		connection   connection
 		boot         earlierBoot
 		follow, tail bool
 	)
@@ -21,26 +22,26 @@ func newDmesgCommand() *cobra.Command {
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if tail && !follow {
-				return usageError(cmd, "--tail leaves out what is already there, so it goes with --follow only")
+				return session.UsageError(cmd, "--tail leaves out what is already there, so it goes with --follow only")
 			}
 
 			if err := boot.check(cmd); err != nil {
 				return err
 			}
 
-			out := &lines{w: cmd.OutOrStdout()}
+			out := session.NewLines(cmd.OutOrStdout())
 
-			return connection.each(cmd.Context(), func(ctx context.Context, n node) error {
+			return s.Each(cmd, func(ctx context.Context, n session.Node) error {
 				stream := n.Dmesg(boot.of(ctx), follow, tail)
 				defer stream.Close()
 
-				return out.copy(n.name, stream)
+				return out.Copy(n.Name, stream)
 			})
 		},
 	}
 
-	connection.flags(cmd)
-	connection.maintenanceFlags(cmd)
+	s.Flags(cmd)
+	s.MaintenanceFlags(cmd)
 	boot.flag(cmd)
 	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on with new messages")
 	cmd.Flags().BoolVar(&tail, "tail", false, "with --follow: new messages only")

@@ -3,22 +3,16 @@
 package ctl
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"os"
-	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
-	"k8s.io/client-go/tools/clientcmd"
-	"k8s.io/client-go/tools/clientcmd/api"
 
 	"github.com/seed-59268b81/talos/client"
-	"github.com/seed-59268b81/talos/ctl/kubeconfig"
 	"github.com/seed-59268b81/talos/ctl/kubernetes"
+	"github.com/seed-59268b81/talos/ctl/session"
 )
 
 // undoTimeout is how long it may take to let pods come to a node again that was not drained.
@@ -41,11 +35,11 @@ var errDrainTimeout = errors.New("the time of --drain-timeout is over")
 // again when Kubernetes knows that it is back. A node that is not taken down after all is left as it was, and so is one
 // that had been cordoned before.
 func (d *draining) follow(
-	ctx context.Context, n node, t *tracking, kube *kubernetes.Client,
+	ctx context.Context, n session.Node, t *tracking, kube *kubernetes.Client,
 	begin func(context.Context) (actor string, err error),
-	done func(ctx context.Context, before boot, say func(string)) error,
+	done func(ctx context.Context, n session.Node, before boot, say func(string)) error,
 ) error {
-	name, err := n.nodename(ctx)
+	name, err := nodenameOf(ctx, n)
 	if err != nil {
 		return fmt.Errorf("drain: %w", err)
 	}
@@ -55,7 +49,7 @@ func (d *draining) follow(
 		return fmt.Errorf("drain: %w", err)
 	}
 
-	say := func(text string) { t.out.print(n.name, text) } // it is done all the same
+	say := func(text string) { t.out.Print(n.Name, text) } // it is done all the same
 
 	schedulable := func(context.Context) error { return nil }
 
@@ -78,8 +72,8 @@ func (d *draining) follow(
 			begun = err == nil
 
 			return actor, err
-		}, func(ctx context.Context, boot boot, say func(string)) error {
-			if err := done(ctx, boot, say); err != nil {
+		}, func(ctx context.Context, n session.Node, boot boot, say func(string)) error {
+			if err := done(ctx, n, boot, say); err != nil {
 				return err
 			}
 
@@ -135,73 +129,15 @@ func (d *draining) evict(ctx context.Context, kube *kubernetes.Client, name stri
 }
 
 // nodename is the node's name in Kubernetes.
-func (n node) nodename(ctx context.Context) (string, error) {
+func nodenameOf(ctx context.Context, n session.Node) (string, error) {
 	r, err := n.Resource(ctx, client.Kind{Namespace: "k8s", Type: "Nodenames.kubernetes.talos.dev"}, "nodename")
 	if err != nil {
 		return "", fmt.Errorf("name of the node in Kubernetes: %w", err)
 	}
 
-	spec, err := decodeSpec[struct {
+	spec, err := session.DecodeSpec[struct {
 		Nodename string `yaml:"nodename"`
 	}](r)
 
 	return spec.Nodename, err
-}
-
-// kubernetes connects to the API of the cluster with a kubeconfig from the node, which has to be a control plane's, at the
-// endpoint if there is one.
-func (n node) kubernetes(ctx context.Context, endpoint string) (*kubernetes.Client, error) {
-	content, err := n.Kubeconfig(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("kubeconfig: %w", err)
-	}
-
-	config, err := kubeconfig.Parse(content)
-	if err != nil {
-		return nil, err
-	}
-
-	// No file, or one that is not understood, has no way to this cluster.
-	if own, err := clientcmd.NewDefaultClientConfigLoadingRules().Load(); err == nil {
-		takeWays(config, own)
-	}
-
-	if endpoint != "" {
-		for _, cluster := range config.Clusters {
-			cluster.Server, cluster.TLSServerName = endpoint, ""
-		}
-	}
-
-	return kubernetes.New(config)
-}
-
-// takeWays has the clusters of a kubeconfig be reached as the user reaches them: through a proxy or a forwarded port, say.
-// They are the same where their authority is.
-func takeWays(config, own *api.Config) {
-	names := slices.Sorted(maps.Keys(own.Clusters))
-
-	// Of several ways to one cluster, the one in use.
-	if current, ok := own.Contexts[own.CurrentContext]; ok {
-		names = append([]string{current.Cluster}, names...)
-	}
-
-	for _, cluster := range config.Clusters {
-		for _, name := range names {
-			if way, ok := own.Clusters[name]; ok && sameAuthority(way, cluster) {
-				cluster.Server, cluster.TLSServerName, cluster.ProxyURL = way.Server, way.TLSServerName, way.ProxyURL
-
-				break
-			}
-		}
-	}
-}
-
-func sameAuthority(way, cluster *api.Cluster) bool {
-	authority := way.CertificateAuthorityData
-
-	if len(authority) == 0 && way.CertificateAuthority != "" {
-		authority, _ = os.ReadFile(way.CertificateAuthority)
-	}
-
-	return len(authority) > 0 && bytes.Equal(bytes.TrimSpace(authority), bytes.TrimSpace(cluster.CertificateAuthorityData))
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/seed-59268b81/talos/client"
+	"github.com/seed-59268b81/talos/ctl/session"
 )
 
 // earlierBoot is the flag that has a command show the logs of an earlier boot.
@@ -21,7 +22,7 @@ func (b *earlierBoot) flag(cmd *cobra.Command) {
 
 func (b *earlierBoot) check(cmd *cobra.Command) error {
 	if b.number > 0 {
-		return usageError(cmd, "--boot %d has not been yet: want -1 for the boot before this one, and so on", b.number)
+		return session.UsageError(cmd, "--boot %d has not been yet: want -1 for the boot before this one, and so on", b.number)
 	}
 
 	return nil

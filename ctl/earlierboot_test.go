@@ -20,10 +20,4 @@ func TestEarlierBoot(t *testing.T) {
 			t.Errorf("boot %d: got metadata %v, want %q and the node", number, md, want)
 		}
 	}
-
-	for _, command := range [][]string{{"logs", "kubelet"}, {"dmesg"}} {
-		if r := talosctl(t, startCluster(t), append(command, "--boot", "1")...); r.exit != 1 || !strings.Contains(r.stderr, "has not been yet") {
-			t.Errorf("%v: got %+v", command, r)
-		}
-	}
 }

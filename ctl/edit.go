@@ -14,13 +14,14 @@ import (
 	"github.com/spf13/cobra"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+
+	"github.com/seed-59268b81/talos/ctl/session"
 )
 
-func newEditCommand() *cobra.Command {
+func newEditCommand(s *session.Session) *cobra.Command {
 	var (
-		connection connection
-		applying   applying
-		namespace  string
+		applying  applying
+		namespace string
 	)
 
 	cmd := &cobra.Command{
@@ -36,15 +37,15 @@ what was saved. A file that is not changed is not sent. If the node refuses it t
 			}
 
 			if namespace != machineConfigKind.Namespace {
-				return usageError(cmd, "--namespace %q: machine configurations are in %s", namespace, machineConfigKind.Namespace)
+				return session.UsageError(cmd, "--namespace %q: machine configurations are in %s", namespace, machineConfigKind.Namespace)
 			}
 
 			if err := applying.check(cmd); err != nil {
 				return err
 			}
 
-			return connection.inTurn(cmd.Context(), func(ctx context.Context, n node) error {
-				config, err := n.machineConfig(ctx, id)
+			return s.InTurn(cmd, func(ctx context.Context, n session.Node) error {
+				config, err := readMachineConfig(ctx, n, id)
 				if err != nil {
 					return err
 				}
@@ -55,14 +56,14 @@ what was saved. A file that is not changed is not sent. If the node refuses it t
 		ValidArgsFunction: completeMachineConfig,
 	}
 
-	connection.flags(cmd)
+	s.Flags(cmd)
 	applying.flags(cmd)
 	cmd.Flags().StringVar(&namespace, "namespace", machineConfigKind.Namespace, "namespace of the resource, of which there is one")
 
 	return cmd
 }
 
-func editAndSend(ctx context.Context, cmd *cobra.Command, n node, applying *applying, config string) error {
+func editAndSend(ctx context.Context, cmd *cobra.Command, n session.Node, applying *applying, config string) error {
 	file, err := newEditFile()
 	if err != nil {
 		return err
@@ -77,7 +78,7 @@ func editAndSend(ctx context.Context, cmd *cobra.Command, n node, applying *appl
 	var refused error
 
 	for before := config; ; {
-		edited, err := file.edit(ctx, cmd, editHeader(n.name, refused)+before)
+		edited, err := file.edit(ctx, cmd, editHeader(n.Name, refused)+before)
 		if err != nil {
 			return err
 		}
@@ -86,7 +87,7 @@ func editAndSend(ctx context.Context, cmd *cobra.Command, n node, applying *appl
 		case edited == before && refused != nil:
 			return refused
 		case edited == before || strings.TrimSpace(edited) == "":
-			_, err := fmt.Fprintf(cmd.ErrOrStderr(), "%s: nothing was changed, nothing was sent\n", n.name)
+			_, err := fmt.Fprintf(cmd.ErrOrStderr(), "%s: nothing was changed, nothing was sent\n", n.Name)
 
 			return err
 		}

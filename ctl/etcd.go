@@ -7,25 +7,27 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
+
+	"github.com/seed-59268b81/talos/ctl/session"
 )
 
-func newEtcdCommand() *cobra.Command {
+func newEtcdCommand(s *session.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "etcd",
 		Short: "Look after etcd on control plane nodes",
 	}
 
 	cmd.AddCommand(
-		newEtcdMembersCommand(),
-		newEtcdMemberCommand(),
-		newEtcdRemoveMemberCommand("remove-member"),
-		newEtcdStatusCommand(),
-		newEtcdSnapshotCommand(),
-		newEtcdAlarmCommand(),
-		newEtcdDowngradeCommand(),
-		etcdAction("defrag", "Give the free space inside the database back; do it on one node at a time", node.EtcdDefragment),
-		etcdAction("leave", "Take the nodes themselves out of etcd", node.EtcdLeave),
-		newEtcdForfeitCommand(),
+		newEtcdMembersCommand(s),
+		newEtcdMemberCommand(s),
+		newEtcdRemoveMemberCommand(s, "remove-member"),
+		newEtcdStatusCommand(s),
+		newEtcdSnapshotCommand(s),
+		newEtcdAlarmCommand(s),
+		newEtcdDowngradeCommand(s),
+		etcdAction(s, "defrag", "Give the free space inside the database back; do it on one node at a time", session.Node.EtcdDefragment),
+		etcdAction(s, "leave", "Take the nodes themselves out of etcd", session.Node.EtcdLeave),
+		newEtcdForfeitCommand(s),
 	)
 
 	return cmd
@@ -33,32 +35,28 @@ func newEtcdCommand() *cobra.Command {
 
 // etcdAction is a command that has one node do something and says nothing if it did: done by several at once, etcd would
 // be without a quorum.
-func etcdAction(use, short string, act func(n node, ctx context.Context) error) *cobra.Command {
-	var connection connection
-
+func etcdAction(s *session.Session, use, short string, act func(n session.Node, ctx context.Context) error) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   use,
 		Short: short,
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return connection.one(cmd, func(ctx context.Context, n node) error { return act(n, ctx) })
+			return s.One(cmd, func(ctx context.Context, n session.Node) error { return act(n, ctx) })
 		},
 	}
 
-	connection.flags(cmd)
+	s.Flags(cmd)
 
 	return cmd
 }
 
-func newEtcdForfeitCommand() *cobra.Command {
-	var connection connection
-
+func newEtcdForfeitCommand(s *session.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "forfeit-leadership",
 		Short: "Have another member lead etcd",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return connection.each(cmd.Context(), func(ctx context.Context, n node) error {
+			return s.Each(cmd, func(ctx context.Context, n session.Node) error {
 				member, err := n.EtcdForfeitLeadership(ctx)
 				if err != nil {
 					return err
@@ -70,14 +68,14 @@ func newEtcdForfeitCommand() *cobra.Command {
 					member += " leads now"
 				}
 
-				_, err = fmt.Fprintf(cmd.ErrOrStderr(), "%s: %s\n", n.name, member)
+				_, err = fmt.Fprintf(cmd.ErrOrStderr(), "%s: %s\n", n.Name, member)
 
 				return err
 			})
 		},
 	}
 
-	connection.flags(cmd)
+	s.Flags(cmd)
 
 	return cmd
 }

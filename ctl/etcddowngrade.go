@@ -8,44 +8,42 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/seed-59268b81/talos/api/machine"
+	"github.com/seed-59268b81/talos/ctl/session"
 )
 
-func newEtcdDowngradeCommand() *cobra.Command {
+func newEtcdDowngradeCommand(s *session.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "downgrade",
 		Short: "Have etcd's storage go back to an earlier version",
 	}
 
 	cmd.AddCommand(
-		etcdDowngradeCommand("validate VERSION", "Check whether etcd's storage can go back to a version, such as 3.5", 1,
-			func(n node, ctx context.Context, args []string) (string, error) {
+		etcdDowngradeCommand(s, "validate VERSION", "Check whether etcd's storage can go back to a version, such as 3.5", 1,
+			func(n session.Node, ctx context.Context, args []string) (string, error) {
 				return n.EtcdDowngradeValidate(ctx, args[0])
 			}),
-		etcdDowngradeCommand("enable VERSION", "Have etcd's storage go back to a version, such as 3.5", 1,
-			func(n node, ctx context.Context, args []string) (string, error) {
+		etcdDowngradeCommand(s, "enable VERSION", "Have etcd's storage go back to a version, such as 3.5", 1,
+			func(n session.Node, ctx context.Context, args []string) (string, error) {
 				return n.EtcdDowngradeEnable(ctx, args[0])
 			}),
-		etcdDowngradeCommand("cancel", "Stop going back", 0,
-			func(n node, ctx context.Context, _ []string) (string, error) { return n.EtcdDowngradeCancel(ctx) }),
+		etcdDowngradeCommand(s, "cancel", "Stop going back", 0,
+			func(n session.Node, ctx context.Context, _ []string) (string, error) {
+				return n.EtcdDowngradeCancel(ctx)
+			}),
 	)
 
 	return cmd
 }
 
-func etcdDowngradeCommand(use, short string, args int, call func(n node, ctx context.Context, args []string) (string, error)) *cobra.Command {
-	var (
-		connection connection
-		output     output
-	)
-
+func etcdDowngradeCommand(s *session.Session, use, short string, args int, call func(n session.Node, ctx context.Context, args []string) (string, error)) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   use,
 		Short: short,
 		Args:  cobra.ExactArgs(args),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			columns := []column[*machine.EtcdClusterDowngrade]{{"CLUSTER VERSION", (*machine.EtcdClusterDowngrade).GetClusterVersion}}
+			columns := []session.Column[*machine.EtcdClusterDowngrade]{session.Col("CLUSTER VERSION", (*machine.EtcdClusterDowngrade).GetClusterVersion)}
 
-			return list(cmd, &connection, &output, columns, single(func(n node, ctx context.Context) (*machine.EtcdClusterDowngrade, error) {
+			return session.List(cmd, s, columns, session.Single(func(n session.Node, ctx context.Context) (*machine.EtcdClusterDowngrade, error) {
 				version, err := call(n, ctx, args)
 
 				return &machine.EtcdClusterDowngrade{ClusterVersion: version}, err
@@ -53,8 +51,8 @@ func etcdDowngradeCommand(use, short string, args int, call func(n node, ctx con
 		},
 	}
 
-	connection.flags(cmd)
-	output.flag(cmd)
+	s.Flags(cmd)
+	s.OutputFlag(cmd)
 
 	return cmd
 }

@@ -14,56 +14,51 @@ import (
 
 	"github.com/seed-59268b81/talos/api/machine"
 	"github.com/seed-59268b81/talos/client"
+	"github.com/seed-59268b81/talos/ctl/session"
 )
 
-func newEtcdMembersCommand() *cobra.Command {
-	var (
-		connection connection
-		output     output
-		local      bool
-	)
+func newEtcdMembersCommand(s *session.Session) *cobra.Command {
+	var local bool
 
 	cmd := &cobra.Command{
 		Use:   "members",
 		Short: "List the members of etcd",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return list(cmd, &connection, &output, memberColumns, func(n node, ctx context.Context) ([]*machine.EtcdMember, error) {
+			return session.List(cmd, s, memberColumns, func(n session.Node, ctx context.Context) ([]*machine.EtcdMember, error) {
 				return n.EtcdMembers(ctx, local)
 			})
 		},
 	}
 
-	connection.flags(cmd)
-	output.flag(cmd)
+	s.Flags(cmd)
+	s.OutputFlag(cmd)
 	cmd.Flags().BoolVar(&local, "local", false, "as the nodes' own members have it, without asking the others")
 
 	return cmd
 }
 
-var memberColumns = []column[*machine.EtcdMember]{
-	{"ID", func(m *machine.EtcdMember) string { return client.FormatEtcdID(m.GetId()) }},
-	{"HOSTNAME", (*machine.EtcdMember).GetHostname},
-	{"PEER URLS", func(m *machine.EtcdMember) string { return strings.Join(m.GetPeerUrls(), ",") }},
-	{"CLIENT URLS", func(m *machine.EtcdMember) string { return strings.Join(m.GetClientUrls(), ",") }},
-	{"LEARNER", func(m *machine.EtcdMember) string { return strconv.FormatBool(m.GetIsLearner()) }},
+var memberColumns = []session.Column[*machine.EtcdMember]{
+	session.Col("ID", func(m *machine.EtcdMember) string { return client.FormatEtcdID(m.GetId()) }),
+	session.Col("HOSTNAME", (*machine.EtcdMember).GetHostname),
+	session.Col("PEER URLS", func(m *machine.EtcdMember) string { return strings.Join(m.GetPeerUrls(), ",") }),
+	session.Col("CLIENT URLS", func(m *machine.EtcdMember) string { return strings.Join(m.GetClientUrls(), ",") }),
+	session.Col("LEARNER", func(m *machine.EtcdMember) string { return strconv.FormatBool(m.GetIsLearner()) }),
 }
 
-func newEtcdMemberCommand() *cobra.Command {
+func newEtcdMemberCommand(s *session.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "member",
 		Short: "Change the members of etcd",
 	}
 
-	cmd.AddCommand(newEtcdRemoveMemberCommand("remove"))
+	cmd.AddCommand(newEtcdRemoveMemberCommand(s, "remove"))
 
 	return cmd
 }
 
 // newEtcdRemoveMemberCommand is known by two names.
-func newEtcdRemoveMemberCommand(name string) *cobra.Command {
-	var connection connection
-
+func newEtcdRemoveMemberCommand(s *session.Session, name string) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   name + " MEMBER-ID",
 		Short: "Remove a member from etcd whose node is gone",
@@ -73,8 +68,8 @@ This is for members whose node is gone for good, and is done on another node. A 
 talosctl etcd leave, or with talosctl reset.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return connection.one(cmd, func(ctx context.Context, n node) error {
-				id, err := n.etcdMemberID(ctx, args[0])
+			return s.One(cmd, func(ctx context.Context, n session.Node) error {
+				id, err := etcdMemberID(ctx, n, args[0])
 				if err != nil {
 					return err
 				}
@@ -82,7 +77,7 @@ talosctl etcd leave, or with talosctl reset.`,
 				return n.EtcdRemoveMember(ctx, id)
 			})
 		},
-		ValidArgsFunction: connection.completeArg(0, func(n node, ctx context.Context) ([]string, error) {
+		ValidArgsFunction: s.CompleteArg(0, func(n session.Node, ctx context.Context) ([]string, error) {
 			members, err := n.EtcdMembers(ctx, false)
 
 			var ids []string
@@ -94,14 +89,14 @@ talosctl etcd leave, or with talosctl reset.`,
 		}),
 	}
 
-	connection.flags(cmd)
+	s.Flags(cmd)
 
 	return cmd
 }
 
 // etcdMemberID finds a member by hostname, or takes the text for an id as etcd writes it: in hex. A hostname comes first: it
 // may be hex as well.
-func (n node) etcdMemberID(ctx context.Context, text string) (uint64, error) {
+func etcdMemberID(ctx context.Context, n session.Node, text string) (uint64, error) {
 	members, err := n.EtcdMembers(ctx, false)
 	if err != nil {
 		return 0, err

@@ -14,11 +14,11 @@ import (
 
 	"github.com/dustin/go-humanize"
 	"github.com/spf13/cobra"
+
+	"github.com/seed-59268b81/talos/ctl/session"
 )
 
-func newEtcdSnapshotCommand() *cobra.Command {
-	var connection connection
-
+func newEtcdSnapshotCommand(s *session.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "snapshot FILE",
 		Short: "Save the database of etcd",
@@ -27,7 +27,7 @@ func newEtcdSnapshotCommand() *cobra.Command {
 The file is there only once it is whole: its end has a checksum of all before.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return connection.one(cmd, func(ctx context.Context, n node) error {
+			return s.One(cmd, func(ctx context.Context, n session.Node) error {
 				stream := n.EtcdSnapshot(ctx)
 				defer stream.Close()
 
@@ -43,7 +43,7 @@ The file is there only once it is whole: its end has a checksum of all before.`,
 		},
 	}
 
-	connection.flags(cmd)
+	s.Flags(cmd)
 
 	return cmd
 }

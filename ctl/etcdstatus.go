@@ -12,52 +12,53 @@ import (
 
 	"github.com/seed-59268b81/talos/api/machine"
 	"github.com/seed-59268b81/talos/client"
+	"github.com/seed-59268b81/talos/ctl/session"
 )
 
-func newEtcdStatusCommand() *cobra.Command {
-	return listCommand(&cobra.Command{
+func newEtcdStatusCommand(s *session.Session) *cobra.Command {
+	return session.ListCommand(s, &cobra.Command{
 		Use:   "status",
 		Short: "Show the status of the nodes' etcd members",
-	}, etcdStatusColumns, single(node.EtcdStatus))
+	}, etcdStatusColumns, session.Single(session.Node.EtcdStatus))
 }
 
-var etcdStatusColumns = []column[*machine.EtcdMemberStatus]{
-	{"MEMBER", func(s *machine.EtcdMemberStatus) string { return client.FormatEtcdID(s.GetMemberId()) }},
-	{"DB SIZE", func(s *machine.EtcdMemberStatus) string { return humanize.Bytes(uint64(max(0, s.GetDbSize()))) }},
-	{"IN USE", func(s *machine.EtcdMemberStatus) string {
+var etcdStatusColumns = []session.Column[*machine.EtcdMemberStatus]{
+	session.Col("MEMBER", func(s *machine.EtcdMemberStatus) string { return client.FormatEtcdID(s.GetMemberId()) }),
+	session.Col("DB SIZE", func(s *machine.EtcdMemberStatus) string { return humanize.Bytes(uint64(max(0, s.GetDbSize()))) }),
+	session.Col("IN USE", func(s *machine.EtcdMemberStatus) string {
 		used := uint64(max(0, s.GetDbSizeInUse()))
 
-		return fmt.Sprintf("%s (%s)", humanize.Bytes(used), share(used, uint64(max(0, s.GetDbSize()))))
-	}},
-	{"LEADER", func(s *machine.EtcdMemberStatus) string { return client.FormatEtcdID(s.GetLeader()) }},
-	{"RAFT INDEX", func(s *machine.EtcdMemberStatus) string { return strconv.FormatUint(s.GetRaftIndex(), 10) }},
-	{"RAFT TERM", func(s *machine.EtcdMemberStatus) string { return strconv.FormatUint(s.GetRaftTerm(), 10) }},
-	{"RAFT APPLIED INDEX", func(s *machine.EtcdMemberStatus) string { return strconv.FormatUint(s.GetRaftAppliedIndex(), 10) }},
-	{"LEARNER", func(s *machine.EtcdMemberStatus) string { return strconv.FormatBool(s.GetIsLearner()) }},
-	{"PROTOCOL", (*machine.EtcdMemberStatus).GetProtocolVersion},
-	{"STORAGE", (*machine.EtcdMemberStatus).GetStorageVersion},
-	{"ERRORS", func(s *machine.EtcdMemberStatus) string { return strings.Join(s.GetErrors(), ", ") }},
+		return fmt.Sprintf("%s (%s)", humanize.Bytes(used), session.Share(used, uint64(max(0, s.GetDbSize()))))
+	}),
+	session.Col("LEADER", func(s *machine.EtcdMemberStatus) string { return client.FormatEtcdID(s.GetLeader()) }),
+	session.Col("RAFT INDEX", func(s *machine.EtcdMemberStatus) string { return strconv.FormatUint(s.GetRaftIndex(), 10) }),
+	session.Col("RAFT TERM", func(s *machine.EtcdMemberStatus) string { return strconv.FormatUint(s.GetRaftTerm(), 10) }),
+	session.Col("RAFT APPLIED INDEX", func(s *machine.EtcdMemberStatus) string { return strconv.FormatUint(s.GetRaftAppliedIndex(), 10) }),
+	session.Col("LEARNER", func(s *machine.EtcdMemberStatus) string { return strconv.FormatBool(s.GetIsLearner()) }),
+	session.Col("PROTOCOL", (*machine.EtcdMemberStatus).GetProtocolVersion),
+	session.Col("STORAGE", (*machine.EtcdMemberStatus).GetStorageVersion),
+	session.Col("ERRORS", func(s *machine.EtcdMemberStatus) string { return strings.Join(s.GetErrors(), ", ") }),
 }
 
-func newEtcdAlarmCommand() *cobra.Command {
+func newEtcdAlarmCommand(s *session.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "alarm",
 		Short: "List or clear the alarms of etcd",
 	}
 
 	cmd.AddCommand(
-		listCommand(&cobra.Command{Use: "list", Short: "List the alarms of etcd"}, etcdAlarmColumns, node.EtcdAlarms),
-		listCommand(&cobra.Command{
+		session.ListCommand(s, &cobra.Command{Use: "list", Short: "List the alarms of etcd"}, etcdAlarmColumns, session.Node.EtcdAlarms),
+		session.ListCommand(s, &cobra.Command{
 			Use:   "disarm",
 			Short: "Clear the alarms of etcd, and list them",
 			Long:  "Clear the alarms of etcd, and list those that were cleared. Remove their cause first: an alarm whose cause is there comes back.",
-		}, etcdAlarmColumns, node.EtcdDisarmAlarms),
+		}, etcdAlarmColumns, session.Node.EtcdDisarmAlarms),
 	)
 
 	return cmd
 }
 
-var etcdAlarmColumns = []column[*machine.EtcdMemberAlarm]{
-	{"MEMBER", func(a *machine.EtcdMemberAlarm) string { return client.FormatEtcdID(a.GetMemberId()) }},
-	{"ALARM", func(a *machine.EtcdMemberAlarm) string { return a.GetAlarm().String() }},
+var etcdAlarmColumns = []session.Column[*machine.EtcdMemberAlarm]{
+	session.Col("MEMBER", func(a *machine.EtcdMemberAlarm) string { return client.FormatEtcdID(a.GetMemberId()) }),
+	session.Col("ALARM", func(a *machine.EtcdMemberAlarm) string { return a.GetAlarm().String() }),
 }

@@ -4,23 +4,20 @@ package ctl
 
 import (
 	"context"
-	"fmt"
 	"math"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/seed-59268b81/talos/api/machine"
 	"github.com/seed-59268b81/talos/client"
+	"github.com/seed-59268b81/talos/ctl/session"
 )
 
-func newEventsCommand() *cobra.Command {
+func newEventsCommand(s *session.Session) *cobra.Command {
 	var (
-		connection connection
-		output     output
-		request    machine.EventsRequest
-		duration   time.Duration
+		request  machine.EventsRequest
+		duration time.Duration
 	)
 
 	cmd := &cobra.Command{
@@ -29,25 +26,25 @@ func newEventsCommand() *cobra.Command {
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if duration < 0 {
-				return usageError(cmd, "--duration %s is negative", duration)
+				return session.UsageError(cmd, "--duration %s is negative", duration)
 			}
 
 			request.TailSeconds = int32(min(math.Ceil(duration.Seconds()), math.MaxInt32))
 
-			out, err := newListing(cmd, &output, eventColumns)
+			out, err := session.NewListing(cmd, s, eventColumns)
 			if err != nil {
 				return err
 			}
 
-			out.table.reserve(eventWidths...)
+			out.Table.Reserve(eventWidths...)
 
-			return connection.tabulate(cmd.Context(), out.table, func(ctx context.Context, n node) error {
+			return s.Tabulate(cmd, out.Table, func(ctx context.Context, n session.Node) error {
 				for event, err := range n.Events(ctx, &request) {
 					if err != nil {
 						return err
 					}
 
-					if err := out.print(n.name, eventItem{event}); err != nil {
+					if err := out.Print(n.Name, eventItem{event}); err != nil {
 						return err
 					}
 				}
@@ -57,8 +54,8 @@ func newEventsCommand() *cobra.Command {
 		},
 	}
 
-	connection.flags(cmd)
-	output.flag(cmd)
+	s.Flags(cmd)
+	s.OutputFlag(cmd)
 	cmd.Flags().Int32Var(&request.TailEvents, "tail", 0, "begin with that many past events; -1 for all that are kept")
 	cmd.Flags().DurationVar(&duration, "duration", 0, "begin with the events of the past so long")
 	cmd.Flags().StringVar(&request.TailId, "since", "", "begin with the events after this id")
@@ -70,76 +67,30 @@ func newEventsCommand() *cobra.Command {
 // eventItem is an event as it is listed.
 type eventItem struct{ client.Event }
 
-func (e eventItem) plain() map[string]any {
+func (e eventItem) Plain() map[string]any {
 	value := map[string]any{"id": e.ID, "type": e.Type, "actorId": e.ActorID}
 	if e.Payload != nil {
-		value["payload"] = plainMessage(e.Payload.ProtoReflect())
+		value["payload"] = session.PlainMessage(e.Payload.ProtoReflect())
 	}
 
 	return value
 }
 
-var eventColumns = []column[eventItem]{
-	{"ID", func(e eventItem) string { return e.ID }},
-	{"EVENT", func(e eventItem) string { return e.Type }},
-	{"ACTOR", func(e eventItem) string { return e.ActorID }},
-	{"SOURCE", func(e eventItem) string {
-		source, _ := describeEvent(e.Event)
+var eventColumns = []session.Column[eventItem]{
+	session.Col("ID", func(e eventItem) string { return e.ID }),
+	session.Col("EVENT", func(e eventItem) string { return e.Type }),
+	session.Col("ACTOR", func(e eventItem) string { return e.ActorID }),
+	session.Col("SOURCE", func(e eventItem) string {
+		source, _ := e.Describe()
 
 		return source
-	}},
-	{"MESSAGE", func(e eventItem) string {
-		_, message := describeEvent(e.Event)
+	}),
+	session.Col("MESSAGE", func(e eventItem) string {
+		_, message := e.Describe()
 
 		return message
-	}},
+	}),
 }
 
 // eventWidths fit an IPv4 address, an id, the longest of the common types, an actor's id and most sources.
 var eventWidths = []int{len("255.255.255.255"), 20, len("machine.MachineStatusEvent"), 36, 16}
-
-// describeEvent says what the event is about and what happened to it.
-func describeEvent(event client.Event) (source, message string) {
-	switch m := event.Payload.(type) {
-	case *machine.SequenceEvent:
-		message = m.GetAction().String()
-		if m.GetError() != nil {
-			message = "error: " + m.GetError().GetMessage()
-		}
-
-		return m.GetSequence(), message
-	case *machine.PhaseEvent:
-		return m.GetPhase(), m.GetAction().String()
-	case *machine.TaskEvent:
-		return m.GetTask(), m.GetAction().String()
-	case *machine.ServiceStateEvent:
-		return m.GetService(), m.GetAction().String() + ": " + m.GetMessage()
-	case *machine.RestartEvent:
-		return "reboot", fmt.Sprintf("command %#x", m.GetCmd())
-	case *machine.ConfigLoadErrorEvent:
-		return "configuration", m.GetError()
-	case *machine.ConfigValidationErrorEvent:
-		return "configuration", m.GetError()
-	case *machine.AddressEvent:
-		return m.GetHostname(), "addresses: " + strings.Join(m.GetAddresses(), ", ")
-	case *machine.MachineStatusEvent:
-		return "machine", describeStatus(m)
-	default:
-		return "", "an event of a later version than this talosctl"
-	}
-}
-
-func describeStatus(m *machine.MachineStatusEvent) string {
-	text := fmt.Sprintf("%s, ready: %t", strings.ToLower(m.GetStage().String()), m.GetStatus().GetReady())
-
-	var unmet []string
-	for _, condition := range m.GetStatus().GetUnmetConditions() {
-		unmet = append(unmet, condition.GetName()+": "+condition.GetReason())
-	}
-
-	if len(unmet) > 0 {
-		text += ", unmet conditions: " + strings.Join(unmet, "; ")
-	}
-
-	return text
-}

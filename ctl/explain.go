@@ -3,7 +3,6 @@
 package ctl
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"io"
@@ -12,13 +11,11 @@ import (
 
 	"github.com/seed-59268b81/talos/client"
 	"github.com/seed-59268b81/talos/ctl/explain"
+	"github.com/seed-59268b81/talos/ctl/session"
 )
 
-func newExplainCommand() *cobra.Command {
-	var (
-		connection connection
-		namespace  string
-	)
+func newExplainCommand(s *session.Session) *cobra.Command {
+	var namespace string
 
 	cmd := &cobra.Command{
 		Use:   "explain [TYPE [ID]]",
@@ -32,28 +29,20 @@ the controllers that make them and what those read) back to the cause, and print
   talosctl -n 10.5.0.2 explain volumestatus`,
 		Args: cobra.MaximumNArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			answers := &documents{w: cmd.OutOrStdout()} // what is said of a node stays together
-
-			return connection.each(cmd.Context(), func(ctx context.Context, n node) error {
-				var b bytes.Buffer
-
-				if err := explainNode(ctx, &b, n, namespace, args); err != nil {
-					return err
-				}
-
-				return answers.write(b.Bytes())
+			return s.Report(cmd, func(ctx context.Context, n session.Node, w io.Writer) error {
+				return explainNode(ctx, w, n, namespace, args)
 			})
 		},
 	}
 
-	connection.flags(cmd)
-	connection.maintenanceFlags(cmd)
+	s.Flags(cmd)
+	s.MaintenanceFlags(cmd)
 	cmd.Flags().StringVar(&namespace, "namespace", "", "namespace, if not the default one of the type")
 
 	return cmd
 }
 
-func explainNode(ctx context.Context, w io.Writer, n node, namespace string, args []string) error {
+func explainNode(ctx context.Context, w io.Writer, n session.Node, namespace string, args []string) error {
 	facts, definitions, err := explain.Gather(ctx, n.Client)
 	if err != nil {
 		return err
@@ -76,7 +65,7 @@ func explainNode(ctx context.Context, w io.Writer, n node, namespace string, arg
 			continue // of many, those that are well are not told
 		}
 
-		if err := explain.Print(w, n.name, facts, s, step); err != nil {
+		if err := explain.Print(w, n.Name, facts, s, step); err != nil {
 			return err
 		}
 	}

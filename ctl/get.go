@@ -10,14 +10,11 @@ import (
 
 	cosiapi "github.com/seed-59268b81/talos/api/cosi/v1alpha1"
 	"github.com/seed-59268b81/talos/client"
+	"github.com/seed-59268b81/talos/ctl/session"
 )
 
-func newGetCommand() *cobra.Command {
-	var (
-		connection connection
-		get        get
-		output     output
-	)
+func newGetCommand(s *session.Session) *cobra.Command {
+	var get get
 
 	cmd := &cobra.Command{
 		Use:     "get TYPE [ID]",
@@ -25,7 +22,7 @@ func newGetCommand() *cobra.Command {
 		Short:   "Print resources; TYPE rd lists the types there are",
 		Args:    cobra.RangeArgs(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			printer, err := newPrinter(cmd, &output, get.watch)
+			printer, err := newPrinter(s, cmd, get.watch)
 			if err != nil {
 				return err
 			}
@@ -36,17 +33,17 @@ func newGetCommand() *cobra.Command {
 			}
 
 			if p, ok := printer.(*tablePrinter); ok {
-				return connection.tabulate(cmd.Context(), p.table, get.node)
+				return s.Tabulate(cmd, p.table, get.node)
 			}
 
-			return connection.each(cmd.Context(), get.node)
+			return s.Each(cmd, get.node)
 		},
-		ValidArgsFunction: completeGet(&connection, &get),
+		ValidArgsFunction: completeGet(s, &get),
 	}
 
-	connection.flags(cmd)
-	connection.maintenanceFlags(cmd)
-	output.flag(cmd)
+	s.Flags(cmd)
+	s.MaintenanceFlags(cmd)
+	s.OutputFlag(cmd)
 	cmd.Flags().StringVar(&get.namespace, "namespace", "", "namespace, if not the default one of the type")
 	cmd.Flags().BoolVarP(&get.watch, "watch", "w", false, "go on with every change")
 
@@ -72,8 +69,8 @@ type change struct {
 	resource *cosiapi.Resource
 }
 
-func (g *get) node(ctx context.Context, n node) error {
-	definitions, err := bounded(ctx, n, node.Definitions)
+func (g *get) node(ctx context.Context, n session.Node) error {
+	definitions, err := session.Bounded(ctx, n, session.Node.Definitions)
 	if err != nil {
 		return err
 	}
@@ -89,15 +86,15 @@ func (g *get) node(ctx context.Context, n node) error {
 		return g.follow(ctx, n, definition, kind)
 	}
 
-	found, err := bounded(ctx, n, func(n node, ctx context.Context) ([]change, error) { return g.list(ctx, n, kind) })
+	found, err := session.Bounded(ctx, n, func(n session.Node, ctx context.Context) ([]change, error) { return g.list(ctx, n, kind) })
 	if err != nil {
 		return err
 	}
 
-	return g.printer.print(n.name, definition, found)
+	return g.printer.print(n.Name, definition, found)
 }
 
-func (g *get) list(ctx context.Context, n node, kind client.Kind) ([]change, error) {
+func (g *get) list(ctx context.Context, n session.Node, kind client.Kind) ([]change, error) {
 	if g.id != "" {
 		r, err := n.Resource(ctx, kind, g.id)
 
@@ -118,7 +115,7 @@ func (g *get) list(ctx context.Context, n node, kind client.Kind) ([]change, err
 }
 
 // follow prints what is there at the start together, then each change by itself.
-func (g *get) follow(ctx context.Context, n node, definition client.Definition, kind client.Kind) error {
+func (g *get) follow(ctx context.Context, n session.Node, definition client.Definition, kind client.Kind) error {
 	var initial []change
 
 	bootstrapped := g.id != ""
@@ -131,7 +128,7 @@ func (g *get) follow(ctx context.Context, n node, definition client.Definition, 
 		if event.GetEventType() == cosiapi.EventType_BOOTSTRAPPED {
 			bootstrapped = true
 
-			if err := g.printer.print(n.name, definition, initial); err != nil {
+			if err := g.printer.print(n.Name, definition, initial); err != nil {
 				return err
 			}
 
@@ -145,7 +142,7 @@ func (g *get) follow(ctx context.Context, n node, definition client.Definition, 
 			continue
 		}
 
-		if err := g.printer.print(n.name, definition, []change{c}); err != nil {
+		if err := g.printer.print(n.Name, definition, []change{c}); err != nil {
 			return err
 		}
 	}

@@ -9,24 +9,25 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/seed-59268b81/talos/client"
+	"github.com/seed-59268b81/talos/ctl/session"
 )
 
 // newPrinter returns the printer for the value of --output.
-func newPrinter(cmd *cobra.Command, o *output, watch bool) (printer, error) {
+func newPrinter(s *session.Session, cmd *cobra.Command, watch bool) (printer, error) {
 	out := cmd.OutOrStdout()
 
-	encode, err := o.encoder(cmd)
+	encode, err := s.Encoder(cmd)
 
 	switch {
 	case err != nil:
 		return nil, err
 	case encode == nil:
-		return &tablePrinter{table: newTable(out), watch: watch}, nil
+		return &tablePrinter{table: session.NewTable(out), watch: watch}, nil
 	}
 
-	p := &documentPrinter{documents: documents{w: out, separator: o.separator()}, encode: encodeYAML}
+	p := &documentPrinter{documents: session.NewDocuments(out, s.Separator()), encode: encodeYAML}
 
-	if o.format != "yaml" {
+	if s.Format != "yaml" {
 		p.encode = func(d document) ([]byte, error) {
 			value, err := d.value()
 			if err != nil {
@@ -48,8 +49,8 @@ type document struct {
 
 // documentPrinter prints each resource as a document.
 type documentPrinter struct {
-	documents
-	encode func(document) ([]byte, error)
+	documents *session.Documents
+	encode    func(document) ([]byte, error)
 }
 
 func (p *documentPrinter) print(node string, _ client.Definition, changes []change) error {
@@ -64,7 +65,7 @@ func (p *documentPrinter) print(node string, _ client.Definition, changes []chan
 		contents[i] = content
 	}
 
-	return p.write(contents...)
+	return p.documents.Write(contents...)
 }
 
 // value is the document as JSON and paths see it.
@@ -74,7 +75,7 @@ func (d document) value() (map[string]any, error) {
 		value["event"] = strings.ToLower(d.change.event.String())
 	}
 
-	metadata, err := decodePlain(yamlMetadata(d.change.resource.GetMetadata()))
+	metadata, err := session.DecodePlain(yamlMetadata(d.change.resource.GetMetadata()))
 	if err != nil {
 		return nil, fmt.Errorf("decode metadata: %w", err)
 	}
@@ -82,13 +83,13 @@ func (d document) value() (map[string]any, error) {
 	value["metadata"] = metadata
 
 	text := d.change.resource.GetSpec().GetYamlSpec()
-	if manyDocuments(text) {
+	if session.ManyDocuments(text) {
 		value["spec"] = text
 
 		return value, nil
 	}
 
-	value["spec"], err = decodePlain(text)
+	value["spec"], err = session.DecodePlain(text)
 	if err != nil {
 		return nil, fmt.Errorf("decode spec: %w", err)
 	}

@@ -9,12 +9,13 @@ import (
 
 	cosiapi "github.com/seed-59268b81/talos/api/cosi/v1alpha1"
 	"github.com/seed-59268b81/talos/client"
+	"github.com/seed-59268b81/talos/ctl/session"
 )
 
 // tablePrinter prints resources as rows, with the columns that their definition asks for.
 type tablePrinter struct {
 	watch bool
-	table *table
+	table *session.Table
 	begun sync.Once
 }
 
@@ -30,9 +31,9 @@ func (p *tablePrinter) print(node string, definition client.Definition, changes 
 	}
 
 	// The first definition that is known makes the header.
-	p.begun.Do(func() { p.table.header = p.header(definition) })
+	p.begun.Do(func() { p.table.SetHeader(p.header(definition)...) })
 
-	return p.table.print(rows...)
+	return p.table.Print(rows...)
 }
 
 func (p *tablePrinter) header(definition client.Definition) []string {
@@ -63,7 +64,7 @@ func (p *tablePrinter) row(node string, definition client.Definition, c change) 
 		return row, nil
 	}
 
-	spec, err := decodePlain(c.resource.GetSpec().GetYamlSpec())
+	spec, err := session.DecodePlain(c.resource.GetSpec().GetYamlSpec())
 	if err != nil {
 		return nil, fmt.Errorf("decode the spec of %s: %w", md.GetId(), err)
 	}
@@ -73,7 +74,7 @@ func (p *tablePrinter) row(node string, definition client.Definition, c change) 
 
 		// Unlike a missing key, a spec that has nothing at all (a destroyed resource) is an error to a path.
 		if spec != nil {
-			if cell, err = applyPath(column.JSONPath, spec); err != nil {
+			if cell, err = session.ApplyPath(column.JSONPath, spec); err != nil {
 				return nil, fmt.Errorf("column %s of %s: %w", column.Name, md.GetId(), err)
 			}
 		}

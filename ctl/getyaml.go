@@ -11,6 +11,7 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	cosiapi "github.com/seed-59268b81/talos/api/cosi/v1alpha1"
+	"github.com/seed-59268b81/talos/ctl/session"
 )
 
 // encodeYAML keeps the text of the spec as the node wrote it, comments included.
@@ -36,11 +37,11 @@ func encodeYAML(d document) ([]byte, error) {
 // yamlSpec nests the text of a spec below its key. The text is kept as it is if it means the same there, and is
 // written anew if it does not.
 func yamlSpec(text string) (string, error) {
-	if manyDocuments(text) {
+	if session.ManyDocuments(text) {
 		return "spec: |\n" + indent(strings.TrimRight(text, "\n")+"\n"), nil
 	}
 
-	want, err := decodePlain(text)
+	want, err := session.DecodePlain(text)
 	if err != nil {
 		return "", fmt.Errorf("decode spec: %w", err)
 	}
@@ -52,17 +53,12 @@ func yamlSpec(text string) (string, error) {
 	text = strings.TrimPrefix(strings.TrimRight(text, "\n")+"\n", "---\n")
 
 	for _, nested := range []string{"spec: " + text, "spec:\n" + indent(text)} {
-		if got, err := decodePlain(nested); err == nil && reflect.DeepEqual(got, map[string]any{"spec": want}) {
+		if got, err := session.DecodePlain(nested); err == nil && reflect.DeepEqual(got, map[string]any{"spec": want}) {
 			return nested, nil
 		}
 	}
 
 	return yamlValue(map[string]any{"spec": want}), nil
-}
-
-// manyDocuments tells whether the spec is a stream of documents, which a machine configuration may be.
-func manyDocuments(text string) bool {
-	return strings.Contains(strings.TrimPrefix(text, "---\n"), "\n---\n")
 }
 
 // yamlMetadata prints metadata in the order users know.

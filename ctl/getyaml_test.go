@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/seed-59268b81/talos/ctl/session"
 )
 
 func TestYAMLSpecKeepsText(t *testing.T) {
@@ -39,8 +41,8 @@ func FuzzYAMLSpec(f *testing.F) {
 	}
 
 	f.Fuzz(func(t *testing.T, text string) {
-		want, err := decodePlain(text)
-		if err != nil || manyDocuments(text) {
+		want, err := session.DecodePlain(text)
+		if err != nil || session.ManyDocuments(text) {
 			return
 		}
 
@@ -53,7 +55,7 @@ func FuzzYAMLSpec(f *testing.F) {
 			t.Fatalf("%q decodes and does not print: %v", text, err)
 		}
 
-		got, err := decodePlain(printed)
+		got, err := session.DecodePlain(printed)
 		if err != nil || yamlValue(got) != yamlValue(map[string]any{"spec": want}) {
 			t.Errorf("%q is printed as %q: got %#v, %v, want %#v", text, printed, got, err, want)
 		}

@@ -11,15 +11,15 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/seed-59268b81/talos/api/cluster"
+	"github.com/seed-59268b81/talos/ctl/session"
 )
 
-func newHealthCommand() *cobra.Command {
+func newHealthCommand(s *session.Session) *cobra.Command {
 	var (
-		connection connection
-		wait       time.Duration
-		server     bool
-		initNode   string
-		info       cluster.ClusterInfo
+		wait     time.Duration
+		server   bool
+		initNode string
+		info     cluster.ClusterInfo
 	)
 
 	cmd := &cobra.Command{
@@ -36,7 +36,7 @@ Prints what it waits for and succeeds when every check has passed.`,
 			}
 
 			if wait <= 0 {
-				return usageError(cmd, "--wait-timeout %s: want a time to wait, such as 5m", wait)
+				return session.UsageError(cmd, "--wait-timeout %s: want a time to wait, such as 5m", wait)
 			}
 
 			say := func(line string) error {
@@ -46,14 +46,14 @@ Prints what it waits for and succeeds when every check has passed.`,
 			}
 
 			if !server {
-				return connection.one(cmd, func(ctx context.Context, n node) error {
+				return s.One(cmd, func(ctx context.Context, n session.Node) error {
 					return (&healthCheck{node: n, info: &info}).run(ctx, wait, say)
 				})
 			}
 
 			request := &cluster.HealthCheckRequest{WaitTimeout: durationpb.New(wait), ClusterInfo: &info}
 
-			return connection.one(cmd, func(ctx context.Context, n node) error {
+			return s.One(cmd, func(ctx context.Context, n session.Node) error {
 				for message, err := range n.HealthCheck(ctx, request) {
 					if err != nil {
 						return err
@@ -69,7 +69,7 @@ Prints what it waits for and succeeds when every check has passed.`,
 		},
 	}
 
-	connection.flags(cmd)
+	s.Flags(cmd)
 	cmd.Flags().BoolVar(&server, "server", true, "have the node make the checks; otherwise this computer does")
 	cmd.Flags().DurationVar(&wait, "wait-timeout", 20*time.Minute, "how long to wait for the cluster to be healthy")
 	cmd.Flags().StringSliceVar(&info.ControlPlaneNodes, "control-plane-nodes", nil, "addresses of the control plane nodes, if they should not be discovered")

@@ -15,13 +15,14 @@ import (
 	"github.com/seed-59268b81/talos/cosi/resource"
 	"github.com/seed-59268b81/talos/cosi/state"
 	"github.com/seed-59268b81/talos/ctl/kubernetes"
+	"github.com/seed-59268b81/talos/ctl/session"
 	"github.com/seed-59268b81/talos/health"
 )
 
 // healthCheck makes the checks of a cluster from here: every machine is asked for itself, through the node's endpoint, and
 // the Kubernetes API as this computer reaches it.
 type healthCheck struct {
-	node   node // a control plane node
+	node   session.Node // a control plane node
 	info   *cluster.ClusterInfo
 	source health.Source
 	kube   *kubernetes.Client
@@ -55,7 +56,7 @@ func (h *healthCheck) run(ctx context.Context, wait time.Duration, progress func
 		})
 	}
 
-	return health.Wait(ctx, h.node.name, checks, progress)
+	return health.Wait(ctx, h.node.Name, checks, progress)
 }
 
 // discover takes the nodes that Kubernetes knows.
@@ -88,18 +89,18 @@ func (h *healthCheck) discover(ctx context.Context) error {
 // take has the machines at the addresses be asked. Without a control plane node, the node itself is one.
 func (h *healthCheck) take(controlPlanes, workers []string) {
 	if len(controlPlanes) == 0 {
-		controlPlanes = []string{h.node.name}
+		controlPlanes = []string{h.node.Name}
 	}
 
 	h.source.Machines = nil
 
 	for i, name := range slices.Concat(controlPlanes, workers) {
-		n := node{Client: h.node.Client, name: name, direct: h.node.direct && name == h.node.name}
+		n := h.node.At(name)
 
 		h.source.Machines = append(h.source.Machines, health.Machine{
 			Name: name, ControlPlane: i < len(controlPlanes), State: nodeState{n, remote.New(n.Conn())},
 			Memory: func(ctx context.Context) (uint64, error) {
-				info, err := n.Memory(n.towards(ctx))
+				info, err := n.Memory(n.Forward(ctx))
 
 				return info.GetMemtotal() << 10, err
 			},
@@ -110,7 +111,7 @@ func (h *healthCheck) take(controlPlanes, workers []string) {
 // get is the one that health.KubernetesAPI has.
 func (h *healthCheck) get(ctx context.Context, path string, into any) (found bool, err error) {
 	if h.kube == nil {
-		if h.kube, err = h.node.kubernetes(h.node.towards(ctx), h.info.GetForceEndpoint()); err != nil {
+		if h.kube, err = h.node.Kubernetes(h.node.Forward(ctx), h.info.GetForceEndpoint()); err != nil {
 			return false, err
 		}
 	}
@@ -120,26 +121,26 @@ func (h *healthCheck) get(ctx context.Context, path string, into any) (found boo
 
 // nodeState reads the state of a node.
 type nodeState struct {
-	node  node
+	node  session.Node
 	state *remote.State
 }
 
 // Get implements state.Reader.
 func (s nodeState) Get(ctx context.Context, ptr resource.Pointer, opts ...state.GetOption) (resource.Resource, error) {
-	return s.state.Get(s.node.towards(ctx), ptr, opts...)
+	return s.state.Get(s.node.Forward(ctx), ptr, opts...)
 }
 
 // List implements state.Reader.
 func (s nodeState) List(ctx context.Context, kind resource.Kind, opts ...state.ListOption) ([]resource.Resource, error) {
-	return s.state.List(s.node.towards(ctx), kind, opts...)
+	return s.state.List(s.node.Forward(ctx), kind, opts...)
 }
 
 // etcdMembers asks members of etcd by way of the machines that they run on.
-type etcdMembers struct{ node node }
+type etcdMembers struct{ node session.Node }
 
 // Members implements health.Etcd.
 func (e etcdMembers) Members(ctx context.Context, endpoint string) ([]health.Member, error) {
-	at := e.node
+	n := e.node
 
 	if endpoint != "" {
 		u, err := url.Parse(endpoint)
@@ -147,10 +148,10 @@ func (e etcdMembers) Members(ctx context.Context, endpoint string) ([]health.Mem
 			return nil, fmt.Errorf("client URL of an etcd member: %w", err)
 		}
 
-		at = node{Client: e.node.Client, name: u.Hostname()}
+		n = n.At(u.Hostname())
 	}
 
-	answer, err := at.EtcdMembers(at.towards(ctx), true)
+	answer, err := n.EtcdMembers(n.Forward(ctx), true)
 	if err != nil {
 		return nil, err
 	}

@@ -3,17 +3,12 @@
 package ctl
 
 import (
-	"fmt"
-	"maps"
-	"slices"
-	"strings"
-
 	"github.com/spf13/cobra"
 
-	"github.com/seed-59268b81/talos/api/common"
+	"github.com/seed-59268b81/talos/ctl/session"
 )
 
-func newImageCommand() *cobra.Command {
+func newImageCommand(s *session.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "image",
 		Aliases: []string{"images"},
@@ -21,43 +16,13 @@ func newImageCommand() *cobra.Command {
 	}
 
 	cmd.AddCommand(
-		newImageListCommand(),
-		newImagePullCommand(),
-		newImageRemoveCommand(),
-		newImageImportCommand(),
-		newImageVerifyCommand(),
-		newImageBundleCommand(),
+		newImageListCommand(s),
+		newImagePullCommand(s),
+		newImageRemoveCommand(s),
+		newImageImportCommand(s),
+		newImageVerifyCommand(s),
+		newImageBundleCommand(s),
 	)
 
 	return cmd
-}
-
-// imageStore is the flag that says which of a node's containerd namespaces an image is in.
-type imageStore struct {
-	name string
-}
-
-// imageStores are the values of --namespace.
-var imageStores = map[string]common.ContainerdNamespace{
-	"system": common.ContainerdNamespace_NS_SYSTEM,
-	"cri":    common.ContainerdNamespace_NS_CRI,
-}
-
-func (s *imageStore) flag(cmd *cobra.Command, usual string) {
-	cmd.Flags().StringVar(&s.name, "namespace", usual, "whose images: system (the node's own services) or cri (Kubernetes)")
-	complete(cmd, "namespace", slices.Sorted(maps.Keys(imageStores))...)
-}
-
-func (s *imageStore) instance() (*common.ContainerdInstance, error) {
-	namespace, known := imageStores[s.name]
-	if !known {
-		return nil, fmt.Errorf("--namespace %q is unknown: want %s", s.name, strings.Join(slices.Sorted(maps.Keys(imageStores)), " or "))
-	}
-
-	instance := &common.ContainerdInstance{Driver: common.ContainerDriver_CONTAINERD, Namespace: namespace}
-	if namespace == common.ContainerdNamespace_NS_CRI {
-		instance.Driver = common.ContainerDriver_CRI
-	}
-
-	return instance, nil
 }

@@ -8,9 +8,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/seed-59268b81/talos/config/images"
+	"github.com/seed-59268b81/talos/ctl/session"
 )
 
-func newImageBundleCommand() *cobra.Command {
+func newImageBundleCommand(s *session.Session) *cobra.Command {
 	var version, flannel, etcd, coredns string
 
 	cmd := &cobra.Command{

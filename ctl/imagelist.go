@@ -13,14 +13,11 @@ import (
 
 	"github.com/seed-59268b81/talos/api/common"
 	"github.com/seed-59268b81/talos/api/machine"
+	"github.com/seed-59268b81/talos/ctl/session"
 )
 
-func newImageListCommand() *cobra.Command {
-	var (
-		connection connection
-		output     output
-		store      imageStore
-	)
+func newImageListCommand(s *session.Session) *cobra.Command {
+	var store session.ImageStore
 
 	cmd := &cobra.Command{
 		Use:     "list",
@@ -28,34 +25,34 @@ func newImageListCommand() *cobra.Command {
 		Short:   "List images",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			instance, err := store.instance()
+			instance, err := store.Instance()
 			if err != nil {
 				return err
 			}
 
-			return list(cmd, &connection, &output, imageColumns, func(n node, ctx context.Context) ([]*machine.ImageServiceListResponse, error) {
-				return n.listImages(ctx, instance)
+			return session.List(cmd, s, imageColumns, func(n session.Node, ctx context.Context) ([]*machine.ImageServiceListResponse, error) {
+				return listImages(ctx, n, instance)
 			})
 		},
 	}
 
-	connection.flags(cmd)
-	output.flag(cmd)
-	store.flag(cmd, "cri")
+	s.Flags(cmd)
+	s.OutputFlag(cmd)
+	store.Flag(cmd, "cri")
 
 	return cmd
 }
 
-var imageColumns = []column[*machine.ImageServiceListResponse]{
-	{"IMAGE", (*machine.ImageServiceListResponse).GetName},
-	{"DIGEST", (*machine.ImageServiceListResponse).GetDigest},
-	{"SIZE", func(i *machine.ImageServiceListResponse) string { return humanize.Bytes(uint64(max(0, i.GetSize()))) }},
-	{"CREATED", func(i *machine.ImageServiceListResponse) string {
+var imageColumns = []session.Column[*machine.ImageServiceListResponse]{
+	session.Col("IMAGE", (*machine.ImageServiceListResponse).GetName),
+	session.Col("DIGEST", (*machine.ImageServiceListResponse).GetDigest),
+	session.Col("SIZE", func(i *machine.ImageServiceListResponse) string { return humanize.Bytes(uint64(max(0, i.GetSize()))) }),
+	session.Col("CREATED", func(i *machine.ImageServiceListResponse) string {
 		return i.GetCreatedAt().AsTime().Format(time.RFC3339)
-	}},
+	}),
 }
 
-func (n node) listImages(ctx context.Context, instance *common.ContainerdInstance) ([]*machine.ImageServiceListResponse, error) {
+func listImages(ctx context.Context, n session.Node, instance *common.ContainerdInstance) ([]*machine.ImageServiceListResponse, error) {
 	var images []*machine.ImageServiceListResponse
 
 	for image, err := range n.ImagesOf(ctx, instance) {
@@ -71,13 +68,13 @@ func (n node) listImages(ctx context.Context, instance *common.ContainerdInstanc
 	return images, nil
 }
 
-func (n node) imageNames(ctx context.Context, store imageStore) ([]string, error) {
-	instance, err := store.instance()
+func imageNames(ctx context.Context, n session.Node, store session.ImageStore) ([]string, error) {
+	instance, err := store.Instance()
 	if err != nil {
 		return nil, err
 	}
 
-	images, err := n.listImages(ctx, instance)
+	images, err := listImages(ctx, n, instance)
 
 	var names []string
 	for _, image := range images {

@@ -11,13 +11,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/seed-59268b81/talos/api/machine"
+	"github.com/seed-59268b81/talos/ctl/session"
 )
 
-func newImagePullCommand() *cobra.Command {
-	var (
-		connection connection
-		store      imageStore
-	)
+func newImagePullCommand(s *session.Session) *cobra.Command {
+	var store session.ImageStore
 
 	cmd := &cobra.Command{
 		Use:     "pull IMAGE",
@@ -25,31 +23,31 @@ func newImagePullCommand() *cobra.Command {
 		Short:   "Have the nodes pull an image",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			instance, err := store.instance()
+			instance, err := store.Instance()
 			if err != nil {
 				return err
 			}
 
 			// The names are the answer; the progress is for a person who waits.
 			progress := io.Discard
-			if isTerminal(cmd.ErrOrStderr()) {
+			if session.IsTerminal(cmd.ErrOrStderr()) {
 				progress = cmd.ErrOrStderr()
 			}
 
-			out := &lines{w: cmd.OutOrStdout()}
+			out := session.NewLines(cmd.OutOrStdout())
 
-			return connection.each(cmd.Context(), func(ctx context.Context, n node) error {
+			return s.Each(cmd, func(ctx context.Context, n session.Node) error {
 				for step, err := range n.PullImage(ctx, instance, args[0]) {
 					if err != nil {
 						return err
 					}
 
 					if layer := step.GetPullProgress(); layer != nil {
-						fmt.Fprintf(progress, "%s: %s\n", n.name, describeLayer(layer))
+						fmt.Fprintf(progress, "%s: %s\n", n.Name, describeLayer(layer))
 					}
 
 					if name := step.GetName(); name != "" {
-						if err := out.print(n.name, name); err != nil {
+						if err := out.Print(n.Name, name); err != nil {
 							return err
 						}
 					}
@@ -60,8 +58,8 @@ func newImagePullCommand() *cobra.Command {
 		},
 	}
 
-	connection.flags(cmd)
-	store.flag(cmd, "cri")
+	s.Flags(cmd)
+	store.Flag(cmd, "cri")
 
 	return cmd
 }

@@ -11,13 +11,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/seed-59268b81/talos/api/machine"
+	"github.com/seed-59268b81/talos/ctl/session"
 )
 
-func newImageRemoveCommand() *cobra.Command {
-	var (
-		connection connection
-		store      imageStore
-	)
+func newImageRemoveCommand(s *session.Session) *cobra.Command {
+	var store session.ImageStore
 
 	cmd := &cobra.Command{
 		Use:     "remove IMAGE",
@@ -25,41 +23,38 @@ func newImageRemoveCommand() *cobra.Command {
 		Short:   "Remove an image from the nodes",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			instance, err := store.instance()
+			instance, err := store.Instance()
 			if err != nil {
 				return err
 			}
 
-			return connection.each(cmd.Context(), func(ctx context.Context, n node) error { return n.RemoveImage(ctx, instance, args[0]) })
+			return s.Each(cmd, func(ctx context.Context, n session.Node) error { return n.RemoveImage(ctx, instance, args[0]) })
 		},
-		ValidArgsFunction: connection.completeArg(0, func(n node, ctx context.Context) ([]string, error) { return n.imageNames(ctx, store) }),
+		ValidArgsFunction: s.CompleteArg(0, func(n session.Node, ctx context.Context) ([]string, error) { return imageNames(ctx, n, store) }),
 	}
 
-	connection.flags(cmd)
-	store.flag(cmd, "cri")
+	s.Flags(cmd)
+	store.Flag(cmd, "cri")
 
 	return cmd
 }
 
-func newImageImportCommand() *cobra.Command {
-	var (
-		connection connection
-		store      imageStore
-	)
+func newImageImportCommand(s *session.Session) *cobra.Command {
+	var store session.ImageStore
 
 	cmd := &cobra.Command{
 		Use:   "import FILE",
 		Short: "Send an image to the nodes, as an OCI archive",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			instance, err := store.instance()
+			instance, err := store.Instance()
 			if err != nil {
 				return err
 			}
 
-			out := &lines{w: cmd.OutOrStdout()}
+			out := session.NewLines(cmd.OutOrStdout())
 
-			return connection.each(cmd.Context(), func(ctx context.Context, n node) error {
+			return s.Each(cmd, func(ctx context.Context, n session.Node) error {
 				file, err := os.Open(args[0])
 				if err != nil {
 					return fmt.Errorf("import image: %w", err)
@@ -72,42 +67,37 @@ func newImageImportCommand() *cobra.Command {
 					return err
 				}
 
-				return out.print(n.name, name)
+				return out.Print(n.Name, name)
 			})
 		},
 	}
 
-	connection.flags(cmd)
-	store.flag(cmd, "cri")
+	s.Flags(cmd)
+	store.Flag(cmd, "cri")
 
 	return cmd
 }
 
-func newImageVerifyCommand() *cobra.Command {
-	var (
-		connection connection
-		output     output
-	)
-
+func newImageVerifyCommand(s *session.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "verify IMAGE",
 		Short: "Check an image against the nodes' image verification configuration",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return list(cmd, &connection, &output, verifyColumns, single(func(n node, ctx context.Context) (*machine.ImageServiceVerifyResponse, error) {
+			return session.List(cmd, s, verifyColumns, session.Single(func(n session.Node, ctx context.Context) (*machine.ImageServiceVerifyResponse, error) {
 				return n.VerifyImage(ctx, args[0])
 			}))
 		},
 	}
 
-	connection.flags(cmd)
-	output.flag(cmd)
+	s.Flags(cmd)
+	s.OutputFlag(cmd)
 
 	return cmd
 }
 
-var verifyColumns = []column[*machine.ImageServiceVerifyResponse]{
-	{"VERIFIED", func(v *machine.ImageServiceVerifyResponse) string { return strconv.FormatBool(v.GetVerified()) }},
-	{"IMAGE", (*machine.ImageServiceVerifyResponse).GetDigestedImageRef},
-	{"MESSAGE", (*machine.ImageServiceVerifyResponse).GetMessage},
+var verifyColumns = []session.Column[*machine.ImageServiceVerifyResponse]{
+	session.Col("VERIFIED", func(v *machine.ImageServiceVerifyResponse) string { return strconv.FormatBool(v.GetVerified()) }),
+	session.Col("IMAGE", (*machine.ImageServiceVerifyResponse).GetDigestedImageRef),
+	session.Col("MESSAGE", (*machine.ImageServiceVerifyResponse).GetMessage),
 }

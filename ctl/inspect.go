@@ -13,22 +13,22 @@ import (
 	"github.com/seed-59268b81/talos/api/inspect"
 	"github.com/seed-59268b81/talos/client"
 	"github.com/seed-59268b81/talos/ctl/graph"
+	"github.com/seed-59268b81/talos/ctl/session"
 )
 
-func newInspectCommand() *cobra.Command {
+func newInspectCommand(s *session.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "inspect",
 		Short: "Look inside the machinery",
 	}
 
-	cmd.AddCommand(newInspectDependenciesCommand())
+	cmd.AddCommand(newInspectDependenciesCommand(s))
 
 	return cmd
 }
 
-func newInspectDependenciesCommand() *cobra.Command {
+func newInspectDependenciesCommand(s *session.Session) *cobra.Command {
 	var (
-		connection    connection
 		withResources bool
 		render        string
 	)
@@ -42,11 +42,11 @@ func newInspectDependenciesCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			write, known := graphFormats[render]
 			if !known {
-				return usageError(cmd, "--render %q is unknown: want svg", render)
+				return session.UsageError(cmd, "--render %q is unknown: want svg", render)
 			}
 
-			return connection.one(cmd, func(ctx context.Context, n node) error {
-				edges, err := bounded(ctx, n, node.ControllerDependencies)
+			return s.One(cmd, func(ctx context.Context, n session.Node) error {
+				edges, err := session.Bounded(ctx, n, session.Node.ControllerDependencies)
 				if err != nil {
 					return err
 				}
@@ -54,7 +54,7 @@ func newInspectDependenciesCommand() *cobra.Command {
 				var resources graph.Resources
 
 				if withResources {
-					if resources, err = bounded(ctx, n, node.allResources); err != nil {
+					if resources, err = session.Bounded(ctx, n, allResources); err != nil {
 						return err
 					}
 				}
@@ -64,10 +64,10 @@ func newInspectDependenciesCommand() *cobra.Command {
 		},
 	}
 
-	connection.flags(cmd)
+	s.Flags(cmd)
 	cmd.Flags().BoolVar(&withResources, "with-resources", false, "list the resources that there are of each type")
 	cmd.Flags().StringVar(&render, "render", "", "draw the graph as a picture: svg (without it, the graph is in the language of graphviz)")
-	complete(cmd, "render", "svg")
+	session.Complete(cmd, "render", "svg")
 
 	return cmd
 }
@@ -78,7 +78,7 @@ var graphFormats = map[string]func(io.Writer, []*inspect.ControllerDependencyEdg
 }
 
 // allResources lists the ids of all resources that the caller may read, in the default namespaces of their types.
-func (n node) allResources(ctx context.Context) (graph.Resources, error) {
+func allResources(n session.Node, ctx context.Context) (graph.Resources, error) {
 	definitions, err := n.Definitions(ctx)
 	if err != nil {
 		return nil, err

@@ -14,11 +14,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/seed-59268b81/talos/ctl/kubeconfig"
+	"github.com/seed-59268b81/talos/ctl/session"
 )
 
-func newKubeconfigCommand() *cobra.Command {
+func newKubeconfigCommand(s *session.Session) *cobra.Command {
 	var (
-		connection   connection
 		merge, force bool
 		contextName  string
 	)
@@ -42,10 +42,10 @@ kubeconfig.`,
 			}
 
 			if contextName != "" && !merge {
-				return usageError(cmd, "--force-context-name names the context that is merged: it does not go with --merge=false")
+				return session.UsageError(cmd, "--force-context-name names the context that is merged: it does not go with --merge=false")
 			}
 
-			return connection.one(cmd, func(ctx context.Context, n node) error {
+			return s.One(cmd, func(ctx context.Context, n session.Node) error {
 				content, err := n.Kubeconfig(ctx)
 				if err != nil {
 					return err
@@ -67,7 +67,7 @@ kubeconfig.`,
 		},
 	}
 
-	connection.flags(cmd)
+	s.Flags(cmd)
 	cmd.Flags().BoolVarP(&merge, "merge", "m", true, "merge with what is in the file")
 	cmd.Flags().BoolVarP(&force, "force", "f", false, "overwrite the file, or the names taken in it")
 	cmd.Flags().StringVar(&contextName, "force-context-name", "", "name of the context")
@@ -151,7 +151,7 @@ func overwriteNames(cmd *cobra.Command, force bool) func(kubeconfig.Section, str
 		return func(kubeconfig.Section, string) (bool, error) { return true, nil }
 	}
 
-	if !isTerminal(cmd.InOrStdin()) {
+	if !session.IsTerminal(cmd.InOrStdin()) {
 		return nil
 	}
 

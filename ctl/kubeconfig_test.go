@@ -3,7 +3,6 @@
 package ctl
 
 import (
-	"bufio"
 	"os"
 	"path/filepath"
 	"strings"
@@ -89,28 +88,5 @@ func TestKubeconfigMerges(t *testing.T) {
 
 	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("got mode %v, %v, want 0600", info.Mode(), err)
-	}
-}
-
-func TestAskOverwrite(t *testing.T) {
-	for _, tt := range []struct {
-		in   string
-		want bool
-		fail bool
-	}{
-		{in: "o\n", want: true},
-		{in: "what?\nRename\n"},
-		{in: "", fail: true},
-	} {
-		var out strings.Builder
-
-		got, err := askOverwrite(bufio.NewReader(strings.NewReader(tt.in)), &out)(kubeconfig.User, "admin@demo")
-		if got != tt.want || (err != nil) != tt.fail {
-			t.Errorf("%q: got %t, %v, want %t", tt.in, got, err, tt.want)
-		}
-
-		if !strings.HasPrefix(out.String(), `user "admin@demo" already exists.`) {
-			t.Errorf("%q: asked %q", tt.in, &out)
-		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/seed-59268b81/talos/api/machine"
+	"github.com/seed-59268b81/talos/ctl/session"
 )
 
 // fileTypes are the values of --type.
@@ -21,10 +22,8 @@ var fileTypes = map[string]machine.ListRequest_Type{
 	"l": machine.ListRequest_SYMLINK, "L": machine.ListRequest_SYMLINK,
 }
 
-func newListCommand() *cobra.Command {
+func newListCommand(s *session.Session) *cobra.Command {
 	var (
-		connection  connection
-		output      output
 		request     machine.ListRequest
 		long, human bool
 		types       []string
@@ -48,42 +47,42 @@ func newListCommand() *cobra.Command {
 			for _, name := range types {
 				typ, known := fileTypes[name]
 				if !known {
-					return usageError(cmd, "--type %q is unknown: want f (regular file), d (directory) or l (symbolic link)", name)
+					return session.UsageError(cmd, "--type %q is unknown: want f (regular file), d (directory) or l (symbolic link)", name)
 				}
 
 				request.Types = append(request.Types, typ)
 			}
 
-			columns := []column[*machine.FileInfo]{{"NAME", (*machine.FileInfo).GetRelativeName}}
+			columns := []session.Column[*machine.FileInfo]{session.Col("NAME", (*machine.FileInfo).GetRelativeName)}
 			if long || human {
 				columns, request.ReportXattrs = longColumns(human), true
 			}
 
-			return listFiles(cmd, &connection, &output, columns, &request)
+			return listFiles(cmd, s, columns, &request)
 		},
-		ValidArgsFunction: completePath(&connection),
+		ValidArgsFunction: completePath(s),
 	}
 
-	connection.flags(cmd)
-	output.flag(cmd)
+	s.Flags(cmd)
+	s.OutputFlag(cmd)
 	cmd.Flags().Int32VarP(&request.RecursionDepth, "depth", "d", 0, "go into directories so many levels deep")
 	cmd.Flags().BoolVarP(&request.Recurse, "recurse", "r", false, "go into directories")
 	cmd.Flags().BoolVarP(&long, "long", "l", false, "show mode, owner, size, time and SELinux label too")
 	cmd.Flags().BoolVarP(&human, "humanize", "H", false, "like --long, with sizes and times for people")
 	cmd.Flags().StringSliceVarP(&types, "type", "t", nil, "files of these types only: f (regular file), d (directory), l (symbolic link)")
-	complete(cmd, "type", "f", "d", "l")
+	session.Complete(cmd, "type", "f", "d", "l")
 
 	return cmd
 }
 
 // listFiles prints each node's files in large pieces, as nodes are not to be mixed in a listing.
-func listFiles(cmd *cobra.Command, connection *connection, o *output, columns []column[*machine.FileInfo], request *machine.ListRequest) error {
-	out, err := newListing(cmd, o, columns)
+func listFiles(cmd *cobra.Command, s *session.Session, columns []session.Column[*machine.FileInfo], request *machine.ListRequest) error {
+	out, err := session.NewListing(cmd, s, columns)
 	if err != nil {
 		return err
 	}
 
-	return connection.tabulate(cmd.Context(), out.table, func(ctx context.Context, n node) error {
+	return s.Tabulate(cmd, out.Table, func(ctx context.Context, n session.Node) error {
 		const batch = 1000
 
 		var (
@@ -94,7 +93,7 @@ func listFiles(cmd *cobra.Command, connection *connection, o *output, columns []
 		for file, err := range n.List(ctx, request) {
 			switch {
 			case err != nil:
-				return errorsAfter(out.print(n.name, files...), err)
+				return errorsAfter(out.Print(n.Name, files...), err)
 			case file.GetError() != "":
 				problems = append(problems, file.GetName()+": "+file.GetError())
 			default:
@@ -102,7 +101,7 @@ func listFiles(cmd *cobra.Command, connection *connection, o *output, columns []
 			}
 
 			if len(files) == batch {
-				if err := out.print(n.name, files...); err != nil {
+				if err := out.Print(n.Name, files...); err != nil {
 					return err
 				}
 
@@ -110,32 +109,32 @@ func listFiles(cmd *cobra.Command, connection *connection, o *output, columns []
 			}
 		}
 
-		return errorsAfter(out.print(n.name, files...), problems.err())
+		return errorsAfter(out.Print(n.Name, files...), problems.err())
 	})
 }
 
-func longColumns(human bool) []column[*machine.FileInfo] {
+func longColumns(human bool) []session.Column[*machine.FileInfo] {
 	type file = *machine.FileInfo
 
 	name, modified := "SIZE(B)", func(f file) string { return time.Unix(f.GetModified(), 0).UTC().Format("Jan _2 2006 15:04:05") }
 	if human {
-		name, modified = "SIZE", func(f file) string { return ago(time.Unix(f.GetModified(), 0), time.Now()) }
+		name, modified = "SIZE", func(f file) string { return session.Ago(time.Unix(f.GetModified(), 0), time.Now()) }
 	}
 
-	return []column[file]{
-		{"MODE", func(f file) string { return fs.FileMode(f.GetMode()).String() }},
-		{"UID", func(f file) string { return strconv.FormatUint(uint64(f.GetUid()), 10) }},
-		{"GID", func(f file) string { return strconv.FormatUint(uint64(f.GetGid()), 10) }},
-		{name, func(f file) string { return size(f.GetSize(), human) }},
-		{"LASTMOD", modified},
-		{"LABEL", seLinuxLabel},
-		{"NAME", func(f file) string {
+	return []session.Column[file]{
+		session.Col("MODE", func(f file) string { return fs.FileMode(f.GetMode()).String() }),
+		session.Col("UID", func(f file) string { return strconv.FormatUint(uint64(f.GetUid()), 10) }),
+		session.Col("GID", func(f file) string { return strconv.FormatUint(uint64(f.GetGid()), 10) }),
+		session.Col(name, func(f file) string { return session.Size(f.GetSize(), human) }),
+		session.Col("LASTMOD", modified),
+		session.Col("LABEL", seLinuxLabel),
+		session.Col("NAME", func(f file) string {
 			if f.GetLink() != "" {
 				return f.GetRelativeName() + " -> " + f.GetLink()
 			}
 
 			return f.GetRelativeName()
-		}},
+		}),
 	}
 }
 

@@ -10,11 +10,11 @@ import (
 	"github.com/seed-59268b81/talos/api/common"
 	"github.com/seed-59268b81/talos/api/machine"
 	"github.com/seed-59268b81/talos/client"
+	"github.com/seed-59268b81/talos/ctl/session"
 )
 
-func newLogsCommand() *cobra.Command {
+func newLogsCommand(s *session.Session) *cobra.Command {
 	var (
-		connection         connection
 		boot               earlierBoot
 		follow, kubernetes bool
 		tail               int32
@@ -34,26 +34,26 @@ func newLogsCommand() *cobra.Command {
 				return err
 			}
 
-			out := &lines{w: cmd.OutOrStdout()}
+			out := session.NewLines(cmd.OutOrStdout())
 
-			return connection.each(cmd.Context(), func(ctx context.Context, n node) error {
+			return s.Each(cmd, func(ctx context.Context, n session.Node) error {
 				stream := n.Logs(boot.of(ctx), request)
 				defer stream.Close()
 
-				return out.copy(n.name, stream)
+				return out.Copy(n.Name, stream)
 			})
 		},
-		ValidArgsFunction: connection.completeArg(0, func(n node, ctx context.Context) ([]string, error) {
+		ValidArgsFunction: s.CompleteArg(0, func(n session.Node, ctx context.Context) ([]string, error) {
 			if kubernetes {
-				return n.containerIDs(ctx, client.KubernetesNamespace)
+				return session.ContainerIDs(ctx, n, client.KubernetesNamespace)
 			}
 
 			return n.LogNames(boot.of(ctx))
 		}),
 	}
 
-	connection.flags(cmd)
-	connection.maintenanceFlags(cmd)
+	s.Flags(cmd)
+	s.MaintenanceFlags(cmd)
 	boot.flag(cmd)
 	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on with new lines")
 	cmd.Flags().Int32Var(&tail, "tail", -1, "begin with that many last lines; -1 for all that are kept")

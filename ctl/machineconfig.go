@@ -12,6 +12,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/seed-59268b81/talos/client"
+	"github.com/seed-59268b81/talos/ctl/session"
 )
 
 // machineConfigKind is where a node has its configuration: that in effect, and that of its next boot.
@@ -28,7 +29,7 @@ func machineConfigArgs(cmd *cobra.Command, args []string) (id string, err error)
 	switch name := strings.ToLower(args[0]); name {
 	case "mc", "machineconfig", "machineconfigs", strings.ToLower(machineConfigKind.Type):
 	default:
-		return "", usageError(cmd, "resources of type %q cannot be changed from outside: only machineconfig can", args[0])
+		return "", session.UsageError(cmd, "resources of type %q cannot be changed from outside: only machineconfig can", args[0])
 	}
 
 	if len(args) < 2 {
@@ -36,7 +37,7 @@ func machineConfigArgs(cmd *cobra.Command, args []string) (id string, err error)
 	}
 
 	if args[1] != activeConfig && args[1] != persistentConfig {
-		return "", usageError(cmd, "there is no machine configuration %q: want %s or %s", args[1], activeConfig, persistentConfig)
+		return "", session.UsageError(cmd, "there is no machine configuration %q: want %s or %s", args[1], activeConfig, persistentConfig)
 	}
 
 	return args[1], nil
@@ -50,31 +51,31 @@ func completeMachineConfig(_ *cobra.Command, args []string, _ string) ([]string,
 
 // machineConfig reads the node's configuration. Without an id it is that of the next boot, so that a change that waits
 // for a reboot is not lost by another one.
-func (n node) machineConfig(ctx context.Context, id string) (string, error) {
+func readMachineConfig(ctx context.Context, n session.Node, id string) (string, error) {
 	if id != "" {
-		return n.oneMachineConfig(ctx, id)
+		return oneMachineConfig(ctx, n, id)
 	}
 
-	text, err := n.oneMachineConfig(ctx, persistentConfig)
+	text, err := oneMachineConfig(ctx, n, persistentConfig)
 	if status.Code(err) == codes.NotFound {
-		return n.oneMachineConfig(ctx, activeConfig)
+		return oneMachineConfig(ctx, n, activeConfig)
 	}
 
 	return text, err
 }
 
-func (n node) oneMachineConfig(ctx context.Context, id string) (string, error) {
+func oneMachineConfig(ctx context.Context, n session.Node, id string) (string, error) {
 	r, err := n.Resource(ctx, machineConfigKind, id)
 	if err != nil {
 		return "", err
 	}
 
 	text := r.GetSpec().GetYamlSpec()
-	if manyDocuments(text) {
+	if session.ManyDocuments(text) {
 		return text, nil
 	}
 
-	spec, err := decodePlain(text)
+	spec, err := session.DecodePlain(text)
 	if err != nil {
 		return "", fmt.Errorf("decode machine configuration: %w", err)
 	}

@@ -3,9 +3,7 @@
 package ctl
 
 import (
-	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"strconv"
@@ -14,14 +12,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/seed-59268b81/talos/api/machine"
+	"github.com/seed-59268b81/talos/ctl/session"
 )
 
-func newMemoryCommand() *cobra.Command {
-	var (
-		connection connection
-		output     output
-		verbose    bool
-	)
+func newMemoryCommand(s *session.Session) *cobra.Command {
+	var verbose bool
 
 	cmd := &cobra.Command{
 		Use:     "memory",
@@ -29,45 +24,34 @@ func newMemoryCommand() *cobra.Command {
 		Short:   "Show the memory of the nodes, in MiB",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if !verbose || output.format != "table" {
-				return list(cmd, &connection, &output, memoryColumns, single(node.Memory))
+			if !verbose || s.Format != session.TableFormat {
+				return session.List(cmd, s, memoryColumns, session.Single(session.Node.Memory))
 			}
 
-			answers := &documents{w: cmd.OutOrStdout()}
-
-			return connection.each(cmd.Context(), func(ctx context.Context, n node) error {
-				info, err := bounded(ctx, n, node.Memory)
-				if err != nil {
-					return err
-				}
-
-				var b bytes.Buffer
-
-				return errors.Join(printMeminfo(&b, n.name, info), answers.write(b.Bytes()))
-			})
+			return s.Report(cmd, writeMeminfo)
 		},
 	}
 
-	connection.flags(cmd)
-	connection.maintenanceFlags(cmd)
-	output.flag(cmd)
+	s.Flags(cmd)
+	s.MaintenanceFlags(cmd)
+	s.OutputFlag(cmd)
 	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "show all that the kernel tells")
 
 	return cmd
 }
 
-var memoryColumns = []column[*machine.MemInfo]{
-	{"TOTAL", func(m *machine.MemInfo) string { return mebibytes(m.GetMemtotal()) }},
-	{"USED", func(m *machine.MemInfo) string {
+var memoryColumns = []session.Column[*machine.MemInfo]{
+	session.Col("TOTAL", func(m *machine.MemInfo) string { return mebibytes(m.GetMemtotal()) }),
+	session.Col("USED", func(m *machine.MemInfo) string {
 		free := m.GetMemfree() + m.GetCached() + m.GetBuffers()
 
 		return mebibytes(m.GetMemtotal() - min(m.GetMemtotal(), free))
-	}},
-	{"FREE", func(m *machine.MemInfo) string { return mebibytes(m.GetMemfree()) }},
-	{"SHARED", func(m *machine.MemInfo) string { return mebibytes(m.GetShmem()) }},
-	{"BUFFERS", func(m *machine.MemInfo) string { return mebibytes(m.GetBuffers()) }},
-	{"CACHE", func(m *machine.MemInfo) string { return mebibytes(m.GetCached()) }},
-	{"AVAILABLE", func(m *machine.MemInfo) string { return mebibytes(m.GetMemavailable()) }},
+	}),
+	session.Col("FREE", func(m *machine.MemInfo) string { return mebibytes(m.GetMemfree()) }),
+	session.Col("SHARED", func(m *machine.MemInfo) string { return mebibytes(m.GetShmem()) }),
+	session.Col("BUFFERS", func(m *machine.MemInfo) string { return mebibytes(m.GetBuffers()) }),
+	session.Col("CACHE", func(m *machine.MemInfo) string { return mebibytes(m.GetCached()) }),
+	session.Col("AVAILABLE", func(m *machine.MemInfo) string { return mebibytes(m.GetMemavailable()) }),
 }
 
 func mebibytes(kib uint64) string { return strconv.FormatUint(kib/1024, 10) }
@@ -84,10 +68,13 @@ var meminfoNames = []string{
 	"DirectMap2M", "DirectMap1G",
 }
 
-func printMeminfo(w io.Writer, node string, info *machine.MemInfo) error {
-	var b strings.Builder
+func writeMeminfo(ctx context.Context, n session.Node, w io.Writer) error {
+	info, err := session.Bounded(ctx, n, session.Node.Memory)
+	if err != nil {
+		return err
+	}
 
-	fmt.Fprintf(&b, "%-18s %s\n", "NODE:", node)
+	fmt.Fprintf(w, "%-18s %s\n", "NODE:", n.Name)
 
 	message := info.ProtoReflect()
 	fields := message.Descriptor().Fields()
@@ -98,10 +85,8 @@ func printMeminfo(w io.Writer, node string, info *machine.MemInfo) error {
 			unit = ""
 		}
 
-		fmt.Fprintf(&b, "%-18s %d%s\n", name+":", message.Get(fields.Get(i)).Uint(), unit)
+		fmt.Fprintf(w, "%-18s %d%s\n", name+":", message.Get(fields.Get(i)).Uint(), unit)
 	}
 
-	_, err := io.WriteString(w, b.String())
-
-	return err
+	return nil
 }

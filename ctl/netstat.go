@@ -10,14 +10,11 @@ import (
 
 	"github.com/seed-59268b81/talos/api/machine"
 	"github.com/seed-59268b81/talos/client"
+	"github.com/seed-59268b81/talos/ctl/session"
 )
 
-func newNetstatCommand() *cobra.Command {
-	var (
-		connection connection
-		output     output
-		sockets    sockets
-	)
+func newNetstatCommand(s *session.Session) *cobra.Command {
+	var sockets sockets
 
 	cmd := &cobra.Command{
 		Use:     "netstat [POD]",
@@ -32,17 +29,17 @@ Connected sockets are listed; --listening lists those that listen, --all lists b
 				sockets.pod = args[0]
 			}
 
-			return list(cmd, &connection, &output, sockets.columns(), sockets.fetch)
+			return session.List(cmd, s, sockets.columns(), sockets.fetch)
 		},
-		ValidArgsFunction: connection.completeArg(0, func(n node, ctx context.Context) ([]string, error) {
-			_, pods, err := n.podNetworks(ctx)
+		ValidArgsFunction: s.CompleteArg(0, func(n session.Node, ctx context.Context) ([]string, error) {
+			_, pods, err := podNetworks(ctx, n)
 
 			return pods, err
 		}),
 	}
 
-	connection.flags(cmd)
-	output.flagWith(cmd, "")
+	s.Flags(cmd)
+	s.OutputFlagAs(cmd, "")
 	sockets.flags(cmd)
 
 	return cmd
@@ -107,13 +104,13 @@ func (s *sockets) request(networks []string) *machine.NetstatRequest {
 }
 
 // fetch lists the sockets, with the names of pods in place of their network namespaces.
-func (s *sockets) fetch(n node, ctx context.Context) ([]*machine.ConnectRecord, error) {
+func (s *sockets) fetch(n session.Node, ctx context.Context) ([]*machine.ConnectRecord, error) {
 	var wanted []string
 
 	networks := map[string]string{}
 
 	if s.pods || s.pod != "" {
-		found, _, err := n.podNetworks(ctx)
+		found, _, err := podNetworks(ctx, n)
 		if err != nil {
 			return nil, err
 		}
@@ -143,7 +140,7 @@ func (s *sockets) fetch(n node, ctx context.Context) ([]*machine.ConnectRecord, 
 }
 
 // podNetworks are the pods that have a network of their own, by its namespace, and their names.
-func (n node) podNetworks(ctx context.Context) (byNamespace map[string]string, names []string, err error) {
+func podNetworks(ctx context.Context, n session.Node) (byNamespace map[string]string, names []string, err error) {
 	containers, err := n.Containers(ctx, client.KubernetesNamespace)
 	if err != nil {
 		return nil, nil, err

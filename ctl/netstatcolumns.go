@@ -8,45 +8,46 @@ import (
 	"strconv"
 
 	"github.com/seed-59268b81/talos/api/machine"
+	"github.com/seed-59268b81/talos/ctl/session"
 )
 
-func (s *sockets) columns() []column[*machine.ConnectRecord] {
+func (s *sockets) columns() []session.Column[*machine.ConnectRecord] {
 	type record = *machine.ConnectRecord
 
-	columns := []column[record]{
-		{"PROTO", record.GetL4Proto},
-		{"RECV-Q", func(r record) string { return strconv.FormatUint(r.GetRxqueue(), 10) }},
-		{"SEND-Q", func(r record) string { return strconv.FormatUint(r.GetTxqueue(), 10) }},
-		{"LOCAL ADDRESS", func(r record) string { return socketAddress(r.GetLocalip(), r.GetLocalport()) }},
-		{"FOREIGN ADDRESS", func(r record) string { return socketAddress(r.GetRemoteip(), r.GetRemoteport()) }},
-		{"STATE", socketState},
+	columns := []session.Column[record]{
+		session.Col("PROTO", record.GetL4Proto),
+		session.Col("RECV-Q", func(r record) string { return strconv.FormatUint(r.GetRxqueue(), 10) }),
+		session.Col("SEND-Q", func(r record) string { return strconv.FormatUint(r.GetTxqueue(), 10) }),
+		session.Col("LOCAL ADDRESS", func(r record) string { return socketAddress(r.GetLocalip(), r.GetLocalport()) }),
+		session.Col("FOREIGN ADDRESS", func(r record) string { return socketAddress(r.GetRemoteip(), r.GetRemoteport()) }),
+		session.Col("STATE", socketState),
 	}
 
 	if s.extend {
 		columns = append(columns,
-			column[record]{"USER", func(r record) string { return strconv.FormatUint(uint64(r.GetUid()), 10) }},
-			column[record]{"INODE", func(r record) string { return strconv.FormatUint(r.GetInode(), 10) }},
+			session.Col("USER", func(r record) string { return strconv.FormatUint(uint64(r.GetUid()), 10) }),
+			session.Col("INODE", func(r record) string { return strconv.FormatUint(r.GetInode(), 10) }),
 		)
 	}
 
 	if s.programs {
-		columns = append(columns, column[record]{"PID/PROGRAM NAME", func(r record) string {
+		columns = append(columns, session.Col("PID/PROGRAM NAME", func(r record) string {
 			if r.GetProcess().GetPid() == 0 {
 				return "-"
 			}
 
 			return fmt.Sprintf("%d/%s", r.GetProcess().GetPid(), r.GetProcess().GetName())
-		}})
+		}))
 	}
 
 	if s.pods || s.pod != "" {
-		columns = append(columns, column[record]{"POD", func(r record) string { return dash(r.GetNetns()) }})
+		columns = append(columns, session.Col("POD", func(r record) string { return session.Dash(r.GetNetns()) }))
 	}
 
 	if s.timers {
-		columns = append(columns, column[record]{"TIMER", func(r record) string {
+		columns = append(columns, session.Col("TIMER", func(r record) string {
 			return fmt.Sprintf("%s (%.2f/%d/%d)", socketTimers[r.GetTr()], float64(r.GetTimerwhen())/100, r.GetRetrnsmt(), r.GetTimeout())
-		}})
+		}))
 	}
 
 	return columns

@@ -9,14 +9,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/seed-59268b81/talos/config/patch"
+	"github.com/seed-59268b81/talos/ctl/session"
 )
 
-func newPatchCommand() *cobra.Command {
+func newPatchCommand(s *session.Session) *cobra.Command {
 	var (
-		connection connection
-		applying   applying
-		patches    []string
-		files      []string
+		applying applying
+		patches  []string
+		files    []string
 	)
 
 	cmd := &cobra.Command{
@@ -39,7 +39,7 @@ func newPatchCommand() *cobra.Command {
 			}
 
 			if len(patches) == 0 {
-				return usageError(cmd, "there is nothing to change: give a patch with --patch")
+				return session.UsageError(cmd, "there is nothing to change: give a patch with --patch")
 			}
 
 			changes, err := patch.Load(patches)
@@ -47,8 +47,8 @@ func newPatchCommand() *cobra.Command {
 				return err
 			}
 
-			return connection.each(cmd.Context(), func(ctx context.Context, n node) error {
-				config, err := n.machineConfig(ctx, id)
+			return s.Each(cmd, func(ctx context.Context, n session.Node) error {
+				config, err := readMachineConfig(ctx, n, id)
 				if err != nil {
 					return err
 				}
@@ -59,7 +59,7 @@ func newPatchCommand() *cobra.Command {
 				}
 
 				if string(changed) == config {
-					_, err := fmt.Fprintf(cmd.ErrOrStderr(), "%s: the patch changes nothing, nothing was sent\n", n.name)
+					_, err := fmt.Fprintf(cmd.ErrOrStderr(), "%s: the patch changes nothing, nothing was sent\n", n.Name)
 
 					return err
 				}
@@ -70,7 +70,7 @@ func newPatchCommand() *cobra.Command {
 		ValidArgsFunction: completeMachineConfig,
 	}
 
-	connection.flags(cmd)
+	s.Flags(cmd)
 	applying.flags(cmd)
 	cmd.Flags().StringArrayVarP(&patches, "patch", "p", nil, "a patch, or @FILE; may be repeated")
 	cmd.Flags().StringArrayVar(&files, "patch-file", nil, "a file with a patch; may be repeated")

@@ -15,11 +15,11 @@ import (
 
 	"github.com/seed-59268b81/talos/api/machine"
 	"github.com/seed-59268b81/talos/ctl/capture"
+	"github.com/seed-59268b81/talos/ctl/session"
 )
 
-func newPcapCommand() *cobra.Command {
+func newPcapCommand(s *session.Session) *cobra.Command {
 	var (
-		connection   connection
 		request      machine.PacketCaptureRequest
 		filter, path string
 		duration     time.Duration
@@ -41,7 +41,7 @@ A filter is given as tcpdump -dd prints it: --bpf-filter "$(tcpdump -dd port 53)
 				return err
 			}
 
-			return connection.one(cmd, func(ctx context.Context, n node) error {
+			return s.One(cmd, func(ctx context.Context, n session.Node) error {
 				ctx, cancel := context.WithCancelCause(ctx)
 				defer cancel(nil)
 
@@ -65,14 +65,14 @@ A filter is given as tcpdump -dd prints it: --bpf-filter "$(tcpdump -dd port 53)
 		},
 	}
 
-	connection.flags(cmd)
+	s.Flags(cmd)
 	cmd.Flags().StringVarP(&request.Interface, "interface", "i", "eth0", "link to capture on")
 	cmd.Flags().BoolVar(&request.Promiscuous, "promiscuous", false, "capture what is not for the node too")
 	cmd.Flags().Uint32Var(&request.SnapLen, "snaplen", 65536, "bytes of each packet to capture")
 	cmd.Flags().StringVar(&filter, "bpf-filter", "", "which packets to capture, as tcpdump -dd prints it")
 	cmd.Flags().DurationVar(&duration, "duration", 0, "how long to capture; until interrupted if 0")
 	cmd.Flags().StringVarP(&path, "output", "o", "", "write a pcap file, - for standard output, instead of printing packets")
-	completeBy(cmd, "interface", connection.completeArg(0, node.linkNames))
+	session.CompleteBy(cmd, "interface", s.CompleteArg(0, linkNames))
 
 	return cmd
 }
@@ -122,7 +122,7 @@ type readerFunc func(p []byte) (int, error)
 func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 
 // linkNames are the node's links.
-func (n node) linkNames(ctx context.Context) ([]string, error) {
+func linkNames(n session.Node, ctx context.Context) ([]string, error) {
 	statistics, err := n.NetworkDeviceStats(ctx)
 
 	var names []string

@@ -7,17 +7,17 @@ import (
 	"io"
 
 	"github.com/spf13/cobra"
+
+	"github.com/seed-59268b81/talos/ctl/session"
 )
 
-func newReadCommand() *cobra.Command {
-	var connection connection
-
+func newReadCommand(s *session.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "read PATH",
 		Short: "Print a file of one node",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return connection.one(cmd, func(ctx context.Context, n node) error {
+			return s.One(cmd, func(ctx context.Context, n session.Node) error {
 				stream := n.Read(ctx, args[0])
 				defer stream.Close()
 
@@ -26,10 +26,10 @@ func newReadCommand() *cobra.Command {
 				return err
 			})
 		},
-		ValidArgsFunction: completePath(&connection),
+		ValidArgsFunction: completePath(s),
 	}
 
-	connection.flags(cmd)
+	s.Flags(cmd)
 
 	return cmd
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/seed-59268b81/talos/api/machine"
+	"github.com/seed-59268b81/talos/ctl/session"
 )
 
 // rebootModes are the values of --mode.
@@ -18,12 +19,11 @@ var rebootModes = map[string]machine.RebootRequest_Mode{
 	"force":      machine.RebootRequest_FORCE,
 }
 
-func newRebootCommand() *cobra.Command {
+func newRebootCommand(s *session.Session) *cobra.Command {
 	var (
-		connection connection
-		tracking   tracking
-		draining   draining
-		mode       string
+		tracking tracking
+		draining draining
+		mode     string
 	)
 
 	cmd := &cobra.Command{
@@ -39,57 +39,57 @@ there, and otherwise at the cluster's endpoint.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			requested, known := rebootModes[mode]
 			if !known {
-				return usageError(cmd, "--mode %q is unknown: want default, powercycle or force", mode)
+				return session.UsageError(cmd, "--mode %q is unknown: want default, powercycle or force", mode)
 			}
 
-			tracking.out = &lines{w: cmd.ErrOrStderr()}
+			tracking.out = session.NewLines(cmd.ErrOrStderr())
 
-			reboot := func(n node) func(context.Context) (string, error) {
+			reboot := func(n session.Node) func(context.Context) (string, error) {
 				return func(ctx context.Context) (string, error) { return n.Reboot(ctx, requested) }
 			}
 
 			if draining.drain {
-				return rebootInTurn(cmd, &connection, &tracking, &draining, reboot)
+				return rebootInTurn(cmd, s, &tracking, &draining, reboot)
 			}
 
-			return connection.each(cmd.Context(), func(ctx context.Context, n node) error {
-				return tracking.follow(ctx, n, reboot(n), n.untilBooted)
+			return s.Each(cmd, func(ctx context.Context, n session.Node) error {
+				return tracking.follow(ctx, n, reboot(n), untilBooted)
 			})
 		},
 	}
 
-	connection.flags(cmd)
+	s.Flags(cmd)
 	tracking.flags(cmd, "wait until the nodes run again, showing their events")
 	draining.flags(cmd)
 	cmd.Flags().StringVarP(&mode, "mode", "m", "default", "default, powercycle (through the firmware) or force (pods are killed)")
-	complete(cmd, "mode", "default", "powercycle", "force")
+	session.Complete(cmd, "mode", "default", "powercycle", "force")
 
 	return cmd
 }
 
 // rebootInTurn drains and reboots one node after the other.
 func rebootInTurn(
-	cmd *cobra.Command, c *connection, t *tracking, d *draining, reboot func(node) func(context.Context) (string, error),
+	cmd *cobra.Command, s *session.Session, t *tracking, d *draining, reboot func(session.Node) func(context.Context) (string, error),
 ) error {
 	t.wait = true
 
 	var failed string
 
-	return c.inTurn(cmd.Context(), func(ctx context.Context, n node) error {
+	return s.InTurn(cmd, func(ctx context.Context, n session.Node) error {
 		if failed != "" {
 			return fmt.Errorf("left alone, since %s failed", failed)
 		}
 
 		// An endpoint is a control plane node, which the node may not be.
-		kube, err := n.kubernetes(cmd.Context(), "")
+		kube, err := n.Kubernetes(cmd.Context(), "")
 		if err == nil {
 			defer kube.Close()
 
-			err = d.follow(ctx, n, t, kube, reboot(n), n.untilBooted)
+			err = d.follow(ctx, n, t, kube, reboot(n), untilBooted)
 		}
 
 		if err != nil {
-			failed = n.name
+			failed = n.Name
 		}
 
 		return err
@@ -97,9 +97,9 @@ func rebootInTurn(
 }
 
 // untilBooted waits until the node is in another boot than the given one and has come to rest.
-func (n node) untilBooted(ctx context.Context, before boot, say func(string)) error {
+func untilBooted(ctx context.Context, n session.Node, before boot, say func(string)) error {
 	err := until(ctx, "for the node to boot", func() (bool, error) {
-		now, err := n.boot(ctx)
+		now, err := bootOf(ctx, n)
 
 		return err == nil && now != before, err
 	})
@@ -110,7 +110,7 @@ func (n node) untilBooted(ctx context.Context, before boot, say func(string)) er
 	say("booted")
 
 	return until(ctx, "for the node to run", func() (bool, error) {
-		stage, err := n.stage(ctx)
+		stage, err := stageOf(ctx, n)
 		rests := stage == "running" || stage == "maintenance"
 
 		if rests {

@@ -6,41 +6,29 @@ import (
 	"context"
 
 	"github.com/spf13/cobra"
+
+	"github.com/seed-59268b81/talos/ctl/session"
 )
 
-func newRestartCommand() *cobra.Command {
-	var (
-		connection connection
-		namespace  namespace
-	)
+func newRestartCommand(s *session.Session) *cobra.Command {
+	var namespace session.ContainerNamespace
 
 	cmd := &cobra.Command{
 		Use:   "restart CONTAINER",
 		Short: "Restart a container; services have talosctl service ID restart",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return connection.each(cmd.Context(), func(ctx context.Context, n node) error {
-				return n.RestartContainer(ctx, namespace.name(), args[0])
+			return s.Each(cmd, func(ctx context.Context, n session.Node) error {
+				return n.RestartContainer(ctx, namespace.Name(), args[0])
 			})
 		},
-		ValidArgsFunction: connection.completeArg(0, func(n node, ctx context.Context) ([]string, error) {
-			return n.containerIDs(ctx, namespace.name())
+		ValidArgsFunction: s.CompleteArg(0, func(n session.Node, ctx context.Context) ([]string, error) {
+			return session.ContainerIDs(ctx, n, namespace.Name())
 		}),
 	}
 
-	connection.flags(cmd)
-	namespace.flag(cmd, "a container of a Kubernetes pod")
+	s.Flags(cmd)
+	namespace.Flag(cmd, "a container of a Kubernetes pod")
 
 	return cmd
-}
-
-func (n node) containerIDs(ctx context.Context, namespace string) ([]string, error) {
-	containers, err := n.Containers(ctx, namespace)
-
-	var ids []string
-	for _, container := range containers {
-		ids = append(ids, container.GetId())
-	}
-
-	return ids, err
 }

@@ -6,21 +6,21 @@ import (
 	"context"
 
 	"github.com/spf13/cobra"
+
+	"github.com/seed-59268b81/talos/ctl/session"
 )
 
-func newRollbackCommand() *cobra.Command {
-	var connection connection
-
+func newRollbackCommand(s *session.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "rollback",
 		Short: "Reboot the nodes into the version that they had before",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return connection.each(cmd.Context(), func(ctx context.Context, n node) error { return n.Rollback(ctx) })
+			return s.Each(cmd, func(ctx context.Context, n session.Node) error { return n.Rollback(ctx) })
 		},
 	}
 
-	connection.flags(cmd)
+	s.Flags(cmd)
 
 	return cmd
 }

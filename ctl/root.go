@@ -4,13 +4,13 @@ package ctl
 
 import (
 	"context"
-	"fmt"
 	"io"
 
 	"github.com/spf13/cobra"
 
 	"github.com/seed-59268b81/talos/ctl/configcmd"
 	"github.com/seed-59268b81/talos/ctl/gen"
+	"github.com/seed-59268b81/talos/ctl/session"
 )
 
 // The exit statuses.
@@ -21,7 +21,9 @@ const (
 )
 
 // New returns the command talosctl with all its subcommands but cluster, which needs the lab and is added by the program.
-func New() *cobra.Command {
+func New() *cobra.Command { return newRoot(&session.Session{}) }
+
+func newRoot(s *session.Session) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "talosctl",
 		Short: "Drive and observe Talos machines through their API",
@@ -31,53 +33,53 @@ func New() *cobra.Command {
 		DisableAutoGenTag: true,
 	}
 
-	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return usageError(cmd, "%s", err) })
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return session.UsageError(cmd, "%s", err) })
 	root.AddCommand(
-		newApplyConfigCommand(),
-		newBootstrapCommand(),
-		newCgroupsCommand(),
-		newContainersCommand(),
-		newCopyCommand(),
-		newDebugCommand(),
-		newDiskFreeCommand(),
-		newDisksCommand(),
-		newDashboardCommand(),
-		newDmesgCommand(),
-		newEditCommand(),
-		newEtcdCommand(),
-		newEventsCommand(),
-		newExplainCommand(),
-		newGetCommand(),
-		newHealthCommand(),
-		newImageCommand(),
-		newInspectCommand(),
-		newKubeconfigCommand(),
-		newListCommand(),
-		newLogsCommand(),
-		newMemoryCommand(),
-		newMetaCommand(),
-		newMountsCommand(),
-		newNetstatCommand(),
-		newPatchCommand(),
-		newPcapCommand(),
-		newProcessesCommand(),
-		newReadCommand(),
-		newRebootCommand(),
-		newResetCommand(),
-		newRestartCommand(),
-		newRollbackCommand(),
-		newServiceCommand(),
-		newShutdownCommand(),
-		newStatsCommand(),
-		newSupportCommand(),
-		newTimeCommand(),
-		newUpgradeCommand(),
-		newUsageCommand(),
-		newVersionCommand(),
-		newWipeCommand(),
+		newApplyConfigCommand(s),
+		newBootstrapCommand(s),
+		newCgroupsCommand(s),
+		newContainersCommand(s),
+		newCopyCommand(s),
+		newDebugCommand(s),
+		newDiskFreeCommand(s),
+		newDisksCommand(s),
+		newDashboardCommand(s),
+		newDmesgCommand(s),
+		newEditCommand(s),
+		newEtcdCommand(s),
+		newEventsCommand(s),
+		newExplainCommand(s),
+		newGetCommand(s),
+		newHealthCommand(s),
+		newImageCommand(s),
+		newInspectCommand(s),
+		newKubeconfigCommand(s),
+		newListCommand(s),
+		newLogsCommand(s),
+		newMemoryCommand(s),
+		newMetaCommand(s),
+		newMountsCommand(s),
+		newNetstatCommand(s),
+		newPatchCommand(s),
+		newPcapCommand(s),
+		newProcessesCommand(s),
+		newReadCommand(s),
+		newRebootCommand(s),
+		newResetCommand(s),
+		newRestartCommand(s),
+		newRollbackCommand(s),
+		newServiceCommand(s),
+		newShutdownCommand(s),
+		newStatsCommand(s),
+		newSupportCommand(s, getFiles, observeFiles, mountFiles, logFiles, etcdFiles),
+		newTimeCommand(s),
+		newUpgradeCommand(s),
+		newUsageCommand(s),
+		newVersionCommand(s),
+		newWipeCommand(s),
 		gen.Command(),
 	)
-	root.AddCommand(configcmd.Commands(newConfigNewCommand())...)
+	root.AddCommand(configcmd.Commands(newConfigNewCommand(s))...)
 
 	return root
 }
@@ -96,13 +98,8 @@ func Run(ctx context.Context, root *cobra.Command, stderr io.Writer) int {
 	case ctx.Err() != nil:
 		return exitInterrupted
 	default:
-		printError(stderr, err)
+		session.PrintError(stderr, err)
 
 		return exitFailed
 	}
-}
-
-// usageError is a mistake in the arguments: the help says more.
-func usageError(cmd *cobra.Command, format string, args ...any) error {
-	return fmt.Errorf("%s; see %s --help", fmt.Sprintf(format, args...), cmd.CommandPath())
 }

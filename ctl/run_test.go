@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/cobra"
 
 	"github.com/seed-59268b81/talos/client/clienttest"
 	"github.com/seed-59268b81/talos/config/talosconfig"
@@ -29,6 +30,14 @@ type result struct {
 // talosctl runs the command with a client configuration for the server.
 func talosctl(t *testing.T, s *clienttest.Server, args ...string) result {
 	t.Helper()
+	useContext(t, s)
+
+	return run(t.Context(), args...)
+}
+
+// useContext has a client configuration for the server be the one in use.
+func useContext(t *testing.T, s *clienttest.Server) {
+	t.Helper()
 
 	path := filepath.Join(t.TempDir(), "talosconfig")
 	if err := saveContext(path, s); err != nil {
@@ -36,18 +45,17 @@ func talosctl(t *testing.T, s *clienttest.Server, args ...string) result {
 	}
 
 	t.Setenv("TALOSCONFIG", path)
-
-	return run(t.Context(), args...)
 }
 
 func saveContext(path string, s *clienttest.Server) error {
 	return talosconfig.New("test", s.Context).Save(path)
 }
 
-func run(ctx context.Context, args ...string) result {
+func run(ctx context.Context, args ...string) result { return runRoot(ctx, New(), args...) }
+
+func runRoot(ctx context.Context, root *cobra.Command, args ...string) result {
 	var stdout, stderr bytes.Buffer
 
-	root := New()
 	root.SetArgs(args)
 	root.SetOut(&stdout)
 	root.SetIn(strings.NewReader(""))

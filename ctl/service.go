@@ -3,23 +3,19 @@
 package ctl
 
 import (
-	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/seed-59268b81/talos/api/machine"
+	"github.com/seed-59268b81/talos/ctl/session"
 )
 
-func newServiceCommand() *cobra.Command {
-	var (
-		connection connection
-		output     output
-	)
-
+func newServiceCommand(s *session.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "service [ID [status|start|stop|restart]]",
 		Aliases: []string{"services"},
@@ -27,44 +23,52 @@ func newServiceCommand() *cobra.Command {
 		Args:    cobra.MaximumNArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			isStatus := len(args) == 1 || len(args) == 2 && args[1] == "status"
+			find := func(n session.Node, ctx context.Context) (*machine.ServiceInfo, error) {
+				return findService(ctx, n, args[0])
+			}
 
 			switch {
 			case len(args) == 0:
-				return list(cmd, &connection, &output, serviceColumns, node.Services)
-			case isStatus && output.format != "table":
-				return list(cmd, &connection, &output, serviceColumns, single(func(n node, ctx context.Context) (*machine.ServiceInfo, error) {
-					return n.service(ctx, args[0])
-				}))
+				return session.List(cmd, s, serviceColumns, session.Node.Services)
+			case isStatus && s.Format != session.TableFormat:
+				return session.List(cmd, s, serviceColumns, session.Single(find))
 			case isStatus:
-				return showService(cmd, &connection, args[0])
+				return s.Report(cmd, func(ctx context.Context, n session.Node, w io.Writer) error {
+					service, err := session.Bounded(ctx, n, find)
+					if err != nil {
+						return err
+					}
+
+					return session.NewTable(w).Print(serviceDetails(n.Name, service, time.Now())...)
+				})
 			}
 
 			action, ok := map[string]serviceAction{
-				"start": node.StartService, "stop": node.StopService, "restart": node.RestartService,
+				"start": session.Node.StartService, "stop": session.Node.StopService, "restart": session.Node.RestartService,
 			}[args[1]]
 			if !ok {
-				return usageError(cmd, "%q is not an action on a service: want status, start, stop or restart", args[1])
+				return session.UsageError(cmd, "%q is not an action on a service: want status, start, stop or restart", args[1])
 			}
 
-			if output.format != "table" {
-				return usageError(cmd, "--output %s: what a service is told has no other form than a table", output.format)
+			if s.Format != session.TableFormat {
+				return session.UsageError(cmd, "--output %s: what a service is told has no other form than a table", s.Format)
 			}
 
-			return actOnService(cmd, &connection, args[0], action)
+			return actOnService(cmd, s, args[0], action)
 		},
-		ValidArgsFunction: completeService(&connection),
+		ValidArgsFunction: completeService(s),
 	}
 
-	connection.flags(cmd)
-	connection.maintenanceFlags(cmd)
-	output.flag(cmd)
+	s.Flags(cmd)
+	s.MaintenanceFlags(cmd)
+	s.OutputFlag(cmd)
 
 	return cmd
 }
 
 // completeService offers services, and what can be done with one.
-func completeService(c *connection) cobra.CompletionFunc {
-	ids := c.completeArg(0, node.serviceIDs)
+func completeService(s *session.Session) cobra.CompletionFunc {
+	ids := s.CompleteArg(0, session.ServiceIDs)
 
 	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 		if len(args) == 1 {
@@ -75,24 +79,24 @@ func completeService(c *connection) cobra.CompletionFunc {
 	}
 }
 
-var serviceColumns = []column[*machine.ServiceInfo]{
-	{"SERVICE", (*machine.ServiceInfo).GetId},
-	{"STATE", (*machine.ServiceInfo).GetState},
-	{"HEALTH", func(s *machine.ServiceInfo) string { return serviceHealth(s.GetHealth()) }},
-	{"LAST CHANGE", func(s *machine.ServiceInfo) string {
+var serviceColumns = []session.Column[*machine.ServiceInfo]{
+	session.Col("SERVICE", (*machine.ServiceInfo).GetId),
+	session.Col("STATE", (*machine.ServiceInfo).GetState),
+	session.Col("HEALTH", func(s *machine.ServiceInfo) string { return serviceHealth(s.GetHealth()) }),
+	session.Col("LAST CHANGE", func(s *machine.ServiceInfo) string {
 		if last := lastEvent(s); last != nil {
-			return ago(last.GetTs().AsTime(), time.Now())
+			return session.Ago(last.GetTs().AsTime(), time.Now())
 		}
 
 		return ""
-	}},
-	{"LAST EVENT", func(s *machine.ServiceInfo) string {
+	}),
+	session.Col("LAST EVENT", func(s *machine.ServiceInfo) string {
 		if last := lastEvent(s); last != nil {
 			return last.GetMsg()
 		}
 
 		return "<none>"
-	}},
+	}),
 }
 
 func lastEvent(s *machine.ServiceInfo) *machine.ServiceEvent {
@@ -115,30 +119,7 @@ func serviceHealth(h *machine.ServiceHealth) string {
 	}
 }
 
-func ago(t, now time.Time) string {
-	return now.Sub(t).Round(time.Second).String() + " ago"
-}
-
-func showService(cmd *cobra.Command, connection *connection, id string) error {
-	answers := &documents{w: cmd.OutOrStdout()}
-
-	return connection.each(cmd.Context(), func(ctx context.Context, n node) error {
-		service, err := bounded(ctx, n, func(n node, ctx context.Context) (*machine.ServiceInfo, error) { return n.service(ctx, id) })
-		if err != nil {
-			return err
-		}
-
-		var b bytes.Buffer
-
-		if err := newTable(&b).print(serviceDetails(n.name, service, time.Now())...); err != nil {
-			return err
-		}
-
-		return answers.write(b.Bytes())
-	})
-}
-
-func (n node) service(ctx context.Context, id string) (*machine.ServiceInfo, error) {
+func findService(ctx context.Context, n session.Node, id string) (*machine.ServiceInfo, error) {
 	services, err := n.Services(ctx)
 	if err != nil {
 		return nil, err
@@ -165,7 +146,7 @@ func serviceDetails(node string, service *machine.ServiceInfo, now time.Time) []
 	label := "EVENTS"
 
 	for _, event := range slices.Backward(service.GetEvents().GetEvents()) {
-		text := fmt.Sprintf("[%s]: %s (%s)", event.GetState(), event.GetMsg(), ago(event.GetTs().AsTime(), now))
+		text := fmt.Sprintf("[%s]: %s (%s)", event.GetState(), event.GetMsg(), session.Ago(event.GetTs().AsTime(), now))
 		rows = append(rows, []string{label, text})
 		label = ""
 	}
@@ -173,17 +154,17 @@ func serviceDetails(node string, service *machine.ServiceInfo, now time.Time) []
 	return rows
 }
 
-type serviceAction func(n node, ctx context.Context, id string) (string, error)
+type serviceAction func(n session.Node, ctx context.Context, id string) (string, error)
 
-func actOnService(cmd *cobra.Command, connection *connection, id string, act serviceAction) error {
-	rows := newTable(cmd.OutOrStdout(), "NODE", "RESPONSE")
+func actOnService(cmd *cobra.Command, s *session.Session, id string, act serviceAction) error {
+	rows := session.NewTable(cmd.OutOrStdout(), "NODE", "RESPONSE")
 
-	return connection.tabulate(cmd.Context(), rows, func(ctx context.Context, n node) error {
+	return s.Tabulate(cmd, rows, func(ctx context.Context, n session.Node) error {
 		response, err := act(n, ctx, id)
 		if err != nil {
 			return err
 		}
 
-		return rows.print([]string{n.name, response})
+		return rows.Print([]string{n.Name, response})
 	})
 }

@@ -8,13 +8,14 @@ import (
 	"github.com/spf13/cobra"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+
+	"github.com/seed-59268b81/talos/ctl/session"
 )
 
-func newShutdownCommand() *cobra.Command {
+func newShutdownCommand(s *session.Session) *cobra.Command {
 	var (
-		connection connection
-		tracking   tracking
-		force      bool
+		tracking tracking
+		force    bool
 	)
 
 	cmd := &cobra.Command{
@@ -24,15 +25,15 @@ func newShutdownCommand() *cobra.Command {
 others have the grace period of the kubelet's shutdownGracePeriod, 30 seconds by default.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			tracking.out = &lines{w: cmd.ErrOrStderr()}
+			tracking.out = session.NewLines(cmd.ErrOrStderr())
 
-			return connection.each(cmd.Context(), func(ctx context.Context, n node) error {
-				return tracking.follow(ctx, n, func(ctx context.Context) (string, error) { return n.Shutdown(ctx, force) }, n.untilOff)
+			return s.Each(cmd, func(ctx context.Context, n session.Node) error {
+				return tracking.follow(ctx, n, func(ctx context.Context) (string, error) { return n.Shutdown(ctx, force) }, untilOff)
 			})
 		},
 	}
 
-	connection.flags(cmd)
+	s.Flags(cmd)
 	tracking.flags(cmd, "wait until the nodes no longer answer, showing their events")
 	cmd.Flags().BoolVar(&force, "force", false, "do not give pods time to end: they are killed")
 
@@ -40,9 +41,9 @@ others have the grace period of the kubelet's shutdownGracePeriod, 30 seconds by
 }
 
 // untilOff waits until the node does not answer.
-func (n node) untilOff(ctx context.Context, _ boot, say func(string)) error {
+func untilOff(ctx context.Context, n session.Node, _ boot, say func(string)) error {
 	err := until(ctx, "for the node to go off", func() (bool, error) {
-		_, err := n.boot(ctx)
+		_, err := bootOf(ctx, n)
 		code := status.Code(err)
 
 		return code == codes.Unavailable || code == codes.DeadlineExceeded, err

@@ -12,11 +12,12 @@ import (
 
 	"filippo.io/age"
 	"github.com/spf13/cobra"
+
+	"github.com/seed-59268b81/talos/ctl/session"
 )
 
-func newSupportCommand() *cobra.Command {
+func newSupportCommand(s *session.Session, contents ...session.BundleContents) *cobra.Command {
 	var (
-		connection connection
 		path       string
 		workers    int
 		plain      bool
@@ -33,21 +34,21 @@ Resources that are secret, such as the machine configuration, are left out. Logs
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if workers < 1 {
-				return usageError(cmd, "--num-workers %d: at least one has to work", workers)
+				return session.UsageError(cmd, "--num-workers %d: at least one has to work", workers)
 			}
 
 			if plain && len(recipients) > 0 {
-				return usageError(cmd, "--no-encryption and --encryption-recipients contradict each other")
+				return session.UsageError(cmd, "--no-encryption and --encryption-recipients contradict each other")
 			}
 
 			progress := io.Discard
-			if isTerminal(cmd.ErrOrStderr()) {
+			if session.IsTerminal(cmd.ErrOrStderr()) {
 				progress = cmd.ErrOrStderr()
 			}
 
 			saved, err := saveBundle(path, recipients, func(b *bundle) error {
-				return connection.each(cmd.Context(), func(ctx context.Context, n node) error {
-					return collect(ctx, n, b, workers, progress)
+				return s.Each(cmd, func(ctx context.Context, n session.Node) error {
+					return collect(ctx, n, contents, b, workers, progress)
 				})
 			})
 
@@ -60,8 +61,8 @@ Resources that are secret, such as the machine configuration, are left out. Logs
 		},
 	}
 
-	connection.flags(cmd)
-	connection.maintenanceFlags(cmd)
+	s.Flags(cmd)
+	s.MaintenanceFlags(cmd)
 	cmd.Flags().StringVarP(&path, "output", "O", "support.zip", "file to write")
 	cmd.Flags().IntVarP(&workers, "num-workers", "w", 4, "how many things to ask of a node at once")
 	cmd.Flags().StringSliceVar(&recipients, "encryption-recipients", nil, "age public keys of those who may read the file")

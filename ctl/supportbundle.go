@@ -10,6 +10,8 @@ import (
 	"io"
 	"strings"
 	"sync"
+
+	"github.com/seed-59268b81/talos/ctl/session"
 )
 
 // bundle is a zip file that several workers write to.
@@ -38,24 +40,23 @@ func (b *bundle) add(name string, content []byte) error {
 
 func (b *bundle) close() error { return b.zip.Close() }
 
-// item is one file of a node in the bundle.
-type item struct {
-	name    string
-	collect func(ctx context.Context, n node, w io.Writer) error
-}
-
 // maxItem bounds a file of the bundle: of a log that is longer, its beginning is kept.
 const maxItem = 128 << 20
 
 // collect puts the node's files in the bundle. What could not be had is in errors.txt.
-func collect(ctx context.Context, n node, b *bundle, workers int, progress io.Writer) error {
-	// A node that is dead says so once.
-	items, err := n.supportItems(ctx)
-	if err != nil {
-		return err
+func collect(ctx context.Context, n session.Node, contents []session.BundleContents, b *bundle, workers int, progress io.Writer) error {
+	var files []session.BundleFile
+
+	for _, of := range contents {
+		more, err := of(ctx, n)
+		if err != nil {
+			return err
+		}
+
+		files = append(files, more...)
 	}
 
-	queue := make(chan item)
+	queue := make(chan session.BundleFile)
 
 	var (
 		all      sync.WaitGroup
@@ -67,13 +68,13 @@ func collect(ctx context.Context, n node, b *bundle, workers int, progress io.Wr
 	for range workers {
 		all.Go(func() {
 			for next := range queue {
-				content, err := next.read(ctx, n)
+				content, err := read(ctx, n, next)
 
 				mu.Lock()
-				fmt.Fprintf(progress, "%s: %s\n", n.name, next.name)
+				fmt.Fprintf(progress, "%s: %s\n", n.Name, next.Name)
 
 				if err != nil {
-					fmt.Fprintf(&problems, "%s: %s\n", next.name, err)
+					fmt.Fprintf(&problems, "%s: %s\n", next.Name, err)
 				}
 				mu.Unlock()
 
@@ -81,7 +82,7 @@ func collect(ctx context.Context, n node, b *bundle, workers int, progress io.Wr
 					continue
 				}
 
-				if err := b.add(fileName(n.name)+"/"+next.name, content); err != nil {
+				if err := b.add(session.PlainName(n.Name)+"/"+next.Name, content); err != nil {
 					mu.Lock()
 					broken = err
 					mu.Unlock()
@@ -90,7 +91,7 @@ func collect(ctx context.Context, n node, b *bundle, workers int, progress io.Wr
 		})
 	}
 
-	for _, next := range items {
+	for _, next := range files {
 		queue <- next
 	}
 
@@ -98,7 +99,7 @@ func collect(ctx context.Context, n node, b *bundle, workers int, progress io.Wr
 	all.Wait()
 
 	if problems.Len() > 0 && broken == nil {
-		broken = b.add(fileName(n.name)+"/errors.txt", []byte(problems.String()))
+		broken = b.add(session.PlainName(n.Name)+"/errors.txt", []byte(problems.String()))
 	}
 
 	if broken != nil {
@@ -109,11 +110,11 @@ func collect(ctx context.Context, n node, b *bundle, workers int, progress io.Wr
 }
 
 // read has what could be had, also if there is an error.
-func (i item) read(ctx context.Context, n node) ([]byte, error) {
-	return bounded(ctx, n, func(n node, ctx context.Context) ([]byte, error) {
+func read(ctx context.Context, n session.Node, file session.BundleFile) ([]byte, error) {
+	return session.Bounded(ctx, n, func(n session.Node, ctx context.Context) ([]byte, error) {
 		var content bytes.Buffer
 
-		err := i.collect(ctx, n, &limited{w: &content, left: maxItem})
+		err := file.Write(ctx, n, &limited{w: &content, left: maxItem})
 
 		return content.Bytes(), err
 	})
@@ -134,9 +135,4 @@ func (l *limited) Write(p []byte) (int, error) {
 	}
 
 	return n, err
-}
-
-// fileName is a name without what has a meaning in paths.
-func fileName(name string) string {
-	return strings.NewReplacer("/", "_", "\\", "_", ":", "_").Replace(name)
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/seed-59268b81/talos/api/machine"
 	"github.com/seed-59268b81/talos/client"
+	"github.com/seed-59268b81/talos/ctl/session"
 )
 
 const (
@@ -30,7 +31,7 @@ type tracking struct {
 	wait    bool
 	debug   bool
 	timeout time.Duration
-	out     *lines
+	out     *session.Lines
 }
 
 func (t *tracking) flags(cmd *cobra.Command, wait string) {
@@ -41,9 +42,9 @@ func (t *tracking) flags(cmd *cobra.Command, wait string) {
 
 // follow calls begin, and if it is to wait, prints the events of what was begun until done returns.
 func (t *tracking) follow(
-	ctx context.Context, n node,
+	ctx context.Context, n session.Node,
 	begin func(context.Context) (actor string, err error),
-	done func(ctx context.Context, before boot, say func(string)) error,
+	done func(ctx context.Context, n session.Node, before boot, say func(string)) error,
 ) (err error) {
 	if !t.wait && !t.debug {
 		_, err := begin(ctx)
@@ -54,7 +55,7 @@ func (t *tracking) follow(
 	ctx, cancel := context.WithTimeoutCause(ctx, t.timeout, errTimeout)
 	defer cancel()
 
-	before, err := n.boot(ctx)
+	before, err := bootOf(ctx, n)
 	if err != nil {
 		return fmt.Errorf("see which boot the node is in: %w", err)
 	}
@@ -85,7 +86,7 @@ func (t *tracking) follow(
 		return err
 	}
 
-	say := func(text string) { t.out.print(n.name, text) } // the node is on its way all the same
+	say := func(text string) { t.out.Print(n.Name, text) } // the node is on its way all the same
 	events, stop := context.WithCancel(ctx)
 	printed := make(chan struct{})
 
@@ -95,7 +96,7 @@ func (t *tracking) follow(
 		t.events(events, n, actor, say)
 	}()
 
-	err = done(ctx, before, say)
+	err = done(ctx, n, before, say)
 
 	// What the node said last may still be on its way; its end is that of the connection.
 	wait(ctx, printed)
@@ -115,22 +116,22 @@ func wait(ctx context.Context, said <-chan struct{}) {
 }
 
 // events prints the events of the actor until the connection is lost: the node is then past telling.
-func (t *tracking) events(ctx context.Context, n node, actor string, say func(string)) {
+func (t *tracking) events(ctx context.Context, n session.Node, actor string, say func(string)) {
 	for event, err := range n.Events(ctx, &machine.EventsRequest{TailEvents: -1, WithActorId: actor}) {
 		if err != nil {
 			return
 		}
 
-		source, message := describeEvent(event)
+		source, message := event.Describe()
 		say(source + " " + message)
 	}
 }
 
 // kernelLog prints what the kernel says from now on, and all that it says in the boots that follow.
-func (t *tracking) kernelLog(ctx context.Context, n node, heard func()) {
+func (t *tracking) kernelLog(ctx context.Context, n session.Node, heard func()) {
 	for tail := true; ctx.Err() == nil; tail = false {
 		log := n.Dmesg(ctx, true, tail)
-		t.out.copy(n.name, noticed{log, heard}) // a node that goes down or is not up yet: it is asked again
+		t.out.Copy(n.Name, noticed{log, heard}) // a node that goes down or is not up yet: it is asked again
 		log.Close()
 
 		sleep(ctx, pollInterval)
@@ -191,7 +192,7 @@ func sleep(ctx context.Context, d time.Duration) {
 // there from the start was created belongs to one boot only.
 type boot time.Time
 
-func (n node) boot(ctx context.Context) (boot, error) {
+func bootOf(ctx context.Context, n session.Node) (boot, error) {
 	ctx, cancel := context.WithTimeout(ctx, pollTimeout)
 	defer cancel()
 
@@ -204,7 +205,7 @@ func (n node) boot(ctx context.Context) (boot, error) {
 }
 
 // stage is what the node is at: booting, maintenance, running and so on.
-func (n node) stage(ctx context.Context) (string, error) {
+func stageOf(ctx context.Context, n session.Node) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, pollTimeout)
 	defer cancel()
 
@@ -213,7 +214,7 @@ func (n node) stage(ctx context.Context) (string, error) {
 		return "", err
 	}
 
-	spec, err := decodeSpec[struct {
+	spec, err := session.DecodeSpec[struct {
 		Stage string `yaml:"stage"`
 	}](r)
 

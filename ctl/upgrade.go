@@ -11,13 +11,11 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/seed-59268b81/talos/api/machine"
+	"github.com/seed-59268b81/talos/ctl/session"
 )
 
-func newUpgradeCommand() *cobra.Command {
-	var (
-		connection connection
-		upgrade    upgrade
-	)
+func newUpgradeCommand(s *session.Session) *cobra.Command {
+	var upgrade upgrade
 
 	cmd := &cobra.Command{
 		Use:   "upgrade",
@@ -30,23 +28,23 @@ Kubernetes pods are not moved away first: drain the node with kubectl drain.`,
 			var known bool
 
 			if upgrade.reboot, known = rebootModes[upgrade.mode]; !known || upgrade.mode == "force" {
-				return usageError(cmd, "--reboot-mode %q is unknown: want default or powercycle", upgrade.mode)
+				return session.UsageError(cmd, "--reboot-mode %q is unknown: want default or powercycle", upgrade.mode)
 			}
 
-			upgrade.tracking.out = &lines{w: cmd.ErrOrStderr()}
+			upgrade.tracking.out = session.NewLines(cmd.ErrOrStderr())
 
-			return connection.each(cmd.Context(), upgrade.node)
+			return s.Each(cmd, upgrade.node)
 		},
 	}
 
-	connection.flags(cmd)
+	s.Flags(cmd)
 	upgrade.tracking.flags(cmd, "wait until the nodes run again, showing their events")
-	upgrade.store.flag(cmd, "system")
+	upgrade.store.Flag(cmd, "system")
 	cmd.Flags().StringVarP(&upgrade.image, "image", "i", "", "installer image")
 	cmd.Flags().StringVarP(&upgrade.mode, "reboot-mode", "m", "default", "default or powercycle (through the firmware)")
 	cmd.Flags().BoolVar(&upgrade.stay, "no-reboot", false, "do not reboot: the next reboot is into the new version")
 	cmd.Flags().BoolVar(&upgrade.legacy, "legacy", false, "the way of nodes that have no lifecycle service; without the flag it is tried where that is missing")
-	complete(cmd, "reboot-mode", "default", "powercycle")
+	session.Complete(cmd, "reboot-mode", "default", "powercycle")
 
 	if err := cmd.MarkFlagRequired("image"); err != nil {
 		panic(err) // The flag is defined above.
@@ -57,13 +55,13 @@ Kubernetes pods are not moved away first: drain the node with kubectl drain.`,
 
 type upgrade struct {
 	tracking     tracking
-	store        imageStore
+	store        session.ImageStore
 	image, mode  string
 	reboot       machine.RebootRequest_Mode
 	stay, legacy bool
 }
 
-func (u *upgrade) node(ctx context.Context, n node) error {
+func (u *upgrade) node(ctx context.Context, n session.Node) error {
 	if u.legacy {
 		return u.oneCall(ctx, n)
 	}
@@ -81,27 +79,20 @@ func (u *upgrade) node(ctx context.Context, n node) error {
 		return nil
 	}
 
-	return u.tracking.follow(ctx, n, func(ctx context.Context) (string, error) { return n.Reboot(ctx, u.reboot) }, n.untilBooted)
+	return u.tracking.follow(ctx, n, func(ctx context.Context) (string, error) { return n.Reboot(ctx, u.reboot) }, untilBooted)
 }
 
-func (u *upgrade) install(ctx context.Context, n node) error {
-	instance, err := u.store.instance()
+func (u *upgrade) install(ctx context.Context, n session.Node) error {
+	instance, err := u.store.Instance()
 	if err != nil {
 		return err
 	}
 
-	image := u.image
+	u.say(n, "pulling "+u.image)
 
-	u.say(n, "pulling "+image)
-
-	for progress, err := range n.PullImage(ctx, instance, image) {
-		if err != nil {
-			return err
-		}
-
-		if name := progress.GetName(); name != "" {
-			image = name
-		}
+	image, err := session.PullImage(ctx, n, instance, u.image)
+	if err != nil {
+		return err
 	}
 
 	for message, err := range n.Upgrade(ctx, instance, image) {
@@ -115,7 +106,7 @@ func (u *upgrade) install(ctx context.Context, n node) error {
 	return nil
 }
 
-func (u *upgrade) oneCall(ctx context.Context, n node) error {
+func (u *upgrade) oneCall(ctx context.Context, n session.Node) error {
 	if u.stay {
 		return errors.New("the node can only upgrade and reboot at once: leave --no-reboot out")
 	}
@@ -125,9 +116,9 @@ func (u *upgrade) oneCall(ctx context.Context, n node) error {
 		request.RebootMode = machine.UpgradeRequest_POWERCYCLE
 	}
 
-	return u.tracking.follow(ctx, n, func(ctx context.Context) (string, error) { return n.LegacyUpgrade(ctx, request) }, n.untilBooted)
+	return u.tracking.follow(ctx, n, func(ctx context.Context) (string, error) { return n.LegacyUpgrade(ctx, request) }, untilBooted)
 }
 
-func (u *upgrade) say(n node, message string) {
-	u.tracking.out.print(n.name, message) // the upgrade goes on all the same
+func (u *upgrade) say(n session.Node, message string) {
+	u.tracking.out.Print(n.Name, message) // the upgrade goes on all the same
 }

@@ -8,14 +8,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/seed-59268b81/talos/api/machine"
+	"github.com/seed-59268b81/talos/ctl/session"
 )
 
-func newUsageCommand() *cobra.Command {
+func newUsageCommand(s *session.Session) *cobra.Command {
 	var (
-		connection connection
-		output     output
-		request    machine.DiskUsageRequest
-		human      bool
+		request machine.DiskUsageRequest
+		human   bool
 	)
 
 	cmd := &cobra.Command{
@@ -33,17 +32,17 @@ func newUsageCommand() *cobra.Command {
 				name = "SIZE"
 			}
 
-			out, err := newListing(cmd, &output, []column[*machine.DiskUsageInfo]{
-				{name, func(i *machine.DiskUsageInfo) string { return size(i.GetSize(), human) }},
-				{"NAME", (*machine.DiskUsageInfo).GetRelativeName},
+			out, err := session.NewListing(cmd, s, []session.Column[*machine.DiskUsageInfo]{
+				session.Col(name, func(i *machine.DiskUsageInfo) string { return session.Size(i.GetSize(), human) }),
+				session.Col("NAME", (*machine.DiskUsageInfo).GetRelativeName),
 			})
 			if err != nil {
 				return err
 			}
 
-			out.table.reserve(len("255.255.255.255"), len("1234567890"))
+			out.Table.Reserve(len("255.255.255.255"), len("1234567890"))
 
-			return connection.tabulate(cmd.Context(), out.table, func(ctx context.Context, n node) error {
+			return s.Tabulate(cmd, out.Table, func(ctx context.Context, n session.Node) error {
 				var problems fileProblems
 
 				// Sizes come as they are added up, which may take long.
@@ -54,7 +53,7 @@ func newUsageCommand() *cobra.Command {
 					case info.GetError() != "":
 						problems = append(problems, info.GetName()+": "+info.GetError())
 					default:
-						if err := out.print(n.name, info); err != nil {
+						if err := out.Print(n.Name, info); err != nil {
 							return err
 						}
 					}
@@ -63,11 +62,11 @@ func newUsageCommand() *cobra.Command {
 				return problems.err()
 			})
 		},
-		ValidArgsFunction: completePath(&connection),
+		ValidArgsFunction: completePath(s),
 	}
 
-	connection.flags(cmd)
-	output.flag(cmd)
+	s.Flags(cmd)
+	s.OutputFlag(cmd)
 	cmd.Flags().BoolVarP(&request.All, "all", "a", false, "show files too, not directories only")
 	cmd.Flags().Int32VarP(&request.RecursionDepth, "depth", "d", 0, "show directories so many levels deep")
 	cmd.Flags().BoolVarP(&human, "humanize", "H", false, "sizes for people")

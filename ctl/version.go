@@ -3,7 +3,6 @@
 package ctl
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -11,14 +10,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/seed-59268b81/talos/api/machine"
+	"github.com/seed-59268b81/talos/ctl/session"
 	"github.com/seed-59268b81/talos/version"
 )
 
-func newVersionCommand() *cobra.Command {
-	var (
-		connection        connection
-		clientOnly, short bool
-	)
+func newVersionCommand(s *session.Session) *cobra.Command {
+	var clientOnly, short bool
 
 	cmd := &cobra.Command{
 		Use:   "version",
@@ -34,25 +31,12 @@ func newVersionCommand() *cobra.Command {
 
 			fmt.Fprintln(out, "Server:")
 
-			answers := &documents{w: out}
-
-			return connection.each(cmd.Context(), func(ctx context.Context, n node) error {
-				v, err := bounded(ctx, n, node.Version)
-				if err != nil {
-					return err
-				}
-
-				var b bytes.Buffer
-
-				printServerVersion(&b, n.name, v)
-
-				return answers.write(b.Bytes())
-			})
+			return s.Report(cmd, writeVersion)
 		},
 	}
 
-	connection.flags(cmd)
-	connection.maintenanceFlags(cmd)
+	s.Flags(cmd)
+	s.MaintenanceFlags(cmd)
 	cmd.Flags().BoolVar(&clientOnly, "client", false, "print the client's version only")
 	cmd.Flags().BoolVar(&short, "short", false, "print the client's version in one line")
 
@@ -74,13 +58,20 @@ func printClientVersion(w io.Writer, short bool) {
 	})
 }
 
-func printServerVersion(w io.Writer, node string, v *machine.Version) {
-	fmt.Fprintf(w, "\tNODE:        %s\n", node)
+func writeVersion(ctx context.Context, n session.Node, w io.Writer) error {
+	v, err := session.Bounded(ctx, n, session.Node.Version)
+	if err != nil {
+		return err
+	}
+
+	fmt.Fprintf(w, "\tNODE:        %s\n", n.Name)
 	printVersion(w, v.GetVersion())
 
 	if v.GetFeatures().GetRbac() {
 		fmt.Fprintln(w, "\tEnabled:     RBAC")
 	}
+
+	return nil
 }
 
 func printVersion(w io.Writer, v *machine.VersionInfo) {

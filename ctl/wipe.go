@@ -10,17 +10,18 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/seed-59268b81/talos/api/storage"
+	"github.com/seed-59268b81/talos/ctl/session"
 )
 
-func newWipeCommand() *cobra.Command {
+func newWipeCommand(s *session.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "wipe",
 		Short: "Wipe block devices and what is made of them",
 	}
 
 	cmd.AddCommand(
-		newWipeDiskCommand(),
-		wipeVolume("lv GROUP/VOLUME", "Remove a logical volume of LVM", func(n node, ctx context.Context, name string) error {
+		newWipeDiskCommand(s),
+		wipeVolume(s, "lv GROUP/VOLUME", "Remove a logical volume of LVM", func(n session.Node, ctx context.Context, name string) error {
 			group, volume, ok := strings.Cut(strings.TrimPrefix(name, "/dev/"), "/")
 			if !ok {
 				return fmt.Errorf("%q is not a logical volume: want GROUP/VOLUME", name)
@@ -28,17 +29,16 @@ func newWipeCommand() *cobra.Command {
 
 			return n.RemoveLogicalVolume(ctx, group, volume)
 		}),
-		wipeVolume("vg GROUP", "Remove a volume group of LVM with its logical volumes", node.RemoveVolumeGroup),
-		wipeVolume("pv DEVICE", "Have LVM forget a device", node.RemovePhysicalVolume),
-		wipeVolume("md DEVICE", "Stop a RAID array and have its devices forget it", node.DestroyArray),
+		wipeVolume(s, "vg GROUP", "Remove a volume group of LVM with its logical volumes", session.Node.RemoveVolumeGroup),
+		wipeVolume(s, "pv DEVICE", "Have LVM forget a device", session.Node.RemovePhysicalVolume),
+		wipeVolume(s, "md DEVICE", "Stop a RAID array and have its devices forget it", session.Node.DestroyArray),
 	)
 
 	return cmd
 }
 
-func newWipeDiskCommand() *cobra.Command {
+func newWipeDiskCommand(s *session.Session) *cobra.Command {
 	var (
-		connection     connection
 		method         string
 		drop           bool
 		skipVolume     bool
@@ -53,7 +53,7 @@ func newWipeDiskCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			how, known := storage.BlockDeviceWipeDescriptor_Method_value[strings.ToUpper(method)]
 			if !known {
-				return usageError(cmd, "--method %q is unknown: want %s", method, strings.Join(wipeMethodList, " or "))
+				return session.UsageError(cmd, "--method %q is unknown: want %s", method, strings.Join(wipeMethodList, " or "))
 			}
 
 			var devices []*storage.BlockDeviceWipeDescriptor
@@ -65,35 +65,33 @@ func newWipeDiskCommand() *cobra.Command {
 				})
 			}
 
-			return connection.each(cmd.Context(), func(ctx context.Context, n node) error { return n.WipeDevices(ctx, devices...) })
+			return s.Each(cmd, func(ctx context.Context, n session.Node) error { return n.WipeDevices(ctx, devices...) })
 		},
 	}
 
-	connection.flags(cmd)
-	connection.maintenanceFlags(cmd)
+	s.Flags(cmd)
+	s.MaintenanceFlags(cmd)
 	cmd.Flags().StringVar(&method, "method", "FAST", "FAST erases what tells of contents, ZEROES all of the device")
 	cmd.Flags().BoolVar(&drop, "drop-partition", false, "remove the partition from its table too")
 	cmd.Flags().BoolVar(&skipVolume, "skip-volume-check", false, "wipe devices that are a volume's too")
 	cmd.Flags().BoolVar(&skipSecondary, "skip-secondary-check", false, "wipe devices that others are made of (RAID, LVM) too")
-	complete(cmd, "method", wipeMethodList...)
+	session.Complete(cmd, "method", wipeMethodList...)
 
 	return cmd
 }
 
-func wipeVolume(use, short string, wipe func(n node, ctx context.Context, name string) error) *cobra.Command {
-	var connection connection
-
+func wipeVolume(s *session.Session, use, short string, wipe func(n session.Node, ctx context.Context, name string) error) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   use,
 		Short: short,
 		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return connection.each(cmd.Context(), func(ctx context.Context, n node) error { return wipe(n, ctx, args[0]) })
+			return s.Each(cmd, func(ctx context.Context, n session.Node) error { return wipe(n, ctx, args[0]) })
 		},
 	}
 
-	connection.flags(cmd)
-	connection.maintenanceFlags(cmd)
+	s.Flags(cmd)
+	s.MaintenanceFlags(cmd)
 
 	return cmd
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package ctl
+package session
 
 import (
 	"bufio"
@@ -11,17 +11,20 @@ import (
 	"sync"
 )
 
-// lines writes whole lines from several nodes, each with its node in front.
-type lines struct {
+// Lines writes whole lines from several nodes, each with its node in front.
+type Lines struct {
 	mu sync.Mutex
 	w  io.Writer
 }
 
+// NewLines returns lines that are written to w.
+func NewLines(w io.Writer) *Lines { return &Lines{w: w} }
+
 // maxLine is how much of a line is kept until its end is there.
 const maxLine = 256 << 10
 
-// copy writes every line of r. One without an end gets one, and one that is longer than maxLine is written as several.
-func (l *lines) copy(node string, r io.Reader) error {
+// Copy writes every line of r. One without an end gets one, and one that is longer than maxLine is written as several.
+func (l *Lines) Copy(node string, r io.Reader) error {
 	prefix := []byte(node + ": ")
 
 	for in := bufio.NewReaderSize(r, maxLine); ; {
@@ -43,13 +46,13 @@ func (l *lines) copy(node string, r io.Reader) error {
 	}
 }
 
-// print writes one line.
-func (l *lines) print(node, line string) error {
+// Print writes one line.
+func (l *Lines) Print(node, line string) error {
 	return l.write([]byte(node+": "), []byte(line))
 }
 
 // write adds the end to the line.
-func (l *lines) write(prefix, line []byte) error {
+func (l *Lines) write(prefix, line []byte) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package ctl
+package session
 
 import (
 	"fmt"
@@ -10,8 +10,8 @@ import (
 	cosiapi "github.com/seed-59268b81/talos/api/cosi/v1alpha1"
 )
 
-// decodeSpec reads the parts of a resource's spec that T has.
-func decodeSpec[T any](r *cosiapi.Resource) (T, error) {
+// DecodeSpec reads the parts of a resource's spec that T has.
+func DecodeSpec[T any](r *cosiapi.Resource) (T, error) {
 	var spec T
 
 	if err := yaml.Unmarshal([]byte(r.GetSpec().GetYamlSpec()), &spec); err != nil {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package ctl
+package session
 
 import (
 	"crypto/tls"
@@ -13,8 +13,8 @@ import (
 
 // identity is the client certificate for a machine that has lost its configuration, if there is one: most machines in maintenance
 // never had any, nor has who sets up a first one.
-func (c *connection) identity() (crt, key []byte, ok bool) {
-	path, err := talosconfig.Path(c.talosconfig)
+func (s *Session) identity() (crt, key []byte, ok bool) {
+	path, err := talosconfig.Path(s.talosconfig)
 	if err != nil {
 		return nil, nil, false
 	}
@@ -24,7 +24,7 @@ func (c *connection) identity() (crt, key []byte, ok bool) {
 		return nil, nil, false
 	}
 
-	context, err := config.Find(c.context)
+	context, err := config.Find(s.context)
 	if err != nil {
 		return nil, nil, false
 	}
@@ -34,9 +34,9 @@ func (c *connection) identity() (crt, key []byte, ok bool) {
 	return context.Crt, context.Key, err == nil
 }
 
-// configured reads the client configuration and lays the flags over its context.
-func (c *connection) configured() (*talosconfig.Context, error) {
-	path, err := talosconfig.Path(c.talosconfig)
+// Configured reads the client configuration and lays the flags over its context.
+func (s *Session) Configured() (*talosconfig.Context, error) {
+	path, err := talosconfig.Path(s.talosconfig)
 	if err != nil {
 		return nil, err
 	}
@@ -50,17 +50,17 @@ func (c *connection) configured() (*talosconfig.Context, error) {
 		return nil, err
 	}
 
-	context, err := config.Find(c.context)
+	context, err := config.Find(s.context)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 
-	if len(c.endpoints) > 0 {
-		context.Endpoints = c.endpoints
+	if len(s.endpoints) > 0 {
+		context.Endpoints = s.endpoints
 	}
 
-	if len(c.nodes) > 0 {
-		context.Nodes = c.nodes
+	if len(s.nodes) > 0 {
+		context.Nodes = s.nodes
 	}
 
 	if len(context.Dial()) == 0 {

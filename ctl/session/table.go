@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package ctl
+package session
 
 import (
 	"cmp"
@@ -22,9 +22,9 @@ const (
 	maxGathered = 10_000
 )
 
-// table prints rows in aligned columns, from several nodes at once. The rows of one call are aligned with each other
+// Table prints rows in aligned columns, from several nodes at once. The rows of one call are aligned with each other
 // and with all before them: a column grows when it has to, and never shrinks.
-type table struct {
+type Table struct {
 	mu     sync.Mutex
 	w      io.Writer
 	header []string
@@ -39,19 +39,23 @@ type table struct {
 	err     error // of printing
 }
 
-func newTable(w io.Writer, header ...string) *table {
-	return &table{w: w, header: header}
+// NewTable returns a table that is printed to w, with a header if there is one.
+func NewTable(w io.Writer, header ...string) *Table {
+	return &Table{w: w, header: header}
 }
 
-// reserve makes the first columns at least that wide, for rows that come one by one.
-func (t *table) reserve(widths ...int) *table {
+// Reserve makes the first columns at least that wide, for rows that come one by one.
+func (t *Table) Reserve(widths ...int) *Table {
 	t.widths = widths
 
 	return t
 }
 
+// SetHeader is for tables whose columns are known only when the first rows are.
+func (t *Table) SetHeader(header ...string) { t.header = header }
+
 // expect has the table wait a moment for the rows of several nodes, whose first cell is the node.
-func (t *table) expect(nodes []node) {
+func (t *Table) expect(nodes []Node) {
 	if len(nodes) < 2 {
 		return
 	}
@@ -59,17 +63,17 @@ func (t *table) expect(nodes []node) {
 	t.waiting = make(map[string]bool, len(nodes))
 
 	for _, n := range nodes {
-		t.nodes = append(t.nodes, n.name)
-		t.waiting[n.name] = true
+		t.nodes = append(t.nodes, n.Name)
+		t.waiting[n.Name] = true
 	}
 }
 
 // answered tells that a node has no more to say, be it because it failed.
-func (t *table) answered(n node) error {
+func (t *Table) answered(n Node) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 
-	delete(t.waiting, n.name)
+	delete(t.waiting, n.Name)
 
 	if len(t.waiting) == 0 {
 		t.release()
@@ -78,9 +82,9 @@ func (t *table) answered(n node) error {
 	return t.err
 }
 
-// print writes rows, the header first if these are the first rows. Those of nodes that answer at about the same time
+// Print writes rows, the header first if these are the first rows. Those of nodes that answer at about the same time
 // are written together, in the order of the nodes.
-func (t *table) print(rows ...[]string) error {
+func (t *Table) Print(rows ...[]string) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 
@@ -103,7 +107,7 @@ func (t *table) print(rows ...[]string) error {
 }
 
 // release writes the rows that are there. Those that come later wait no more.
-func (t *table) release() {
+func (t *Table) release() {
 	t.waiting = nil
 
 	if t.timer != nil {
@@ -151,7 +155,7 @@ func (t *table) release() {
 }
 
 // place of the node that a row is of, among those that are asked.
-func (t *table) place(row []string) int {
+func (t *Table) place(row []string) int {
 	if len(t.nodes) == 0 {
 		return 0
 	}

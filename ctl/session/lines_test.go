@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package ctl
+package session
 
 import (
 	"bytes"
@@ -35,7 +35,7 @@ func TestLines(t *testing.T) {
 
 			var out bytes.Buffer
 
-			if err := (&lines{w: &out}).copy("n", in); !errors.Is(err, tt.err) {
+			if err := (NewLines(&out)).Copy("n", in); !errors.Is(err, tt.err) {
 				t.Errorf("got %v, want %v", err, tt.err)
 			}
 

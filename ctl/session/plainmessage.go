@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package ctl
+package session
 
 import (
 	"encoding/base64"
@@ -17,18 +17,18 @@ import (
 func plainItem(item any) map[string]any {
 	switch item := item.(type) {
 	case proto.Message:
-		return plainMessage(item.ProtoReflect())
-	case interface{ plain() map[string]any }:
-		return item.plain()
+		return PlainMessage(item.ProtoReflect())
+	case interface{ Plain() map[string]any }:
+		return item.Plain()
 	default:
 		panic(fmt.Sprintf("a %T has no plain form", item)) // a mistake of the command
 	}
 }
 
-// plainMessage turns a message into the types that JSON has. It is protobuf's own mapping to JSON but for 64-bit
+// PlainMessage turns a message into the types that JSON has. It is protobuf's own mapping to JSON but for 64-bit
 // numbers, which stay numbers, so that scripts and paths can compare them, and for the metadata of old servers, which is
 // left out.
-func plainMessage(m protoreflect.Message) map[string]any {
+func PlainMessage(m protoreflect.Message) map[string]any {
 	value := map[string]any{}
 	fields := m.Descriptor().Fields()
 
@@ -84,6 +84,6 @@ func plainKnown(m protoreflect.Message) any {
 	case *durationpb.Duration:
 		return known.AsDuration().String()
 	default:
-		return plainMessage(m)
+		return PlainMessage(m)
 	}
 }

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package ctl
+package session
 
-import "go.yaml.in/yaml/v4"
+import (
+	"strings"
 
-// decodePlain decodes YAML into the types that JSON has. Timestamps stay text, keys become text.
-func decodePlain(text string) (any, error) {
+	"go.yaml.in/yaml/v4"
+)
+
+// DecodePlain decodes YAML into the types that JSON has. Timestamps stay text, keys become text.
+func DecodePlain(text string) (any, error) {
 	var node yaml.Node
 
 	if err := yaml.Unmarshal([]byte(text), &node); err != nil {
@@ -39,4 +43,9 @@ func retag(node *yaml.Node) {
 
 		retag(child)
 	}
+}
+
+// ManyDocuments reports whether the spec is a stream of documents, which a machine configuration may be.
+func ManyDocuments(text string) bool {
+	return strings.Contains(strings.TrimPrefix(text, "---\n"), "\n---\n")
 }

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package session
+
+import (
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+// Session holds the flags that say which machines a command talks to, how, and in which form it prints the answers. All
+// commands have the same one: a run of the program is one command.
+type Session struct {
+	talosconfig  string
+	context      string
+	endpoints    []string
+	nodes        []string
+	insecure     bool
+	fingerprints []string
+	Format       string
+
+	// CompletionTimeout is how long a shell waits for the words to offer: 2 seconds if it is not set.
+	CompletionTimeout time.Duration
+}
+
+// Flags adds the flags of every command that talks to machines.
+func (s *Session) Flags(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&s.talosconfig, "talosconfig", "", "path of the client configuration (default $TALOSCONFIG, or ~/.talos/config)")
+	flags.StringVar(&s.context, "context", "", "context of the client configuration to use")
+	flags.StringSliceVarP(&s.endpoints, "endpoints", "e", nil, "endpoints to connect to, instead of the configured ones")
+	flags.StringSliceVarP(&s.nodes, "nodes", "n", nil, "nodes to work on, instead of the configured ones")
+	s.completeFlags(cmd)
+}
+
+// MaintenanceFlags adds the flags of the commands that work on a machine in maintenance.
+func (s *Session) MaintenanceFlags(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.BoolVarP(&s.insecure, "insecure", "i", false, "talk to a machine in maintenance, whose certificate cannot be verified")
+	flags.StringSliceVar(&s.fingerprints, "cert-fingerprint", nil, "with --insecure: accept these fingerprints of the machine's certificate only")
+}
