@@ -18,8 +18,8 @@ var never = map[string]map[string]string{
 		module + "apid":        "a server of the machine's",
 		module + "trustd":      "a server of the machine's",
 		module + "service":     "runs the machine's programs; brings containerd's client",
-		module + "imager":      "talosctl starts what was built, and builds nothing",
-		module + "components":  "talosctl starts what was built, and builds nothing",
+		module + "build/graph": "talosctl starts what was built, and builds nothing",
+		module + "build/image": "talosctl starts what was built, and builds nothing",
 		module + "sys/netlink": "talosctl changes no network of the computer it runs on",
 		// Of the controllers it has what decides whether a configuration can be carried out: pure functions.
 		module + "cosi/controller": "talosctl reads resources, and runs no controller",
@@ -35,8 +35,7 @@ var never = map[string]map[string]string{
 		module + "ctl":        "the user's side",
 		module + "client":     "the user's side; the machine's servers do not call each other through it",
 		module + "lab":        "for the developer's computer",
-		module + "imager":     "for the developer's computer",
-		module + "components": "for the developer's computer",
+		module + "build":      "for the developer's computer",
 
 		"github.com/spf13/cobra":                 "the machine has no command line",
 		"charm.land":                             "the machine has no terminal user interface",
