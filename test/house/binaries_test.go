@@ -32,10 +32,10 @@ var never = map[string]map[string]string{
 		"testing":                          "adds its flags to every program",
 	},
 	"cmd/talos": {
-		module + "ctl":        "the user's side",
-		module + "client":     "the user's side; the machine's servers do not call each other through it",
-		module + "lab":        "for the developer's computer",
-		module + "build":      "for the developer's computer",
+		module + "ctl":    "the user's side",
+		module + "client": "the user's side; the machine's servers do not call each other through it",
+		module + "lab":    "for the developer's computer",
+		module + "build":  "for the developer's computer",
 
 		"github.com/spf13/cobra":                 "the machine has no command line",
 		"charm.land":                             "the machine has no terminal user interface",

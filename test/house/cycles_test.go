@@ -9,9 +9,6 @@ import (
 	"testing"
 )
 
-// knownCycles are pairs of folders that import each other, with the reason.
-var knownCycles = map[string]string{}
-
 // folders returns which top-level folders import which others, outside tests.
 func folders(all []goPackage) map[string]map[string]bool {
 	imports := map[string]map[string]bool{}
@@ -70,18 +67,7 @@ func cycle(imports map[string]map[string]bool) []string {
 // TestFoldersHaveAnOrder refuses a round of imports between top-level folders. Without one they have an order, and every import
 // points down in it.
 func TestFoldersHaveAnOrder(t *testing.T) {
-	imports := folders(allPackages(t))
-
-	for pair := range knownCycles {
-		a, b, _ := strings.Cut(pair, " ")
-		if !imports[a][b] || !imports[b][a] {
-			t.Errorf("%s and %s do not import each other any more: remove them from knownCycles", a, b)
-		}
-
-		delete(imports[a], b)
-	}
-
-	if found := cycle(imports); found != nil {
+	if found := cycle(folders(allPackages(t))); found != nil {
 		t.Errorf("a cycle of imports: %s → %s", strings.Join(found, " → "), found[0])
 	}
 }
