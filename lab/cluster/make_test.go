@@ -18,7 +18,7 @@ import (
 	"github.com/seed-59268b81/talos/lab/cluster/clustertest"
 )
 
-// TestWorkersJoin goes the same way with workers: each gets a worker's configuration, at once or when the control plane is
+// TestWorkersJoin makes a cluster of a control plane and workers: each of these gets a worker's configuration, at once or when the control plane is
 // ready, is awaited in Kubernetes, and has to answer through the control plane.
 func TestWorkersJoin(t *testing.T) {
 	for name, inTurn := range map[string]bool{"at once": false, "in turn": true} {
