@@ -42,7 +42,8 @@ func TestGraphIsWhole(t *testing.T) {
 	}
 
 	for _, target := range []string{
-		artifact.TargetAll, artifact.TargetKernel, artifact.TargetBoot, artifact.TargetFirmware, artifact.TargetRootfs, artifact.TargetImages, artifact.TargetTalos, artifact.TargetTalosctl, artifact.TargetKubectl,
+		artifact.TargetAll, artifact.TargetKernel, artifact.TargetBoot, artifact.TargetFirmware, artifact.TargetRootfs,
+		artifact.TargetImages, artifact.TargetTalos, artifact.TargetTalosctl, artifact.TargetKubectl,
 	} {
 		for _, step := range Expand([]string{target}) {
 			if !names[step] {
