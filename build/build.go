@@ -12,9 +12,12 @@ import (
 	"slices"
 
 	"github.com/seed-59268b81/talos/build/artifact"
+	"github.com/seed-59268b81/talos/build/containerimage"
+	"github.com/seed-59268b81/talos/build/fileset"
 	"github.com/seed-59268b81/talos/build/graph"
 	"github.com/seed-59268b81/talos/build/hosttools"
 	"github.com/seed-59268b81/talos/build/image"
+	"github.com/seed-59268b81/talos/build/program"
 )
 
 // Options of a build. The zero value builds the repository around the working directory into its out folder, quietly.
@@ -33,7 +36,7 @@ type Options struct {
 	// ExtraArgs follow the default kernel arguments.
 	ExtraArgs []string
 
-	packages *packages
+	packages *fileset.Packages
 }
 
 // aliases are targets that are not a step.
@@ -71,7 +74,7 @@ func (o Options) complete() (Options, error) {
 	}
 
 	if o.packages == nil {
-		o.packages = &packages{root: o.Root, cache: artifact.Paths{Out: o.Out}.Cache(), apt: "/etc/apt", strict: o.Locked}
+		o.packages = &fileset.Packages{Root: o.Root, Cache: artifact.Paths{Out: o.Out}.Cache(), Apt: "/etc/apt", Strict: o.Locked}
 	}
 
 	return o, err
@@ -106,35 +109,29 @@ func NewGraph(o Options) (*graph.Graph, error) {
 	g := graph.New(filepath.Join(cache, "steps"), o.Out)
 	g.Slots = runtime.NumCPU()
 
-	for _, m := range modules() {
-		g.Add(m.step(o.Root))
-	}
-
-	for _, s := range slices.Concat(sets, testSets) {
-		g.Add(s.step(o.packages))
-	}
-
-	imageSteps, err := imageSteps(o.Root)
+	containerImages, err := containerimage.Steps(o.Root)
 	if err != nil {
 		return nil, err
 	}
 
-	bootable := image.Steps(image.Options{Root: o.Root, ExtraArgs: o.ExtraArgs})
-
-	for _, s := range slices.Concat(imageSteps, conformanceSteps(o.Root), bootable) {
+	for _, s := range slices.Concat(
+		program.Steps(o.Root), fileset.Steps(o.packages), containerImages, []graph.Step{rootfsStep(o.Root)},
+		image.Steps(image.Options{Root: o.Root, ExtraArgs: o.ExtraArgs}),
+	) {
 		g.Add(s)
 	}
 
-	g.Add(pauseStep(o.Root))
-	g.Add(registryStep(o.Root))
-	g.Add(testFilesStep(o.Root))
-	g.Add(rootfsStep(o.Root))
+	return g, nil
+}
 
-	for name := range ownPrograms {
-		g.Add(ownStep(o.Root, name))
+// WriteLock brings the lock of Debian's packages up to what Debian has now.
+func WriteLock(ctx context.Context, o Options) error {
+	o, err := o.complete()
+	if err != nil {
+		return err
 	}
 
-	return g, nil
+	return fileset.WriteLock(ctx, o.Root, o.Log)
 }
 
 // Build brings the targets, or everything if none is named, up to date and returns where the results are. It first
@@ -168,7 +165,7 @@ func Build(ctx context.Context, o Options, targets ...string) (artifact.Paths, e
 		_, err = g.Run(ctx, console, steps...)
 		console.Close()
 
-		err = errors.Join(err, o.packages.report(o.Out, o.Log))
+		err = errors.Join(err, o.packages.Report(o.Out, o.Log))
 	}
 
 	return artifact.Paths{Out: o.Out}, err

@@ -52,14 +52,3 @@ func rootfsStep(root string) graph.Step {
 		Publish: map[string]string{".": artifact.Published.Rootfs()},
 	}
 }
-
-// RootTools returns the programs from Debian that lie in the root image, by their paths there.
-func RootTools() []string {
-	paths := []string{"/" + erofsTool}
-
-	for _, tool := range xfsTools {
-		paths = append(paths, "/"+tool)
-	}
-
-	return paths
-}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package version says which build this is. The builder sets Tag, SHA and Built when it links a program
-// (build/talos.go); a plain `go build` has the defaults below.
+// (build/program/own.go); a plain `go build` has the defaults below.
 package version
 
 import "runtime"

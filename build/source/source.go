@@ -15,6 +15,12 @@ import (
 
 // Of returns the hash of sources of the build: names below build/ of files, and of folders, of which all but the tests count.
 func Of(root string, names ...string) (string, error) {
+	for _, name := range names {
+		if _, err := os.Stat(filepath.Join(root, "build", name)); err != nil {
+			return "", fmt.Errorf("hash sources: %w", err)
+		}
+	}
+
 	return Hash(filepath.Join(root, "build"), func(rel string) bool {
 		if !strings.HasSuffix(rel, ".go") || strings.HasSuffix(rel, "_test.go") {
 			return false

@@ -14,6 +14,7 @@ import (
 	"github.com/seed-59268b81/talos/config/images"
 	"github.com/seed-59268b81/talos/config/patch"
 	"github.com/seed-59268b81/talos/lab"
+	labcluster "github.com/seed-59268b81/talos/lab/cluster"
 	"github.com/seed-59268b81/talos/lab/qemu"
 	"github.com/seed-59268b81/talos/lab/state"
 )
@@ -159,7 +160,7 @@ func (f *createFlags) creation(p *place) (*creation, error) {
 		return nil, err
 	}
 
-	c := &creation{place: p, createFlags: f}
+	c := &creation{place: p, createFlags: f, config: labcluster.Options(f.workers, f.offline)}
 
 	c.lab = lab.Options{
 		Name: p.name, StateDir: dir, ControlPlanes: f.controlPlanes, Workers: f.workers,
@@ -212,13 +213,6 @@ func (f *createFlags) creation(p *place) (*creation, error) {
 	if err := f.world.apply(&c.lab, &c.config); err != nil {
 		return nil, err
 	}
-
-	c.config.InstallDisk = "/dev/vda"
-	// What talks to this computer's ports sees that name.
-	c.config.AdditionalSANs = []string{"127.0.0.1"}
-	// A service on the internet cannot be reached from a lab without a way out.
-	c.config.NoClusterDiscovery = f.offline
-	c.config.AllowSchedulingOnControlPlanes = f.workers == 0
 
 	// What is wrong with the configuration is said before machines are started.
 	if _, err := generate.New(p.name, "https://127.0.0.1:6443", f.kubernetesVersion, c.config); err != nil {

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package cluster has talosctl's commands for clusters of virtual machines on
-// this computer: create, destroy, show, logs, reboot.
+// Package cluster has talosctl's commands for clusters of virtual machines and
+// containers on this computer: create, destroy, show, logs, reboot, net.
 //
-// Machines and their network are package lab's; here they become a cluster: a
-// configuration for each machine, applied through its API, one bootstrap, and
-// the wait for Kubernetes.
+// Machines and their network are package lab's, and lab/cluster makes a cluster
+// of them; here are the flags, and what is printed.
 //
 // A cluster has a directory, named after it, in the one that --state names.
 // When that is given, in the flag or the environment, the cluster is a matter of

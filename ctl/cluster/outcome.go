@@ -9,6 +9,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+
+	labcluster "github.com/seed-59268b81/talos/lab/cluster"
 )
 
 // consoleLines is how much of a console a failure shows.
@@ -25,9 +27,9 @@ func (e *creationError) Unwrap() error { return e.err }
 func (e *creationError) Error() string {
 	var b strings.Builder
 
-	n, p := e.c.at, e.c.place
+	n, p := e.c.cluster.At, e.c.place
 
-	fmt.Fprintf(&b, "create cluster %s: %s\n", p.name, oneLine(e.err))
+	fmt.Fprintf(&b, "create cluster %s: %s\n", p.name, labcluster.Cause(e.err))
 
 	if found, err := n.Findings(); err == nil && len(found) > 0 {
 		fmt.Fprintf(&b, "The console of %s shows a fault: %s\n", n.Name, found[0])
@@ -59,7 +61,7 @@ func tail(path string, count int) []string {
 
 // next prints the commands to try.
 func (c *creation) next(out io.Writer) {
-	s, first := c.machines.State(), c.machines.Node(0)
+	s, first := c.cluster.Machines.State(), c.cluster.Machines.Node(0)
 
 	if c.skipConfig {
 		c.steps.say("machines of cluster %s wait for their configuration", c.place.name)

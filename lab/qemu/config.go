@@ -86,7 +86,7 @@ func (c *Config) args() []string {
 		"-boot", "menu=off,strict=on",
 		"-device", "virtio-rng-pci",
 		// A guest that opens the watchdog and then hangs is reset. Debian's kernel for
-		// clouds has no driver for it (imager sizes); softdog is what a guest has there.
+		// clouds has no driver for it (build -sizes); softdog is what a guest has there.
 		"-device", "i6300esb", "-action", "watchdog=reset",
 		"-add-fd", fmt.Sprintf("fd=%d,set=1", fdConsole),
 		"-chardev", "file,id=console,path=/dev/fdset/1,append=on",

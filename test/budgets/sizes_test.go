@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/seed-59268b81/talos/build/artifact"
+	"github.com/seed-59268b81/talos/build/image"
 	"github.com/seed-59268b81/talos/test/cluster"
 )
 
@@ -20,7 +21,7 @@ type size struct {
 
 var sizes = []size{
 	// The initramfs holds the root image.
-	{"kernel, initramfs and root image", func(p artifact.Paths) []string { return []string{p.Kernel(), p.Initramfs()} }, 80e6, 45e6},
+	{"kernel, initramfs and root image", func(p artifact.Paths) []string { return []string{p.Kernel(), p.Initramfs()} }, image.Budget, image.Aim},
 	{"the program of the system", func(p artifact.Paths) []string { return []string{p.Bin("talos")} }, 60e6, 30e6},
 	{"the client, talosctl", func(p artifact.Paths) []string { return []string{p.Bin("talosctl")} }, 40e6, 40e6},
 }

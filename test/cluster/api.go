@@ -7,20 +7,13 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"time"
 
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
-	"google.golang.org/protobuf/types/known/durationpb"
-
 	"go.yaml.in/yaml/v4"
 
-	clusterapi "github.com/seed-59268b81/talos/api/cluster"
 	"github.com/seed-59268b81/talos/api/machine"
 	"github.com/seed-59268b81/talos/client"
-	"github.com/seed-59268b81/talos/ctl/kubeconfig"
 )
 
 // Emulated on two cores of which others may want a part, these are many times what it should take.
@@ -29,20 +22,14 @@ const (
 	readyTime = 10 * time.Minute
 )
 
-// With calls the machine over a connection of its own: one that is kept is tried again ever less often.
+// With calls the machine over a connection of its own.
 func (c *Cluster) With(ctx context.Context, identity client.Option, call func(context.Context, *client.Client) error) error {
-	api, err := client.New([]string{c.Node.APIEndpoint()}, identity)
-	if err != nil {
-		return err
-	}
-	defer api.Close()
-
-	return call(ctx, api)
+	return c.cluster.With(ctx, c.Node, identity, call)
 }
 
 // API calls the machine as the administrator.
 func (c *Cluster) API(ctx context.Context, call func(context.Context, *client.Client) error) error {
-	return c.With(ctx, client.WithCertificates(c.Context.CA, c.Context.Crt, c.Context.Key), call)
+	return c.With(ctx, c.cluster.Administrator(), call)
 }
 
 // Do is API for a call that must succeed.
@@ -61,65 +48,34 @@ func (c *Cluster) Do(what string, call func(context.Context, *client.Client) err
 func (c *Cluster) Maintenance() time.Duration {
 	c.t.Helper()
 
-	return c.Until("the API answers in maintenance", bootTime, func(ctx context.Context) error {
-		return c.version(ctx, client.WithInsecure())
-	})
+	return c.within(bootTime, func(ctx context.Context) error { return c.cluster.Answers(ctx, c.Node, client.WithInsecure()) })
 }
 
 // Answers waits until the API of a configured machine answers.
 func (c *Cluster) Answers() time.Duration {
 	c.t.Helper()
 
-	return c.Until("the API answers", bootTime, func(ctx context.Context) error {
-		return c.version(ctx, client.WithCertificates(c.Context.CA, c.Context.Crt, c.Context.Key))
-	})
-}
-
-// version asks for it until it is answered, or returns the last error. A connection that is opened before the machine has
-// its address hangs for seconds, so that each call is short.
-func (c *Cluster) version(ctx context.Context, identity client.Option) error {
-	for {
-		one, cancel := context.WithTimeout(ctx, time.Second)
-		err := c.With(one, identity, func(ctx context.Context, api *client.Client) error {
-			_, err := api.Version(ctx)
-
-			return err
-		})
-
-		cancel()
-
-		if err == nil || ctx.Err() != nil {
-			return err
-		}
-
-		select {
-		case <-time.After(100 * time.Millisecond):
-		case <-ctx.Done():
-			return err
-		}
-	}
+	return c.within(bootTime, func(ctx context.Context) error { return c.cluster.Answers(ctx, c.Node, c.cluster.Administrator()) })
 }
 
 // ApplyInsecure sends a configuration to a machine in maintenance.
 func (c *Cluster) ApplyInsecure(ctx context.Context, text []byte) error {
-	return c.With(ctx, client.WithInsecure(), func(ctx context.Context, api *client.Client) error {
-		_, err := api.ApplyConfiguration(ctx, &machine.ApplyConfigurationRequest{Data: text, Mode: machine.ApplyConfigurationRequest_AUTO})
+	_, err := c.cluster.Apply(ctx, c.Node, client.WithInsecure(), text)
 
-		return err
-	})
+	return err
 }
 
 // Apply sends a configuration as the administrator, and returns what the node says about it.
 func (c *Cluster) Apply(text []byte) *machine.ApplyConfiguration {
 	c.t.Helper()
 
-	var answer *machine.ApplyConfiguration
+	ctx, cancel := context.WithTimeout(c.t.Context(), time.Minute)
+	defer cancel()
 
-	c.Do("apply a configuration", func(ctx context.Context, api *client.Client) (err error) {
-		answer, err = api.ApplyConfiguration(ctx, &machine.ApplyConfigurationRequest{Data: text, Mode: machine.ApplyConfigurationRequest_AUTO})
-
-		return err
-	})
+	answer, err := c.cluster.Apply(ctx, c.Node, c.cluster.Administrator(), text)
+	if err != nil {
+		c.Fail("apply a configuration: %v", err)
+	}
 
 	return answer
 }
@@ -127,47 +83,19 @@ func (c *Cluster) Apply(text []byte) *machine.ApplyConfiguration {
 // Bootstrap starts etcd as soon as the machine lets it.
 func (c *Cluster) Bootstrap() {
 	c.t.Helper()
-
-	c.Until("the machine can be bootstrapped", bootTime, func(ctx context.Context) error {
-		return c.API(ctx, func(ctx context.Context, api *client.Client) error {
-			err := api.Bootstrap(ctx, &machine.BootstrapRequest{})
-			if status.Code(err) == codes.AlreadyExists { // an earlier try got through, its answer did not
-				return nil
-			}
-
-			return err
-		})
-	})
+	c.within(bootTime, c.cluster.Bootstrap)
 }
 
-// Kubeconfig fetches a kubeconfig whose server is the forwarded port.
+// Kubeconfig fetches a kubeconfig whose server is the forwarded port, and leaves the configurations of users.
 func (c *Cluster) Kubeconfig() {
 	c.t.Helper()
+	c.within(bootTime, func(ctx context.Context) error {
+		_, err := c.cluster.Kubeconfig(ctx)
 
-	var content []byte
-
-	c.Until("the machine gives a kubeconfig", bootTime, func(ctx context.Context) error {
-		return c.API(ctx, func(ctx context.Context, api *client.Client) (err error) {
-			content, err = api.Kubeconfig(ctx)
-
-			return err
-		})
+		return err
 	})
 
-	config, err := kubeconfig.Parse(content)
-	if err != nil {
-		c.t.Fatal(err)
-	}
-
-	for _, cluster := range config.Clusters {
-		cluster.Server = "https://" + c.Node.KubernetesEndpoint()
-	}
-
-	if err := kubeconfig.Write(c.kubeconfig, config); err != nil {
-		c.t.Fatal(err)
-	}
-
-	if err := os.WriteFile(filepath.Join(c.dir, "talosconfig"), c.Generated.Talosconfig, 0o600); err != nil {
+	if err := c.cluster.WriteConfigurations(); err != nil {
 		c.t.Fatal(err)
 	}
 }
@@ -176,25 +104,11 @@ func (c *Cluster) Kubeconfig() {
 func (c *Cluster) Healthy() {
 	c.t.Helper()
 
-	ctx, cancel := context.WithTimeout(c.t.Context(), readyTime)
-	defer cancel()
-
 	last := ""
 
-	err := c.API(ctx, func(ctx context.Context, api *client.Client) error {
-		for line, err := range api.HealthCheck(ctx, &clusterapi.HealthCheckRequest{WaitTimeout: durationpb.New(readyTime - 5*time.Second)}) {
-			if err != nil {
-				return err
-			}
-
-			last = line
-		}
-
-		return nil
+	c.within(readyTime, func(ctx context.Context) error {
+		return c.cluster.Healthy(ctx, func(message string) { last = message })
 	})
-	if err != nil {
-		c.Fail("health: %v", err)
-	}
 
 	if want := "waiting for all k8s nodes to report schedulable: OK"; last != want {
 		c.Fail("health: the last line is %q, want %q", last, want)
@@ -243,7 +157,7 @@ func (c *Cluster) Talosctl(args ...string) string {
 
 	//program:built talosctl
 	cmd := exec.CommandContext(ctx, c.built.Bin("talosctl"), args...)
-	cmd.Env = append(os.Environ(), "TALOSCONFIG="+filepath.Join(c.dir, "talosconfig"))
+	cmd.Env = append(os.Environ(), "TALOSCONFIG="+c.Lab.State().TalosconfigPath())
 
 	out, err := cmd.CombinedOutput()
 	if err != nil {

@@ -7,11 +7,11 @@
 //	c := cluster.Start(t)            // powers a virtual machine on; it is gone with the test
 //	c := cluster.StartContainer(t)   // the same for a container
 //	c.Maintenance()                  // its API answers
-//	c.Configure(c.Config())
+//	c.ApplyInsecure(ctx, c.Generated.ControlPlane)
 //	c.Bootstrap()
 //	c.Ready("")                      // Kubernetes says so
 //
-// A UserLab is any number of machines, made by talosctl as users do.
+// How machines become a cluster is lab/cluster's matter; here it is tied to a test. A UserLab is any number of machines, made by talosctl as users do.
 //
 // There is no way out of its network. Every wait has an end, says what it waited for, and what fails shows the end of
 // the console, the services and the conditions that are not met; package evidence keeps more. At the end of the test the
@@ -21,7 +21,6 @@ package cluster
 import (
 	"context"
 	"fmt"
-	"net/netip"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -31,11 +30,9 @@ import (
 	"github.com/seed-59268b81/talos/build/artifact"
 	"github.com/seed-59268b81/talos/build/hosttools/hosttest"
 	"github.com/seed-59268b81/talos/config/generate"
-	"github.com/seed-59268b81/talos/config/patch"
 	"github.com/seed-59268b81/talos/config/talosconfig"
-	ctlcluster "github.com/seed-59268b81/talos/ctl/cluster"
 	"github.com/seed-59268b81/talos/lab"
-	"github.com/seed-59268b81/talos/lab/qemu/accel"
+	labcluster "github.com/seed-59268b81/talos/lab/cluster"
 	"github.com/seed-59268b81/talos/lab/state"
 	"github.com/seed-59268b81/talos/test/evidence"
 )
@@ -51,11 +48,9 @@ type Cluster struct {
 	// Context is the administrator's.
 	Context *talosconfig.Context
 
-	built      artifact.Paths
-	dir        string
-	kubeconfig string
-	start      time.Time
-	stages     []Stage
+	built   artifact.Paths
+	cluster *labcluster.Cluster
+	stages  []Stage
 }
 
 // Stage is a step of the test with the time that it took.
@@ -101,36 +96,35 @@ func start(t *testing.T, options lab.Options) *Cluster {
 		hosttest.NotBuilt(t, fmt.Errorf("needs a built system: %w", err))
 	}
 
-	c := &Cluster{t: t, built: built, dir: filepath.Join(built.Out, "e2e", t.Name()), start: time.Now()}
-	c.kubeconfig = filepath.Join(c.dir, "kubeconfig")
+	dir := filepath.Join(built.Out, "e2e", t.Name())
 
 	// The rest of a run that was killed.
-	if old, err := lab.Open(c.dir); err == nil {
+	if old, err := lab.Open(dir); err == nil {
 		if err := old.Destroy(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}
 
-	if err := os.MkdirAll(filepath.Dir(c.dir), 0o755); err != nil {
+	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
 		t.Fatal(err)
 	}
 
-	options.Name, options.StateDir, options.Image, options.Offline = "e2e", c.dir, image(built), true
+	options.Name, options.StateDir, options.Image, options.Offline = "e2e", dir, image(built), true
 	options.ControlPlanes, options.ControlPlane = 1, size
 
-	c.Lab, err = lab.Create(t.Context(), options)
+	machines, err := lab.Create(t.Context(), options)
 	if err != nil {
 		t.Fatal(err)
 	}
 
-	c.Node = c.Lab.Node(0)
+	c := &Cluster{t: t, built: built, Lab: machines, Node: machines.Node(0)}
 
 	t.Cleanup(func() {
 		if err := c.Lab.Destroy(context.Background()); err != nil {
 			t.Error(err)
 		}
 	})
-	evidence.OnFailure(t, built.Out, evidence.Machines{Dir: c.dir, Support: c.support})
+	evidence.OnFailure(t, built.Out, evidence.Machines{Dir: dir, Support: c.support})
 	t.Cleanup(c.end)
 
 	status, err := c.Lab.Status(t.Context())
@@ -138,7 +132,15 @@ func start(t *testing.T, options lab.Options) *Cluster {
 		t.Fatal(err)
 	}
 
-	c.generate(status.Accel == (accel.Accel{}).Name())
+	// Nothing that a test tries is refused for good, and a machine that is off may come back.
+	c.cluster = labcluster.New(c.Lab, labcluster.Wait{Say: c.say, Try: tryTime, Every: tryEvery})
+	c.cluster.Emulated = labcluster.Emulated(status)
+
+	if err := c.cluster.Generate("", labcluster.Options(0, true)); err != nil {
+		t.Fatal(err)
+	}
+
+	c.Generated, c.Context = c.cluster.Generated, c.cluster.Context
 
 	runs := status.Accel + " (" + status.AccelWhy + ")"
 	if c.Contained() {
@@ -150,34 +152,10 @@ func start(t *testing.T, options lab.Options) *Cluster {
 	return c
 }
 
-// generate makes the configurations as talosctl cluster create does.
-func (c *Cluster) generate(emulated bool) {
+// say notes what is done and waited for.
+func (c *Cluster) say(format string, args ...any) {
 	c.t.Helper()
-
-	patches, err := patch.Load(ctlcluster.OwnPatches(c.Lab.State().Nodes, emulated))
-	if err != nil {
-		c.t.Fatal(err)
-	}
-
-	made, err := generate.New("e2e", "https://"+netip.AddrPortFrom(c.Node.Addr, 6443).String(), "", generate.Options{
-		InstallDisk: "/dev/vda", AdditionalSANs: []string{"127.0.0.1", c.Node.Addr.String()}, NoClusterDiscovery: true,
-		AllowSchedulingOnControlPlanes: true, ControlPlanePatches: patches,
-		Endpoints: []string{c.Node.APIEndpoint()}, Nodes: []string{c.Node.Addr.String()},
-	})
-	if err != nil {
-		c.t.Fatal(err)
-	}
-
-	config, err := talosconfig.Decode(made.Talosconfig)
-	if err != nil {
-		c.t.Fatal(err)
-	}
-
-	if c.Context, err = config.Find(""); err != nil {
-		c.t.Fatal(err)
-	}
-
-	c.Generated = made
+	c.t.Logf(format, args...)
 }
 
 // end tells what was found.
@@ -199,7 +177,7 @@ func (c *Cluster) end() {
 // support is talosctl support as the administrator, or as anyone while the machine is in maintenance.
 func (c *Cluster) support(ctx context.Context, file string) *exec.Cmd {
 	args := []string{"support", "--no-encryption", "--output", file, "--endpoints", c.Node.APIEndpoint(), "--nodes", c.Node.Addr.String()}
-	if _, err := os.Stat(filepath.Join(c.dir, "talosconfig")); err != nil {
+	if _, err := os.Stat(c.Lab.State().TalosconfigPath()); err != nil {
 		args = append(args, "--insecure")
 	}
 

@@ -53,7 +53,7 @@ func (c *Cluster) diagnosis() string {
 		fmt.Fprintf(&b, "--- the API: %v\n", err)
 	}
 
-	if _, err := os.Stat(c.kubeconfig); err == nil {
+	if _, err := os.Stat(c.Lab.State().KubeconfigPath()); err == nil {
 		for _, args := range [][]string{{"get", "nodes,pods", "-A", "-o", "wide"}, {"get", "events", "-A", "--sort-by=.lastTimestamp"}} {
 			out, err := c.kubectl(ctx, "", args...)
 			if err != nil {

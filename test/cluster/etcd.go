@@ -114,9 +114,9 @@ func (c *Cluster) forwardEtcd(ctx context.Context) (endpoint string, end func(),
 
 	ctx, cancel := context.WithCancel(ctx)
 	//program:built kubectl
-	cmd := exec.CommandContext(ctx, c.built.Bin("kubectl"), "--kubeconfig", c.kubeconfig,
+	cmd := exec.CommandContext(ctx, c.built.Bin("kubectl"), "--kubeconfig", c.Lab.State().KubeconfigPath(),
 		"--namespace", "kube-system", "port-forward", "--address", "127.0.0.1", "pod/"+pods[0].Metadata.Name, ":2379")
-	cmd.Env = append(cmd.Environ(), "KUBECACHEDIR="+c.dir+"/kubecache")
+	cmd.Env = append(cmd.Environ(), c.kubecache())
 
 	var stderr strings.Builder
 

@@ -13,6 +13,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/seed-59268b81/talos/ctl/kubernetes"
 )
 
 // Kubectl runs kubectl as the administrator; input is what it reads. It must succeed.
@@ -39,10 +41,9 @@ func (c *Cluster) kubectl(ctx context.Context, input string, args ...string) (st
 	var stdout, stderr bytes.Buffer
 
 	//program:built kubectl
-	cmd := exec.CommandContext(ctx, c.built.Bin("kubectl"), append([]string{"--kubeconfig", c.kubeconfig}, args...)...)
+	cmd := exec.CommandContext(ctx, c.built.Bin("kubectl"), append([]string{"--kubeconfig", c.Lab.State().KubeconfigPath()}, args...)...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(input), &stdout, &stderr
-	// A cache of its own: the user's may be of another cluster at the same port.
-	cmd.Env = append(cmd.Environ(), "KUBECACHEDIR="+c.dir+"/kubecache")
+	cmd.Env = append(cmd.Environ(), c.kubecache())
 
 	if err := cmd.Run(); err != nil {
 		return stdout.String(), fmt.Errorf("kubectl %s: %w: %s", strings.Join(args, " "), err, strings.TrimSpace(stderr.String()))
@@ -51,18 +52,12 @@ func (c *Cluster) kubectl(ctx context.Context, input string, args ...string) (st
 	return stdout.String(), nil
 }
 
-// KubernetesNode is what is looked at of a node.
-type KubernetesNode struct {
-	Metadata struct{ Name string }
-	Status   struct {
-		NodeInfo   struct{ BootID, KubeletVersion string }
-		Conditions []struct{ Type, Status, Message string }
-	}
-}
+// kubecache is a variable of kubectl's, which gives it a cache of its own: the user's may be of another cluster at the same port.
+func (c *Cluster) kubecache() string { return "KUBECACHEDIR=" + c.Lab.State().Dir + "/kubecache" }
 
 // Nodes are those of Kubernetes.
-func (c *Cluster) Nodes(ctx context.Context) ([]KubernetesNode, error) {
-	var list struct{ Items []KubernetesNode }
+func (c *Cluster) Nodes(ctx context.Context) ([]kubernetes.Node, error) {
+	var list kubernetes.Nodes
 
 	return list.Items, c.read(ctx, "/api/v1/nodes", &list)
 }
@@ -97,7 +92,12 @@ func (c *Cluster) Ready(notBoot string) (boot string, took time.Duration) {
 		}
 
 		for _, n := range nodes {
-			if boot, err = n.ready(notBoot); err != nil {
+			boot = n.Status.NodeInfo.BootID
+			if boot == notBoot {
+				return fmt.Errorf("node %s has not reported since the machine booted", n.Metadata.Name)
+			}
+
+			if err := n.Ready(); err != nil {
 				return err
 			}
 		}
@@ -106,24 +106,6 @@ func (c *Cluster) Ready(notBoot string) (boot string, took time.Duration) {
 	})
 
 	return boot, took
-}
-
-func (n KubernetesNode) ready(notBoot string) (string, error) {
-	if n.Status.NodeInfo.BootID == notBoot {
-		return "", fmt.Errorf("node %s has not reported since the machine booted", n.Metadata.Name)
-	}
-
-	for _, condition := range n.Status.Conditions {
-		if condition.Type == "Ready" {
-			if condition.Status == "True" {
-				return n.Status.NodeInfo.BootID, nil
-			}
-
-			return "", fmt.Errorf("node %s is not ready: %s", n.Metadata.Name, condition.Message)
-		}
-	}
-
-	return "", fmt.Errorf("node %s has not said that it is ready", n.Metadata.Name)
 }
 
 // Pod is what is looked at of a pod.

@@ -5,7 +5,6 @@ package cluster
 import (
 	"context"
 	"os/exec"
-	"path/filepath"
 )
 
 // TalosctlCommand is a run of talosctl as the administrator, for those who want more of it than Talosctl. It has the
@@ -13,7 +12,7 @@ import (
 func (c *Cluster) TalosctlCommand(ctx context.Context, args ...string) *exec.Cmd {
 	//program:built talosctl
 	cmd := exec.CommandContext(ctx, c.built.Bin("talosctl"), args...)
-	cmd.Env = append(cmd.Environ(), "TALOSCONFIG="+filepath.Join(c.dir, "talosconfig"), "KUBECONFIG="+c.kubeconfig)
+	cmd.Env = append(cmd.Environ(), "TALOSCONFIG="+c.Lab.State().TalosconfigPath(), "KUBECONFIG="+c.Lab.State().KubeconfigPath())
 
 	return cmd
 }

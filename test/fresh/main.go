@@ -33,7 +33,6 @@ import (
 
 	"golang.org/x/sys/unix"
 
-
 	"github.com/seed-59268b81/talos/build/artifact"
 )
 

@@ -46,8 +46,16 @@ var arrows = map[string][]string{
 	"trustd":  {"api", "cosi", "pki", "resources", "sys"},
 	"machine": {"api", "apid", "config", "controllers", "cosi", "health", "pki", "resources", "service", "sys", "trustd", "version"},
 	"lab":     {"sys"},
+	// A client of what runs on the lab's machines, of which lab itself knows nothing.
+	"lab/cluster": {"api", "client", "config", "ctl/kubeconfig", "ctl/kubernetes", "lab", "pki"},
+	// What talosctl has of Kubernetes stands alone.
+	"ctl/kubeconfig": {},
+	"ctl/kubernetes": {},
 	// Of the controllers it has what decides whether a configuration can be carried out.
-	"ctl":   {"api", "build/artifact", "client", "config", "controllers", "cosi", "health", "lab", "pki", "resources", "version"},
+	"ctl": {
+		"api", "build/artifact", "client", "config", "controllers", "cosi", "ctl/kubeconfig", "ctl/kubernetes", "health", "lab", "lab/cluster",
+		"pki", "resources", "version",
+	},
 	"build": {"build/artifact", "config", "machine", "sys", "version"},
 	// What a laptop looks for without linking what makes it.
 	"build/artifact": {"version"},

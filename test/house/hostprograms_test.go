@@ -9,12 +9,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/seed-59268b81/talos/build"
+	"github.com/seed-59268b81/talos/build/fileset"
 	"github.com/seed-59268b81/talos/build/hosttools"
 )
 
 // imagePrograms are the programs that our own code runs inside the machine and that are built, not taken out of Debian's
-// packages; those are build.RootTools.
+// packages; those are fileset.RootTools.
 var imagePrograms = map[string]string{
 	"/sbin/init":          "machined itself, which the initramfs switches to",
 	"/usr/bin/containerd": "built from its module",
@@ -42,7 +42,7 @@ func TestProgramsAreInATable(t *testing.T) {
 		onHost[tool.Name] = true
 	}
 
-	inImage := build.RootTools()
+	inImage := fileset.RootTools()
 	used := map[string]bool{}
 
 	for _, p := range slices.Concat(code.found, shellPrograms(t)) {
@@ -55,7 +55,7 @@ func TestProgramsAreInATable(t *testing.T) {
 
 		if path.IsAbs(name) && !onTheHost(p.where) {
 			if imagePrograms[name] == "" && !slices.Contains(inImage, name) {
-				t.Errorf("%s runs %s inside the machine: neither imagePrograms nor build.RootTools has it", p.where, name)
+				t.Errorf("%s runs %s inside the machine: neither imagePrograms nor fileset.RootTools has it", p.where, name)
 			}
 
 			continue

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package build
+package fileset
 
 import (
 	"context"
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 
@@ -39,7 +40,7 @@ const erofsTool = "usr/bin/mkfs.erofs"
 var xfsTools = []string{"usr/sbin/mkfs.xfs", "usr/sbin/xfs_repair", "usr/sbin/xfs_growfs"}
 
 // setSources make a set.
-var setSources = []string{"sets.go", "debian/debian.go", "debian/selection.go"}
+var setSources = []string{"fileset/sets.go", "debian/debian.go", "debian/selection.go"}
 
 // sets are all that comes from Debian.
 var sets = []set{
@@ -114,7 +115,7 @@ var sets = []set{
 }
 
 // step turns a set into a step of the graph.
-func (s set) step(from *packages) graph.Step {
+func (s set) step(from *Packages) graph.Step {
 	step := graph.Step{
 		Name:  s.name,
 		About: s.about + ", from Debian",
@@ -124,7 +125,7 @@ func (s set) step(from *packages) graph.Step {
 				return nil, err
 			}
 
-			recipe, err := source.Of(from.root, setSources...)
+			recipe, err := source.Of(from.Root, setSources...)
 
 			return append(packageNames(packages), recipe, strings.Join(s.files, " ")), err
 		},
@@ -134,7 +135,7 @@ func (s set) step(from *packages) graph.Step {
 				return err
 			}
 
-			return s.build(ctx, from.cache, packages, w)
+			return s.build(ctx, from.Cache, packages, w)
 		},
 	}
 
@@ -227,9 +228,11 @@ func kernelFiles(ctx context.Context, tree, dir string) error {
 		return err
 	}
 
-	_, err = output(ctx, dir, depmod, "-b", dir, release)
+	if out, err := exec.CommandContext(ctx, depmod, "-b", dir, release).CombinedOutput(); err != nil {
+		return fmt.Errorf("depmod: %w: %s", err, out)
+	}
 
-	return err
+	return nil
 }
 
 // certificateBundle joins the certificates of the authorities into the one file that programs read.
@@ -256,4 +259,15 @@ func certificateBundle(_ context.Context, tree, dir string) error {
 		os.MkdirAll(target, 0o755),
 		os.WriteFile(filepath.Join(target, "ca-certificates.crt"), bundle, 0o644),
 	)
+}
+
+// RootTools returns the programs from Debian that lie in the root image, by their paths there.
+func RootTools() []string {
+	paths := []string{"/" + erofsTool}
+
+	for _, tool := range xfsTools {
+		paths = append(paths, "/"+tool)
+	}
+
+	return paths
 }

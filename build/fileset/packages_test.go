@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package build
+package fileset
 
 import (
 	"bytes"
@@ -12,11 +12,13 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/seed-59268b81/talos/build/source"
 )
 
 // TestLockHasAllPackages: what the sets name, and nothing else.
 func TestLockHasAllPackages(t *testing.T) {
-	lock, err := readLock("..")
+	lock, err := readLock("../..")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,7 +47,7 @@ func TestLockHasAllPackages(t *testing.T) {
 		t.Errorf("-used +locked:\n%s", diff)
 	}
 
-	if text, err := os.ReadFile(filepath.Join("..", lockFile)); err != nil || !bytes.Equal(text, lock.Encode()) {
+	if text, err := os.ReadFile(filepath.Join("../..", lockFile)); err != nil || !bytes.Equal(text, lock.Encode()) {
 		t.Errorf("%v: the file is not as make lock writes it", err)
 	}
 }
@@ -79,7 +81,7 @@ esac
 	sets[0].packages, sets[1].packages = swap(t, 0, "a", "b"), swap(t, 1, "c")
 	changed, same := sets[0], sets[1]
 
-	strict := &packages{root: root, cache: out, apt: bin, strict: true}
+	strict := &Packages{Root: root, Cache: out, Apt: bin, Strict: true}
 	if _, err := strict.of(t.Context(), changed); err == nil || !strings.Contains(err.Error(), "b=1") || !strings.Contains(err.Error(), "make lock") {
 		t.Errorf("got %v, want the package that is gone and what to do", err)
 	}
@@ -88,7 +90,7 @@ esac
 		t.Error(err)
 	}
 
-	loose := &packages{root: root, cache: out, apt: bin}
+	loose := &Packages{Root: root, Cache: out, Apt: bin}
 
 	got, err := loose.of(t.Context(), changed)
 	if err != nil || fmt.Sprint(got) != "[a=1 b=2]" || got[1].SHA256 != hash("4") {
@@ -100,7 +102,7 @@ esac
 	}
 
 	var log bytes.Buffer
-	if err := loose.report(out, &log); err != nil || !strings.Contains(log.String(), "WARNING") || !strings.Contains(log.String(), "no longer has b=1; taken: b=2") {
+	if err := loose.Report(out, &log); err != nil || !strings.Contains(log.String(), "WARNING") || !strings.Contains(log.String(), "no longer has b=1; taken: b=2") {
 		t.Errorf("%v, console: %s", err, log.String())
 	}
 
@@ -111,7 +113,7 @@ esac
 
 	log.Reset()
 
-	if err := strict.report(out, &log); err != nil || log.Len() > 0 {
+	if err := strict.Report(out, &log); err != nil || log.Len() > 0 {
 		t.Errorf("a build as locked: %v, console %q", err, log.String())
 	}
 
@@ -128,4 +130,10 @@ func swap(t *testing.T, set int, packages ...string) []string {
 	t.Cleanup(func() { sets[set].packages = before })
 
 	return packages
+}
+
+func TestSourcesAreThere(t *testing.T) {
+	if _, err := source.Of("../..", setSources...); err != nil {
+		t.Error(err)
+	}
 }

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package build
+package containerimage
 
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 
@@ -76,12 +78,13 @@ var setLinks = map[string]func(ctx context.Context, tree string) error{
 		bin := filepath.Join(tree, "usr/bin")
 
 		//program:built busybox, out of its package
-		applets, err := output(ctx, bin, filepath.Join(bin, "busybox"), "--list")
+		//program:arg busybox of the image
+		applets, err := exec.CommandContext(ctx, filepath.Join(bin, "busybox"), "--list").Output()
 		if err != nil {
-			return err
+			return fmt.Errorf("busybox --list: %w", err)
 		}
 
-		for _, name := range strings.Fields(applets) {
+		for _, name := range strings.Fields(string(applets)) {
 			if err := os.Symlink("busybox", filepath.Join(bin, name)); err != nil && !errors.Is(err, os.ErrExist) {
 				return err
 			}

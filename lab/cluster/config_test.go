@@ -26,7 +26,7 @@ func TestOwnPatches(t *testing.T) {
 		{"a worker in a container", []state.Node{controlPlane, contained}, false, []string{shared}},
 		{"both", []state.Node{controlPlane, contained}, true, []string{alone, shared}},
 	} {
-		got := OwnPatches(tt.nodes, tt.emulated)
+		got := ownPatches(tt.nodes, tt.emulated)
 		if !slices.Equal(got, tt.want) {
 			t.Errorf("%s: got %q, want %q", tt.name, got, tt.want)
 		}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package build
+package containerimage
 
 import (
 	"go/ast"
@@ -141,7 +141,7 @@ func TestEveryImageOfTheReleaseIsFilledOrSaidNotToBe(t *testing.T) {
 }
 
 func TestConformanceDocNamesEveryImage(t *testing.T) {
-	raw, err := os.ReadFile("../docs/conformance.md")
+	raw, err := os.ReadFile("../../docs/conformance.md")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package cluster
+// Package clustertest has a fake machine, for tests of what makes machines a cluster.
+package clustertest
 
 import (
 	"archive/tar"
@@ -14,6 +15,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -34,15 +36,17 @@ import (
 	"github.com/seed-59268b81/talos/pki"
 )
 
-// fakeMachine serves the API of a machine and of the Kubernetes that it becomes:
+// Machine serves the API of a machine and of the Kubernetes that it becomes:
 // in maintenance to anyone, then with its cluster's certificates only.
-type fakeMachine struct {
+type Machine struct {
 	machine.UnimplementedMachineServiceServer
 	cluster.UnimplementedClusterServiceServer
 
+	// Addr is the machine's in the lab, and Others are those of the cluster's other machines, on the first.
+	Addr   string
+	Others []string
+
 	t          *testing.T
-	addr       string   // in the lab
-	others     []string // of the cluster's other machines, on the first
 	api        net.Listener
 	kubernetes *httptest.Server
 
@@ -54,8 +58,9 @@ type fakeMachine struct {
 	lists     int
 }
 
-func newFakeMachine(t *testing.T, addr string) *fakeMachine {
-	f := &fakeMachine{t: t, addr: addr}
+// NewMachine starts a machine in maintenance; it is gone with the test.
+func NewMachine(t *testing.T, addr string) *Machine {
+	f := &Machine{t: t, Addr: addr}
 
 	ca, err := pki.NewCA(pki.CAOptions{Kind: pki.Ed25519, CommonName: "maintenance", TTL: time.Hour})
 	if err != nil {
@@ -89,8 +94,28 @@ func newFakeMachine(t *testing.T, addr string) *fakeMachine {
 	return f
 }
 
+// Endpoint is where the machine's API is on this computer, and KubernetesEndpoint where Kubernetes' is.
+func (f *Machine) Endpoint() string           { return f.api.Addr().String() }
+func (f *Machine) KubernetesEndpoint() string { return f.kubernetes.Listener.Addr().String() }
+
+// Calls are those of the API so far.
+func (f *Machine) Calls() []string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+
+	return slices.Clone(f.calls)
+}
+
+// Configuration is what was applied last.
+func (f *Machine) Configuration() string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+
+	return string(f.config)
+}
+
 // serverTLS is for 127.0.0.1 alone, as which the lab's machines are reached.
-func (f *fakeMachine) serverTLS(ca *pki.CA, auth tls.ClientAuthType) *tls.Config {
+func (f *Machine) serverTLS(ca *pki.CA, auth tls.ClientAuthType) *tls.Config {
 	pair, err := ca.Sign(pki.LeafOptions{CommonName: "machine", Server: true, TTL: time.Hour, IPs: []netip.Addr{netip.MustParseAddr("127.0.0.1")}})
 	if err != nil {
 		f.t.Error(err)
@@ -112,14 +137,14 @@ func (f *fakeMachine) serverTLS(ca *pki.CA, auth tls.ClientAuthType) *tls.Config
 	}
 }
 
-func (f *fakeMachine) called(call string) {
+func (f *Machine) called(call string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 
 	f.calls = append(f.calls, call)
 }
 
-func (f *fakeMachine) Version(ctx context.Context, _ *emptypb.Empty) (*machine.VersionResponse, error) {
+func (f *Machine) Version(ctx context.Context, _ *emptypb.Empty) (*machine.VersionResponse, error) {
 	call := "version"
 
 	if md, _ := metadata.FromIncomingContext(ctx); len(md.Get("node")) > 0 {
@@ -131,7 +156,7 @@ func (f *fakeMachine) Version(ctx context.Context, _ *emptypb.Empty) (*machine.V
 	return &machine.VersionResponse{Messages: []*machine.Version{{}}}, nil
 }
 
-func (f *fakeMachine) ApplyConfiguration(_ context.Context, r *machine.ApplyConfigurationRequest) (*machine.ApplyConfigurationResponse, error) {
+func (f *Machine) ApplyConfiguration(_ context.Context, r *machine.ApplyConfigurationRequest) (*machine.ApplyConfigurationResponse, error) {
 	f.called("apply")
 
 	decoded, err := config.Decode(r.GetData())
@@ -162,7 +187,7 @@ func (f *fakeMachine) ApplyConfiguration(_ context.Context, r *machine.ApplyConf
 	return &machine.ApplyConfigurationResponse{Messages: []*machine.ApplyConfiguration{{Warnings: []string{"a warning"}}}}, nil
 }
 
-func (f *fakeMachine) Bootstrap(context.Context, *machine.BootstrapRequest) (*machine.BootstrapResponse, error) {
+func (f *Machine) Bootstrap(context.Context, *machine.BootstrapRequest) (*machine.BootstrapResponse, error) {
 	f.called("bootstrap")
 	f.bootstrap++
 
@@ -178,13 +203,13 @@ func (f *fakeMachine) Bootstrap(context.Context, *machine.BootstrapRequest) (*ma
 	return nil, status.Error(codes.Internal, "again")
 }
 
-func (f *fakeMachine) Kubeconfig(_ *emptypb.Empty, stream grpc.ServerStreamingServer[common.Data]) error {
+func (f *Machine) Kubeconfig(_ *emptypb.Empty, stream grpc.ServerStreamingServer[common.Data]) error {
 	f.called("kubeconfig")
 
 	text := fmt.Sprintf(`{"apiVersion": "v1", "kind": "Config", "current-context": "admin@demo",
 		"clusters": [{"name": "demo", "cluster": {"server": "https://%s:6443", "insecure-skip-tls-verify": true}}],
 		"contexts": [{"name": "admin@demo", "context": {"cluster": "demo", "user": "admin@demo"}}],
-		"users": [{"name": "admin@demo", "user": {"token": "secret"}}]}`, f.addr)
+		"users": [{"name": "admin@demo", "user": {"token": "secret"}}]}`, f.Addr)
 
 	var packed bytes.Buffer
 
@@ -210,7 +235,7 @@ func (f *fakeMachine) Kubeconfig(_ *emptypb.Empty, stream grpc.ServerStreamingSe
 	return stream.Send(&common.Data{Bytes: packed.Bytes()})
 }
 
-func (f *fakeMachine) HealthCheck(_ *cluster.HealthCheckRequest, stream grpc.ServerStreamingServer[cluster.HealthCheckProgress]) error {
+func (f *Machine) HealthCheck(_ *cluster.HealthCheckRequest, stream grpc.ServerStreamingServer[cluster.HealthCheckProgress]) error {
 	f.called("health")
 
 	for _, message := range []string{"etcd is healthy: OK", "etcd is healthy: OK", "all is well: OK"} {
@@ -223,7 +248,7 @@ func (f *fakeMachine) HealthCheck(_ *cluster.HealthCheckRequest, stream grpc.Ser
 }
 
 // nodes is Kubernetes, with nodes that are ready at the second look.
-func (f *fakeMachine) nodes(w http.ResponseWriter, r *http.Request) {
+func (f *Machine) nodes(w http.ResponseWriter, r *http.Request) {
 	if r.URL.Path != "/api/v1/nodes" || r.Header.Get("Authorization") != "Bearer secret" {
 		http.Error(w, "who are you", http.StatusUnauthorized)
 
@@ -233,7 +258,7 @@ func (f *fakeMachine) nodes(w http.ResponseWriter, r *http.Request) {
 	f.lists++
 
 	var items []string
-	for _, addr := range append([]string{f.addr}, f.others...) {
+	for _, addr := range append([]string{f.Addr}, f.Others...) {
 		items = append(items, fmt.Sprintf(`{"metadata": {"name": "a"}, "status": {
 			"addresses": [{"type": "InternalIP", "address": %q}],
 			"conditions": [{"type": "Ready", "status": %q}]}}`, addr, map[bool]string{true: "True", false: "False"}[f.lists > 1]))

@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package build
+package containerimage
 
 import (
-	"debug/elf"
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -36,42 +33,6 @@ func built(t *testing.T) artifact.Paths {
 	}
 
 	return p
-}
-
-func TestProgramsAreStatic(t *testing.T) {
-	p := built(t)
-
-	for _, m := range modules() {
-		for _, program := range m.programs {
-			path := p.Component(program.name)
-			if program.bin {
-				path = p.Bin(program.name)
-			}
-
-			f, err := elf.Open(path)
-			if m.onDemand && errors.Is(err, fs.ErrNotExist) {
-				continue // nobody has asked for it
-			}
-
-			if err != nil {
-				t.Errorf("%s: %v", program.name, err)
-
-				continue
-			}
-
-			for _, segment := range f.Progs {
-				if segment.Type == elf.PT_INTERP {
-					t.Errorf("%s asks for a dynamic loader; a node has none for it", program.name)
-				}
-			}
-
-			if f.Section(".debug_info") != nil || f.Section(".symtab") != nil {
-				t.Errorf("%s is not stripped", program.name)
-			}
-
-			f.Close()
-		}
-	}
 }
 
 func TestLayoutHasTheImagesOfTheCache(t *testing.T) {

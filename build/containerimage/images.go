@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package build
+package containerimage
 
 import (
 	"context"
@@ -108,7 +108,14 @@ func ports(names ...string) map[string]struct{} {
 	return set
 }
 
-// imageSteps returns a step for each image, and one that joins them into a layout.
+// Steps returns a step for each image of a node and of Kubernetes' tests, and those that join them into layouts.
+func Steps(root string) ([]graph.Step, error) {
+	steps, err := imageSteps(root)
+
+	return append(append(steps, conformanceSteps(root)...), registryStep(root)), err
+}
+
+// imageSteps returns a step for each image of a node, and one that joins them into a layout.
 func imageSteps(root string) ([]graph.Step, error) {
 	references, err := byRepository(images.Cache())
 	if err != nil {
@@ -143,7 +150,7 @@ func imageSteps(root string) ([]graph.Step, error) {
 
 // imageSources make container images.
 var imageSources = []string{
-	"images.go", "imagerecipe.go", "imagetrees.go", "ociimage/layer.go", "ociimage/layout.go", "debian/selection.go",
+	"containerimage/images.go", "containerimage/recipe.go", "containerimage/trees.go", "ociimage/layer.go", "ociimage/layout.go", "debian/selection.go",
 }
 
 // layoutStep merges the layouts of steps into one, and publishes it.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package build
+package fileset
 
 import (
 	"context"
@@ -25,13 +25,8 @@ const lockFile = "build/debian.lock"
 const unlockedFile = "unlocked.txt"
 
 // WriteLock brings the lock up to what Debian has now.
-func WriteLock(ctx context.Context, o Options) error {
-	o, err := o.complete()
-	if err != nil {
-		return err
-	}
-
-	if err := hosttools.Update(ctx, o.Log); err != nil {
+func WriteLock(ctx context.Context, root string, log io.Writer) error {
+	if err := hosttools.Update(ctx, log); err != nil {
 		return err
 	}
 
@@ -45,7 +40,7 @@ func WriteLock(ctx context.Context, o Options) error {
 		return err
 	}
 
-	return os.WriteFile(filepath.Join(o.Root, lockFile), lock.Encode(), 0o644)
+	return os.WriteFile(filepath.Join(root, lockFile), lock.Encode(), 0o644)
 }
 
 func readLock(root string) (debian.Lock, error) {
@@ -57,13 +52,14 @@ func readLock(root string) (debian.Lock, error) {
 	return debian.ParseLock(text)
 }
 
-// packages are where the sets have their packages from.
-type packages struct {
-	root, cache string
-	// apt is the folder of apt's settings.
-	apt string
-	// strict refuses what is not locked.
-	strict bool
+// Packages are where the sets have their packages from.
+type Packages struct {
+	// Root is the repository, which has the lock, and Cache the build cache.
+	Root, Cache string
+	// Apt is the folder of apt's settings.
+	Apt string
+	// Strict refuses what is not locked.
+	Strict bool
 
 	mu       sync.Mutex
 	resolved map[string][]debian.Package
@@ -74,7 +70,7 @@ type packages struct {
 // of returns the packages of a set: those of the lock, or, if Debian has replaced one, the newest of the whole set, which belong
 // together. A version stays in the archive until the next security update or point release, and a build of last year's tree should
 // not fail for that; that it differs is said aloud.
-func (p *packages) of(ctx context.Context, s set) ([]debian.Package, error) {
+func (p *Packages) of(ctx context.Context, s set) ([]debian.Package, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 
@@ -82,7 +78,7 @@ func (p *packages) of(ctx context.Context, s set) ([]debian.Package, error) {
 		return found, nil
 	}
 
-	lock, err := readLock(p.root)
+	lock, err := readLock(p.Root)
 	if err != nil {
 		return nil, err
 	}
@@ -92,7 +88,7 @@ func (p *packages) of(ctx context.Context, s set) ([]debian.Package, error) {
 		return nil, err
 	}
 
-	gone, err := debian.Gone(ctx, locked, filepath.Join(p.cache, "debian"))
+	gone, err := debian.Gone(ctx, locked, filepath.Join(p.Cache, "debian"))
 	if err != nil {
 		return nil, err
 	}
@@ -114,14 +110,14 @@ func (p *packages) of(ctx context.Context, s set) ([]debian.Package, error) {
 	return found, nil
 }
 
-func (p *packages) replace(ctx context.Context, s set, locked, gone []debian.Package) ([]debian.Package, error) {
+func (p *Packages) replace(ctx context.Context, s set, locked, gone []debian.Package) ([]debian.Package, error) {
 	const advice = "make lock takes the newest versions into build/debian.lock; commit that"
 
-	if p.strict {
+	if p.Strict {
 		return nil, fmt.Errorf("Debian no longer has %s, which the lock names; %s", join(gone), advice)
 	}
 
-	if err := debian.CheckSources(p.apt); err != nil {
+	if err := debian.CheckSources(p.Apt); err != nil {
 		return nil, fmt.Errorf("Debian no longer has %s, which the lock names: %w", join(gone), err)
 	}
 
@@ -156,8 +152,8 @@ func join(packages []debian.Package) string {
 	return strings.Join(out, ", ")
 }
 
-// report says what was not built as locked, on the console and in the output folder.
-func (p *packages) report(out string, log io.Writer) error {
+// Report says what was not built as locked, on the console and in the output folder.
+func (p *Packages) Report(out string, log io.Writer) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 

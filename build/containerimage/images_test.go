@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package containerimage
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/seed-59268b81/talos/build/artifact"
+	"github.com/seed-59268b81/talos/build/hosttools/hosttest"
+	"github.com/seed-59268b81/talos/build/program"
+	"github.com/seed-59268b81/talos/build/source"
+	"github.com/seed-59268b81/talos/config/images"
+)
+
+func TestRecipesAreTheImagesOfTheCache(t *testing.T) {
+	steps, err := imageSteps(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	var got []string
+
+	for _, s := range steps {
+		if s.Name != artifact.TargetImages {
+			got = append(got, s.About)
+		}
+	}
+
+	want := images.Cache()
+	slices.Sort(want)
+	slices.Sort(got)
+
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("images (-config/images +built):\n%s", diff)
+	}
+}
+
+func TestByRepository(t *testing.T) {
+	for name, test := range map[string]struct {
+		references []string
+		err        string
+	}{
+		"two repositories": {[]string{"a.example/x:v1", "a.example/y:v1"}, ""},
+		"two versions":     {[]string{"a.example/x:v1", "a.example/x:v2"}, "one repository in two versions"},
+		"no tag":           {[]string{"a.example/x"}, "no tag"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := byRepository(test.references)
+			if (err != nil) != (test.err != "") || err != nil && !strings.Contains(err.Error(), test.err) {
+				t.Errorf("got %v, %v; want an error with %q", got, err, test.err)
+			}
+		})
+	}
+}
+
+// releaseSource is the folder of the Kubernetes release, if a build has fetched it.
+func releaseSource(t *testing.T) string {
+	t.Helper()
+
+	source, err := program.ReleaseSource(t.Context(), "../..")
+	if err == nil && source == "" {
+		err = fs.ErrNotExist
+	}
+
+	if err != nil {
+		hosttest.NotBuilt(t, fmt.Errorf("the module k8s.io/kubernetes is not in this machine's module cache (%w): run go mod download there", err))
+	}
+
+	return source
+}
+
+func TestVersionsInsideTheKubernetesRelease(t *testing.T) {
+	// config/images writes the version down; the release's own Makefile, when it is on this machine, must agree.
+	source := releaseSource(t)
+
+	for file, test := range map[string]struct{ pattern, want string }{
+		"build/pause/Makefile":        {`(?m)^TAG \?= (.*)$`, images.PauseVersion},
+		"test/images/agnhost/VERSION": {`(?m)^(.*)$`, images.AgnhostVersion},
+	} {
+		raw, err := os.ReadFile(filepath.Join(source, file))
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		match := regexp.MustCompile(test.pattern).FindStringSubmatch(string(raw))
+		if match == nil || match[1] != test.want {
+			t.Errorf("%s: got version %q, config/images says %q", file, match, test.want)
+		}
+	}
+}
+
+func TestSourcesAreThere(t *testing.T) {
+	if _, err := source.Of("../..", imageSources...); err != nil {
+		t.Error(err)
+	}
+}

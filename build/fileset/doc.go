@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package fileset has the steps that take files out of Debian packages: the kernel, the boot loader, the firmware, certificates,
+// and tools with the shared libraries that they need. The versions are those of build/debian.lock.
+package fileset
+
+import (
+	"slices"
+
+	"github.com/seed-59268b81/talos/build/graph"
+)
+
+// Steps returns the steps of all sets, whose packages come from p.
+func Steps(p *Packages) []graph.Step {
+	var steps []graph.Step
+
+	for _, s := range slices.Concat(sets, testSets) {
+		steps = append(steps, s.step(p))
+	}
+
+	return steps
+}

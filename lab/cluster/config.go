@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	"fmt"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/seed-59268b81/talos/config/generate"
+	"github.com/seed-59268b81/talos/config/patch"
+	"github.com/seed-59268b81/talos/config/talosconfig"
+	"github.com/seed-59268b81/talos/lab/state"
+)
+
+// Options are those of the configurations of a lab's machines: their disk, the name that what talks to this computer's ports
+// sees, and no service on the internet for a lab without a way out.
+func Options(workers int, offline bool) generate.Options {
+	return generate.Options{
+		InstallDisk: "/dev/vda", AdditionalSANs: []string{"127.0.0.1"}, NoClusterDiscovery: offline,
+		AllowSchedulingOnControlPlanes: workers == 0,
+	}
+}
+
+// alone is for a control plane node that is the only one, and so has nobody to elect a leader with. An emulated one may be too
+// slow to renew the lease within its 10 s, upon which the component starts again, which makes it slower still.
+const alone = `cluster: {controllerManager: {extraArgs: {leader-elect: "false"}}, scheduler: {extraArgs: {leader-elect: "false"}}}`
+
+// shared is for a cluster with containers in it. kube-proxy runs with the same arguments on all nodes, and may not set the size of
+// a kernel's table of connections on those. A control plane that is a container knows that by itself.
+const shared = `cluster: {proxy: {extraArgs: {conntrack-max-per-core: "0", conntrack-min: "0"}}}`
+
+// ownPatches returns the patches of the control planes that follow from what the machines are, and from whether the virtual
+// ones are emulated.
+func ownPatches(nodes []state.Node, emulated bool) []string {
+	var (
+		patches       []string
+		controlPlanes int
+		containers    bool
+	)
+
+	for i := range nodes {
+		if nodes[i].Role == state.ControlPlane {
+			controlPlanes++
+		}
+
+		containers = containers || nodes[i].As() == state.Container
+	}
+
+	if emulated && controlPlanes == 1 {
+		patches = append(patches, alone)
+	}
+
+	if containers {
+		patches = append(patches, shared)
+	}
+
+	return patches
+}
+
+// Generate makes the machines' configurations and the client's.
+func (c *Cluster) Generate(kubernetesVersion string, options generate.Options) error {
+	s := c.Machines.State()
+	first := c.Machines.Node(0)
+
+	options.AdditionalSANs = slices.Clone(options.AdditionalSANs)
+	options.Nodes = []string{first.Addr.String()}
+
+	for _, n := range c.ofRole(state.ControlPlane) {
+		options.AdditionalSANs = append(options.AdditionalSANs, n.Addr.String())
+		options.Endpoints = append(options.Endpoints, n.APIEndpoint())
+	}
+
+	own, err := patch.Load(ownPatches(s.Nodes, c.Emulated))
+	if err != nil {
+		return err
+	}
+
+	// Those of the user have the last word.
+	options.ControlPlanePatches = slices.Concat(own, options.ControlPlanePatches)
+
+	made, err := generate.New(s.Name, "https://"+netip.AddrPortFrom(first.Addr, 6443).String(), kubernetesVersion, options)
+	if err != nil {
+		return err
+	}
+
+	if c.talosconfig, err = talosconfig.Decode(made.Talosconfig); err != nil {
+		return err
+	}
+
+	c.Generated = made
+	c.Context, err = c.talosconfig.Find("")
+
+	return err
+}
+
+// WriteConfigurations writes the machines' configurations and the client's into the lab's directory.
+func (c *Cluster) WriteConfigurations() error {
+	s := c.Machines.State()
+
+	if err := os.MkdirAll(s.ConfigsPath(), 0o700); err != nil {
+		return fmt.Errorf("write the machine configurations: %w", err)
+	}
+
+	for path, content := range map[string][]byte{
+		filepath.Join(s.ConfigsPath(), "controlplane.yaml"): c.Generated.ControlPlane,
+		filepath.Join(s.ConfigsPath(), "worker.yaml"):       c.Generated.Worker,
+		s.TalosconfigPath(): c.Generated.Talosconfig,
+	} {
+		if err := os.WriteFile(path, content, 0o600); err != nil {
+			return fmt.Errorf("write the configurations: %w", err)
+		}
+	}
+
+	return nil
+}
