@@ -17,6 +17,7 @@ import (
 	"github.com/seed-59268b81/talos/config/configtest"
 	"github.com/seed-59268b81/talos/config/talosconfig"
 	"github.com/seed-59268b81/talos/ctl/configcmd"
+	"github.com/seed-59268b81/talos/ctl/session"
 )
 
 // run runs a command of the package as the root would.
@@ -26,7 +27,7 @@ func run(t *testing.T, stdin string, args ...string) (stdout, stderr string, err
 	var out, errs bytes.Buffer
 
 	root := &cobra.Command{Use: "talosctl", SilenceErrors: true, SilenceUsage: true}
-	root.AddCommand(configcmd.Commands()...)
+	root.AddCommand(configcmd.Commands(&session.Session{})...)
 	root.SetIn(strings.NewReader(stdin))
 	root.SetOut(&out)
 	root.SetErr(&errs)

@@ -2,10 +2,16 @@
 
 package gen
 
-import "github.com/spf13/cobra"
+import (
+	"github.com/spf13/cobra"
 
-// Command is "talosctl gen".
-func Command() *cobra.Command {
+	"github.com/seed-59268b81/talos/ctl/session"
+)
+
+// Commands are the commands of this package, for the root. They need no machine.
+func Commands(*session.Session) []*cobra.Command { return []*cobra.Command{newCommand()} }
+
+func newCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "gen",
 		Short: "Generate configurations, secrets, keys and certificates",

@@ -24,7 +24,7 @@ func run(t *testing.T, args ...string) (stdout, stderr string, err error) {
 
 	var out, errs bytes.Buffer
 
-	cmd := gen.Command()
+	cmd := gen.Commands(nil)[0]
 	cmd.SilenceErrors, cmd.SilenceUsage = true, true
 	cmd.SetOut(&out)
 	cmd.SetErr(&errs)

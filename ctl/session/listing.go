@@ -113,7 +113,7 @@ func Bounded[T any](ctx context.Context, n Node, fetch func(n Node, ctx context.
 	defer cancel()
 
 	answer, err := fetch(n, ctx)
-	if err != nil && errors.Is(context.Cause(ctx), errNoAnswer) {
+	if err != nil && errors.Is(context.Cause(ctx), errNoAnswer) && !errors.Is(err, errNoAnswer) {
 		err = fmt.Errorf("%w: %w", errNoAnswer, err)
 	}
 
