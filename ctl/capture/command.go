@@ -27,7 +27,7 @@ func newCommand(s *session.Session) *cobra.Command {
 		duration     time.Duration
 	)
 
-	cmd := &cobra.Command{
+	cmd := s.Flags(&cobra.Command{
 		Use:     "pcap",
 		Aliases: []string{"tcpdump"},
 		Short:   "Capture the packets of a link of one node",
@@ -65,9 +65,8 @@ A filter is given as tcpdump -dd prints it: --bpf-filter "$(tcpdump -dd port 53)
 				return err
 			})
 		},
-	}
+	})
 
-	s.Flags(cmd)
 	cmd.Flags().StringVarP(&request.Interface, "interface", "i", "eth0", "link to capture on")
 	cmd.Flags().BoolVar(&request.Promiscuous, "promiscuous", false, "capture what is not for the node too")
 	cmd.Flags().Uint32Var(&request.SnapLen, "snaplen", 65536, "bytes of each packet to capture")

@@ -30,7 +30,7 @@ func newCommand(s *session.Session) *cobra.Command {
 		idsOnly        bool
 	)
 
-	cmd := &cobra.Command{
+	cmd := s.OutputFlag(s.Flags(&cobra.Command{
 		Use:     "cgroups",
 		Aliases: []string{"cg"},
 		Short:   "Show what the control groups of the nodes use",
@@ -64,10 +64,8 @@ func newCommand(s *session.Session) *cobra.Command {
 				return rows, nil
 			})
 		},
-	}
+	}))
 
-	s.Flags(cmd)
-	s.OutputFlag(cmd)
 	cmd.Flags().StringVar(&preset, "preset", "", "what to show: "+strings.Join(Presets(), ", "))
 	cmd.Flags().StringVar(&schema, "schema-file", "", "file that says what to show: columns with name, file and field")
 	cmd.Flags().BoolVar(&idsOnly, "skip-cri-resolve", false, "show the ids of pods and containers, not their names")

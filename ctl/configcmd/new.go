@@ -20,7 +20,7 @@ func newCommand(s *session.Session) *cobra.Command {
 		ttl   time.Duration
 	)
 
-	cmd := &cobra.Command{
+	cmd := s.Flags(&cobra.Command{
 		Use:   "new [<path>]",
 		Short: "Make a client configuration with a new certificate, signed by a control plane node",
 		Long: `Make a client configuration with a new certificate, signed by a control plane node.
@@ -57,9 +57,8 @@ os:image:verifier and os:meta:writer.`,
 				return saveAs(s, path, config)
 			})
 		},
-	}
+	})
 
-	s.Flags(cmd)
 	cmd.Flags().StringSliceVar(&roles, "roles", []string{"os:admin"}, "what the certificate allows")
 	cmd.Flags().DurationVar(&ttl, "crt-ttl", 365*24*time.Hour, "how long the certificate is valid")
 	session.Complete(cmd, "roles", "os:admin", "os:operator", "os:reader", "os:etcd:backup", "os:image:verifier", "os:meta:writer")

@@ -23,7 +23,7 @@ func newApplyConfigCommand(s *session.Session) *cobra.Command {
 		patches  []string
 	)
 
-	cmd := &cobra.Command{
+	cmd := s.MaintenanceFlags(&cobra.Command{
 		Use:     "apply-config",
 		Aliases: []string{"apply"},
 		Short:   "Send a machine configuration to the nodes",
@@ -51,10 +51,8 @@ func newApplyConfigCommand(s *session.Session) *cobra.Command {
 				return applying.send(ctx, n, cmd.ErrOrStderr(), config)
 			})
 		},
-	}
+	})
 
-	s.Flags(cmd)
-	s.MaintenanceFlags(cmd)
 	applying.flags(cmd)
 	cmd.Flags().StringVarP(&file, "file", "f", "", "the configuration; - for standard input")
 	cmd.Flags().StringArrayVarP(&patches, "config-patch", "p", nil, "change the configuration before it is sent: a patch, or @FILE; may be repeated")

@@ -24,7 +24,7 @@ func newEditCommand(s *session.Session) *cobra.Command {
 		namespace string
 	)
 
-	cmd := &cobra.Command{
+	cmd := s.Flags(&cobra.Command{
 		Use:   "edit machineconfig [ID]",
 		Short: "Change the machine configuration of the nodes in an editor",
 		Long: `Open the machine configuration of each node, one after the other, in an editor ($TALOS_EDITOR, $EDITOR or vi), and send
@@ -54,9 +54,8 @@ what was saved. A file that is not changed is not sent. If the node refuses it t
 			})
 		},
 		ValidArgsFunction: completeMachineConfig,
-	}
+	})
 
-	s.Flags(cmd)
 	applying.flags(cmd)
 	cmd.Flags().StringVar(&namespace, "namespace", machineConfigKind.Namespace, "namespace of the resource, of which there is one")
 

@@ -30,7 +30,7 @@ func newMetaCommand(s *session.Session) *cobra.Command {
 }
 
 func metaCommand(s *session.Session, use, short string, args int, act func(n session.Node, ctx context.Context, key uint8, args []string) error) *cobra.Command {
-	cmd := &cobra.Command{
+	return s.MaintenanceFlags(&cobra.Command{
 		Use:   use,
 		Short: short,
 		Args:  cobra.ExactArgs(args),
@@ -42,10 +42,5 @@ func metaCommand(s *session.Session, use, short string, args int, act func(n ses
 
 			return s.Each(cmd, func(ctx context.Context, n session.Node) error { return act(n, ctx, uint8(key), args) })
 		},
-	}
-
-	s.Flags(cmd)
-	s.MaintenanceFlags(cmd)
-
-	return cmd
+	})
 }

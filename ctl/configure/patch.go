@@ -19,7 +19,7 @@ func newPatchCommand(s *session.Session) *cobra.Command {
 		files    []string
 	)
 
-	cmd := &cobra.Command{
+	cmd := s.Flags(&cobra.Command{
 		Use:     "patch machineconfig [ID]",
 		Short:   "Change the machine configuration of the nodes by patches",
 		Example: `  talosctl patch mc -n 172.20.0.2 -p '{"machine": {"network": {"hostname": "one"}}}'`,
@@ -68,9 +68,8 @@ func newPatchCommand(s *session.Session) *cobra.Command {
 			})
 		},
 		ValidArgsFunction: completeMachineConfig,
-	}
+	})
 
-	s.Flags(cmd)
 	applying.flags(cmd)
 	cmd.Flags().StringArrayVarP(&patches, "patch", "p", nil, "a patch, or @FILE; may be repeated")
 	cmd.Flags().StringArrayVar(&files, "patch-file", nil, "a file with a patch; may be repeated")

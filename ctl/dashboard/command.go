@@ -18,7 +18,7 @@ func Commands(s *session.Session) []*cobra.Command { return []*cobra.Command{new
 func newCommand(s *session.Session) *cobra.Command {
 	var interval time.Duration
 
-	cmd := &cobra.Command{
+	cmd := s.MaintenanceFlags(&cobra.Command{
 		Use:   "dashboard",
 		Short: "Watch the nodes on the terminal: overview, logs, resources, network",
 		Args:  cobra.NoArgs,
@@ -45,10 +45,8 @@ func newCommand(s *session.Session) *cobra.Command {
 
 			return Run(cmd.Context(), os.Stdin, os.Stdout, targets, interval)
 		},
-	}
+	})
 
-	s.Flags(cmd)
-	s.MaintenanceFlags(cmd)
 	cmd.Flags().DurationVarP(&interval, "update-interval", "d", 3*time.Second, "time between questions about CPU, memory, processes and services")
 
 	return cmd

@@ -36,22 +36,18 @@ func newEtcdCommand(s *session.Session) *cobra.Command {
 // etcdAction is a command that has one node do something and says nothing if it did: done by several at once, etcd would
 // be without a quorum.
 func etcdAction(s *session.Session, use, short string, act func(n session.Node, ctx context.Context) error) *cobra.Command {
-	cmd := &cobra.Command{
+	return s.Flags(&cobra.Command{
 		Use:   use,
 		Short: short,
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return s.One(cmd, func(ctx context.Context, n session.Node) error { return act(n, ctx) })
 		},
-	}
-
-	s.Flags(cmd)
-
-	return cmd
+	})
 }
 
 func newEtcdForfeitCommand(s *session.Session) *cobra.Command {
-	cmd := &cobra.Command{
+	return s.Flags(&cobra.Command{
 		Use:   "forfeit-leadership",
 		Short: "Have another member lead etcd",
 		Args:  cobra.NoArgs,
@@ -73,9 +69,5 @@ func newEtcdForfeitCommand(s *session.Session) *cobra.Command {
 				return err
 			})
 		},
-	}
-
-	s.Flags(cmd)
-
-	return cmd
+	})
 }

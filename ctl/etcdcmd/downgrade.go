@@ -36,7 +36,7 @@ func newEtcdDowngradeCommand(s *session.Session) *cobra.Command {
 }
 
 func etcdDowngradeCommand(s *session.Session, use, short string, args int, call func(n session.Node, ctx context.Context, args []string) (string, error)) *cobra.Command {
-	cmd := &cobra.Command{
+	return s.OutputFlag(s.Flags(&cobra.Command{
 		Use:   use,
 		Short: short,
 		Args:  cobra.ExactArgs(args),
@@ -49,10 +49,5 @@ func etcdDowngradeCommand(s *session.Session, use, short string, args int, call 
 				return &machine.EtcdClusterDowngrade{ClusterVersion: version}, err
 			}))
 		},
-	}
-
-	s.Flags(cmd)
-	s.OutputFlag(cmd)
-
-	return cmd
+	}))
 }

@@ -20,19 +20,13 @@ import (
 func newEtcdMembersCommand(s *session.Session) *cobra.Command {
 	var local bool
 
-	cmd := &cobra.Command{
+	cmd := session.ListCommand(s, &cobra.Command{
 		Use:   "members",
 		Short: "List the members of etcd",
-		Args:  cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return session.List(cmd, s, memberColumns, func(n session.Node, ctx context.Context) ([]*machine.EtcdMember, error) {
-				return n.EtcdMembers(ctx, local)
-			})
-		},
-	}
+	}, memberColumns, func(n session.Node, ctx context.Context) ([]*machine.EtcdMember, error) {
+		return n.EtcdMembers(ctx, local)
+	})
 
-	s.Flags(cmd)
-	s.OutputFlag(cmd)
 	cmd.Flags().BoolVar(&local, "local", false, "as the nodes' own members have it, without asking the others")
 
 	return cmd
@@ -59,7 +53,7 @@ func newEtcdMemberCommand(s *session.Session) *cobra.Command {
 
 // newEtcdRemoveMemberCommand is known by two names.
 func newEtcdRemoveMemberCommand(s *session.Session, name string) *cobra.Command {
-	cmd := &cobra.Command{
+	return s.Flags(&cobra.Command{
 		Use:   name + " MEMBER-ID",
 		Short: "Remove a member from etcd whose node is gone",
 		Long: `Remove a member from etcd, by its id or, if only one has it, by its hostname.
@@ -87,11 +81,7 @@ talosctl etcd leave, or with talosctl reset.`,
 
 			return ids, err
 		}),
-	}
-
-	s.Flags(cmd)
-
-	return cmd
+	})
 }
 
 // etcdMemberID finds a member by hostname, or takes the text for an id as etcd writes it: in hex. A hostname comes first: it

@@ -19,7 +19,7 @@ import (
 )
 
 func newEtcdSnapshotCommand(s *session.Session) *cobra.Command {
-	cmd := &cobra.Command{
+	return s.Flags(&cobra.Command{
 		Use:   "snapshot FILE",
 		Short: "Save the database of etcd",
 		Long: `Save the database of etcd of one node into a file, which talosctl bootstrap --recover-from takes.
@@ -41,11 +41,7 @@ The file is there only once it is whole: its end has a checksum of all before.`,
 				return err
 			})
 		},
-	}
-
-	s.Flags(cmd)
-
-	return cmd
+	})
 }
 
 func saveSnapshot(path string, stream io.Reader) (size int64, err error) {

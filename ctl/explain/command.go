@@ -19,7 +19,7 @@ func Commands(s *session.Session) []*cobra.Command { return []*cobra.Command{new
 func newCommand(s *session.Session) *cobra.Command {
 	var namespace string
 
-	cmd := &cobra.Command{
+	cmd := s.MaintenanceFlags(&cobra.Command{
 		Use:   "explain [TYPE [ID]]",
 		Short: "Say why a machine, or a resource, is not ready: the cause, the evidence, and what to try",
 		Long: `Say why a machine, or a resource, is not ready.
@@ -35,10 +35,8 @@ the controllers that make them and what those read) back to the cause, and print
 				return explainNode(ctx, w, n, namespace, args)
 			})
 		},
-	}
+	})
 
-	s.Flags(cmd)
-	s.MaintenanceFlags(cmd)
 	cmd.Flags().StringVar(&namespace, "namespace", "", "namespace, if not the default one of the type")
 
 	return cmd

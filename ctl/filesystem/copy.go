@@ -13,7 +13,7 @@ import (
 )
 
 func newCopyCommand(s *session.Session) *cobra.Command {
-	cmd := &cobra.Command{
+	return s.Flags(&cobra.Command{
 		Use:     "copy PATH DIRECTORY|-",
 		Aliases: []string{"cp"},
 		Short:   "Copy files from one node",
@@ -36,9 +36,5 @@ With - in place of the directory, write a tar.gz archive to standard output.`,
 			})
 		},
 		ValidArgsFunction: completePath(s),
-	}
-
-	s.Flags(cmd)
-
-	return cmd
+	})
 }

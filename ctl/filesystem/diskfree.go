@@ -15,7 +15,7 @@ import (
 func newDiskFreeCommand(s *session.Session) *cobra.Command {
 	var exact bool
 
-	cmd := &cobra.Command{
+	cmd := s.OutputFlag(s.MaintenanceFlags(&cobra.Command{
 		Use:     "diskfree [PATH]",
 		Aliases: []string{"df"},
 		Short:   "Show how full the file system is that holds a path",
@@ -32,11 +32,8 @@ func newDiskFreeCommand(s *session.Session) *cobra.Command {
 				},
 			))
 		},
-	}
+	}))
 
-	s.Flags(cmd)
-	s.MaintenanceFlags(cmd)
-	s.OutputFlag(cmd)
 	cmd.Flags().BoolVarP(&exact, "bytes", "b", false, "sizes in bytes")
 
 	return cmd

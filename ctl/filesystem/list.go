@@ -29,7 +29,7 @@ func newListCommand(s *session.Session) *cobra.Command {
 		types       []string
 	)
 
-	cmd := &cobra.Command{
+	cmd := s.OutputFlag(s.Flags(&cobra.Command{
 		Use:     "list [PATH]",
 		Aliases: []string{"ls"},
 		Short:   "List files",
@@ -61,10 +61,8 @@ func newListCommand(s *session.Session) *cobra.Command {
 			return listFiles(cmd, s, columns, &request)
 		},
 		ValidArgsFunction: completePath(s),
-	}
+	}))
 
-	s.Flags(cmd)
-	s.OutputFlag(cmd)
 	cmd.Flags().Int32VarP(&request.RecursionDepth, "depth", "d", 0, "go into directories so many levels deep")
 	cmd.Flags().BoolVarP(&request.Recurse, "recurse", "r", false, "go into directories")
 	cmd.Flags().BoolVarP(&long, "long", "l", false, "show mode, owner, size, time and SELinux label too")

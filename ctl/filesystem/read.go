@@ -12,7 +12,7 @@ import (
 )
 
 func newReadCommand(s *session.Session) *cobra.Command {
-	cmd := &cobra.Command{
+	return s.Flags(&cobra.Command{
 		Use:   "read PATH",
 		Short: "Print a file of one node",
 		Args:  cobra.ExactArgs(1),
@@ -27,9 +27,5 @@ func newReadCommand(s *session.Session) *cobra.Command {
 			})
 		},
 		ValidArgsFunction: completePath(s),
-	}
-
-	s.Flags(cmd)
-
-	return cmd
+	})
 }

@@ -17,7 +17,7 @@ func newUsageCommand(s *session.Session) *cobra.Command {
 		human   bool
 	)
 
-	cmd := &cobra.Command{
+	cmd := s.OutputFlag(s.Flags(&cobra.Command{
 		Use:     "usage [PATH...]",
 		Aliases: []string{"du"},
 		Short:   "Show the space that files use",
@@ -63,10 +63,8 @@ func newUsageCommand(s *session.Session) *cobra.Command {
 			})
 		},
 		ValidArgsFunction: completePath(s),
-	}
+	}))
 
-	s.Flags(cmd)
-	s.OutputFlag(cmd)
 	cmd.Flags().BoolVarP(&request.All, "all", "a", false, "show files too, not directories only")
 	cmd.Flags().Int32VarP(&request.RecursionDepth, "depth", "d", 0, "show directories so many levels deep")
 	cmd.Flags().BoolVarP(&human, "humanize", "H", false, "sizes for people")

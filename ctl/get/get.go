@@ -16,7 +16,7 @@ import (
 func newGetCommand(s *session.Session) *cobra.Command {
 	var get get
 
-	cmd := &cobra.Command{
+	cmd := s.OutputFlag(s.MaintenanceFlags(&cobra.Command{
 		Use:     "get TYPE [ID]",
 		Aliases: []string{"g"},
 		Short:   "Print resources; TYPE rd lists the types there are",
@@ -39,11 +39,8 @@ func newGetCommand(s *session.Session) *cobra.Command {
 			return s.Each(cmd, get.node)
 		},
 		ValidArgsFunction: completeGet(s, &get),
-	}
+	}))
 
-	s.Flags(cmd)
-	s.MaintenanceFlags(cmd)
-	s.OutputFlag(cmd)
 	cmd.Flags().StringVar(&get.namespace, "namespace", "", "namespace, if not the default one of the type")
 	cmd.Flags().BoolVarP(&get.watch, "watch", "w", false, "go on with every change")
 

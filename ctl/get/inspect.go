@@ -33,7 +33,7 @@ func newInspectDependenciesCommand(s *session.Session) *cobra.Command {
 		render        string
 	)
 
-	cmd := &cobra.Command{
+	cmd := s.Flags(&cobra.Command{
 		Use:   "dependencies",
 		Short: "Draw the graph of controllers and resources of one node, for graphviz",
 		Example: "  talosctl inspect dependencies -n 172.20.0.2 | dot -Tsvg > graph.svg\n" +
@@ -62,9 +62,8 @@ func newInspectDependenciesCommand(s *session.Session) *cobra.Command {
 				return write(cmd.OutOrStdout(), edges, resources)
 			})
 		},
-	}
+	})
 
-	s.Flags(cmd)
 	cmd.Flags().BoolVar(&withResources, "with-resources", false, "list the resources that there are of each type")
 	cmd.Flags().StringVar(&render, "render", "", "draw the graph as a picture: svg (without it, the graph is in the language of graphviz)")
 	session.Complete(cmd, "render", "svg")

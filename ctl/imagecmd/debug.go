@@ -26,7 +26,7 @@ func newDebugCommand(s *session.Session) *cobra.Command {
 		hostOnly bool
 	)
 
-	cmd := &cobra.Command{
+	cmd := s.Flags(&cobra.Command{
 		Use:   "debug IMAGE|ARCHIVE",
 		Short: "Run a container on one node with this terminal attached",
 		Long: `Run a container with all rights on one node, with this terminal attached, and remove it when it ends.
@@ -56,9 +56,8 @@ The image is pulled by the node, or sent to it from a file that ends with .tar.`
 				return runAttached(ctx, cmd, n, &spec)
 			})
 		},
-	}
+	})
 
-	s.Flags(cmd)
 	store.Flag(cmd, "system")
 	cmd.Flags().StringArrayVar(&spec.Args, "args", nil, "what to run in the container instead of what the image says, a word each")
 	cmd.Flags().BoolVar(&hostOnly, "host-namespaces", false, "in the namespaces of the node, but without further rights")

@@ -19,7 +19,7 @@ import (
 func newImageListCommand(s *session.Session) *cobra.Command {
 	var store session.ImageStore
 
-	cmd := &cobra.Command{
+	cmd := s.OutputFlag(s.Flags(&cobra.Command{
 		Use:     "list",
 		Aliases: []string{"ls", "l"},
 		Short:   "List images",
@@ -34,10 +34,8 @@ func newImageListCommand(s *session.Session) *cobra.Command {
 				return listImages(ctx, n, instance)
 			})
 		},
-	}
+	}))
 
-	s.Flags(cmd)
-	s.OutputFlag(cmd)
 	store.Flag(cmd, "cri")
 
 	return cmd

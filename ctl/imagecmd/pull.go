@@ -17,7 +17,7 @@ import (
 func newImagePullCommand(s *session.Session) *cobra.Command {
 	var store session.ImageStore
 
-	cmd := &cobra.Command{
+	cmd := s.Flags(&cobra.Command{
 		Use:     "pull IMAGE",
 		Aliases: []string{"p"},
 		Short:   "Have the nodes pull an image",
@@ -56,9 +56,8 @@ func newImagePullCommand(s *session.Session) *cobra.Command {
 				return nil
 			})
 		},
-	}
+	})
 
-	s.Flags(cmd)
 	store.Flag(cmd, "cri")
 
 	return cmd

@@ -17,7 +17,7 @@ import (
 func newImageRemoveCommand(s *session.Session) *cobra.Command {
 	var store session.ImageStore
 
-	cmd := &cobra.Command{
+	cmd := s.Flags(&cobra.Command{
 		Use:     "remove IMAGE",
 		Aliases: []string{"rm"},
 		Short:   "Remove an image from the nodes",
@@ -31,9 +31,8 @@ func newImageRemoveCommand(s *session.Session) *cobra.Command {
 			return s.Each(cmd, func(ctx context.Context, n session.Node) error { return n.RemoveImage(ctx, instance, args[0]) })
 		},
 		ValidArgsFunction: s.CompleteArg(0, func(n session.Node, ctx context.Context) ([]string, error) { return imageNames(ctx, n, store) }),
-	}
+	})
 
-	s.Flags(cmd)
 	store.Flag(cmd, "cri")
 
 	return cmd
@@ -42,7 +41,7 @@ func newImageRemoveCommand(s *session.Session) *cobra.Command {
 func newImageImportCommand(s *session.Session) *cobra.Command {
 	var store session.ImageStore
 
-	cmd := &cobra.Command{
+	cmd := s.Flags(&cobra.Command{
 		Use:   "import FILE",
 		Short: "Send an image to the nodes, as an OCI archive",
 		Args:  cobra.ExactArgs(1),
@@ -70,16 +69,15 @@ func newImageImportCommand(s *session.Session) *cobra.Command {
 				return out.Print(n.Name, name)
 			})
 		},
-	}
+	})
 
-	s.Flags(cmd)
 	store.Flag(cmd, "cri")
 
 	return cmd
 }
 
 func newImageVerifyCommand(s *session.Session) *cobra.Command {
-	cmd := &cobra.Command{
+	return s.OutputFlag(s.Flags(&cobra.Command{
 		Use:   "verify IMAGE",
 		Short: "Check an image against the nodes' image verification configuration",
 		Args:  cobra.ExactArgs(1),
@@ -88,12 +86,7 @@ func newImageVerifyCommand(s *session.Session) *cobra.Command {
 				return n.VerifyImage(ctx, args[0])
 			}))
 		},
-	}
-
-	s.Flags(cmd)
-	s.OutputFlag(cmd)
-
-	return cmd
+	}))
 }
 
 var verifyColumns = []session.Column[*machine.ImageServiceVerifyResponse]{

@@ -23,7 +23,7 @@ func newKubeconfigCommand(s *session.Session) *cobra.Command {
 		contextName  string
 	)
 
-	cmd := &cobra.Command{
+	cmd := s.Flags(&cobra.Command{
 		Use:   "kubeconfig [PATH]",
 		Short: "Fetch a kubeconfig with admin rights from a control plane node",
 		Long: `Fetch a kubeconfig with admin rights from a control plane node.
@@ -65,9 +65,8 @@ kubeconfig.`,
 				}
 			})
 		},
-	}
+	})
 
-	s.Flags(cmd)
 	cmd.Flags().BoolVarP(&merge, "merge", "m", true, "merge with what is in the file")
 	cmd.Flags().BoolVarP(&force, "force", "f", false, "overwrite the file, or the names taken in it")
 	cmd.Flags().StringVar(&contextName, "force-context-name", "", "name of the context")

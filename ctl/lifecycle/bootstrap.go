@@ -19,7 +19,7 @@ func newBootstrapCommand(s *session.Session) *cobra.Command {
 		snapshot string
 	)
 
-	cmd := &cobra.Command{
+	cmd := s.Flags(&cobra.Command{
 		Use:   "bootstrap",
 		Short: "Start a new cluster on one control plane node",
 		Long: `Start etcd on one control plane node as the first member of a new cluster.
@@ -46,9 +46,8 @@ nodes has to be wiped before.`,
 				return n.Bootstrap(ctx, &request)
 			})
 		},
-	}
+	})
 
-	s.Flags(cmd)
 	cmd.Flags().StringVar(&snapshot, "recover-from", "", "begin with this snapshot, as talosctl etcd snapshot saves it")
 	cmd.Flags().BoolVar(&request.RecoverSkipHashCheck, "recover-skip-hash-check", false, "with --recover-from: the snapshot has no checksum, as it is a copy of etcd's file")
 

@@ -26,7 +26,7 @@ func newRebootCommand(s *session.Session) *cobra.Command {
 		mode     string
 	)
 
-	cmd := &cobra.Command{
+	cmd := s.Flags(&cobra.Command{
 		Use:   "reboot",
 		Short: "Reboot the nodes",
 		Long: `Reboot the nodes, all at once. Before a node goes down its pods end: those that find a place elsewhere are evicted, the
@@ -56,9 +56,8 @@ there, and otherwise at the cluster's endpoint.`,
 				return tracking.follow(ctx, n, reboot(n), untilBooted)
 			})
 		},
-	}
+	})
 
-	s.Flags(cmd)
 	tracking.flags(cmd, "wait until the nodes run again, showing their events")
 	draining.flags(cmd)
 	cmd.Flags().StringVarP(&mode, "mode", "m", "default", "default, powercycle (through the firmware) or force (pods are killed)")

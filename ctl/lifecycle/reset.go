@@ -26,7 +26,7 @@ func newResetCommand(s *session.Session) *cobra.Command {
 		labels   []string
 	)
 
-	cmd := &cobra.Command{
+	cmd := s.Flags(&cobra.Command{
 		Use:   "reset",
 		Short: "Wipe the nodes",
 		Long: `Wipe the nodes: they leave etcd and their disks are erased.
@@ -56,9 +56,8 @@ cluster, and STATE too makes it forget its configuration.`,
 				return tracking.follow(ctx, n, func(ctx context.Context) (string, error) { return n.Reset(ctx, &request) }, done)
 			})
 		},
-	}
+	})
 
-	s.Flags(cmd)
 	tracking.flags(cmd, "wait until the nodes are wiped, showing their events")
 	cmd.Flags().BoolVar(&request.Graceful, "graceful", true, "leave the cluster in order: drain the node, leave etcd")
 	cmd.Flags().BoolVar(&request.Reboot, "reboot", false, "reboot afterwards, instead of powering off")

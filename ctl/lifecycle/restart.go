@@ -13,7 +13,7 @@ import (
 func newRestartCommand(s *session.Session) *cobra.Command {
 	var namespace session.ContainerNamespace
 
-	cmd := &cobra.Command{
+	cmd := s.Flags(&cobra.Command{
 		Use:   "restart CONTAINER",
 		Short: "Restart a container; services have talosctl service ID restart",
 		Args:  cobra.ExactArgs(1),
@@ -25,9 +25,8 @@ func newRestartCommand(s *session.Session) *cobra.Command {
 		ValidArgsFunction: s.CompleteArg(0, func(n session.Node, ctx context.Context) ([]string, error) {
 			return session.ContainerIDs(ctx, n, namespace.Name())
 		}),
-	}
+	})
 
-	s.Flags(cmd)
 	namespace.Flag(cmd, "a container of a Kubernetes pod")
 
 	return cmd

@@ -11,16 +11,12 @@ import (
 )
 
 func newRollbackCommand(s *session.Session) *cobra.Command {
-	cmd := &cobra.Command{
+	return s.Flags(&cobra.Command{
 		Use:   "rollback",
 		Short: "Reboot the nodes into the version that they had before",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return s.Each(cmd, func(ctx context.Context, n session.Node) error { return n.Rollback(ctx) })
 		},
-	}
-
-	s.Flags(cmd)
-
-	return cmd
+	})
 }

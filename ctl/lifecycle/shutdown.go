@@ -18,7 +18,7 @@ func newShutdownCommand(s *session.Session) *cobra.Command {
 		force    bool
 	)
 
-	cmd := &cobra.Command{
+	cmd := s.Flags(&cobra.Command{
 		Use:   "shutdown",
 		Short: "Power the nodes off",
 		Long: `Power the nodes off, all at once. Before a node goes down its pods end: those that find a place elsewhere are evicted, the
@@ -31,9 +31,8 @@ others have the grace period of the kubelet's shutdownGracePeriod, 30 seconds by
 				return tracking.follow(ctx, n, func(ctx context.Context) (string, error) { return n.Shutdown(ctx, force) }, untilOff)
 			})
 		},
-	}
+	})
 
-	s.Flags(cmd)
 	tracking.flags(cmd, "wait until the nodes no longer answer, showing their events")
 	cmd.Flags().BoolVar(&force, "force", false, "do not give pods time to end: they are killed")
 

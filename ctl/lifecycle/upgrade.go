@@ -17,7 +17,7 @@ import (
 func newUpgradeCommand(s *session.Session) *cobra.Command {
 	var upgrade upgrade
 
-	cmd := &cobra.Command{
+	cmd := s.Flags(&cobra.Command{
 		Use:   "upgrade",
 		Short: "Upgrade the nodes to another version",
 		Long: `Have the nodes pull an installer image, write the version in it beside the present one, and reboot into it.
@@ -35,9 +35,8 @@ Kubernetes pods are not moved away first: drain the node with kubectl drain.`,
 
 			return s.Each(cmd, upgrade.node)
 		},
-	}
+	})
 
-	s.Flags(cmd)
 	upgrade.tracking.flags(cmd, "wait until the nodes run again, showing their events")
 	upgrade.store.Flag(cmd, "system")
 	cmd.Flags().StringVarP(&upgrade.image, "image", "i", "", "installer image")

@@ -46,7 +46,7 @@ func newWipeDiskCommand(s *session.Session) *cobra.Command {
 		wipeMethodList = []string{"FAST", "ZEROES"}
 	)
 
-	cmd := &cobra.Command{
+	cmd := s.MaintenanceFlags(&cobra.Command{
 		Use:   "disk DEVICE...",
 		Short: "Wipe disks or partitions that nothing uses, given as sda or sda1",
 		Args:  cobra.MinimumNArgs(1),
@@ -67,10 +67,8 @@ func newWipeDiskCommand(s *session.Session) *cobra.Command {
 
 			return s.Each(cmd, func(ctx context.Context, n session.Node) error { return n.WipeDevices(ctx, devices...) })
 		},
-	}
+	})
 
-	s.Flags(cmd)
-	s.MaintenanceFlags(cmd)
 	cmd.Flags().StringVar(&method, "method", "FAST", "FAST erases what tells of contents, ZEROES all of the device")
 	cmd.Flags().BoolVar(&drop, "drop-partition", false, "remove the partition from its table too")
 	cmd.Flags().BoolVar(&skipVolume, "skip-volume-check", false, "wipe devices that are a volume's too")
@@ -81,17 +79,12 @@ func newWipeDiskCommand(s *session.Session) *cobra.Command {
 }
 
 func wipeVolume(s *session.Session, use, short string, wipe func(n session.Node, ctx context.Context, name string) error) *cobra.Command {
-	cmd := &cobra.Command{
+	return s.MaintenanceFlags(&cobra.Command{
 		Use:   use,
 		Short: short,
 		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return s.Each(cmd, func(ctx context.Context, n session.Node) error { return wipe(n, ctx, args[0]) })
 		},
-	}
-
-	s.Flags(cmd)
-	s.MaintenanceFlags(cmd)
-
-	return cmd
+	})
 }

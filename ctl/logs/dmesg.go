@@ -16,7 +16,7 @@ func newDmesgCommand(s *session.Session) *cobra.Command {
 		follow, tail bool
 	)
 
-	cmd := &cobra.Command{
+	cmd := s.MaintenanceFlags(&cobra.Command{
 		Use:   "dmesg",
 		Short: "Print the kernel log",
 		Args:  cobra.NoArgs,
@@ -38,10 +38,8 @@ func newDmesgCommand(s *session.Session) *cobra.Command {
 				return out.Copy(n.Name, stream)
 			})
 		},
-	}
+	})
 
-	s.Flags(cmd)
-	s.MaintenanceFlags(cmd)
 	boot.flag(cmd)
 	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on with new messages")
 	cmd.Flags().BoolVar(&tail, "tail", false, "with --follow: new messages only")

@@ -20,7 +20,7 @@ func newEventsCommand(s *session.Session) *cobra.Command {
 		duration time.Duration
 	)
 
-	cmd := &cobra.Command{
+	cmd := s.OutputFlag(s.Flags(&cobra.Command{
 		Use:   "events",
 		Short: "Print what happens on the nodes, as it happens",
 		Args:  cobra.NoArgs,
@@ -52,10 +52,8 @@ func newEventsCommand(s *session.Session) *cobra.Command {
 				return nil
 			})
 		},
-	}
+	}))
 
-	s.Flags(cmd)
-	s.OutputFlag(cmd)
 	cmd.Flags().Int32Var(&request.TailEvents, "tail", 0, "begin with that many past events; -1 for all that are kept")
 	cmd.Flags().DurationVar(&duration, "duration", 0, "begin with the events of the past so long")
 	cmd.Flags().StringVar(&request.TailId, "since", "", "begin with the events after this id")

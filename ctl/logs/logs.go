@@ -20,7 +20,7 @@ func newLogsCommand(s *session.Session) *cobra.Command {
 		tail               int32
 	)
 
-	cmd := &cobra.Command{
+	cmd := s.MaintenanceFlags(&cobra.Command{
 		Use:   "logs SERVICE|CONTAINER",
 		Short: "Print the log of a service or container",
 		Args:  cobra.ExactArgs(1),
@@ -50,10 +50,8 @@ func newLogsCommand(s *session.Session) *cobra.Command {
 
 			return n.LogNames(boot.of(ctx))
 		}),
-	}
+	})
 
-	s.Flags(cmd)
-	s.MaintenanceFlags(cmd)
 	boot.flag(cmd)
 	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on with new lines")
 	cmd.Flags().Int32Var(&tail, "tail", -1, "begin with that many last lines; -1 for all that are kept")

@@ -43,20 +43,14 @@ func listContainers[C container](
 ) *cobra.Command {
 	var namespace session.ContainerNamespace
 
-	cmd.Args = cobra.NoArgs
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		return session.List(cmd, s, columns, func(n session.Node, ctx context.Context) ([]C, error) {
-			found, err := fetch(n, ctx, namespace.Name())
-			slices.SortFunc(found, func(a, b C) int {
-				return cmp.Or(strings.Compare(a.GetPodId(), b.GetPodId()), strings.Compare(a.GetId(), b.GetId()))
-			})
-
-			return found, err
+	session.ListCommand(s, cmd, columns, func(n session.Node, ctx context.Context) ([]C, error) {
+		found, err := fetch(n, ctx, namespace.Name())
+		slices.SortFunc(found, func(a, b C) int {
+			return cmp.Or(strings.Compare(a.GetPodId(), b.GetPodId()), strings.Compare(a.GetId(), b.GetId()))
 		})
-	}
 
-	s.Flags(cmd)
-	s.OutputFlag(cmd)
+		return found, err
+	})
 	namespace.Flag(cmd, usage)
 
 	return cmd

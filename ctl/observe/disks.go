@@ -12,20 +12,14 @@ import (
 )
 
 func newDisksCommand(s *session.Session) *cobra.Command {
-	cmd := &cobra.Command{
+	return s.OutputFlag(s.MaintenanceFlags(&cobra.Command{
 		Use:   "disks",
 		Short: "List disks; talosctl get disks tells more of them",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return session.List(cmd, s, diskColumns, session.Node.Disks)
 		},
-	}
-
-	s.Flags(cmd)
-	s.MaintenanceFlags(cmd)
-	s.OutputFlag(cmd)
-
-	return cmd
+	}))
 }
 
 var diskColumns = []session.Column[*storage.Disk]{

@@ -22,7 +22,7 @@ func newHealthCommand(s *session.Session) *cobra.Command {
 		info     cluster.ClusterInfo
 	)
 
-	cmd := &cobra.Command{
+	cmd := s.Flags(&cobra.Command{
 		Use:   "health",
 		Short: "Wait until the cluster is healthy",
 		Long: `Have one node check its cluster: etcd, the machine, the Kubernetes nodes and components. With --server=false the checks are
@@ -67,9 +67,8 @@ Prints what it waits for and succeeds when every check has passed.`,
 				return nil
 			})
 		},
-	}
+	})
 
-	s.Flags(cmd)
 	cmd.Flags().BoolVar(&server, "server", true, "have the node make the checks; otherwise this computer does")
 	cmd.Flags().DurationVar(&wait, "wait-timeout", 20*time.Minute, "how long to wait for the cluster to be healthy")
 	cmd.Flags().StringSliceVar(&info.ControlPlaneNodes, "control-plane-nodes", nil, "addresses of the control plane nodes, if they should not be discovered")

@@ -18,7 +18,7 @@ import (
 func newMemoryCommand(s *session.Session) *cobra.Command {
 	var verbose bool
 
-	cmd := &cobra.Command{
+	cmd := s.OutputFlag(s.MaintenanceFlags(&cobra.Command{
 		Use:     "memory",
 		Aliases: []string{"m", "free"},
 		Short:   "Show the memory of the nodes, in MiB",
@@ -30,11 +30,8 @@ func newMemoryCommand(s *session.Session) *cobra.Command {
 
 			return s.Report(cmd, writeMeminfo)
 		},
-	}
+	}))
 
-	s.Flags(cmd)
-	s.MaintenanceFlags(cmd)
-	s.OutputFlag(cmd)
 	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "show all that the kernel tells")
 
 	return cmd

@@ -16,7 +16,7 @@ import (
 func newNetstatCommand(s *session.Session) *cobra.Command {
 	var sockets sockets
 
-	cmd := &cobra.Command{
+	cmd := s.Flags(&cobra.Command{
 		Use:     "netstat [POD]",
 		Aliases: []string{"ss"},
 		Short:   "List the sockets of the nodes, or of pods",
@@ -36,9 +36,8 @@ Connected sockets are listed; --listening lists those that listen, --all lists b
 
 			return pods, err
 		}),
-	}
+	})
 
-	s.Flags(cmd)
 	s.OutputFlagAs(cmd, "")
 	sockets.flags(cmd)
 

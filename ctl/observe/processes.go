@@ -29,7 +29,7 @@ func newProcessesCommand(s *session.Session) *cobra.Command {
 		watch bool
 	)
 
-	cmd := &cobra.Command{
+	cmd := s.OutputFlag(s.Flags(&cobra.Command{
 		Use:     "processes",
 		Aliases: []string{"p", "ps"},
 		Short:   "List processes",
@@ -70,10 +70,8 @@ func newProcessesCommand(s *session.Session) *cobra.Command {
 				clearTerminal(cmd.OutOrStdout())
 			}
 		},
-	}
+	}))
 
-	s.Flags(cmd)
-	s.OutputFlag(cmd)
 	cmd.Flags().StringVarP(&order, "sort", "s", "rss", "largest first, by rss or cpu")
 	cmd.Flags().BoolVarP(&watch, "watch", "w", false, "show it again every two seconds")
 	session.Complete(cmd, "sort", "rss", "cpu")

@@ -16,7 +16,7 @@ import (
 )
 
 func newServiceCommand(s *session.Session) *cobra.Command {
-	cmd := &cobra.Command{
+	return s.OutputFlag(s.MaintenanceFlags(&cobra.Command{
 		Use:     "service [ID [status|start|stop|restart]]",
 		Aliases: []string{"services"},
 		Short:   "List services, or show, start, stop or restart one",
@@ -57,13 +57,7 @@ func newServiceCommand(s *session.Session) *cobra.Command {
 			return actOnService(cmd, s, args[0], action)
 		},
 		ValidArgsFunction: completeService(s),
-	}
-
-	s.Flags(cmd)
-	s.MaintenanceFlags(cmd)
-	s.OutputFlag(cmd)
-
-	return cmd
+	}))
 }
 
 // completeService offers services, and what can be done with one.

@@ -14,19 +14,13 @@ import (
 func newTimeCommand(s *session.Session) *cobra.Command {
 	var server string
 
-	cmd := &cobra.Command{
+	cmd := session.ListCommand(s, &cobra.Command{
 		Use:   "time [--check SERVER]",
 		Short: "Compare the nodes' clocks with a time server",
-		Args:  cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return session.List(cmd, s, timeColumns, session.Single(func(n session.Node, ctx context.Context) (*timeapi.Time, error) {
-				return n.Time(ctx, server)
-			}))
-		},
-	}
+	}, timeColumns, session.Single(func(n session.Node, ctx context.Context) (*timeapi.Time, error) {
+		return n.Time(ctx, server)
+	}))
 
-	s.Flags(cmd)
-	s.OutputFlag(cmd)
 	cmd.Flags().StringVarP(&server, "check", "c", "", "time server to compare with, instead of the configured ones")
 
 	return cmd

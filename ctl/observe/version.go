@@ -17,7 +17,7 @@ import (
 func newVersionCommand(s *session.Session) *cobra.Command {
 	var clientOnly, short bool
 
-	cmd := &cobra.Command{
+	cmd := s.MaintenanceFlags(&cobra.Command{
 		Use:   "version",
 		Short: "Print the versions of this client and of the nodes",
 		Args:  cobra.NoArgs,
@@ -33,10 +33,8 @@ func newVersionCommand(s *session.Session) *cobra.Command {
 
 			return s.Report(cmd, writeVersion)
 		},
-	}
+	})
 
-	s.Flags(cmd)
-	s.MaintenanceFlags(cmd)
 	cmd.Flags().BoolVar(&clientOnly, "client", false, "print the client's version only")
 	cmd.Flags().BoolVar(&short, "short", false, "print the client's version in one line")
 

@@ -120,17 +120,14 @@ func Bounded[T any](ctx context.Context, n Node, fetch func(n Node, ctx context.
 	return answer, err
 }
 
-// ListCommand completes a command that only lists, and has no flags but those of all such commands.
+// ListCommand completes a command that takes no arguments and lists what each node answers to fetch.
 func ListCommand[T any](
 	s *Session, cmd *cobra.Command, columns []Column[T], fetch func(n Node, ctx context.Context) ([]T, error),
 ) *cobra.Command {
 	cmd.Args = cobra.NoArgs
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return List(cmd, s, columns, fetch) }
 
-	s.Flags(cmd)
-	s.OutputFlag(cmd)
-
-	return cmd
+	return s.OutputFlag(s.Flags(cmd))
 }
 
 // Single makes a list of the one thing that a call returns.

@@ -19,8 +19,12 @@ import (
 // TableFormat is the form of answers that people read.
 const TableFormat = "table"
 
-// OutputFlag adds the flag --output of commands that print tables.
-func (s *Session) OutputFlag(cmd *cobra.Command) { s.OutputFlagAs(cmd, "o") }
+// OutputFlag adds the flag --output of commands that print tables, and returns the command.
+func (s *Session) OutputFlag(cmd *cobra.Command) *cobra.Command {
+	s.OutputFlagAs(cmd, "o")
+
+	return cmd
+}
 
 // OutputFlagAs is outputFlag for commands where -o is something else.
 func (s *Session) OutputFlagAs(cmd *cobra.Command, shorthand string) {

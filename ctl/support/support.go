@@ -24,7 +24,7 @@ func newSupportCommand(s *session.Session, contents ...session.BundleContents) *
 		recipients []string
 	)
 
-	cmd := &cobra.Command{
+	cmd := s.MaintenanceFlags(&cobra.Command{
 		Use:   "support",
 		Short: "Collect what tells of the state of the nodes in a file, for someone who helps",
 		Long: `Collect logs, resources, processes and more of the nodes in a zip file, for someone who helps.
@@ -59,10 +59,8 @@ Resources that are secret, such as the machine configuration, are left out. Logs
 
 			return err
 		},
-	}
+	})
 
-	s.Flags(cmd)
-	s.MaintenanceFlags(cmd)
 	cmd.Flags().StringVarP(&path, "output", "O", "support.zip", "file to write")
 	cmd.Flags().IntVarP(&workers, "num-workers", "w", 4, "how many things to ask of a node at once")
 	cmd.Flags().StringSliceVar(&recipients, "encryption-recipients", nil, "age public keys of those who may read the file")
