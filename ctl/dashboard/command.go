@@ -38,12 +38,7 @@ func newCommand(s *session.Session) *cobra.Command {
 
 			defer closeAll()
 
-			targets := make([]Target, len(nodes))
-			for i, n := range nodes {
-				targets[i] = Target{Name: n.Name, Client: n.Client, Context: n.Forward}
-			}
-
-			return Run(cmd.Context(), os.Stdin, os.Stdout, targets, interval)
+			return run(cmd.Context(), os.Stdin, os.Stdout, nodes, interval)
 		},
 	})
 

@@ -8,8 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/seed-59268b81/talos/ctl/filesystem/unpack"
 	"github.com/seed-59268b81/talos/ctl/session"
-	"github.com/seed-59268b81/talos/ctl/unpack"
 )
 
 func newCopyCommand(s *session.Session) *cobra.Command {
