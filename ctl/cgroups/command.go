@@ -41,7 +41,7 @@ func newCommand(s *session.Session) *cobra.Command {
 				return err
 			}
 
-			return session.List(cmd, s, cgroupColumns(wanted), func(n session.Node, ctx context.Context) ([]groupRow, error) {
+			return session.List(s, cmd, cgroupColumns(wanted), func(n session.Node, ctx context.Context) ([]groupRow, error) {
 				root, err := readGroups(ctx, n)
 				if err != nil {
 					return nil, err

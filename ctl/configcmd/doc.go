@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package configcmd is the part of talosctl that works on configurations and needs no machine: "config"
-// edits the client's own file (only "config new" asks a node), "validate" checks and "machineconfig" makes and patches
-// machine configurations.
+// Package configcmd is the part of talosctl that works on configurations and needs no machine: "config" edits the client's own
+// file (only "config new" asks a node), "validate" checks machine configurations.
 package configcmd
 
 import (
@@ -13,5 +12,5 @@ import (
 
 // Commands are the commands of this package, for the root.
 func Commands(s *session.Session) []*cobra.Command {
-	return []*cobra.Command{configCommand(s), validateCommand(), machineConfigCommand()}
+	return []*cobra.Command{configCommand(s), validateCommand()}
 }

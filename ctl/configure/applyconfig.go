@@ -7,7 +7,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
 
 	"github.com/spf13/cobra"
 
@@ -64,22 +63,13 @@ func newApplyConfigCommand(s *session.Session) *cobra.Command {
 	return cmd
 }
 
-func readConfig(cmd *cobra.Command, file string) (content []byte, err error) {
-	if file == "-" {
-		content, err = io.ReadAll(cmd.InOrStdin())
-	} else {
-		content, err = os.ReadFile(file)
+func readConfig(cmd *cobra.Command, file string) ([]byte, error) {
+	content, err := session.ReadConfig(cmd, file)
+	if err == nil && len(bytes.TrimSpace(content)) == 0 {
+		err = fmt.Errorf("read configuration: %s is empty; make one with: talosctl gen config", file)
 	}
 
-	if err != nil {
-		return nil, fmt.Errorf("read configuration: %w", err)
-	}
-
-	if len(bytes.TrimSpace(content)) == 0 {
-		return nil, fmt.Errorf("read configuration: %s is empty; make one with: talosctl gen config", file)
-	}
-
-	return content, nil
+	return content, err
 }
 
 // printApplied prints what the node says, in one piece.

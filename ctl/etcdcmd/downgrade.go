@@ -43,7 +43,7 @@ func etcdDowngradeCommand(s *session.Session, use, short string, args int, call 
 		RunE: func(cmd *cobra.Command, args []string) error {
 			columns := []session.Column[*machine.EtcdClusterDowngrade]{session.Col("CLUSTER VERSION", (*machine.EtcdClusterDowngrade).GetClusterVersion)}
 
-			return session.List(cmd, s, columns, session.Single(func(n session.Node, ctx context.Context) (*machine.EtcdClusterDowngrade, error) {
+			return session.List(s, cmd, columns, session.Single(func(n session.Node, ctx context.Context) (*machine.EtcdClusterDowngrade, error) {
 				version, err := call(n, ctx, args)
 
 				return &machine.EtcdClusterDowngrade{ClusterVersion: version}, err

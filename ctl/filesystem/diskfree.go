@@ -26,7 +26,7 @@ func newDiskFreeCommand(s *session.Session) *cobra.Command {
 				path = args[0]
 			}
 
-			return session.List(cmd, s, diskFreeColumns(path, exact), session.Single(
+			return session.List(s, cmd, diskFreeColumns(path, exact), session.Single(
 				func(n session.Node, ctx context.Context) (*machine.StorageServiceStatfsResponse, error) {
 					return n.Statfs(ctx, path)
 				},

@@ -58,7 +58,7 @@ func newListCommand(s *session.Session) *cobra.Command {
 				columns, request.ReportXattrs = longColumns(human), true
 			}
 
-			return listFiles(cmd, s, columns, &request)
+			return listFiles(s, cmd, columns, &request)
 		},
 		ValidArgsFunction: completePath(s),
 	}))
@@ -74,8 +74,8 @@ func newListCommand(s *session.Session) *cobra.Command {
 }
 
 // listFiles prints each node's files in large pieces, as nodes are not to be mixed in a listing.
-func listFiles(cmd *cobra.Command, s *session.Session, columns []session.Column[*machine.FileInfo], request *machine.ListRequest) error {
-	out, err := session.NewListing(cmd, s, columns)
+func listFiles(s *session.Session, cmd *cobra.Command, columns []session.Column[*machine.FileInfo], request *machine.ListRequest) error {
+	out, err := session.NewListing(s, cmd, columns)
 	if err != nil {
 		return err
 	}

@@ -32,7 +32,7 @@ func newUsageCommand(s *session.Session) *cobra.Command {
 				name = "SIZE"
 			}
 
-			out, err := session.NewListing(cmd, s, []session.Column[*machine.DiskUsageInfo]{
+			out, err := session.NewListing(s, cmd, []session.Column[*machine.DiskUsageInfo]{
 				session.Col(name, func(i *machine.DiskUsageInfo) string { return session.Size(i.GetSize(), human) }),
 				session.Col("NAME", (*machine.DiskUsageInfo).GetRelativeName),
 			})

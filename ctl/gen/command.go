@@ -9,7 +9,9 @@ import (
 )
 
 // Commands are the commands of this package, for the root. They need no machine.
-func Commands(*session.Session) []*cobra.Command { return []*cobra.Command{newCommand()} }
+func Commands(*session.Session) []*cobra.Command {
+	return []*cobra.Command{newCommand(), machineConfigCommand()}
+}
 
 func newCommand() *cobra.Command {
 	cmd := &cobra.Command{
@@ -28,15 +30,6 @@ func newCommand() *cobra.Command {
 		crtCommand(force),
 		keypairCommand(force),
 	)
-
-	return cmd
-}
-
-// ConfigCommand is "gen config" by itself, as other groups offer it.
-func ConfigCommand() *cobra.Command {
-	force := new(bool)
-	cmd := configCommand(force)
-	cmd.Flags().BoolVarP(force, "force", "f", false, "overwrite existing files")
 
 	return cmd
 }

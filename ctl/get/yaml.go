@@ -35,7 +35,7 @@ func encodeYAML(d document) ([]byte, error) {
 }
 
 // yamlSpec nests the text of a spec below its key. The text is kept as it is if it means the same there, and is
-// written anew if it does not.
+// written again if it does not.
 func yamlSpec(text string) (string, error) {
 	if session.ManyDocuments(text) {
 		return "spec: |\n" + indent(strings.TrimRight(text, "\n")+"\n"), nil

@@ -30,7 +30,7 @@ func newImageListCommand(s *session.Session) *cobra.Command {
 				return err
 			}
 
-			return session.List(cmd, s, imageColumns, func(n session.Node, ctx context.Context) ([]*machine.ImageServiceListResponse, error) {
+			return session.List(s, cmd, imageColumns, func(n session.Node, ctx context.Context) ([]*machine.ImageServiceListResponse, error) {
 				return listImages(ctx, n, instance)
 			})
 		},

@@ -82,7 +82,7 @@ func newImageVerifyCommand(s *session.Session) *cobra.Command {
 		Short: "Check an image against the nodes' image verification configuration",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return session.List(cmd, s, verifyColumns, session.Single(func(n session.Node, ctx context.Context) (*machine.ImageServiceVerifyResponse, error) {
+			return session.List(s, cmd, verifyColumns, session.Single(func(n session.Node, ctx context.Context) (*machine.ImageServiceVerifyResponse, error) {
 				return n.VerifyImage(ctx, args[0])
 			}))
 		},

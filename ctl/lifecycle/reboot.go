@@ -49,7 +49,7 @@ there, and otherwise at the cluster's endpoint.`,
 			}
 
 			if draining.drain {
-				return rebootInTurn(cmd, s, &tracking, &draining, reboot)
+				return rebootInTurn(s, cmd, &tracking, &draining, reboot)
 			}
 
 			return s.Each(cmd, func(ctx context.Context, n session.Node) error {
@@ -68,7 +68,7 @@ there, and otherwise at the cluster's endpoint.`,
 
 // rebootInTurn drains and reboots one node after the other.
 func rebootInTurn(
-	cmd *cobra.Command, s *session.Session, t *tracking, d *draining, reboot func(session.Node) func(context.Context) (string, error),
+	s *session.Session, cmd *cobra.Command, t *tracking, d *draining, reboot func(session.Node) func(context.Context) (string, error),
 ) error {
 	t.wait = true
 

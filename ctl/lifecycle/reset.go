@@ -88,7 +88,7 @@ func untilReset(ctx context.Context, n session.Node, before boot, say func(strin
 	})
 }
 
-// inMaintenance tells whether a machine answers as one that has no configuration.
+// inMaintenance reports whether a machine answers as one that has no configuration.
 func inMaintenance(ctx context.Context, name string) bool {
 	nodes, closeAll, err := session.Maintenance(name).Targets()
 	if err != nil {

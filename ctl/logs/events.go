@@ -31,7 +31,7 @@ func newEventsCommand(s *session.Session) *cobra.Command {
 
 			request.TailSeconds = int32(min(math.Ceil(duration.Seconds()), math.MaxInt32))
 
-			out, err := session.NewListing(cmd, s, eventColumns)
+			out, err := session.NewListing(s, cmd, eventColumns)
 			if err != nil {
 				return err
 			}

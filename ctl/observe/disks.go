@@ -17,7 +17,7 @@ func newDisksCommand(s *session.Session) *cobra.Command {
 		Short: "List disks; talosctl get disks tells more of them",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return session.List(cmd, s, diskColumns, session.Node.Disks)
+			return session.List(s, cmd, diskColumns, session.Node.Disks)
 		},
 	}))
 }

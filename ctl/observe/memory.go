@@ -25,7 +25,7 @@ func newMemoryCommand(s *session.Session) *cobra.Command {
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if !verbose || s.Format != session.TableFormat {
-				return session.List(cmd, s, memoryColumns, session.Single(session.Node.Memory))
+				return session.List(s, cmd, memoryColumns, session.Single(session.Node.Memory))
 			}
 
 			return s.Report(cmd, writeMeminfo)

@@ -29,7 +29,7 @@ Connected sockets are listed; --listening lists those that listen, --all lists b
 				sockets.pod = args[0]
 			}
 
-			return session.List(cmd, s, sockets.columns(), sockets.fetch)
+			return session.List(s, cmd, sockets.columns(), sockets.fetch)
 		},
 		ValidArgsFunction: s.CompleteArg(0, func(n session.Node, ctx context.Context) ([]string, error) {
 			_, pods, err := podNetworks(ctx, n)

@@ -41,7 +41,7 @@ func newProcessesCommand(s *session.Session) *cobra.Command {
 			}
 
 			show := func() error {
-				return session.List(cmd, s, processColumns, func(n session.Node, ctx context.Context) ([]*machine.ProcessInfo, error) {
+				return session.List(s, cmd, processColumns, func(n session.Node, ctx context.Context) ([]*machine.ProcessInfo, error) {
 					processes, err := n.Processes(ctx)
 					slices.SortStableFunc(processes, less)
 

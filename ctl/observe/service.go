@@ -29,9 +29,9 @@ func newServiceCommand(s *session.Session) *cobra.Command {
 
 			switch {
 			case len(args) == 0:
-				return session.List(cmd, s, serviceColumns, session.Node.Services)
+				return session.List(s, cmd, serviceColumns, session.Node.Services)
 			case isStatus && s.Format != session.TableFormat:
-				return session.List(cmd, s, serviceColumns, session.Single(find))
+				return session.List(s, cmd, serviceColumns, session.Single(find))
 			case isStatus:
 				return s.Report(cmd, func(ctx context.Context, n session.Node, w io.Writer) error {
 					service, err := session.Bounded(ctx, n, find)
@@ -54,7 +54,7 @@ func newServiceCommand(s *session.Session) *cobra.Command {
 				return session.UsageError(cmd, "--output %s: what a service is told has no other form than a table", s.Format)
 			}
 
-			return actOnService(cmd, s, args[0], action)
+			return actOnService(s, cmd, args[0], action)
 		},
 		ValidArgsFunction: completeService(s),
 	}))
@@ -150,7 +150,7 @@ func serviceDetails(node string, service *machine.ServiceInfo, now time.Time) []
 
 type serviceAction func(n session.Node, ctx context.Context, id string) (string, error)
 
-func actOnService(cmd *cobra.Command, s *session.Session, id string, act serviceAction) error {
+func actOnService(s *session.Session, cmd *cobra.Command, id string, act serviceAction) error {
 	rows := session.NewTable(cmd.OutOrStdout(), "NODE", "RESPONSE")
 
 	return s.Tabulate(cmd, rows, func(ctx context.Context, n session.Node) error {

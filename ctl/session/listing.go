@@ -34,7 +34,7 @@ type Listing[T any] struct {
 }
 
 // NewListing returns a listing to the output of the command, in the form that --output says.
-func NewListing[T any](cmd *cobra.Command, s *Session, columns []Column[T]) (*Listing[T], error) {
+func NewListing[T any](s *Session, cmd *cobra.Command, columns []Column[T]) (*Listing[T], error) {
 	encode, err := s.Encoder(cmd)
 
 	return &Listing[T]{
@@ -90,9 +90,9 @@ func rows[T any](columns []Column[T], node string, items []T) [][]string {
 
 // List prints what each node answers to fetch.
 func List[T any](
-	cmd *cobra.Command, s *Session, columns []Column[T], fetch func(n Node, ctx context.Context) ([]T, error),
+	s *Session, cmd *cobra.Command, columns []Column[T], fetch func(n Node, ctx context.Context) ([]T, error),
 ) error {
-	out, err := NewListing(cmd, s, columns)
+	out, err := NewListing(s, cmd, columns)
 	if err != nil {
 		return err
 	}
@@ -125,7 +125,7 @@ func ListCommand[T any](
 	s *Session, cmd *cobra.Command, columns []Column[T], fetch func(n Node, ctx context.Context) ([]T, error),
 ) *cobra.Command {
 	cmd.Args = cobra.NoArgs
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return List(cmd, s, columns, fetch) }
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return List(s, cmd, columns, fetch) }
 
 	return s.OutputFlag(s.Flags(cmd))
 }

@@ -26,7 +26,7 @@ func (s *Session) OutputFlag(cmd *cobra.Command) *cobra.Command {
 	return cmd
 }
 
-// OutputFlagAs is outputFlag for commands where -o is something else.
+// OutputFlagAs is OutputFlag for commands where -o is something else.
 func (s *Session) OutputFlagAs(cmd *cobra.Command, shorthand string) {
 	cmd.Flags().StringVarP(&s.Format, "output", shorthand, TableFormat, "table, yaml, json or jsonpath=TEMPLATE")
 	Complete(cmd, "output", TableFormat, "yaml", "json", "jsonpath=")

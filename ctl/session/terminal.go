@@ -8,7 +8,7 @@ import (
 	"golang.org/x/term"
 )
 
-// IsTerminal tells whether a stream of the command is one that a person looks at, or types into.
+// IsTerminal reports whether a stream of the command is one that a person looks at, or types into.
 func IsTerminal(stream any) bool {
 	file, isFile := stream.(*os.File)
 

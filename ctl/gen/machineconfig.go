@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package configcmd
+package gen
 
 import (
 	"errors"
@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/seed-59268b81/talos/config/patch"
-	"github.com/seed-59268b81/talos/ctl/gen"
+	"github.com/seed-59268b81/talos/ctl/session"
 )
 
 func machineConfigCommand() *cobra.Command {
@@ -20,7 +20,9 @@ func machineConfigCommand() *cobra.Command {
 		Aliases: []string{"mc"},
 	}
 
-	generate := gen.ConfigCommand()
+	force := new(bool)
+	generate := configCommand(force)
+	generate.Flags().BoolVarP(force, "force", "f", false, "overwrite existing files")
 	generate.Use = "gen <cluster name> <cluster endpoint>"
 	generate.Example = ""
 
@@ -45,7 +47,7 @@ func patchCommand() *cobra.Command {
 				return fmt.Errorf("--patch: %w", err)
 			}
 
-			text, err := read(cmd, args[0])
+			text, err := session.ReadConfig(cmd, args[0])
 			if err != nil {
 				return err
 			}
