@@ -64,11 +64,5 @@ func validateCommand() *cobra.Command {
 	flags.StringVarP(&mode, "mode", "m", "", "where the machine runs: metal, cloud or container")
 	flags.BoolVar(&strict, "strict", false, "take warnings for errors")
 
-	for _, flag := range []string{"config", "mode"} {
-		if err := cmd.MarkFlagRequired(flag); err != nil {
-			panic(err) // the flag is not defined: a mistake above
-		}
-	}
-
-	return cmd
+	return session.Require(cmd, "config", "mode")
 }

@@ -56,11 +56,7 @@ func newApplyConfigCommand(s *session.Session) *cobra.Command {
 	cmd.Flags().StringVarP(&file, "file", "f", "", "the configuration; - for standard input")
 	cmd.Flags().StringArrayVarP(&patches, "config-patch", "p", nil, "change the configuration before it is sent: a patch, or @FILE; may be repeated")
 
-	if err := cmd.MarkFlagRequired("file"); err != nil {
-		panic(err) // The flag is defined above.
-	}
-
-	return cmd
+	return session.Require(cmd, "file")
 }
 
 func readConfig(cmd *cobra.Command, file string) ([]byte, error) {

@@ -76,9 +76,5 @@ func patchCommand() *cobra.Command {
 	cmd.Flags().StringArrayVarP(&patches, "patch", "p", nil, "patch to apply (inline, or @file); may be repeated")
 	cmd.Flags().StringVarP(&output, "output", "o", "", "file to write (default: the standard output)")
 
-	if err := cmd.MarkFlagRequired("patch"); err != nil {
-		panic(err) // the flag is not defined: a mistake above
-	}
-
-	return cmd
+	return session.Require(cmd, "patch")
 }

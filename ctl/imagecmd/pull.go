@@ -5,7 +5,6 @@ package imagecmd
 import (
 	"context"
 	"fmt"
-	"io"
 
 	"github.com/dustin/go-humanize"
 	"github.com/spf13/cobra"
@@ -28,11 +27,7 @@ func newImagePullCommand(s *session.Session) *cobra.Command {
 				return err
 			}
 
-			// The names are the answer; the progress is for a person who waits.
-			progress := io.Discard
-			if session.IsTerminal(cmd.ErrOrStderr()) {
-				progress = cmd.ErrOrStderr()
-			}
+			progress := session.Progress(cmd)
 
 			out := session.NewLines(cmd.OutOrStdout())
 

@@ -45,11 +45,7 @@ Kubernetes pods are not moved away first: drain the node with kubectl drain.`,
 	cmd.Flags().BoolVar(&upgrade.legacy, "legacy", false, "the way of nodes that have no lifecycle service; without the flag it is tried where that is missing")
 	session.Complete(cmd, "reboot-mode", "default", "powercycle")
 
-	if err := cmd.MarkFlagRequired("image"); err != nil {
-		panic(err) // The flag is defined above.
-	}
-
-	return cmd
+	return session.Require(cmd, "image")
 }
 
 type upgrade struct {

@@ -3,8 +3,10 @@
 package session
 
 import (
+	"io"
 	"os"
 
+	"github.com/spf13/cobra"
 	"golang.org/x/term"
 )
 
@@ -13,4 +15,13 @@ func IsTerminal(stream any) bool {
 	file, isFile := stream.(*os.File)
 
 	return isFile && term.IsTerminal(int(file.Fd()))
+}
+
+// Progress is where the command shows how far it is: to a person who waits, and to no one else.
+func Progress(cmd *cobra.Command) io.Writer {
+	if IsTerminal(cmd.ErrOrStderr()) {
+		return cmd.ErrOrStderr()
+	}
+
+	return io.Discard
 }

@@ -41,14 +41,9 @@ Resources that are secret, such as the machine configuration, are left out. Logs
 				return session.UsageError(cmd, "--no-encryption and --encryption-recipients contradict each other")
 			}
 
-			progress := io.Discard
-			if session.IsTerminal(cmd.ErrOrStderr()) {
-				progress = cmd.ErrOrStderr()
-			}
-
 			saved, err := saveBundle(path, recipients, func(b *bundle) error {
 				return s.Each(cmd, func(ctx context.Context, n session.Node) error {
-					return collect(ctx, n, contents, b, workers, progress)
+					return collect(ctx, n, contents, b, workers, session.Progress(cmd))
 				})
 			})
 
