@@ -29,7 +29,7 @@ func Col[T any](name string, cell func(T) string) Column[T] { return Column[T]{n
 type Listing[T any] struct {
 	columns   []Column[T]
 	Table     *Table
-	encode    encoder
+	encode    Encoder
 	documents *Documents
 }
 

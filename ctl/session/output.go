@@ -32,8 +32,8 @@ func (s *Session) OutputFlagAs(cmd *cobra.Command, shorthand string) {
 	Complete(cmd, "output", TableFormat, "yaml", "json", "jsonpath=")
 }
 
-// Encoder turns one thing into the text of a document. It is nil for tables.
-func (s *Session) Encoder(cmd *cobra.Command) (encoder, error) {
+// Encoder is that of the format which --output says; nil for tables.
+func (s *Session) Encoder(cmd *cobra.Command) (Encoder, error) {
 	template, isPath := strings.CutPrefix(s.Format, "jsonpath=")
 
 	switch {
@@ -54,7 +54,8 @@ func (s *Session) Encoder(cmd *cobra.Command) (encoder, error) {
 	}
 }
 
-type encoder func(value any) ([]byte, error)
+// Encoder turns one thing into the text of a document.
+type Encoder func(value any) ([]byte, error)
 
 func encodeJSON(value any) ([]byte, error) {
 	content, err := json.MarshalIndent(value, "", "    ")

@@ -48,7 +48,7 @@ func collect(ctx context.Context, n session.Node, contents []session.BundleConte
 	var files []session.BundleFile
 
 	for _, of := range contents {
-		more, err := of(ctx, n)
+		more, err := of(ctx, n) // a node that is dead says so once
 		if err != nil {
 			return err
 		}
