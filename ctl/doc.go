@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package ctl is the command line talosctl, one command a file.
+// Package ctl is the command line talosctl: the root command, which puts the topics together.
 //
-// A command that talks to machines embeds connection, which gives it the common flags, and does its work in a function
-// of one node: connection.each runs that function for all nodes at once, prints what each has as it comes, and
-// reports the nodes that failed at the end. Tables and lines go to standard output, all that is said about the work
-// itself to standard error. The exit status is 0 if every node succeeded, 1 if one failed, 130 after Ctrl-C.
+// A topic is a package beside this one, with a function Commands that returns its commands, one command a file. Topics share what
+// is in ctl/session, which says how commands reach machines and print, and do not import each other. What a topic adds to a support
+// bundle is its function Files.
+//
+// The exit status is 0 if every node succeeded, 1 if one failed, 130 after Ctrl-C.
 package ctl

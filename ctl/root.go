@@ -5,12 +5,27 @@ package ctl
 import (
 	"context"
 	"io"
+	"slices"
 
 	"github.com/spf13/cobra"
 
+	"github.com/seed-59268b81/talos/ctl/capture"
+	"github.com/seed-59268b81/talos/ctl/cgroups"
 	"github.com/seed-59268b81/talos/ctl/configcmd"
+	"github.com/seed-59268b81/talos/ctl/configure"
+	"github.com/seed-59268b81/talos/ctl/dashboard"
+	"github.com/seed-59268b81/talos/ctl/etcdcmd"
+	"github.com/seed-59268b81/talos/ctl/explain"
+	"github.com/seed-59268b81/talos/ctl/filesystem"
 	"github.com/seed-59268b81/talos/ctl/gen"
+	"github.com/seed-59268b81/talos/ctl/get"
+	"github.com/seed-59268b81/talos/ctl/imagecmd"
+	"github.com/seed-59268b81/talos/ctl/kubecmd"
+	"github.com/seed-59268b81/talos/ctl/lifecycle"
+	"github.com/seed-59268b81/talos/ctl/logs"
+	"github.com/seed-59268b81/talos/ctl/observe"
 	"github.com/seed-59268b81/talos/ctl/session"
+	"github.com/seed-59268b81/talos/ctl/support"
 )
 
 // The exit statuses.
@@ -20,10 +35,35 @@ const (
 	exitInterrupted = 130
 )
 
-// New returns the command talosctl with all its subcommands but cluster, which needs the lab and is added by the program.
-func New() *cobra.Command { return newRoot(&session.Session{}) }
+// group is a group of commands in the help.
+type group struct {
+	title    string
+	commands []*cobra.Command
+}
 
-func newRoot(s *session.Session) *cobra.Command {
+// groups are the commands by what they are for, as the help lists them.
+func groups(s *session.Session, local []*cobra.Command) []group {
+	return []group{
+		{"Look at the nodes", slices.Concat(
+			capture.Commands(s), cgroups.Commands(s), dashboard.Commands(s), explain.Commands(s), filesystem.Commands(s),
+			get.Commands(s), logs.Commands(s), observe.Commands(s),
+			// The first finds out whether a node answers at all.
+			support.Commands(s, get.Files, observe.Files, filesystem.Files, logs.Files, etcdcmd.Files),
+		)},
+		{"Configure the nodes", configure.Commands(s)},
+		{"Begin, restart and end", lifecycle.Commands(s)},
+		{"etcd, Kubernetes and images", slices.Concat(etcdcmd.Commands(s), imagecmd.Commands(s), kubecmd.Commands(s))},
+		{withoutNode, slices.Concat(configcmd.Commands(s), gen.Commands(s), local)},
+	}
+}
+
+// withoutNode is the group of the commands that need no node.
+const withoutNode = "Prepare, without a node"
+
+// New returns the command talosctl. The program adds the commands that only it has: cluster, which needs the lab.
+func New(local ...*cobra.Command) *cobra.Command { return newRoot(&session.Session{}, local...) }
+
+func newRoot(s *session.Session, local ...*cobra.Command) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "talosctl",
 		Short: "Drive and observe Talos machines through their API",
@@ -34,52 +74,16 @@ func newRoot(s *session.Session) *cobra.Command {
 	}
 
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return session.UsageError(cmd, "%s", err) })
-	root.AddCommand(
-		newApplyConfigCommand(s),
-		newBootstrapCommand(s),
-		newCgroupsCommand(s),
-		newContainersCommand(s),
-		newCopyCommand(s),
-		newDebugCommand(s),
-		newDiskFreeCommand(s),
-		newDisksCommand(s),
-		newDashboardCommand(s),
-		newDmesgCommand(s),
-		newEditCommand(s),
-		newEtcdCommand(s),
-		newEventsCommand(s),
-		newExplainCommand(s),
-		newGetCommand(s),
-		newHealthCommand(s),
-		newImageCommand(s),
-		newInspectCommand(s),
-		newKubeconfigCommand(s),
-		newListCommand(s),
-		newLogsCommand(s),
-		newMemoryCommand(s),
-		newMetaCommand(s),
-		newMountsCommand(s),
-		newNetstatCommand(s),
-		newPatchCommand(s),
-		newPcapCommand(s),
-		newProcessesCommand(s),
-		newReadCommand(s),
-		newRebootCommand(s),
-		newResetCommand(s),
-		newRestartCommand(s),
-		newRollbackCommand(s),
-		newServiceCommand(s),
-		newShutdownCommand(s),
-		newStatsCommand(s),
-		newSupportCommand(s, getFiles, observeFiles, mountFiles, logFiles, etcdFiles),
-		newTimeCommand(s),
-		newUpgradeCommand(s),
-		newUsageCommand(s),
-		newVersionCommand(s),
-		newWipeCommand(s),
-		gen.Command(),
-	)
-	root.AddCommand(configcmd.Commands(newConfigNewCommand(s))...)
+	root.SetCompletionCommandGroupID(withoutNode)
+
+	for _, g := range groups(s, local) {
+		root.AddGroup(&cobra.Group{ID: g.title, Title: g.title + ":"})
+		root.AddCommand(g.commands...)
+
+		for _, cmd := range g.commands {
+			cmd.GroupID = g.title
+		}
+	}
 
 	return root
 }
@@ -88,7 +92,6 @@ func newRoot(s *session.Session) *cobra.Command {
 // it.
 func Run(ctx context.Context, root *cobra.Command, stderr io.Writer) int {
 	root.SetErr(stderr)
-	group(root)
 
 	err := root.ExecuteContext(ctx)
 

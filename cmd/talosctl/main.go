@@ -18,8 +18,5 @@ func main() {
 	// The first signal ends the command in order, the second one at once.
 	context.AfterFunc(ctx, stop)
 
-	root := ctl.New()
-	root.AddCommand(cluster.Command())
-
-	os.Exit(ctl.Run(ctx, root, os.Stderr))
+	os.Exit(ctl.Run(ctx, ctl.New(cluster.Command()), os.Stderr))
 }

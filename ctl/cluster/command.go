@@ -2,9 +2,7 @@
 
 package cluster
 
-import (
-	"github.com/spf13/cobra"
-)
+import "github.com/spf13/cobra"
 
 // Command returns the command "cluster" with its subcommands.
 func Command() *cobra.Command {

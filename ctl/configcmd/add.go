@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/seed-59268b81/talos/config/talosconfig"
+	"github.com/seed-59268b81/talos/ctl/session"
 	"github.com/seed-59268b81/talos/pki"
 )
 
@@ -42,13 +43,7 @@ func addCommand(f *file) *cobra.Command {
 	cmd.Flags().StringVar(&crt, "crt", "", "file with the client's certificate, PEM")
 	cmd.Flags().StringVar(&key, "key", "", "file with the client's private key, PEM")
 
-	for _, flag := range []string{"ca", "crt", "key"} {
-		if err := cmd.MarkFlagRequired(flag); err != nil {
-			panic(err) // the flag is not defined: a mistake above
-		}
-	}
-
-	return cmd
+	return session.Require(cmd, "ca", "crt", "key")
 }
 
 // newContext reads certificate files and checks that they are what they should be.

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/seed-59268b81/talos/config/talosconfig"
+	"github.com/seed-59268b81/talos/ctl/session"
 )
 
 // file is the client configuration that a command works on.
@@ -16,7 +17,7 @@ type file struct {
 	context string // --context
 }
 
-func configCommand(online ...*cobra.Command) *cobra.Command {
+func configCommand(s *session.Session) *cobra.Command {
 	f := &file{}
 
 	cmd := &cobra.Command{
@@ -34,12 +35,12 @@ func configCommand(online ...*cobra.Command) *cobra.Command {
 		endpointCommand(f),
 		infoCommand(f),
 		mergeCommand(f),
+		newCommand(s),
 		nodeCommand(f),
 		proxyCommand(f),
 		removeCommand(f),
 		renameCommand(f),
 	)
-	cmd.AddCommand(online...)
 
 	return cmd
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/seed-59268b81/talos/config/configtest"
 	"github.com/seed-59268b81/talos/config/talosconfig"
 	"github.com/seed-59268b81/talos/ctl/configcmd"
+	"github.com/seed-59268b81/talos/ctl/session"
 )
 
 // run runs a command of the package as the root would.
@@ -26,7 +27,7 @@ func run(t *testing.T, stdin string, args ...string) (stdout, stderr string, err
 	var out, errs bytes.Buffer
 
 	root := &cobra.Command{Use: "talosctl", SilenceErrors: true, SilenceUsage: true}
-	root.AddCommand(configcmd.Commands()...)
+	root.AddCommand(configcmd.Commands(&session.Session{})...)
 	root.SetIn(strings.NewReader(stdin))
 	root.SetOut(&out)
 	root.SetErr(&errs)
@@ -303,42 +304,5 @@ func TestValidate(t *testing.T) {
 		if _, _, err := run(t, test.text, args...); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: got %v, want %q in it", test.name, err, test.want)
 		}
-	}
-}
-
-func TestMachineConfigPatch(t *testing.T) {
-	dir := t.TempDir()
-	from, to, file := filepath.Join(dir, "from"), filepath.Join(dir, "to"), filepath.Join(dir, "patch")
-
-	if err := errors.Join(
-		os.WriteFile(from, []byte("machine:\n    type: worker # here\n"), 0o600),
-		os.WriteFile(file, []byte("machine: {token: b}\n"), 0o600),
-	); err != nil {
-		t.Fatal(err)
-	}
-
-	const want = "machine:\n    type: worker # here\n    certSANs:\n        - a\n    token: b\n"
-
-	args := []string{"machineconfig", "patch", from, "-p", `{"machine": {"certSANs": ["a"]}}`, "-p", "@" + file}
-
-	if stdout, _ := must(t, args...); stdout != want {
-		t.Errorf("got %q, want %q", stdout, want)
-	}
-
-	must(t, append(args, "-o", to)...)
-
-	if got, err := os.ReadFile(to); err != nil || string(got) != want {
-		t.Errorf("got %q, %v, want %q", got, err, want)
-	}
-
-	if _, _, err := run(t, "", "mc", "patch", from, "-p", "machine: {x: y}"); err == nil || !strings.Contains(err.Error(), "machine.x: unknown key") {
-		t.Errorf("bad patch: got %v", err)
-	}
-}
-
-func TestMachineConfigGen(t *testing.T) {
-	stdout, _ := must(t, "machineconfig", "gen", "demo", "https://10.5.0.2:6443", "-t", "worker", "-o", "-")
-	if !strings.Contains(stdout, "type: worker") {
-		t.Errorf("got %s", stdout)
 	}
 }

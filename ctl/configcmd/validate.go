@@ -4,14 +4,13 @@ package configcmd
 
 import (
 	"fmt"
-	"io"
-	"os"
 
 	"github.com/spf13/cobra"
 
 	"github.com/seed-59268b81/talos/config"
 	"github.com/seed-59268b81/talos/config/validate"
 	"github.com/seed-59268b81/talos/controllers/validation"
+	"github.com/seed-59268b81/talos/ctl/session"
 )
 
 func validateCommand() *cobra.Command {
@@ -30,7 +29,7 @@ func validateCommand() *cobra.Command {
 				return fmt.Errorf("--mode: %w", err)
 			}
 
-			text, err := read(cmd, path)
+			text, err := session.ReadConfig(cmd, path)
 			if err != nil {
 				return err
 			}
@@ -65,26 +64,5 @@ func validateCommand() *cobra.Command {
 	flags.StringVarP(&mode, "mode", "m", "", "where the machine runs: metal, cloud or container")
 	flags.BoolVar(&strict, "strict", false, "take warnings for errors")
 
-	for _, flag := range []string{"config", "mode"} {
-		if err := cmd.MarkFlagRequired(flag); err != nil {
-			panic(err) // the flag is not defined: a mistake above
-		}
-	}
-
-	return cmd
-}
-
-// read reads a file, or the standard input for "-".
-func read(cmd *cobra.Command, path string) (text []byte, err error) {
-	if path == "-" {
-		text, err = io.ReadAll(io.LimitReader(cmd.InOrStdin(), config.MaxSize+1))
-	} else {
-		text, err = os.ReadFile(path)
-	}
-
-	if err != nil {
-		return nil, fmt.Errorf("reading a machine configuration: %w", err)
-	}
-
-	return text, nil
+	return session.Require(cmd, "config", "mode")
 }

@@ -19,18 +19,12 @@ import (
 	cosiapi "github.com/seed-59268b81/talos/api/cosi/v1alpha1"
 	"github.com/seed-59268b81/talos/api/machine"
 	"github.com/seed-59268b81/talos/client"
+	"github.com/seed-59268b81/talos/ctl/session"
 	"github.com/seed-59268b81/talos/resources/config"
 	"github.com/seed-59268b81/talos/resources/network"
 	"github.com/seed-59268b81/talos/resources/runtime"
 	timeres "github.com/seed-59268b81/talos/resources/time"
 )
-
-// Target is a machine to show. Calls of the client are made with the context that Context returns.
-type Target struct {
-	Name    string
-	Client  *client.Client
-	Context func(context.Context) context.Context
-}
 
 // The questions that are asked once an interval; the first tells whether the node is alive.
 const questionAlive = "version"
@@ -59,7 +53,7 @@ type learned struct {
 // feed asks the nodes and sends what it learns, until its context ends.
 type feed struct {
 	ctx      context.Context // of the program
-	targets  []Target
+	targets  []session.Node
 	interval time.Duration
 	send     func(tea.Msg)
 	running  sync.WaitGroup
@@ -91,7 +85,7 @@ func (f *feed) poll(node int) {
 
 		ask := func(question string, do func(ctx context.Context) (func(*Node), error)) {
 			round.Go(func() {
-				ctx, cancel := context.WithTimeout(t.Context(f.ctx), max(f.interval, 5*time.Second))
+				ctx, cancel := context.WithTimeout(t.Forward(f.ctx), max(f.interval, 5*time.Second))
 				defer cancel()
 
 				apply, err := do(ctx)
@@ -204,7 +198,7 @@ func (f *feed) followOnce(ctx context.Context, node int, kind client.Kind) (bega
 	t := f.targets[node]
 	initial := map[string]*cosiapi.Resource{}
 
-	for event, err := range t.Client.WatchResources(t.Context(ctx), kind, "") {
+	for event, err := range t.WatchResources(t.Forward(ctx), kind, "") {
 		if err != nil {
 			return began, err
 		}
@@ -264,7 +258,7 @@ func (f *feed) logs(node int, service string) (stop func()) {
 
 func (f *feed) readLog(ctx context.Context, node int, service string) error {
 	t := f.targets[node]
-	stream := t.Client.Logs(t.Context(ctx), &machine.LogsRequest{
+	stream := t.Logs(t.Forward(ctx), &machine.LogsRequest{
 		Namespace: client.SystemNamespace, Driver: common.ContainerDriver_CONTAINERD, Id: service, Follow: true, TailLines: logTail,
 	})
 	defer stream.Close()

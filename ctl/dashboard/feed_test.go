@@ -18,11 +18,12 @@ import (
 	"github.com/seed-59268b81/talos/api/machine"
 	"github.com/seed-59268b81/talos/client"
 	"github.com/seed-59268b81/talos/client/clienttest"
+	"github.com/seed-59268b81/talos/ctl/session"
 	"github.com/seed-59268b81/talos/resources/network"
 )
 
 // endpoint serves a machine that answers, one that is down, and one that takes every question and answers none.
-func endpoint(t *testing.T) []Target {
+func endpoint(t *testing.T) []session.Node {
 	t.Helper()
 
 	const service = "machine.MachineService/"
@@ -58,9 +59,9 @@ func endpoint(t *testing.T) []Target {
 
 	t.Cleanup(func() { c.Close() })
 
-	var targets []Target
+	var targets []session.Node
 	for _, name := range []string{"down", "hanging", "live"} {
-		targets = append(targets, Target{Name: name, Client: c, Context: func(ctx context.Context) context.Context { return client.WithNode(ctx, name) }})
+		targets = append(targets, session.Node{Name: name, Client: c})
 	}
 
 	return targets
@@ -148,7 +149,7 @@ func TestFeed(t *testing.T) {
 }
 
 // begin starts a feed of the targets; end stops it, and waits until nothing is left of it.
-func begin(t *testing.T, targets []Target, interval time.Duration) (f *feed, w *watcher, end func()) {
+func begin(t *testing.T, targets []session.Node, interval time.Duration) (f *feed, w *watcher, end func()) {
 	t.Helper()
 
 	ctx, cancel := context.WithCancel(t.Context())
@@ -169,7 +170,7 @@ func TestLogComesBack(t *testing.T) {
 	n := &clienttest.Node{Logs: map[string]string{client.SystemNamespace + "/etcd": "one\ntwo\n"}}
 	n.SetDown(true)
 
-	c, err := client.Connect(clienttest.Start(t, map[string]*clienttest.Node{"": n}).Context)
+	c, err := client.Connect(clienttest.Start(t, map[string]*clienttest.Node{"a": n}).Context)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -177,7 +178,7 @@ func TestLogComesBack(t *testing.T) {
 	t.Cleanup(func() { c.Close() })
 
 	ctx, cancel := context.WithCancel(t.Context())
-	f := &feed{ctx: ctx, targets: []Target{{Client: c, Context: func(ctx context.Context) context.Context { return ctx }}}}
+	f := &feed{ctx: ctx, targets: []session.Node{{Client: c, Name: "a"}}}
 	w := &watcher{m: newModel([]string{"a"}, f)}
 	f.send = w.send
 

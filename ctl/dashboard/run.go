@@ -9,10 +9,12 @@ import (
 	"time"
 
 	tea "charm.land/bubbletea/v2"
+
+	"github.com/seed-59268b81/talos/ctl/session"
 )
 
-// Run shows the nodes on the terminal until somebody quits or the context ends.
-func Run(ctx context.Context, in io.Reader, out io.Writer, targets []Target, interval time.Duration) error {
+// run shows the nodes on the terminal until somebody quits or the context ends.
+func run(ctx context.Context, in io.Reader, out io.Writer, targets []session.Node, interval time.Duration) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/seed-59268b81/talos/ctl/session"
 	"github.com/seed-59268b81/talos/pki"
 )
 
@@ -28,14 +29,6 @@ func files(cmd *cobra.Command, force bool, texts map[string][]byte, order ...str
 	}
 
 	return nil
-}
-
-func require(cmd *cobra.Command, flags ...string) {
-	for _, flag := range flags {
-		if err := cmd.MarkFlagRequired(flag); err != nil {
-			panic(err) // the flag is not defined: a mistake in this package
-		}
-	}
 }
 
 func caCommand(force *bool) *cobra.Command {
@@ -69,9 +62,7 @@ func caCommand(force *bool) *cobra.Command {
 	cmd.Flags().StringVar(&organization, "organization", "", "the organization of the certificate")
 	cmd.Flags().IntVar(&hours, "hours", 87600, "how long the certificate is valid, in hours from now")
 	cmd.Flags().BoolVar(&rsa, "rsa", false, "make an RSA key, not Ed25519")
-	require(cmd, "organization")
-
-	return cmd
+	return session.Require(cmd, "organization")
 }
 
 func keyCommand(force *bool) *cobra.Command {
@@ -92,9 +83,7 @@ func keyCommand(force *bool) *cobra.Command {
 	}
 
 	cmd.Flags().StringVar(&name, "name", "", "the name of the file")
-	require(cmd, "name")
-
-	return cmd
+	return session.Require(cmd, "name")
 }
 
 func csrCommand(force *bool) *cobra.Command {
@@ -130,9 +119,7 @@ func csrCommand(force *bool) *cobra.Command {
 	cmd.Flags().StringVar(&keyFile, "key", "", "file with the private key, PEM")
 	cmd.Flags().StringVar(&ip, "ip", "", "an address for the certificate")
 	cmd.Flags().StringSliceVar(&roles, "roles", []string{"os:admin"}, "the roles of the client")
-	require(cmd, "key")
-
-	return cmd
+	return session.Require(cmd, "key")
 }
 
 func crtCommand(force *bool) *cobra.Command {
@@ -167,9 +154,7 @@ func crtCommand(force *bool) *cobra.Command {
 	cmd.Flags().StringVar(&csrFile, "csr", "", "file with the request, PEM")
 	cmd.Flags().StringVar(&name, "name", "", "the name of the file")
 	cmd.Flags().IntVar(&hours, "hours", 24, "how long the certificate is valid, in hours from now")
-	require(cmd, "ca", "csr", "name")
-
-	return cmd
+	return session.Require(cmd, "ca", "csr", "name")
 }
 
 // sign signs a request with all that it asks for: whoever runs this holds the authority's key.
@@ -224,9 +209,7 @@ func keypairCommand(force *bool) *cobra.Command {
 
 	cmd.Flags().StringVar(&organization, "organization", "", "the organization of the certificate")
 	cmd.Flags().StringVar(&ip, "ip", "", "an address for the certificate")
-	require(cmd, "organization")
-
-	return cmd
+	return session.Require(cmd, "organization")
 }
 
 // addresses reads an address that may be absent.

@@ -2,10 +2,18 @@
 
 package gen
 
-import "github.com/spf13/cobra"
+import (
+	"github.com/spf13/cobra"
 
-// Command is "talosctl gen".
-func Command() *cobra.Command {
+	"github.com/seed-59268b81/talos/ctl/session"
+)
+
+// Commands are the commands of this package, for the root. They need no machine.
+func Commands(*session.Session) []*cobra.Command {
+	return []*cobra.Command{newCommand(), machineConfigCommand()}
+}
+
+func newCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "gen",
 		Short: "Generate configurations, secrets, keys and certificates",
@@ -22,15 +30,6 @@ func Command() *cobra.Command {
 		crtCommand(force),
 		keypairCommand(force),
 	)
-
-	return cmd
-}
-
-// ConfigCommand is "gen config" by itself, as other groups offer it.
-func ConfigCommand() *cobra.Command {
-	force := new(bool)
-	cmd := configCommand(force)
-	cmd.Flags().BoolVarP(force, "force", "f", false, "overwrite existing files")
 
 	return cmd
 }

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/spf13/cobra"
+
 	"github.com/seed-59268b81/talos/config"
 	"github.com/seed-59268b81/talos/config/secrets"
 	"github.com/seed-59268b81/talos/config/talosconfig"
@@ -24,15 +26,22 @@ import (
 func run(t *testing.T, args ...string) (stdout, stderr string, err error) {
 	t.Helper()
 
+	return talosctl(t, append([]string{"gen"}, args...)...)
+}
+
+// talosctl runs a command of the package as the root would.
+func talosctl(t *testing.T, args ...string) (stdout, stderr string, err error) {
+	t.Helper()
+
 	var out, errs bytes.Buffer
 
-	cmd := gen.Command()
-	cmd.SilenceErrors, cmd.SilenceUsage = true, true
-	cmd.SetOut(&out)
-	cmd.SetErr(&errs)
-	cmd.SetArgs(args)
+	root := &cobra.Command{Use: "talosctl", SilenceErrors: true, SilenceUsage: true}
+	root.AddCommand(gen.Commands(nil)...)
+	root.SetOut(&out)
+	root.SetErr(&errs)
+	root.SetArgs(args)
 
-	err = cmd.Execute()
+	err = root.Execute()
 
 	return out.String(), errs.String(), err
 }

@@ -29,12 +29,12 @@ func Col[T any](name string, cell func(T) string) Column[T] { return Column[T]{n
 type Listing[T any] struct {
 	columns   []Column[T]
 	Table     *Table
-	encode    encoder
+	encode    Encoder
 	documents *Documents
 }
 
 // NewListing returns a listing to the output of the command, in the form that --output says.
-func NewListing[T any](cmd *cobra.Command, s *Session, columns []Column[T]) (*Listing[T], error) {
+func NewListing[T any](s *Session, cmd *cobra.Command, columns []Column[T]) (*Listing[T], error) {
 	encode, err := s.Encoder(cmd)
 
 	return &Listing[T]{
@@ -90,9 +90,9 @@ func rows[T any](columns []Column[T], node string, items []T) [][]string {
 
 // List prints what each node answers to fetch.
 func List[T any](
-	cmd *cobra.Command, s *Session, columns []Column[T], fetch func(n Node, ctx context.Context) ([]T, error),
+	s *Session, cmd *cobra.Command, columns []Column[T], fetch func(n Node, ctx context.Context) ([]T, error),
 ) error {
-	out, err := NewListing(cmd, s, columns)
+	out, err := NewListing(s, cmd, columns)
 	if err != nil {
 		return err
 	}
@@ -113,24 +113,21 @@ func Bounded[T any](ctx context.Context, n Node, fetch func(n Node, ctx context.
 	defer cancel()
 
 	answer, err := fetch(n, ctx)
-	if err != nil && errors.Is(context.Cause(ctx), errNoAnswer) {
+	if err != nil && errors.Is(context.Cause(ctx), errNoAnswer) && !errors.Is(err, errNoAnswer) {
 		err = fmt.Errorf("%w: %w", errNoAnswer, err)
 	}
 
 	return answer, err
 }
 
-// ListCommand completes a command that only lists, and has no flags but those of all such commands.
+// ListCommand completes a command that takes no arguments and lists what each node answers to fetch.
 func ListCommand[T any](
 	s *Session, cmd *cobra.Command, columns []Column[T], fetch func(n Node, ctx context.Context) ([]T, error),
 ) *cobra.Command {
 	cmd.Args = cobra.NoArgs
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return List(cmd, s, columns, fetch) }
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return List(s, cmd, columns, fetch) }
 
-	s.Flags(cmd)
-	s.OutputFlag(cmd)
-
-	return cmd
+	return s.OutputFlag(s.Flags(cmd))
 }
 
 // Single makes a list of the one thing that a call returns.

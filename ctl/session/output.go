@@ -19,17 +19,21 @@ import (
 // TableFormat is the form of answers that people read.
 const TableFormat = "table"
 
-// OutputFlag adds the flag --output of commands that print tables.
-func (s *Session) OutputFlag(cmd *cobra.Command) { s.OutputFlagAs(cmd, "o") }
+// OutputFlag adds the flag --output of commands that print tables, and returns the command.
+func (s *Session) OutputFlag(cmd *cobra.Command) *cobra.Command {
+	s.OutputFlagAs(cmd, "o")
 
-// OutputFlagAs is outputFlag for commands where -o is something else.
+	return cmd
+}
+
+// OutputFlagAs is OutputFlag for commands where -o is something else.
 func (s *Session) OutputFlagAs(cmd *cobra.Command, shorthand string) {
 	cmd.Flags().StringVarP(&s.Format, "output", shorthand, TableFormat, "table, yaml, json or jsonpath=TEMPLATE")
 	Complete(cmd, "output", TableFormat, "yaml", "json", "jsonpath=")
 }
 
-// Encoder turns one thing into the text of a document. It is nil for tables.
-func (s *Session) Encoder(cmd *cobra.Command) (encoder, error) {
+// Encoder is that of the format which --output says; nil for tables.
+func (s *Session) Encoder(cmd *cobra.Command) (Encoder, error) {
 	template, isPath := strings.CutPrefix(s.Format, "jsonpath=")
 
 	switch {
@@ -50,7 +54,8 @@ func (s *Session) Encoder(cmd *cobra.Command) (encoder, error) {
 	}
 }
 
-type encoder func(value any) ([]byte, error)
+// Encoder turns one thing into the text of a document.
+type Encoder func(value any) ([]byte, error)
 
 func encodeJSON(value any) ([]byte, error) {
 	content, err := json.MarshalIndent(value, "", "    ")

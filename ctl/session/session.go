@@ -23,19 +23,23 @@ type Session struct {
 	CompletionTimeout time.Duration
 }
 
-// Flags adds the flags of every command that talks to machines.
-func (s *Session) Flags(cmd *cobra.Command) {
+// Flags adds the flags of every command that talks to machines, and returns the command.
+func (s *Session) Flags(cmd *cobra.Command) *cobra.Command {
 	flags := cmd.Flags()
 	flags.StringVar(&s.talosconfig, "talosconfig", "", "path of the client configuration (default $TALOSCONFIG, or ~/.talos/config)")
 	flags.StringVar(&s.context, "context", "", "context of the client configuration to use")
 	flags.StringSliceVarP(&s.endpoints, "endpoints", "e", nil, "endpoints to connect to, instead of the configured ones")
 	flags.StringSliceVarP(&s.nodes, "nodes", "n", nil, "nodes to work on, instead of the configured ones")
 	s.completeFlags(cmd)
+
+	return cmd
 }
 
-// MaintenanceFlags adds the flags of the commands that work on a machine in maintenance.
-func (s *Session) MaintenanceFlags(cmd *cobra.Command) {
+// MaintenanceFlags is Flags for a command that works on a machine in maintenance too.
+func (s *Session) MaintenanceFlags(cmd *cobra.Command) *cobra.Command {
 	flags := cmd.Flags()
 	flags.BoolVarP(&s.insecure, "insecure", "i", false, "talk to a machine in maintenance, whose certificate cannot be verified")
 	flags.StringSliceVar(&s.fingerprints, "cert-fingerprint", nil, "with --insecure: accept these fingerprints of the machine's certificate only")
+
+	return s.Flags(cmd)
 }

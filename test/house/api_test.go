@@ -244,8 +244,7 @@ const noRoles = "not served"
 // TestDocumentedCommands compares the table of commands with talosctl.
 func TestDocumentedCommands(t *testing.T) {
 	_, documented, absent := apiRows(t)
-	talosctl := ctl.New()
-	talosctl.AddCommand(cluster.Command())
+	talosctl := ctl.New(cluster.Command())
 	talosctl.InitDefaultCompletionCmd()
 
 	shorts := map[string]string{}

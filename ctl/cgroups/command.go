@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cgroups
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"path"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/seed-59268b81/talos/client"
+	"github.com/seed-59268b81/talos/ctl/session"
+)
+
+// cgroupMount is where a node has its control groups.
+const cgroupMount = "/sys/fs/cgroup"
+
+// Commands are the commands of this package, for the root.
+func Commands(s *session.Session) []*cobra.Command { return []*cobra.Command{newCommand(s)} }
+
+func newCommand(s *session.Session) *cobra.Command {
+	var (
+		preset, schema string
+		idsOnly        bool
+	)
+
+	cmd := s.OutputFlag(s.Flags(&cobra.Command{
+		Use:     "cgroups",
+		Aliases: []string{"cg"},
+		Short:   "Show what the control groups of the nodes use",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			wanted, err := readSchema(cmd, preset, schema)
+			if err != nil {
+				return err
+			}
+
+			return session.List(s, cmd, cgroupColumns(wanted), func(n session.Node, ctx context.Context) ([]groupRow, error) {
+				root, err := readGroups(ctx, n)
+				if err != nil {
+					return nil, err
+				}
+
+				if !idsOnly {
+					names, err := groupNames(ctx, n)
+					if err != nil {
+						return nil, fmt.Errorf("names of the containers: %w; --skip-cri-resolve goes without", err)
+					}
+
+					root.Rename(names)
+				}
+
+				var rows []groupRow
+				for _, row := range wanted.Rows(root) {
+					rows = append(rows, groupRow{Row: row, schema: wanted})
+				}
+
+				return rows, nil
+			})
+		},
+	}))
+
+	cmd.Flags().StringVar(&preset, "preset", "", "what to show: "+strings.Join(Presets(), ", "))
+	cmd.Flags().StringVar(&schema, "schema-file", "", "file that says what to show: columns with name, file and field")
+	cmd.Flags().BoolVar(&idsOnly, "skip-cri-resolve", false, "show the ids of pods and containers, not their names")
+	session.Complete(cmd, "preset", Presets()...)
+
+	return cmd
+}
+
+func readSchema(cmd *cobra.Command, preset, file string) (Schema, error) {
+	switch {
+	case (preset == "") == (file == ""):
+		return Schema{}, session.UsageError(cmd, "say what to show, with --preset or with --schema-file")
+	case preset != "":
+		return Preset(preset)
+	}
+
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return Schema{}, err
+	}
+
+	return Parse(text)
+}
+
+// groupRow is a line of the table, and a document with the columns as keys.
+type groupRow struct {
+	Row
+	schema Schema
+}
+
+func (r groupRow) Plain() map[string]any {
+	value := map[string]any{"cgroup": r.Path}
+	for i, c := range r.schema.Columns {
+		value[c.Name] = r.Cells[i]
+	}
+
+	return value
+}
+
+func cgroupColumns(schema Schema) []session.Column[groupRow] {
+	columns := []session.Column[groupRow]{session.Col("NAME", func(r groupRow) string { return r.Name })}
+	for i, c := range schema.Columns {
+		columns = append(columns, session.Col(c.Name, func(r groupRow) string { return r.Cells[i] }))
+	}
+
+	return columns
+}
+
+func readGroups(ctx context.Context, n session.Node) (*Group, error) {
+	archive := n.Copy(ctx, cgroupMount)
+	defer archive.Close()
+
+	root, err := Read(archive)
+	if status.Code(err) == codes.DataLoss {
+		err = nil // Groups that went away while they were read are not missed.
+	}
+
+	return root, err
+}
+
+// groupNames are the names of pods and containers by those of their groups.
+func groupNames(ctx context.Context, n session.Node) (map[string]string, error) {
+	containers, err := n.Containers(ctx, client.KubernetesNamespace)
+
+	names := map[string]string{}
+
+	for _, c := range containers {
+		if uid := c.GetUid(); uid != "" {
+			names["pod"+uid] = c.GetPodId()
+		}
+
+		if id := c.GetInternalId(); id != "" {
+			names[id] = path.Base(cmp.Or(c.GetName(), c.GetId()))
+			if c.GetId() == c.GetPodId() {
+				names[id] = "sandbox"
+			}
+		}
+	}
+
+	return names, err
+}

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package configure
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/seed-59268b81/talos/api/machine"
+	"github.com/seed-59268b81/talos/config/patch"
+	"github.com/seed-59268b81/talos/ctl/session"
+)
+
+func newApplyConfigCommand(s *session.Session) *cobra.Command {
+	var (
+		applying applying
+		file     string
+		patches  []string
+	)
+
+	cmd := s.MaintenanceFlags(&cobra.Command{
+		Use:     "apply-config",
+		Aliases: []string{"apply"},
+		Short:   "Send a machine configuration to the nodes",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			config, err := readConfig(cmd, file)
+			if err != nil {
+				return err
+			}
+
+			changes, err := patch.Load(patches)
+			if err != nil {
+				return err
+			}
+
+			if config, err = patch.Apply(config, changes...); err != nil {
+				return err
+			}
+
+			if err := applying.check(cmd); err != nil {
+				return err
+			}
+
+			return s.Each(cmd, func(ctx context.Context, n session.Node) error {
+				return applying.send(ctx, n, cmd.ErrOrStderr(), config)
+			})
+		},
+	})
+
+	applying.flags(cmd)
+	cmd.Flags().StringVarP(&file, "file", "f", "", "the configuration; - for standard input")
+	cmd.Flags().StringArrayVarP(&patches, "config-patch", "p", nil, "change the configuration before it is sent: a patch, or @FILE; may be repeated")
+
+	return session.Require(cmd, "file")
+}
+
+func readConfig(cmd *cobra.Command, file string) ([]byte, error) {
+	content, err := session.ReadConfig(cmd, file)
+	if err == nil && len(bytes.TrimSpace(content)) == 0 {
+		err = fmt.Errorf("read configuration: %s is empty; make one with: talosctl gen config", file)
+	}
+
+	return content, err
+}
+
+// printApplied prints what the node says, in one piece.
+func printApplied(w io.Writer, node string, answer *machine.ApplyConfiguration) error {
+	var b bytes.Buffer
+
+	for _, warning := range answer.GetWarnings() {
+		fmt.Fprintf(&b, "%s: WARNING: %s\n", node, warning)
+	}
+
+	if details := answer.GetModeDetails(); details != "" {
+		fmt.Fprintf(&b, "%s\n", details)
+	}
+
+	_, err := b.WriteTo(w)
+
+	return err
+}

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package configure
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/seed-59268b81/talos/ctl/session"
+)
+
+func newEditCommand(s *session.Session) *cobra.Command {
+	var (
+		applying  applying
+		namespace string
+	)
+
+	cmd := s.Flags(&cobra.Command{
+		Use:   "edit machineconfig [ID]",
+		Short: "Change the machine configuration of the nodes in an editor",
+		Long: `Open the machine configuration of each node, one after the other, in an editor ($TALOS_EDITOR, $EDITOR or vi), and send
+what was saved. A file that is not changed is not sent. If the node refuses it the editor opens again.`,
+		Args: cobra.RangeArgs(1, 2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			id, err := machineConfigArgs(cmd, args)
+			if err != nil {
+				return err
+			}
+
+			if namespace != machineConfigKind.Namespace {
+				return session.UsageError(cmd, "--namespace %q: machine configurations are in %s", namespace, machineConfigKind.Namespace)
+			}
+
+			if err := applying.check(cmd); err != nil {
+				return err
+			}
+
+			return s.InTurn(cmd, func(ctx context.Context, n session.Node) error {
+				config, err := readMachineConfig(ctx, n, id)
+				if err != nil {
+					return err
+				}
+
+				return editAndSend(ctx, cmd, n, &applying, config)
+			})
+		},
+		ValidArgsFunction: completeMachineConfig,
+	})
+
+	applying.flags(cmd)
+	cmd.Flags().StringVar(&namespace, "namespace", machineConfigKind.Namespace, "namespace of the resource, of which there is one")
+
+	return cmd
+}
+
+func editAndSend(ctx context.Context, cmd *cobra.Command, n session.Node, applying *applying, config string) error {
+	file, err := newEditFile()
+	if err != nil {
+		return err
+	}
+
+	defer func() {
+		if !file.kept {
+			file.remove()
+		}
+	}()
+
+	var refused error
+
+	for before := config; ; {
+		edited, err := file.edit(ctx, cmd, editHeader(n.Name, refused)+before)
+		if err != nil {
+			return err
+		}
+
+		switch {
+		case edited == before && refused != nil:
+			return refused
+		case edited == before || strings.TrimSpace(edited) == "":
+			_, err := fmt.Fprintf(cmd.ErrOrStderr(), "%s: nothing was changed, nothing was sent\n", n.Name)
+
+			return err
+		}
+
+		err = applying.send(ctx, n, cmd.ErrOrStderr(), []byte(edited))
+		if err == nil || ctx.Err() != nil {
+			return err
+		}
+
+		if status.Code(err) != codes.InvalidArgument {
+			file.kept = true
+
+			return fmt.Errorf("what was edited is kept in %s: %w", file.path, err)
+		}
+
+		before, refused = edited, err
+	}
+}
+
+// editMark begins the lines that are for the eyes of the editor only.
+const editMark = "#|"
+
+func editHeader(node string, refused error) string {
+	text := "The machine configuration of node " + node + ". Save to send it, leave it as it is to cancel."
+	if refused != nil {
+		text += "\n\nThe node refused it:\n" + refused.Error()
+	}
+
+	var header strings.Builder
+
+	for line := range strings.SplitSeq(text, "\n") {
+		header.WriteString(strings.TrimRight(editMark+" "+line, " ") + "\n")
+	}
+
+	return header.String()
+}
+
+func withoutHeader(text string) string {
+	var kept strings.Builder
+
+	for line := range strings.Lines(text) {
+		if !strings.HasPrefix(line, editMark) {
+			kept.WriteString(line)
+		}
+	}
+
+	return kept.String()
+}
+
+// editFile is the file that the editor opens. It holds secrets, so it is in a directory of its own.
+type editFile struct {
+	directory, path string
+	// kept tells that what the user wrote could not be sent, and is not to be lost.
+	kept bool
+}
+
+func newEditFile() (*editFile, error) {
+	directory, err := os.MkdirTemp("", "talosctl-edit-")
+	if err != nil {
+		return nil, fmt.Errorf("edit: %w", err)
+	}
+
+	return &editFile{directory: directory, path: directory + "/machineconfig.yaml"}, nil
+}
+
+func (f *editFile) remove() {
+	os.RemoveAll(f.directory) // the directory is only ours
+}
+
+func (f *editFile) edit(ctx context.Context, cmd *cobra.Command, text string) (string, error) {
+	if err := os.WriteFile(f.path, []byte(text), 0o600); err != nil {
+		return "", fmt.Errorf("edit: %w", err)
+	}
+
+	editor := strings.Fields(cmp.Or(os.Getenv("TALOS_EDITOR"), os.Getenv("EDITOR"), "vi"))
+	if len(editor) == 0 {
+		return "", errors.New("edit: $EDITOR is blank")
+	}
+
+	//program:user $EDITOR
+	program := exec.CommandContext(ctx, editor[0], append(editor[1:], f.path)...)
+	program.Stdin, program.Stdout, program.Stderr = cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr()
+
+	if err := program.Run(); err != nil {
+		return "", fmt.Errorf("edit: run %s: %w; set $EDITOR to the editor to use", editor[0], err)
+	}
+
+	edited, err := os.ReadFile(f.path)
+	if err != nil {
+		return "", fmt.Errorf("edit: %w", err)
+	}
+
+	return withoutHeader(string(edited)), nil
+}

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package dashboard
+
+import (
+	"errors"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/seed-59268b81/talos/ctl/session"
+)
+
+// Commands are the commands of this package, for the root.
+func Commands(s *session.Session) []*cobra.Command { return []*cobra.Command{newCommand(s)} }
+
+func newCommand(s *session.Session) *cobra.Command {
+	var interval time.Duration
+
+	cmd := s.MaintenanceFlags(&cobra.Command{
+		Use:   "dashboard",
+		Short: "Watch the nodes on the terminal: overview, logs, resources, network",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if interval < time.Second {
+				return session.UsageError(cmd, "--update-interval %s is too short: one second is the least", interval)
+			}
+
+			if !session.IsTerminal(os.Stdin) || !session.IsTerminal(os.Stdout) {
+				return errors.New("the dashboard takes a terminal; for scripts there are get, services, memory and logs")
+			}
+
+			nodes, closeAll, err := s.Targets()
+			if err != nil {
+				return err
+			}
+
+			defer closeAll()
+
+			return run(cmd.Context(), os.Stdin, os.Stdout, nodes, interval)
+		},
+	})
+
+	cmd.Flags().DurationVarP(&interval, "update-interval", "d", 3*time.Second, "time between questions about CPU, memory, processes and services")
+
+	return cmd
+}

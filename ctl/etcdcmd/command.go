@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package etcdcmd
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/seed-59268b81/talos/ctl/session"
+)
+
+func newEtcdCommand(s *session.Session) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "etcd",
+		Short: "Look after etcd on control plane nodes",
+	}
+
+	cmd.AddCommand(
+		newEtcdMembersCommand(s),
+		newEtcdMemberCommand(s),
+		newEtcdRemoveMemberCommand(s, "remove-member"),
+		newEtcdStatusCommand(s),
+		newEtcdSnapshotCommand(s),
+		newEtcdAlarmCommand(s),
+		newEtcdDowngradeCommand(s),
+		etcdAction(s, "defrag", "Give the free space inside the database back; do it on one node at a time", session.Node.EtcdDefragment),
+		etcdAction(s, "leave", "Take the nodes themselves out of etcd", session.Node.EtcdLeave),
+		newEtcdForfeitCommand(s),
+	)
+
+	return cmd
+}
+
+// etcdAction is a command that has one node do something and says nothing if it did: done by several at once, etcd would
+// be without a quorum.
+func etcdAction(s *session.Session, use, short string, act func(n session.Node, ctx context.Context) error) *cobra.Command {
+	return s.Flags(&cobra.Command{
+		Use:   use,
+		Short: short,
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return s.One(cmd, func(ctx context.Context, n session.Node) error { return act(n, ctx) })
+		},
+	})
+}
+
+func newEtcdForfeitCommand(s *session.Session) *cobra.Command {
+	return s.Flags(&cobra.Command{
+		Use:   "forfeit-leadership",
+		Short: "Have another member lead etcd",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return s.Each(cmd, func(ctx context.Context, n session.Node) error {
+				member, err := n.EtcdForfeitLeadership(ctx)
+				if err != nil {
+					return err
+				}
+
+				if member == "" {
+					member = "the node did not lead, nothing was done"
+				} else {
+					member += " leads now"
+				}
+
+				_, err = fmt.Fprintf(cmd.ErrOrStderr(), "%s: %s\n", n.Name, member)
+
+				return err
+			})
+		},
+	})
+}

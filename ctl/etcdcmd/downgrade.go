@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package etcdcmd
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"github.com/seed-59268b81/talos/api/machine"
+	"github.com/seed-59268b81/talos/ctl/session"
+)
+
+func newEtcdDowngradeCommand(s *session.Session) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "downgrade",
+		Short: "Have etcd's storage go back to an earlier version",
+	}
+
+	cmd.AddCommand(
+		etcdDowngradeCommand(s, "validate VERSION", "Check whether etcd's storage can go back to a version, such as 3.5", 1,
+			func(n session.Node, ctx context.Context, args []string) (string, error) {
+				return n.EtcdDowngradeValidate(ctx, args[0])
+			}),
+		etcdDowngradeCommand(s, "enable VERSION", "Have etcd's storage go back to a version, such as 3.5", 1,
+			func(n session.Node, ctx context.Context, args []string) (string, error) {
+				return n.EtcdDowngradeEnable(ctx, args[0])
+			}),
+		etcdDowngradeCommand(s, "cancel", "Stop going back", 0,
+			func(n session.Node, ctx context.Context, _ []string) (string, error) {
+				return n.EtcdDowngradeCancel(ctx)
+			}),
+	)
+
+	return cmd
+}
+
+func etcdDowngradeCommand(s *session.Session, use, short string, args int, call func(n session.Node, ctx context.Context, args []string) (string, error)) *cobra.Command {
+	return s.OutputFlag(s.Flags(&cobra.Command{
+		Use:   use,
+		Short: short,
+		Args:  cobra.ExactArgs(args),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			columns := []session.Column[*machine.EtcdClusterDowngrade]{session.Col("CLUSTER VERSION", (*machine.EtcdClusterDowngrade).GetClusterVersion)}
+
+			return session.List(s, cmd, columns, session.Single(func(n session.Node, ctx context.Context) (*machine.EtcdClusterDowngrade, error) {
+				version, err := call(n, ctx, args)
+
+				return &machine.EtcdClusterDowngrade{ClusterVersion: version}, err
+			}))
+		},
+	}))
+}

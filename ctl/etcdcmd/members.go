@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package etcdcmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/seed-59268b81/talos/api/machine"
+	"github.com/seed-59268b81/talos/client"
+	"github.com/seed-59268b81/talos/ctl/session"
+)
+
+func newEtcdMembersCommand(s *session.Session) *cobra.Command {
+	var local bool
+
+	cmd := session.ListCommand(s, &cobra.Command{
+		Use:   "members",
+		Short: "List the members of etcd",
+	}, memberColumns, func(n session.Node, ctx context.Context) ([]*machine.EtcdMember, error) {
+		return n.EtcdMembers(ctx, local)
+	})
+
+	cmd.Flags().BoolVar(&local, "local", false, "as the nodes' own members have it, without asking the others")
+
+	return cmd
+}
+
+var memberColumns = []session.Column[*machine.EtcdMember]{
+	session.Col("ID", func(m *machine.EtcdMember) string { return client.FormatEtcdID(m.GetId()) }),
+	session.Col("HOSTNAME", (*machine.EtcdMember).GetHostname),
+	session.Col("PEER URLS", func(m *machine.EtcdMember) string { return strings.Join(m.GetPeerUrls(), ",") }),
+	session.Col("CLIENT URLS", func(m *machine.EtcdMember) string { return strings.Join(m.GetClientUrls(), ",") }),
+	session.Col("LEARNER", func(m *machine.EtcdMember) string { return strconv.FormatBool(m.GetIsLearner()) }),
+}
+
+func newEtcdMemberCommand(s *session.Session) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "member",
+		Short: "Change the members of etcd",
+	}
+
+	cmd.AddCommand(newEtcdRemoveMemberCommand(s, "remove"))
+
+	return cmd
+}
+
+// newEtcdRemoveMemberCommand is known by two names.
+func newEtcdRemoveMemberCommand(s *session.Session, name string) *cobra.Command {
+	return s.Flags(&cobra.Command{
+		Use:   name + " MEMBER-ID",
+		Short: "Remove a member from etcd whose node is gone",
+		Long: `Remove a member from etcd, by its id or, if only one has it, by its hostname.
+
+This is for members whose node is gone for good, and is done on another node. A node that is there leaves with
+talosctl etcd leave, or with talosctl reset.`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return s.One(cmd, func(ctx context.Context, n session.Node) error {
+				id, err := etcdMemberID(ctx, n, args[0])
+				if err != nil {
+					return err
+				}
+
+				return n.EtcdRemoveMember(ctx, id)
+			})
+		},
+		ValidArgsFunction: s.CompleteArg(0, func(n session.Node, ctx context.Context) ([]string, error) {
+			members, err := n.EtcdMembers(ctx, false)
+
+			var ids []string
+			for _, m := range members {
+				ids = append(ids, cobra.CompletionWithDesc(client.FormatEtcdID(m.GetId()), m.GetHostname()))
+			}
+
+			return ids, err
+		}),
+	})
+}
+
+// etcdMemberID finds a member by hostname, or takes the text for an id as etcd writes it: in hex. A hostname comes first: it
+// may be hex as well.
+func etcdMemberID(ctx context.Context, n session.Node, text string) (uint64, error) {
+	members, err := n.EtcdMembers(ctx, false)
+	if err != nil {
+		return 0, err
+	}
+
+	members = slices.DeleteFunc(members, func(m *machine.EtcdMember) bool { return m.GetHostname() != text })
+
+	switch len(members) {
+	case 1:
+		return members[0].GetId(), nil
+	case 0:
+	default:
+		return 0, errors.New("several members have the hostname " + text + ": name one by its id; list them with: talosctl etcd members")
+	}
+
+	id, err := strconv.ParseUint(text, 16, 64)
+	if err != nil {
+		return 0, fmt.Errorf("%q is neither an id in hex nor the hostname of a member; list them with: talosctl etcd members", text)
+	}
+
+	return id, nil
+}

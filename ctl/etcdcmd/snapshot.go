@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package etcdcmd
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/dustin/go-humanize"
+	"github.com/spf13/cobra"
+
+	"github.com/seed-59268b81/talos/ctl/session"
+)
+
+func newEtcdSnapshotCommand(s *session.Session) *cobra.Command {
+	return s.Flags(&cobra.Command{
+		Use:   "snapshot FILE",
+		Short: "Save the database of etcd",
+		Long: `Save the database of etcd of one node into a file, which talosctl bootstrap --recover-from takes.
+
+The file is there only once it is whole: its end has a checksum of all before.`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return s.One(cmd, func(ctx context.Context, n session.Node) error {
+				stream := n.EtcdSnapshot(ctx)
+				defer stream.Close()
+
+				size, err := saveSnapshot(args[0], stream)
+				if err != nil {
+					return fmt.Errorf("save etcd snapshot: %w", err)
+				}
+
+				_, err = fmt.Fprintf(cmd.ErrOrStderr(), "etcd snapshot saved to %q (%s)\n", args[0], humanize.Bytes(uint64(size)))
+
+				return err
+			})
+		},
+	})
+}
+
+func saveSnapshot(path string, stream io.Reader) (size int64, err error) {
+	file, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".part-*")
+	if err != nil {
+		return 0, err
+	}
+
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.Remove(file.Name()))
+		}
+	}()
+
+	sum := &snapshotSum{hash: sha256.New()}
+
+	size, err = io.Copy(io.MultiWriter(file, sum), stream)
+	if err = errors.Join(err, file.Sync(), file.Close()); err != nil {
+		return size, err
+	}
+
+	if err := sum.check(); err != nil {
+		return size, err
+	}
+
+	return size, os.Rename(file.Name(), path)
+}
+
+// snapshotSum checks a snapshot of etcd on its way: its last 32 bytes are the SHA-256 of those before.
+type snapshotSum struct {
+	hash hash.Hash
+	size int64
+	tail []byte
+}
+
+func (s *snapshotSum) Write(p []byte) (int, error) {
+	s.size += int64(len(p))
+	s.tail = append(s.tail, p...)
+
+	if n := len(s.tail) - sha256.Size; n > 0 {
+		s.hash.Write(s.tail[:n])
+		s.tail = append(s.tail[:0], s.tail[n:]...)
+	}
+
+	return len(p), nil
+}
+
+// snapshotSector is what the database is a multiple of, so that a checksum behind it can be told.
+const snapshotSector = 512
+
+func (s *snapshotSum) check() error {
+	if s.size%snapshotSector != sha256.Size {
+		return fmt.Errorf("it is not whole: %d bytes are no database with a checksum", s.size)
+	}
+
+	if string(s.hash.Sum(nil)) != string(s.tail) {
+		return errors.New("it is damaged: its checksum is another")
+	}
+
+	return nil
+}

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package filesystem
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"github.com/seed-59268b81/talos/api/machine"
+	"github.com/seed-59268b81/talos/ctl/session"
+)
+
+func newUsageCommand(s *session.Session) *cobra.Command {
+	var (
+		request machine.DiskUsageRequest
+		human   bool
+	)
+
+	cmd := s.OutputFlag(s.Flags(&cobra.Command{
+		Use:     "usage [PATH...]",
+		Aliases: []string{"du"},
+		Short:   "Show the space that files use",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			request.Paths = args
+			if len(args) == 0 {
+				request.Paths = []string{"/"}
+			}
+
+			name := "SIZE(B)"
+			if human {
+				name = "SIZE"
+			}
+
+			out, err := session.NewListing(s, cmd, []session.Column[*machine.DiskUsageInfo]{
+				session.Col(name, func(i *machine.DiskUsageInfo) string { return session.Size(i.GetSize(), human) }),
+				session.Col("NAME", (*machine.DiskUsageInfo).GetRelativeName),
+			})
+			if err != nil {
+				return err
+			}
+
+			out.Table.Reserve(len("255.255.255.255"), len("1234567890"))
+
+			return s.Tabulate(cmd, out.Table, func(ctx context.Context, n session.Node) error {
+				var problems fileProblems
+
+				// Sizes come as they are added up, which may take long.
+				for info, err := range n.DiskUsage(ctx, &request) {
+					switch {
+					case err != nil:
+						return err
+					case info.GetError() != "":
+						problems = append(problems, info.GetName()+": "+info.GetError())
+					default:
+						if err := out.Print(n.Name, info); err != nil {
+							return err
+						}
+					}
+				}
+
+				return problems.err()
+			})
+		},
+		ValidArgsFunction: completePath(s),
+	}))
+
+	cmd.Flags().BoolVarP(&request.All, "all", "a", false, "show files too, not directories only")
+	cmd.Flags().Int32VarP(&request.RecursionDepth, "depth", "d", 0, "show directories so many levels deep")
+	cmd.Flags().BoolVarP(&human, "humanize", "H", false, "sizes for people")
+	cmd.Flags().Int64VarP(&request.Threshold, "threshold", "t", 0, "leave out what is smaller than so many bytes, or larger if negative")
+
+	return cmd
+}

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package get
+
+import (
+	"cmp"
+	"context"
+
+	"github.com/spf13/cobra"
+
+	cosiapi "github.com/seed-59268b81/talos/api/cosi/v1alpha1"
+	"github.com/seed-59268b81/talos/client"
+	"github.com/seed-59268b81/talos/ctl/session"
+)
+
+func newGetCommand(s *session.Session) *cobra.Command {
+	var get get
+
+	cmd := s.OutputFlag(s.MaintenanceFlags(&cobra.Command{
+		Use:     "get TYPE [ID]",
+		Aliases: []string{"g"},
+		Short:   "Print resources; TYPE rd lists the types there are",
+		Args:    cobra.RangeArgs(1, 2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			printer, err := newPrinter(s, cmd, get.watch)
+			if err != nil {
+				return err
+			}
+
+			get.printer, get.typ = printer, args[0]
+			if len(args) == 2 {
+				get.id = args[1]
+			}
+
+			if p, ok := printer.(*tablePrinter); ok {
+				return s.Tabulate(cmd, p.table, get.node)
+			}
+
+			return s.Each(cmd, get.node)
+		},
+		ValidArgsFunction: completeGet(s, &get),
+	}))
+
+	cmd.Flags().StringVar(&get.namespace, "namespace", "", "namespace, if not the default one of the type")
+	cmd.Flags().BoolVarP(&get.watch, "watch", "w", false, "go on with every change")
+
+	return cmd
+}
+
+// get is one run of the command.
+type get struct {
+	typ, id, namespace string
+	watch              bool
+	printer            printer
+}
+
+// printer prints resources of several nodes at once.
+type printer interface {
+	// print prints the changes together. A resource that is listed and not watched is a change without an event.
+	print(node string, definition client.Definition, changes []change) error
+}
+
+// change is a resource and, when watching, what happened to it.
+type change struct {
+	event    *cosiapi.EventType
+	resource *cosiapi.Resource
+}
+
+func (g *get) node(ctx context.Context, n session.Node) error {
+	definitions, err := session.Bounded(ctx, n, session.Node.Definitions)
+	if err != nil {
+		return err
+	}
+
+	definition, err := definitions.Find(g.typ)
+	if err != nil {
+		return err
+	}
+
+	kind := client.Kind{Namespace: cmp.Or(g.namespace, definition.DefaultNamespace), Type: definition.Type}
+
+	if g.watch {
+		return g.follow(ctx, n, definition, kind)
+	}
+
+	found, err := session.Bounded(ctx, n, func(n session.Node, ctx context.Context) ([]change, error) { return g.list(ctx, n, kind) })
+	if err != nil {
+		return err
+	}
+
+	return g.printer.print(n.Name, definition, found)
+}
+
+func (g *get) list(ctx context.Context, n session.Node, kind client.Kind) ([]change, error) {
+	if g.id != "" {
+		r, err := n.Resource(ctx, kind, g.id)
+
+		return []change{{resource: r}}, err
+	}
+
+	var all []change
+
+	for r, err := range n.Resources(ctx, kind) {
+		if err != nil {
+			return nil, err
+		}
+
+		all = append(all, change{resource: r})
+	}
+
+	return all, nil
+}
+
+// follow prints what is there at the start together, then each change by itself.
+func (g *get) follow(ctx context.Context, n session.Node, definition client.Definition, kind client.Kind) error {
+	var initial []change
+
+	bootstrapped := g.id != ""
+
+	for event, err := range n.WatchResources(ctx, kind, g.id) {
+		if err != nil {
+			return err
+		}
+
+		if event.GetEventType() == cosiapi.EventType_BOOTSTRAPPED {
+			bootstrapped = true
+
+			if err := g.printer.print(n.Name, definition, initial); err != nil {
+				return err
+			}
+
+			continue
+		}
+
+		c := change{event: event.GetEventType().Enum(), resource: event.GetResource()}
+		if !bootstrapped {
+			initial = append(initial, c)
+
+			continue
+		}
+
+		if err := g.printer.print(n.Name, definition, []change{c}); err != nil {
+			return err
+		}
+	}
+
+	return nil
+}

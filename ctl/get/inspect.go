@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package get
+
+import (
+	"context"
+	"io"
+
+	"github.com/spf13/cobra"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/seed-59268b81/talos/api/inspect"
+	"github.com/seed-59268b81/talos/client"
+	"github.com/seed-59268b81/talos/ctl/graph"
+	"github.com/seed-59268b81/talos/ctl/session"
+)
+
+func newInspectCommand(s *session.Session) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "inspect",
+		Short: "Look inside the machinery",
+	}
+
+	cmd.AddCommand(newInspectDependenciesCommand(s))
+
+	return cmd
+}
+
+func newInspectDependenciesCommand(s *session.Session) *cobra.Command {
+	var (
+		withResources bool
+		render        string
+	)
+
+	cmd := s.Flags(&cobra.Command{
+		Use:   "dependencies",
+		Short: "Draw the graph of controllers and resources of one node, for graphviz",
+		Example: "  talosctl inspect dependencies -n 172.20.0.2 | dot -Tsvg > graph.svg\n" +
+			"  talosctl inspect dependencies -n 172.20.0.2 --render svg > graph.svg",
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			write, known := graphFormats[render]
+			if !known {
+				return session.UsageError(cmd, "--render %q is unknown: want svg", render)
+			}
+
+			return s.One(cmd, func(ctx context.Context, n session.Node) error {
+				edges, err := session.Bounded(ctx, n, session.Node.ControllerDependencies)
+				if err != nil {
+					return err
+				}
+
+				var resources graph.Resources
+
+				if withResources {
+					if resources, err = session.Bounded(ctx, n, allResources); err != nil {
+						return err
+					}
+				}
+
+				return write(cmd.OutOrStdout(), edges, resources)
+			})
+		},
+	})
+
+	cmd.Flags().BoolVar(&withResources, "with-resources", false, "list the resources that there are of each type")
+	cmd.Flags().StringVar(&render, "render", "", "draw the graph as a picture: svg (without it, the graph is in the language of graphviz)")
+	session.Complete(cmd, "render", "svg")
+
+	return cmd
+}
+
+// graphFormats are the values of --render; without it the graph is in the language of graphviz.
+var graphFormats = map[string]func(io.Writer, []*inspect.ControllerDependencyEdge, graph.Resources) error{
+	"": graph.Write, "svg": graph.SVG,
+}
+
+// allResources lists the ids of all resources that the caller may read, in the default namespaces of their types.
+func allResources(n session.Node, ctx context.Context) (graph.Resources, error) {
+	definitions, err := n.Definitions(ctx)
+	if err != nil {
+		return nil, err
+	}
+
+	all := graph.Resources{}
+
+	for _, definition := range definitions {
+		kind := client.Kind{Namespace: definition.DefaultNamespace, Type: definition.Type}
+
+		for r, err := range n.Resources(ctx, kind) {
+			if status.Code(err) == codes.PermissionDenied {
+				break // What is sensitive is for administrators.
+			}
+
+			if err != nil {
+				return nil, err
+			}
+
+			at := graph.Kind{Namespace: kind.Namespace, Type: kind.Type}
+			all[at] = append(all[at], r.GetMetadata().GetId())
+		}
+	}
+
+	return all, nil
+}

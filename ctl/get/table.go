@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package get
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+
+	cosiapi "github.com/seed-59268b81/talos/api/cosi/v1alpha1"
+	"github.com/seed-59268b81/talos/client"
+	"github.com/seed-59268b81/talos/ctl/session"
+)
+
+// tablePrinter prints resources as rows, with the columns that their definition asks for.
+type tablePrinter struct {
+	watch bool
+	table *session.Table
+	begun sync.Once
+}
+
+func (p *tablePrinter) print(node string, definition client.Definition, changes []change) error {
+	rows := make([][]string, len(changes))
+
+	for i, c := range changes {
+		var err error
+
+		if rows[i], err = p.row(node, definition, c); err != nil {
+			return err
+		}
+	}
+
+	// The first definition that is known makes the header.
+	p.begun.Do(func() { p.table.SetHeader(p.header(definition)...) })
+
+	return p.table.Print(rows...)
+}
+
+func (p *tablePrinter) header(definition client.Definition) []string {
+	header := []string{"NODE"}
+	if p.watch {
+		header = append(header, "*")
+	}
+
+	header = append(header, "NAMESPACE", "TYPE", "ID", "VERSION")
+	for _, column := range definition.PrintColumns {
+		header = append(header, strings.ToUpper(column.Name))
+	}
+
+	return header
+}
+
+func (p *tablePrinter) row(node string, definition client.Definition, c change) ([]string, error) {
+	md := c.resource.GetMetadata()
+
+	row := []string{node}
+	if p.watch {
+		row = append(row, mark(c.event))
+	}
+
+	row = append(row, md.GetNamespace(), definition.DisplayType, md.GetId(), md.GetVersion())
+
+	if len(definition.PrintColumns) == 0 {
+		return row, nil
+	}
+
+	spec, err := session.DecodePlain(c.resource.GetSpec().GetYamlSpec())
+	if err != nil {
+		return nil, fmt.Errorf("decode the spec of %s: %w", md.GetId(), err)
+	}
+
+	for _, column := range definition.PrintColumns {
+		var cell string
+
+		// Unlike a missing key, a spec that has nothing at all (a destroyed resource) is an error to a path.
+		if spec != nil {
+			if cell, err = session.ApplyPath(column.JSONPath, spec); err != nil {
+				return nil, fmt.Errorf("column %s of %s: %w", column.Name, md.GetId(), err)
+			}
+		}
+
+		row = append(row, cell)
+	}
+
+	return row, nil
+}
+
+func mark(event *cosiapi.EventType) string {
+	switch *event {
+	case cosiapi.EventType_CREATED:
+		return "+"
+	case cosiapi.EventType_DESTROYED:
+		return "-"
+	default:
+		return ""
+	}
+}

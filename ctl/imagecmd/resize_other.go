@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build !unix
+
+package imagecmd
+
+// onResize does nothing: there is no signal for it.
+func onResize(func()) (ignore func()) { return func() {} }

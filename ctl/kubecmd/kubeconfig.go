@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package kubecmd
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/seed-59268b81/talos/ctl/kubeconfig"
+	"github.com/seed-59268b81/talos/ctl/session"
+)
+
+func newKubeconfigCommand(s *session.Session) *cobra.Command {
+	var (
+		merge, force bool
+		contextName  string
+	)
+
+	cmd := s.Flags(&cobra.Command{
+		Use:   "kubeconfig [PATH]",
+		Short: "Fetch a kubeconfig with admin rights from a control plane node",
+		Long: `Fetch a kubeconfig with admin rights from a control plane node.
+
+It is merged into PATH, by default the first file of $KUBECONFIG or ~/.kube/config. Names that are taken there by another
+cluster are asked about on a terminal, and renamed elsewhere.
+
+With --merge=false it is written to PATH, by default ./kubeconfig; PATH - is standard output, a directory gets a file
+kubeconfig.`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			var path string
+
+			if len(args) == 1 {
+				path = args[0]
+			}
+
+			if contextName != "" && !merge {
+				return session.UsageError(cmd, "--force-context-name names the context that is merged: it does not go with --merge=false")
+			}
+
+			return s.One(cmd, func(ctx context.Context, n session.Node) error {
+				content, err := n.Kubeconfig(ctx)
+				if err != nil {
+					return err
+				}
+
+				switch {
+				case path == "-":
+					_, err := cmd.OutOrStdout().Write(content)
+
+					return err
+				case merge:
+					return mergeKubeconfig(cmd, path, content, kubeconfig.Options{
+						ContextName: contextName, Overwrite: overwriteNames(cmd, force),
+					})
+				default:
+					return writeKubeconfig(path, content, force)
+				}
+			})
+		},
+	})
+
+	cmd.Flags().BoolVarP(&merge, "merge", "m", true, "merge with what is in the file")
+	cmd.Flags().BoolVarP(&force, "force", "f", false, "overwrite the file, or the names taken in it")
+	cmd.Flags().StringVar(&contextName, "force-context-name", "", "name of the context")
+
+	return cmd
+}
+
+func writeKubeconfig(path string, content []byte, force bool) error {
+	if path == "" {
+		path = "."
+	}
+
+	path = intoDirectory(path)
+
+	if _, err := os.Stat(path); err == nil && !force {
+		return fmt.Errorf("write kubeconfig: %s exists; --force overwrites it", path)
+	}
+
+	return kubeconfig.WriteContent(path, content)
+}
+
+// intoDirectory returns the file in path if that is a directory.
+func intoDirectory(path string) string {
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		return filepath.Join(path, "kubeconfig")
+	}
+
+	return path
+}
+
+func mergeKubeconfig(cmd *cobra.Command, path string, content []byte, options kubeconfig.Options) error {
+	if path == "" {
+		var err error
+
+		if path, err = userKubeconfig(); err != nil {
+			return err
+		}
+	}
+
+	path = intoDirectory(path)
+
+	fetched, err := kubeconfig.Parse(content)
+	if err != nil {
+		return err
+	}
+
+	existing, err := kubeconfig.Read(path)
+	if err != nil {
+		return err
+	}
+
+	renames, err := kubeconfig.Merge(existing, fetched, options)
+	if err != nil {
+		return fmt.Errorf("merge kubeconfig: %w", err)
+	}
+
+	for _, r := range renames {
+		fmt.Fprintf(cmd.ErrOrStderr(), "renamed %s %q -> %q\n", r.Section, r.From, r.To)
+	}
+
+	return kubeconfig.Write(path, existing)
+}
+
+// userKubeconfig is the file that kubectl would change.
+func userKubeconfig() (string, error) {
+	if first, _, _ := strings.Cut(os.Getenv("KUBECONFIG"), string(os.PathListSeparator)); first != "" {
+		return first, nil
+	}
+
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return "", fmt.Errorf("find kubeconfig: %w; name a PATH", err)
+	}
+
+	return filepath.Join(home, ".kube", "config"), nil
+}
+
+// overwriteNames answers whether a taken name is overwritten: yes if forced, as the user says on a terminal, else no.
+func overwriteNames(cmd *cobra.Command, force bool) func(kubeconfig.Section, string) (bool, error) {
+	if force {
+		return func(kubeconfig.Section, string) (bool, error) { return true, nil }
+	}
+
+	if !session.IsTerminal(cmd.InOrStdin()) {
+		return nil
+	}
+
+	return askOverwrite(bufio.NewReader(cmd.InOrStdin()), cmd.ErrOrStderr())
+}
+
+func askOverwrite(in *bufio.Reader, out io.Writer) func(kubeconfig.Section, string) (bool, error) {
+	return func(section kubeconfig.Section, name string) (bool, error) {
+		for {
+			fmt.Fprintf(out, "%s %q already exists. [r]ename or [o]verwrite? ", section, name)
+
+			answer, err := in.ReadString('\n')
+			if err != nil {
+				return false, fmt.Errorf("read the answer about %s %q: %w", section, name, err)
+			}
+
+			switch strings.TrimSpace(strings.ToLower(answer)) {
+			case "r", "rename":
+				return false, nil
+			case "o", "overwrite":
+				return true, nil
+			}
+		}
+	}
+}

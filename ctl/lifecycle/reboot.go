@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package lifecycle
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/seed-59268b81/talos/api/machine"
+	"github.com/seed-59268b81/talos/ctl/session"
+)
+
+// rebootModes are the values of --mode.
+var rebootModes = map[string]machine.RebootRequest_Mode{
+	"default":    machine.RebootRequest_DEFAULT,
+	"powercycle": machine.RebootRequest_POWERCYCLE,
+	"force":      machine.RebootRequest_FORCE,
+}
+
+func newRebootCommand(s *session.Session) *cobra.Command {
+	var (
+		tracking tracking
+		draining draining
+		mode     string
+	)
+
+	cmd := s.Flags(&cobra.Command{
+		Use:   "reboot",
+		Short: "Reboot the nodes",
+		Long: `Reboot the nodes, all at once. Before a node goes down its pods end: those that find a place elsewhere are evicted, the
+others have the grace period of the kubelet's shutdownGracePeriod, 30 seconds by default.
+
+With --drain one after the other: no pod is left before a node goes down, and the next has its turn when Kubernetes has the node back. When
+one fails, those after it are left alone. The Kubernetes API is reached as your kubeconfig reaches it, if this cluster is
+there, and otherwise at the cluster's endpoint.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			requested, known := rebootModes[mode]
+			if !known {
+				return session.UsageError(cmd, "--mode %q is unknown: want default, powercycle or force", mode)
+			}
+
+			tracking.out = session.NewLines(cmd.ErrOrStderr())
+
+			reboot := func(n session.Node) func(context.Context) (string, error) {
+				return func(ctx context.Context) (string, error) { return n.Reboot(ctx, requested) }
+			}
+
+			if draining.drain {
+				return rebootInTurn(s, cmd, &tracking, &draining, reboot)
+			}
+
+			return s.Each(cmd, func(ctx context.Context, n session.Node) error {
+				return tracking.follow(ctx, n, reboot(n), untilBooted)
+			})
+		},
+	})
+
+	tracking.flags(cmd, "wait until the nodes run again, showing their events")
+	draining.flags(cmd)
+	cmd.Flags().StringVarP(&mode, "mode", "m", "default", "default, powercycle (through the firmware) or force (pods are killed)")
+	session.Complete(cmd, "mode", "default", "powercycle", "force")
+
+	return cmd
+}
+
+// rebootInTurn drains and reboots one node after the other.
+func rebootInTurn(
+	s *session.Session, cmd *cobra.Command, t *tracking, d *draining, reboot func(session.Node) func(context.Context) (string, error),
+) error {
+	t.wait = true
+
+	var failed string
+
+	return s.InTurn(cmd, func(ctx context.Context, n session.Node) error {
+		if failed != "" {
+			return fmt.Errorf("left alone, since %s failed", failed)
+		}
+
+		// An endpoint is a control plane node, which the node may not be.
+		kube, err := n.Kubernetes(cmd.Context(), "")
+		if err == nil {
+			defer kube.Close()
+
+			err = d.follow(ctx, n, t, kube, reboot(n), untilBooted)
+		}
+
+		if err != nil {
+			failed = n.Name
+		}
+
+		return err
+	})
+}
+
+// untilBooted waits until the node is in another boot than the given one and has come to rest.
+func untilBooted(ctx context.Context, n session.Node, before boot, say func(string)) error {
+	err := until(ctx, "for the node to boot", func() (bool, error) {
+		now, err := bootOf(ctx, n)
+
+		return err == nil && now != before, err
+	})
+	if err != nil {
+		return err
+	}
+
+	say("booted")
+
+	return until(ctx, "for the node to run", func() (bool, error) {
+		stage, err := stageOf(ctx, n)
+		rests := stage == "running" || stage == "maintenance"
+
+		if rests {
+			say(stage)
+		}
+
+		return rests, err
+	})
+}

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package lifecycle
+
+import (
+	"context"
+	"errors"
+
+	"github.com/spf13/cobra"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/seed-59268b81/talos/api/machine"
+	"github.com/seed-59268b81/talos/ctl/session"
+)
+
+func newUpgradeCommand(s *session.Session) *cobra.Command {
+	var upgrade upgrade
+
+	cmd := s.Flags(&cobra.Command{
+		Use:   "upgrade",
+		Short: "Upgrade the nodes to another version",
+		Long: `Have the nodes pull an installer image, write the version in it beside the present one, and reboot into it.
+
+Kubernetes pods are not moved away first: drain the node with kubectl drain.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			var known bool
+
+			if upgrade.reboot, known = rebootModes[upgrade.mode]; !known || upgrade.mode == "force" {
+				return session.UsageError(cmd, "--reboot-mode %q is unknown: want default or powercycle", upgrade.mode)
+			}
+
+			upgrade.tracking.out = session.NewLines(cmd.ErrOrStderr())
+
+			return s.Each(cmd, upgrade.node)
+		},
+	})
+
+	upgrade.tracking.flags(cmd, "wait until the nodes run again, showing their events")
+	upgrade.store.Flag(cmd, "system")
+	cmd.Flags().StringVarP(&upgrade.image, "image", "i", "", "installer image")
+	cmd.Flags().StringVarP(&upgrade.mode, "reboot-mode", "m", "default", "default or powercycle (through the firmware)")
+	cmd.Flags().BoolVar(&upgrade.stay, "no-reboot", false, "do not reboot: the next reboot is into the new version")
+	cmd.Flags().BoolVar(&upgrade.legacy, "legacy", false, "the way of nodes that have no lifecycle service; without the flag it is tried where that is missing")
+	session.Complete(cmd, "reboot-mode", "default", "powercycle")
+
+	return session.Require(cmd, "image")
+}
+
+type upgrade struct {
+	tracking     tracking
+	store        session.ImageStore
+	image, mode  string
+	reboot       machine.RebootRequest_Mode
+	stay, legacy bool
+}
+
+func (u *upgrade) node(ctx context.Context, n session.Node) error {
+	if u.legacy {
+		return u.oneCall(ctx, n)
+	}
+
+	err := u.install(ctx, n)
+
+	switch {
+	case status.Code(err) == codes.Unimplemented:
+		return u.oneCall(ctx, n)
+	case err != nil:
+		return err
+	case u.stay:
+		u.say(n, "the next reboot is into the new version")
+
+		return nil
+	}
+
+	return u.tracking.follow(ctx, n, func(ctx context.Context) (string, error) { return n.Reboot(ctx, u.reboot) }, untilBooted)
+}
+
+func (u *upgrade) install(ctx context.Context, n session.Node) error {
+	instance, err := u.store.Instance()
+	if err != nil {
+		return err
+	}
+
+	u.say(n, "pulling "+u.image)
+
+	image, err := session.PullImage(ctx, n, instance, u.image)
+	if err != nil {
+		return err
+	}
+
+	for message, err := range n.Upgrade(ctx, instance, image) {
+		if err != nil {
+			return err
+		}
+
+		u.say(n, message)
+	}
+
+	return nil
+}
+
+func (u *upgrade) oneCall(ctx context.Context, n session.Node) error {
+	if u.stay {
+		return errors.New("the node can only upgrade and reboot at once: leave --no-reboot out")
+	}
+
+	request := &machine.UpgradeRequest{Image: u.image, Preserve: true}
+	if u.reboot == machine.RebootRequest_POWERCYCLE {
+		request.RebootMode = machine.UpgradeRequest_POWERCYCLE
+	}
+
+	return u.tracking.follow(ctx, n, func(ctx context.Context) (string, error) { return n.LegacyUpgrade(ctx, request) }, untilBooted)
+}
+
+func (u *upgrade) say(n session.Node, message string) {
+	u.tracking.out.Print(n.Name, message) // the upgrade goes on all the same
+}

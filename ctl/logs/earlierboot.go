@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package logs
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"github.com/seed-59268b81/talos/client"
+	"github.com/seed-59268b81/talos/ctl/session"
+)
+
+// earlierBoot is the flag that has a command show the logs of an earlier boot.
+type earlierBoot struct {
+	number int
+}
+
+func (b *earlierBoot) flag(cmd *cobra.Command) {
+	cmd.Flags().IntVar(&b.number, "boot", 0, "of an earlier boot: -1 for the one before this, and so on; talosctl get boots lists them")
+}
+
+func (b *earlierBoot) check(cmd *cobra.Command) error {
+	if b.number > 0 {
+		return session.UsageError(cmd, "--boot %d has not been yet: want -1 for the boot before this one, and so on", b.number)
+	}
+
+	return nil
+}
+
+func (b *earlierBoot) of(ctx context.Context) context.Context { return client.WithBoot(ctx, b.number) }

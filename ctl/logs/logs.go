@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package logs
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"github.com/seed-59268b81/talos/api/common"
+	"github.com/seed-59268b81/talos/api/machine"
+	"github.com/seed-59268b81/talos/client"
+	"github.com/seed-59268b81/talos/ctl/session"
+)
+
+func newLogsCommand(s *session.Session) *cobra.Command {
+	var (
+		boot               earlierBoot
+		follow, kubernetes bool
+		tail               int32
+	)
+
+	cmd := s.MaintenanceFlags(&cobra.Command{
+		Use:   "logs SERVICE|CONTAINER",
+		Short: "Print the log of a service or container",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			request := &machine.LogsRequest{Namespace: client.SystemNamespace, Id: args[0], Follow: follow, TailLines: tail}
+			if kubernetes {
+				request.Namespace, request.Driver = client.KubernetesNamespace, common.ContainerDriver_CRI
+			}
+
+			if err := boot.check(cmd); err != nil {
+				return err
+			}
+
+			out := session.NewLines(cmd.OutOrStdout())
+
+			return s.Each(cmd, func(ctx context.Context, n session.Node) error {
+				stream := n.Logs(boot.of(ctx), request)
+				defer stream.Close()
+
+				return out.Copy(n.Name, stream)
+			})
+		},
+		ValidArgsFunction: s.CompleteArg(0, func(n session.Node, ctx context.Context) ([]string, error) {
+			if kubernetes {
+				return session.ContainerIDs(ctx, n, client.KubernetesNamespace)
+			}
+
+			return n.LogNames(boot.of(ctx))
+		}),
+	})
+
+	boot.flag(cmd)
+	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on with new lines")
+	cmd.Flags().Int32Var(&tail, "tail", -1, "begin with that many last lines; -1 for all that are kept")
+	cmd.Flags().BoolVarP(&kubernetes, "kubernetes", "k", false, "the log of a Kubernetes container")
+
+	return cmd
+}

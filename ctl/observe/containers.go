@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package observe
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/seed-59268b81/talos/api/machine"
+	"github.com/seed-59268b81/talos/ctl/session"
+)
+
+func newContainersCommand(s *session.Session) *cobra.Command {
+	return listContainers(s, &cobra.Command{
+		Use:     "containers",
+		Aliases: []string{"c"},
+		Short:   "List containers",
+	}, "list the containers of Kubernetes' pods", containerColumns, session.Node.Containers)
+}
+
+var containerColumns = []session.Column[*machine.ContainerInfo]{
+	session.Col("NAMESPACE", (*machine.ContainerInfo).GetNamespace),
+	session.Col("ID", func(c *machine.ContainerInfo) string { return inPod(c) }),
+	session.Col("IMAGE", (*machine.ContainerInfo).GetImage),
+	session.Col("PID", func(c *machine.ContainerInfo) string { return strconv.FormatUint(uint64(c.GetPid()), 10) }),
+	session.Col("STATUS", (*machine.ContainerInfo).GetStatus),
+}
+
+// container is what there is a line about in the lists of containers.
+type container interface {
+	GetId() string
+	GetPodId() string
+}
+
+// listContainers completes a command that lists containers, or something of each: those of a pod after the pod.
+func listContainers[C container](
+	s *session.Session, cmd *cobra.Command, usage string, columns []session.Column[C], fetch func(n session.Node, ctx context.Context, namespace string) ([]C, error),
+) *cobra.Command {
+	var namespace session.ContainerNamespace
+
+	session.ListCommand(s, cmd, columns, func(n session.Node, ctx context.Context) ([]C, error) {
+		found, err := fetch(n, ctx, namespace.Name())
+		slices.SortFunc(found, func(a, b C) int {
+			return cmp.Or(strings.Compare(a.GetPodId(), b.GetPodId()), strings.Compare(a.GetId(), b.GetId()))
+		})
+
+		return found, err
+	})
+	namespace.Flag(cmd, usage)
+
+	return cmd
+}
+
+// inPod sets the containers of a pod below the pod.
+func inPod(c container) string {
+	if c.GetPodId() != "" && c.GetId() != c.GetPodId() {
+		return "└─ " + c.GetId()
+	}
+
+	return c.GetId()
+}

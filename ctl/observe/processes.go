@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package observe
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/dustin/go-humanize"
+	"github.com/spf13/cobra"
+
+	"github.com/seed-59268b81/talos/api/machine"
+	"github.com/seed-59268b81/talos/ctl/session"
+)
+
+// watchInterval is how often a watched table is made anew.
+const watchInterval = 2 * time.Second
+
+func newProcessesCommand(s *session.Session) *cobra.Command {
+	var (
+		order string
+		watch bool
+	)
+
+	cmd := s.OutputFlag(s.Flags(&cobra.Command{
+		Use:     "processes",
+		Aliases: []string{"p", "ps"},
+		Short:   "List processes",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			less, known := processOrders[order]
+			if !known {
+				return session.UsageError(cmd, "--sort %q is unknown: want rss or cpu", order)
+			}
+
+			show := func() error {
+				return session.List(s, cmd, processColumns, func(n session.Node, ctx context.Context) ([]*machine.ProcessInfo, error) {
+					processes, err := n.Processes(ctx)
+					slices.SortStableFunc(processes, less)
+
+					return processes, err
+				})
+			}
+
+			for {
+				err := show()
+
+				// A node that fails ends no watch of the others.
+				if failed := (*session.NodeFailure)(nil); !watch || err != nil && !errors.As(err, &failed) {
+					return err
+				}
+
+				if err != nil && cmd.Context().Err() == nil {
+					session.PrintError(cmd.ErrOrStderr(), err)
+				}
+
+				select {
+				case <-cmd.Context().Done():
+					return cmd.Context().Err()
+				case <-time.After(watchInterval):
+				}
+
+				clearTerminal(cmd.OutOrStdout())
+			}
+		},
+	}))
+
+	cmd.Flags().StringVarP(&order, "sort", "s", "rss", "largest first, by rss or cpu")
+	cmd.Flags().BoolVarP(&watch, "watch", "w", false, "show it again every two seconds")
+	session.Complete(cmd, "sort", "rss", "cpu")
+
+	return cmd
+}
+
+var processOrders = map[string]func(a, b *machine.ProcessInfo) int{
+	"rss": func(a, b *machine.ProcessInfo) int { return cmp.Compare(b.GetResidentMemory(), a.GetResidentMemory()) },
+	"cpu": func(a, b *machine.ProcessInfo) int { return cmp.Compare(b.GetCpuTime(), a.GetCpuTime()) },
+}
+
+var processColumns = []session.Column[*machine.ProcessInfo]{
+	session.Col("PID", func(p *machine.ProcessInfo) string { return strconv.Itoa(int(p.GetPid())) }),
+	session.Col("STATE", (*machine.ProcessInfo).GetState),
+	session.Col("THREADS", func(p *machine.ProcessInfo) string { return strconv.Itoa(int(p.GetThreads())) }),
+	session.Col("CPU-TIME", func(p *machine.ProcessInfo) string { return strconv.FormatFloat(p.GetCpuTime(), 'f', 2, 64) }),
+	session.Col("VIRTMEM", func(p *machine.ProcessInfo) string { return humanize.Bytes(p.GetVirtualMemory()) }),
+	session.Col("RESMEM", func(p *machine.ProcessInfo) string { return humanize.Bytes(p.GetResidentMemory()) }),
+	session.Col("LABEL", (*machine.ProcessInfo).GetLabel),
+	session.Col("COMMAND", processCommand),
+}
+
+// processCommand is the command line; where its first word is a name only, as the executable has it in full.
+func processCommand(p *machine.ProcessInfo) string {
+	switch {
+	case p.GetExecutable() == "":
+		return p.GetCommand()
+	case p.GetArgs() == "":
+		return p.GetExecutable()
+	}
+
+	first, rest := firstWord(p.GetArgs())
+	if first != "" && filepath.Base(p.GetExecutable()) == filepath.Base(first) {
+		return p.GetExecutable() + rest
+	}
+
+	return p.GetArgs()
+}
+
+// firstWord cuts a line at its first space, which stays with the rest.
+func firstWord(line string) (first, rest string) {
+	if i := strings.IndexByte(line, ' '); i >= 0 {
+		return line[:i], line[i:]
+	}
+
+	return line, ""
+}
+
+// clearTerminal makes room for a table that is shown again. A file gets the tables one after the other.
+func clearTerminal(w io.Writer) {
+	if session.IsTerminal(w) {
+		io.WriteString(w, "\x1b[H\x1b[2J") // the table that follows fails too
+	}
+}

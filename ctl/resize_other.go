@@ -1,8 +1,0 @@
-// SPDX-License-Identifier: Apache-2.0
-
-//go:build !unix
-
-package ctl
-
-// onResize does nothing: there is no signal for it.
-func onResize(func()) (ignore func()) { return func() {} }
