@@ -14,10 +14,19 @@ import (
 // servingPatience is how long a kubelet may take to get its serving certificate once its node is Ready.
 const servingPatience = time.Minute
 
-// kubeletLogs holds that the API server, which verifies kubelets, reads logs of each node, and that no request for a serving certificate
-// is left.
-func kubeletLogs(t *testing.T, l *cluster.UserLab, nodes int) {
-	until(t, servingPatience, "logs of all nodes are read", func() error { return readsLogs(t, l, nodes) })
+// kubeletLogs holds that the API server, which verifies kubelets, reads logs of each node, that each knows that it can serve, and that
+// no request for a serving certificate is left.
+func kubeletLogs(t *testing.T, l *cluster.UserLab, addresses []string) {
+	until(t, servingPatience, "logs of all nodes are read", func() error { return readsLogs(t, l, len(addresses)) })
+
+	until(t, servingPatience, "all nodes say that they can serve", func() error {
+		stdout, _, err := l.Talosctl(time.Minute, l.As("-n", strings.Join(addresses, ","), "get", "kubeletservingstatuses")...)
+		if err == nil && strings.Count(stdout, "true") != len(addresses) {
+			err = fmt.Errorf("got %s", stdout)
+		}
+
+		return err
+	})
 
 	pending, err := kubectl(t.Context(), l, "", "get", "csr", "--field-selector", "spec.signerName=kubernetes.io/kubelet-serving",
 		"-o", `jsonpath={range .items[*]}{.spec.username}{" "}{.status.conditions[*].type}{"\n"}{end}`)
