@@ -25,8 +25,11 @@ type target struct {
 	path   string
 	// selector of fields.
 	selector string
-	// keep is the part of an object that is looked at; what changes in the rest is no change. Nil is all of it.
+	// keep is the part of an object that is looked at; what changes in the rest is no change. Nil is all of it. An object of which it
+	// keeps nothing is as one that is not there.
 	keep func(kubeapi.Object) kubeapi.Object
+	// most objects that are kept, where others may make as many as they like; any number when it is zero.
+	most int
 }
 
 // follower is a controller that keeps resources in line with a collection of the API server. The contents are a current
@@ -148,22 +151,30 @@ func watchOnce(ctx context.Context, to target, latest chan []kubeapi.Object) err
 
 	return client.Watch(ctx, to.path, to.selector, func(event kubeapi.Event) error {
 		_, _, namespace, name := kubeapi.Identity(event.Object)
+		id := namespace + "/" + name
+		before, known := contents[id]
 
 		if to.keep != nil && event.Object != nil {
 			event.Object = to.keep(event.Object)
 		}
 
-		switch event.Type {
-		case "":
+		switch {
+		case event.Type == "":
 			listed = true
-		case "DELETED":
-			delete(contents, namespace+"/"+name)
-		default:
-			if listed && reflect.DeepEqual(contents[namespace+"/"+name], event.Object) {
+		case event.Type == "DELETED" || event.Object == nil:
+			if listed && !known {
 				return nil
 			}
 
-			contents[namespace+"/"+name] = event.Object
+			delete(contents, id)
+		case !known && to.most > 0 && len(contents) >= to.most:
+			return nil // it is seen when the list is read again
+		default:
+			if listed && reflect.DeepEqual(before, event.Object) {
+				return nil
+			}
+
+			contents[id] = event.Object
 		}
 
 		if !listed {

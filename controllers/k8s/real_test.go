@@ -95,7 +95,18 @@ func realControlPlane(t *testing.T, binaries string) {
 	}
 
 	for _, id := range []string{"kube-apiserver", "kube-controller-manager", "kube-scheduler"} {
-		pod := controllertest.Wait[k8sres.StaticPodSpec](c.Node, id, nil).Pod
+		var pod kubeapi.Object
+
+		// Those after the first wait for a real API server.
+		eventually(t, "the pod of "+id+" is there", func() error {
+			spec, err := typed.Get[k8sres.StaticPodSpec](ctx, c.State, "", id)
+			if err == nil {
+				pod = spec.TypedSpec().Pod
+			}
+
+			return err
+		})
+
 		uid := pod["spec"].(kubeapi.Object)["securityContext"].(kubeapi.Object)["runAsUser"].(int)
 
 		programs.start(id, args(t, pod), uid)

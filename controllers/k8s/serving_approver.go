@@ -24,6 +24,9 @@ const (
 	signingRequestsPath = "/apis/certificates.k8s.io/v1/certificatesigningrequests"
 	// eventAfter is how long a request may be left alone before an event says why: its Node may have been heard of later.
 	eventAfter = 10 * time.Second
+	// maxUndecided are the requests that are looked at at a time: any kubelet can make as many as it likes. With what is kept of each, they
+	// are less than 48 MiB.
+	maxUndecided = 2048
 )
 
 // servingApprover approves the requests of kubelets for serving certificates that are right, on each control plane node. Several do
@@ -90,6 +93,7 @@ func (a *servingApprover) connect(ctx context.Context, rt controller.Runtime, ro
 
 	return &target{
 		key: key + string(pair.Crt), config: *access, path: signingRequestsPath, selector: "spec.signerName=" + servingcert.Signer,
+		keep: servingcert.Undecided, most: maxUndecided,
 	}, nil
 }
 

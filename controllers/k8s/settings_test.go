@@ -118,7 +118,7 @@ func TestNodeIdentity(t *testing.T) {
 	for range 2 { // as it is, and without what is not kept of it
 		want := k8s.NodeIdentitySpec{Addresses: []netip.Addr{
 			netip.MustParseAddr("10.5.0.3"), netip.MustParseAddr("192.0.2.3"), netip.MustParseAddr("10.6.0.3"), netip.MustParseAddr("10.7.0.3"),
-		}}
+		}, Names: []string{"10.5.0.99", "cp1"}}
 
 		if diff := cmp.Diff(want, nodeIdentity(node), cmp.Comparer(func(a, b netip.Addr) bool { return a == b })); diff != "" {
 			t.Errorf("a worker (-want +got):\n%s", diff)

@@ -125,10 +125,12 @@ func TestWave(t *testing.T) {
 	first := controllertest.Wait[k8sres.StaticPodSpec](c.Node, "kube-apiserver", nil)
 	waitService(t, c, "kubelet", "")
 
-	// The kubelet of a control plane has its certificate at once, under the name by which it will see it.
-	link, err := os.Readlink(filepath.Join(c.root, "/var/lib/kubelet/pki/kubelet-client-current.pem"))
-	if err != nil || !strings.HasPrefix(link, "/var/lib/kubelet/pki/kubelet-client-2") {
-		t.Errorf("kubelet's certificate: got a link to %q, %v", link, err)
+	// The kubelet of a control plane has its certificates at once, under the names by which it will see them.
+	for _, kind := range []string{"client", "server"} {
+		link, err := os.Readlink(filepath.Join(c.root, "/var/lib/kubelet/pki/kubelet-"+kind+"-current.pem"))
+		if err != nil || !strings.HasPrefix(link, "/var/lib/kubelet/pki/kubelet-"+kind+"-2") {
+			t.Errorf("kubelet's certificate as a %s: got a link to %q, %v", kind, link, err)
+		}
 	}
 
 	// An argument more rolls the pod; edited back, the first comes back.

@@ -59,6 +59,8 @@ func workers(t *testing.T, name string, patience time.Duration, create ...string
 		}
 	})
 
+	t.Run("logs of all nodes are read", func(t *testing.T) { kubeletLogs(t, l, addresses) })
+
 	t.Run("a worker answers for itself", func(t *testing.T) {
 		args := l.As("-e", worker.APIEndpoint(), "-n", worker.Addr.String(), "memory")
 

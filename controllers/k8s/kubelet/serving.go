@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"net/netip"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -42,7 +43,11 @@ func asksToServe(cfg k8s.KubeletConfigSpec) bool {
 	off := gates[rotationGate] == false
 
 	for _, value := range cfg.ExtraArgs["feature-gates"].Values {
-		off = off || strings.Contains(value, rotationGate+"=false")
+		for gate := range strings.SplitSeq(value, ",") {
+			name, text, _ := strings.Cut(strings.TrimSpace(gate), "=")
+			on, err := strconv.ParseBool(text)
+			off = off || name == rotationGate && err == nil && !on
+		}
 	}
 
 	return !cfg.SkipNodeRegistration && !off && !given("tlsCertFile", "tls-cert-file") && !given("tlsPrivateKeyFile", "tls-private-key-file")
@@ -55,7 +60,9 @@ func ServesByCluster(spec k8s.KubeletSpecSpec) bool {
 
 	for _, arg := range slices.Backward(spec.Args) {
 		if value, ok := strings.CutPrefix(arg, flag); ok {
-			return value == "true"
+			on, err := strconv.ParseBool(value)
+
+			return err == nil && on
 		}
 	}
 

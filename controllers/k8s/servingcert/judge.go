@@ -34,9 +34,9 @@ func (v Verdict) String() string {
 
 // Bounds of a request. They are far above what a Node has.
 const (
-	maxRequest      = 64 << 10
+	maxRequest      = 16 << 10
 	maxSANs         = 256
-	minRSA, maxRSA  = 2048, 8192
+	minRSA, maxRSA  = 2048, 4096
 	digitalSig      = "digital signature"
 	keyEncipherment = "key encipherment"
 	serverAuth      = "server auth"

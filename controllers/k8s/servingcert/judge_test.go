@@ -13,11 +13,15 @@ import (
 	"crypto/x509/pkix"
 	"encoding/asn1"
 	"encoding/pem"
+	"fmt"
+	"maps"
 	"net"
 	"net/netip"
 	"net/url"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/seed-59268b81/talos/controllers/k8s/servingcert"
 )
@@ -215,7 +219,7 @@ func TestJudgeBytes(t *testing.T) {
 		"another before":          {append(pem.EncodeToMemory(&pem.Block{Type: "X"}), right.PEM...), "not a CERTIFICATE REQUEST"},
 		"nonsense":                {pem.EncodeToMemory(&pem.Block{Type: block.Type, Bytes: []byte("x")}), "cannot be read"},
 		"a signature of nobody's": {pem.EncodeToMemory(&pem.Block{Type: block.Type, Bytes: forged}), "not signed with its own key"},
-		"much":                    {bytes.Repeat([]byte("x"), 64<<10+1), "want at most 65536"},
+		"much":                    {bytes.Repeat([]byte("x"), 16<<10+1), "want at most 16384"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -295,10 +299,22 @@ func TestRequestOf(t *testing.T) {
 		t.Errorf("got %+v, %v", got, err)
 	}
 
+	if diff := cmp.Diff(object, servingcert.Undecided(object)); diff != "" {
+		t.Errorf("kept (-want +got):\n%s", diff)
+	}
+
+	large := maps.Clone(object)
+	large["metadata"] = map[string]any{"name": "csr-1", "uid": "u", "managedFields": []any{"many"}}
+	large["spec"] = map[string]any{"request": strings.Repeat("eHh4", 8192), "signerName": servingcert.Signer}
+
+	if text := fmt.Sprint(servingcert.Undecided(large)); len(text) > 1000 || strings.Contains(text, "many") || !strings.Contains(text, servingcert.Signer) {
+		t.Errorf("kept of a large one: got %d bytes: %.200s", len(text), text)
+	}
+
 	object["status"] = map[string]any{"conditions": []any{map[string]any{"type": "Denied"}}}
 
-	if got, _ := servingcert.RequestOf(object); !got.Decided {
-		t.Errorf("denied: got %+v, want it decided", got)
+	if got, _ := servingcert.RequestOf(object); !got.Decided || servingcert.Undecided(object) != nil {
+		t.Errorf("denied: got %+v, want it decided, and nothing kept", got)
 	}
 
 	object["spec"] = map[string]any{"request": "?"}

@@ -38,6 +38,28 @@ func (r Request) Node() string {
 	return name
 }
 
+// Undecided is the part of a CertificateSigningRequest that Judge looks at; nil when it is decided. What is longer than any request is
+// left out, and then refused.
+func Undecided(object map[string]any) map[string]any {
+	if r, err := RequestOf(object); err != nil || r.Decided {
+		return nil
+	}
+
+	metadata, _ := object["metadata"].(map[string]any)
+	spec, _ := object["spec"].(map[string]any)
+	kept := map[string]any{}
+
+	for _, field := range []string{"signerName", "username", "groups", "usages"} {
+		kept[field] = spec[field]
+	}
+
+	if text, _ := spec["request"].(string); base64.StdEncoding.DecodedLen(len(text)) <= maxRequest+2 {
+		kept["request"] = text
+	}
+
+	return map[string]any{"metadata": map[string]any{"name": metadata["name"], "uid": metadata["uid"]}, "spec": kept}
+}
+
 // RequestOf reads one as the API server has it.
 func RequestOf(object map[string]any) (Request, error) {
 	var in struct {

@@ -35,6 +35,11 @@ func TestCheck(t *testing.T) {
 			patches: []string{"cluster: {apiServer: {extraArgs: {etcd-servers: x}}}"},
 			want:    `cluster.apiServer.extraArgs: kube-apiserver: extra argument "etcd-servers" is not allowed`,
 		},
+		"no verification of kubelets":       {patches: []string{`cluster: {apiServer: {extraArgs: {kubelet-certificate-authority: ""}}}`}},
+		"another authority of kubelets":     {patches: []string{"cluster: {apiServer: {extraArgs: {kubelet-certificate-authority: /x}}}"}},
+		"a kubelet that serves by flag":     {patches: []string{`machine: {kubelet: {extraArgs: {rotate-server-certificates: "true"}}}`}},
+		"a kubelet that serves its own":     {patches: []string{"machine: {kubelet: {extraConfig: {serverTLSBootstrap: false}}}"}},
+		"a kubelet that serves what it has": {patches: []string{"machine: {kubelet: {extraConfig: {tlsCertFile: /x, tlsPrivateKeyFile: /y}}}"}},
 		"a flag that is not there": {
 			patches: []string{"cluster: {controllerManager: {extraArgs: {nonsense: x}}}"},
 			want:    "cluster.controllerManager.extraArgs: kube-controller-manager 1.36 has no flag --nonsense",

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package k8s
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/seed-59268b81/talos/controllers/k8s/kubeapi"
+	"github.com/seed-59268b81/talos/controllers/secrets/kubeconfig"
+)
+
+// TestFollow holds which objects are kept: those of which something is to be looked at, and no more than may be.
+func TestFollow(t *testing.T) {
+	t.Parallel()
+
+	object := func(name string, done bool) kubeapi.Object {
+		return kubeapi.Object{"metadata": kubeapi.Object{"name": name, "noise": "x"}, "done": done}
+	}
+	event := func(kind, name string, done bool) kubeapi.Object {
+		return kubeapi.Object{"type": kind, "object": object(name, done)}
+	}
+
+	for name, test := range map[string]struct {
+		list   []any
+		events []kubeapi.Object
+		want   []string
+	}{
+		"the list":                     {list: []any{object("a", false), object("b", false)}, want: []string{"a", "b"}},
+		"what is done":                 {list: []any{object("a", true), object("b", false)}, want: []string{"b"}},
+		"more than may be":             {list: []any{object("a", false), object("b", false), object("c", false)}, want: []string{"a", "b"}},
+		"what is done makes room":      {list: []any{object("a", true), object("b", true), object("c", false)}, want: []string{"c"}},
+		"what is done later":           {list: []any{object("a", false)}, events: []kubeapi.Object{event("MODIFIED", "a", true)}},
+		"what comes":                   {list: []any{object("a", false)}, events: []kubeapi.Object{event("ADDED", "b", false)}, want: []string{"a", "b"}},
+		"what comes, more than may be": {list: []any{object("a", false), object("b", false)}, events: []kubeapi.Object{event("ADDED", "c", false)}, want: []string{"a", "b"}},
+		"what comes, when there is room": {
+			list:   []any{object("a", false), object("b", false)},
+			events: []kubeapi.Object{event("DELETED", "a", false), event("DELETED", "never", false), event("ADDED", "c", false)}, want: []string{"b", "c"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				out := json.NewEncoder(w) // the client says
+
+				if r.URL.Query().Get("watch") == "" {
+					_ = out.Encode(kubeapi.Object{"metadata": kubeapi.Object{"resourceVersion": "1"}, "items": test.list})
+
+					return
+				}
+
+				for _, e := range test.events {
+					_ = out.Encode(e)
+				}
+			}))
+			defer server.Close()
+
+			latest := make(chan []kubeapi.Object, 1)
+
+			if err := watchOnce(t.Context(), target{
+				config: kubeconfig.Config{Server: server.URL, CA: certificateOf(server)}, path: "/things", most: 2,
+				keep: func(o kubeapi.Object) kubeapi.Object {
+					if o["done"] == true {
+						return nil
+					}
+
+					_, _, _, name := kubeapi.Identity(o)
+
+					return kubeapi.Object{"kept": name}
+				},
+			}, latest); err != nil {
+				t.Fatal(err)
+			}
+
+			var got []string
+			for _, o := range <-latest {
+				got = append(got, o["kept"].(string))
+			}
+
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}

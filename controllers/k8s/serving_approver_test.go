@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package k8s
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/seed-59268b81/talos/controllers/k8s/kubeapi"
+	"github.com/seed-59268b81/talos/controllers/k8s/servingcert"
+	"github.com/seed-59268b81/talos/controllers/secrets/kubeconfig"
+)
+
+// TestApprove holds that the request that was judged is approved, once, and no other one.
+func TestApprove(t *testing.T) {
+	t.Parallel()
+
+	const path = signingRequestsPath + "/csr-1"
+
+	request := func(uid string, conditions ...any) kubeapi.Object {
+		return kubeapi.Object{
+			"metadata": kubeapi.Object{"name": "csr-1", "uid": uid, "resourceVersion": "7"},
+			"spec":     kubeapi.Object{"request": "eA=="}, "status": kubeapi.Object{"conditions": conditions},
+		}
+	}
+
+	for name, test := range map[string]struct {
+		// there is the request when it is read, nil if there is none; answer is the code to the approval.
+		there  kubeapi.Object
+		answer int
+		// writes are the approvals sent, and fails whether the controller is told.
+		writes int
+		fails  bool
+	}{
+		"as judged":                     {there: request("u"), answer: http.StatusOK, writes: 1},
+		"another of that name":          {there: request("other"), answer: http.StatusOK},
+		"denied meanwhile":              {there: request("u", kubeapi.Object{"type": "Denied"}), answer: http.StatusOK},
+		"approved meanwhile":            {there: request("u", kubeapi.Object{"type": "Approved"}), answer: http.StatusOK},
+		"gone":                          {},
+		"gone, after it was read":       {there: request("u"), answer: http.StatusNotFound, writes: 1},
+		"somebody is first":             {there: request("u"), answer: http.StatusConflict, writes: 1},
+		"the rights are not there, yet": {there: request("u"), answer: http.StatusForbidden, writes: 1, fails: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			var sent []kubeapi.Object
+
+			server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				var body kubeapi.Object
+
+				switch {
+				case r.Method == http.MethodPut && r.URL.Path == path+"/approval":
+					_ = json.NewDecoder(r.Body).Decode(&body) // an empty one is not what is wanted
+					sent = append(sent, body)
+
+					w.WriteHeader(test.answer)
+				case r.Method != http.MethodGet || r.URL.Path != path:
+					t.Errorf("got %s %s", r.Method, r.URL.Path)
+				case test.there == nil:
+					w.WriteHeader(http.StatusNotFound)
+				default:
+					body = test.there
+				}
+
+				_ = json.NewEncoder(w).Encode(body) // the client says
+			}))
+			defer server.Close()
+
+			client, err := kubeapi.New(kubeconfig.Config{Server: server.URL, CA: certificateOf(server)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer client.Close()
+
+			err = approve(t.Context(), client, servingcert.Request{Name: "csr-1", UID: "u", Username: "system:node:w1"})
+			if (err != nil) != test.fails || len(sent) != test.writes {
+				t.Errorf("got %v and %d approvals, want an error %t and %d", err, len(sent), test.fails, test.writes)
+			}
+
+			for _, object := range sent {
+				want := []any{kubeapi.Object{
+					"type": "Approved", "status": "True", "reason": "KubeletServingApproved",
+					"message": "all names and addresses are those of Node w1 and of no other",
+				}}
+
+				status, _ := object["status"].(kubeapi.Object)
+				metadata, _ := object["metadata"].(kubeapi.Object)
+
+				if diff := cmp.Diff(want, status["conditions"]); diff != "" || metadata["resourceVersion"] != "7" {
+					t.Errorf("version %v, conditions (-want +got):\n%s", metadata["resourceVersion"], diff)
+				}
+			}
+		})
+	}
+}
