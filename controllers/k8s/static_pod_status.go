@@ -53,10 +53,10 @@ func staticPodStatusController(root string) controller.Controller {
 				poll.Stop()
 			}
 
-			ok, err := all(
-				read(ctx, rt, k8s.NodenameID, &nodename),
-				read(ctx, rt, secrets.KubernetesDynamicID, &certs),
-				read(ctx, rt, secrets.KubernetesRootID, &ca),
+			ok, err := typed.All(
+				typed.Read(ctx, rt, k8s.NodenameID, &nodename),
+				typed.Read(ctx, rt, secrets.KubernetesDynamicID, &certs),
+				typed.Read(ctx, rt, secrets.KubernetesRootID, &ca),
 			)
 			if err != nil || !ok {
 				return err
