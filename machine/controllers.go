@@ -6,8 +6,7 @@ package machine
 
 import (
 	"os"
-
-	"google.golang.org/protobuf/proto"
+	"slices"
 
 	machineapi "github.com/seed-59268b81/talos/api/machine"
 	"github.com/seed-59268b81/talos/controllers/apid"
@@ -15,7 +14,6 @@ import (
 	"github.com/seed-59268b81/talos/controllers/cluster"
 	"github.com/seed-59268b81/talos/controllers/config"
 	"github.com/seed-59268b81/talos/controllers/cri"
-	"github.com/seed-59268b81/talos/controllers/cri/imagecache"
 	"github.com/seed-59268b81/talos/controllers/etcd"
 	"github.com/seed-59268b81/talos/controllers/files"
 	"github.com/seed-59268b81/talos/controllers/k8s"
@@ -31,7 +29,6 @@ import (
 	"github.com/seed-59268b81/talos/service/container"
 	"github.com/seed-59268b81/talos/sys/logind"
 	"github.com/seed-59268b81/talos/sys/module"
-	"github.com/seed-59268b81/talos/sys/mount"
 	"github.com/seed-59268b81/talos/sys/platform"
 	"github.com/seed-59268b81/talos/sys/power"
 	"github.com/seed-59268b81/talos/trustd"
@@ -43,8 +40,6 @@ const executable = "/sbin/init"
 // controllers are all that run on a machine. Their order says nothing. settled is closed when all devices have their
 // drivers.
 func (m *Machine) controllers(modules *module.Loader, settled <-chan struct{}) ([]controller.Controller, error) {
-	registry := &cri.RegistryPort{Address: imagecache.Address}
-
 	links, _, err := network.Open(m.Platform) // for as long as the machine runs
 	if err != nil {
 		return nil, err
@@ -55,46 +50,33 @@ func (m *Machine) controllers(modules *module.Loader, settled <-chan struct{}) (
 		return nil, err
 	}
 
-	publish := func(msg proto.Message) { m.Events.Publish(msg, "") }
 	values := metactl.New(m.Platform)
 	m.server.Meta = values
 
 	m.server.Config = config.New(os.DirFS("/"), m.args, m.Platform, values, func(err error) {
-		publish(&machineapi.ConfigLoadErrorEvent{Error: err.Error()})
+		m.Events.Publish(&machineapi.ConfigLoadErrorEvent{Error: err.Error()}, "")
 	})
 
-	all := []controller.Controller{
-		values.Controller(),
-		m.server.Config,
-		config.MachineTypeController(),
-		&servicectl.ServiceController{Supervisor: m.Supervisor},
-		runtime.IdentityController(os.DirFS("/")),
-		runtime.PlatformController(m.Platform),
-		runtime.MachineStatusController(publish),
-		&runtime.PowerController{Participants: m.participants(bus), Close: m.Supervisor.Close, Act: m.end, Publish: m.Events.Publish},
-		&runtime.LogindController{Bus: bus},
-		runtime.BootLogController(m.Journal, m.Platform, "/", settled),
-		apid.ConfigController(),
-		apid.TrustdController(m.Supervisor, apid.Process{
-			Executable: executable, UID: trustd.UID, Sockets: []string{trustd.RuntimeSocket},
+	return slices.Concat(
+		metactl.Controllers(values),
+		config.Controllers(m.server.Config),
+		servicectl.Controllers(m.Supervisor),
+		runtime.Controllers(runtime.Deps{
+			Platform: m.Platform, Journal: m.Journal, Settled: settled, Bus: bus, Publish: m.Events.Publish,
+			Participants: m.participants(bus), Close: m.Supervisor.Close, Act: m.end,
 		}),
-		files.EtcFileController("/etc", "/system/etc", func(source, target string) error {
-			return mount.Bind(source, target, mount.NoSuid|mount.NoDev|mount.NoExec)
-		}),
-		cri.ContainerdController(m.Supervisor, m.Platform, registry, modules.Load),
-		cri.ImageCacheController(m.Supervisor, registry),
-	}
-
-	all = append(all, kernel.Controllers(m.Platform, modules, settled)...)
-	all = append(all, network.Controllers(links)...)
-	all = append(all, timectl.Controllers(m.Platform)...)
-	all = append(all, cluster.Controllers()...)
-	all = append(all, secrets.Controllers()...)
-	all = append(all, etcd.Controllers(etcd.Deps{Supervisor: m.Supervisor, Fetch: container.Fetch})...)
-	all = append(all, k8s.Controllers(k8s.Deps{Supervisor: m.Supervisor, Platform: m.Platform, Fetch: container.Fetch})...)
-	all = append(all, blockctl.Controllers(m.Platform)...)
-
-	return all, nil
+		apid.Controllers(m.Supervisor, apid.Process{Executable: executable, UID: trustd.UID, Sockets: []string{trustd.RuntimeSocket}}),
+		files.Controllers(),
+		cri.Controllers(cri.Deps{Supervisor: m.Supervisor, Platform: m.Platform, LoadModule: modules.Load}),
+		kernel.Controllers(kernel.Deps{Platform: m.Platform, Loader: modules, Settled: settled}),
+		network.Controllers(links),
+		timectl.Controllers(m.Platform),
+		cluster.Controllers(),
+		secrets.Controllers(),
+		etcd.Controllers(etcd.Deps{Supervisor: m.Supervisor, Fetch: container.Fetch}),
+		k8s.Controllers(k8s.Deps{Supervisor: m.Supervisor, Platform: m.Platform, Fetch: container.Fetch}),
+		blockctl.Controllers(m.Platform),
+	), nil
 }
 
 // end ends the machine: the kernel, or in a container all its processes.

@@ -24,6 +24,11 @@ type Supervisor interface {
 // trustdPort is where trustd answers.
 const trustdPort = 50001
 
+// Controllers of this domain. Trustd is its process.
+func Controllers(sup Supervisor, trustd Process) []controller.Controller {
+	return []controller.Controller{ConfigController(), TrustdController(sup, trustd)}
+}
+
 // TrustdController starts trustd, the door for nodes that come for their certificate, as soon as it has one itself: on
 // control planes. trustd follows every later change itself.
 func TrustdController(sup Supervisor, process Process) controller.Controller {

@@ -5,36 +5,21 @@
 package config
 
 import (
-	"context"
-	"log/slog"
-
+	"github.com/seed-59268b81/talos/config/view"
+	"github.com/seed-59268b81/talos/controllers/fromconfig"
 	"github.com/seed-59268b81/talos/cosi/controller"
-	"github.com/seed-59268b81/talos/cosi/resource"
-	"github.com/seed-59268b81/talos/cosi/typed"
 	configres "github.com/seed-59268b81/talos/resources/config"
 )
 
+// Controllers of this domain: that of the configuration itself, and those that follow it.
+func Controllers(c *Controller) []controller.Controller {
+	return []controller.Controller{c, MachineTypeController()}
+}
+
 // MachineTypeController states the role of the machine.
 func MachineTypeController() controller.Controller {
-	return &controller.Reconciler{
-		ControllerName: "config.MachineTypeController",
-		Reads:          []controller.Input{controller.In[configres.MachineConfigSpec](controller.Weak, "", configres.ActiveID)},
-		Writes:         []controller.Output{controller.Out[configres.MachineTypeSpec](controller.Exclusive)},
-		Cleanup:        []resource.Kind{resource.KindOf[configres.MachineTypeSpec]("")},
-		Reconcile: func(ctx context.Context, rt controller.Runtime, _ *slog.Logger) error {
-			cfg, err := typed.Find[configres.MachineConfigSpec](ctx, rt, "", configres.ActiveID)
-			if err != nil || cfg == nil {
-				return err
-			}
-
-			// A configuration of other documents alone says nothing of the role.
-			if !cfg.TypedSpec().View().Complete() {
-				return nil
-			}
-
-			return typed.Set(ctx, rt, "", configres.MachineTypeID, configres.MachineTypeSpec{
-				MachineType: configres.MachineTypeOf(cfg.TypedSpec().View().Type()),
-			})
-		},
-	}
+	return fromconfig.Controller("config.MachineTypeController", configres.MachineTypeID, controller.Exclusive,
+		func(cfg *view.Config) (*configres.MachineTypeSpec, error) {
+			return &configres.MachineTypeSpec{MachineType: configres.MachineTypeOf(cfg.Type())}, nil
+		})
 }

@@ -26,17 +26,17 @@ func pkiController(root string) controller.Controller {
 		Writes:  []controller.Output{controller.Out[etcd.PKIStatusSpec](controller.Exclusive)},
 		Cleanup: []resource.Kind{resource.KindOf[etcd.PKIStatusSpec]("")},
 		Reconcile: func(ctx context.Context, rt controller.Runtime, _ *slog.Logger) error {
-			ca, err := typed.Find[secrets.EtcdRootSpec](ctx, rt, "", secrets.EtcdRootID)
-			if err != nil || ca == nil {
+			var (
+				ca    secrets.EtcdRootSpec
+				certs secrets.EtcdCertsSpec
+			)
+
+			ok, err := typed.All(typed.Read(ctx, rt, secrets.EtcdRootID, &ca), typed.Read(ctx, rt, secrets.EtcdID, &certs))
+			if err != nil || !ok {
 				return err
 			}
 
-			certs, err := typed.Find[secrets.EtcdCertsSpec](ctx, rt, "", secrets.EtcdID)
-			if err != nil || certs == nil {
-				return err
-			}
-
-			files := pkiFolder(*ca.TypedSpec(), *certs.TypedSpec())
+			files := pkiFolder(ca, certs)
 			if err := folder.Write(root, files); err != nil {
 				return err
 			}

@@ -34,29 +34,29 @@ func specController() controller.Controller {
 		Writes:  []controller.Output{controller.Out[etcd.SpecSpec](controller.Exclusive)},
 		Cleanup: []resource.Kind{resource.KindOf[etcd.SpecSpec]("")},
 		Reconcile: func(ctx context.Context, rt controller.Runtime, log *slog.Logger) error {
-			config, err := typed.Find[etcd.ConfigSpec](ctx, rt, "", etcd.ConfigID)
-			if err != nil || config == nil {
+			var (
+				config    etcd.ConfigSpec
+				hostname  network.HostnameStatusSpec
+				addresses network.NodeAddressSpec
+			)
+
+			ok, err := typed.All(
+				typed.Read(ctx, rt, etcd.ConfigID, &config),
+				typed.Read(ctx, rt, network.HostnameID, &hostname),
+				typed.Read(ctx, rt, network.NodeAddressRoutedID, &addresses),
+			)
+			if err != nil || !ok {
 				return err
 			}
 
-			hostname, err := typed.Find[network.HostnameStatusSpec](ctx, rt, "", network.HostnameID)
-			if err != nil || hostname == nil {
-				return err
-			}
-
-			addresses, err := typed.Find[network.NodeAddressSpec](ctx, rt, "", network.NodeAddressRoutedID)
-			if err != nil || addresses == nil {
-				return err
-			}
-
-			spec, err := etcdSpec(*config.TypedSpec(), hostname.TypedSpec().Hostname, addresses.TypedSpec().IPs())
+			spec, err := etcdSpec(config, hostname.Hostname, addresses.IPs())
 			if err != nil {
 				return err
 			}
 
 			if len(spec.AdvertisedAddresses) == 0 {
 				log.WarnContext(ctx, "etcd has no address to advertise: check cluster.etcd.advertisedSubnets",
-					"addresses", addresses.TypedSpec().Addresses, "advertisedSubnets", config.TypedSpec().AdvertiseValidSubnets)
+					"addresses", addresses.Addresses, "advertisedSubnets", config.AdvertiseValidSubnets)
 
 				return nil
 			}

@@ -18,10 +18,18 @@ import (
 	"github.com/seed-59268b81/talos/cosi/resource"
 	"github.com/seed-59268b81/talos/cosi/typed"
 	"github.com/seed-59268b81/talos/resources/files"
+	"github.com/seed-59268b81/talos/sys/mount"
 )
 
 // Binder shows a file at another place; package mount has the real one.
 type Binder func(source, target string) error
+
+// Controllers of this domain.
+func Controllers() []controller.Controller {
+	return []controller.Controller{EtcFileController("/etc", "/system/etc", func(source, target string) error {
+		return mount.Bind(source, target, mount.NoSuid|mount.NoDev|mount.NoExec)
+	})}
+}
 
 // EtcFileController writes the wanted files. The root is read-only, so each is written below a folder in memory and
 // bound over its place in /etc. It is written in place from then on, because the bind is to the file and not its name.

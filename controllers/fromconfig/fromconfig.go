@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package fromconfig is the commonest controller: one resource made from the machine configuration by a pure
-// function, gone when the configuration is gone or does not ask for it.
+// Package fromconfig is the controller of what follows from the machine configuration alone: a pure function makes one resource of
+// it (Controller), or one for each entry (Many). What the configuration does not ask for any more is destroyed. Who reads other
+// inputs too reads the configuration with Active.
 package fromconfig
 
 import (
@@ -22,18 +23,30 @@ func Input() controller.Input {
 	return controller.In[config.MachineConfigSpec](controller.Weak, "", config.ActiveID)
 }
 
-// Active returns what the active configuration says, or nil when there is none that describes a machine.
-func Active(ctx context.Context, r state.Reader) (*view.Config, error) {
+// View returns what the active configuration says; without one, what is true by default.
+func View(ctx context.Context, r state.Reader) (*view.Config, error) {
 	return find(ctx, r, config.ActiveID)
 }
 
+// Active returns what the active configuration says, or nil when there is none that describes a machine.
+func Active(ctx context.Context, r state.Reader) (*view.Config, error) {
+	return complete(View(ctx, r))
+}
+
 func find(ctx context.Context, r state.Reader, id string) (*view.Config, error) {
-	res, err := typed.Find[config.MachineConfigSpec](ctx, r, "", id)
-	if err != nil || res == nil || res.Metadata().Phase() == resource.PhaseTearingDown || !res.TypedSpec().View().Complete() {
+	var found config.MachineConfigSpec
+
+	f := typed.Read(ctx, r, id, &found)
+
+	return found.View(), f.Err
+}
+
+func complete(cfg *view.Config, err error) (*view.Config, error) {
+	if err != nil || !cfg.Complete() {
 		return nil, err
 	}
 
-	return res.TypedSpec().View(), nil
+	return cfg, nil
 }
 
 // Access is like Active, for what the API is reached by: it has the authorities of a stored configuration that cannot be decoded, when
@@ -44,23 +57,39 @@ func Access(ctx context.Context, r state.Reader) (*view.Config, error) {
 		return cfg, err
 	}
 
-	return find(ctx, r, config.AccessID)
+	return complete(find(ctx, r, config.AccessID))
 }
 
 // Controller makes the resource id of S, in S's default namespace, from the configuration. build returns nil where the
 // configuration asks for no such resource; kind tells whether others write the type too.
 func Controller[S resource.Spec](name, id string, kind controller.OutputKind, build func(*view.Config) (*S, error)) controller.Controller {
-	return following(name, id, kind, build, Active, Input())
+	return following(name, kind, Input(), Active, one(id, build))
 }
 
 // AccessController is a Controller of what Access returns.
 func AccessController[S resource.Spec](name, id string, kind controller.OutputKind, build func(*view.Config) (*S, error)) controller.Controller {
-	return following(name, id, kind, build, Access, controller.In[config.MachineConfigSpec](controller.Weak, ""))
+	return following(name, kind, controller.In[config.MachineConfigSpec](controller.Weak, ""), Access, one(id, build))
+}
+
+// Many makes resources of S by their ids. build is called without a configuration too: then the view has the defaults.
+func Many[S resource.Spec](name string, kind controller.OutputKind, build func(*view.Config) (map[string]S, error)) controller.Controller {
+	return following(name, kind, Input(), View, build)
+}
+
+func one[S resource.Spec](id string, build func(*view.Config) (*S, error)) func(*view.Config) (map[string]S, error) {
+	return func(cfg *view.Config) (map[string]S, error) {
+		spec, err := build(cfg)
+		if err != nil || spec == nil {
+			return nil, err
+		}
+
+		return map[string]S{id: *spec}, nil
+	}
 }
 
 func following[S resource.Spec](
-	name, id string, kind controller.OutputKind, build func(*view.Config) (*S, error),
-	read func(context.Context, state.Reader) (*view.Config, error), input controller.Input,
+	name string, kind controller.OutputKind, input controller.Input,
+	read func(context.Context, state.Reader) (*view.Config, error), build func(*view.Config) (map[string]S, error),
 ) controller.Controller {
 	return &controller.Reconciler{
 		ControllerName: name,
@@ -73,16 +102,19 @@ func following[S resource.Spec](
 				return err
 			}
 
-			spec, err := build(cfg)
+			specs, err := build(cfg)
 			if err != nil {
 				return fmt.Errorf("machine configuration: %w", err)
 			}
 
-			if spec == nil {
-				return nil
+			for id, spec := range specs {
+				// One that is on its way out is written when it is gone: the runtime wakes us then.
+				if err := typed.Set(ctx, rt, "", id, spec); err != nil && !state.IsPhaseConflict(err) {
+					return err
+				}
 			}
 
-			return typed.Set(ctx, rt, "", id, *spec)
+			return nil
 		},
 	}
 }

@@ -82,15 +82,15 @@ func endpointController(root string) controller.Controller {
 func nodeAccess(ctx context.Context, rt state.Reader, root string) (*kubeconfig.Config, string, error) {
 	var machineType config.MachineTypeSpec
 
-	if f := read(ctx, rt, config.MachineTypeID, &machineType); f.err != nil || !f.ok {
-		return nil, "", f.err
+	if f := typed.Read(ctx, rt, config.MachineTypeID, &machineType); f.Err != nil || !f.OK {
+		return nil, "", f.Err
 	}
 
 	if machineType.MachineType.IsControlPlane() {
 		var own secrets.KubernetesCertsSpec
 
-		if f := read(ctx, rt, secrets.KubernetesID, &own); f.err != nil || !f.ok {
-			return nil, "", f.err
+		if f := typed.Read(ctx, rt, secrets.KubernetesID, &own); f.Err != nil || !f.OK {
+			return nil, "", f.Err
 		}
 
 		access, err := kubeconfig.Parse([]byte(own.LocalhostAdminKubeconfig))
@@ -113,8 +113,8 @@ func nodeAccess(ctx context.Context, rt state.Reader, root string) (*kubeconfig.
 
 	var identity k8s.KubeletKubeconfigSpec
 
-	if f := read(ctx, rt, k8s.KubeletID, &identity); f.err != nil || !f.ok {
-		return nil, "", f.err
+	if f := typed.Read(ctx, rt, k8s.KubeletID, &identity); f.Err != nil || !f.OK {
+		return nil, "", f.Err
 	}
 
 	access, err := kubeletIdentity(filepath.Join(root, kubelet.KubeconfigFile))

@@ -14,6 +14,7 @@ import (
 	"github.com/seed-59268b81/talos/controllers/k8s/kubeapi"
 	"github.com/seed-59268b81/talos/cosi/guard"
 	"github.com/seed-59268b81/talos/cosi/state"
+	"github.com/seed-59268b81/talos/cosi/typed"
 	"github.com/seed-59268b81/talos/resources/k8s"
 )
 
@@ -61,8 +62,8 @@ func (p podOnNode) leaves() bool {
 func Evict(ctx context.Context, r state.Reader, root string) error {
 	var nodename k8s.NodenameSpec
 
-	if f := read(ctx, r, k8s.NodenameID, &nodename); f.err != nil || !f.ok || nodename.SkipNodeRegistration {
-		return f.err
+	if f := typed.Read(ctx, r, k8s.NodenameID, &nodename); f.Err != nil || !f.OK || nodename.SkipNodeRegistration {
+		return f.Err
 	}
 
 	access, _, err := nodeAccess(ctx, r, root)

@@ -15,6 +15,7 @@ import (
 	"github.com/seed-59268b81/talos/controllers/k8s/manifests"
 	"github.com/seed-59268b81/talos/cosi/controller"
 	"github.com/seed-59268b81/talos/cosi/resource"
+	"github.com/seed-59268b81/talos/cosi/typed"
 	"github.com/seed-59268b81/talos/resources/k8s"
 	"github.com/seed-59268b81/talos/resources/network"
 )
@@ -43,7 +44,7 @@ func extraManifestController() controller.Controller {
 				net      network.StatusSpec
 			)
 
-			ok, err := all(read(ctx, rt, k8s.ExtraManifestsID, &settings), read(ctx, rt, network.StatusID, &net))
+			ok, err := typed.All(typed.Read(ctx, rt, k8s.ExtraManifestsID, &settings), typed.Read(ctx, rt, network.StatusID, &net))
 			if err != nil || !ok || !net.AddressReady {
 				return err
 			}

@@ -32,8 +32,8 @@ func kubeletConfigController() controller.Controller {
 
 			var server k8s.StaticPodServerStatusSpec
 
-			if f := read(ctx, rt, k8s.StaticPodServerID, &server); f.err != nil || !f.ok {
-				return f.err
+			if f := typed.Read(ctx, rt, k8s.StaticPodServerID, &server); f.Err != nil || !f.OK {
+				return f.Err
 			}
 
 			return typed.Set(ctx, rt, "", k8s.KubeletID, settings.Kubelet(cfg))

@@ -13,6 +13,7 @@ import (
 	"github.com/seed-59268b81/talos/controllers/k8s/kubelet"
 	"github.com/seed-59268b81/talos/controllers/volume"
 	"github.com/seed-59268b81/talos/cosi/controller"
+	"github.com/seed-59268b81/talos/cosi/typed"
 	"github.com/seed-59268b81/talos/resources/block"
 	"github.com/seed-59268b81/talos/resources/config"
 	"github.com/seed-59268b81/talos/resources/files"
@@ -74,12 +75,12 @@ func (c *kubeletServiceController) reconcile(ctx context.Context, rt controller.
 		resolvConf files.EtcFileStatusSpec
 	)
 
-	if f := read(ctx, rt, secrets.KubeletID, &join); f.err != nil || !f.ok {
-		if f.err == nil {
+	if f := typed.Read(ctx, rt, secrets.KubeletID, &join); f.Err != nil || !f.OK {
+		if f.Err == nil {
 			return c.stop(ctx) // no configuration any more
 		}
 
-		return f.err
+		return f.Err
 	}
 
 	mounted, err := volume.Request(ctx, rt, c.name(), KubeletServiceID, block.VolumeEphemeral, c.stop)
@@ -88,8 +89,8 @@ func (c *kubeletServiceController) reconcile(ctx context.Context, rt controller.
 	}
 
 	// The kubelet's certificates need a clock that is right; once it runs, it is not stopped for one that is not.
-	ok, err := all(
-		read(ctx, rt, k8s.KubeletID, &spec), read(ctx, rt, timeres.StatusID, &clock), read(ctx, rt, files.PodResolvConf, &resolvConf),
+	ok, err := typed.All(
+		typed.Read(ctx, rt, k8s.KubeletID, &spec), typed.Read(ctx, rt, timeres.StatusID, &clock), typed.Read(ctx, rt, files.PodResolvConf, &resolvConf),
 	)
 	if err != nil || !ok || !clock.Usable() && c.running == "" {
 		return err
@@ -111,17 +112,17 @@ func kubeletIssuer(ctx context.Context, rt controller.Runtime) (issuer *secrets.
 		root        secrets.KubernetesRootSpec
 	)
 
-	if f := read(ctx, rt, config.MachineTypeID, &machineType); f.err != nil || !f.ok {
-		return nil, false, f.err
+	if f := typed.Read(ctx, rt, config.MachineTypeID, &machineType); f.Err != nil || !f.OK {
+		return nil, false, f.Err
 	}
 
 	if !machineType.MachineType.IsControlPlane() {
 		return nil, true, nil
 	}
 
-	f := read(ctx, rt, secrets.KubernetesRootID, &root)
+	f := typed.Read(ctx, rt, secrets.KubernetesRootID, &root)
 
-	return &root, f.ok, f.err
+	return &root, f.OK, f.Err
 }
 
 func (c *kubeletServiceController) apply(

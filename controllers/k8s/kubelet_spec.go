@@ -35,11 +35,11 @@ func kubeletSpecController(p platform.Platform) controller.Controller {
 				machineType config.MachineTypeSpec
 			)
 
-			ok, err := all(
-				read(ctx, rt, k8s.KubeletID, &settings),
-				read(ctx, rt, k8s.NodenameID, &nodename),
-				read(ctx, rt, k8s.NodeIPID, &ips),
-				read(ctx, rt, config.MachineTypeID, &machineType),
+			ok, err := typed.All(
+				typed.Read(ctx, rt, k8s.KubeletID, &settings),
+				typed.Read(ctx, rt, k8s.NodenameID, &nodename),
+				typed.Read(ctx, rt, k8s.NodeIPID, &ips),
+				typed.Read(ctx, rt, config.MachineTypeID, &machineType),
 			)
 			if err != nil || !ok {
 				return err
@@ -76,8 +76,8 @@ func kubeletStatusController() controller.Controller {
 				return err
 			}
 
-			if f := read(ctx, rt, k8s.KubeletID, &spec); f.err != nil || !f.ok {
-				return f.err
+			if f := typed.Read(ctx, rt, k8s.KubeletID, &spec); f.Err != nil || !f.OK {
+				return f.Err
 			}
 
 			return typed.Set(ctx, rt, "", k8s.KubeletID, k8s.KubeletStatusSpec{Image: spec.Image})

@@ -70,23 +70,23 @@ func (c *kubePrismController) Run(ctx context.Context, rt controller.Runtime, lo
 
 		var settings k8s.KubePrismConfigSpec
 
-		f := read(ctx, rt, k8s.KubePrismConfigID, &settings)
-		if f.err != nil {
-			return f.err
+		f := typed.Read(ctx, rt, k8s.KubePrismConfigID, &settings)
+		if f.Err != nil {
+			return f.Err
 		}
 
 		// They stay as they were while they are not known.
 		var join secrets.KubeletSpec
 
-		if f := read(ctx, rt, secrets.KubeletID, &join); f.err != nil {
-			return f.err
-		} else if f.ok {
+		if f := typed.Read(ctx, rt, secrets.KubeletID, &join); f.Err != nil {
+			return f.Err
+		} else if f.OK {
 			prober.Trust(authorities(join))
 		}
 
 		address := ""
 
-		if f.ok {
+		if f.OK {
 			address = net.JoinHostPort(settings.Host, strconv.Itoa(settings.Port))
 
 			balancer.SetUpstreams(upstreams(settings))

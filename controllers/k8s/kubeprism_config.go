@@ -34,8 +34,8 @@ func kubePrismEndpointsController() controller.Controller {
 
 			var published k8s.EndpointSpec
 
-			if f := read(ctx, rt, k8s.EndpointAPIServerID, &published); f.err != nil {
-				return f.err
+			if f := typed.Read(ctx, rt, k8s.EndpointAPIServerID, &published); f.Err != nil {
+				return f.Err
 			}
 
 			return typed.Set(ctx, rt, "", k8s.KubePrismEndpointsID, kubePrismEndpoints(cfg, published))
@@ -98,8 +98,8 @@ func kubePrismConfigController() controller.Controller {
 
 			var endpoints k8s.KubePrismEndpointsSpec
 
-			if f := read(ctx, rt, k8s.KubePrismEndpointsID, &endpoints); f.err != nil || !f.ok {
-				return f.err
+			if f := typed.Read(ctx, rt, k8s.KubePrismEndpointsID, &endpoints); f.Err != nil || !f.OK {
+				return f.Err
 			}
 
 			return typed.Set(ctx, rt, "", k8s.KubePrismConfigID, k8s.KubePrismConfigSpec{

@@ -30,7 +30,7 @@ func manifestController() controller.Controller {
 				root     secrets.KubernetesRootSpec
 			)
 
-			ok, err := all(read(ctx, rt, k8s.BootstrapManifestsID, &settings), read(ctx, rt, secrets.KubernetesRootID, &root))
+			ok, err := typed.All(typed.Read(ctx, rt, k8s.BootstrapManifestsID, &settings), typed.Read(ctx, rt, secrets.KubernetesRootID, &root))
 			if err != nil || !ok {
 				return err
 			}

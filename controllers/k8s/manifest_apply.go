@@ -63,9 +63,9 @@ func manifestApplyController() controller.Controller {
 				retry.Stop()
 			}
 
-			ok, err := all(
-				read(ctx, rt, secrets.KubernetesID, &access), read(ctx, rt, secrets.EtcdRootID, &etcdRoot), read(ctx, rt, secrets.EtcdID, &etcd),
-				read(ctx, rt, k8s.NodenameID, &node),
+			ok, err := typed.All(
+				typed.Read(ctx, rt, secrets.KubernetesID, &access), typed.Read(ctx, rt, secrets.EtcdRootID, &etcdRoot), typed.Read(ctx, rt, secrets.EtcdID, &etcd),
+				typed.Read(ctx, rt, k8s.NodenameID, &node),
 			)
 			if err != nil || !ok {
 				return err
@@ -151,7 +151,7 @@ func wantedManifests(ctx context.Context, rt controller.Runtime) (wanted []manif
 		extra   k8s.ExtraManifestsConfigSpec
 	)
 
-	complete, err = all(read(ctx, rt, k8s.BootstrapManifestsID, &builtin), read(ctx, rt, k8s.ExtraManifestsID, &extra))
+	complete, err = typed.All(typed.Read(ctx, rt, k8s.BootstrapManifestsID, &builtin), typed.Read(ctx, rt, k8s.ExtraManifestsID, &extra))
 
 	for _, name := range manifests.Names(builtin, extra) {
 		complete = complete && there[name]

@@ -46,8 +46,8 @@ func nodeAnnotationController() controller.Controller {
 
 			var addresses network.NodeAddressSpec
 
-			if f := read(ctx, rt, ownAddresses, &addresses); f.err != nil {
-				return f.err
+			if f := typed.Read(ctx, rt, ownAddresses, &addresses); f.Err != nil {
+				return f.Err
 			}
 
 			if len(addresses.Addresses) == 0 {

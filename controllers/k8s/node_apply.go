@@ -42,13 +42,13 @@ func nodeApplyController(root string) controller.Controller {
 				status   k8s.NodeStatusSpec
 			)
 
-			if f := read(ctx, rt, k8s.NodenameID, &nodename); f.err != nil || !f.ok || nodename.SkipNodeRegistration {
-				return f.err
+			if f := typed.Read(ctx, rt, k8s.NodenameID, &nodename); f.Err != nil || !f.OK || nodename.SkipNodeRegistration {
+				return f.Err
 			}
 
 			// Before the kubelet has registered the Node there is nothing to change.
-			if f := read(ctx, rt, nodename.Nodename, &status); f.err != nil || !f.ok {
-				return f.err
+			if f := typed.Read(ctx, rt, nodename.Nodename, &status); f.Err != nil || !f.OK {
+				return f.Err
 			}
 
 			wanted, err := wantedOfNode(ctx, rt)

@@ -23,8 +23,8 @@ func nodeCordonedController() controller.Controller {
 		Reconcile: func(ctx context.Context, rt controller.Runtime, _ *slog.Logger) error {
 			var status runtime.MachineStatusSpec
 
-			if f := read(ctx, rt, runtime.MachineStatusID, &status); f.err != nil || !f.ok {
-				return f.err
+			if f := typed.Read(ctx, rt, runtime.MachineStatusID, &status); f.Err != nil || !f.OK {
+				return f.Err
 			}
 
 			switch status.Stage { // in all other stages the machine stays

@@ -37,8 +37,8 @@ func nodeIdentityController(root string) controller.Controller {
 		connect: func(ctx context.Context, rt controller.Runtime) (*target, error) {
 			var machineType config.MachineTypeSpec
 
-			if f := read(ctx, rt, config.MachineTypeID, &machineType); f.err != nil || !machineType.MachineType.IsControlPlane() {
-				return nil, f.err
+			if f := typed.Read(ctx, rt, config.MachineTypeID, &machineType); f.Err != nil || !machineType.MachineType.IsControlPlane() {
+				return nil, f.Err
 			}
 
 			access, key, err := nodeAccess(ctx, rt, root)

@@ -33,12 +33,12 @@ func nodeIPController() controller.Controller {
 				addresses network.NodeAddressSpec
 			)
 
-			if f := read(ctx, rt, k8s.NodeIPID, &rules); f.err != nil || !f.ok {
-				return f.err
+			if f := typed.Read(ctx, rt, k8s.NodeIPID, &rules); f.Err != nil || !f.OK {
+				return f.Err
 			}
 
-			if f := read(ctx, rt, ownAddresses, &addresses); f.err != nil {
-				return f.err
+			if f := typed.Read(ctx, rt, ownAddresses, &addresses); f.Err != nil {
+				return f.Err
 			}
 
 			ips, err := nodeIPs(rules, addresses.IPs())

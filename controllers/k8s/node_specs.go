@@ -3,9 +3,7 @@
 package k8s
 
 import (
-	"context"
 	"fmt"
-	"log/slog"
 	"maps"
 	"strings"
 
@@ -13,15 +11,13 @@ import (
 	"github.com/seed-59268b81/talos/controllers/fromconfig"
 	"github.com/seed-59268b81/talos/controllers/k8s/settings"
 	"github.com/seed-59268b81/talos/cosi/controller"
-	"github.com/seed-59268b81/talos/cosi/resource"
-	"github.com/seed-59268b81/talos/cosi/typed"
 	"github.com/seed-59268b81/talos/resources/k8s"
 )
 
 // nodeSpecControllers turn the labels, annotations and taints of the machine configuration into wishes, one by one.
 func nodeSpecControllers() []controller.Controller {
 	return []controller.Controller{
-		nodeSpecController("k8s.NodeLabelSpecController", func(cfg *view.Config) (map[string]k8s.NodeLabelSpecSpec, error) {
+		fromconfig.Many("k8s.NodeLabelSpecController", controller.Exclusive, func(cfg *view.Config) (map[string]k8s.NodeLabelSpecSpec, error) {
 			out := map[string]k8s.NodeLabelSpecSpec{}
 			for key, value := range nodeLabels(cfg) {
 				out[key] = k8s.NodeLabelSpecSpec{Key: key, Value: value}
@@ -30,7 +26,7 @@ func nodeSpecControllers() []controller.Controller {
 			return out, nil
 		}),
 		nodeAnnotationController(),
-		nodeSpecController("k8s.NodeTaintSpecController", func(cfg *view.Config) (map[string]k8s.NodeTaintSpecSpec, error) {
+		fromconfig.Many("k8s.NodeTaintSpecController", controller.Exclusive, func(cfg *view.Config) (map[string]k8s.NodeTaintSpecSpec, error) {
 			out := map[string]k8s.NodeTaintSpecSpec{}
 
 			for key, taint := range settings.NodeTaints(cfg) {
@@ -42,7 +38,7 @@ func nodeSpecControllers() []controller.Controller {
 				switch effect {
 				case "NoSchedule", "PreferNoSchedule", "NoExecute":
 				default:
-					return nil, fmt.Errorf("machine.settings.NodeTaints: %s: effect %q is none of NoSchedule, PreferNoSchedule, NoExecute", key, effect)
+					return nil, fmt.Errorf("machine.nodeTaints: %s: effect %q is none of NoSchedule, PreferNoSchedule, NoExecute", key, effect)
 				}
 
 				out[key] = k8s.NodeTaintSpecSpec{Key: key, Value: value, Effect: effect}
@@ -66,33 +62,4 @@ func nodeLabels(cfg *view.Config) map[string]string {
 	}
 
 	return out
-}
-
-// nodeSpecController keeps one resource for each entry of the configuration.
-func nodeSpecController[S resource.Spec](name string, build func(*view.Config) (map[string]S, error)) controller.Controller {
-	return &controller.Reconciler{
-		ControllerName: name,
-		Reads:          []controller.Input{fromconfig.Input()},
-		Writes:         []controller.Output{controller.Out[S](controller.Exclusive)},
-		Cleanup:        []resource.Kind{resource.KindOf[S]("")},
-		Reconcile: func(ctx context.Context, rt controller.Runtime, _ *slog.Logger) error {
-			cfg, err := fromconfig.Active(ctx, rt)
-			if err != nil || cfg == nil {
-				return err
-			}
-
-			specs, err := build(cfg)
-			if err != nil {
-				return err
-			}
-
-			for id, spec := range specs {
-				if err := typed.Set(ctx, rt, "", id, spec); err != nil {
-					return err
-				}
-			}
-
-			return nil
-		},
-	}
 }

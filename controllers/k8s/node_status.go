@@ -30,7 +30,7 @@ func nodeStatusController(root string) controller.Controller {
 				identity k8s.KubeletKubeconfigSpec
 			)
 
-			ok, err := all(read(ctx, rt, k8s.NodenameID, &nodename), read(ctx, rt, k8s.KubeletID, &identity))
+			ok, err := typed.All(typed.Read(ctx, rt, k8s.NodenameID, &nodename), typed.Read(ctx, rt, k8s.KubeletID, &identity))
 			if err != nil || !ok || nodename.SkipNodeRegistration {
 				return nil, err
 			}

@@ -113,9 +113,9 @@ func (n *nodenames) decide(ctx context.Context, rt controller.Runtime, settings 
 func chosenHostname(ctx context.Context, rt controller.Runtime, hostname network.HostnameStatusSpec) (chosen, known bool, err error) {
 	var spec network.HostnameSpecSpec
 
-	f := read(ctx, rt, network.HostnameID, &spec)
-	if f.err != nil || !f.ok {
-		return false, f.err == nil, f.err
+	f := typed.Read(ctx, rt, network.HostnameID, &spec)
+	if f.Err != nil || !f.OK {
+		return false, f.Err == nil, f.Err
 	}
 
 	known = spec.Hostname == hostname.Hostname && spec.Domainname == hostname.Domainname
@@ -135,9 +135,9 @@ func (n *nodenames) look(ctx context.Context, rt controller.Runtime) (known bool
 		return false, err
 	}
 
-	if f := read(ctx, rt, secrets.KubeletID, &join); f.err != nil {
-		return false, f.err
-	} else if f.ok && mounted != "" && !n.looked {
+	if f := typed.Read(ctx, rt, secrets.KubeletID, &join); f.Err != nil {
+		return false, f.Err
+	} else if f.OK && mounted != "" && !n.looked {
 		n.registered = kubelet.RegisteredName(os.DirFS(filepath.Join(n.root, kubelet.PKIDir)), join)
 		n.looked = true
 	}
@@ -146,12 +146,12 @@ func (n *nodenames) look(ctx context.Context, rt controller.Runtime) (known bool
 		return n.looked, nil
 	}
 
-	f := read(ctx, rt, n.named, &status)
-	if f.ok {
+	f := typed.Read(ctx, rt, n.named, &status)
+	if f.OK {
 		n.registered = n.named
 	}
 
-	return n.looked, f.err
+	return n.looked, f.Err
 }
 
 // stickyName is the Node's name, and why it is not the host's. OtherForm is the host's name with its domain, or without: which of

@@ -29,12 +29,12 @@ func renderConfigsController(root string) controller.Controller {
 		Reconcile: func(ctx context.Context, rt controller.Runtime, _ *slog.Logger) error {
 			var configs pods.Configs
 
-			ok, err := all(
-				read(ctx, rt, k8s.AdmissionControlID, &configs.Admission),
-				read(ctx, rt, k8s.AuditPolicyID, &configs.Audit),
-				read(ctx, rt, k8s.AuthenticationID, &configs.Authentication),
-				read(ctx, rt, k8s.AuthorizationID, &configs.Authorization),
-				read(ctx, rt, k8s.SchedulerID, &configs.Scheduler),
+			ok, err := typed.All(
+				typed.Read(ctx, rt, k8s.AdmissionControlID, &configs.Admission),
+				typed.Read(ctx, rt, k8s.AuditPolicyID, &configs.Audit),
+				typed.Read(ctx, rt, k8s.AuthenticationID, &configs.Authentication),
+				typed.Read(ctx, rt, k8s.AuthorizationID, &configs.Authorization),
+				typed.Read(ctx, rt, k8s.SchedulerID, &configs.Scheduler),
 			)
 			if err != nil || !ok {
 				return err

@@ -66,13 +66,13 @@ func gatherSecrets(ctx context.Context, r state.Reader) (*pods.Secrets, error) {
 		encryption k8s.EtcdEncryptionConfigSpec
 	)
 
-	ok, err := all(
-		read(ctx, r, secrets.KubernetesRootID, &out.Root),
-		read(ctx, r, secrets.EtcdRootID, &out.EtcdRoot),
-		read(ctx, r, secrets.KubernetesID, &out.Kubeconfigs),
-		read(ctx, r, secrets.KubernetesDynamicID, &out.Dynamic),
-		read(ctx, r, secrets.EtcdID, &out.Etcd),
-		read(ctx, r, k8s.EtcdEncryptionID, &encryption),
+	ok, err := typed.All(
+		typed.Read(ctx, r, secrets.KubernetesRootID, &out.Root),
+		typed.Read(ctx, r, secrets.EtcdRootID, &out.EtcdRoot),
+		typed.Read(ctx, r, secrets.KubernetesID, &out.Kubeconfigs),
+		typed.Read(ctx, r, secrets.KubernetesDynamicID, &out.Dynamic),
+		typed.Read(ctx, r, secrets.EtcdID, &out.Etcd),
+		typed.Read(ctx, r, k8s.EtcdEncryptionID, &encryption),
 	)
 	if err != nil || !ok {
 		return nil, err

@@ -7,6 +7,7 @@ import (
 
 	"github.com/seed-59268b81/talos/cosi/controller"
 	"github.com/seed-59268b81/talos/cosi/state"
+	"github.com/seed-59268b81/talos/cosi/typed"
 	serviceres "github.com/seed-59268b81/talos/resources/service"
 )
 
@@ -24,7 +25,7 @@ func serviceInput(id string) controller.Input {
 func serviceHealthy(ctx context.Context, r state.Reader, id string) (bool, error) {
 	var service serviceres.ServiceSpec
 
-	f := read(ctx, r, id, &service)
+	f := typed.Read(ctx, r, id, &service)
 
-	return f.ok && service.Running && service.Healthy, f.err
+	return f.OK && service.Running && service.Healthy, f.Err
 }

@@ -15,7 +15,8 @@ import (
 	"github.com/seed-59268b81/talos/resources/k8s"
 )
 
-// staticPodConfigController hands the static pods of the machine configuration (machine.pods) to the kubelet.
+// staticPodConfigController hands the static pods of the machine configuration (machine.pods) to the kubelet. It is no fromconfig.Many,
+// because a pod that is wrong is left out and the others are not.
 func staticPodConfigController() controller.Controller {
 	return &controller.Reconciler{
 		ControllerName: "k8s.StaticPodConfigController",

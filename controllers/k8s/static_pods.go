@@ -69,7 +69,7 @@ func staticPodController(root string, fetch Fetch) controller.Controller {
 				return err
 			}
 
-			ok, err := all(read(ctx, rt, k8s.StaticPodsID, &keys), read(ctx, rt, k8s.StaticPodsID, &files), read(ctx, rt, secrets.KubernetesID, &access))
+			ok, err := typed.All(typed.Read(ctx, rt, k8s.StaticPodsID, &keys), typed.Read(ctx, rt, k8s.StaticPodsID, &files), typed.Read(ctx, rt, secrets.KubernetesID, &access))
 			if err != nil {
 				return err
 			}
@@ -163,7 +163,7 @@ func setPod[S resource.Spec](ctx context.Context, rt controller.Runtime, fetch F
 		files k8s.ConfigStatusSpec // the controller manager has none
 	)
 
-	if err := errors.Join(read(ctx, rt, id, &keys).err, read(ctx, rt, id, &files).err); err != nil {
+	if err := errors.Join(typed.Read(ctx, rt, id, &keys).Err, typed.Read(ctx, rt, id, &files).Err); err != nil {
 		return err
 	}
 

@@ -74,7 +74,7 @@ func TestControllersInContainer(t *testing.T) {
 	}{{platform.Metal, true}, {platform.Container, false}} {
 		got := false
 
-		for _, c := range Controllers(platform.Platform{Mode: tt.mode}, nil, nil) {
+		for _, c := range Controllers(Deps{Platform: platform.Platform{Mode: tt.mode}}) {
 			got = got || c.Name() == "runtime.KernelModuleSpecController" || c.Name() == "runtime.HotplugController"
 		}
 

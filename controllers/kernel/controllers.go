@@ -12,23 +12,32 @@ import (
 	"github.com/seed-59268b81/talos/sys/platform"
 )
 
-// Controllers of the domain. settled is that of HotplugController. Where the kernel is another's, modules are wanted and
-// not loaded, and loader is nil.
-func Controllers(p platform.Platform, loader *module.Loader, settled <-chan struct{}) []controller.Controller {
+// Deps are what the controllers need from outside.
+type Deps struct {
+	// Platform is where the machine runs. Where the kernel is another's, modules are wanted and not loaded.
+	Platform platform.Platform
+	// Loader of modules; nil where the kernel is another's.
+	Loader *module.Loader
+	// Settled is that of HotplugController.
+	Settled <-chan struct{}
+}
+
+// Controllers of this domain.
+func Controllers(deps Deps) []controller.Controller {
 	all := []controller.Controller{
 		ParamDefaultsController(),
 		ParamConfigController(),
-		ParamController("/", p),
+		ParamController("/", deps.Platform),
 		ModuleConfigController(),
 	}
 
 	// Elsewhere it is the host's to harden (PlatformConditions).
-	if p.Owns(platform.KernelParameters) {
+	if deps.Platform.Owns(platform.KernelParameters) {
 		all = append(all, HardeningController(os.DirFS("/")))
 	}
 
-	if p.Owns(platform.KernelModules) {
-		all = append(all, ModuleController(loader), &HotplugController{Loader: loader, Settled: settled})
+	if deps.Platform.Owns(platform.KernelModules) {
+		all = append(all, ModuleController(deps.Loader), &HotplugController{Loader: deps.Loader, Settled: deps.Settled})
 	}
 
 	return all

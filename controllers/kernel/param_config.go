@@ -5,13 +5,9 @@
 package kernel
 
 import (
-	"context"
-	"log/slog"
-
+	"github.com/seed-59268b81/talos/config/view"
+	"github.com/seed-59268b81/talos/controllers/fromconfig"
 	"github.com/seed-59268b81/talos/cosi/controller"
-	"github.com/seed-59268b81/talos/cosi/resource"
-	"github.com/seed-59268b81/talos/cosi/typed"
-	"github.com/seed-59268b81/talos/resources/config"
 	"github.com/seed-59268b81/talos/resources/runtime"
 )
 
@@ -25,26 +21,15 @@ func sysctlID(name string) string { return sysctlPrefix + name }
 
 // ParamConfigController turns machine.sysctls and machine.sysfs into specs.
 func ParamConfigController() controller.Controller {
-	return &controller.Reconciler{
-		ControllerName: "runtime.KernelParamConfigController",
-		Reads:          []controller.Input{controller.In[config.MachineConfigSpec](controller.Weak, "", config.ActiveID)},
-		Writes:         []controller.Output{controller.Out[runtime.KernelParamSpecSpec](controller.Shared)},
-		Cleanup:        []resource.Kind{resource.KindOf[runtime.KernelParamSpecSpec]("")},
-		Reconcile: func(ctx context.Context, rt controller.Runtime, _ *slog.Logger) error {
-			cfg, err := typed.Find[config.MachineConfigSpec](ctx, rt, "", config.ActiveID)
-			if err != nil || cfg == nil {
-				return err
-			}
+	return fromconfig.Many("runtime.KernelParamConfigController", controller.Shared, func(cfg *view.Config) (map[string]runtime.KernelParamSpecSpec, error) {
+		specs := map[string]runtime.KernelParamSpecSpec{}
 
-			for prefix, params := range map[string]map[string]string{sysctlPrefix: cfg.TypedSpec().View().Sysctls(), sysfsPrefix: cfg.TypedSpec().View().Sysfs()} {
-				for name, value := range params {
-					if err := typed.Set(ctx, rt, "", prefix+name, runtime.KernelParamSpecSpec{Value: value}); err != nil {
-						return err
-					}
-				}
+		for prefix, params := range map[string]map[string]string{sysctlPrefix: cfg.Sysctls(), sysfsPrefix: cfg.Sysfs()} {
+			for name, value := range params {
+				specs[prefix+name] = runtime.KernelParamSpecSpec{Value: value}
 			}
+		}
 
-			return nil
-		},
-	}
+		return specs, nil
+	})
 }

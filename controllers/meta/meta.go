@@ -116,6 +116,9 @@ func openFile(path string) (meta.Device, error) {
 	return f, nil
 }
 
+// Controllers of this domain.
+func Controllers(v *Values) []controller.Controller { return []controller.Controller{v.Controller()} }
+
 // Controller returns the controller that reads the partition once it is located, and shows its values.
 func (v *Values) Controller() controller.Controller {
 	return &controller.Reconciler{

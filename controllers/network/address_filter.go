@@ -3,10 +3,10 @@
 package network
 
 import (
-	"context"
 	"slices"
 
 	"github.com/seed-59268b81/talos/config/view"
+	"github.com/seed-59268b81/talos/controllers/fromconfig"
 	"github.com/seed-59268b81/talos/cosi/controller"
 	"github.com/seed-59268b81/talos/resources/network"
 )
@@ -14,17 +14,16 @@ import (
 // AddressFilterController makes the filters that tell the machine's own addresses from those of Kubernetes'
 // pods and services.
 func AddressFilterController() controller.Controller {
-	return fromMachineConfig[network.NodeAddressFilterSpec]("k8s.AddressFilterController", func(ctx context.Context, rt controller.Runtime, cfg *view.Config) error {
+	return fromconfig.Many("k8s.AddressFilterController", controller.Exclusive, func(cfg *view.Config) (map[string]network.NodeAddressFilterSpec, error) {
 		if !cfg.Complete() {
-			return nil
+			return nil, nil
 		}
 
 		subnets := slices.Concat(cfg.PodSubnets(), cfg.ServiceSubnets())
 
-		if err := set(ctx, rt, "", network.NodeAddressFilterNoK8s, network.NodeAddressFilterSpec{ExcludeSubnets: subnets}); err != nil {
-			return err
-		}
-
-		return set(ctx, rt, "", network.NodeAddressFilterOnlyK8s, network.NodeAddressFilterSpec{IncludeSubnets: subnets})
+		return map[string]network.NodeAddressFilterSpec{
+			network.NodeAddressFilterNoK8s:   {ExcludeSubnets: subnets},
+			network.NodeAddressFilterOnlyK8s: {IncludeSubnets: subnets},
+		}, nil
 	})
 }

@@ -12,10 +12,10 @@ import (
 	"strings"
 
 	"github.com/seed-59268b81/talos/config/view"
+	"github.com/seed-59268b81/talos/controllers/fromconfig"
 	"github.com/seed-59268b81/talos/cosi/controller"
 	"github.com/seed-59268b81/talos/cosi/resource"
 	"github.com/seed-59268b81/talos/cosi/typed"
-	configres "github.com/seed-59268b81/talos/resources/config"
 	"github.com/seed-59268b81/talos/resources/files"
 	"github.com/seed-59268b81/talos/resources/network"
 )
@@ -26,7 +26,7 @@ func EtcFileController() controller.Controller {
 	return &controller.Reconciler{
 		ControllerName: "network.EtcFileController",
 		Reads: []controller.Input{
-			controller.In[configres.MachineConfigSpec](controller.Weak, "", configres.ActiveID),
+			fromconfig.Input(),
 			controller.In[network.HostnameStatusSpec](controller.Weak, "", network.HostnameID),
 			controller.In[network.ResolverStatusSpec](controller.Weak, "", network.ResolverID),
 			controller.In[network.NodeAddressSpec](controller.Weak, "", network.NodeAddressDefaultID),
@@ -38,22 +38,26 @@ func EtcFileController() controller.Controller {
 }
 
 func reconcileEtcFiles(ctx context.Context, rt controller.Runtime, _ *slog.Logger) error {
-	cfg, err := readConfig(ctx, rt)
+	cfg, err := fromconfig.View(ctx, rt)
 	if err != nil {
 		return err
 	}
+
+	var (
+		resolvers network.ResolverStatusSpec
+		hostname  network.HostnameStatusSpec
+		addresses network.NodeAddressSpec
+		address   netip.Addr
+	)
 
 	write := func(id, contents string) error {
 		return set(ctx, rt, "", id, files.EtcFileSpecSpec{Contents: contents, Mode: fs.FileMode(0o644)})
 	}
 
-	resolvers, err := typed.Find[network.ResolverStatusSpec](ctx, rt, "", network.ResolverID)
-	if err != nil {
-		return err
-	}
-
-	if resolvers != nil {
-		contents := renderResolvConf(*resolvers.TypedSpec())
+	if f := typed.Read(ctx, rt, network.ResolverID, &resolvers); f.Err != nil {
+		return f.Err
+	} else if f.OK {
+		contents := renderResolvConf(resolvers)
 
 		for _, id := range []string{files.ResolvConf, files.PodResolvConf} {
 			if err := write(id, contents); err != nil {
@@ -62,27 +66,23 @@ func reconcileEtcFiles(ctx context.Context, rt controller.Runtime, _ *slog.Logge
 		}
 	}
 
-	hostname, err := typed.Find[network.HostnameStatusSpec](ctx, rt, "", network.HostnameID)
-	if err != nil || hostname == nil {
+	if f := typed.Read(ctx, rt, network.HostnameID, &hostname); f.Err != nil || !f.OK {
+		return f.Err
+	}
+
+	if err := write(files.Hostname, hostname.Hostname+"\n"); err != nil {
 		return err
 	}
 
-	if err := write(files.Hostname, hostname.TypedSpec().Hostname+"\n"); err != nil {
-		return err
+	if f := typed.Read(ctx, rt, network.NodeAddressDefaultID, &addresses); f.Err != nil {
+		return f.Err
 	}
 
-	var address netip.Addr
-
-	addresses, err := typed.Find[network.NodeAddressSpec](ctx, rt, "", network.NodeAddressDefaultID)
-	if err != nil {
-		return err
+	if len(addresses.Addresses) > 0 {
+		address = addresses.Addresses[0].Addr()
 	}
 
-	if addresses != nil && len(addresses.TypedSpec().Addresses) > 0 {
-		address = addresses.TypedSpec().Addresses[0].Addr()
-	}
-
-	return write(files.Hosts, renderHosts(*hostname.TypedSpec(), address, cfg.ExtraHosts()))
+	return write(files.Hosts, renderHosts(hostname, address, cfg.ExtraHosts()))
 }
 
 // renderHosts is /etc/hosts. The machine's own name is known before it has an address too.

@@ -29,27 +29,24 @@ func HostnameConfigController() controller.Controller {
 			controller.In[cluster.IdentitySpec](controller.Weak, "", cluster.LocalIdentityID),
 		},
 		func(ctx context.Context, rt controller.Runtime, f facts, _ *slog.Logger) ([]network.HostnameSpecSpec, error) {
-			nodeID := ""
+			var (
+				identity  cluster.IdentitySpec
+				addresses network.NodeAddressSpec
+			)
 
-			identity, err := typed.Find[cluster.IdentitySpec](ctx, rt, "", cluster.LocalIdentityID)
-			if err != nil {
-				return nil, err
+			if f := typed.Read(ctx, rt, cluster.LocalIdentityID, &identity); f.Err != nil {
+				return nil, f.Err
 			}
 
-			if identity != nil {
-				nodeID = identity.TypedSpec().NodeID
+			if f := typed.Read(ctx, rt, network.NodeAddressDefaultID, &addresses); f.Err != nil {
+				return nil, f.Err
 			}
 
-			addresses, err := typed.Find[network.NodeAddressSpec](ctx, rt, "", network.NodeAddressDefaultID)
-			if err != nil {
-				return nil, err
+			if len(addresses.Addresses) > 0 && !first.IsValid() {
+				first = addresses.Addresses[0].Addr()
 			}
 
-			if addresses != nil && len(addresses.TypedSpec().Addresses) > 0 && !first.IsValid() {
-				first = addresses.TypedSpec().Addresses[0].Addr()
-			}
-
-			return hostnameLayers(f, nodeID, first)
+			return hostnameLayers(f, identity.NodeID, first)
 		})
 }
 

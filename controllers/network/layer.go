@@ -8,11 +8,11 @@ import (
 	"log/slog"
 
 	"github.com/seed-59268b81/talos/config/view"
+	"github.com/seed-59268b81/talos/controllers/fromconfig"
 	"github.com/seed-59268b81/talos/cosi/controller"
 	"github.com/seed-59268b81/talos/cosi/resource"
 	"github.com/seed-59268b81/talos/cosi/state"
 	"github.com/seed-59268b81/talos/cosi/typed"
-	configres "github.com/seed-59268b81/talos/resources/config"
 	"github.com/seed-59268b81/talos/resources/network"
 	"github.com/seed-59268b81/talos/resources/runtime"
 	"github.com/seed-59268b81/talos/sys/cmdline"
@@ -55,7 +55,7 @@ func layerController[S layered](name string, extra []controller.Input, propositi
 	return &controller.Reconciler{
 		ControllerName: name,
 		Reads: append([]controller.Input{
-			controller.In[configres.MachineConfigSpec](controller.Weak, "", configres.ActiveID),
+			fromconfig.Input(),
 			controller.In[runtime.KernelCmdlineSpec](controller.Weak, "", runtime.KernelCmdlineID),
 			controller.In[network.LinkStatusSpec](controller.Weak, ""),
 		}, extra...),
@@ -79,19 +79,22 @@ func layerController[S layered](name string, extra []controller.Input, propositi
 
 // readFacts returns nil until the kernel's arguments are known: a default must not act against them.
 func readFacts(ctx context.Context, rt state.Reader, log *slog.Logger) (*facts, error) {
-	args, err := typed.Find[runtime.KernelCmdlineSpec](ctx, rt, "", runtime.KernelCmdlineID)
-	if err != nil || args == nil {
-		return nil, err
+	var (
+		f    facts
+		args runtime.KernelCmdlineSpec
+		err  error
+	)
+
+	if found := typed.Read(ctx, rt, runtime.KernelCmdlineID, &args); found.Err != nil || !found.OK {
+		return nil, found.Err
 	}
 
-	var f facts
-
 	// A mistake in one argument must not cost the machine its network: the rest counts.
-	if f.cmdline, err = parseArguments(cmdline.Parse(args.TypedSpec().Cmdline)); err != nil {
+	if f.cmdline, err = parseArguments(cmdline.Parse(args.Cmdline)); err != nil {
 		log.Error("a kernel argument is not used", "error", err)
 	}
 
-	if f.config, err = readConfig(ctx, rt); err != nil {
+	if f.config, err = fromconfig.View(ctx, rt); err != nil {
 		return nil, err
 	}
 
@@ -106,32 +109,4 @@ func readFacts(ctx context.Context, rt state.Reader, log *slog.Logger) (*facts, 
 	}
 
 	return &f, nil
-}
-
-// readConfig returns what the active configuration says; nothing without one.
-func readConfig(ctx context.Context, rt state.Reader) (*view.Config, error) {
-	cfg, err := typed.Find[configres.MachineConfigSpec](ctx, rt, "", configres.ActiveID)
-	if err != nil || cfg == nil || cfg.Metadata().Phase() != resource.PhaseRunning {
-		return view.Of(nil), err
-	}
-
-	return cfg.TypedSpec().View(), nil
-}
-
-// fromMachineConfig makes resources of S from the configuration alone.
-func fromMachineConfig[S resource.Spec](name string, reconcile func(context.Context, controller.Runtime, *view.Config) error) controller.Controller {
-	return &controller.Reconciler{
-		ControllerName: name,
-		Reads:          []controller.Input{controller.In[configres.MachineConfigSpec](controller.Weak, "", configres.ActiveID)},
-		Writes:         []controller.Output{controller.Out[S](controller.Exclusive)},
-		Cleanup:        []resource.Kind{resource.KindOf[S]("")},
-		Reconcile: func(ctx context.Context, rt controller.Runtime, _ *slog.Logger) error {
-			cfg, err := readConfig(ctx, rt)
-			if err != nil {
-				return err
-			}
-
-			return reconcile(ctx, rt, cfg)
-		},
-	}
 }

@@ -20,17 +20,13 @@ func ResolverConfigController() controller.Controller {
 	return layerController("network.ResolverConfigController",
 		[]controller.Input{controller.In[network.HostnameStatusSpec](controller.Weak, "", network.HostnameID)},
 		func(ctx context.Context, rt controller.Runtime, f facts, _ *slog.Logger) ([]network.ResolverSpecSpec, error) {
-			hostname, err := typed.Find[network.HostnameStatusSpec](ctx, rt, "", network.HostnameID)
-			if err != nil {
-				return nil, err
+			var hostname network.HostnameStatusSpec
+
+			if f := typed.Read(ctx, rt, network.HostnameID, &hostname); f.Err != nil {
+				return nil, f.Err
 			}
 
-			domain := ""
-			if hostname != nil {
-				domain = hostname.TypedSpec().Domainname
-			}
-
-			return resolverLayers(f, domain), nil
+			return resolverLayers(f, hostname.Domainname), nil
 		})
 }
 

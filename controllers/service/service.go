@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package v1alpha1 holds the controller that shows the supervisor's services as resources.
+// Package service holds the controller that shows the supervisor's services as resources.
 package service
 
 import (
@@ -13,6 +13,11 @@ import (
 	serviceres "github.com/seed-59268b81/talos/resources/service"
 	"github.com/seed-59268b81/talos/service/supervisor"
 )
+
+// Controllers of this domain.
+func Controllers(sup *supervisor.Supervisor) []controller.Controller {
+	return []controller.Controller{&ServiceController{Supervisor: sup}}
+}
 
 // ServiceController keeps one Service resource for each service that the supervisor knows.
 type ServiceController struct{ Supervisor *supervisor.Supervisor }

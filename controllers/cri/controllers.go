@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package cri
+
+import (
+	"github.com/seed-59268b81/talos/controllers/cri/imagecache"
+	"github.com/seed-59268b81/talos/cosi/controller"
+	"github.com/seed-59268b81/talos/service/supervisor"
+	"github.com/seed-59268b81/talos/sys/platform"
+)
+
+// Deps are what the controllers need from outside.
+type Deps struct {
+	Supervisor *supervisor.Supervisor
+	// Platform is where the machine runs.
+	Platform platform.Platform
+	// LoadModule is not called where the kernel is another's.
+	LoadModule func(name string, params ...string) error
+}
+
+// Controllers of this domain.
+func Controllers(deps Deps) []controller.Controller {
+	registry := &RegistryPort{Address: imagecache.Address}
+
+	return []controller.Controller{
+		ContainerdController(deps.Supervisor, deps.Platform, registry, deps.LoadModule),
+		ImageCacheController(deps.Supervisor, registry),
+	}
+}

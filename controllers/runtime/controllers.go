@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package runtime
+
+import (
+	"context"
+	"os"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/seed-59268b81/talos/cosi/controller"
+	"github.com/seed-59268b81/talos/resources/runtime"
+	"github.com/seed-59268b81/talos/service/bootlog"
+	"github.com/seed-59268b81/talos/sys/logind"
+	"github.com/seed-59268b81/talos/sys/platform"
+)
+
+// Deps are what the controllers need from outside.
+type Deps struct {
+	// Platform is where the machine runs.
+	Platform platform.Platform
+	// Journal keeps the logs of the last boots. Settled is closed when all devices have their drivers.
+	Journal *bootlog.Journal
+	Settled <-chan struct{}
+	// Bus is where the kubelet waits for the news that the machine goes down.
+	Bus *logind.Bus
+	// Publish tells the actor of a request, and whoever else watches, what happens.
+	Publish func(event proto.Message, actorID string)
+	// Participants, Close and Act are those of the PowerController.
+	Participants func(ctx context.Context) ([]Participant, <-chan struct{}, error)
+	Close        func()
+	Act          func(runtime.PowerAction) error
+}
+
+// Controllers of this domain.
+func Controllers(deps Deps) []controller.Controller {
+	return []controller.Controller{
+		IdentityController(os.DirFS("/")),
+		PlatformController(deps.Platform),
+		MachineStatusController(func(event proto.Message) { deps.Publish(event, "") }),
+		&PowerController{Participants: deps.Participants, Close: deps.Close, Act: deps.Act, Publish: deps.Publish},
+		&LogindController{Bus: deps.Bus},
+		BootLogController(deps.Journal, deps.Platform, "/", deps.Settled),
+	}
+}

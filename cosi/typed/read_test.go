@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package typed_test
+
+import (
+	"testing"
+
+	"github.com/seed-59268b81/talos/cosi/memory"
+	"github.com/seed-59268b81/talos/cosi/typed"
+)
+
+// TestRead holds that an input is read while it is there and not being torn down, and that Find sees it until it is gone.
+func TestRead(t *testing.T) {
+	ctx, st := t.Context(), memory.New()
+	ok := func(err error) {
+		t.Helper()
+
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	ok(typed.Set(ctx, st, "", "web", HostSpec{Name: "www"}))
+	ok(typed.Set(ctx, st, "", "mail", HostSpec{Name: "smtp"}))
+
+	var web, mail HostSpec
+
+	if all, err := typed.All(typed.Read(ctx, st, "web", &web), typed.Read(ctx, st, "mail", &mail)); !all || err != nil || web.Name != "www" || mail.Name != "smtp" {
+		t.Errorf("both: got %t, %v, %q, %q", all, err, web.Name, mail.Name)
+	}
+
+	_, err := typed.Teardown[HostSpec](ctx, st, "", "mail")
+	ok(err)
+
+	mail = HostSpec{}
+	if all, err := typed.All(typed.Read(ctx, st, "web", &web), typed.Read(ctx, st, "mail", &mail)); all || err != nil || mail.Name != "" {
+		t.Errorf("one is being torn down: got %t, %v, %q, want false and nothing read", all, err, mail.Name)
+	}
+
+	if found, err := typed.Find[HostSpec](ctx, st, "", "mail"); found == nil || err != nil {
+		t.Errorf("find: got %v, %v, want the one that is being torn down", found, err)
+	}
+
+	if f := typed.Read(ctx, st, "none", &web); f.OK || f.Err != nil || web.Name != "www" {
+		t.Errorf("none: got %+v, %q, want no error and the value as it was", f, web.Name)
+	}
+}
