@@ -47,7 +47,7 @@ func kubeletServingStatusController(root string) controller.Controller {
 				poll.Stop()
 			}
 
-			ok, err := all(read(ctx, rt, k8s.KubeletID, &spec), read(ctx, rt, secrets.KubeletID, &join))
+			ok, err := typed.All(typed.Read(ctx, rt, k8s.KubeletID, &spec), typed.Read(ctx, rt, secrets.KubeletID, &join))
 			if err != nil || !ok || !kubelet.ServesByCluster(spec) {
 				return err
 			}

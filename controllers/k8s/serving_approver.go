@@ -72,7 +72,7 @@ func (a *servingApprover) connect(ctx context.Context, rt controller.Runtime, ro
 		authority   secrets.KubernetesRootSpec
 	)
 
-	ok, err := all(read(ctx, rt, config.MachineTypeID, &machineType), read(ctx, rt, secrets.KubernetesRootID, &authority))
+	ok, err := typed.All(typed.Read(ctx, rt, config.MachineTypeID, &machineType), typed.Read(ctx, rt, secrets.KubernetesRootID, &authority))
 	if err != nil || !ok || !machineType.MachineType.IsControlPlane() {
 		return nil, err
 	}
@@ -213,7 +213,7 @@ func servingCluster(ctx context.Context, rt controller.Runtime) (*servingcert.Cl
 		sans      secrets.CertSANSpec
 	)
 
-	ok, err := all(read(ctx, rt, secrets.KubernetesRootID, &authority), read(ctx, rt, secrets.CertSANKubernetesID, &sans))
+	ok, err := typed.All(typed.Read(ctx, rt, secrets.KubernetesRootID, &authority), typed.Read(ctx, rt, secrets.CertSANKubernetesID, &sans))
 	if err != nil || !ok {
 		return nil, err
 	}

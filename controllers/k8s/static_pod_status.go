@@ -55,11 +55,11 @@ func staticPodStatusController(root string) controller.Controller {
 				poll.Stop()
 			}
 
-			ok, err := all(
-				read(ctx, rt, k8s.NodenameID, &nodename),
-				read(ctx, rt, secrets.KubernetesDynamicID, &certs),
-				read(ctx, rt, secrets.KubernetesRootID, &ca),
-				read(ctx, rt, k8s.KubeletID, &spec),
+			ok, err := typed.All(
+				typed.Read(ctx, rt, k8s.NodenameID, &nodename),
+				typed.Read(ctx, rt, secrets.KubernetesDynamicID, &certs),
+				typed.Read(ctx, rt, secrets.KubernetesRootID, &ca),
+				typed.Read(ctx, rt, k8s.KubeletID, &spec),
 			)
 			if err != nil || !ok {
 				return err
