@@ -235,6 +235,7 @@ func TestMetaFollows(t *testing.T) {
 		}
 
 		b.meta.err = nil
+		b.phase(t, block.VolumePhaseReady) // an event, so that the controller is behind that write when its timer fires
 
 		if wait(metaRetry); !has(other) {
 			t.Errorf("a minute later: got %q", b.meta.values)
@@ -287,7 +288,7 @@ func TestTrialOfClosed(t *testing.T) {
 
 		wait(DefaultTrial)
 
-		if b.maintenance(t) || b.text(t, configres.ActiveID) != "" || !c.closed {
+		if b.maintenance(t) || b.text(t, configres.ActiveID) != "" || !c.state.closed {
 			t.Error("the trial is over, and the machine is not as it was")
 		}
 	})
