@@ -13,8 +13,8 @@ import (
 type Lease interface {
 	comparable
 	Lives() Times
-	// LeasedAddress is for log lines.
-	LeasedAddress() string
+	// Attrs returns what log lines say of it; the first is the text of its address.
+	Attrs() []any
 }
 
 // Status is what a client has.
@@ -62,8 +62,8 @@ func (c *Client[L]) Run(ctx context.Context) {
 					break
 				}
 
-				if a.Question != c.Get && next.LeasedAddress() != lease.LeasedAddress() {
-					c.Log.Warn("the "+c.Name+" server changed the address", "from", lease.LeasedAddress(), "to", next.LeasedAddress())
+				if a.Question != c.Get && next.Attrs()[1] != lease.Attrs()[1] {
+					c.Log.Warn("the "+c.Name+" server changed the address", "from", lease.Attrs()[1], "to", next.Attrs()[1])
 				}
 
 				lease, event = next, answered{Times: next.Lives()}
@@ -73,7 +73,7 @@ func (c *Client[L]) Run(ctx context.Context) {
 				c.Publish(Status[L]{lease, a.trouble})
 			case report:
 				if lease != none {
-					a.args = append([]any{"address", lease.LeasedAddress()}, a.args...)
+					a.args = append(lease.Attrs(), a.args...)
 				}
 
 				c.Log.Log(ctx, a.level, a.text, a.args...)

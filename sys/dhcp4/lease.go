@@ -40,8 +40,8 @@ func (l *Lease) Lives() dhcp.Times {
 	return dhcp.Times{Renew: l.Renew, Rebind: l.Rebind, Expire: l.Expire}
 }
 
-// LeasedAddress is for log lines.
-func (l *Lease) LeasedAddress() string { return l.Address.String() }
+// Attrs implements dhcp.Lease.
+func (l *Lease) Attrs() []any { return []any{"address", l.Address.String(), "server", l.Server} }
 
 // Route of a lease.
 type Route struct {

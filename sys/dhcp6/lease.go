@@ -49,8 +49,8 @@ func (l *Lease) Lives() dhcp.Times {
 	return dhcp.Times{Renew: l.Renew, Rebind: l.Rebind, Expire: l.Expire}
 }
 
-// LeasedAddress is for log lines.
-func (l *Lease) LeasedAddress() string { return fmt.Sprint(l.Addresses) }
+// Attrs implements dhcp.Lease.
+func (l *Lease) Attrs() []any { return []any{"addresses", fmt.Sprint(l.Addresses)} }
 
 // FromReply reads a server's reply. What makes no sense is left out. A stateful reply without an address is an error, which
 // is ErrRefused where the server says so.
