@@ -28,21 +28,9 @@ func (c *operators) dhcp6(op *operator, link network.LinkStatusSpec, log *slog.L
 		settings.DUID = duid
 	}
 
-	client := dhcp6.Client{
-		Check: op.check, Log: log, Stateless: op.mode == mode6Stateless,
-		Exchange: c.deps.DHCP6(op.spec.LinkName, []byte(link.HardwareAddr), settings),
-		Publish: func(s dhcp6.Status) {
-			var learned func(string) leaseSpecs
-			if s.Lease != nil {
-				learned = func(told string) leaseSpecs { return fromLease6(op.spec, s.Lease, told) }
-			}
+	client := dhcp6.NewClient(c.deps.DHCP6(op.spec.LinkName, []byte(link.HardwareAddr), settings), op.mode == mode6Stateless)
 
-			op.publish(learned, s.Trouble)
-			changed()
-		},
-	}
-
-	return client.Run, nil
+	return keepLease(op, client, log, changed, fromLease6), nil
 }
 
 // fromLease6 turns a DHCPv6 lease into specs. Told is the name that the server was told.

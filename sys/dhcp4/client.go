@@ -6,7 +6,6 @@ package dhcp4
 
 import (
 	"context"
-	"log/slog"
 	"time"
 
 	"github.com/seed-59268b81/talos/sys/dhcp"
@@ -27,41 +26,18 @@ type Exchange interface {
 	Verify(ctx context.Context, lease *Lease, timeout time.Duration) (*Lease, error)
 }
 
-// Status is what a client has.
-type Status = dhcp.Status[*Lease]
-
-// Client keeps a lease.
-type Client struct {
-	Exchange Exchange
-	// Publish is called with each new status.
-	Publish func(Status)
-	Log     *slog.Logger
-	// Check makes the client ask at once whether its lease still holds. Nil is never.
-	Check <-chan struct{}
-
-	// spread is jitter, but in tests.
-	spread func(time.Duration) time.Duration
-}
-
-// Run keeps a lease until the context ends.
-func (c *Client) Run(ctx context.Context) {
-	client := dhcp.Client[*Lease]{Protocol: dhcp.V4(), Ask: c.ask, Publish: c.Publish, Log: c.Log, Check: c.Check}
-	if c.spread != nil {
-		client.Spread = c.spread
-	}
-
-	client.Run(ctx)
-}
-
-func (c *Client) ask(ctx context.Context, question dhcp.Question, lease *Lease, timeout time.Duration) (*Lease, error) {
-	switch question {
-	case dhcp.Renew:
-		return c.Exchange.Renew(ctx, lease, timeout)
-	case dhcp.Rebind:
-		return c.Exchange.Rebind(ctx, lease, timeout)
-	case dhcp.Verify:
-		return c.Exchange.Verify(ctx, lease, timeout)
-	default:
-		return c.Exchange.Acquire(ctx, timeout)
-	}
+// NewClient returns a client that has no Log and no Publish yet.
+func NewClient(e Exchange) *dhcp.Client[*Lease] {
+	return &dhcp.Client[*Lease]{Protocol: dhcp.V4(), Ask: func(ctx context.Context, question dhcp.Question, lease *Lease, timeout time.Duration) (*Lease, error) {
+		switch question {
+		case dhcp.Renew:
+			return e.Renew(ctx, lease, timeout)
+		case dhcp.Rebind:
+			return e.Rebind(ctx, lease, timeout)
+		case dhcp.Verify:
+			return e.Verify(ctx, lease, timeout)
+		default:
+			return e.Acquire(ctx, timeout)
+		}
+	}}
 }

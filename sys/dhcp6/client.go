@@ -10,7 +10,6 @@ package dhcp6
 
 import (
 	"context"
-	"log/slog"
 	"time"
 
 	"github.com/seed-59268b81/talos/sys/dhcp"
@@ -31,36 +30,18 @@ type Exchange interface {
 	Inform(ctx context.Context, timeout time.Duration) (*Lease, error)
 }
 
-// Status is what a client has.
-type Status = dhcp.Status[*Lease]
-
-// Client keeps a lease.
-type Client struct {
-	Exchange Exchange
-	// Stateless asks for no address.
-	Stateless bool
-	// Publish is called with each new status.
-	Publish func(Status)
-	Log     *slog.Logger
-	// Check makes the client ask at once: the link was down. Nil is never.
-	Check <-chan struct{}
-}
-
-// Run keeps a lease until the context ends.
-func (c *Client) Run(ctx context.Context) {
-	client := dhcp.Client[*Lease]{Protocol: dhcp.V6(c.Stateless), Ask: c.ask, Publish: c.Publish, Log: c.Log, Check: c.Check}
-	client.Run(ctx)
-}
-
-func (c *Client) ask(ctx context.Context, question dhcp.Question, lease *Lease, timeout time.Duration) (*Lease, error) {
-	switch question {
-	case dhcp.Inform:
-		return c.Exchange.Inform(ctx, timeout)
-	case dhcp.Renew:
-		return c.Exchange.Renew(ctx, lease, timeout)
-	case dhcp.Rebind:
-		return c.Exchange.Rebind(ctx, lease, timeout)
-	default:
-		return c.Exchange.Acquire(ctx, timeout)
-	}
+// NewClient returns a client that has no Log and no Publish yet. A stateless one asks for no address.
+func NewClient(e Exchange, stateless bool) *dhcp.Client[*Lease] {
+	return &dhcp.Client[*Lease]{Protocol: dhcp.V6(stateless), Ask: func(ctx context.Context, question dhcp.Question, lease *Lease, timeout time.Duration) (*Lease, error) {
+		switch question {
+		case dhcp.Inform:
+			return e.Inform(ctx, timeout)
+		case dhcp.Renew:
+			return e.Renew(ctx, lease, timeout)
+		case dhcp.Rebind:
+			return e.Rebind(ctx, lease, timeout)
+		default:
+			return e.Acquire(ctx, timeout)
+		}
+	}}
 }
