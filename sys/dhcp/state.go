@@ -312,7 +312,9 @@ func (s *state) fail(err error, now time.Time) []any {
 	lost := func(why string, trouble error, actions ...any) []any {
 		s.told = true
 
-		return append(append(actions, report{slog.LevelWarn, s.Name + " lease " + why + ": it is kept until there is another", []any{"error", err}}, publish{trouble}), s.acquire(now)...)
+		kept := report{slog.LevelWarn, s.Name + " lease " + why + ": it is kept until there is another", []any{"error", err}}
+
+		return append(append(actions, kept, publish{trouble}), s.acquire(now)...)
 	}
 
 	if errors.Is(err, s.Refused) {
