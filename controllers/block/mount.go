@@ -3,7 +3,6 @@
 package block
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -33,17 +32,10 @@ type Mounter interface {
 
 const mountName = "block.MountController"
 
-// Nothing tells when a busy mount becomes free, so it is tried again after busyRetry. When the machine goes down, a
-// volume that stays busy for busyLimit is abandoned.
-const (
-	busyRetry = 200 * time.Millisecond
-	busyLimit = 10 * time.Second
-)
-
 // MountController mounts a volume while somebody requests it, grants each request by a VolumeMountStatus, and
 // unmounts when the last grant is gone. The teardown of the VolumeLifecycle takes back all grants.
 func MountController(mounter Mounter) controller.Controller {
-	m := &mounts{mounter: mounter, busy: map[string]string{}}
+	m := &mounts{mounter: mounter}
 
 	return &controller.Reconciler{
 		ControllerName: mountName,
@@ -62,14 +54,11 @@ func MountController(mounter Mounter) controller.Controller {
 
 type mounts struct {
 	mounter Mounter
-	// closing is since when the lifecycle is torn down.
-	closing time.Time
-	// busy is why a volume could not be unmounted at the last attempt.
-	busy map[string]string
+	state   mountState
 }
 
 func (m *mounts) reconcile(ctx context.Context, rt controller.Runtime, log *slog.Logger) error {
-	lifecycle, err := typed.Find[block.VolumeLifecycleSpec](ctx, rt, "", block.VolumeLifecycleID)
+	whole, err := typed.Find[block.VolumeLifecycleSpec](ctx, rt, "", block.VolumeLifecycleID)
 	if err != nil {
 		return err
 	}
@@ -79,33 +68,46 @@ func (m *mounts) reconcile(ctx context.Context, rt controller.Runtime, log *slog
 		return err
 	}
 
-	wanted := map[string][]*resource.Typed[block.VolumeMountRequestSpec]{}
+	state, wanted := noLifecycle, map[string][]mountRequest{}
 
-	if lifecycle != nil && lifecycle.Metadata().Phase() == resource.PhaseRunning {
-		m.closing = time.Time{}
+	switch {
+	case whole == nil:
+	case whole.Metadata().Phase() == resource.PhaseRunning:
+		state = running
 
-		if err := rt.AddFinalizer(ctx, lifecycle.Metadata().Pointer(), mountName); err != nil {
+		if err := rt.AddFinalizer(ctx, whole.Metadata().Pointer(), mountName); err != nil {
 			return err
 		}
 
 		for _, r := range requests {
 			if r.Metadata().Phase() == resource.PhaseRunning {
-				wanted[r.TypedSpec().VolumeID] = append(wanted[r.TypedSpec().VolumeID], r)
+				wanted[r.TypedSpec().VolumeID] = append(wanted[r.TypedSpec().VolumeID], mountRequest{r.Metadata().ID(), *r.TypedSpec()})
 			}
 		}
-	} else if lifecycle != nil && m.closing.IsZero() {
-		m.closing = time.Now()
+	default:
+		state = closing
+	}
+
+	volumes, err := see(ctx, rt, wanted)
+	if err != nil {
+		return err
 	}
 
 	rt.StartTrackingOutputs()
 
-	failure := m.grantAll(ctx, rt, wanted, log)
+	// A volume that fails does not hold up the others.
+	_, failure := m.handle(ctx, rt, seen{state, volumes}, log)
 
 	if err := rt.CleanupOutputs(ctx, resource.KindOf[block.VolumeMountStatusSpec]("")); err != nil {
 		return errors.Join(failure, err)
 	}
 
-	left, err := m.unmountAll(ctx, rt, wanted, log)
+	mounted, err := seeMounted(ctx, rt, wanted)
+	if err != nil {
+		return errors.Join(failure, err)
+	}
+
+	stays, err := m.handle(ctx, rt, cleaned{mounted}, log)
 	if err != nil {
 		return errors.Join(failure, err)
 	}
@@ -114,152 +116,51 @@ func (m *mounts) reconcile(ctx context.Context, rt controller.Runtime, log *slog
 		return errors.Join(failure, err)
 	}
 
-	if lifecycle != nil && lifecycle.Metadata().Phase() == resource.PhaseTearingDown && left == 0 {
-		return rt.RemoveFinalizer(ctx, lifecycle.Metadata().Pointer(), mountName)
+	if state == closing && !stays && !slices.ContainsFunc(mounted, func(v mountedVolume) bool { return v.used }) {
+		return rt.RemoveFinalizer(ctx, whole.Metadata().Pointer(), mountName)
 	}
 
 	return failure
 }
 
-// grantAll mounts what is wanted and ready, and grants the requests of what is mounted. A volume that fails does not
-// hold up the others.
-func (m *mounts) grantAll(ctx context.Context, rt controller.Runtime, wanted map[string][]*resource.Typed[block.VolumeMountRequestSpec], log *slog.Logger) error {
+// see reads what is known of the volumes.
+func see(ctx context.Context, rt controller.Runtime, wanted map[string][]mountRequest) ([]volumeSeen, error) {
 	statuses, err := typed.List[block.VolumeStatusSpec](ctx, rt, "")
 	if err != nil {
-		return err
+		return nil, err
 	}
 
-	// A target below another's is mounted after it.
-	slices.SortFunc(statuses, func(a, b *resource.Typed[block.VolumeStatusSpec]) int {
-		return cmp.Compare(a.TypedSpec().MountSpec.TargetPath, b.TypedSpec().MountSpec.TargetPath)
-	})
-
-	var failures []error
+	var volumes []volumeSeen
 
 	for _, s := range statuses {
 		id := s.Metadata().ID()
+		v := volumeSeen{id: id, status: *s.TypedSpec(), leaving: s.Metadata().Phase() != resource.PhaseRunning, requests: wanted[id]}
 
-		requests := wanted[id]
-		if len(requests) == 0 {
-			continue
-		}
-
-		mounted, err := m.mount(ctx, rt, s, requests, log)
+		old, err := typed.Find[block.MountStatusSpec](ctx, rt, "", id)
 		if err != nil {
-			failures = append(failures, fmt.Errorf("volume %s: %w", id, err))
+			return nil, err
 		}
 
-		if !mounted {
-			continue
+		if old != nil {
+			v.mount, v.unmounts = old.TypedSpec(), old.Metadata().Phase() == resource.PhaseTearingDown
 		}
 
-		for _, r := range requests {
-			if err := grant(ctx, rt, r, s.TypedSpec()); err != nil {
-				failures = append(failures, fmt.Errorf("grant %s: %w", r.Metadata().ID(), err))
-			}
-		}
+		volumes = append(volumes, v)
 	}
 
-	return errors.Join(failures...)
+	return volumes, nil
 }
 
-// mount sees to it that a volume is mounted, and tells whether it is.
-func (m *mounts) mount(
-	ctx context.Context, rt controller.Runtime, s *resource.Typed[block.VolumeStatusSpec],
-	requests []*resource.Typed[block.VolumeMountRequestSpec], log *slog.Logger,
-) (bool, error) {
-	var (
-		id, spec = s.Metadata().ID(), s.TypedSpec()
-		ask      = asked(id, requests)
-		readOnly = spec.MountSpec.ReadOnly() || ask.ReadOnly
-	)
-
-	if spec.MountSpec.TargetPath == "" {
-		return false, errors.New("it cannot be mounted")
-	}
-
-	old, err := typed.Find[block.MountStatusSpec](ctx, rt, "", id)
-	if err != nil {
-		return false, err
-	}
-
-	switch {
-	case old != nil && old.Metadata().Phase() == resource.PhaseTearingDown:
-		return false, nil
-	case old != nil && old.TypedSpec().ReadOnly && !readOnly:
-		err = m.mounter.Writable(spec.MountSpec.TargetPath)
-	case old != nil:
-		// One that is writable stays so: who writes may not have finished.
-		readOnly = old.TypedSpec().ReadOnly
-	case spec.Phase != block.VolumePhaseReady || s.Metadata().Phase() != resource.PhaseRunning:
-		return false, nil
-	default:
-		if err = rt.AddFinalizer(ctx, s.Metadata().Pointer(), mountName); err != nil {
-			return false, err
-		}
-
-		start := time.Now()
-
-		err = m.mounter.Mount(ctx, id, *spec, readOnly)
-		if err == nil {
-			log.Info("volume mounted", "volume", id, "source", spec.MountLocation, "target", spec.MountSpec.TargetPath,
-				"readonly", readOnly, "took", time.Since(start).Round(time.Millisecond))
-		}
-	}
-
-	if err != nil {
-		return false, err
-	}
-
-	return true, typed.Set(ctx, rt, "", id, block.MountStatusSpec{
-		Spec: ask, Source: spec.MountLocation, Target: spec.MountSpec.TargetPath, Filesystem: spec.Filesystem, ReadOnly: readOnly,
-	})
-}
-
-// asked is what all requests of a volume come to.
-func asked(volume string, requests []*resource.Typed[block.VolumeMountRequestSpec]) block.MountRequestSpec {
-	out := block.MountRequestSpec{VolumeID: volume, ReadOnly: true}
-
-	for _, r := range requests {
-		out.Requesters = append(out.Requesters, r.TypedSpec().Requester)
-		out.RequesterIDs = append(out.RequesterIDs, r.Metadata().ID())
-		out.ReadOnly = out.ReadOnly && r.TypedSpec().ReadOnly
-	}
-
-	return out
-}
-
-func grant(ctx context.Context, rt controller.Runtime, r *resource.Typed[block.VolumeMountRequestSpec], s *block.VolumeStatusSpec) error {
-	if err := rt.AddFinalizer(ctx, r.Metadata().Pointer(), mountName); err != nil {
-		return err
-	}
-
-	spec := r.TypedSpec()
-
-	err := typed.Set(ctx, rt, "", r.Metadata().ID(), block.VolumeMountStatusSpec{
-		VolumeID: spec.VolumeID, Requester: spec.Requester, Target: s.MountSpec.TargetPath,
-		ReadOnly: spec.ReadOnly || s.MountSpec.ReadOnly(), Detached: spec.Detached, DisableAccessTime: spec.DisableAccessTime,
-		Secure: s.MountSpec.Secure, NoExec: s.MountSpec.NoExec,
-	})
-
-	// An older grant of the same id is still held; the runtime wakes us when it is free.
-	if state.IsPhaseConflict(err) {
-		return nil
-	}
-
-	return err
-}
-
-// unmountAll unmounts what nobody wants and nobody holds, and returns how many volumes stay mounted.
-func (m *mounts) unmountAll(ctx context.Context, rt controller.Runtime, wanted map[string][]*resource.Typed[block.VolumeMountRequestSpec], log *slog.Logger) (int, error) {
+// seeMounted reads what is mounted, and whether it is used.
+func seeMounted(ctx context.Context, rt controller.Runtime, wanted map[string][]mountRequest) ([]mountedVolume, error) {
 	mounted, err := typed.List[block.MountStatusSpec](ctx, rt, "")
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
 
 	grants, err := typed.List[block.VolumeMountStatusSpec](ctx, rt, "")
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
 
 	held := map[string]bool{}
@@ -267,87 +168,97 @@ func (m *mounts) unmountAll(ctx context.Context, rt controller.Runtime, wanted m
 		held[g.TypedSpec().VolumeID] = true
 	}
 
-	// EPHEMERAL last: what else is on the machine may have something on it.
-	slices.SortStableFunc(mounted, func(a, b *resource.Typed[block.MountStatusSpec]) int {
-		return cmp.Or(
-			cmp.Compare(truth(a.Metadata().ID() == block.VolumeEphemeral), truth(b.Metadata().ID() == block.VolumeEphemeral)),
-			cmp.Compare(b.TypedSpec().Target, a.TypedSpec().Target),
-		)
-	})
-
-	left := 0
+	var volumes []mountedVolume
 
 	for _, s := range mounted {
 		id := s.Metadata().ID()
-		if held[id] || len(wanted[id]) > 0 {
-			left++
+		volumes = append(volumes, mountedVolume{id, *s.TypedSpec(), held[id] || len(wanted[id]) > 0})
+	}
 
-			continue
-		}
+	return volumes, nil
+}
 
-		if err := m.unmount(id, *s.TypedSpec(), log); err != nil {
-			if m.busy[id] != err.Error() {
-				m.busy[id] = err.Error()
-				log.Warn("volume stays mounted for now", "volume", id, "error", err)
+// handle carries out what an event leads to. It reports whether a volume stays mounted that should not.
+func (m *mounts) handle(ctx context.Context, rt controller.Runtime, event any, log *slog.Logger) (stays bool, failure error) {
+	var all []volumeActions
+	m.state, all = m.state.next(event, time.Now())
+
+	for _, v := range all {
+		for _, action := range v.actions {
+			s, err := m.do(ctx, rt, v.volume, action, log)
+			stays = stays || s
+
+			if err != nil {
+				failure = errors.Join(failure, fmt.Errorf("volume %s: %w", v.volume, err))
 			}
 
-			time.AfterFunc(busyRetry, rt.QueueReconcile)
-
-			left++
-
-			continue
-		}
-
-		if ready, err := rt.Teardown(ctx, s.Metadata().Pointer()); err != nil || !ready {
-			return left, err
-		}
-
-		if err := rt.Destroy(ctx, s.Metadata().Pointer()); err != nil {
-			return left, err
-		}
-
-		if err := rt.RemoveFinalizer(ctx, resource.PointerOf[block.VolumeStatusSpec]("", id), mountName); err != nil {
-			return left, err
+			if _, granting := action.(grant); err != nil && !granting {
+				break
+			}
 		}
 	}
 
-	return left, nil
+	return stays, failure
 }
 
-func truth(b bool) int {
-	if b {
-		return 1
+func (m *mounts) do(ctx context.Context, rt controller.Runtime, volume string, action any, log *slog.Logger) (stays bool, err error) {
+	switch a := action.(type) {
+	case refuse:
+		return false, a.err
+	case mountIt:
+		if err := rt.AddFinalizer(ctx, resource.PointerOf[block.VolumeStatusSpec]("", volume), mountName); err != nil {
+			return false, err
+		}
+
+		start := time.Now()
+		if err := m.mounter.Mount(ctx, volume, a.status, a.readOnly); err != nil {
+			return false, err
+		}
+
+		log.Info("volume mounted", "volume", volume, "source", a.status.MountLocation, "target", a.status.MountSpec.TargetPath,
+			"readonly", a.readOnly, "took", time.Since(start).Round(time.Millisecond))
+	case makeWritable:
+		return false, m.mounter.Writable(a.target)
+	case show:
+		return false, typed.Set(ctx, rt, "", volume, a.MountStatusSpec)
+	case grant:
+		return false, give(ctx, rt, a)
+	case unmount:
+		return m.handle(ctx, rt, unmounted{a.mountedVolume, m.mounter.Unmount(a.Target)}, log)
+	case abandon:
+		if err := m.mounter.Abandon(a.target); err != nil {
+			log.Error("volume was flushed, but stays writable", "volume", volume, "error", err)
+		}
+	case forget:
+		ptr := resource.PointerOf[block.MountStatusSpec]("", volume)
+		if ready, err := rt.Teardown(ctx, ptr); err != nil || !ready {
+			return false, err
+		}
+
+		if err := rt.Destroy(ctx, ptr); err != nil {
+			return false, err
+		}
+
+		return false, rt.RemoveFinalizer(ctx, resource.PointerOf[block.VolumeStatusSpec]("", volume), mountName)
+	case retry:
+		time.AfterFunc(a.after, rt.QueueReconcile)
+
+		return true, nil
+	case report:
+		log.Log(ctx, a.level, a.text, a.args...)
 	}
 
-	return 0
+	return false, nil
 }
 
-func (m *mounts) unmount(id string, s block.MountStatusSpec, log *slog.Logger) error {
-	target := s.Target
-
-	err := m.mounter.Unmount(target)
-	if err == nil {
-		delete(m.busy, id)
-		log.Info("volume unmounted", "volume", id, "target", target)
-
-		return nil
+func give(ctx context.Context, rt controller.Runtime, a grant) error {
+	if err := rt.AddFinalizer(ctx, resource.PointerOf[block.VolumeMountRequestSpec]("", a.request), mountName); err != nil {
+		return fmt.Errorf("grant %s: %w", a.request, err)
 	}
 
-	if m.closing.IsZero() || !s.ReadOnly && time.Since(m.closing) < busyLimit {
-		return err
-	}
-
-	// Pods run until the machine is off, and their layers are files of the image cache.
-	if s.ReadOnly {
-		log.Info("volume stays mounted: it is read-only, and in use", "volume", id, "target", target)
-
-		return nil
-	}
-
-	log.Error("volume cannot be unmounted, and the machine goes down", "volume", id, "error", err)
-
-	if err := m.mounter.Abandon(target); err != nil {
-		log.Error("volume was flushed, but stays writable", "volume", id, "error", err)
+	// An older grant of the same id may still be held; the runtime wakes us when it is free.
+	if err := typed.Set(ctx, rt, "", a.request, a.VolumeMountStatusSpec); err != nil && !state.IsPhaseConflict(err) {
+		return fmt.Errorf("grant %s: %w", a.request, err)
 	}
 
 	return nil

@@ -94,7 +94,8 @@ func TestDamage(t *testing.T) {
 				}
 
 				b := startBare(ctx, t, tt.files, "")
-				b.disk.unreadable, b.meta.err = tt.unreadable, metactl.ErrNotLoaded
+				b.disk.unreadable = tt.unreadable
+				b.meta.fail(metactl.ErrNotLoaded)
 				b.meta.values[meta.Administrators] = cmp.Or(tt.meta, kept(was))
 
 				if tt.meta == "-" {
@@ -118,7 +119,7 @@ func TestDamage(t *testing.T) {
 				}
 
 				b.loaded(t)
-				b.meta.err = tt.metaErr
+				b.meta.fail(tt.metaErr)
 				wait(latePatience)
 
 				if b.maintenance(t) {
@@ -145,7 +146,8 @@ func TestDamage(t *testing.T) {
 					}
 				}
 
-				b.disk.unreadable, b.meta.err = nil, nil
+				b.disk.unreadable = nil
+				b.meta.fail(nil)
 
 				if tt.phase == block.VolumePhaseProvisioned { // a change waits for it
 					b.mount(t)
@@ -184,7 +186,7 @@ func TestDamageOfAll(t *testing.T) {
 			b.loaded(t)
 
 			b = startBare(ctx, t, files, "")
-			b.meta.err = meta.ErrDamaged
+			b.meta.fail(meta.ErrDamaged)
 			b.mount(t)
 			wait(latePatience)
 
@@ -202,7 +204,7 @@ func TestMetaFollows(t *testing.T) {
 
 	inBubble(t, func(ctx context.Context, t *testing.T) {
 		b := startBare(ctx, t, map[string]string{fileName: good}, "")
-		b.meta.err = metactl.ErrNotLoaded
+		b.meta.fail(metactl.ErrNotLoaded)
 		b.mount(t)
 
 		if b.text(t, configres.ActiveID) != good {
@@ -230,13 +232,13 @@ func TestMetaFollows(t *testing.T) {
 			t.Errorf("on trial: %v, META %q", err, b.meta.values)
 		}
 
-		b.meta.err = errors.New("EIO")
+		b.meta.fail(errors.New("EIO"))
 
 		if _, err := b.Apply(ctx, Change{Text: []byte(other)}); err != nil || b.text(t, configres.ActiveID) != other {
 			t.Errorf("with a META that takes nothing: %v", err)
 		}
 
-		b.meta.err = nil
+		b.meta.fail(nil)
 
 		if wait(metaRetry); !has(other) {
 			t.Errorf("a minute later: got %q", b.meta.values)
@@ -289,7 +291,7 @@ func TestTrialOfClosed(t *testing.T) {
 
 		wait(DefaultTrial)
 
-		if b.maintenance(t) || b.text(t, configres.ActiveID) != "" || !c.closed {
+		if b.maintenance(t) || b.text(t, configres.ActiveID) != "" || !c.state.closed {
 			t.Error("the trial is over, and the machine is not as it was")
 		}
 	})

@@ -112,11 +112,11 @@ func (c *Controller) apply(ctx context.Context, rt controller.Runtime, req reque
 			return answer{err: err}
 		}
 
-		if c.closed || len(stored) > 0 {
+		if c.state.closed || len(stored) > 0 {
 			return answer{err: fmt.Errorf("%w: the machine has a stored configuration; use a client certificate of its administrator (without --insecure)", ErrDenied)}
 		}
 
-		if !c.looked {
+		if c.state.phase == searching {
 			return answer{err: fmt.Errorf("%w: it is not known yet whether the machine has a configuration", ErrNotReady)}
 		}
 	}
@@ -138,7 +138,7 @@ func (c *Controller) apply(ctx context.Context, rt controller.Runtime, req reque
 		return answer{err: fmt.Errorf("%w: the STATE partition is not mounted yet (talosctl get volumestatus tells why)", ErrNotReady)}
 	}
 
-	a.Details, err = c.effect(ctx, rt, cfg, req.Change, log)
+	a.Details, err = c.effect(ctx, rt, current, cfg, req.Change, log)
 	if err != nil {
 		return answer{err: err}
 	}
@@ -173,34 +173,26 @@ func check(current *config.Config, change Change, mode validate.Mode) (*config.C
 	return cfg, warnings, nil
 }
 
-func (c *Controller) effect(ctx context.Context, rt controller.Runtime, cfg *config.Config, change Change, log *slog.Logger) (string, error) {
+func (c *Controller) effect(ctx context.Context, rt controller.Runtime, current, cfg *config.Config, change Change, log *slog.Logger) (string, error) {
 	if change.Mode == Try {
 		wait := change.Trial
 		if wait <= 0 {
 			wait = DefaultTrial
 		}
 
-		if err := c.try(ctx, rt, cfg, wait); err != nil {
-			return "", err
-		}
-
-		return fmt.Sprintf("Applied configuration on trial: the machine goes back to the one before in %s, unless another is applied", wait), nil
+		return fmt.Sprintf("Applied configuration on trial: the machine goes back to the one before in %s, unless another is applied", wait),
+			c.handle(ctx, rt, tried{cfg, current, wait}, log)
 	}
 
 	if err := c.store.save(cfg); err != nil {
 		return "", err
 	}
 
-	if change.Mode == Staged { // a trial goes on, and ends with what was in effect before it
-		c.remember(cfg, rt.QueueReconcile, log)
-
-		return "Staged configuration to be applied after the next reboot",
-			publish(ctx, rt, configres.PersistentID, cfg)
+	if change.Mode == Staged {
+		return "Staged configuration to be applied after the next reboot", c.handle(ctx, rt, staged{cfg}, log)
 	}
 
-	c.trial = nil
-
-	return "Applied configuration without a reboot", c.stored(ctx, rt, cfg, log)
+	return "Applied configuration without a reboot", c.handle(ctx, rt, applied{cfg}, log)
 }
 
 func describe(p plan.Plan) string {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/seed-59268b81/talos/config"
+	"github.com/seed-59268b81/talos/config/access"
 	"github.com/seed-59268b81/talos/config/validate"
 	"github.com/seed-59268b81/talos/controllers/volume"
 	"github.com/seed-59268b81/talos/cosi/controller"
@@ -21,6 +22,7 @@ import (
 	configres "github.com/seed-59268b81/talos/resources/config"
 	"github.com/seed-59268b81/talos/resources/runtime"
 	"github.com/seed-59268b81/talos/sys/cmdline"
+	"github.com/seed-59268b81/talos/sys/meta"
 	"github.com/seed-59268b81/talos/sys/platform"
 )
 
@@ -41,25 +43,7 @@ type Controller struct {
 
 	// The rest is the loop's own. The store is nil until STATE is mounted, and from its unmounting on.
 	store *store
-	// coming is set while STATE is about to be mounted.
-	coming bool
-	// waited is when the wait for STATE began, after META was read; overdue is set when STATE did not appear in time.
-	waited  time.Time
-	overdue bool
-	looked  bool
-	// sourced is set when the places beside the disk were asked.
-	sourced bool
-	// unkept is a configuration that was found beside the disk, until STATE has it.
-	unkept *config.Config
-	// closed is set when the machine had a configuration that cannot be had: it is not open to strangers.
-	closed bool
-	// access is what is known of its administrators then.
-	access *config.Config
-	// unremembered is a stored configuration whose administrators META does not know yet.
-	unremembered *config.Config
-	// retry is when that is tried again.
-	retry time.Time
-	trial *trial
+	state acquisition
 }
 
 // New returns the controller; root is the root filesystem, args the kernel's. A configuration that cannot be used is
@@ -95,7 +79,7 @@ func (c *Controller) Run(ctx context.Context, rt controller.Runtime, log *slog.L
 	for {
 		// What is to be stored waits for a disk that is being made ready.
 		requests := c.requests
-		if c.store == nil && c.coming {
+		if c.store == nil && c.state.coming() {
 			requests = nil
 		}
 
@@ -107,19 +91,31 @@ func (c *Controller) Run(ctx context.Context, rt controller.Runtime, log *slog.L
 				return err
 			}
 
-			if err := c.look(ctx, rt, log); err != nil {
+			disk, err := c.disk(ctx, rt)
+			if err != nil {
 				return err
 			}
 
-			c.remember(nil, rt.QueueReconcile, log)
+			if err := c.handle(ctx, rt, seen{disk}, log); err != nil {
+				return err
+			}
 		case req := <-requests:
 			req.answer <- c.apply(ctx, rt, req, log)
-		case <-c.trial.over():
-			if err := c.revert(ctx, rt, log); err != nil {
+		case <-c.state.trial.over():
+			if err := c.handle(ctx, rt, trialOver{}, log); err != nil {
 				return err
 			}
 		}
 	}
+}
+
+// over fires when the trial ends; never without one.
+func (t *trial) over() <-chan time.Time {
+	if t == nil {
+		return nil
+	}
+
+	return time.After(time.Until(t.ends))
 }
 
 // mount asks for STATE, and lets go of it when the machine goes down.
@@ -140,137 +136,93 @@ func (c *Controller) mount(ctx context.Context, rt controller.Runtime) error {
 	return nil
 }
 
-// look finds the first configuration: once the disk can be read, or is known to hold none, since STATE has yet to get
-// its file system. That takes a while, in which a new machine can be talked to already.
-func (c *Controller) look(ctx context.Context, rt controller.Runtime, log *slog.Logger) error {
+// disk is how far STATE is.
+func (c *Controller) disk(ctx context.Context, rt controller.Runtime) (diskState, error) {
 	status, err := typed.Find[block.VolumeStatusSpec](ctx, rt, "", block.VolumeState)
-	if err != nil {
-		return err
-	}
-
-	blank := status != nil && status.TypedSpec().Phase == block.VolumePhaseProvisioned
-	c.coming = blank || status != nil && status.TypedSpec().Phase == block.VolumePhaseReady && !c.overdue
 
 	switch {
-	case c.unkept != nil && c.store != nil:
-		return c.keep(ctx, rt, log)
-	case c.looked:
-		return nil
-	case c.store == nil && !blank:
-		return c.wait(ctx, rt, log)
+	case err != nil:
+		return absent, err
+	case c.store != nil:
+		return mounted, nil
+	case status != nil && status.TypedSpec().Phase == block.VolumePhaseProvisioned:
+		return blank, nil
+	case status != nil && status.TypedSpec().Phase == block.VolumePhaseReady:
+		return ready, nil
+	default:
+		return absent, nil
 	}
+}
 
-	if c.store != nil {
-		cfg, access, err := c.store.find()
-		if cfg != nil {
-			log.Info("the configuration was found", "in", "STATE")
+// handle carries out what an event leads to, and what comes of that.
+func (c *Controller) handle(ctx context.Context, rt controller.Runtime, event any, log *slog.Logger) error {
+	var actions []any
+	c.state, actions = c.state.next(event, time.Now())
 
-			c.looked = true
-
-			return c.found(ctx, rt, cfg, log)
+	for _, action := range actions {
+		result, err := c.do(ctx, rt, action, log)
+		if err == nil && result != nil {
+			err = c.handle(ctx, rt, result, log)
 		}
 
 		if err != nil {
-			c.access = access
-			c.shut(fmt.Errorf("the stored configuration cannot be used (it is left as it is, in STATE): %w", err), log)
+			return err
 		}
 	}
-
-	for _, s := range c.sources {
-		if c.sourced || c.unkept != nil {
-			break
-		}
-
-		c.unkept = c.fromSource(s, log)
-	}
-
-	c.sourced = true
-
-	switch {
-	case c.unkept != nil && c.store != nil:
-		c.looked = true
-
-		return c.keep(ctx, rt, log)
-	case c.unkept != nil:
-		c.looked = true
-
-		return nil
-	}
-
-	if c.access == nil && !c.askMeta(log) {
-		return nil
-	}
-
-	c.looked = true
-
-	if !c.closed {
-		log.Info("there is no configuration: waiting for one over the API (talosctl apply-config --insecure)")
-	}
-
-	return c.open(ctx, rt)
-}
-
-// found puts a configuration in effect that was found in STATE.
-func (c *Controller) found(ctx context.Context, rt controller.Runtime, cfg *config.Config, log *slog.Logger) error {
-	// A STATE that can be read and not written still has a configuration to run with.
-	if err := c.store.saveAccess(cfg); err != nil {
-		log.Error("what the API is reached by is not kept beside the configuration", "error", err)
-	}
-
-	return c.stored(ctx, rt, cfg, log)
-}
-
-// keep stores what was found beside the disk: from now on the machine's own disk has it.
-func (c *Controller) keep(ctx context.Context, rt controller.Runtime, log *slog.Logger) error {
-	if err := c.store.save(c.unkept); err != nil {
-		return err
-	}
-
-	cfg := c.unkept
-	c.unkept = nil
-
-	return c.stored(ctx, rt, cfg, log)
-}
-
-// stored puts a configuration in effect that STATE has.
-func (c *Controller) stored(ctx context.Context, rt controller.Runtime, cfg *config.Config, log *slog.Logger) error {
-	c.closed, c.access = false, nil
-
-	if err := publish(ctx, rt, configres.PersistentID, cfg); err != nil {
-		return err
-	}
-
-	if err := c.activate(ctx, rt, cfg); err != nil {
-		return err
-	}
-
-	c.remember(cfg, rt.QueueReconcile, log)
 
 	return nil
 }
 
-// shut keeps the machine closed to strangers: it had a configuration. That stays where it is, and the administrators may apply
-// another, or start a version of the system that can read it.
-func (c *Controller) shut(err error, log *slog.Logger) {
-	if c.closed {
-		return
+// do carries out an action. It returns the event that comes of it, if one does.
+func (c *Controller) do(ctx context.Context, rt controller.Runtime, action any, log *slog.Logger) (any, error) {
+	switch a := action.(type) {
+	case readStore:
+		cfg, access, err := c.store.find()
+
+		return storeRead{cfg, access, err}, nil
+	case readSources:
+		for _, s := range c.sources {
+			if cfg := c.fromSource(s, log); cfg != nil {
+				return sourcesRead{cfg}, nil
+			}
+		}
+
+		return sourcesRead{}, nil
+	case readMeta:
+		return c.administrators(), nil
+	case save:
+		return nil, c.store.save(a.cfg)
+	case saveAccess:
+		// A STATE that can be read and not written still has a configuration to run with.
+		if err := c.store.saveAccess(a.cfg); err != nil {
+			log.Error("what the API is reached by is not kept beside the configuration", "error", err)
+		}
+	case remember:
+		text, err := access.EncodeAuthorities(a.cfg)
+		if err == nil {
+			err = c.meta.Set(meta.Administrators, text)
+		}
+
+		return remembered{err}, nil
+	case show:
+		return nil, publish(ctx, rt, a.id, a.cfg)
+	case activate:
+		return nil, c.activate(ctx, rt, a.cfg)
+	case deactivate:
+		return nil, destroy(ctx, rt, resource.PointerOf[configres.MachineConfigSpec]("", configres.ActiveID))
+	case admitAll:
+		return nil, typed.Set(ctx, rt, "", runtime.MaintenanceServiceRequestID, runtime.MaintenanceServiceRequestSpec{})
+	case fail:
+		c.failed(a.err)
+	case wake:
+		time.AfterFunc(a.after, rt.QueueReconcile)
+	case report:
+		log.Log(ctx, a.level, a.text, a.args...)
+	case then:
+		return a.event, nil
 	}
 
-	c.closed = true
-	log.Error("no configuration: the machine is open to its administrators alone", "error", err)
-	c.failed(err)
-}
-
-// open lets in whoever may reach a machine without a configuration: all the world, or, if there was one, its administrators.
-func (c *Controller) open(ctx context.Context, rt controller.Runtime) error {
-	switch {
-	case c.access != nil:
-		return publish(ctx, rt, configres.AccessID, c.access)
-	case c.closed:
-		return nil
-	default:
-		return typed.Set(ctx, rt, "", runtime.MaintenanceServiceRequestID, runtime.MaintenanceServiceRequestSpec{})
-	}
+	return nil, nil
 }
 
 func (c *Controller) fromSource(s source, log *slog.Logger) *config.Config {

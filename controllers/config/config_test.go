@@ -11,6 +11,7 @@ import (
 	"io"
 	"log/slog"
 	"strings"
+	"sync"
 	"testing"
 	"testing/fstest"
 	"testing/synctest"
@@ -44,12 +45,24 @@ type bench struct {
 
 // metaFake is META.
 type metaFake struct {
+	mu     sync.Mutex
 	values map[meta.Tag]string
 	// err of what is read and written.
 	err error
 }
 
+// fail makes what is read and written fail, or nil for no longer.
+func (m *metaFake) fail(err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+
+	m.err = err
+}
+
 func (m *metaFake) Get(tag meta.Tag) ([]byte, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+
 	if value, ok := m.values[tag]; ok && m.err == nil {
 		return []byte(value), nil
 	}
@@ -58,6 +71,9 @@ func (m *metaFake) Get(tag meta.Tag) ([]byte, error) {
 }
 
 func (m *metaFake) Set(tag meta.Tag, value []byte) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+
 	if m.err == nil {
 		m.values[tag] = string(value)
 	}
@@ -79,7 +95,7 @@ func start(ctx context.Context, t *testing.T, files map[string]string, args stri
 func (b *bench) loaded(t *testing.T) {
 	t.Helper()
 
-	b.meta.err = nil
+	b.meta.fail(nil)
 
 	if err := typed.Set(t.Context(), b.st, "", runtime.MetaLoadedID, runtime.MetaLoadedSpec{Done: true}); err != nil {
 		t.Fatal(err)

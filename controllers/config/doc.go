@@ -8,7 +8,7 @@
 // Apply. What is on disk is written so that a power cut leaves the old text or the new one.
 //
 // A stored configuration that cannot be decoded, of a newer version or damaged, stays where it is, and the machine stays closed to
-// strangers: what the API needs to know of its administrators is kept in a second file (access.go). The certificates of their
+// strangers: what the API needs to know of its administrators is kept in a second file (config/access). The certificates of their
 // authorities are in META too, a partition of its own: so is a machine whose STATE is lost, empty, or cannot be mounted
 // (administrators.go).
 package config

@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/seed-59268b81/talos/config/configtest"
@@ -15,7 +16,10 @@ import (
 )
 
 // wait lets a trial of some time end.
-func wait(trial time.Duration) { time.Sleep(trial + time.Second) }
+func wait(trial time.Duration) {
+	time.Sleep(trial + time.Second)
+	synctest.Wait() // the race detector does not take time for an order
+}
 
 // TestTrialsAndStaged holds what is in effect, and what the next boot finds, when both come together.
 func TestTrialsAndStaged(t *testing.T) {

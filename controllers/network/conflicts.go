@@ -25,7 +25,14 @@ type claimed struct {
 	addr netip.Addr
 }
 
-// conflicts are the addresses of this machine, how each was asked for, and who else has it.
+// conflicts are the addresses of this machine, how each was asked for, and who else has it: a state machine, whose scripts are in
+// testdata/conflicts. An address is
+//
+//	        after three probes            another says it has it
+//	probing ─────────────────▶ quiet ───────────────────────────▶ conflict: the other is asked each minute
+//	   │                         ▲                                   │   ▲
+//	   │                         └─── not seen for conflictOver ─────┘   │
+//	   └─────────────────── another says it has it ──────────────────────┘
 type conflicts struct {
 	mu    sync.Mutex
 	state map[claimed]*conflict

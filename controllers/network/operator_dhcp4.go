@@ -10,6 +10,7 @@ import (
 
 	"github.com/seed-59268b81/talos/resources/network"
 	"github.com/seed-59268b81/talos/resources/network/nethelpers"
+	"github.com/seed-59268b81/talos/sys/dhcp"
 	"github.com/seed-59268b81/talos/sys/dhcp4"
 )
 
@@ -20,23 +21,33 @@ func (c *operators) dhcp4(op *operator, link network.LinkStatusSpec, log *slog.L
 		return nil, err
 	}
 
-	client := dhcp4.Client{
-		Check: op.check, Log: log,
-		Exchange: c.deps.DHCP4(op.spec.LinkName, []byte(link.HardwareAddr), DHCP4Settings{
-			SkipHostname: op.spec.DHCP4.SkipHostnameRequest, ClientID: clientID, Hostname: func() string { return c.name(op) },
-		}),
-		Publish: func(s dhcp4.Status) {
-			var learned func(string) leaseSpecs
-			if s.Lease != nil {
-				learned = func(told string) leaseSpecs { return fromLease(op.spec, s.Lease, told) }
-			}
+	client := dhcp4.NewClient(c.deps.DHCP4(op.spec.LinkName, []byte(link.HardwareAddr), DHCP4Settings{
+		SkipHostname: op.spec.DHCP4.SkipHostnameRequest, ClientID: clientID, Hostname: func() string { return c.name(op) },
+	}))
 
-			op.publish(learned, s.Trouble)
-			changed()
-		},
+	return keepLease(op, client, log, changed, fromLease), nil
+}
+
+// keepLease has a client keep the lease of an operator.
+func keepLease[L dhcp.Lease](
+	op *operator, client *dhcp.Client[L], log *slog.Logger, changed func(), specs func(op network.OperatorSpecSpec, lease L, told string) leaseSpecs,
+) func(context.Context) {
+	client.Check, client.Log = op.check, log
+	client.Publish = func(s dhcp.Status[L]) {
+		var (
+			none    L
+			learned func(string) leaseSpecs
+		)
+
+		if s.Lease != none {
+			learned = func(told string) leaseSpecs { return specs(op.spec, s.Lease, told) }
+		}
+
+		op.publish(learned, s.Trouble)
+		changed()
 	}
 
-	return client.Run, nil
+	return client.Run
 }
 
 // clientIdentifier is the content of option 61.

@@ -13,42 +13,7 @@ import (
 	"github.com/seed-59268b81/talos/resources/network"
 	"github.com/seed-59268b81/talos/resources/network/nethelpers"
 	"github.com/seed-59268b81/talos/sys/dhcp6"
-	"github.com/seed-59268b81/talos/sys/netlink"
 )
-
-// mode6 is what a DHCPv6 client asks for.
-type mode6 uint8
-
-const (
-	mode6Off mode6 = iota
-	mode6Stateless
-	mode6Stateful
-)
-
-// mode is what the DHCPv6 client of a spec asks for. One that the configuration asks for asks for addresses; one by default
-// does what routers say (RFC 4861, 4.2), and goes on with it while the link is silent.
-func (c *operators) mode(id string, spec network.OperatorSpecSpec, now *netlink.Snapshot) mode6 {
-	if spec.Operator != network.OperatorDHCP6 {
-		return mode6Off
-	}
-
-	if spec.Layer > network.LayerDefault {
-		return mode6Stateful
-	}
-
-	link, _ := now.Link(spec.LinkName)
-
-	switch {
-	case link.Router&netlink.RouterManaged != 0:
-		return mode6Stateful
-	case link.Router&netlink.RouterOtherConfig != 0:
-		return mode6Stateless
-	case link.Router&netlink.RouterSeen == 0 && c.running[id] != nil && c.running[id].index == link.Index:
-		return c.running[id].mode
-	default:
-		return mode6Off
-	}
-}
 
 // dhcp6 prepares a DHCPv6 client.
 func (c *operators) dhcp6(op *operator, link network.LinkStatusSpec, log *slog.Logger, changed func()) (func(context.Context), error) {
@@ -63,21 +28,9 @@ func (c *operators) dhcp6(op *operator, link network.LinkStatusSpec, log *slog.L
 		settings.DUID = duid
 	}
 
-	client := dhcp6.Client{
-		Check: op.check, Log: log, Stateless: op.mode == mode6Stateless,
-		Exchange: c.deps.DHCP6(op.spec.LinkName, []byte(link.HardwareAddr), settings),
-		Publish: func(s dhcp6.Status) {
-			var learned func(string) leaseSpecs
-			if s.Lease != nil {
-				learned = func(told string) leaseSpecs { return fromLease6(op.spec, s.Lease, told) }
-			}
+	client := dhcp6.NewClient(c.deps.DHCP6(op.spec.LinkName, []byte(link.HardwareAddr), settings), op.mode == mode6Stateless)
 
-			op.publish(learned, s.Trouble)
-			changed()
-		},
-	}
-
-	return client.Run, nil
+	return keepLease(op, client, log, changed, fromLease6), nil
 }
 
 // fromLease6 turns a DHCPv6 lease into specs. Told is the name that the server was told.

@@ -15,7 +15,6 @@ import (
 	"github.com/seed-59268b81/talos/cosi/resource"
 	"github.com/seed-59268b81/talos/cosi/typed"
 	"github.com/seed-59268b81/talos/resources/network"
-	"github.com/seed-59268b81/talos/resources/network/nethelpers"
 	"github.com/seed-59268b81/talos/sys/netlink"
 )
 
@@ -27,16 +26,14 @@ func operatorSpecController(d *Deps, kernel *netlink.Observer) controller.Contro
 type operators struct {
 	deps     *Deps
 	kernel   *netlink.Observer
-	running  map[string]*operator // by id
-	hostname atomic.Value         // string: what DHCP servers are told
+	state    operatorState
+	running  map[string]*operator // those of the state, by id
+	hostname atomic.Value         // string: that of the state, for the clients
 }
 
 // operator is a running DHCP client.
 type operator struct {
-	spec   network.OperatorSpecSpec
-	mode   mode6  // of DHCPv6
-	index  uint32 // of the link: one of the same name may be another
-	up     bool   // as of the last look
+	runningOperator
 	cancel context.CancelFunc
 	done   <-chan error
 	check  chan struct{}
@@ -88,14 +85,12 @@ func (c *operators) Run(ctx context.Context, rt controller.Runtime, log *slog.Lo
 }
 
 func (c *operators) reconcile(ctx context.Context, rt controller.Runtime, log *slog.Logger) error {
-	if err := c.readHostname(ctx, rt); err != nil {
-		return err
-	}
-
-	conditions, err := c.reconcileOperators(ctx, rt, log)
+	hostname, wanted, err := c.read(ctx, rt)
 	if err != nil {
 		return err
 	}
+
+	conditions := c.apply(ctx, rt, log, hostname, wanted)
 
 	rt.StartTrackingOutputs()
 
@@ -133,154 +128,107 @@ func proposeLease(ctx context.Context, rt controller.Runtime, prefix string, spe
 	)
 }
 
-// readHostname tells running clients to ask again when the machine has got another name. A name that came from a
-// server is not told to servers: what they were told before, which made them give it, stays.
-func (c *operators) readHostname(ctx context.Context, rt controller.Runtime) error {
-	spec, err := typed.Find[network.HostnameSpecSpec](ctx, rt, network.NamespaceName, network.HostnameID)
-	if err != nil || spec == nil || spec.TypedSpec().Layer == network.LayerOperator {
-		return err
+// read returns the name that servers are told, and what is wanted. A name that came from a server is not told to servers: what
+// they were told before, which made them give it, stays.
+func (c *operators) read(ctx context.Context, rt controller.Runtime) (string, []wantedOperator, error) {
+	name := c.state.hostname
+
+	hostname, err := typed.Find[network.HostnameSpecSpec](ctx, rt, network.NamespaceName, network.HostnameID)
+	if err != nil {
+		return "", nil, err
 	}
 
-	name := spec.TypedSpec().Hostname
-	if before, _ := c.hostname.Swap(name).(string); name == before {
-		return nil
+	if hostname != nil && hostname.TypedSpec().Layer != network.LayerOperator {
+		name = hostname.TypedSpec().Hostname
 	}
 
-	for _, op := range c.running {
-		op.ask()
-	}
-
-	return nil
-}
-
-// reconcileOperators starts and stops operators, and has leases checked whose link was down. It returns how each is.
-func (c *operators) reconcileOperators(ctx context.Context, rt controller.Runtime, log *slog.Logger) (map[string]network.SpecConditionSpec, error) {
 	specs, err := typed.List[network.OperatorSpecSpec](ctx, rt, "")
 	if err != nil {
-		return nil, err
+		return "", nil, err
 	}
 
 	now, err := c.kernel.Snapshot()
 	if err != nil {
-		return nil, err
+		return "", nil, err
 	}
 
-	conditions, wanted := map[string]network.SpecConditionSpec{}, map[string]bool{}
+	var wanted []wantedOperator
 
 	for _, s := range specs {
-		spec := *s.TypedSpec()
-		if s.Metadata().Phase() != resource.PhaseRunning || spec.Operator != network.OperatorDHCP4 && spec.Operator != network.OperatorDHCP6 {
+		w := wantedOperator{id: s.Metadata().ID(), spec: *s.TypedSpec()}
+		if s.Metadata().Phase() != resource.PhaseRunning || w.spec.Operator != network.OperatorDHCP4 && w.spec.Operator != network.OperatorDHCP6 {
 			continue
 		}
 
-		link, err := typed.Find[network.LinkStatusSpec](ctx, rt, "", spec.LinkName)
+		link, err := typed.Find[network.LinkStatusSpec](ctx, rt, "", w.spec.LinkName)
 		if err != nil {
-			return nil, err
+			return "", nil, err
 		}
 
-		id := s.Metadata().ID()
-
-		waits := func(cause string) {
-			conditions[id] = network.SpecConditionSpec{State: network.SpecWaiting, Cause: cause}
+		if link != nil {
+			w.link = link.TypedSpec()
 		}
 
-		if link == nil {
-			waits("link " + spec.LinkName + " does not exist")
+		w.kernel, _ = now.Link(w.spec.LinkName)
+		wanted = append(wanted, w)
+	}
 
-			continue
-		}
+	return name, wanted, nil
+}
 
-		l := *link.TypedSpec()
-		up := usable(spec, l)
-		mode := c.mode(id, spec, now)
+// apply starts and stops operators, and has leases checked. It returns how each is.
+func (c *operators) apply(ctx context.Context, rt controller.Runtime, log *slog.Logger, hostname string, wanted []wantedOperator) map[string]network.SpecConditionSpec {
+	state, actions, conditions := c.state.next(hostname, wanted)
+	c.state = state
+	c.hostname.Store(hostname)
 
-		if spec.Operator == network.OperatorDHCP6 && mode == mode6Off {
-			waits("no router on link " + spec.LinkName + " advertises DHCPv6")
-
-			continue
-		}
-
-		wanted[id] = true
-
-		op, ok := c.running[id]
-		if ok && (!sameOperator(op.spec, spec) || op.index != l.Index || op.mode != mode) {
-			c.stop(id)
-
-			ok = false
-		}
-
-		switch {
-		case !ok && up:
-			if err := c.start(ctx, rt, log, id, spec, mode, l); err != nil {
-				conditions[id] = network.SpecConditionSpec{State: network.SpecRefused, Cause: err.Error()}
-
-				continue
+	for _, action := range actions {
+		switch a := action.(type) {
+		case stopOperator:
+			c.stop(a.id)
+		case startOperator:
+			if err := c.start(ctx, rt, log, a); err != nil {
+				delete(c.state.running, a.id)
+				conditions[a.id] = network.SpecConditionSpec{State: network.SpecRefused, Cause: err.Error()}
 			}
-		case ok:
-			if up && !op.up {
-				op.ask()
-			}
-
-			op.up = up
-		}
-
-		if op = c.running[id]; op == nil {
-			waits("link " + spec.LinkName + " is down")
-		} else {
-			op.mu.Lock()
-			conditions[id] = op.condition
-			op.mu.Unlock()
+		case checkLease:
+			c.running[a.id].ask()
 		}
 	}
 
-	for id := range c.running {
-		if !wanted[id] {
-			c.stop(id)
-		}
+	for id, op := range c.running {
+		op.mu.Lock()
+		conditions[id] = op.condition
+		op.mu.Unlock()
 	}
 
-	return conditions, nil
+	return conditions
 }
 
-// usable reports whether packets can go over the link.
-func usable(spec network.OperatorSpecSpec, l network.LinkStatusSpec) bool {
-	if l.Flags&nethelpers.LinkUp == 0 {
-		return false
-	}
-
-	return !spec.RequireUp || l.OperationalState == nethelpers.OperStateUp || (l.OperationalState == nethelpers.OperStateUnknown && l.LinkState)
-}
-
-// sameOperator compares all but where the wish comes from.
-func sameOperator(a, b network.OperatorSpecSpec) bool {
-	a.Layer = b.Layer
-
-	return a == b
-}
-
-func (c *operators) start(ctx context.Context, rt controller.Runtime, log *slog.Logger, id string, spec network.OperatorSpecSpec, mode mode6, link network.LinkStatusSpec) error {
+func (c *operators) start(ctx context.Context, rt controller.Runtime, log *slog.Logger, a startOperator) error {
 	ctx, cancel := context.WithCancel(ctx)
+	log = log.With("link", a.spec.LinkName)
 	op := &operator{
-		spec: spec, mode: mode, index: link.Index, up: true, cancel: cancel, check: make(chan struct{}, 1),
+		runningOperator: a.runningOperator, cancel: cancel, check: make(chan struct{}, 1),
 		condition: network.SpecConditionSpec{State: network.SpecWaiting, Cause: "asking for a lease"},
 	}
 
 	prepare := c.dhcp4
-	if spec.Operator == network.OperatorDHCP6 {
+	if a.spec.Operator == network.OperatorDHCP6 {
 		prepare = c.dhcp6
 	}
 
-	run, err := prepare(op, link, log.With("link", spec.LinkName), rt.QueueReconcile)
+	run, err := prepare(op, a.link, log, rt.QueueReconcile)
 	if err != nil {
 		cancel()
 
 		return err
 	}
 
-	c.running[id] = op
+	c.running[a.id] = op
 
 	op.done = guard.Go(func() error {
-		op.live(ctx, run, rt.QueueReconcile, log.With("link", spec.LinkName))
+		op.live(ctx, run, rt.QueueReconcile, log)
 
 		return nil
 	})

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/seed-59268b81/talos/sys/dhcp"
 )
 
 // script is an Exchange that answers what the test says, and notes who was asked when.
@@ -171,14 +173,16 @@ func TestClient(t *testing.T) {
 
 				var published []string
 
-				c := Client{Exchange: s, Check: check, Log: slog.New(slog.DiscardHandler), spread: func(d time.Duration) time.Duration { return d }, Publish: func(s Status) {
+				c := NewClient(s)
+				c.Check, c.Log, c.Spread = check, slog.New(slog.DiscardHandler), func(d time.Duration) time.Duration { return d }
+				c.Publish = func(s dhcp.Status[*Lease]) {
 					text := s.Lease.Address.String()
 					if s.Trouble != nil {
 						text += "!"
 					}
 
 					published = append(published, text)
-				}}
+				}
 				c.Run(ctx)
 
 				if diff := cmp.Diff(tt.want, s.log); diff != "" {
@@ -201,13 +205,14 @@ func TestClientBackoff(t *testing.T) {
 
 		told := 0
 		s := &script{started: time.Now(), answer: func(string) (*Lease, error) { return nil, errSilence }}
-		c := Client{Exchange: s, Log: slog.New(slog.DiscardHandler), Publish: func(s Status) {
+		c := NewClient(s)
+		c.Log, c.Publish = slog.New(slog.DiscardHandler), func(s dhcp.Status[*Lease]) {
 			if s.Lease != nil || s.Trouble == nil {
 				t.Errorf("got %+v, want no lease and why", s)
 			}
 
 			told++
-		}}
+		}
 		c.Run(ctx)
 
 		if n := len(s.log); n < 45 || n > 75 {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/insomniacslk/dhcp/dhcpv4"
 
+	"github.com/seed-59268b81/talos/sys/dhcp"
 	"github.com/seed-59268b81/talos/sys/dnsname"
 )
 
@@ -33,6 +34,14 @@ type Lease struct {
 	// Renew, Rebind and Expire count from when the lease was granted. An infinite lease has zeros.
 	Renew, Rebind, Expire time.Duration
 }
+
+// Lives returns when the lease is renewed, rebound and over.
+func (l *Lease) Lives() dhcp.Times {
+	return dhcp.Times{Renew: l.Renew, Rebind: l.Rebind, Expire: l.Expire}
+}
+
+// Attrs implements dhcp.Lease.
+func (l *Lease) Attrs() []any { return []any{"address", l.Address.String(), "server", l.Server} }
 
 // Route of a lease.
 type Route struct {

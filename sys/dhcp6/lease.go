@@ -14,6 +14,7 @@ import (
 	"github.com/insomniacslk/dhcp/dhcpv6"
 	"github.com/insomniacslk/dhcp/iana"
 
+	"github.com/seed-59268b81/talos/sys/dhcp"
 	"github.com/seed-59268b81/talos/sys/dnsname"
 )
 
@@ -43,19 +44,13 @@ const (
 	leastRefresh, usualRefresh = 10 * time.Minute, 24 * time.Hour
 )
 
-// next is the age at which a lease is to be asked about: at T1, then at halves of what is left to T2 and to the end.
-func (l *Lease) next(age time.Duration) time.Duration {
-	switch {
-	case l.Expire == 0:
-		return math.MaxInt64
-	case age < l.Renew:
-		return l.Renew
-	case age < l.Rebind:
-		return min(age+max((l.Rebind-age)/2, leastRetry), l.Rebind)
-	default:
-		return min(age+max((l.Expire-age)/2, leastRetry), l.Expire)
-	}
+// Lives returns when the lease is renewed, rebound and over.
+func (l *Lease) Lives() dhcp.Times {
+	return dhcp.Times{Renew: l.Renew, Rebind: l.Rebind, Expire: l.Expire}
 }
+
+// Attrs implements dhcp.Lease.
+func (l *Lease) Attrs() []any { return []any{"addresses", fmt.Sprint(l.Addresses)} }
 
 // FromReply reads a server's reply. What makes no sense is left out. A stateful reply without an address is an error, which
 // is ErrRefused where the server says so.
