@@ -55,7 +55,7 @@ func TestCARoundTrip(t *testing.T) {
 				t.Errorf("organization: got %q, want %q", got, want)
 			}
 
-			life := read.Certificate.NotAfter.Sub(time.Now())
+			life := time.Until(read.Certificate.NotAfter)
 			if off := (life - pki.CALifetime).Abs(); off > time.Minute {
 				t.Errorf("lifetime: got %s, want %s", life, pki.CALifetime)
 			}
