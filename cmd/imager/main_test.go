@@ -6,7 +6,11 @@ import (
 	"bytes"
 	"strings"
 	"testing"
+
+	"github.com/seed-59268b81/talos/test/leak"
 )
+
+func TestMain(m *testing.M) { leak.Main(m) }
 
 func TestBadCalls(t *testing.T) {
 	for _, tt := range []struct {
