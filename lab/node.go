@@ -73,8 +73,6 @@ func (n *Node) SetLink(ctx context.Context, link netswitch.Link) error {
 	return n.lab.SetLink(ctx, n.Name, link)
 }
 
-func (n *Node) cardName(card int) string { return fmt.Sprintf("%s/%d", n.Name, card) }
-
 // Plug puts a network card into the machine, or into one that is off before it
 // is switched on.
 func (n *Node) Plug(ctx context.Context, card int) error { return n.setCard(ctx, card, false) }
