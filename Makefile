@@ -19,6 +19,9 @@ FRESH_UNTIL ?= ready
 # How much of the end-to-end tests is run: see test/cluster.
 E2E ?= 1
 
+# What the checks look at: this module's packages, without what was built.
+PACKAGES = $$($(GO) list ./... | grep -v /talos/out/)
+
 .DEFAULT_GOAL := help
 .PHONY: help host-tools build up down test vet fresh e2e conformance conformance-images chaos bench bench-cosi budgets generate lock lint clean
 
@@ -37,18 +40,31 @@ up: build ## build, then start the cluster NAME (default: default), with WORKERS
 down: ## stop the cluster and remove its machines
 	@out/bin/talosctl cluster destroy --state out/lab --name $(NAME)
 
-test: ## units, networks in namespaces, machines from their first boot on; E2E=landing for all that decides a landing
+ifdef PKG
+test: ## all tests (E2E=landing: all that decides a landing); PKG=./apid for one package's, with RUN=TestRouter for some of them
+	@$(GO) test -count=1 $(if $(RUN),-v -run '$(RUN)') $(PKG)
+else
+test:
 	@TALOS_E2E=$(E2E) $(GO) run ./test/report -host -build '$(BUILD)' -phase 'vet=make --no-print-directory vet' $(PHASES) -alone test/e2e -timeout 50m ./...
+endif
 
-vet:
-	@$(GO) vet $$($(GO) list ./... | grep -v /talos/out/)
+vet: ## static checks: go vet, staticcheck, go.mod is tidy
+	@$(GO) mod tidy -diff
+	@cd test/interop && $(GO) mod tidy -diff
+	@$(GO) vet $(PACKAGES)
+	@$(GO) tool staticcheck $(PACKAGES)
 
 fresh: ## make up on a bare Debian 12, in namespaces of its own; FRESH_UNTIL=machines-on ends there
 	@$(BUILD) host-tools
 	@$(GO) run ./test/fresh -until $(FRESH_UNTIL) -in $(IN)
 
-e2e: build ## the end-to-end tests alone, those with several machines too
+ifdef RUN
+e2e: build ## the end-to-end tests alone, those with several machines too; RUN='TestContainer/(boots|takes)' for some steps
+	@TALOS_E2E=all $(GO) test -count=1 -v -timeout 90m -run '$(RUN)' ./test/e2e
+else
+e2e: build
 	@TALOS_E2E=all $(GO) run ./test/report -alone test/e2e -timeout 90m ./test/e2e/...
+endif
 
 conformance-images: build ## the images that Kubernetes' own tests use, and a disk image whose cache has them
 	@$(BUILD) conformance-disk-image
@@ -77,9 +93,8 @@ lock: ## take Debian's newest packages into build/debian.lock
 generate: ## regenerate checked-in generated code
 	@$(GO) generate ./...
 
-lint: ## formatting and static checks
+lint: vet ## formatting and static checks
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { gofmt -l $$(git ls-files '*.go'); exit 1; }
-	@$(GO) vet ./...
 
 clean: ## remove what was built; the build cache (out/cache) and the clusters stay
 	@rm -rf out/bin out/components out/images

@@ -6,7 +6,6 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"log/slog"
@@ -14,8 +13,6 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
-	"runtime"
-	"runtime/pprof"
 	"strings"
 	"sync"
 	"testing"
@@ -31,9 +28,9 @@ import (
 	"github.com/seed-59268b81/talos/api/common"
 	"github.com/seed-59268b81/talos/api/machine"
 	"github.com/seed-59268b81/talos/pki"
+	"github.com/seed-59268b81/talos/test/leak"
 )
 
-// TestMain fails when a goroutine outlives the tests.
 func TestMain(m *testing.M) {
 	if socket := os.Getenv(childSocket); socket != "" {
 		child(socket)
@@ -42,25 +39,7 @@ func TestMain(m *testing.M) {
 	// The tests have nodes and clients in one process; what apid needs alone is measured by those that run a child.
 	heapBytes = func() uint64 { return 0 }
 
-	before := runtime.NumGoroutine()
-	code := m.Run()
-
-	// The fuzzing engine leaves some of its own.
-	if flag.Lookup("test.fuzz").Value.String() != "" {
-		os.Exit(code)
-	}
-
-	for deadline := time.Now().Add(30 * time.Second); code == 0 && runtime.NumGoroutine() > before; {
-		if time.Now().After(deadline) {
-			fmt.Fprintf(os.Stderr, "%d goroutines are left, want %d:\n", runtime.NumGoroutine(), before)
-			_ = pprof.Lookup("goroutine").WriteTo(os.Stderr, 1)
-			code = 1
-		}
-
-		time.Sleep(10 * time.Millisecond)
-	}
-
-	os.Exit(code)
+	leak.Main(m)
 }
 
 // backend stands for machined: it tells who it is and what came with a call.

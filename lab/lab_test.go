@@ -17,6 +17,7 @@ import (
 	"github.com/seed-59268b81/talos/lab/machine"
 	"github.com/seed-59268b81/talos/lab/netswitch"
 	"github.com/seed-59268b81/talos/test/evidence"
+	"github.com/seed-59268b81/talos/test/leak"
 )
 
 // supervisorEnv makes the test's own program the supervisor of a lab.
@@ -27,7 +28,7 @@ func TestMain(m *testing.M) {
 		runSupervisor(os.Args[len(os.Args)-1])
 	}
 
-	os.Exit(m.Run())
+	leak.Main(m)
 }
 
 // look is what the guest tells of its network.

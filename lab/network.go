@@ -9,10 +9,8 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/seed-59268b81/talos/lab/control"
-	"github.com/seed-59268b81/talos/lab/gateway"
 	"github.com/seed-59268b81/talos/lab/nat"
 	"github.com/seed-59268b81/talos/lab/netswitch"
 	"github.com/seed-59268b81/talos/lab/world"
@@ -75,21 +73,6 @@ func (l *Lab) Partition(ctx context.Context, groups ...[]string) error {
 	return l.between(ctx, groups, netswitch.Impairment{Cut: true})
 }
 
-// PartitionFor is Partition for a time, or until ctx is done; then the paths are
-// healed.
-func (l *Lab) PartitionFor(ctx context.Context, d time.Duration, groups ...[]string) error {
-	if err := l.Partition(ctx, groups...); err != nil {
-		return err
-	}
-
-	select {
-	case <-time.After(d):
-	case <-ctx.Done():
-	}
-
-	return errors.Join(ctx.Err(), l.Join(context.WithoutCancel(ctx), groups...))
-}
-
 // Join heals the paths that Partition cut.
 func (l *Lab) Join(ctx context.Context, groups ...[]string) error {
 	return l.between(ctx, groups, netswitch.Impairment{})
@@ -125,12 +108,6 @@ func (l *Lab) between(ctx context.Context, groups [][]string, i netswitch.Impair
 	}
 
 	return nil
-}
-
-// SetGatewayLink sets the faults of the gateways' links: of all that reaches the
-// nodes from outside, their DNS, DHCP and time.
-func (l *Lab) SetGatewayLink(ctx context.Context, link netswitch.Link) error {
-	return l.SetLink(ctx, gateway.PortName, link)
 }
 
 // EditServices changes how the services of a network behave, from how they do

@@ -73,13 +73,6 @@ func (n *Node) SetLink(ctx context.Context, link netswitch.Link) error {
 	return n.lab.SetLink(ctx, n.Name, link)
 }
 
-// SetCardLink sets the faults of the link of one card, counted from 0.
-func (n *Node) SetCardLink(ctx context.Context, card int, link netswitch.Link) error {
-	return n.lab.SetLink(ctx, n.cardName(card), link)
-}
-
-func (n *Node) cardName(card int) string { return fmt.Sprintf("%s/%d", n.Name, card) }
-
 // Plug puts a network card into the machine, or into one that is off before it
 // is switched on.
 func (n *Node) Plug(ctx context.Context, card int) error { return n.setCard(ctx, card, false) }

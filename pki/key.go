@@ -173,21 +173,6 @@ func ParseKey(text []byte) (crypto.Signer, error) {
 	return signer, nil
 }
 
-// ParsePublicKey reads the first public key of a PEM text.
-func ParsePublicKey(text []byte) (crypto.PublicKey, error) {
-	block, err := firstBlock(text, "a public key", blockPublicKey)
-	if err != nil {
-		return nil, err
-	}
-
-	key, err := x509.ParsePKIXPublicKey(block.Bytes)
-	if err != nil {
-		return nil, fmt.Errorf("reading a public key: %w", err)
-	}
-
-	return key, nil
-}
-
 // samePublicKey tells whether two public keys are one.
 func samePublicKey(a, b crypto.PublicKey) bool {
 	comparable, ok := a.(interface{ Equal(crypto.PublicKey) bool })

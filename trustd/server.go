@@ -75,7 +75,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		grpc.MaxHeaderListSize(8<<10),
 		// A larger request is the gRPC library's to refuse; up to that the reason is ours.
 		grpc.MaxRecvMsgSize(4*maxRequest),
-		grpc.ReadBufferSize(4<<10), grpc.WriteBufferSize(4<<10), grpc.SharedWriteBuffer(true),
+		grpc.ReadBufferSize(4<<10), grpc.WriteBufferSize(4<<10),
 	)
 	securityapi.RegisterSecurityServiceServer(g, s)
 

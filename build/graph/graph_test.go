@@ -244,7 +244,7 @@ func TestKey(t *testing.T) {
 		"need among input": key(Step{Name: "s"}, []string{"a", "b", "n", "1"}, nil),
 	}
 
-	if base() != base() {
+	if a, b := base(), base(); a != b {
 		t.Error("the key of the same inputs differs from call to call")
 	}
 

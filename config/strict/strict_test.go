@@ -35,6 +35,8 @@ type outer struct {
 	hidden string
 }
 
+var _ = outer{}.hidden // no key, because it is not exported
+
 func decode(t *testing.T, text string) (outer, strict.Problems) {
 	t.Helper()
 

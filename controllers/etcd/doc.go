@@ -29,8 +29,7 @@ const mountID = ServiceID + "-" + block.VolumeEphemeral
 
 // Ports of etcd.
 const (
-	clientPort = settings.ClientPort
-	peerPort   = settings.PeerPort
+	peerPort = settings.PeerPort
 	// healthPort serves metrics and health apart from clients.
 	healthPort = settings.HealthPort
 )

@@ -88,7 +88,7 @@ func (c *specController[S]) carryOut(p *plan, generation uint64, log *slog.Logge
 			generation = noGeneration
 		}
 
-		err, pause := c.tries.allow(s.what, generation, time.Now())
+		pause, err := c.tries.allow(s.what, generation, time.Now())
 		if err == nil {
 			err = s.do(c.kernel)
 			pause = c.tries.note(s.what, generation, time.Now(), err)

@@ -51,10 +51,10 @@ func notYet(err error) bool {
 
 // allow reports whether a step may be tried: nil, or the error that stands, with the time after which it may be tried
 // though nothing changes (0 is never).
-func (t tries) allow(what string, generation uint64, now time.Time) (error, time.Duration) {
+func (t tries) allow(what string, generation uint64, now time.Time) (time.Duration, error) {
 	last, ok := t[what]
 	if !ok {
-		return nil, 0
+		return 0, nil
 	}
 
 	for len(last.at) > 0 && now.Sub(last.at[0]) >= window {
@@ -67,22 +67,22 @@ func (t tries) allow(what string, generation uint64, now time.Time) (error, time
 			err = errFought
 		}
 
-		return err, last.at[0].Add(window).Sub(now)
+		return last.at[0].Add(window).Sub(now), err
 	}
 
 	if last.err == nil || last.generation != generation {
-		return nil, 0
+		return 0, nil
 	}
 
 	if notYet(last.err) && generation != noGeneration {
-		return last.err, 0
+		return 0, last.err
 	}
 
 	if pause := last.pause(now); pause > 0 {
-		return last.err, pause
+		return pause, last.err
 	}
 
-	return nil, 0
+	return 0, nil
 }
 
 // pause is how long a failed step still rests.

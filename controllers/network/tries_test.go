@@ -16,7 +16,7 @@ func TestTriesGrowSeldom(t *testing.T) {
 	var at []time.Duration
 
 	for ; now.Sub(start) < 5*time.Minute; now = now.Add(100 * time.Millisecond) {
-		if err, _ := steps.allow("step", 1, now); err == nil {
+		if _, err := steps.allow("step", 1, now); err == nil {
 			steps.note("step", 1, now, unix.EPERM)
 
 			at = append(at, now.Sub(start))

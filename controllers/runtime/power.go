@@ -16,7 +16,6 @@ import (
 	"github.com/seed-59268b81/talos/api/common"
 	"github.com/seed-59268b81/talos/api/machine"
 	"github.com/seed-59268b81/talos/cosi/controller"
-	"github.com/seed-59268b81/talos/cosi/resource"
 	"github.com/seed-59268b81/talos/cosi/typed"
 	"github.com/seed-59268b81/talos/resources/runtime"
 )
@@ -160,6 +159,3 @@ var restartCommands = map[runtime.PowerAction]int64{
 	runtime.PowerReboot:   unix.LINUX_REBOOT_CMD_RESTART,
 	runtime.PowerShutdown: unix.LINUX_REBOOT_CMD_POWER_OFF,
 }
-
-// lifecycle is the pointer to that of a participant.
-func lifecycle(id string) resource.Pointer { return resource.PointerOf[runtime.LifecycleSpec]("", id) }

@@ -21,6 +21,7 @@ import (
 	"github.com/seed-59268b81/talos/cosi/conformance"
 	"github.com/seed-59268b81/talos/cosi/resource"
 	"github.com/seed-59268b81/talos/cosi/typed"
+	"github.com/seed-59268b81/talos/test/leak"
 )
 
 // victimPath tells this binary, run by TestKill, to be the process that is killed.
@@ -31,7 +32,7 @@ func TestMain(m *testing.M) {
 		victim(path)
 	}
 
-	os.Exit(m.Run())
+	leak.Main(m)
 }
 
 // victim writes as fast as it can, several writers at once, and reports each acknowledged write. It does not end.

@@ -21,6 +21,7 @@ import (
 	"github.com/seed-59268b81/talos/cosi/etcd"
 	"github.com/seed-59268b81/talos/cosi/resource"
 	"github.com/seed-59268b81/talos/cosi/state"
+	"github.com/seed-59268b81/talos/test/leak"
 )
 
 // endpoint is the etcd server of the tests, started once; why is the reason when there is none.
@@ -28,7 +29,7 @@ var endpoint, why string
 
 func TestMain(m *testing.M) {
 	stop := startEtcd()
-	code := m.Run()
+	code := leak.Run(m)
 
 	stop()
 	os.Exit(code)

@@ -105,15 +105,6 @@ func completion(p *place, names ...func(*lab.Lab) []string) cobra.CompletionFunc
 
 func allNames(l *lab.Lab) []string { return l.State().World.Names(l.State().Machines()) }
 
-func machineNames(l *lab.Lab) []string {
-	var all []string
-	for _, n := range l.Nodes() {
-		all = append(all, n.Name)
-	}
-
-	return all
-}
-
 func cardNames(l *lab.Lab) []string {
 	var all []string
 

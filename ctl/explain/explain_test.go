@@ -26,6 +26,7 @@ import (
 	"github.com/seed-59268b81/talos/resources/runtime"
 	"github.com/seed-59268b81/talos/resources/secrets"
 	timeres "github.com/seed-59268b81/talos/resources/time"
+	"github.com/seed-59268b81/talos/test/leak"
 )
 
 var rewrite = flag.Bool("rewrite", false, "write the expected texts anew")
@@ -185,7 +186,7 @@ func TestMain(m *testing.M) {
 		panic(err)
 	}
 
-	os.Exit(m.Run())
+	leak.Main(m)
 }
 
 // TestScenarios: each broken situation has its root cause named first; the whole text is kept beside it.

@@ -128,7 +128,7 @@ func killAll(dir string) error {
 			continue // it ended
 		}
 
-		if still, err := pids(dir); err == nil && slices.Contains(still, pid) {
+		if still, gone := pids(dir); gone == nil && slices.Contains(still, pid) {
 			err = handle.Signal(unix.SIGKILL)
 		}
 

@@ -124,6 +124,8 @@ func TestRealKernel(t *testing.T) {
 		}
 	}
 
+	defer http.DefaultClient.CloseIdleConnections()
+
 	if status, body, err := get(http.DefaultClient, "http://169.254.169.254/hetzner/v1/userdata"); status != 200 || err != nil {
 		t.Errorf("metadata: got %d %q, %v", status, body, err)
 	}

@@ -115,7 +115,6 @@ func (w *virtualWorld) pass(d time.Duration) {
 type switchWorld struct {
 	t        *testing.T
 	switches map[string]*netswitch.Switch
-	routers  int
 }
 
 func newSwitchWorld(t *testing.T) *switchWorld {

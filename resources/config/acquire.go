@@ -4,9 +4,6 @@ package config
 
 import "github.com/seed-59268b81/talos/cosi/resource"
 
-// AcquireID is the id of both signals.
-const AcquireID = "acquire"
-
 // acquireNamespace is where the signals live, as users of the API know them.
 const acquireNamespace = "runtime"
 

@@ -400,6 +400,8 @@ func TestSettle(t *testing.T) {
 			t.Fatal(err)
 		}
 
+		t.Cleanup(func() { j.Close() }) // one is cut off
+
 		j.Append("machined", []byte("this is "+id))
 
 		return j

@@ -17,7 +17,6 @@ const (
 	StateStopping    State = "Stopping"
 	StateFinished    State = "Finished"
 	StateFailed      State = "Failed"
-	StateSkipped     State = "Skipped"
 )
 
 // Event is one entry of a service's history.

@@ -54,13 +54,6 @@ func (u *unit) status() Status {
 	return st
 }
 
-func (u *unit) stopped() bool {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-
-	return u.cancel == nil
-}
-
 // start begins the loop unless it runs.
 func (u *unit) start() {
 	u.mu.Lock()

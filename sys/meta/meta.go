@@ -40,17 +40,6 @@ const Administrators Tag = 0x80
 // String is the form in which users see a tag: 0x0a.
 func (t Tag) String() string { return fmt.Sprintf("0x%02x", uint8(t)) }
 
-// ParseTag reads the form of String, or a decimal number, from 1 to 255. Zero ends a legacy copy.
-func ParseTag(s string) (Tag, error) {
-	var n uint8
-
-	if _, err := fmt.Sscanf(s, "%v", &n); err != nil || n == 0 {
-		return 0, fmt.Errorf("META key %q: want a number from 0x01 to 0xff", s)
-	}
-
-	return Tag(n), nil
-}
-
 // ErrDamaged is a META whose contents cannot be read.
 var ErrDamaged = errors.New("META is damaged")
 

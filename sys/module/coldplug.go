@@ -163,5 +163,3 @@ func modaliases(sysfs string) ([]string, error) {
 
 	return out, nil
 }
-
-func ofProcessor(alias string) bool { return strings.HasPrefix(alias, "cpu:") }

@@ -17,7 +17,6 @@ const (
 	NoSuid   uintptr = unix.MS_NOSUID
 	NoDev    uintptr = unix.MS_NODEV
 	NoExec   uintptr = unix.MS_NOEXEC
-	NoAtime  uintptr = unix.MS_NOATIME
 	ReadOnly uintptr = unix.MS_RDONLY
 )
 

@@ -20,13 +20,14 @@ import (
 
 	"github.com/seed-59268b81/talos/sys/nstest"
 	"github.com/seed-59268b81/talos/sys/reaper"
+	"github.com/seed-59268b81/talos/test/leak"
 )
 
 func init() { runtime.LockOSThread() } // main is on the first thread
 
 // TestMain reaps on the first thread, as process 1 does, and runs the tests on another.
 func TestMain(m *testing.M) {
-	go func() { os.Exit(m.Run()) }()
+	go func() { leak.Main(m) }()
 
 	if err := reaper.Run(context.Background()); err != nil {
 		fmt.Fprintln(os.Stderr, err)

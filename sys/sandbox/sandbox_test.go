@@ -20,6 +20,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/seed-59268b81/talos/sys/sandbox"
+	"github.com/seed-59268b81/talos/test/leak"
 )
 
 // The test's own executable is the stage, and then the program, which says what it sees.
@@ -38,7 +39,7 @@ func TestMain(m *testing.M) {
 		fmt.Println("executed: other")
 		os.Exit(0)
 	default:
-		os.Exit(m.Run())
+		leak.Main(m)
 	}
 }
 

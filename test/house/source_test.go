@@ -20,9 +20,6 @@ import (
 	"github.com/seed-59268b81/talos/build/hosttools"
 )
 
-// maxLines of a file that people write: over 400 it usually holds two things, over 500 it is split.
-const maxLines = 500
-
 var generated = regexp.MustCompile(`(?m)^// Code generated .* DO NOT EDIT\.$`)
 
 // root is the top of the source tree.
@@ -90,14 +87,6 @@ func TestGoFilesBeginWithTheirLicence(t *testing.T) {
 	each(t, ".go", func(p string, text []byte) {
 		if !bytes.HasPrefix(text, []byte("// SPDX-License-Identifier: Apache-2.0\n")) && !generated.Match(text) {
 			t.Errorf("%s: the first line is not the SPDX line", p)
-		}
-	})
-}
-
-func TestFilesAreShort(t *testing.T) {
-	each(t, ".go", func(p string, text []byte) {
-		if n := bytes.Count(text, []byte("\n")); n > maxLines && !generated.Match(text) {
-			t.Errorf("%s: got %d lines, want at most %d: it holds more than one thing", p, n, maxLines)
 		}
 	})
 }

@@ -341,7 +341,7 @@ func unmarshal(isYAML bool, b []byte, v any) error {
 
 // at is the text of the value at a path in a decoded document.
 func at(v any, path []string) string {
-	var docs tree = make(tree)
+	docs := make(tree)
 	docs.leaves("", toObjects(v))
 
 	return string(docs["/"+strings.Join(path, "/")].body)
