@@ -3,22 +3,16 @@
 package ctl
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"os"
-	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
-	"k8s.io/client-go/tools/clientcmd"
-	"k8s.io/client-go/tools/clientcmd/api"
 
 	"github.com/seed-59268b81/talos/client"
-	"github.com/seed-59268b81/talos/ctl/kubeconfig"
-	"github.com/seed-59268b81/talos/ctl/kubernetes"
+	"github.com/seed-59268b81/talos/kube"
+	"github.com/seed-59268b81/talos/kube/kubeconfig"
 )
 
 // undoTimeout is how long it may take to let pods come to a node again that was not drained.
@@ -41,7 +35,7 @@ var errDrainTimeout = errors.New("the time of --drain-timeout is over")
 // again when Kubernetes knows that it is back. A node that is not taken down after all is left as it was, and so is one
 // that had been cordoned before.
 func (d *draining) follow(
-	ctx context.Context, n node, t *tracking, kube *kubernetes.Client,
+	ctx context.Context, n node, t *tracking, cluster *kube.Client,
 	begin func(context.Context) (actor string, err error),
 	done func(ctx context.Context, before boot, say func(string)) error,
 ) error {
@@ -50,7 +44,7 @@ func (d *draining) follow(
 		return fmt.Errorf("drain: %w", err)
 	}
 
-	before, err := kube.Node(ctx, name)
+	before, err := cluster.Node(ctx, name)
 	if err != nil {
 		return fmt.Errorf("drain: %w", err)
 	}
@@ -60,18 +54,18 @@ func (d *draining) follow(
 	schedulable := func(context.Context) error { return nil }
 
 	if !before.Spec.Unschedulable {
-		if err := kube.SetSchedulable(ctx, name, false); err != nil {
+		if err := cluster.SetSchedulable(ctx, name, false); err != nil {
 			return fmt.Errorf("drain: %w", err)
 		}
 
-		schedulable = func(ctx context.Context) error { return kube.SetSchedulable(ctx, name, true) }
+		schedulable = func(ctx context.Context) error { return cluster.SetSchedulable(ctx, name, true) }
 
 		say("cordoned node " + name)
 	}
 
 	begun := false
 
-	err = d.evict(ctx, kube, name, say)
+	err = d.evict(ctx, cluster, name, say)
 	if err == nil {
 		err = t.follow(ctx, n, func(ctx context.Context) (string, error) {
 			actor, err := begin(ctx)
@@ -84,7 +78,7 @@ func (d *draining) follow(
 			}
 
 			return until(ctx, "for Kubernetes to have the node back", func() (bool, error) {
-				now, err := kube.Node(ctx, name)
+				now, err := cluster.Node(ctx, name)
 
 				switch {
 				case err != nil:
@@ -123,11 +117,11 @@ func (d *draining) follow(
 	return err
 }
 
-func (d *draining) evict(ctx context.Context, kube *kubernetes.Client, name string, say func(string)) error {
+func (d *draining) evict(ctx context.Context, cluster *kube.Client, name string, say func(string)) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, d.timeout, errDrainTimeout)
 	defer cancel()
 
-	if err := kube.Drain(ctx, name, say); err != nil {
+	if err := cluster.Drain(ctx, name, say); err != nil {
 		return fmt.Errorf("drain: %w", err)
 	}
 
@@ -150,7 +144,7 @@ func (n node) nodename(ctx context.Context) (string, error) {
 
 // kubernetes connects to the API of the cluster with a kubeconfig from the node, which has to be a control plane's, at the
 // endpoint if there is one.
-func (n node) kubernetes(ctx context.Context, endpoint string) (*kubernetes.Client, error) {
+func (n node) kubernetes(ctx context.Context, endpoint string) (*kube.Client, error) {
 	content, err := n.Kubeconfig(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("kubeconfig: %w", err)
@@ -161,47 +155,5 @@ func (n node) kubernetes(ctx context.Context, endpoint string) (*kubernetes.Clie
 		return nil, err
 	}
 
-	// No file, or one that is not understood, has no way to this cluster.
-	if own, err := clientcmd.NewDefaultClientConfigLoadingRules().Load(); err == nil {
-		takeWays(config, own)
-	}
-
-	if endpoint != "" {
-		for _, cluster := range config.Clusters {
-			cluster.Server, cluster.TLSServerName = endpoint, ""
-		}
-	}
-
-	return kubernetes.New(config)
-}
-
-// takeWays has the clusters of a kubeconfig be reached as the user reaches them: through a proxy or a forwarded port, say.
-// They are the same where their authority is.
-func takeWays(config, own *api.Config) {
-	names := slices.Sorted(maps.Keys(own.Clusters))
-
-	// Of several ways to one cluster, the one in use.
-	if current, ok := own.Contexts[own.CurrentContext]; ok {
-		names = append([]string{current.Cluster}, names...)
-	}
-
-	for _, cluster := range config.Clusters {
-		for _, name := range names {
-			if way, ok := own.Clusters[name]; ok && sameAuthority(way, cluster) {
-				cluster.Server, cluster.TLSServerName, cluster.ProxyURL = way.Server, way.TLSServerName, way.ProxyURL
-
-				break
-			}
-		}
-	}
-}
-
-func sameAuthority(way, cluster *api.Cluster) bool {
-	authority := way.CertificateAuthorityData
-
-	if len(authority) == 0 && way.CertificateAuthority != "" {
-		authority, _ = os.ReadFile(way.CertificateAuthority)
-	}
-
-	return len(authority) > 0 && bytes.Equal(bytes.TrimSpace(authority), bytes.TrimSpace(cluster.CertificateAuthorityData))
+	return kube.New(kubeconfig.ForUser(config, endpoint))
 }

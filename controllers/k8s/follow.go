@@ -11,10 +11,10 @@ import (
 	"slices"
 	"time"
 
-	"github.com/seed-59268b81/talos/controllers/k8s/kubeapi"
-	"github.com/seed-59268b81/talos/controllers/secrets/kubeconfig"
 	"github.com/seed-59268b81/talos/cosi/controller"
 	"github.com/seed-59268b81/talos/cosi/guard"
+	"github.com/seed-59268b81/talos/kube"
+	"github.com/seed-59268b81/talos/kube/kubeconfig"
 )
 
 // target is what of the API server is followed, and as whom.
@@ -26,7 +26,7 @@ type target struct {
 	// selector of fields.
 	selector string
 	// keep is the part of an object that is looked at; what changes in the rest is no change. Nil is all of it.
-	keep func(kubeapi.Object) kubeapi.Object
+	keep func(kube.Object) kube.Object
 }
 
 // follower is a controller that keeps resources in line with a collection of the API server. The contents are a current
@@ -38,7 +38,7 @@ type follower struct {
 	// connect chooses what is followed; nil until its inputs exist.
 	connect func(ctx context.Context, rt controller.Runtime) (*target, error)
 	// apply gets the whole contents after each change. It is called with nil when there is nothing to follow any more.
-	apply func(ctx context.Context, rt controller.Runtime, objects []kubeapi.Object) error
+	apply func(ctx context.Context, rt controller.Runtime, objects []kube.Object) error
 }
 
 // Name implements controller.Controller.
@@ -54,7 +54,7 @@ func (f *follower) Outputs() []controller.Output { return f.outputs }
 func (f *follower) Run(ctx context.Context, rt controller.Runtime, log *slog.Logger) error {
 	var (
 		key    string
-		latest = make(chan []kubeapi.Object, 1)
+		latest = make(chan []kube.Object, 1)
 		stop   = func() {}
 	)
 
@@ -86,7 +86,7 @@ func (f *follower) Run(ctx context.Context, rt controller.Runtime, log *slog.Log
 				stop()
 
 				key = to.key
-				latest = make(chan []kubeapi.Object, 1)
+				latest = make(chan []kube.Object, 1)
 				stop = follow(ctx, *to, latest, log)
 			}
 		}
@@ -96,7 +96,7 @@ func (f *follower) Run(ctx context.Context, rt controller.Runtime, log *slog.Log
 }
 
 // follow watches until it is stopped; stop returns when the watch has ended.
-func follow(ctx context.Context, to target, latest chan []kubeapi.Object, log *slog.Logger) (stop func()) {
+func follow(ctx context.Context, to target, latest chan []kube.Object, log *slog.Logger) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 
 	done := guard.Go(func() error {
@@ -130,17 +130,17 @@ func follow(ctx context.Context, to target, latest chan []kubeapi.Object, log *s
 	return func() { cancel(); <-done }
 }
 
-func watchOnce(ctx context.Context, to target, latest chan []kubeapi.Object) error {
-	client, err := kubeapi.New(to.config)
+func watchOnce(ctx context.Context, to target, latest chan []kube.Object) error {
+	client, err := kube.New(to.config)
 	if err != nil {
 		return err
 	}
 	defer client.Close()
 
-	contents, listed := map[string]kubeapi.Object{}, false
+	contents, listed := map[string]kube.Object{}, false
 
-	return client.Watch(ctx, to.path, to.selector, func(event kubeapi.Event) error {
-		_, _, namespace, name := kubeapi.Identity(event.Object)
+	return client.Watch(ctx, to.path, to.selector, func(event kube.Event) error {
+		_, _, namespace, name := kube.Identity(event.Object)
 
 		if to.keep != nil && event.Object != nil {
 			event.Object = to.keep(event.Object)
@@ -163,7 +163,7 @@ func watchOnce(ctx context.Context, to target, latest chan []kubeapi.Object) err
 			return nil
 		}
 
-		objects := make([]kubeapi.Object, 0, len(contents))
+		objects := make([]kube.Object, 0, len(contents))
 		for _, id := range slices.Sorted(maps.Keys(contents)) {
 			objects = append(objects, contents[id])
 		}

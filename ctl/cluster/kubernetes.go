@@ -5,21 +5,16 @@ package cluster
 import (
 	"context"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
-	"strings"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/durationpb"
-	"k8s.io/client-go/tools/clientcmd"
-	"k8s.io/client-go/tools/clientcmd/api"
 
 	"github.com/seed-59268b81/talos/api/cluster"
 	"github.com/seed-59268b81/talos/client"
-	"github.com/seed-59268b81/talos/ctl/kubeconfig"
-	"github.com/seed-59268b81/talos/ctl/kubernetes"
+	"github.com/seed-59268b81/talos/kube"
+	"github.com/seed-59268b81/talos/kube/kubeconfig"
 	"github.com/seed-59268b81/talos/lab"
 	"github.com/seed-59268b81/talos/lab/state"
 )
@@ -58,7 +53,7 @@ func (c *creation) kubernetes(ctx context.Context, configs map[state.Role][]byte
 
 // fetchKubeconfig gets a kubeconfig, whose server is the forwarded port, and puts
 // it where its user wants it.
-func (c *creation) fetchKubeconfig(ctx context.Context) (*api.Config, error) {
+func (c *creation) fetchKubeconfig(ctx context.Context) (*kubeconfig.File, error) {
 	var content []byte
 
 	n := c.machines.Node(0)
@@ -74,14 +69,12 @@ func (c *creation) fetchKubeconfig(ctx context.Context) (*api.Config, error) {
 		return nil, err
 	}
 
-	config, err := kubeconfig.Parse(content)
+	config, err := kubeconfig.ParseFile(content)
 	if err != nil {
 		return nil, err
 	}
 
-	for _, cluster := range config.Clusters {
-		cluster.Server = "https://" + n.KubernetesEndpoint()
-	}
+	config.SetServer("https://" + n.KubernetesEndpoint())
 
 	path := c.machines.State().KubeconfigPath()
 	if err := kubeconfig.Write(path, config); err != nil {
@@ -95,10 +88,10 @@ func (c *creation) fetchKubeconfig(ctx context.Context) (*api.Config, error) {
 	return config, c.mergeKubeconfig(config)
 }
 
-func (c *creation) mergeKubeconfig(config *api.Config) error {
-	path, _, _ := strings.Cut(os.Getenv(clientcmd.RecommendedConfigPathEnvVar), string(filepath.ListSeparator))
-	if path == "" {
-		path = clientcmd.RecommendedHomeFile
+func (c *creation) mergeKubeconfig(config *kubeconfig.File) error {
+	path, err := kubeconfig.UserPath()
+	if err != nil {
+		return err
 	}
 
 	into, err := kubeconfig.Read(path)
@@ -106,7 +99,7 @@ func (c *creation) mergeKubeconfig(config *api.Config) error {
 		return err
 	}
 
-	renames, err := kubeconfig.Merge(into, config.DeepCopy(), kubeconfig.Options{})
+	renames, err := kubeconfig.Merge(into, config, kubeconfig.Options{})
 	if err != nil {
 		return fmt.Errorf("merge kubeconfig: %w", err)
 	}
@@ -125,12 +118,17 @@ func (c *creation) mergeKubeconfig(config *api.Config) error {
 }
 
 // nodesReady waits until each of the machines is a Ready node of Kubernetes.
-func (c *creation) nodesReady(ctx context.Context, config *api.Config, machines []*lab.Node) error {
-	kube, err := kubernetes.New(config)
+func (c *creation) nodesReady(ctx context.Context, config *kubeconfig.File, machines []*lab.Node) error {
+	access, err := config.Config()
 	if err != nil {
 		return err
 	}
-	defer kube.Close()
+
+	cluster, err := kube.New(access)
+	if err != nil {
+		return err
+	}
+	defer cluster.Close()
 
 	var wanted []string
 	for _, n := range machines {
@@ -146,7 +144,7 @@ func (c *creation) nodesReady(ctx context.Context, config *api.Config, machines 
 			}
 		}
 
-		nodes, err := kube.Nodes(ctx)
+		nodes, err := cluster.Nodes(ctx)
 		if err != nil {
 			return err
 		}

@@ -20,7 +20,7 @@ import (
 	clusterapi "github.com/seed-59268b81/talos/api/cluster"
 	"github.com/seed-59268b81/talos/api/machine"
 	"github.com/seed-59268b81/talos/client"
-	"github.com/seed-59268b81/talos/ctl/kubeconfig"
+	"github.com/seed-59268b81/talos/kube/kubeconfig"
 )
 
 // Emulated on two cores of which others may want a part, these are many times what it should take.
@@ -154,14 +154,12 @@ func (c *Cluster) Kubeconfig() {
 		})
 	})
 
-	config, err := kubeconfig.Parse(content)
+	config, err := kubeconfig.ParseFile(content)
 	if err != nil {
 		c.t.Fatal(err)
 	}
 
-	for _, cluster := range config.Clusters {
-		cluster.Server = "https://" + c.Node.KubernetesEndpoint()
-	}
+	config.SetServer("https://" + c.Node.KubernetesEndpoint())
 
 	if err := kubeconfig.Write(c.kubeconfig, config); err != nil {
 		c.t.Fatal(err)

@@ -35,7 +35,10 @@ var arrows = map[string][]string{
 	"service": {"cosi", "sys"},
 	"client":  {"api", "config", "pki"},
 
-	"controllers": {"api", "config", "cosi", "pki", "resources", "service", "sys", "version"},
+	"controllers": {"api", "config", "cosi", "kube", "pki", "resources", "service", "sys", "version"},
+
+	// One client of Kubernetes, for a node and for a laptop.
+	"kube": {"pki"},
 
 	// What a healthy cluster has, for a node and for a laptop.
 	"health": {"config", "cosi", "resources"},
@@ -43,10 +46,10 @@ var arrows = map[string][]string{
 	"apid":      {"api", "controllers", "cosi", "pki", "resources", "service", "sys", "version"},
 	"trustd":    {"api", "controllers", "cosi", "pki", "resources", "service", "sys", "version"},
 	"discovery": {"api", "version"},
-	"machine":   {"api", "apid", "config", "controllers", "cosi", "health", "pki", "resources", "service", "sys", "trustd", "version"},
+	"machine":   {"api", "apid", "config", "controllers", "cosi", "health", "kube", "pki", "resources", "service", "sys", "trustd", "version"},
 	"lab":       {"sys", "version"},
 	// Of the controllers it has what decides whether a configuration can be carried out.
-	"ctl":        {"api", "client", "config", "controllers", "cosi", "health", "lab", "pki", "resources", "version"},
+	"ctl":        {"api", "client", "config", "controllers", "cosi", "health", "kube", "lab", "pki", "resources", "version"},
 	"imager":     {"components", "config", "machine", "sys", "version"},
 	"components": {"config", "imager", "version"},
 
@@ -153,7 +156,7 @@ func TestArrows(t *testing.T) {
 
 func TestLaptopPartsKnowNoKernel(t *testing.T) {
 	for _, p := range allPackages(t) {
-		if from := part(p.ImportPath); from != "config" && from != "resources" && from != "cosi" && from != "client" && from != "api" && from != "pki" {
+		if from := part(p.ImportPath); from != "config" && from != "resources" && from != "cosi" && from != "client" && from != "kube" && from != "api" && from != "pki" {
 			continue
 		}
 
