@@ -18,6 +18,7 @@ import (
 
 	"github.com/seed-59268b81/talos/kube"
 	"github.com/seed-59268b81/talos/kube/kubeconfig"
+	"github.com/seed-59268b81/talos/pki"
 )
 
 // serve starts an API server of which handler is the whole.
@@ -84,6 +85,72 @@ func TestErrors(t *testing.T) {
 				t.Errorf("got not found %v, conflict %v", kube.IsNotFound(err), kube.IsConflict(err))
 			}
 		})
+	}
+}
+
+func TestFind(t *testing.T) {
+	client := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/there":
+			fmt.Fprint(w, `{"metadata":{"name":"x"},"more":1}`)
+		case "/missing":
+			w.WriteHeader(http.StatusNotFound)
+		default:
+			w.WriteHeader(http.StatusForbidden)
+			fmt.Fprint(w, `{"reason":"Forbidden","message":"no"}`)
+		}
+	})
+
+	for path, want := range map[string]struct {
+		found     bool
+		name      string
+		forbidden bool
+	}{
+		"/there": {found: true, name: "x"}, "/missing": {}, "/other": {forbidden: true},
+	} {
+		var into struct{ Metadata struct{ Name string } }
+
+		found, err := client.Find(t.Context(), path, &into)
+		if found != want.found || into.Metadata.Name != want.name || kube.IsForbidden(err) != want.forbidden || !want.forbidden && err != nil {
+			t.Errorf("%s: got %v, %q, %v; want %+v", path, found, into.Metadata.Name, err, want)
+		}
+	}
+}
+
+// TestProxy holds that a server is reached through the proxy that the kubeconfig names.
+func TestProxy(t *testing.T) {
+	asked := make(chan string, 1)
+	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked <- r.Method + " " + r.Host
+
+		w.WriteHeader(http.StatusBadGateway)
+	}))
+	defer proxy.Close()
+
+	ca, err := pki.NewCA(pki.CAOptions{Kind: pki.ECDSAP256})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	config := kubeconfig.Config{Server: "https://kubernetes.test:6443", ProxyURL: proxy.URL, CA: ca.PEM.Crt}
+
+	client, err := kube.New(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+
+	if _, err := client.Get(t.Context(), "/api"); err == nil {
+		t.Error("the proxy refuses: got no error")
+	}
+
+	if got, want := <-asked, "CONNECT kubernetes.test:6443"; got != want {
+		t.Errorf("the proxy: got %s, want %s", got, want)
+	}
+
+	config.CA = nil
+	if _, err := kube.New(config); err == nil || !strings.Contains(err.Error(), "authority") {
+		t.Errorf("no authority: got %v, want an error that names it", err)
 	}
 }
 
