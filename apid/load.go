@@ -29,10 +29,11 @@ func (l *load) begin() {
 	// Answers that wait to be read outlive their calls; less than none cannot wait.
 	l.out.Add(max(0, -l.out.Load()))
 
-	if in := l.in.Load(); l.calls.Add(1) == 1 {
+	// Nor can less than nothing have come.
+	if in := l.in.Load(); l.calls.Add(1) == 1 || in < headerBytes {
 		l.in.Add(-in)
 	} else {
-		l.in.Add(-min(headerBytes, max(0, in)))
+		l.in.Add(-headerBytes)
 	}
 }
 

@@ -156,6 +156,42 @@ func TestSmallOnesStay(t *testing.T) {
 	p.out("nobody holds much")
 }
 
+// TestLoad holds that what HTTP/2 adds neither adds up over many calls nor hides what a connection holds.
+func TestLoad(t *testing.T) {
+	const message = 1000
+
+	for _, tt := range []struct {
+		name string
+		more int64 // bytes of a call that are read before it begins and are no message, and bytes that an answer has more
+	}{
+		{"headers", headerBytes / 2}, {"a message that is there before its call begins", -message},
+	} {
+		var l load
+
+		l.begin() // one that goes on
+		l.in.Store(0)
+
+		for range 10_000 {
+			l.in.Add(message + tt.more)
+			l.begin()
+			l.in.Add(-message)
+			l.out.Add(message)
+			l.out.Add(-message - headerBytes)
+			l.calls.Add(-1)
+		}
+
+		before := l.bytes()
+
+		l.begin()
+		l.in.Add(10 << 20)
+		l.out.Add(5 << 20)
+
+		if got := l.bytes() - before - callBytes; before > callBytes+2*message || got < 15<<20-2*message || got > 15<<20 {
+			t.Errorf("%s: got %d bytes before and %d more, want about none and 15 MiB", tt.name, before, got)
+		}
+	}
+}
+
 // TestGrowthWaitsForTheLook has others take in more while it is decided who goes.
 func TestGrowthWaitsForTheLook(t *testing.T) {
 	p := newPressure(slog.New(slog.DiscardHandler))
