@@ -26,12 +26,12 @@ type callers struct {
 	view func() *View
 
 	mu        sync.Mutex
-	strangers map[*visitor]struct{}
+	strangers map[*connection]struct{}
 	calls     map[*call]struct{}
 }
 
 func newCallers(view func() *View) *callers {
-	return &callers{view: view, strangers: map[*visitor]struct{}{}, calls: map[*call]struct{}{}}
+	return &callers{view: view, strangers: map[*connection]struct{}{}, calls: map[*call]struct{}{}}
 }
 
 // look goes through all when there is another view.
@@ -39,7 +39,7 @@ func (c *callers) look(v *View) {
 	c.mu.Lock()
 
 	var (
-		strangers []*visitor
+		strangers []*connection
 		calls     []*call
 	)
 
@@ -66,41 +66,41 @@ func (c *callers) look(v *View) {
 }
 
 // stranger notes a connection without a certificate that comes in, and returns what forgets it.
-func (c *callers) stranger(v *visitor) (gone func()) {
+func (c *callers) stranger(conn *connection) (gone func()) {
 	c.mu.Lock()
-	c.strangers[v] = struct{}{}
+	c.strangers[conn] = struct{}{}
 	c.mu.Unlock()
 
-	// The door may have shut since the handshake began.
+	// Maintenance may have ended since the handshake began.
 	if !c.view().Open {
-		c.dismiss(v, time.Now())
+		c.dismiss(conn, time.Now())
 	}
 
 	return func() {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 
-		delete(c.strangers, v)
+		delete(c.strangers, conn)
 	}
 }
 
 // dismiss closes the connection of a stranger, when the calls are over that may go on.
-func (c *callers) dismiss(v *visitor, until time.Time) {
+func (c *callers) dismiss(conn *connection, until time.Time) {
 	time.AfterFunc(lastWord, func() {
-		if c.busy(v) && time.Now().Before(until) {
-			c.dismiss(v, until)
+		if c.busy(conn) && time.Now().Before(until) {
+			c.dismiss(conn, until)
 		} else {
-			v.Close() // it is not let in any more
+			conn.Close() // it is not let in any more
 		}
 	})
 }
 
-func (c *callers) busy(v *visitor) bool {
+func (c *callers) busy(conn *connection) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 
 	for call := range c.calls {
-		if call.visitor == v {
+		if call.conn == conn {
 			return true
 		}
 	}
@@ -113,7 +113,7 @@ type call struct {
 	grpc.ServerStream
 
 	callers *callers
-	visitor *visitor // nil if it did not come through a door
+	conn    *connection // nil if our listener did not accept it
 	id      *identity
 	unary   bool
 	ctx     context.Context // the stream's, until the caller is not let in any more
@@ -130,7 +130,7 @@ func (c *call) Context() context.Context { return c.ctx }
 
 // begin counts a call in. It comes before the look at the view that lets the call in, so that no change is missed.
 func (c *callers) begin(in grpc.ServerStream, method string) *call {
-	out := &call{ServerStream: in, callers: c, visitor: visitorOf(in.Context()), id: identityOf(in.Context()), unary: isUnary(method)}
+	out := &call{ServerStream: in, callers: c, conn: connectionOf(in.Context()), id: identityOf(in.Context()), unary: isUnary(method)}
 	out.ctx, out.cancel = context.WithCancelCause(in.Context())
 
 	c.mu.Lock()
@@ -194,7 +194,7 @@ func (c *call) look() {
 func (c *call) refuse(err error) {
 	c.cancel(err)
 
-	if c.visitor == nil {
+	if c.conn == nil {
 		return
 	}
 
@@ -202,7 +202,7 @@ func (c *call) refuse(err error) {
 	defer c.mu.Unlock()
 
 	if !c.ended {
-		c.timer = time.AfterFunc(lastWord, func() { c.visitor.Close() }) // it is not let in any more
+		c.timer = time.AfterFunc(lastWord, func() { c.conn.Close() }) // it is not let in any more
 	}
 }
 

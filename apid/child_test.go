@@ -58,7 +58,7 @@ func child(socket string) {
 	fatal(err)
 	fatal(sandbox.Restrict())
 	fmt.Println(l.Addr().(*net.TCPAddr).Port) // TCP it is
-	fatal(router.Server().Serve(newDoor(l, router.pressure)))
+	fatal(router.Server().Serve(newListener(l, router.pressure)))
 }
 
 func fatal(err error) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package apid is the machine's front door: a router on port 50000 that speaks mutual TLS 1.3 to the world and passes
+// Package apid is the machine's API as the network sees it: a router on port 50000 that speaks mutual TLS 1.3 to the world and passes
 // each call on, byte for byte, to machined's socket or, when the caller names another node in the `node` metadata, to
 // the apid of that node.
 //
@@ -19,11 +19,21 @@
 // certificate holds os:impersonator and nothing else, may pass on the roles of its own caller. What a role may do is not
 // known here: machined decides.
 //
-// The port is open to the world, so everything behind it is bounded: handshakes of a host in a time (a host of IPv6 is
-// its /64), and of all that were not inside lately; connections that have not shown a certificate, of which the oldest of
-// the greediest host goes first; those that have, in all and for each host; calls of one connection; messages, metadata and lines of log. What comes in is counted, and with each step of it memory is looked
-// at, before more is taken in. When it is short in spite of all bounds, the connections that hold most of it are cut
-// off. Nothing a caller says makes this node dial another port than 50000.
+// The port is open to the world, and apid's cgroup ends it at 128 MiB: every call of the node and, through it, of others would end with
+// it. Its defences are those that three measured attacks need (hostile_test.go, rates_test.go):
+//
+//   - Ten thousand connections that show no certificate: silent ones, half a handshake, garbage. Handshakes of a host in a time are bounded
+//     (a host of IPv6 is its /64), and of all together that were not admitted lately (rates.go); pending connections are, of which the oldest
+//     of the host with most goes first; admitted ones are, in all and for each host (listener.go); and so are lines of log (log.go).
+//     A limit on connections alone, such as netutil.LimitListener, is what locks the administrator out.
+//   - An administrator's client that sends sixteen messages of 24 MiB at once, each of them allowed: with the bounds of gRPC and GOMEMLIMIT
+//     alone apid needs 383 MiB. One message may have 32 MiB and one connection 256 calls, whose product is 8 GiB; GOMEMLIMIT bounds only
+//     garbage, and a message cannot be refused before it is complete. So what comes in is counted, with each MiB of it memory is looked at
+//     before more is taken in, and when it is short the connections that hold most are shed (pressure.go, load.go): 95 MiB.
+//   - Clients that ask for the longest answers, 400 at once, and read none: 246 MiB without shedding, for which what waits to be
+//     written counts as held, and 102 MiB with it.
+//
+// Nothing a caller says makes this node dial another port than 50000.
 package apid
 
 // Port that apid listens on.

@@ -253,7 +253,7 @@ func startNode(t testing.TB, name string, v *View) *node {
 	addresses.Store(name, n.addr)
 	n.router.backends.address = addressOfNode
 
-	go func() { done <- server.Serve(newDoor(l, n.router.pressure)) }()
+	go func() { done <- server.Serve(newListener(l, n.router.pressure)) }()
 
 	t.Cleanup(func() {
 		server.Stop()

@@ -3,11 +3,9 @@
 package apid
 
 import (
-	"context"
 	"sync/atomic"
 
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/peer"
 )
 
 const (
@@ -17,89 +15,68 @@ const (
 	headerBytes = 512
 )
 
-// load is what one connection has apid hold: requests that have come in part, and answers that it does not take. It is
-// an estimate, made to find the one that holds most when memory is short; each call starts it afresh.
-type load struct{ calls, read, taken, owed, written atomic.Int64 }
+// load is what one connection has apid hold: calls, bytes of requests that are not complete, and bytes of answers that the caller does not
+// take. It is an estimate that only chooses whom to shed: how much memory is in use is the heap's own figure. What HTTP/2 adds to
+// requests and answers makes it drift, so each call corrects it.
+type load struct{ calls, in, out atomic.Int64 }
 
 func (l *load) bytes() int64 {
-	return l.calls.Load()*callBytes + max(0, l.read.Load()-l.taken.Load()) + max(0, l.owed.Load()-l.written.Load())
+	return l.calls.Load()*callBytes + max(0, l.in.Load()) + max(0, l.out.Load())
 }
 
-// begin is called with each call.
+// begin counts a call.
 func (l *load) begin() {
-	// Answers that wait to be read outlive their calls; more is written than they are.
-	l.owed.Store(max(l.owed.Load(), l.written.Load()))
+	// Answers that wait to be read outlive their calls; less than none cannot wait.
+	l.out.Add(max(0, -l.out.Load()))
 
-	if l.calls.Add(1) == 1 {
-		l.taken.Store(l.read.Load())
+	// Nor can less than nothing have come.
+	if in := l.in.Load(); l.calls.Add(1) == 1 || in < headerBytes {
+		l.in.Add(-in)
 	} else {
-		l.taken.Store(min(l.read.Load(), l.taken.Load()+headerBytes))
+		l.in.Add(-headerBytes)
 	}
 }
 
 // Read implements net.Conn.
-func (v *visitor) Read(p []byte) (int, error) {
-	n, err := v.Conn.Read(p)
-	v.load.read.Add(int64(n))
-	v.door.pressure.grow(n)
+func (c *connection) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	c.load.in.Add(int64(n))
+	c.listener.pressure.grow(n)
 
 	return n, err
 }
 
 // Write implements net.Conn.
-func (v *visitor) Write(p []byte) (int, error) {
-	n, err := v.Conn.Write(p)
-	v.load.written.Add(int64(n))
+func (c *connection) Write(p []byte) (int, error) {
+	n, err := c.Conn.Write(p)
+	c.load.out.Add(-int64(n))
 
 	return n, err
 }
 
-// visitorOf returns the connection that a call came by, nil if it did not come through a door.
-func visitorOf(ctx context.Context) *visitor {
-	id := identityOf(ctx)
-	if id == nil {
-		return nil
-	}
-
-	v, _ := id.conn.(*visitor)
-
-	return v
-}
-
-func identityOf(ctx context.Context) *identity {
-	p, ok := peer.FromContext(ctx)
-	if !ok {
-		return nil
-	}
-
-	id, _ := p.AuthInfo.(*identity)
-
-	return id
-}
-
-// weighed is a call whose frames are counted.
-type weighed struct {
+// counted is a call whose frames are counted.
+type counted struct {
 	grpc.ServerStream
 
-	visitor *visitor
+	conn *connection
 }
 
 // RecvMsg implements grpc.ServerStream.
-func (s *weighed) RecvMsg(m any) error {
+func (s *counted) RecvMsg(m any) error {
 	err := s.ServerStream.RecvMsg(m)
 
 	if f, ok := m.(*frame); ok && err == nil {
-		s.visitor.load.taken.Add(int64(f.data.Len()))
+		s.conn.load.in.Add(-int64(f.data.Len()))
 	}
 
 	return err
 }
 
 // SendMsg implements grpc.ServerStream.
-func (s *weighed) SendMsg(m any) error {
+func (s *counted) SendMsg(m any) error {
 	if f, ok := m.(*frame); ok {
-		s.visitor.load.owed.Add(int64(f.data.Len()))
-		s.visitor.door.pressure.grow(f.data.Len())
+		s.conn.load.out.Add(int64(f.data.Len()))
+		s.conn.listener.pressure.grow(f.data.Len())
 	}
 
 	return s.ServerStream.SendMsg(m)

@@ -3,10 +3,9 @@
 package apid
 
 import (
-	"context"
+	"fmt"
 	"io"
 	"log/slog"
-	"sync"
 
 	"golang.org/x/time/rate"
 	"google.golang.org/grpc/grpclog"
@@ -20,60 +19,31 @@ const (
 
 // newLog returns a log that is bounded in time; what it leaves out it counts. It is gRPC's log too.
 func newLog(w io.Writer) *slog.Logger {
-	h := bounded{Handler: slog.NewTextHandler(w, nil), limit: &limit{account: rate.NewLimiter(logLinesPerSecond, logLinesAtOnce)}}
+	h := slog.NewTextHandler(&boundedWriter{w: w, account: rate.NewLimiter(logLinesPerSecond, logLinesAtOnce)}, nil)
 	grpclog.SetLoggerV2(grpclog.NewLoggerV2(io.Discard, io.Discard, slog.NewLogLogger(h, slog.LevelError).Writer()))
 
 	return slog.New(h)
 }
 
-type bounded struct {
-	slog.Handler
-
-	limit *limit
-}
-
-type limit struct {
+// boundedWriter passes so many lines on in a time. A slog handler writes each line by one call, and one at a time.
+type boundedWriter struct {
+	w       io.Writer
 	account *rate.Limiter
-
-	mu   sync.Mutex
-	left int
+	left    int
 }
 
-// Handle implements slog.Handler.
-func (h bounded) Handle(ctx context.Context, r slog.Record) error {
-	left, ok := h.limit.take()
-	if !ok {
-		return nil
+// Write implements io.Writer.
+func (b *boundedWriter) Write(line []byte) (int, error) {
+	if !b.account.Allow() {
+		b.left++
+
+		return len(line), nil
 	}
 
-	if left > 0 {
-		r.AddAttrs(slog.Int("left out before", left))
+	if b.left > 0 {
+		line = fmt.Appendf(line[:len(line)-1:len(line)-1], " \"left out before\"=%d\n", b.left)
+		b.left = 0
 	}
 
-	return h.Handler.Handle(ctx, r)
-}
-
-func (l *limit) take() (left int, ok bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-
-	if !l.account.Allow() {
-		l.left++
-
-		return 0, false
-	}
-
-	left, l.left = l.left, 0
-
-	return left, true
-}
-
-// WithAttrs implements slog.Handler.
-func (h bounded) WithAttrs(attrs []slog.Attr) slog.Handler {
-	return bounded{Handler: h.Handler.WithAttrs(attrs), limit: h.limit}
-}
-
-// WithGroup implements slog.Handler.
-func (h bounded) WithGroup(name string) slog.Handler {
-	return bounded{Handler: h.Handler.WithGroup(name), limit: h.limit}
+	return b.w.Write(line)
 }

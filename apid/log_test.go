@@ -32,7 +32,7 @@ func TestLogIsBounded(t *testing.T) {
 		out.Reset()
 		log.Log(t.Context(), slog.LevelInfo, "after")
 
-		if want := "msg=after a=1 \"g.left out before\"=99950\n"; !strings.HasSuffix(out.String(), want) {
+		if want := "msg=after a=1 \"left out before\"=99950\n"; !strings.HasSuffix(out.String(), want) {
 			t.Errorf("got %q, want %q", out.String(), want)
 		}
 	})

@@ -184,7 +184,7 @@ func (c *controlPlane) serve(machined, resources string) {
 	c.background(func(ctx context.Context) error {
 		defer context.AfterFunc(ctx, g.Stop)()
 
-		return g.Serve(newDoor(l, c.router.pressure))
+		return g.Serve(newListener(l, c.router.pressure))
 	})
 
 	c.until("there are certificates", func() bool { return c.router.View() != nil })

@@ -103,7 +103,7 @@ func serve(ctx context.Context, router *Router, address string, failed chan<- er
 	server := router.Server()
 
 	go func() {
-		if err := server.Serve(newDoor(l, router.pressure)); err != nil && !errors.Is(err, grpc.ErrServerStopped) {
+		if err := server.Serve(newListener(l, router.pressure)); err != nil && !errors.Is(err, grpc.ErrServerStopped) {
 			select {
 			case failed <- err:
 			default:

@@ -8,7 +8,6 @@ import (
 	"runtime/metrics"
 	"sync"
 	"sync/atomic"
-	"time"
 )
 
 const (
@@ -16,13 +15,11 @@ const (
 	pressureBytes = 64 << 20
 	// pressureStep is how much is taken in before memory is looked at again.
 	pressureStep = 1 << 20
-	// smallLoad is what nobody is cut off for.
+	// smallLoad is what no connection is shed for.
 	smallLoad = 1 << 20
-	// goingTime is how long what a connection holds that was cut off may take to be let go.
-	goingTime = time.Second
 )
 
-// heapBytes tells how much memory is in use; tests say what they like.
+// heapBytes is how much memory is in use; a variable for tests.
 var heapBytes = func() uint64 {
 	sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
 	metrics.Read(sample)
@@ -30,41 +27,39 @@ var heapBytes = func() uint64 {
 	return sample[0].Value.Uint64()
 }
 
-// pressure keeps what all callers together have apid hold within its memory. It is driven by what comes in, not by a
-// clock: who takes in the last byte of a step looks, and while it is decided who goes, nobody takes in more than one
-// step. So memory cannot grow faster than it is looked at, and with nothing coming in nothing wakes.
+// pressure sheds connections when what all callers together have apid hold does not fit in its memory. It is driven by what comes in, not
+// by a clock: who takes in the last byte of a step looks, and meanwhile nobody takes in more than one step. So memory cannot grow
+// faster than it is looked at, and with nothing coming in nothing wakes.
 type pressure struct {
 	log *slog.Logger
 	// grown is what was taken in since memory was looked at.
 	grown atomic.Int64
-	// looking is held while it is decided. Who holds it takes no other lock than mu: readers and writers wait here with theirs.
-	looking sync.Mutex
 
+	// mu is held while memory is looked at. Who holds it takes no other lock: readers and writers wait here with theirs.
 	mu sync.Mutex
-	// callers are the connections that have called, until they are closed and their calls have ended; those that were
-	// cut off stay for one look more, for what they held goes a moment later.
-	callers map[*visitor]struct{}
+	// calling are the connections that have called, until they are closed and their calls have ended.
+	calling map[*connection]struct{}
 }
 
 func newPressure(log *slog.Logger) *pressure {
-	return &pressure{log: log, callers: map[*visitor]struct{}{}}
+	return &pressure{log: log, calling: map[*connection]struct{}{}}
 }
 
-// grow is told of what is taken in. It returns when there is room.
+// grow counts what is taken in. It returns when there is room.
 func (p *pressure) grow(bytes int) {
 	if p.grown.Add(int64(bytes)) < pressureStep {
 		return
 	}
 
-	for _, v := range p.look() {
-		p.log.Warn("connection cut off: memory is short, and it holds most", "from", v.RemoteAddr(), "bytes", v.load.bytes())
+	for _, c := range p.look() {
+		p.log.Warn("connection cut off: memory is short, and it holds most", "from", c.RemoteAddr(), "bytes", c.load.bytes())
 	}
 }
 
-// look returns the connections that it has cut off.
-func (p *pressure) look() []*visitor {
-	p.looking.Lock()
-	defer p.looking.Unlock()
+// look returns the connections that it has shed.
+func (p *pressure) look() []*connection {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 
 	// Another may have looked meanwhile.
 	if p.grown.Load() < pressureStep {
@@ -75,7 +70,7 @@ func (p *pressure) look() []*visitor {
 
 	heap := heapBytes()
 
-	// What is no longer in use is no reason to cut anybody off. What lies in pools goes with the second collection.
+	// What is no longer in use is no reason to shed anybody. What lies in pools goes with the second collection.
 	for range 2 {
 		if heap <= pressureBytes {
 			return nil
@@ -86,66 +81,50 @@ func (p *pressure) look() []*visitor {
 		heap = heapBytes()
 	}
 
-	return p.relieve(int64(heap))
+	return p.shed(int64(heap))
 }
 
-// relieve cuts the connections off that hold most, until the others fit in. Those that were cut off before and are not
-// gone yet are counted as if they were: nobody goes for what they hold.
-func (p *pressure) relieve(heap int64) (out []*visitor) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-
-	now := time.Now()
-
-	for v := range p.callers {
-		if v.cut.IsZero() {
-			continue
-		}
-
-		if now.Sub(v.cut) < goingTime {
-			heap -= v.load.bytes()
-		}
-
-		if v.left && v.load.calls.Load() == 0 {
-			delete(p.callers, v)
+// shed cuts the connections off that hold most, until the others fit in. What those hold that were cut off before counts as gone: nobody
+// else is shed for it.
+func (p *pressure) shed(heap int64) (out []*connection) {
+	for c := range p.calling {
+		if c.shed {
+			heap -= c.load.bytes()
 		}
 	}
 
 	for heap > pressureBytes {
-		v := p.heaviest()
-		if v == nil {
+		var most *connection
+
+		bytes := int64(smallLoad)
+
+		for c := range p.calling {
+			if b := c.load.bytes(); b > bytes && !c.shed {
+				most, bytes = c, b
+			}
+		}
+
+		if most == nil {
 			break
 		}
 
-		v.cut = now
-		v.Conn.Close() // gRPC sees it, ends the calls and closes the visitor
+		most.shed = true
+		most.Conn.Close() // gRPC sees it, ends the calls and closes the connection
 
-		heap -= v.load.bytes()
-		out = append(out, v)
+		heap -= bytes
+		out = append(out, most)
 	}
 
 	return out
 }
 
-func (p *pressure) heaviest() (most *visitor) {
-	bytes := int64(smallLoad)
-
-	for v := range p.callers {
-		if b := v.load.bytes(); b > bytes && v.cut.IsZero() {
-			most, bytes = v, b
-		}
-	}
-
-	return most
-}
-
 // begin counts a call in, and returns what counts it out.
-func (v *visitor) begin() (end func()) {
-	p := v.door.pressure
+func (c *connection) begin() (end func()) {
+	p := c.listener.pressure
 
 	p.mu.Lock()
-	v.load.begin()
-	p.callers[v] = struct{}{}
+	c.load.begin()
+	p.calling[c] = struct{}{}
 	p.mu.Unlock()
 
 	p.grow(callBytes)
@@ -154,23 +133,23 @@ func (v *visitor) begin() (end func()) {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 
-		v.load.calls.Add(-1)
-		p.forget(v)
+		c.load.calls.Add(-1)
+		p.forget(c)
 	}
 }
 
 // left is called when the connection is closed.
-func (p *pressure) left(v *visitor) {
+func (p *pressure) left(c *connection) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 
-	v.left = true
-	p.forget(v)
+	c.left = true
+	p.forget(c)
 }
 
 // forget drops a connection that holds nothing any more.
-func (p *pressure) forget(v *visitor) {
-	if v.left && v.load.calls.Load() == 0 && v.cut.IsZero() {
-		delete(p.callers, v)
+func (p *pressure) forget(c *connection) {
+	if c.left && c.load.calls.Load() == 0 {
+		delete(p.calling, c)
 	}
 }

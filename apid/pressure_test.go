@@ -8,23 +8,22 @@ import (
 	"slices"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
 
-// party is a door whose callers, by name, hold what a test says, in MiB. So much memory is in use as all hold that are
+// crowd are callers of one listener, which hold what a test says, by name and in MiB. So much memory is in use as all hold that are
 // not gone, and nothing else.
-type party struct {
-	*door
+type crowd struct {
+	*listener
 
 	t       *testing.T
 	callers map[string]*caller
 }
 
 type caller struct {
-	*visitor
+	*connection
 
 	end   func()
 	holds int64
@@ -41,10 +40,10 @@ func (c *callerConn) Close() error         { c.closed = true; return nil }
 func (c *callerConn) RemoteAddr() net.Addr { return &net.TCPAddr{} }
 func (c *caller) cutOff() bool             { return c.Conn.(*callerConn).closed } // as made
 
-func newParty(t *testing.T) *party {
+func newCrowd(t *testing.T) *crowd {
 	t.Helper()
 
-	p := &party{t: t, door: newDoor(nil, newPressure(slog.New(slog.DiscardHandler))), callers: map[string]*caller{}}
+	p := &crowd{t: t, listener: newListener(nil, newPressure(slog.New(slog.DiscardHandler))), callers: map[string]*caller{}}
 	before := heapBytes
 	heapBytes = p.heap
 
@@ -53,7 +52,7 @@ func newParty(t *testing.T) *party {
 	return p
 }
 
-func (p *party) heap() (bytes uint64) {
+func (p *crowd) heap() (bytes uint64) {
 	for _, c := range p.callers {
 		bytes += uint64(c.holds) // not negative
 	}
@@ -62,23 +61,23 @@ func (p *party) heap() (bytes uint64) {
 }
 
 // takes has a caller take so many MiB more, by a first call if it has none.
-func (p *party) takes(name string, mib int64) {
+func (p *crowd) takes(name string, mib int64) {
 	p.t.Helper()
 
 	c := p.callers[name]
 	if c == nil {
-		c = &caller{visitor: &visitor{Conn: &callerConn{}, door: p.door}}
+		c = &caller{connection: &connection{Conn: &callerConn{}, listener: p.listener}}
 		p.callers[name] = c
 		c.end = c.begin()
 	}
 
 	c.holds += mib << 20
-	c.load.read.Add(mib << 20)
+	c.load.in.Add(mib << 20)
 	p.pressure.grow(int(mib) << 20)
 }
 
 // out are the callers that were cut off.
-func (p *party) out(when string, want ...string) {
+func (p *crowd) out(when string, want ...string) {
 	p.t.Helper()
 
 	var got []string
@@ -96,9 +95,9 @@ func (p *party) out(when string, want ...string) {
 	}
 }
 
-// TestTheHeaviestIsCutOff has two that hold much and one that holds little.
-func TestTheHeaviestIsCutOff(t *testing.T) {
-	p := newParty(t)
+// TestMostIsShedFirst has two that hold much and one that holds little.
+func TestMostIsShedFirst(t *testing.T) {
+	p := newCrowd(t)
 
 	p.takes("light", 1)
 	p.takes("heavy", 20)
@@ -123,24 +122,21 @@ func TestTheHeaviestIsCutOff(t *testing.T) {
 	p.out("when it is gone and the other fits in", "heavier")
 
 	p.takes("heavy", 20)
-	p.out("when it does not, for one look more", "heavier")
+	p.out("when it does not", "heavier", "heavy")
 
-	p.takes("light", 1)
-	p.out("after that", "heavier", "heavy")
-
-	if got := len(p.pressure.callers); got != 2 {
-		t.Errorf("got %d callers, want those that are not gone", got)
+	if got := len(p.pressure.calling); got != 2 {
+		t.Errorf("got %d connections that call, want those that are not gone", got)
 	}
 }
 
-// TestAsManyAreCutOffAsNeeded has memory that went short at once.
-func TestAsManyAreCutOffAsNeeded(t *testing.T) {
-	p := newParty(t)
+// TestAsManyAreShedAsNeeded has memory that went short at once.
+func TestAsManyAreShedAsNeeded(t *testing.T) {
+	p := newCrowd(t)
 
 	for name, mib := range map[string]int64{"a": 40, "b": 30, "c": 25, "d": 25, "e": 1} {
 		p.takes(name, 0)
 		p.callers[name].holds = mib << 20
-		p.callers[name].load.read.Store(mib << 20)
+		p.callers[name].load.in.Store(mib << 20)
 	}
 
 	p.out("before anybody looks")
@@ -150,31 +146,50 @@ func TestAsManyAreCutOffAsNeeded(t *testing.T) {
 
 // TestSmallOnesStay has memory short, and nobody who holds much of it.
 func TestSmallOnesStay(t *testing.T) {
-	p := newParty(t)
+	p := newCrowd(t)
 
 	p.takes("a", 1)
-	p.callers["a"].load.read.Store(0)
+	p.callers["a"].load.in.Store(0)
 	p.callers["a"].holds = 2 * pressureBytes
 	p.takes("b", 0)
 	p.pressure.grow(pressureStep)
 	p.out("nobody holds much")
 }
 
-// TestWhoDoesNotGo has one cut off whose calls do not end: it is not counted as going for ever.
-func TestWhoDoesNotGo(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		p := newParty(t)
+// TestLoad holds that what HTTP/2 adds neither adds up over many calls nor hides what a connection holds.
+func TestLoad(t *testing.T) {
+	const message = 1000
 
-		p.takes("stuck", 50)
-		p.takes("other", 20)
-		p.out("at first", "stuck")
-		time.Sleep(goingTime - time.Millisecond)
-		p.takes("other", 1)
-		p.out("for a while", "stuck")
-		time.Sleep(time.Millisecond)
-		p.takes("other", 1)
-		p.out("in the end", "other", "stuck")
-	})
+	for _, tt := range []struct {
+		name string
+		more int64 // bytes of a call that are read before it begins and are no message, and bytes that an answer has more
+	}{
+		{"headers", headerBytes / 2}, {"a message that is there before its call begins", -message},
+	} {
+		var l load
+
+		l.begin() // one that goes on
+		l.in.Store(0)
+
+		for range 10_000 {
+			l.in.Add(message + tt.more)
+			l.begin()
+			l.in.Add(-message)
+			l.out.Add(message)
+			l.out.Add(-message - headerBytes)
+			l.calls.Add(-1)
+		}
+
+		before := l.bytes()
+
+		l.begin()
+		l.in.Add(10 << 20)
+		l.out.Add(5 << 20)
+
+		if got := l.bytes() - before - callBytes; before > callBytes+2*message || got < 15<<20-2*message || got > 15<<20 {
+			t.Errorf("%s: got %d bytes before and %d more, want about none and 15 MiB", tt.name, before, got)
+		}
+	}
 }
 
 // TestGrowthWaitsForTheLook has others take in more while it is decided who goes.

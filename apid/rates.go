@@ -23,7 +23,7 @@ const (
 	maxHosts = 4096
 )
 
-// rates are how often hosts come. The door guards it.
+// rates are how often hosts come. The listener guards it.
 type rates struct {
 	strangers *rate.Limiter
 	hosts     map[netip.Prefix]*host

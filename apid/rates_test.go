@@ -50,10 +50,10 @@ func TestManyHosts(t *testing.T) {
 		{"many addresses of IPv4", func(n int) netip.Addr { return netip.AddrFrom4([4]byte{198, 18, byte(n >> 8), byte(n)}) }},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			d := newDoor(nil, newPressure(nil))
+			l := newListener(nil, newPressure(nil))
 
-			first, _ := d.admit(&from{addr: administrator})
-			if err := first.enter(nil); err != nil {
+			first, _ := l.accept(&from{addr: administrator})
+			if err := first.admit(nil); err != nil {
 				t.Fatal(err)
 			}
 
@@ -65,7 +65,7 @@ func TestManyHosts(t *testing.T) {
 				if n%1000 == 0 {
 					c := &from{addr: administrator}
 
-					v, out := d.admit(c)
+					v, out := l.accept(c)
 					if v == nil {
 						t.Fatalf("after %d strangers: the administrator is hung up on", n)
 					}
@@ -77,7 +77,7 @@ func TestManyHosts(t *testing.T) {
 					own = append(own, c)
 				}
 
-				v, out := d.admit(&from{addr: tt.addr(n)})
+				v, out := l.accept(&from{addr: tt.addr(n)})
 				if v != nil {
 					admitted++
 				}
@@ -95,8 +95,8 @@ func TestManyHosts(t *testing.T) {
 
 			t.Logf("of 5000 strangers at once %d may shake hands", admitted)
 
-			if admitted > handshakesOfStrangersAtOnce+handshakesOfStrangers || d.waiting > maxPending {
-				t.Errorf("got %d handshakes and %d that wait, want at most %d and %d", admitted, d.waiting, handshakesOfStrangersAtOnce, maxPending)
+			if admitted > handshakesOfStrangersAtOnce+handshakesOfStrangers || l.pendingCount > maxPending {
+				t.Errorf("got %d handshakes and %d that wait, want at most %d and %d", admitted, l.pendingCount, handshakesOfStrangersAtOnce, maxPending)
 			}
 		})
 	}

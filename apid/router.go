@@ -61,10 +61,10 @@ var bidirectional = &grpc.StreamDesc{ServerStreams: true, ClientStreams: true}
 func (r *Router) handle(_ any, in grpc.ServerStream) (err error) {
 	defer r.recovered(&err)
 
-	if v := visitorOf(in.Context()); v != nil {
-		defer v.begin()()
+	if c := connectionOf(in.Context()); c != nil {
+		defer c.begin()()
 
-		in = &weighed{ServerStream: in, visitor: v}
+		in = &counted{ServerStream: in, conn: c}
 	}
 
 	method, ok := grpc.MethodFromServerStream(in)

@@ -22,10 +22,10 @@ const (
 	maxHeader = 64 << 10
 )
 
-// Server returns the gRPC server of the port that the world sees. Its listener should be a door.
+// Server returns the gRPC server of the port that the world sees. Its listener should be a listener of newListener.
 func (r *Router) Server() *grpc.Server {
 	return grpc.NewServer(
-		grpc.Creds(atDoor{log: r.log, callers: r.callers, TransportCredentials: credentials.NewTLS(&tls.Config{
+		grpc.Creds(admission{log: r.log, callers: r.callers, TransportCredentials: credentials.NewTLS(&tls.Config{
 			MinVersion:         tls.VersionTLS13,
 			NextProtos:         []string{"h2"},
 			GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) { return r.View().TLS() },

@@ -105,7 +105,7 @@ func (v *View) Local(target string) bool {
 }
 
 // hostOf returns the address or name of a target. A port is allowed where it is the API's: nobody shall have this node
-// knock at other doors.
+// dial other ports.
 func hostOf(target string) (string, error) {
 	host := strings.TrimSuffix(strings.TrimPrefix(target, "["), "]")
 

@@ -72,7 +72,7 @@ func TestReadViewTakesNewCertificates(t *testing.T) {
 	}
 
 	if _, err := shut.TLS(); err == nil {
-		t.Error("without certificates: the door is open")
+		t.Error("without certificates: the API is open")
 	}
 
 	configured, ca := issue(t)

@@ -138,7 +138,7 @@ func TestHealthFromHere(t *testing.T) {
 		},
 		{
 			name: "another endpoint", args: []string{"--k8s-endpoint", "https://127.0.0.1:1"},
-			exit: 1, want: []string{"waiting for nodes to be discovered: GET /api/v1/nodes: ", "127.0.0.1:1", "name them: --control-plane-nodes"},
+			exit: 1, want: []string{"waiting for nodes to be discovered: Kubernetes API: ", "127.0.0.1:1", "name them: --control-plane-nodes"},
 		},
 		{name: "no time", args: []string{"--wait-timeout", "0s"}, exit: 1, want: []string{"--wait-timeout 0s: want a time to wait"}},
 	} {

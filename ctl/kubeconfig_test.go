@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/seed-59268b81/talos/ctl/kubeconfig"
+	"github.com/seed-59268b81/talos/kube/kubeconfig"
 )
 
 func kubeconfigOf(cluster string) string {

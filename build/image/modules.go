@@ -115,10 +115,5 @@ func installModules(dir, target string, set moduleSet) error {
 		}
 	}
 
-	index, err := module.Scan(target)
-	if err != nil {
-		return err
-	}
-
-	return index.Write(target)
+	return module.WriteSubset(dir, target, set.files)
 }

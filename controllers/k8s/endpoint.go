@@ -11,13 +11,13 @@ import (
 
 	"github.com/seed-59268b81/talos/config/view"
 	"github.com/seed-59268b81/talos/controllers/fromconfig"
-	"github.com/seed-59268b81/talos/controllers/k8s/kubeapi"
 	"github.com/seed-59268b81/talos/controllers/k8s/kubelet"
-	"github.com/seed-59268b81/talos/controllers/secrets/kubeconfig"
 	"github.com/seed-59268b81/talos/cosi/controller"
 	"github.com/seed-59268b81/talos/cosi/resource"
 	"github.com/seed-59268b81/talos/cosi/state"
 	"github.com/seed-59268b81/talos/cosi/typed"
+	"github.com/seed-59268b81/talos/kube"
+	"github.com/seed-59268b81/talos/kube/kubeconfig"
 	"github.com/seed-59268b81/talos/resources/config"
 	"github.com/seed-59268b81/talos/resources/k8s"
 	"github.com/seed-59268b81/talos/resources/secrets"
@@ -64,7 +64,7 @@ func endpointController(root string) controller.Controller {
 				path: "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices", selector: "metadata.name=kubernetes",
 			}, nil
 		},
-		apply: func(ctx context.Context, rt controller.Runtime, objects []kubeapi.Object) error {
+		apply: func(ctx context.Context, rt controller.Runtime, objects []kube.Object) error {
 			rt.StartTrackingOutputs()
 
 			if spec := endpointsOf(objects); len(spec.Addresses) > 0 {
@@ -123,14 +123,14 @@ func nodeAccess(ctx context.Context, rt state.Reader, root string) (*kubeconfig.
 }
 
 // endpointsOf collects the addresses of endpoint slices.
-func endpointsOf(objects []kubeapi.Object) k8s.EndpointSpec {
+func endpointsOf(objects []kube.Object) k8s.EndpointSpec {
 	var spec k8s.EndpointSpec
 
 	for _, slice := range objects {
 		endpoints, _ := slice["endpoints"].([]any)
 
 		for _, item := range endpoints {
-			endpoint, _ := item.(kubeapi.Object)
+			endpoint, _ := item.(kube.Object)
 			addresses, _ := endpoint["addresses"].([]any)
 
 			for _, address := range addresses {

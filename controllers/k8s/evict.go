@@ -4,17 +4,15 @@ package k8s
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"net/url"
 	"strings"
 	"time"
 
-	"github.com/seed-59268b81/talos/controllers/k8s/kubeapi"
 	"github.com/seed-59268b81/talos/cosi/guard"
 	"github.com/seed-59268b81/talos/cosi/state"
 	"github.com/seed-59268b81/talos/cosi/typed"
+	"github.com/seed-59268b81/talos/kube"
 	"github.com/seed-59268b81/talos/resources/k8s"
 )
 
@@ -23,37 +21,14 @@ const (
 	cordonTime = 15 * time.Second
 	// evictInterval is how often it is looked at what has left.
 	evictInterval = 500 * time.Millisecond
-	// mirrorAnnotation is on what stands for a static pod.
-	mirrorAnnotation = "kubernetes.io/config.mirror"
 )
 
-// podOnNode is what is looked at of a pod.
-type podOnNode struct {
-	Metadata struct {
-		Namespace, Name, UID string
-		Annotations          map[string]string
-		OwnerReferences      []struct {
-			Kind       string
-			Controller bool
-		}
-	}
-	Status struct{ Phase string }
-}
-
-// leaves says whether a pod finds its place elsewhere: somebody makes another one. Those of a DaemonSet and static ones belong
+// leaves reports whether a pod finds its place elsewhere: its controller creates another one. Those of a DaemonSet and static ones belong
 // to the node, and a pod without a controller is not created again after it is deleted; the kubelet ends these.
-func (p podOnNode) leaves() bool {
-	if _, static := p.Metadata.Annotations[mirrorAnnotation]; static || p.Status.Phase == "Succeeded" || p.Status.Phase == "Failed" {
-		return false
-	}
+func leaves(p *kube.Pod) bool {
+	controller := p.Controller()
 
-	for _, owner := range p.Metadata.OwnerReferences {
-		if owner.Controller {
-			return owner.Kind != "DaemonSet"
-		}
-	}
-
-	return false
+	return !p.Static() && !p.Ended() && controller != "" && controller != "DaemonSet"
 }
 
 // Evict has the pods of this node leave that find a place elsewhere, and returns when they have, or the context ends. Services
@@ -71,7 +46,7 @@ func Evict(ctx context.Context, r state.Reader, root string) error {
 		return err
 	}
 
-	client, err := kubeapi.New(*access)
+	client, err := kube.New(*access)
 	if err != nil {
 		return err
 	}
@@ -84,12 +59,12 @@ func Evict(ctx context.Context, r state.Reader, root string) error {
 	return nil
 }
 
-func evict(ctx context.Context, client *kubeapi.Client, node string) error {
+func evict(ctx context.Context, client *kube.Client, node string) error {
 	if err := untilCordoned(ctx, client, node); err != nil {
 		return err
 	}
 
-	all, err := podsOf(ctx, client, node)
+	all, err := client.Pods(ctx, node)
 	if err != nil {
 		return err
 	}
@@ -99,20 +74,18 @@ func evict(ctx context.Context, client *kubeapi.Client, node string) error {
 	evicted := make(chan string, len(all))
 
 	for _, p := range all {
-		if !p.leaves() {
+		if !leaves(&p) {
 			continue
 		}
 
 		asking.Go(func() error {
-			name, namespace := p.Metadata.Name, p.Metadata.Namespace
+			err := client.Evict(ctx, &p)
 
-			_, err := client.Create(ctx, "/api/v1/namespaces/"+url.PathEscape(namespace)+"/pods/"+url.PathEscape(name)+"/eviction", kubeapi.Object{
-				"apiVersion": "policy/v1", "kind": "Eviction", "metadata": kubeapi.Object{"name": name, "namespace": namespace},
-			})
-			if err == nil {
+			switch {
+			case err == nil:
 				evicted <- p.Metadata.UID
-			} else if !kubeapi.IsNotFound(err) {
-				return fmt.Errorf("pod %s/%s: %w", namespace, name, err)
+			case !kube.IsNotFound(err) && !kube.IsConflict(err): // those have gone already
+				return fmt.Errorf("pod %s: %w", &p, err)
 			}
 
 			return nil
@@ -132,17 +105,17 @@ func evict(ctx context.Context, client *kubeapi.Client, node string) error {
 }
 
 // untilCordoned waits until the Node is unschedulable; that is another controller's work.
-func untilCordoned(ctx context.Context, client *kubeapi.Client, node string) error {
+func untilCordoned(ctx context.Context, client *kube.Client, node string) error {
 	ctx, cancel := context.WithTimeout(ctx, cordonTime)
 	defer cancel()
 
 	for {
-		got, err := client.Get(ctx, "/api/v1/nodes/"+url.PathEscape(node))
+		got, err := client.Node(ctx, node)
 		if err != nil {
 			return err
 		}
 
-		if spec, ok := got["spec"].(kubeapi.Object); ok && spec["unschedulable"] == true {
+		if got.Spec.Unschedulable {
 			return nil
 		}
 
@@ -155,9 +128,9 @@ func untilCordoned(ctx context.Context, client *kubeapi.Client, node string) err
 }
 
 // untilGone waits until the pods of these ids have left.
-func untilGone(ctx context.Context, client *kubeapi.Client, node string, ids map[string]bool) error {
+func untilGone(ctx context.Context, client *kube.Client, node string, ids map[string]bool) error {
 	for len(ids) > 0 {
-		all, err := podsOf(ctx, client, node)
+		all, err := client.Pods(ctx, node)
 		if err != nil {
 			return err
 		}
@@ -166,7 +139,7 @@ func untilGone(ctx context.Context, client *kubeapi.Client, node string, ids map
 
 		for _, p := range all {
 			if ids[p.Metadata.UID] {
-				left = append(left, p.Metadata.Namespace+"/"+p.Metadata.Name)
+				left = append(left, p.String())
 			}
 		}
 
@@ -182,20 +155,4 @@ func untilGone(ctx context.Context, client *kubeapi.Client, node string, ids map
 	}
 
 	return nil
-}
-
-func podsOf(ctx context.Context, client *kubeapi.Client, node string) ([]podOnNode, error) {
-	got, err := client.Get(ctx, "/api/v1/pods?fieldSelector="+url.QueryEscape("spec.nodeName="+node))
-	if err != nil {
-		return nil, err
-	}
-
-	raw, err := json.Marshal(got)
-	if err != nil {
-		return nil, err
-	}
-
-	var list struct{ Items []podOnNode }
-
-	return list.Items, json.Unmarshal(raw, &list)
 }

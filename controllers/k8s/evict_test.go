@@ -15,14 +15,14 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/seed-59268b81/talos/controllers/k8s/kubeapi"
-	"github.com/seed-59268b81/talos/controllers/secrets/kubeconfig"
+	"github.com/seed-59268b81/talos/kube"
+	"github.com/seed-59268b81/talos/kube/kubeconfig"
 )
 
 // evictable answers for the pods of a node. A pod that is evicted is there for two more looks.
 type evictable struct {
 	mu    sync.Mutex
-	pods  []kubeapi.Object
+	pods  []kube.Object
 	looks int // at the Node, until it is cordoned
 	asked []string
 	left  map[string]int
@@ -32,7 +32,7 @@ func (e *evictable) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 
-	reply := func(code int, object kubeapi.Object) {
+	reply := func(code int, object kube.Object) {
 		w.WriteHeader(code)
 		json.NewEncoder(w).Encode(object) // the client says
 	}
@@ -40,43 +40,43 @@ func (e *evictable) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch parts := strings.Split(r.URL.Path, "/"); {
 	case strings.HasPrefix(r.URL.Path, "/api/v1/nodes/"):
 		e.looks--
-		reply(http.StatusOK, kubeapi.Object{"spec": kubeapi.Object{"unschedulable": e.looks <= 0}})
+		reply(http.StatusOK, kube.Object{"spec": kube.Object{"unschedulable": e.looks <= 0}})
 	case strings.HasSuffix(r.URL.Path, "/eviction"):
 		name := parts[len(parts)-2]
 		e.asked = append(e.asked, name)
 
 		if name == "kept" {
-			reply(http.StatusTooManyRequests, kubeapi.Object{"kind": "Status", "message": "its budget"})
+			reply(http.StatusTooManyRequests, kube.Object{"kind": "Status", "message": "its budget"})
 
 			return
 		}
 
 		e.left[name] = 2
-		reply(http.StatusCreated, kubeapi.Object{})
+		reply(http.StatusCreated, kube.Object{})
 	default:
-		e.pods = slices.DeleteFunc(e.pods, func(p kubeapi.Object) bool {
-			name, _ := p["metadata"].(kubeapi.Object)["name"].(string)
+		e.pods = slices.DeleteFunc(e.pods, func(p kube.Object) bool {
+			name, _ := p["metadata"].(kube.Object)["name"].(string)
 			n, evicted := e.left[name]
 			e.left[name] = n - 1
 
 			return evicted && n <= 0
 		})
-		reply(http.StatusOK, kubeapi.Object{"items": e.pods})
+		reply(http.StatusOK, kube.Object{"items": e.pods})
 	}
 }
 
-func podObject(name, owner, phase string, annotations kubeapi.Object) kubeapi.Object {
-	md := kubeapi.Object{"namespace": "default", "name": name, "uid": name, "annotations": annotations}
+func podObject(name, owner, phase string, annotations kube.Object) kube.Object {
+	md := kube.Object{"namespace": "default", "name": name, "uid": name, "annotations": annotations}
 	if owner != "" {
-		md["ownerReferences"] = []any{kubeapi.Object{"kind": owner, "controller": true}}
+		md["ownerReferences"] = []any{kube.Object{"kind": owner, "controller": true}}
 	}
 
-	return kubeapi.Object{"metadata": md, "status": kubeapi.Object{"phase": phase}}
+	return kube.Object{"metadata": md, "status": kube.Object{"phase": phase}}
 }
 
 func TestEvict(t *testing.T) {
-	mirror := kubeapi.Object{mirrorAnnotation: "x"}
-	e := &evictable{looks: 3, left: map[string]int{}, pods: []kubeapi.Object{
+	mirror := kube.Object{kube.MirrorAnnotation: "x"}
+	e := &evictable{looks: 3, left: map[string]int{}, pods: []kube.Object{
 		podObject("web", "ReplicaSet", "Running", nil),
 		podObject("db", "StatefulSet", "Pending", nil),
 		podObject("kept", "ReplicaSet", "Running", nil),
@@ -88,7 +88,7 @@ func TestEvict(t *testing.T) {
 	server := httptest.NewTLSServer(e)
 	defer server.Close()
 
-	client, err := kubeapi.New(kubeconfig.Config{Server: server.URL, CA: certificateOf(server), Token: "a.b"})
+	client, err := kube.New(kubeconfig.Config{Server: server.URL, CA: certificateOf(server), Token: "a.b"})
 	if err != nil {
 		t.Fatal(err)
 	}

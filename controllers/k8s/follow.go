@@ -11,10 +11,10 @@ import (
 	"slices"
 	"time"
 
-	"github.com/seed-59268b81/talos/controllers/k8s/kubeapi"
-	"github.com/seed-59268b81/talos/controllers/secrets/kubeconfig"
 	"github.com/seed-59268b81/talos/cosi/controller"
 	"github.com/seed-59268b81/talos/cosi/guard"
+	"github.com/seed-59268b81/talos/kube"
+	"github.com/seed-59268b81/talos/kube/kubeconfig"
 )
 
 // target is what of the API server is followed, and as whom.
@@ -27,7 +27,7 @@ type target struct {
 	selector string
 	// keep is the part of an object that is looked at; what changes in the rest is no change. Nil is all of it. An object of which it
 	// keeps nothing is as one that is not there.
-	keep func(kubeapi.Object) kubeapi.Object
+	keep func(kube.Object) kube.Object
 	// most objects that are kept, where others may make as many as they like; any number when it is zero.
 	most int
 }
@@ -41,7 +41,7 @@ type follower struct {
 	// connect chooses what is followed; nil until its inputs exist.
 	connect func(ctx context.Context, rt controller.Runtime) (*target, error)
 	// apply gets the whole contents after each change. It is called with nil when there is nothing to follow any more.
-	apply func(ctx context.Context, rt controller.Runtime, objects []kubeapi.Object) error
+	apply func(ctx context.Context, rt controller.Runtime, objects []kube.Object) error
 	// again calls apply also when an input changes, with the contents of last.
 	again bool
 }
@@ -59,9 +59,9 @@ func (f *follower) Outputs() []controller.Output { return f.outputs }
 func (f *follower) Run(ctx context.Context, rt controller.Runtime, log *slog.Logger) error {
 	var (
 		key    string
-		latest = make(chan []kubeapi.Object, 1)
+		latest = make(chan []kube.Object, 1)
 		stop   = func() {}
-		last   []kubeapi.Object // nil before the first
+		last   []kube.Object // nil before the first
 	)
 
 	defer func() { stop() }()
@@ -92,7 +92,7 @@ func (f *follower) Run(ctx context.Context, rt controller.Runtime, log *slog.Log
 				stop()
 
 				key, last = to.key, nil
-				latest = make(chan []kubeapi.Object, 1)
+				latest = make(chan []kube.Object, 1)
 				stop = follow(ctx, *to, latest, log)
 			} else if f.again && last != nil {
 				if err := f.apply(ctx, rt, last); err != nil {
@@ -106,7 +106,7 @@ func (f *follower) Run(ctx context.Context, rt controller.Runtime, log *slog.Log
 }
 
 // follow watches until it is stopped; stop returns when the watch has ended.
-func follow(ctx context.Context, to target, latest chan []kubeapi.Object, log *slog.Logger) (stop func()) {
+func follow(ctx context.Context, to target, latest chan []kube.Object, log *slog.Logger) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 
 	done := guard.Go(func() error {
@@ -140,17 +140,17 @@ func follow(ctx context.Context, to target, latest chan []kubeapi.Object, log *s
 	return func() { cancel(); <-done }
 }
 
-func watchOnce(ctx context.Context, to target, latest chan []kubeapi.Object) error {
-	client, err := kubeapi.New(to.config)
+func watchOnce(ctx context.Context, to target, latest chan []kube.Object) error {
+	client, err := kube.New(to.config)
 	if err != nil {
 		return err
 	}
 	defer client.Close()
 
-	contents, listed := map[string]kubeapi.Object{}, false
+	contents, listed := map[string]kube.Object{}, false
 
-	return client.Watch(ctx, to.path, to.selector, func(event kubeapi.Event) error {
-		_, _, namespace, name := kubeapi.Identity(event.Object)
+	return client.Watch(ctx, to.path, to.selector, func(event kube.Event) error {
+		_, _, namespace, name := kube.Identity(event.Object)
 		id := namespace + "/" + name
 		before, known := contents[id]
 
@@ -181,7 +181,7 @@ func watchOnce(ctx context.Context, to target, latest chan []kubeapi.Object) err
 			return nil
 		}
 
-		objects := make([]kubeapi.Object, 0, len(contents))
+		objects := make([]kube.Object, 0, len(contents))
 		for _, id := range slices.Sorted(maps.Keys(contents)) {
 			objects = append(objects, contents[id])
 		}

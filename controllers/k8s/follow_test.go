@@ -10,36 +10,36 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/seed-59268b81/talos/controllers/k8s/kubeapi"
-	"github.com/seed-59268b81/talos/controllers/secrets/kubeconfig"
+	"github.com/seed-59268b81/talos/kube"
+	"github.com/seed-59268b81/talos/kube/kubeconfig"
 )
 
 // TestFollow holds which objects are kept: those of which something is to be looked at, and no more than may be.
 func TestFollow(t *testing.T) {
 	t.Parallel()
 
-	object := func(name string, done bool) kubeapi.Object {
-		return kubeapi.Object{"metadata": kubeapi.Object{"name": name, "noise": "x"}, "done": done}
+	object := func(name string, done bool) kube.Object {
+		return kube.Object{"metadata": kube.Object{"name": name, "noise": "x"}, "done": done}
 	}
-	event := func(kind, name string, done bool) kubeapi.Object {
-		return kubeapi.Object{"type": kind, "object": object(name, done)}
+	event := func(kind, name string, done bool) kube.Object {
+		return kube.Object{"type": kind, "object": object(name, done)}
 	}
 
 	for name, test := range map[string]struct {
 		list   []any
-		events []kubeapi.Object
+		events []kube.Object
 		want   []string
 	}{
 		"the list":                     {list: []any{object("a", false), object("b", false)}, want: []string{"a", "b"}},
 		"what is done":                 {list: []any{object("a", true), object("b", false)}, want: []string{"b"}},
 		"more than may be":             {list: []any{object("a", false), object("b", false), object("c", false)}, want: []string{"a", "b"}},
 		"what is done makes room":      {list: []any{object("a", true), object("b", true), object("c", false)}, want: []string{"c"}},
-		"what is done later":           {list: []any{object("a", false)}, events: []kubeapi.Object{event("MODIFIED", "a", true)}},
-		"what comes":                   {list: []any{object("a", false)}, events: []kubeapi.Object{event("ADDED", "b", false)}, want: []string{"a", "b"}},
-		"what comes, more than may be": {list: []any{object("a", false), object("b", false)}, events: []kubeapi.Object{event("ADDED", "c", false)}, want: []string{"a", "b"}},
+		"what is done later":           {list: []any{object("a", false)}, events: []kube.Object{event("MODIFIED", "a", true)}},
+		"what comes":                   {list: []any{object("a", false)}, events: []kube.Object{event("ADDED", "b", false)}, want: []string{"a", "b"}},
+		"what comes, more than may be": {list: []any{object("a", false), object("b", false)}, events: []kube.Object{event("ADDED", "c", false)}, want: []string{"a", "b"}},
 		"what comes, when there is room": {
 			list:   []any{object("a", false), object("b", false)},
-			events: []kubeapi.Object{event("DELETED", "a", false), event("DELETED", "never", false), event("ADDED", "c", false)}, want: []string{"b", "c"},
+			events: []kube.Object{event("DELETED", "a", false), event("DELETED", "never", false), event("ADDED", "c", false)}, want: []string{"b", "c"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -49,7 +49,7 @@ func TestFollow(t *testing.T) {
 				out := json.NewEncoder(w) // the client says
 
 				if r.URL.Query().Get("watch") == "" {
-					_ = out.Encode(kubeapi.Object{"metadata": kubeapi.Object{"resourceVersion": "1"}, "items": test.list})
+					_ = out.Encode(kube.Object{"metadata": kube.Object{"resourceVersion": "1"}, "items": test.list})
 
 					return
 				}
@@ -60,18 +60,18 @@ func TestFollow(t *testing.T) {
 			}))
 			defer server.Close()
 
-			latest := make(chan []kubeapi.Object, 1)
+			latest := make(chan []kube.Object, 1)
 
 			if err := watchOnce(t.Context(), target{
 				config: kubeconfig.Config{Server: server.URL, CA: certificateOf(server)}, path: "/things", most: 2,
-				keep: func(o kubeapi.Object) kubeapi.Object {
+				keep: func(o kube.Object) kube.Object {
 					if o["done"] == true {
 						return nil
 					}
 
-					_, _, _, name := kubeapi.Identity(o)
+					_, _, _, name := kube.Identity(o)
 
-					return kubeapi.Object{"kept": name}
+					return kube.Object{"kept": name}
 				},
 			}, latest); err != nil {
 				t.Fatal(err)

@@ -14,10 +14,10 @@ import (
 	"time"
 
 	"github.com/seed-59268b81/talos/controllers/k8s/kubelet"
-	"github.com/seed-59268b81/talos/controllers/secrets/kubeconfig"
 	"github.com/seed-59268b81/talos/cosi/controller"
 	"github.com/seed-59268b81/talos/cosi/resource"
 	"github.com/seed-59268b81/talos/cosi/typed"
+	"github.com/seed-59268b81/talos/kube/kubeconfig"
 	"github.com/seed-59268b81/talos/resources/k8s"
 )
 

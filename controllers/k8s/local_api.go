@@ -2,22 +2,22 @@
 
 package k8s
 
-import "github.com/seed-59268b81/talos/controllers/k8s/kubeapi"
+import "github.com/seed-59268b81/talos/kube"
 
 // localAPI keeps one connection to the API server of this node across reconciles: while it starts it is asked again and
 // again, and each handshake would cost it more than the answer.
 type localAPI struct {
 	text   string
-	client *kubeapi.Client
+	client *kube.Client
 }
 
 // get returns the client for a kubeconfig; the one before is closed when the kubeconfig has changed.
-func (l *localAPI) get(text string) (*kubeapi.Client, error) {
+func (l *localAPI) get(text string) (*kube.Client, error) {
 	if l.client != nil && l.text == text {
 		return l.client, nil
 	}
 
-	client, err := kubeapi.NewFromText([]byte(text))
+	client, err := kube.NewFromText([]byte(text))
 	if err != nil {
 		return nil, err
 	}

@@ -10,11 +10,11 @@ import (
 	"net/url"
 
 	"github.com/seed-59268b81/talos/controllers/fromconfig"
-	"github.com/seed-59268b81/talos/controllers/k8s/kubeapi"
 	"github.com/seed-59268b81/talos/controllers/k8s/nodeowner"
 	"github.com/seed-59268b81/talos/cosi/controller"
 	"github.com/seed-59268b81/talos/cosi/resource"
 	"github.com/seed-59268b81/talos/cosi/typed"
+	"github.com/seed-59268b81/talos/kube"
 	"github.com/seed-59268b81/talos/resources/config"
 	"github.com/seed-59268b81/talos/resources/k8s"
 	"github.com/seed-59268b81/talos/resources/secrets"
@@ -61,7 +61,7 @@ func nodeApplyController(root string) controller.Controller {
 				return err
 			}
 
-			client, err := kubeapi.New(*access)
+			client, err := kube.New(*access)
 			if err != nil {
 				return err
 			}
@@ -128,9 +128,9 @@ func running[S resource.Spec](items []*resource.Typed[S]) []S {
 
 // applyNode changes the Node: all at once, or, if a part is forbidden, one part after the other, so that those that are allowed are
 // as they should be.
-func applyNode(ctx context.Context, client *kubeapi.Client, name string, wanted nodeowner.Wanted) (changed bool, err error) {
+func applyNode(ctx context.Context, client *kube.Client, name string, wanted nodeowner.Wanted) (changed bool, err error) {
 	changed, err = applyParts(ctx, client, name, wanted, nodeowner.All)
-	if !kubeapi.IsForbidden(err) {
+	if !kube.IsForbidden(err) {
 		return changed, err
 	}
 
@@ -150,12 +150,12 @@ func applyNode(ctx context.Context, client *kubeapi.Client, name string, wanted 
 
 // applyParts reads, changes and replaces the Node; somebody else's change in between means once more.
 func applyParts(
-	ctx context.Context, client *kubeapi.Client, name string, wanted nodeowner.Wanted, parts nodeowner.Part,
+	ctx context.Context, client *kube.Client, name string, wanted nodeowner.Wanted, parts nodeowner.Part,
 ) (changed bool, err error) {
 	path := "/api/v1/nodes/" + url.PathEscape(name)
 
 	for range 5 {
-		var node kubeapi.Object
+		var node kube.Object
 
 		if node, err = client.Get(ctx, path); err != nil {
 			return false, err
@@ -165,7 +165,7 @@ func applyParts(
 			return false, nil
 		}
 
-		if _, err = client.Replace(ctx, path, node); !kubeapi.IsConflict(err) {
+		if _, err = client.Replace(ctx, path, node); !kube.IsConflict(err) {
 			return err == nil, err
 		}
 	}

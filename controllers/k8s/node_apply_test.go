@@ -13,9 +13,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/seed-59268b81/talos/controllers/k8s/kubeapi"
 	"github.com/seed-59268b81/talos/controllers/k8s/nodeowner"
-	"github.com/seed-59268b81/talos/controllers/secrets/kubeconfig"
+	"github.com/seed-59268b81/talos/kube"
+	"github.com/seed-59268b81/talos/kube/kubeconfig"
 )
 
 // TestApplyNodeAsKubelet holds that what the API server forbids a kubelet does not keep the rest from the Node.
@@ -46,7 +46,7 @@ func TestApplyNodeAsKubelet(t *testing.T) {
 	}))
 	defer server.Close()
 
-	client, err := kubeapi.New(kubeconfig.Config{Server: server.URL, CA: certificateOf(server), Token: "a.b"})
+	client, err := kube.New(kubeconfig.Config{Server: server.URL, CA: certificateOf(server), Token: "a.b"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,11 +9,11 @@ import (
 	"strings"
 
 	"github.com/seed-59268b81/talos/controllers/fromconfig"
-	"github.com/seed-59268b81/talos/controllers/k8s/kubeapi"
 	"github.com/seed-59268b81/talos/controllers/k8s/settings"
 	"github.com/seed-59268b81/talos/cosi/controller"
 	"github.com/seed-59268b81/talos/cosi/resource"
 	"github.com/seed-59268b81/talos/cosi/typed"
+	"github.com/seed-59268b81/talos/kube"
 	"github.com/seed-59268b81/talos/resources/config"
 	"github.com/seed-59268b81/talos/resources/k8s"
 	"github.com/seed-59268b81/talos/resources/secrets"
@@ -48,7 +48,7 @@ func nodeIdentityController(root string) controller.Controller {
 
 			return &target{key: key, config: *access, path: "/api/v1/nodes", keep: identifying}, nil
 		},
-		apply: func(ctx context.Context, rt controller.Runtime, nodes []kubeapi.Object) error {
+		apply: func(ctx context.Context, rt controller.Runtime, nodes []kube.Object) error {
 			if nodes == nil {
 				return nil
 			}
@@ -56,7 +56,7 @@ func nodeIdentityController(root string) controller.Controller {
 			rt.StartTrackingOutputs()
 
 			for _, node := range nodes {
-				_, _, _, name := kubeapi.Identity(node)
+				_, _, _, name := kube.Identity(node)
 
 				if err := typed.Set(ctx, rt, "", name, nodeIdentity(node)); err != nil {
 					return err
@@ -69,26 +69,26 @@ func nodeIdentityController(root string) controller.Controller {
 }
 
 // identifying is the part of a Node that its identity is read of: a Node lists hundreds of images, and changes with each heartbeat.
-func identifying(node kubeapi.Object) kubeapi.Object {
-	metadata, _ := node["metadata"].(kubeapi.Object)
-	status, _ := node["status"].(kubeapi.Object)
-	kept := kubeapi.Object{"name": metadata["name"]}
+func identifying(node kube.Object) kube.Object {
+	metadata, _ := node["metadata"].(kube.Object)
+	status, _ := node["status"].(kube.Object)
+	kept := kube.Object{"name": metadata["name"]}
 
 	for key, of := range map[string]string{"labels": settings.ControlPlaneLabel, "annotations": k8s.NodeAddressesAnnotation} {
-		all, _ := metadata[key].(kubeapi.Object)
+		all, _ := metadata[key].(kube.Object)
 		if value, ok := all[of]; ok {
-			kept[key] = kubeapi.Object{of: value}
+			kept[key] = kube.Object{of: value}
 		}
 	}
 
-	return kubeapi.Object{
-		"apiVersion": node["apiVersion"], "kind": node["kind"], "metadata": kept, "status": kubeapi.Object{"addresses": status["addresses"]},
+	return kube.Object{
+		"apiVersion": node["apiVersion"], "kind": node["kind"], "metadata": kept, "status": kube.Object{"addresses": status["addresses"]},
 	}
 }
 
 // nodeIdentity reads a Node. A kubelet may say what it likes among its addresses; the Node's own name is the only one that the API server
 // holds it to.
-func nodeIdentity(node kubeapi.Object) k8s.NodeIdentitySpec {
+func nodeIdentity(node kube.Object) k8s.NodeIdentitySpec {
 	var spec k8s.NodeIdentitySpec
 
 	add := func(text string) {
@@ -98,12 +98,12 @@ func nodeIdentity(node kubeapi.Object) k8s.NodeIdentitySpec {
 		}
 	}
 
-	metadata, _ := node["metadata"].(kubeapi.Object)
-	status, _ := node["status"].(kubeapi.Object)
+	metadata, _ := node["metadata"].(kube.Object)
+	status, _ := node["status"].(kube.Object)
 	addresses, _ := status["addresses"].([]any)
 
 	for _, item := range addresses {
-		address, _ := item.(kubeapi.Object)
+		address, _ := item.(kube.Object)
 		text, _ := address["address"].(string)
 
 		switch address["type"] {
@@ -116,14 +116,14 @@ func nodeIdentity(node kubeapi.Object) k8s.NodeIdentitySpec {
 		}
 	}
 
-	annotations, _ := metadata["annotations"].(kubeapi.Object)
+	annotations, _ := metadata["annotations"].(kube.Object)
 	said, _ := annotations[k8s.NodeAddressesAnnotation].(string)
 
 	for text := range strings.SplitSeq(said, ",") {
 		add(text)
 	}
 
-	labels, _ := metadata["labels"].(kubeapi.Object)
+	labels, _ := metadata["labels"].(kube.Object)
 	_, spec.ControlPlane = labels[settings.ControlPlaneLabel]
 
 	return spec

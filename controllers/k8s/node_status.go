@@ -7,11 +7,11 @@ import (
 	"net/netip"
 	"path/filepath"
 
-	"github.com/seed-59268b81/talos/controllers/k8s/kubeapi"
 	"github.com/seed-59268b81/talos/controllers/k8s/kubelet"
 	"github.com/seed-59268b81/talos/cosi/controller"
 	"github.com/seed-59268b81/talos/cosi/resource"
 	"github.com/seed-59268b81/talos/cosi/typed"
+	"github.com/seed-59268b81/talos/kube"
 	"github.com/seed-59268b81/talos/resources/k8s"
 )
 
@@ -45,7 +45,7 @@ func nodeStatusController(root string) controller.Controller {
 				path: "/api/v1/nodes", selector: "metadata.name=" + nodename.Nodename,
 			}, nil
 		},
-		apply: func(ctx context.Context, rt controller.Runtime, nodes []kubeapi.Object) error {
+		apply: func(ctx context.Context, rt controller.Runtime, nodes []kube.Object) error {
 			rt.StartTrackingOutputs()
 
 			for _, node := range nodes {
@@ -62,10 +62,10 @@ func nodeStatusController(root string) controller.Controller {
 }
 
 // nodeStatus reads a Node.
-func nodeStatus(node kubeapi.Object) k8s.NodeStatusSpec {
-	metadata, _ := node["metadata"].(kubeapi.Object)
-	spec, _ := node["spec"].(kubeapi.Object)
-	status, _ := node["status"].(kubeapi.Object)
+func nodeStatus(node kube.Object) k8s.NodeStatusSpec {
+	metadata, _ := node["metadata"].(kube.Object)
+	spec, _ := node["spec"].(kube.Object)
+	status, _ := node["status"].(kube.Object)
 	conditions, _ := status["conditions"].([]any)
 
 	out := k8s.NodeStatusSpec{Labels: stringMap(metadata["labels"]), Annotations: stringMap(metadata["annotations"])}
@@ -73,7 +73,7 @@ func nodeStatus(node kubeapi.Object) k8s.NodeStatusSpec {
 	out.Unschedulable, _ = spec["unschedulable"].(bool)
 
 	for _, item := range conditions {
-		condition, _ := item.(kubeapi.Object)
+		condition, _ := item.(kube.Object)
 		if condition["type"] == "Ready" {
 			out.NodeReady = condition["status"] == "True"
 		}
@@ -91,7 +91,7 @@ func nodeStatus(node kubeapi.Object) k8s.NodeStatusSpec {
 }
 
 func stringMap(v any) map[string]string {
-	in, _ := v.(kubeapi.Object)
+	in, _ := v.(kube.Object)
 	if len(in) == 0 {
 		return nil
 	}

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/seed-59268b81/talos/controllers/controllertest"
-	"github.com/seed-59268b81/talos/controllers/k8s/kubeapi"
-	"github.com/seed-59268b81/talos/controllers/secrets/kubeconfig"
+	"github.com/seed-59268b81/talos/kube"
+	"github.com/seed-59268b81/talos/kube/kubeconfig"
 	"github.com/seed-59268b81/talos/pki"
 	secretsres "github.com/seed-59268b81/talos/resources/secrets"
 )
@@ -38,7 +38,7 @@ func readsHealth(t *testing.T, c *cluster, admin string) {
 
 	config.Crt, config.Key = pair.Crt, pair.Key
 
-	client, err := kubeapi.New(config)
+	client, err := kube.New(config)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,13 +61,13 @@ func readsHealth(t *testing.T, c *cluster, admin string) {
 		"/api/v1/namespaces/kube-system/secrets", "/api/v1/namespaces/kube-system/configmaps", "/api/v1/namespaces/default/pods",
 		"/apis/apps/v1/namespaces/kube-system/daemonsets", "/apis/rbac.authorization.k8s.io/v1/clusterroles",
 	} {
-		if _, err := client.Get(t.Context(), path); !kubeapi.IsForbidden(err) {
+		if _, err := client.Get(t.Context(), path); !kube.IsForbidden(err) {
 			t.Errorf("the health check reads %s: got %v, want it forbidden", path, err)
 		}
 	}
 
-	node := kubeapi.Object{"apiVersion": "v1", "kind": "Node", "metadata": kubeapi.Object{"name": "made-up"}}
-	if _, err := client.Create(t.Context(), "/api/v1/nodes", node); !kubeapi.IsForbidden(err) {
+	node := kube.Object{"apiVersion": "v1", "kind": "Node", "metadata": kube.Object{"name": "made-up"}}
+	if _, err := client.Create(t.Context(), "/api/v1/nodes", node); !kube.IsForbidden(err) {
 		t.Errorf("the health check makes a node: got %v, want it forbidden", err)
 	}
 }

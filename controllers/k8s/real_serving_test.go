@@ -20,12 +20,12 @@ import (
 	"time"
 
 	"github.com/seed-59268b81/talos/controllers/controllertest"
-	"github.com/seed-59268b81/talos/controllers/k8s/kubeapi"
 	"github.com/seed-59268b81/talos/controllers/k8s/kubelet"
 	"github.com/seed-59268b81/talos/controllers/k8s/manifests"
 	"github.com/seed-59268b81/talos/controllers/k8s/servingcert"
-	"github.com/seed-59268b81/talos/controllers/secrets/kubeconfig"
 	"github.com/seed-59268b81/talos/cosi/typed"
+	"github.com/seed-59268b81/talos/kube"
+	"github.com/seed-59268b81/talos/kube/kubeconfig"
 	"github.com/seed-59268b81/talos/pki"
 	k8sres "github.com/seed-59268b81/talos/resources/k8s"
 	secretsres "github.com/seed-59268b81/talos/resources/secrets"
@@ -35,7 +35,7 @@ const signingRequests = "/apis/certificates.k8s.io/v1/certificatesigningrequests
 
 // serving holds that the API server reads logs of kubelets alone that have a certificate of the cluster, and which kubelets get one.
 // The kubelet here is the test: it registers its Node, asks as a kubelet does, and serves.
-func serving(t *testing.T, c *cluster, admin *kubeapi.Client, adminConfig string) {
+func serving(t *testing.T, c *cluster, admin *kube.Client, adminConfig string) {
 	t.Helper()
 
 	root := controllertest.Wait[secretsres.KubernetesRootSpec](c.Node, secretsres.KubernetesRootID, nil)
@@ -47,9 +47,9 @@ func serving(t *testing.T, c *cluster, admin *kubeapi.Client, adminConfig string
 	server := serveLogs(t, s1)
 	server.use(selfSigned(t, s1))
 
-	if _, err := admin.Create(t.Context(), "/api/v1/namespaces/default/pods", kubeapi.Object{
-		"apiVersion": "v1", "kind": "Pod", "metadata": kubeapi.Object{"name": "logs"},
-		"spec": kubeapi.Object{"nodeName": "s1", "containers": []any{kubeapi.Object{"name": "c", "image": "none"}}},
+	if _, err := admin.Create(t.Context(), "/api/v1/namespaces/default/pods", kube.Object{
+		"apiVersion": "v1", "kind": "Pod", "metadata": kube.Object{"name": "logs"},
+		"spec": kube.Object{"nodeName": "s1", "containers": []any{kube.Object{"name": "c", "image": "none"}}},
 	}); err != nil {
 		t.Fatal(err)
 	}
@@ -104,7 +104,7 @@ func serving(t *testing.T, c *cluster, admin *kubeapi.Client, adminConfig string
 }
 
 // joinKubelet registers a Node as its kubelet, and returns the kubelet's client.
-func joinKubelet(t *testing.T, adminConfig string, root secretsres.KubernetesRootSpec, name string, addr netip.Addr) *kubeapi.Client {
+func joinKubelet(t *testing.T, adminConfig string, root secretsres.KubernetesRootSpec, name string, addr netip.Addr) *kube.Client {
 	t.Helper()
 
 	config, err := kubeconfig.Parse([]byte(adminConfig))
@@ -119,20 +119,20 @@ func joinKubelet(t *testing.T, adminConfig string, root secretsres.KubernetesRoo
 
 	config.Crt, config.Key = identity, identity
 
-	client, err := kubeapi.New(config)
+	client, err := kube.New(config)
 	if err != nil {
 		t.Fatal(err)
 	}
 
 	t.Cleanup(client.Close)
 
-	if _, err := client.Create(t.Context(), "/api/v1/nodes", kubeapi.Object{
-		"apiVersion": "v1", "kind": "Node", "metadata": kubeapi.Object{"name": name},
-		"status": kubeapi.Object{
+	if _, err := client.Create(t.Context(), "/api/v1/nodes", kube.Object{
+		"apiVersion": "v1", "kind": "Node", "metadata": kube.Object{"name": name},
+		"status": kube.Object{
 			"addresses": []any{
-				kubeapi.Object{"type": "InternalIP", "address": addr.String()}, kubeapi.Object{"type": "Hostname", "address": name},
+				kube.Object{"type": "InternalIP", "address": addr.String()}, kube.Object{"type": "Hostname", "address": name},
 			},
-			"daemonEndpoints": kubeapi.Object{"kubeletEndpoint": kubeapi.Object{"Port": kubelet.Port}},
+			"daemonEndpoints": kube.Object{"kubeletEndpoint": kube.Object{"Port": kubelet.Port}},
 		},
 	}); err != nil {
 		t.Fatal(err)
@@ -147,7 +147,7 @@ type servingRequest struct {
 }
 
 // askToServe asks for a certificate with a Node's name and some addresses.
-func askToServe(t *testing.T, client *kubeapi.Client, node string, ips ...netip.Addr) servingRequest {
+func askToServe(t *testing.T, client *kube.Client, node string, ips ...netip.Addr) servingRequest {
 	t.Helper()
 
 	csr, key, err := pki.NewCSR(pki.CSROptions{
@@ -157,9 +157,9 @@ func askToServe(t *testing.T, client *kubeapi.Client, node string, ips ...netip.
 		t.Fatal(err)
 	}
 
-	created, err := client.Create(t.Context(), signingRequests, kubeapi.Object{
-		"apiVersion": "certificates.k8s.io/v1", "kind": "CertificateSigningRequest", "metadata": kubeapi.Object{"generateName": "csr-"},
-		"spec": kubeapi.Object{
+	created, err := client.Create(t.Context(), signingRequests, kube.Object{
+		"apiVersion": "certificates.k8s.io/v1", "kind": "CertificateSigningRequest", "metadata": kube.Object{"generateName": "csr-"},
+		"spec": kube.Object{
 			"signerName": servingcert.Signer, "request": base64.StdEncoding.EncodeToString(csr), "usages": []any{"digital signature", "server auth"},
 		},
 	})
@@ -167,12 +167,12 @@ func askToServe(t *testing.T, client *kubeapi.Client, node string, ips ...netip.
 		t.Fatal(err)
 	}
 
-	_, _, _, name := kubeapi.Identity(created)
+	_, _, _, name := kube.Identity(created)
 
 	return servingRequest{name, key}
 }
 
-func (r servingRequest) wait(t *testing.T, client *kubeapi.Client) (crt []byte) {
+func (r servingRequest) wait(t *testing.T, client *kube.Client) (crt []byte) {
 	t.Helper()
 
 	eventually(t, "the serving certificate is approved and signed", func() error {
@@ -181,7 +181,7 @@ func (r servingRequest) wait(t *testing.T, client *kubeapi.Client) (crt []byte) 
 			return err
 		}
 
-		status, _ := got["status"].(kubeapi.Object)
+		status, _ := got["status"].(kube.Object)
 
 		encoded, ok := status["certificate"].(string)
 		if !ok {
@@ -197,7 +197,7 @@ func (r servingRequest) wait(t *testing.T, client *kubeapi.Client) (crt []byte) 
 }
 
 // leftAlone holds that a forged request is neither approved nor denied, and that an event and a resource say why.
-func leftAlone(t *testing.T, c *cluster, admin *kubeapi.Client, name string) {
+func leftAlone(t *testing.T, c *cluster, admin *kube.Client, name string) {
 	t.Helper()
 
 	const reason = "the address 172.20.0.12 is not one of Node s1"
@@ -230,29 +230,29 @@ func leftAlone(t *testing.T, c *cluster, admin *kubeapi.Client, name string) {
 		t.Fatal(err)
 	}
 
-	if status, _ := got["status"].(kubeapi.Object); len(status) != 0 {
+	if status, _ := got["status"].(kube.Object); len(status) != 0 {
 		t.Errorf("a request for another's address: got %v, want it left alone", status)
 	}
 }
 
 // approverRights holds what the approver may do beside: nothing.
-func approverRights(t *testing.T, admin *kubeapi.Client) {
+func approverRights(t *testing.T, admin *kube.Client) {
 	t.Helper()
 
-	for _, attributes := range []kubeapi.Object{
+	for _, attributes := range []kube.Object{
 		{"verb": "approve", "group": "certificates.k8s.io", "resource": "signers", "name": "kubernetes.io/kube-apiserver-client"},
 		{"verb": "approve", "group": "certificates.k8s.io", "resource": "signers", "name": "kubernetes.io/kube-apiserver-client-kubelet"},
 		{"verb": "sign", "group": "certificates.k8s.io", "resource": "signers", "name": servingcert.Signer},
 		{"verb": "delete", "group": "certificates.k8s.io", "resource": "certificatesigningrequests"},
 		{"verb": "get", "resource": "secrets"}, {"verb": "create", "resource": "pods"}, {"verb": "update", "resource": "nodes"},
 	} {
-		review, err := admin.Create(t.Context(), "/apis/authorization.k8s.io/v1/subjectaccessreviews", kubeapi.Object{
+		review, err := admin.Create(t.Context(), "/apis/authorization.k8s.io/v1/subjectaccessreviews", kube.Object{
 			"apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview",
-			"spec": kubeapi.Object{
+			"spec": kube.Object{
 				"user": manifests.ServingApprover, "groups": []any{manifests.ServingApprover, "system:authenticated"}, "resourceAttributes": attributes,
 			},
 		})
-		if status, _ := review["status"].(kubeapi.Object); err != nil || status["allowed"] != false {
+		if status, _ := review["status"].(kube.Object); err != nil || status["allowed"] != false {
 			t.Errorf("the approver's %v: got %v, %v; want it refused", attributes, status, err)
 		}
 	}

@@ -15,9 +15,9 @@ import (
 
 	"github.com/seed-59268b81/talos/controllers/controllertest"
 	"github.com/seed-59268b81/talos/controllers/etcd/etcdclient"
-	"github.com/seed-59268b81/talos/controllers/k8s/kubeapi"
 	"github.com/seed-59268b81/talos/controllers/k8s/manifests"
 	"github.com/seed-59268b81/talos/controllers/k8s/manifestsync"
+	"github.com/seed-59268b81/talos/kube"
 	secretsres "github.com/seed-59268b81/talos/resources/secrets"
 )
 
@@ -30,15 +30,15 @@ const (
 
 // followEdits holds that what the manifests made follows edits of the configuration, that people's own changes stay, that what is not
 // asked for any more is deleted, and that nothing is written when nothing differs.
-func followEdits(t *testing.T, c *cluster, client *kubeapi.Client) {
+func followEdits(t *testing.T, c *cluster, client *kube.Client) {
 	t.Helper()
 
 	ctx := context.Background()
 
 	// People change what is theirs from the first creation on: a field that no manifest sets, and one that it does.
-	edit(t, client, coreDNS, func(o kubeapi.Object) {
-		o["spec"].(kubeapi.Object)["replicas"] = 3
-		o["metadata"].(kubeapi.Object)["annotations"] = kubeapi.Object{"example.org/mine": "yes"}
+	edit(t, client, coreDNS, func(o kube.Object) {
+		o["spec"].(kube.Object)["replicas"] = 3
+		o["metadata"].(kube.Object)["annotations"] = kube.Object{"example.org/mine": "yes"}
 	})
 
 	images := "cluster: {proxy: {image: example.org/proxy:v2}, coreDNS: {image: example.org/dns:v2}}"
@@ -48,11 +48,11 @@ func followEdits(t *testing.T, c *cluster, client *kubeapi.Client) {
 	eventually(t, "DNS follows the configuration", func() error { return image(ctx, client, coreDNS, "example.org/dns:v2") })
 
 	dns := get(t, client, coreDNS)
-	if got := dns["spec"].(kubeapi.Object)["replicas"]; got != 3.0 {
+	if got := dns["spec"].(kube.Object)["replicas"]; got != 3.0 {
 		t.Errorf("replicas of DNS, which somebody has changed: got %v, want 3", got)
 	}
 
-	if got := metadata(dns)["annotations"].(kubeapi.Object)["example.org/mine"]; got != "yes" {
+	if got := metadata(dns)["annotations"].(kube.Object)["example.org/mine"]; got != "yes" {
 		t.Errorf("somebody's annotation: got %v, want it kept", got)
 	}
 
@@ -69,7 +69,7 @@ func followEdits(t *testing.T, c *cluster, client *kubeapi.Client) {
 
 	eventually(t, "an inline manifest is applied", func() error { _, err := client.Get(ctx, mine); return err })
 	eventually(t, "it is noted", func() error {
-		data, _ := get(t, client, records)["data"].(kubeapi.Object)
+		data, _ := get(t, client, records)["data"].(kube.Object)
 		if text, _ := data["cp1"].(string); !strings.Contains(text, `"v1/ConfigMap/default/mine"`) {
 			return fmt.Errorf("got %s", text)
 		}
@@ -89,7 +89,7 @@ func followEdits(t *testing.T, c *cluster, client *kubeapi.Client) {
 	eventually(t, "an object that is not asked for any more is deleted", func() error { return gone(ctx, client, mine) })
 	eventually(t, "kube-proxy is deleted", func() error { return gone(ctx, client, kubeProxy) })
 	eventually(t, "the inventory has lost it", func() error {
-		data := get(t, client, inventory)["data"].(kubeapi.Object)
+		data := get(t, client, inventory)["data"].(kube.Object)
 		if _, there := data["kube-system_kube-proxy_apps_DaemonSet"]; there {
 			return fmt.Errorf("got %v", data)
 		}
@@ -108,7 +108,7 @@ func followEdits(t *testing.T, c *cluster, client *kubeapi.Client) {
 }
 
 // quiet holds that one more look writes nothing.
-func quiet(t *testing.T, c *cluster, client *kubeapi.Client) {
+func quiet(t *testing.T, c *cluster, client *kube.Client) {
 	t.Helper()
 
 	written := []string{kubeProxy, coreDNS, inventory, records}
@@ -153,7 +153,7 @@ func quiet(t *testing.T, c *cluster, client *kubeapi.Client) {
 
 // twoNodes holds that control planes which are not configured at once do not undo each other's changes, and that only the last one's
 // leaving an object out deletes it.
-func twoNodes(t *testing.T, client *kubeapi.Client) {
+func twoNodes(t *testing.T, client *kube.Client) {
 	t.Helper()
 
 	const path = "/api/v1/namespaces/default/configmaps/shared"
@@ -165,9 +165,9 @@ func twoNodes(t *testing.T, client *kubeapi.Client) {
 
 		manifest := manifests.Manifest{Name: "x"}
 		if value != "" {
-			manifest.Objects = []kubeapi.Object{{
-				"apiVersion": "v1", "kind": "ConfigMap", "metadata": kubeapi.Object{"name": "shared", "namespace": "default"},
-				"data": kubeapi.Object{"a": value},
+			manifest.Objects = []kube.Object{{
+				"apiVersion": "v1", "kind": "ConfigMap", "metadata": kube.Object{"name": "shared", "namespace": "default"},
+				"data": kube.Object{"a": value},
 			}}
 		}
 
@@ -181,21 +181,21 @@ func twoNodes(t *testing.T, client *kubeapi.Client) {
 
 		object, err := client.Get(ctx, path)
 		if value == "" {
-			if !kubeapi.IsNotFound(err) {
+			if !kube.IsNotFound(err) {
 				t.Errorf("%s: got %v, %v, want that it is gone", when, object["data"], err)
 			}
 
 			return
 		}
 
-		if err != nil || object["data"].(kubeapi.Object)["a"] != value {
+		if err != nil || object["data"].(kube.Object)["a"] != value {
 			t.Errorf("%s: got %v, %v, want %s", when, object["data"], err, value)
 		}
 	}
 
 	for _, node := range []string{"cp8", "cp9"} {
-		if _, err := client.Create(ctx, "/api/v1/nodes", kubeapi.Object{
-			"apiVersion": "v1", "kind": "Node", "metadata": kubeapi.Object{"name": node},
+		if _, err := client.Create(ctx, "/api/v1/nodes", kube.Object{
+			"apiVersion": "v1", "kind": "Node", "metadata": kube.Object{"name": node},
 		}); err != nil {
 			t.Fatal(err)
 		}
@@ -228,8 +228,8 @@ func twoNodes(t *testing.T, client *kubeapi.Client) {
 	want("the other has left the cluster", "")
 
 	// What people made themselves is not the system's to delete, though a manifest of the same name was rendered.
-	if _, err := client.Create(ctx, "/api/v1/namespaces/default/configmaps", kubeapi.Object{
-		"apiVersion": "v1", "kind": "ConfigMap", "metadata": kubeapi.Object{"name": "shared"}, "data": kubeapi.Object{"a": "theirs"},
+	if _, err := client.Create(ctx, "/api/v1/namespaces/default/configmaps", kube.Object{
+		"apiVersion": "v1", "kind": "ConfigMap", "metadata": kube.Object{"name": "shared"}, "data": kube.Object{"a": "theirs"},
 	}); err != nil {
 		t.Fatal(err)
 	}
@@ -240,7 +240,7 @@ func twoNodes(t *testing.T, client *kubeapi.Client) {
 	want("the manifest is gone", "theirs")
 }
 
-func get(t *testing.T, client *kubeapi.Client, path string) kubeapi.Object {
+func get(t *testing.T, client *kube.Client, path string) kube.Object {
 	t.Helper()
 
 	object, err := client.Get(t.Context(), path)
@@ -251,10 +251,10 @@ func get(t *testing.T, client *kubeapi.Client, path string) kubeapi.Object {
 	return object
 }
 
-func metadata(object kubeapi.Object) kubeapi.Object { return object["metadata"].(kubeapi.Object) }
+func metadata(object kube.Object) kube.Object { return object["metadata"].(kube.Object) }
 
 // edit changes an object as kubectl edit does.
-func edit(t *testing.T, client *kubeapi.Client, path string, change func(kubeapi.Object)) {
+func edit(t *testing.T, client *kube.Client, path string, change func(kube.Object)) {
 	t.Helper()
 
 	eventually(t, "somebody edits "+path, func() error {
@@ -271,23 +271,23 @@ func edit(t *testing.T, client *kubeapi.Client, path string, change func(kubeapi
 	})
 }
 
-func image(ctx context.Context, client *kubeapi.Client, path, want string) error {
+func image(ctx context.Context, client *kube.Client, path, want string) error {
 	object, err := client.Get(ctx, path)
 	if err != nil {
 		return err
 	}
 
-	template := object["spec"].(kubeapi.Object)["template"].(kubeapi.Object)["spec"].(kubeapi.Object)
-	if got := template["containers"].([]any)[0].(kubeapi.Object)["image"]; got != want {
+	template := object["spec"].(kube.Object)["template"].(kube.Object)["spec"].(kube.Object)
+	if got := template["containers"].([]any)[0].(kube.Object)["image"]; got != want {
 		return fmt.Errorf("image: got %v, want %s", got, want)
 	}
 
 	return nil
 }
 
-func gone(ctx context.Context, client *kubeapi.Client, path string) error {
+func gone(ctx context.Context, client *kube.Client, path string) error {
 	_, err := client.Get(ctx, path)
-	if kubeapi.IsNotFound(err) {
+	if kube.IsNotFound(err) {
 		return nil
 	}
 
@@ -295,7 +295,7 @@ func gone(ctx context.Context, client *kubeapi.Client, path string) error {
 }
 
 // versions are the generations of what controllers write into too, and otherwise the resource versions.
-func versions(t *testing.T, client *kubeapi.Client, paths []string) []string {
+func versions(t *testing.T, client *kube.Client, paths []string) []string {
 	t.Helper()
 
 	out := make([]string, 0, len(paths))

@@ -20,10 +20,10 @@ import (
 	"github.com/seed-59268b81/talos/config/generate"
 	"github.com/seed-59268b81/talos/controllers/controllertest"
 	"github.com/seed-59268b81/talos/controllers/etcd"
-	"github.com/seed-59268b81/talos/controllers/k8s/kubeapi"
 	"github.com/seed-59268b81/talos/controllers/k8s/kubelet"
-	"github.com/seed-59268b81/talos/controllers/secrets/kubeconfig"
 	"github.com/seed-59268b81/talos/cosi/typed"
+	"github.com/seed-59268b81/talos/kube"
+	"github.com/seed-59268b81/talos/kube/kubeconfig"
 	etcdres "github.com/seed-59268b81/talos/resources/etcd"
 	k8sres "github.com/seed-59268b81/talos/resources/k8s"
 	secretsres "github.com/seed-59268b81/talos/resources/secrets"
@@ -95,7 +95,7 @@ func realControlPlane(t *testing.T, binaries string) {
 	}
 
 	for _, id := range []string{"kube-apiserver", "kube-controller-manager", "kube-scheduler"} {
-		var pod kubeapi.Object
+		var pod kube.Object
 
 		// Those after the first wait for a real API server.
 		eventually(t, "the pod of "+id+" is there", func() error {
@@ -107,14 +107,14 @@ func realControlPlane(t *testing.T, binaries string) {
 			return err
 		})
 
-		uid := pod["spec"].(kubeapi.Object)["securityContext"].(kubeapi.Object)["runAsUser"].(int)
+		uid := pod["spec"].(kube.Object)["securityContext"].(kube.Object)["runAsUser"].(int)
 
 		programs.start(id, args(t, pod), uid)
 	}
 
 	kubeconfigs := controllertest.Wait[secretsres.KubernetesCertsSpec](c.Node, secretsres.KubernetesID, nil)
 
-	client, err := kubeapi.NewFromText([]byte(kubeconfigs.LocalhostAdminKubeconfig))
+	client, err := kube.NewFromText([]byte(kubeconfigs.LocalhostAdminKubeconfig))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -168,7 +168,7 @@ func probes(t *testing.T, admin string) {
 
 	config.Crt, config.Key = nil, nil
 
-	anonymous, err := kubeapi.New(config)
+	anonymous, err := kube.New(config)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -201,14 +201,14 @@ func registerNode(t *testing.T, c *cluster, admin string) {
 
 	config.Crt, config.Key = identity, identity
 
-	client, err := kubeapi.New(config)
+	client, err := kube.New(config)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer client.Close()
 
-	node := func(name string) kubeapi.Object {
-		return kubeapi.Object{"apiVersion": "v1", "kind": "Node", "metadata": kubeapi.Object{"name": name}}
+	node := func(name string) kube.Object {
+		return kube.Object{"apiVersion": "v1", "kind": "Node", "metadata": kube.Object{"name": name}}
 	}
 
 	eventually(t, "the kubelet registers its Node", func() error {
@@ -223,18 +223,18 @@ func registerNode(t *testing.T, c *cluster, admin string) {
 }
 
 // kubeletRights holds what the API server's certificate towards kubelets is good for: all that they do, and nothing else.
-func kubeletRights(t *testing.T, client *kubeapi.Client) {
+func kubeletRights(t *testing.T, client *kube.Client) {
 	t.Helper()
 
 	allowed := func(verb, resource, subresource string) (bool, error) {
-		review, err := client.Create(t.Context(), "/apis/authorization.k8s.io/v1/subjectaccessreviews", kubeapi.Object{
+		review, err := client.Create(t.Context(), "/apis/authorization.k8s.io/v1/subjectaccessreviews", kube.Object{
 			"apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview",
-			"spec": kubeapi.Object{
+			"spec": kube.Object{
 				"user": "apiserver-kubelet-client", "groups": []any{secretsres.KubeletClientGroup, "system:authenticated"},
-				"resourceAttributes": kubeapi.Object{"verb": verb, "resource": resource, "subresource": subresource},
+				"resourceAttributes": kube.Object{"verb": verb, "resource": resource, "subresource": subresource},
 			},
 		})
-		status, _ := review["status"].(kubeapi.Object)
+		status, _ := review["status"].(kube.Object)
 
 		return status["allowed"] == true, err
 	}

@@ -19,10 +19,10 @@ import (
 	configsecrets "github.com/seed-59268b81/talos/config/secrets"
 	"github.com/seed-59268b81/talos/controllers/controllertest"
 	"github.com/seed-59268b81/talos/controllers/k8s"
-	"github.com/seed-59268b81/talos/controllers/k8s/kubeapi"
 	"github.com/seed-59268b81/talos/controllers/k8s/kubelet"
 	"github.com/seed-59268b81/talos/controllers/secrets"
-	"github.com/seed-59268b81/talos/controllers/secrets/kubeconfig"
+	"github.com/seed-59268b81/talos/kube"
+	"github.com/seed-59268b81/talos/kube/kubeconfig"
 	"github.com/seed-59268b81/talos/pki"
 	"github.com/seed-59268b81/talos/resources/block"
 	configres "github.com/seed-59268b81/talos/resources/config"
@@ -79,7 +79,7 @@ func workerNode(t *testing.T, bundle *configsecrets.Bundle) *cluster {
 // bootstrap token it asks for a certificate, through the worker's own KubePrism, gets it without anybody's doing, registers
 // its Node with it, and gets the next with the first. Then the worker's controllers see the control plane and its Node, and
 // label that.
-func joinWorker(t *testing.T, bundle *configsecrets.Bundle, admin *kubeapi.Client) {
+func joinWorker(t *testing.T, bundle *configsecrets.Bundle, admin *kube.Client) {
 	t.Helper()
 
 	c := workerNode(t, bundle)
@@ -104,14 +104,14 @@ func joinWorker(t *testing.T, bundle *configsecrets.Bundle, admin *kubeapi.Clien
 	config.Token = ""
 	config.Crt, config.Key = requestIdentity(t, config)
 
-	client, err := kubeapi.New(config)
+	client, err := kube.New(config)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer client.Close()
 
-	if _, err := client.Create(t.Context(), "/api/v1/nodes", kubeapi.Object{
-		"apiVersion": "v1", "kind": "Node", "metadata": kubeapi.Object{"name": "w1"},
+	if _, err := client.Create(t.Context(), "/api/v1/nodes", kube.Object{
+		"apiVersion": "v1", "kind": "Node", "metadata": kube.Object{"name": "w1"},
 	}); err != nil {
 		t.Fatal(err)
 	}
@@ -131,7 +131,7 @@ func joinWorker(t *testing.T, bundle *configsecrets.Bundle, admin *kubeapi.Clien
 			return err
 		}
 
-		labels, _ := node["metadata"].(kubeapi.Object)["labels"].(kubeapi.Object)
+		labels, _ := node["metadata"].(kube.Object)["labels"].(kube.Object)
 		if labels["rack"] != "a" {
 			return fmt.Errorf("the labels are %v", labels)
 		}
@@ -151,7 +151,7 @@ func joinWorker(t *testing.T, bundle *configsecrets.Bundle, admin *kubeapi.Clien
 func requestIdentity(t *testing.T, config kubeconfig.Config) (crt, key []byte) {
 	t.Helper()
 
-	client, err := kubeapi.New(config)
+	client, err := kube.New(config)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -168,15 +168,15 @@ func requestIdentity(t *testing.T, config kubeconfig.Config) (crt, key []byte) {
 
 	// KubePrism looks for a working API server first.
 	eventually(t, "the kubelet asks for a certificate", func() error {
-		created, err := client.Create(t.Context(), requests, kubeapi.Object{
-			"apiVersion": "certificates.k8s.io/v1", "kind": "CertificateSigningRequest", "metadata": kubeapi.Object{"generateName": "node-csr-"},
-			"spec": kubeapi.Object{
+		created, err := client.Create(t.Context(), requests, kube.Object{
+			"apiVersion": "certificates.k8s.io/v1", "kind": "CertificateSigningRequest", "metadata": kube.Object{"generateName": "node-csr-"},
+			"spec": kube.Object{
 				"signerName": "kubernetes.io/kube-apiserver-client-kubelet", "request": base64.StdEncoding.EncodeToString(csr),
 				"usages": []any{"digital signature", "client auth"},
 			},
 		})
 		if err == nil {
-			name, _ = created["metadata"].(kubeapi.Object)["name"].(string)
+			name, _ = created["metadata"].(kube.Object)["name"].(string)
 		}
 
 		return err
@@ -188,7 +188,7 @@ func requestIdentity(t *testing.T, config kubeconfig.Config) (crt, key []byte) {
 			return err
 		}
 
-		status, _ := request["status"].(kubeapi.Object)
+		status, _ := request["status"].(kube.Object)
 
 		encoded, ok := status["certificate"].(string)
 		if !ok {

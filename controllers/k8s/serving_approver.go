@@ -9,12 +9,12 @@ import (
 	"time"
 
 	"github.com/seed-59268b81/talos/controllers/fromconfig"
-	"github.com/seed-59268b81/talos/controllers/k8s/kubeapi"
 	"github.com/seed-59268b81/talos/controllers/k8s/servingcert"
-	"github.com/seed-59268b81/talos/controllers/secrets/kubeconfig"
 	"github.com/seed-59268b81/talos/cosi/controller"
 	"github.com/seed-59268b81/talos/cosi/resource"
 	"github.com/seed-59268b81/talos/cosi/typed"
+	"github.com/seed-59268b81/talos/kube"
+	"github.com/seed-59268b81/talos/kube/kubeconfig"
 	"github.com/seed-59268b81/talos/resources/config"
 	"github.com/seed-59268b81/talos/resources/k8s"
 	"github.com/seed-59268b81/talos/resources/secrets"
@@ -98,7 +98,7 @@ func (a *servingApprover) connect(ctx context.Context, rt controller.Runtime, ro
 }
 
 // apply judges all requests that nobody has decided.
-func (a *servingApprover) apply(ctx context.Context, rt controller.Runtime, objects []kubeapi.Object) error {
+func (a *servingApprover) apply(ctx context.Context, rt controller.Runtime, objects []kube.Object) error {
 	if a.wake != nil {
 		a.wake.Stop()
 	}
@@ -114,13 +114,13 @@ func (a *servingApprover) apply(ctx context.Context, rt controller.Runtime, obje
 	return rt.CleanupOutputs(ctx, resource.KindOf[k8s.KubeletServingRequestSpec](""))
 }
 
-func (a *servingApprover) judge(ctx context.Context, rt controller.Runtime, objects []kubeapi.Object) error {
+func (a *servingApprover) judge(ctx context.Context, rt controller.Runtime, objects []kube.Object) error {
 	known, err := servingCluster(ctx, rt)
 	if err != nil || known == nil {
 		return err
 	}
 
-	client, err := kubeapi.New(a.access)
+	client, err := kube.New(a.access)
 	if err != nil {
 		return err
 	}
@@ -170,11 +170,11 @@ func (a *servingApprover) judge(ctx context.Context, rt controller.Runtime, obje
 }
 
 // approve adds the condition to the request, unless it is another one of that name by now, or somebody else was first.
-func approve(ctx context.Context, client *kubeapi.Client, request servingcert.Request) error {
+func approve(ctx context.Context, client *kube.Client, request servingcert.Request) error {
 	path := signingRequestsPath + "/" + url.PathEscape(request.Name)
 
 	object, err := client.Get(ctx, path)
-	if kubeapi.IsNotFound(err) {
+	if kube.IsNotFound(err) {
 		return nil
 	}
 
@@ -187,19 +187,19 @@ func approve(ctx context.Context, client *kubeapi.Client, request servingcert.Re
 		return err
 	}
 
-	status, _ := object["status"].(kubeapi.Object)
+	status, _ := object["status"].(kube.Object)
 	if status == nil {
-		status = kubeapi.Object{}
+		status = kube.Object{}
 		object["status"] = status
 	}
 
-	status["conditions"] = []any{kubeapi.Object{
+	status["conditions"] = []any{kube.Object{
 		"type": "Approved", "status": "True", "reason": "KubeletServingApproved",
 		"message": "all names and addresses are those of Node " + request.Node() + " and of no other",
 	}}
 
 	_, err = client.Replace(ctx, path+"/approval", object)
-	if kubeapi.IsConflict(err) || kubeapi.IsNotFound(err) {
+	if kube.IsConflict(err) || kube.IsNotFound(err) {
 		return nil
 	}
 

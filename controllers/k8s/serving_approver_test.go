@@ -10,9 +10,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/seed-59268b81/talos/controllers/k8s/kubeapi"
 	"github.com/seed-59268b81/talos/controllers/k8s/servingcert"
-	"github.com/seed-59268b81/talos/controllers/secrets/kubeconfig"
+	"github.com/seed-59268b81/talos/kube"
+	"github.com/seed-59268b81/talos/kube/kubeconfig"
 )
 
 // TestApprove holds that the request that was judged is approved, once, and no other one.
@@ -21,16 +21,16 @@ func TestApprove(t *testing.T) {
 
 	const path = signingRequestsPath + "/csr-1"
 
-	request := func(uid string, conditions ...any) kubeapi.Object {
-		return kubeapi.Object{
-			"metadata": kubeapi.Object{"name": "csr-1", "uid": uid, "resourceVersion": "7"},
-			"spec":     kubeapi.Object{"request": "eA=="}, "status": kubeapi.Object{"conditions": conditions},
+	request := func(uid string, conditions ...any) kube.Object {
+		return kube.Object{
+			"metadata": kube.Object{"name": "csr-1", "uid": uid, "resourceVersion": "7"},
+			"spec":     kube.Object{"request": "eA=="}, "status": kube.Object{"conditions": conditions},
 		}
 	}
 
 	for name, test := range map[string]struct {
 		// there is the request when it is read, nil if there is none; answer is the code to the approval.
-		there  kubeapi.Object
+		there  kube.Object
 		answer int
 		// writes are the approvals sent, and fails whether the controller is told.
 		writes int
@@ -38,8 +38,8 @@ func TestApprove(t *testing.T) {
 	}{
 		"as judged":                     {there: request("u"), answer: http.StatusOK, writes: 1},
 		"another of that name":          {there: request("other"), answer: http.StatusOK},
-		"denied meanwhile":              {there: request("u", kubeapi.Object{"type": "Denied"}), answer: http.StatusOK},
-		"approved meanwhile":            {there: request("u", kubeapi.Object{"type": "Approved"}), answer: http.StatusOK},
+		"denied meanwhile":              {there: request("u", kube.Object{"type": "Denied"}), answer: http.StatusOK},
+		"approved meanwhile":            {there: request("u", kube.Object{"type": "Approved"}), answer: http.StatusOK},
 		"gone":                          {},
 		"gone, after it was read":       {there: request("u"), answer: http.StatusNotFound, writes: 1},
 		"somebody is first":             {there: request("u"), answer: http.StatusConflict, writes: 1},
@@ -48,10 +48,10 @@ func TestApprove(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 
-			var sent []kubeapi.Object
+			var sent []kube.Object
 
 			server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				var body kubeapi.Object
+				var body kube.Object
 
 				switch {
 				case r.Method == http.MethodPut && r.URL.Path == path+"/approval":
@@ -71,7 +71,7 @@ func TestApprove(t *testing.T) {
 			}))
 			defer server.Close()
 
-			client, err := kubeapi.New(kubeconfig.Config{Server: server.URL, CA: certificateOf(server)})
+			client, err := kube.New(kubeconfig.Config{Server: server.URL, CA: certificateOf(server)})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -83,13 +83,13 @@ func TestApprove(t *testing.T) {
 			}
 
 			for _, object := range sent {
-				want := []any{kubeapi.Object{
+				want := []any{kube.Object{
 					"type": "Approved", "status": "True", "reason": "KubeletServingApproved",
 					"message": "all names and addresses are those of Node w1 and of no other",
 				}}
 
-				status, _ := object["status"].(kubeapi.Object)
-				metadata, _ := object["metadata"].(kubeapi.Object)
+				status, _ := object["status"].(kube.Object)
+				metadata, _ := object["metadata"].(kube.Object)
 
 				if diff := cmp.Diff(want, status["conditions"]); diff != "" || metadata["resourceVersion"] != "7" {
 					t.Errorf("version %v, conditions (-want +got):\n%s", metadata["resourceVersion"], diff)

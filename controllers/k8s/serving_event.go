@@ -8,29 +8,29 @@ import (
 	"encoding/hex"
 	"time"
 
-	"github.com/seed-59268b81/talos/controllers/k8s/kubeapi"
 	"github.com/seed-59268b81/talos/controllers/k8s/manifests"
 	"github.com/seed-59268b81/talos/controllers/k8s/servingcert"
+	"github.com/seed-59268b81/talos/kube"
 )
 
 // tellLeft writes an event at a request that is left alone. Its name follows from what it says, so that control plane nodes which
 // say the same write one.
-func tellLeft(ctx context.Context, client *kubeapi.Client, request servingcert.Request, reason string, now time.Time) error {
+func tellLeft(ctx context.Context, client *kube.Client, request servingcert.Request, reason string, now time.Time) error {
 	const namespace = "default" // where events of what has no namespace are
 
 	sum := sha256.Sum256([]byte(reason))
 	stamp := now.UTC().Format(time.RFC3339)
 
-	_, err := client.Create(ctx, "/api/v1/namespaces/"+namespace+"/events", kubeapi.Object{
+	_, err := client.Create(ctx, "/api/v1/namespaces/"+namespace+"/events", kube.Object{
 		"apiVersion": "v1", "kind": "Event",
-		"metadata": kubeapi.Object{"name": request.Name + "." + hex.EncodeToString(sum[:8]), "namespace": namespace},
-		"involvedObject": kubeapi.Object{
+		"metadata": kube.Object{"name": request.Name + "." + hex.EncodeToString(sum[:8]), "namespace": namespace},
+		"involvedObject": kube.Object{
 			"apiVersion": "certificates.k8s.io/v1", "kind": "CertificateSigningRequest", "name": request.Name, "uid": request.UID,
 		},
 		"type": "Warning", "reason": "NotApproved", "message": "this request for a serving certificate is not approved by the system: " + reason,
-		"source": kubeapi.Object{"component": manifests.ServingApprover}, "firstTimestamp": stamp, "lastTimestamp": stamp, "count": 1,
+		"source": kube.Object{"component": manifests.ServingApprover}, "firstTimestamp": stamp, "lastTimestamp": stamp, "count": 1,
 	})
-	if kubeapi.IsConflict(err) {
+	if kube.IsConflict(err) {
 		return nil
 	}
 

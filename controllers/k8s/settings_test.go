@@ -14,7 +14,7 @@ import (
 	"github.com/seed-59268b81/talos/config/generate"
 	"github.com/seed-59268b81/talos/config/patch"
 	"github.com/seed-59268b81/talos/config/view"
-	"github.com/seed-59268b81/talos/controllers/k8s/kubeapi"
+	"github.com/seed-59268b81/talos/kube"
 	"github.com/seed-59268b81/talos/resources/k8s"
 	"github.com/seed-59268b81/talos/resources/network"
 	"github.com/seed-59268b81/talos/resources/secrets"
@@ -103,15 +103,15 @@ func TestStickyName(t *testing.T) {
 }
 
 func TestNodeIdentity(t *testing.T) {
-	node := kubeapi.Object{
+	node := kube.Object{
 		"apiVersion": "v1", "kind": "Node",
-		"metadata": kubeapi.Object{
-			"name": "w1", "labels": kubeapi.Object{"a": "b"}, "resourceVersion": "1",
-			"annotations": kubeapi.Object{"c": "d", k8s.NodeAddressesAnnotation: "10.5.0.3, 10.6.0.3,nonsense,::ffff:10.7.0.3"},
+		"metadata": kube.Object{
+			"name": "w1", "labels": kube.Object{"a": "b"}, "resourceVersion": "1",
+			"annotations": kube.Object{"c": "d", k8s.NodeAddressesAnnotation: "10.5.0.3, 10.6.0.3,nonsense,::ffff:10.7.0.3"},
 		},
-		"status": kubeapi.Object{"images": []any{"many"}, "addresses": []any{
-			kubeapi.Object{"type": "InternalIP", "address": "10.5.0.3"}, kubeapi.Object{"type": "ExternalIP", "address": "192.0.2.3"},
-			kubeapi.Object{"type": "Hostname", "address": "10.5.0.99"}, kubeapi.Object{"type": "InternalDNS", "address": "cp1"}, "nonsense",
+		"status": kube.Object{"images": []any{"many"}, "addresses": []any{
+			kube.Object{"type": "InternalIP", "address": "10.5.0.3"}, kube.Object{"type": "ExternalIP", "address": "192.0.2.3"},
+			kube.Object{"type": "Hostname", "address": "10.5.0.99"}, kube.Object{"type": "InternalDNS", "address": "cp1"}, "nonsense",
 		}},
 	}
 
@@ -131,7 +131,7 @@ func TestNodeIdentity(t *testing.T) {
 		t.Errorf("kept: got %s, want what identifies only", text)
 	}
 
-	controlPlane := kubeapi.Object{"metadata": kubeapi.Object{"name": "cp1", "labels": kubeapi.Object{"node-role.kubernetes.io/control-plane": ""}}}
+	controlPlane := kube.Object{"metadata": kube.Object{"name": "cp1", "labels": kube.Object{"node-role.kubernetes.io/control-plane": ""}}}
 	if !nodeIdentity(identifying(controlPlane)).ControlPlane {
 		t.Error("a control plane is not known as one")
 	}
@@ -142,7 +142,7 @@ func TestNodeIdentity(t *testing.T) {
 		many[i] = fmt.Sprintf("10.9.%d.%d", i/250, i%250)
 	}
 
-	node["metadata"] = kubeapi.Object{"name": "w1", "annotations": kubeapi.Object{k8s.NodeAddressesAnnotation: strings.Join(many, ",")}}
+	node["metadata"] = kube.Object{"name": "w1", "annotations": kube.Object{k8s.NodeAddressesAnnotation: strings.Join(many, ",")}}
 	if n := len(nodeIdentity(node).Addresses); n != maxNodeAddresses {
 		t.Errorf("got %d addresses of one Node, want %d", n, maxNodeAddresses)
 	}
@@ -227,10 +227,10 @@ func TestEtcdEncryption(t *testing.T) {
 }
 
 func TestNodeStatus(t *testing.T) {
-	got := nodeStatus(kubeapi.Object{
-		"metadata": kubeapi.Object{"name": "cp1", "labels": kubeapi.Object{"a": "b"}},
-		"spec":     kubeapi.Object{"podCIDRs": []any{"10.244.0.0/24", "garbage"}, "unschedulable": true},
-		"status":   kubeapi.Object{"conditions": []any{kubeapi.Object{"type": "Ready", "status": "True"}, "garbage"}},
+	got := nodeStatus(kube.Object{
+		"metadata": kube.Object{"name": "cp1", "labels": kube.Object{"a": "b"}},
+		"spec":     kube.Object{"podCIDRs": []any{"10.244.0.0/24", "garbage"}, "unschedulable": true},
+		"status":   kube.Object{"conditions": []any{kube.Object{"type": "Ready", "status": "True"}, "garbage"}},
 	})
 
 	want := k8s.NodeStatusSpec{

@@ -12,12 +12,12 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/seed-59268b81/talos/controllers/k8s/kubeapi"
 	"github.com/seed-59268b81/talos/controllers/k8s/kubelet"
-	"github.com/seed-59268b81/talos/controllers/secrets/kubeconfig"
 	"github.com/seed-59268b81/talos/cosi/controller"
 	"github.com/seed-59268b81/talos/cosi/resource"
 	"github.com/seed-59268b81/talos/cosi/typed"
+	"github.com/seed-59268b81/talos/kube"
+	"github.com/seed-59268b81/talos/kube/kubeconfig"
 	"github.com/seed-59268b81/talos/resources/k8s"
 	"github.com/seed-59268b81/talos/resources/secrets"
 )
@@ -121,13 +121,13 @@ func keepStatuses(ctx context.Context, rt controller.Runtime) error {
 // staticPodStatuses asks the kubelet for its pods and picks those that come from its own list.
 func staticPodStatuses(
 	ctx context.Context, root, nodename string, certs secrets.KubernetesDynamicCertsSpec, ca secrets.KubernetesRootSpec, spec k8s.KubeletSpecSpec,
-) (map[string]kubeapi.Object, error) {
+) (map[string]kube.Object, error) {
 	trusted, err := kubeletServingCA(root, ca, spec)
 	if err != nil {
 		return nil, err
 	}
 
-	client, err := kubeapi.New(kubeconfig.Config{
+	client, err := kube.New(kubeconfig.Config{
 		Server: fmt.Sprintf("https://127.0.0.1:%d", kubelet.Port), TLSServerName: nodename, CA: trusted,
 		Crt: certs.APIServerKubeletClient.Crt, Key: certs.APIServerKubeletClient.Key,
 	})
@@ -141,12 +141,12 @@ func staticPodStatuses(
 		return nil, err
 	}
 
-	out := map[string]kubeapi.Object{}
+	out := map[string]kube.Object{}
 
 	items, _ := list["items"].([]any)
 	for _, item := range items {
-		pod, _ := item.(kubeapi.Object)
-		metadata, _ := pod["metadata"].(kubeapi.Object)
+		pod, _ := item.(kube.Object)
+		metadata, _ := pod["metadata"].(kube.Object)
 
 		switch stringMap(metadata["annotations"])["kubernetes.io/config.source"] {
 		case "http", "file":
@@ -154,8 +154,8 @@ func staticPodStatuses(
 			continue
 		}
 
-		_, _, namespace, name := kubeapi.Identity(pod)
-		if status, ok := pod["status"].(kubeapi.Object); ok {
+		_, _, namespace, name := kube.Identity(pod)
+		if status, ok := pod["status"].(kube.Object); ok {
 			out[namespace+"/"+name] = status
 		}
 	}
@@ -178,11 +178,11 @@ func kubeletServingCA(root string, ca secrets.KubernetesRootSpec, spec k8s.Kubel
 	return text, err
 }
 
-func podReady(status kubeapi.Object) bool {
+func podReady(status kube.Object) bool {
 	conditions, _ := status["conditions"].([]any)
 
 	for _, item := range conditions {
-		condition, _ := item.(kubeapi.Object)
+		condition, _ := item.(kube.Object)
 		if condition["type"] == "Ready" {
 			return condition["status"] == "True"
 		}

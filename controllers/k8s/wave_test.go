@@ -17,8 +17,8 @@ import (
 	"github.com/seed-59268b81/talos/controllers/controllertest"
 	"github.com/seed-59268b81/talos/controllers/etcd"
 	"github.com/seed-59268b81/talos/controllers/k8s"
-	"github.com/seed-59268b81/talos/controllers/k8s/kubeapi"
 	"github.com/seed-59268b81/talos/controllers/secrets"
+	"github.com/seed-59268b81/talos/kube"
 	"github.com/seed-59268b81/talos/pki"
 	"github.com/seed-59268b81/talos/resources/block"
 	k8sres "github.com/seed-59268b81/talos/resources/k8s"
@@ -91,11 +91,11 @@ func (c *cluster) text(t *testing.T, patches ...string) []byte {
 	return out.ControlPlane
 }
 
-func args(t *testing.T, pod kubeapi.Object) []string {
+func args(t *testing.T, pod kube.Object) []string {
 	t.Helper()
 
-	spec := pod["spec"].(kubeapi.Object)
-	container := spec["containers"].([]any)[0].(kubeapi.Object)
+	spec := pod["spec"].(kube.Object)
+	container := spec["containers"].([]any)[0].(kube.Object)
 
 	var out []string
 	for _, arg := range container["command"].([]any) {

@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/seed-59268b81/talos/controllers/secrets/kubeconfig"
+	"github.com/seed-59268b81/talos/kube/kubeconfig"
 	"github.com/seed-59268b81/talos/pki"
 	"github.com/seed-59268b81/talos/resources/secrets"
 )
@@ -222,7 +222,7 @@ func TestKubeconfigs(t *testing.T) {
 func TestAdminKubeconfig(t *testing.T) {
 	root, ca, _ := kubernetesRootOf(t)
 
-	text, err := kubeconfig.Admin(root, time.Hour)
+	text, err := AdminKubeconfig(root, time.Hour)
 	if err != nil {
 		t.Fatal(err)
 	}

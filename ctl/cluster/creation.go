@@ -12,11 +12,10 @@ import (
 	"time"
 
 	"k8s.io/client-go/tools/clientcmd"
-	"k8s.io/client-go/tools/clientcmd/api"
 
 	"github.com/seed-59268b81/talos/config/generate"
 	"github.com/seed-59268b81/talos/config/talosconfig"
-	"github.com/seed-59268b81/talos/ctl/kubeconfig"
+	"github.com/seed-59268b81/talos/kube/kubeconfig"
 	"github.com/seed-59268b81/talos/lab"
 	labcluster "github.com/seed-59268b81/talos/lab/cluster"
 )
@@ -124,14 +123,14 @@ func (c *creation) mergeTalosconfig(config *talosconfig.Config) error {
 }
 
 // mergeKubeconfig puts the kubeconfig where its user wants it.
-func (c *creation) mergeKubeconfig(config *api.Config) error {
+func (c *creation) mergeKubeconfig(config *kubeconfig.File) error {
 	if c.place.own() {
 		return nil
 	}
 
-	path, _, _ := strings.Cut(os.Getenv(clientcmd.RecommendedConfigPathEnvVar), string(filepath.ListSeparator))
-	if path == "" {
-		path = clientcmd.RecommendedHomeFile
+	path, err := kubeconfig.UserPath()
+	if err != nil {
+		return err
 	}
 
 	into, err := kubeconfig.Read(path)
@@ -139,7 +138,7 @@ func (c *creation) mergeKubeconfig(config *api.Config) error {
 		return err
 	}
 
-	renames, err := kubeconfig.Merge(into, config.DeepCopy(), kubeconfig.Options{})
+	renames, err := kubeconfig.Merge(into, config, kubeconfig.Options{})
 	if err != nil {
 		return fmt.Errorf("merge kubeconfig: %w", err)
 	}

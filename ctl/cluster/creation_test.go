@@ -17,7 +17,7 @@ import (
 
 	"github.com/seed-59268b81/talos/config/images"
 	"github.com/seed-59268b81/talos/config/talosconfig"
-	"github.com/seed-59268b81/talos/ctl/kubeconfig"
+	"github.com/seed-59268b81/talos/kube/kubeconfig"
 	"github.com/seed-59268b81/talos/lab"
 	labcluster "github.com/seed-59268b81/talos/lab/cluster"
 	"github.com/seed-59268b81/talos/lab/cluster/clustertest"
@@ -138,8 +138,8 @@ func checkKubeconfig(t *testing.T, path, server string) {
 		t.Fatal(err)
 	}
 
-	if got := config.Clusters["demo"]; got == nil || got.Server != "https://"+server || config.CurrentContext != "admin@demo" {
-		t.Errorf("%s: got cluster %+v, current context %q, want server %s", path, got, config.CurrentContext, server)
+	if got, err := config.Config(); err != nil || got.Cluster != "demo" || got.Server != "https://"+server || got.Context != "admin@demo" {
+		t.Errorf("%s: got cluster %s at %s, current context %q, %v; want server %s", path, got.Cluster, got.Server, got.Context, err, server)
 	}
 }
 

@@ -4,13 +4,11 @@ package get
 
 import (
 	"context"
-	"io"
 
 	"github.com/spf13/cobra"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"github.com/seed-59268b81/talos/api/inspect"
 	"github.com/seed-59268b81/talos/client"
 	"github.com/seed-59268b81/talos/ctl/graph"
 	"github.com/seed-59268b81/talos/ctl/session"
@@ -30,21 +28,14 @@ func newInspectCommand(s *session.Session) *cobra.Command {
 func newInspectDependenciesCommand(s *session.Session) *cobra.Command {
 	var (
 		withResources bool
-		render        string
 	)
 
 	cmd := s.Flags(&cobra.Command{
-		Use:   "dependencies",
-		Short: "Draw the graph of controllers and resources of one node, for graphviz",
-		Example: "  talosctl inspect dependencies -n 172.20.0.2 | dot -Tsvg > graph.svg\n" +
-			"  talosctl inspect dependencies -n 172.20.0.2 --render svg > graph.svg",
-		Args: cobra.NoArgs,
+		Use:     "dependencies",
+		Short:   "Draw the graph of controllers and resources of one node, for graphviz",
+		Example: "  talosctl inspect dependencies -n 172.20.0.2 | dot -Tsvg > graph.svg",
+		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			write, known := graphFormats[render]
-			if !known {
-				return session.UsageError(cmd, "--render %q is unknown: want svg", render)
-			}
-
 			return s.One(cmd, func(ctx context.Context, n session.Node) error {
 				edges, err := session.Bounded(ctx, n, session.Node.ControllerDependencies)
 				if err != nil {
@@ -59,21 +50,14 @@ func newInspectDependenciesCommand(s *session.Session) *cobra.Command {
 					}
 				}
 
-				return write(cmd.OutOrStdout(), edges, resources)
+				return graph.Write(cmd.OutOrStdout(), edges, resources)
 			})
 		},
 	})
 
 	cmd.Flags().BoolVar(&withResources, "with-resources", false, "list the resources that there are of each type")
-	cmd.Flags().StringVar(&render, "render", "", "draw the graph as a picture: svg (without it, the graph is in the language of graphviz)")
-	session.Complete(cmd, "render", "svg")
 
 	return cmd
-}
-
-// graphFormats are the values of --render; without it the graph is in the language of graphviz.
-var graphFormats = map[string]func(io.Writer, []*inspect.ControllerDependencyEdge, graph.Resources) error{
-	"": graph.Write, "svg": graph.SVG,
 }
 
 // allResources lists the ids of all resources that the caller may read, in the default namespaces of their types.

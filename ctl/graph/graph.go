@@ -5,9 +5,13 @@
 // A controller is a box, a resource type an ellipse, or one in each namespace if it is in several. An arrow goes from a type to the controllers that read it, and
 // from a controller to the types that it writes. Thick arrows are of exclusive outputs and strong inputs, dashed ones of
 // shared outputs and weak inputs.
+//
+// Graphviz lays it out. As WebAssembly, which is how Go programs link it, it would outweigh the rest of talosctl, and a layout of our own,
+// which was here, took 700 lines.
 package graph
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"maps"
@@ -43,7 +47,7 @@ func Write(w io.Writer, edges []*inspect.ControllerDependencyEdge, resources Res
 			from, to = to, from
 		}
 
-		style := styles[e.typ]
+		style := cmp.Or(styles[e.typ], "style=solid") // of a newer machine
 		if e.id != "" {
 			style += ", label=" + quote(e.id)
 		}
@@ -85,22 +89,6 @@ const maxIDs = 20
 
 // shape is an ellipse with the name of the kind, or a note with what there is of it.
 func shape(kind Kind, resources Resources) string {
-	ids := listed(kind, resources)
-	if len(ids) == 0 {
-		return "ellipse"
-	}
-
-	var label strings.Builder
-
-	for _, line := range append([]string{kind.String(), ""}, ids...) {
-		label.WriteString(escape(line) + `\l`)
-	}
-
-	return `note, label="` + label.String() + `"`
-}
-
-// listed are the resources that there are of a kind, as lines.
-func listed(kind Kind, resources Resources) []string {
 	var ids []string
 
 	for at, found := range resources {
@@ -119,7 +107,17 @@ func listed(kind Kind, resources Resources) []string {
 		ids = append(ids[:maxIDs], fmt.Sprintf("and %d more", more))
 	}
 
-	return ids
+	if len(ids) == 0 {
+		return "ellipse"
+	}
+
+	var label strings.Builder
+
+	for _, line := range append([]string{kind.String(), ""}, ids...) {
+		label.WriteString(escape(line) + `\l`)
+	}
+
+	return `note, label="` + label.String() + `"`
 }
 
 func quote(text string) string { return `"` + escape(text) + `"` }

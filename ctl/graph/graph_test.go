@@ -81,8 +81,31 @@ func TestManyResources(t *testing.T) {
 	}
 }
 
+// FuzzWrite: whatever names a machine sends, graphviz can read the graph.
+func FuzzWrite(f *testing.F) {
+	f.Add("a", "b", "c", uint8(1))
+	f.Add("", "", "\x00<&>\"'", uint8(0))
+	f.Add("]]>", "\xff", "\\l", uint8(9))
+
+	f.Fuzz(func(t *testing.T, controller, typ, id string, kind uint8) {
+		edges := []*inspect.ControllerDependencyEdge{
+			{ControllerName: controller, ResourceType: typ, ResourceId: id, EdgeType: inspect.DependencyEdgeType(kind)},
+			{ControllerName: typ, ResourceType: controller, EdgeType: inspect.DependencyEdgeType_OUTPUT_SHARED},
+			{ControllerName: controller, ResourceType: controller},
+		}
+
+		var got strings.Builder
+
+		if err := Write(&got, edges, Resources{{id, typ}: {controller, id}}); err != nil {
+			t.Fatal(err)
+		}
+
+		dotAccepts(t, got.String())
+	})
+}
+
 // dotAccepts has graphviz read the graph.
-func dotAccepts(t *testing.T, graph string) {
+func dotAccepts(t testing.TB, graph string) {
 	t.Helper()
 
 	cmd := exec.Command(hosttest.Need(t, "dot"), "-Tcanon")

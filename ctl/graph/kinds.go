@@ -13,17 +13,12 @@ import (
 type Kind struct{ Namespace, Type string }
 
 // String names the node.
-func (k Kind) String() string { return k.with(k.Type) }
-
-// short is the name without the group of the type.
-func (k Kind) short() string { return k.with(short(k.Type)) }
-
-func (k Kind) with(typ string) string {
+func (k Kind) String() string {
 	if k.Namespace == "" {
-		return typ
+		return k.Type
 	}
 
-	return typ + " " + k.Namespace
+	return k.Type + " " + k.Namespace
 }
 
 // edge is between a controller and a node.

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/seed-59268b81/talos/ctl/kubeconfig"
+	"github.com/seed-59268b81/talos/kube/kubeconfig"
 )
 
 func TestAskOverwrite(t *testing.T) {

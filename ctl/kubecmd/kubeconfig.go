@@ -13,8 +13,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/seed-59268b81/talos/ctl/kubeconfig"
 	"github.com/seed-59268b81/talos/ctl/session"
+	"github.com/seed-59268b81/talos/kube/kubeconfig"
 )
 
 func newKubeconfigCommand(s *session.Session) *cobra.Command {
@@ -101,14 +101,14 @@ func mergeKubeconfig(cmd *cobra.Command, path string, content []byte, options ku
 	if path == "" {
 		var err error
 
-		if path, err = userKubeconfig(); err != nil {
-			return err
+		if path, err = kubeconfig.UserPath(); err != nil {
+			return fmt.Errorf("%w; name a PATH", err)
 		}
 	}
 
 	path = intoDirectory(path)
 
-	fetched, err := kubeconfig.Parse(content)
+	fetched, err := kubeconfig.ParseFile(content)
 	if err != nil {
 		return err
 	}
@@ -128,20 +128,6 @@ func mergeKubeconfig(cmd *cobra.Command, path string, content []byte, options ku
 	}
 
 	return kubeconfig.Write(path, existing)
-}
-
-// userKubeconfig is the file that kubectl would change.
-func userKubeconfig() (string, error) {
-	if first, _, _ := strings.Cut(os.Getenv("KUBECONFIG"), string(os.PathListSeparator)); first != "" {
-		return first, nil
-	}
-
-	home, err := os.UserHomeDir()
-	if err != nil {
-		return "", fmt.Errorf("find kubeconfig: %w; name a PATH", err)
-	}
-
-	return filepath.Join(home, ".kube", "config"), nil
 }
 
 // overwriteNames answers whether a taken name is overwritten: yes if forced, as the user says on a terminal, else no.

@@ -11,8 +11,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/seed-59268b81/talos/client"
-	"github.com/seed-59268b81/talos/ctl/kubernetes"
 	"github.com/seed-59268b81/talos/ctl/session"
+	"github.com/seed-59268b81/talos/kube"
 )
 
 // undoTimeout is how long it may take to let pods come to a node again that was not drained.
@@ -35,7 +35,7 @@ var errDrainTimeout = errors.New("the time of --drain-timeout is over")
 // again when Kubernetes knows that it is back. A node that is not taken down after all is left as it was, and so is one
 // that had been cordoned before.
 func (d *draining) follow(
-	ctx context.Context, n session.Node, t *tracking, kube *kubernetes.Client,
+	ctx context.Context, n session.Node, t *tracking, cluster *kube.Client,
 	begin func(context.Context) (actor string, err error),
 	done func(ctx context.Context, n session.Node, before boot, say func(string)) error,
 ) error {
@@ -44,7 +44,7 @@ func (d *draining) follow(
 		return fmt.Errorf("drain: %w", err)
 	}
 
-	before, err := kube.Node(ctx, name)
+	before, err := cluster.Node(ctx, name)
 	if err != nil {
 		return fmt.Errorf("drain: %w", err)
 	}
@@ -54,18 +54,18 @@ func (d *draining) follow(
 	schedulable := func(context.Context) error { return nil }
 
 	if !before.Spec.Unschedulable {
-		if err := kube.SetSchedulable(ctx, name, false); err != nil {
+		if err := cluster.SetSchedulable(ctx, name, false); err != nil {
 			return fmt.Errorf("drain: %w", err)
 		}
 
-		schedulable = func(ctx context.Context) error { return kube.SetSchedulable(ctx, name, true) }
+		schedulable = func(ctx context.Context) error { return cluster.SetSchedulable(ctx, name, true) }
 
 		say("cordoned node " + name)
 	}
 
 	begun := false
 
-	err = d.evict(ctx, kube, name, say)
+	err = d.evict(ctx, cluster, name, say)
 	if err == nil {
 		err = t.follow(ctx, n, func(ctx context.Context) (string, error) {
 			actor, err := begin(ctx)
@@ -78,7 +78,7 @@ func (d *draining) follow(
 			}
 
 			return until(ctx, "for Kubernetes to have the node back", func() (bool, error) {
-				now, err := kube.Node(ctx, name)
+				now, err := cluster.Node(ctx, name)
 
 				switch {
 				case err != nil:
@@ -117,11 +117,11 @@ func (d *draining) follow(
 	return err
 }
 
-func (d *draining) evict(ctx context.Context, kube *kubernetes.Client, name string, say func(string)) error {
+func (d *draining) evict(ctx context.Context, cluster *kube.Client, name string, say func(string)) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, d.timeout, errDrainTimeout)
 	defer cancel()
 
-	if err := kube.Drain(ctx, name, say); err != nil {
+	if err := cluster.Drain(ctx, name, say); err != nil {
 		return fmt.Errorf("drain: %w", err)
 	}
 

@@ -14,9 +14,9 @@ import (
 	"github.com/seed-59268b81/talos/cosi/remote"
 	"github.com/seed-59268b81/talos/cosi/resource"
 	"github.com/seed-59268b81/talos/cosi/state"
-	"github.com/seed-59268b81/talos/ctl/kubernetes"
 	"github.com/seed-59268b81/talos/ctl/session"
 	"github.com/seed-59268b81/talos/health"
+	"github.com/seed-59268b81/talos/kube"
 )
 
 // healthCheck makes the checks of a cluster from here: every machine is asked for itself, through the node's endpoint, and
@@ -25,7 +25,7 @@ type healthCheck struct {
 	node   session.Node // a control plane node
 	info   *cluster.ClusterInfo
 	source health.Source
-	kube   *kubernetes.Client
+	kube   *kube.Client
 }
 
 func (h *healthCheck) run(ctx context.Context, wait time.Duration, progress func(line string) error) error {
@@ -116,7 +116,7 @@ func (h *healthCheck) get(ctx context.Context, path string, into any) (found boo
 		}
 	}
 
-	return h.kube.Get(ctx, path, into)
+	return h.kube.Find(ctx, path, into)
 }
 
 // nodeState reads the state of a node.

@@ -10,18 +10,17 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/durationpb"
-	"k8s.io/client-go/tools/clientcmd/api"
 
 	"github.com/seed-59268b81/talos/api/cluster"
 	"github.com/seed-59268b81/talos/client"
-	"github.com/seed-59268b81/talos/ctl/kubeconfig"
-	"github.com/seed-59268b81/talos/ctl/kubernetes"
+	"github.com/seed-59268b81/talos/kube"
+	"github.com/seed-59268b81/talos/kube/kubeconfig"
 	"github.com/seed-59268b81/talos/lab"
 )
 
 // Kubeconfig waits until the first machine gives a kubeconfig, and writes it, with the forwarded port as its server, into the lab's
 // directory.
-func (c *Cluster) Kubeconfig(ctx context.Context) (*api.Config, error) {
+func (c *Cluster) Kubeconfig(ctx context.Context) (*kubeconfig.File, error) {
 	var content []byte
 
 	n := c.Machines.Node(0)
@@ -38,25 +37,28 @@ func (c *Cluster) Kubeconfig(ctx context.Context) (*api.Config, error) {
 		return nil, err
 	}
 
-	config, err := kubeconfig.Parse(content)
+	config, err := kubeconfig.ParseFile(content)
 	if err != nil {
 		return nil, err
 	}
 
-	for _, cluster := range config.Clusters {
-		cluster.Server = "https://" + n.KubernetesEndpoint()
-	}
+	config.SetServer("https://" + n.KubernetesEndpoint())
 
 	return config, kubeconfig.Write(c.Machines.State().KubeconfigPath(), config)
 }
 
 // nodesReady waits until each of the machines is a Ready node of Kubernetes.
-func (c *Cluster) nodesReady(ctx context.Context, config *api.Config, machines []*lab.Node) error {
-	kube, err := kubernetes.New(config)
+func (c *Cluster) nodesReady(ctx context.Context, file *kubeconfig.File, machines []*lab.Node) error {
+	config, err := file.Config()
 	if err != nil {
 		return err
 	}
-	defer kube.Close()
+
+	kubernetes, err := kube.New(config)
+	if err != nil {
+		return err
+	}
+	defer kubernetes.Close()
 
 	var wanted []string
 	for _, n := range machines {
@@ -77,7 +79,7 @@ func (c *Cluster) nodesReady(ctx context.Context, config *api.Config, machines [
 			}
 		}
 
-		list, err := kube.Nodes(ctx)
+		list, err := kubernetes.Nodes(ctx)
 		if err != nil {
 			return err
 		}

@@ -5,10 +5,9 @@ package cluster
 import (
 	"context"
 
-	"k8s.io/client-go/tools/clientcmd/api"
-
 	"github.com/seed-59268b81/talos/config/generate"
 	"github.com/seed-59268b81/talos/config/talosconfig"
+	"github.com/seed-59268b81/talos/kube/kubeconfig"
 	"github.com/seed-59268b81/talos/lab"
 	"github.com/seed-59268b81/talos/lab/state"
 )
@@ -23,7 +22,7 @@ type Plan struct {
 	Ready bool
 	// Talosconfig and Kubeconfig are given the administrator's configurations when there are any.
 	Talosconfig func(*talosconfig.Config) error
-	Kubeconfig  func(*api.Config) error
+	Kubeconfig  func(*kubeconfig.File) error
 }
 
 // Make turns running machines into a cluster.

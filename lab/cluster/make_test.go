@@ -11,10 +11,10 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"k8s.io/client-go/tools/clientcmd/api"
 
 	"github.com/seed-59268b81/talos/config/images"
 	"github.com/seed-59268b81/talos/config/talosconfig"
+	"github.com/seed-59268b81/talos/kube/kubeconfig"
 	"github.com/seed-59268b81/talos/lab/cluster/clustertest"
 )
 
@@ -41,7 +41,7 @@ func workersJoin(t *testing.T, inTurn bool) {
 
 	plan := Plan{
 		KubernetesVersion: images.KubernetesVersion, Config: Options(len(workers), false), Ready: true,
-		Talosconfig: func(*talosconfig.Config) error { return nil }, Kubeconfig: func(*api.Config) error { return nil },
+		Talosconfig: func(*talosconfig.Config) error { return nil }, Kubeconfig: func(*kubeconfig.File) error { return nil },
 	}
 
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)

@@ -145,7 +145,7 @@ func TestKubernetesErrors(t *testing.T) {
 		want string
 	}{
 		{"no certificates", &healthsource.Kubernetes{State: memory.New()}, "ask a control plane node"},
-		{"answer of another shape", garbage, "answer to GET /api/v1/nodes"},
+		{"answer of another shape", garbage, "GET /api/v1/nodes: answer"},
 		{"endpoint of the caller", elsewhere, "127.0.0.1:1"},
 	} {
 		if _, err := (health.KubernetesAPI{Get: tt.k.Get}).Nodes(t.Context()); err == nil || !strings.Contains(err.Error(), tt.want) {

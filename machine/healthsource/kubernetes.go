@@ -4,16 +4,15 @@ package healthsource
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"reflect"
 	"time"
 
-	"github.com/seed-59268b81/talos/controllers/k8s/kubeapi"
-	"github.com/seed-59268b81/talos/controllers/secrets/kubeconfig"
 	"github.com/seed-59268b81/talos/cosi/state"
 	"github.com/seed-59268b81/talos/cosi/typed"
+	"github.com/seed-59268b81/talos/kube"
+	"github.com/seed-59268b81/talos/kube/kubeconfig"
 	"github.com/seed-59268b81/talos/pki"
 	"github.com/seed-59268b81/talos/resources/secrets"
 )
@@ -35,10 +34,10 @@ type Kubernetes struct {
 
 	root   secrets.KubernetesRootSpec // that the client's certificate is of
 	renew  time.Time
-	client *kubeapi.Client
+	client *kube.Client
 }
 
-func (k *Kubernetes) connect(ctx context.Context) (*kubeapi.Client, error) {
+func (k *Kubernetes) connect(ctx context.Context) (*kube.Client, error) {
 	found, err := typed.Find[secrets.KubernetesRootSpec](ctx, k.State, "", secrets.KubernetesRootID)
 	if err != nil {
 		return nil, err
@@ -65,7 +64,7 @@ func (k *Kubernetes) connect(ctx context.Context) (*kubeapi.Client, error) {
 
 	k.Close()
 
-	if k.client, err = kubeapi.New(config); err != nil {
+	if k.client, err = kube.New(config); err != nil {
 		return nil, err
 	}
 
@@ -106,23 +105,5 @@ func (k *Kubernetes) Get(ctx context.Context, path string, into any) (found bool
 		return false, err
 	}
 
-	object, err := client.Get(ctx, path)
-
-	switch {
-	case kubeapi.IsNotFound(err):
-		return false, nil
-	case err != nil:
-		return false, err
-	}
-
-	text, err := json.Marshal(object)
-	if err == nil {
-		err = json.Unmarshal(text, into)
-	}
-
-	if err != nil {
-		return false, fmt.Errorf("answer to GET %s: %w", path, err)
-	}
-
-	return true, nil
+	return client.Find(ctx, path, into)
 }

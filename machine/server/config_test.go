@@ -23,8 +23,8 @@ import (
 
 	"github.com/seed-59268b81/talos/api/machine"
 	"github.com/seed-59268b81/talos/config/configtest"
-	"github.com/seed-59268b81/talos/controllers/secrets/kubeconfig"
 	"github.com/seed-59268b81/talos/cosi/typed"
+	"github.com/seed-59268b81/talos/kube/kubeconfig"
 	"github.com/seed-59268b81/talos/pki"
 	configres "github.com/seed-59268b81/talos/resources/config"
 	"github.com/seed-59268b81/talos/resources/secrets"

@@ -19,7 +19,7 @@ import (
 	"github.com/seed-59268b81/talos/api/common"
 	"github.com/seed-59268b81/talos/api/machine"
 	"github.com/seed-59268b81/talos/controllers/fromconfig"
-	"github.com/seed-59268b81/talos/controllers/secrets/kubeconfig"
+	secretsctl "github.com/seed-59268b81/talos/controllers/secrets"
 	"github.com/seed-59268b81/talos/cosi/typed"
 	"github.com/seed-59268b81/talos/resources/secrets"
 )
@@ -45,7 +45,7 @@ func (s *Server) Kubeconfig(_ *emptypb.Empty, stream grpc.ServerStreamingServer[
 		return status.Error(codes.FailedPrecondition, "kubeconfig: only a control plane node can issue it; ask one of those")
 	}
 
-	text, err := kubeconfig.Admin(*root.TypedSpec(), cfg.AdminCertLifetime())
+	text, err := secretsctl.AdminKubeconfig(*root.TypedSpec(), cfg.AdminCertLifetime())
 	if err != nil {
 		return status.Errorf(codes.Internal, "kubeconfig: %v", err)
 	}

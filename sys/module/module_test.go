@@ -4,7 +4,6 @@ package module
 
 import (
 	"bytes"
-	"encoding/binary"
 	"errors"
 	"io/fs"
 	"os"
@@ -316,62 +315,26 @@ func TestOnRequest(t *testing.T) {
 	}
 }
 
-// elfModule is the smallest relocatable ELF file with a .modinfo section.
-func elfModule(modinfo string) string {
-	const headerSize, sectionSize = 64, 64
-
-	names := "\x00.modinfo\x00.shstrtab\x00"
-	le := binary.LittleEndian
-
-	header := make([]byte, headerSize)
-	copy(header, "\x7fELF\x02\x01\x01")
-	le.PutUint16(header[16:], 1)  // relocatable
-	le.PutUint16(header[18:], 62) // x86-64
-	le.PutUint32(header[20:], 1)
-	le.PutUint64(header[40:], uint64(headerSize+len(modinfo)+len(names)))
-	le.PutUint16(header[52:], headerSize)
-	le.PutUint16(header[58:], sectionSize)
-	le.PutUint16(header[60:], 3)
-	le.PutUint16(header[62:], 2)
-
-	section := func(name, typ uint32, offset, size int) []byte {
-		s := make([]byte, sectionSize)
-		le.PutUint32(s, name)
-		le.PutUint32(s[4:], typ)
-		le.PutUint64(s[24:], uint64(offset))
-		le.PutUint64(s[32:], uint64(size))
-
-		return s
+// TestWriteSubset holds that an image's index is of its modules alone, and of all that depmod says of them.
+func TestWriteSubset(t *testing.T) {
+	files := map[string]string{
+		fileDep:     "# a comment\nkernel/a.ko.xz: kernel/b-lib.ko kernel/c.ko\nkernel/b-lib.ko: kernel/c.ko\nkernel/other.ko: kernel/c.ko\nkernel/c.ko:\n",
+		fileAlias:   "# Aliases\nalias pci:v1_x* a\nalias pci:v2* other\nalias net-pf-1 b_lib\n",
+		fileSoftdep: "softdep b_lib pre: sha256 post: d\nsoftdep other pre: a\n",
 	}
 
-	return string(header) + modinfo + names + string(make([]byte, sectionSize)) +
-		string(section(1, 1, headerSize, len(modinfo))) + string(section(10, 3, headerSize+len(modinfo), len(names)))
-}
+	root, target := tree(t, files), tree(t, map[string]string{fileBuiltin: "kernel/fs/ext4/ext4.ko\n", fileBuiltinModinfo: "ext4.alias=fs-ext4\x00"})
 
-func TestScanWritesWhatReadIndexReads(t *testing.T) {
-	root := tree(t, map[string]string{
-		"kernel/a.ko":      elfModule("license=GPL\x00depends=b-lib,ext4\x00alias=pci:v1-x*\x00"),
-		"kernel/b-lib.ko":  elfModule("depends=c\x00softdep=pre: sha256 post: d\x00"),
-		"kernel/c.ko":      elfModule("depends=\x00"),
-		fileBuiltin:        "kernel/fs/ext4/ext4.ko\n",
-		fileBuiltinModinfo: "ext4.alias=fs-ext4\x00",
-	})
-
-	x, err := Scan(root)
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	if err := x.Write(root); err != nil {
+	if err := WriteSubset(root, target, []string{"kernel/c.ko", "kernel/b-lib.ko", "kernel/a.ko.xz"}); err != nil {
 		t.Fatal(err)
 	}
 
 	for file, want := range map[string]string{
-		fileDep:     "kernel/a.ko: kernel/b-lib.ko kernel/c.ko\nkernel/b-lib.ko: kernel/c.ko\nkernel/c.ko:\n",
+		fileDep:     "kernel/a.ko.xz: kernel/b-lib.ko kernel/c.ko\nkernel/b-lib.ko: kernel/c.ko\nkernel/c.ko:\n",
 		fileSoftdep: "softdep b_lib pre: sha256 post: d\n",
-		fileAlias:   "alias pci:v1_x* a\n",
+		fileAlias:   "alias pci:v1_x* a\nalias net-pf-1 b_lib\n",
 	} {
-		got, err := os.ReadFile(filepath.Join(root, file))
+		got, err := os.ReadFile(filepath.Join(target, file))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -381,7 +344,7 @@ func TestScanWritesWhatReadIndexReads(t *testing.T) {
 		}
 	}
 
-	again, err := ReadIndex(root)
+	again, err := ReadIndex(target)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -391,20 +354,19 @@ func TestScanWritesWhatReadIndexReads(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	if diff := cmp.Diff([]string{"kernel/c.ko", "kernel/b-lib.ko", "kernel/a.ko"}, got); diff != "" {
+	if diff := cmp.Diff([]string{"kernel/c.ko", "kernel/b-lib.ko", "kernel/a.ko.xz"}, got); diff != "" {
 		t.Errorf("closure (-want +got):\n%s", diff)
+	}
+
+	if err := WriteSubset(root, target, []string{"kernel/b-lib.ko"}); err == nil || !strings.Contains(err.Error(), "depends on kernel/c.ko, which is not") {
+		t.Errorf("without a dependency: got %v, want an error that names it", err)
 	}
 }
 
-func TestScanErrors(t *testing.T) {
-	for name, files := range map[string]map[string]string{
-		"not a kernel module":        {"a.ko": "junk"},
-		"depends on b, which is not": {"a.ko": elfModule("depends=b\x00")},
-		"xz":                         {"a.ko.xz": "junk"},
-		"a.ko.zst: invalid input":    {"a.ko.zst": "junkjunk"},
-	} {
-		if _, err := Scan(tree(t, files)); err == nil || !strings.Contains(err.Error(), name) {
-			t.Errorf("got %v, want an error with %q", err, name)
+func TestDecompressErrors(t *testing.T) {
+	for file, want := range map[string]string{"a.ko.xz": "unexpected EOF", "a.ko.zst": "invalid input"} {
+		if _, err := decompress(file, strings.NewReader("junkjunk")); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v, want an error with %q", file, err, want)
 		}
 	}
 }

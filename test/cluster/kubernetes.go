@@ -14,7 +14,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/seed-59268b81/talos/ctl/kubernetes"
+	"github.com/seed-59268b81/talos/kube"
 )
 
 // Kubectl runs kubectl as the administrator; input is what it reads. It must succeed.
@@ -56,8 +56,8 @@ func (c *Cluster) kubectl(ctx context.Context, input string, args ...string) (st
 func (c *Cluster) kubecache() string { return "KUBECACHEDIR=" + c.Lab.State().Dir + "/kubecache" }
 
 // Nodes are those of Kubernetes.
-func (c *Cluster) Nodes(ctx context.Context) ([]kubernetes.Node, error) {
-	var list kubernetes.Nodes
+func (c *Cluster) Nodes(ctx context.Context) ([]kube.Node, error) {
+	var list kube.Nodes
 
 	return list.Items, c.read(ctx, "/api/v1/nodes", &list)
 }

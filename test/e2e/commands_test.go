@@ -110,10 +110,6 @@ var looks = []look{
 		name: "inspect dependencies, with resources", calls: "inspect.InspectService/ControllerRuntimeDependencies",
 		line: "inspect dependencies --with-resources", want: `network/eth0/@/24`,
 	},
-	{
-		name: "inspect dependencies, drawn", calls: "inspect.InspectService/ControllerRuntimeDependencies",
-		line: "inspect dependencies --render svg", want: `<svg[\s\S]*network\.AddressStatusController[\s\S]*</svg>`,
-	},
 	{name: "explain", calls: "cosi.resource.State/List", line: "explain", want: `(?m)^@: nothing is wrong with the machine$`},
 	{name: "health", calls: "cluster.ClusterService/HealthCheck", line: "health", want: `(?m)waiting for all k8s nodes to report schedulable: OK$`},
 	{name: "health from here", calls: "cosi.resource.State/Get EtcdMemberList Kubeconfig Memory", line: "health --server=false", want: `(?s)waiting for nodes to be discovered: OK\n.*waiting for all k8s nodes to report schedulable: OK\n$`},

@@ -25,7 +25,7 @@ import (
 
 	"github.com/seed-59268b81/talos/config/images"
 	"github.com/seed-59268b81/talos/config/secrets"
-	"github.com/seed-59268b81/talos/ctl/kubeconfig"
+	"github.com/seed-59268b81/talos/kube/kubeconfig"
 )
 
 // task is what has an effect that can be seen, on the machine or in a file.
@@ -58,9 +58,9 @@ var fileTasks = []task{
 		if want := "https://" + s.node() + ":6443"; len(config.Clusters) != 1 {
 			t.Errorf("got %d clusters, want one", len(config.Clusters))
 		} else {
-			for name, cluster := range config.Clusters {
-				if cluster.Server != want {
-					t.Errorf("cluster %s is at %s, want %s", name, cluster.Server, want)
+			for _, e := range config.Clusters {
+				if e.Cluster.Server != want {
+					t.Errorf("cluster %s is at %s, want %s", e.Name, e.Cluster.Server, want)
 				}
 			}
 		}

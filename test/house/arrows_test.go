@@ -37,23 +37,23 @@ var arrows = map[string][]string{
 	"service": {"cosi", "sys"},
 	"client":  {"api", "config", "pki"},
 
-	"controllers": {"api", "config", "cosi", "pki", "resources", "service", "sys", "version"},
+	"controllers": {"api", "config", "cosi", "kube", "pki", "resources", "service", "sys", "version"},
+
+	// One client of Kubernetes, for a node and for a laptop.
+	"kube": {"pki"},
 
 	// What a healthy cluster has, for a node and for a laptop.
 	"health": {"config", "cosi", "resources"},
 
 	"apid":    {"api", "cosi", "resources", "sys"},
 	"trustd":  {"api", "cosi", "pki", "resources", "sys"},
-	"machine": {"api", "apid", "config", "controllers", "cosi", "health", "pki", "resources", "service", "sys", "trustd", "version"},
+	"machine": {"api", "apid", "config", "controllers", "cosi", "health", "kube", "pki", "resources", "service", "sys", "trustd", "version"},
 	"lab":     {"sys"},
 	// A client of what runs on the lab's machines, of which lab itself knows nothing.
-	"lab/cluster": {"api", "client", "config", "ctl/kubeconfig", "ctl/kubernetes", "lab", "pki"},
-	// What talosctl has of Kubernetes stands alone.
-	"ctl/kubeconfig": {},
-	"ctl/kubernetes": {},
+	"lab/cluster": {"api", "client", "config", "kube", "lab", "pki"},
 	// Of the controllers it has what decides whether a configuration can be carried out.
 	"ctl": {
-		"api", "build/artifact", "client", "config", "controllers", "cosi", "ctl/kubeconfig", "ctl/kubernetes", "health", "lab", "lab/cluster",
+		"api", "build/artifact", "client", "config", "controllers", "cosi", "health", "kube", "lab", "lab/cluster",
 		"pki", "resources", "version",
 	},
 	"build": {"build/artifact", "config", "machine", "sys", "version"},
@@ -201,7 +201,7 @@ func TestArrowsAreUsed(t *testing.T) {
 
 func TestLaptopPartsKnowNoKernel(t *testing.T) {
 	for _, p := range allPackages(t) {
-		if from := part(p.ImportPath); from != "config" && from != "resources" && from != "cosi" && from != "client" && from != "api" && from != "pki" {
+		if from := part(p.ImportPath); from != "config" && from != "resources" && from != "cosi" && from != "client" && from != "kube" && from != "api" && from != "pki" {
 			continue
 		}
 

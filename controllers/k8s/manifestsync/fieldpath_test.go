@@ -8,33 +8,33 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/seed-59268b81/talos/controllers/k8s/kubeapi"
+	"github.com/seed-59268b81/talos/kube"
 )
 
 func TestInventory(t *testing.T) {
-	wanted := []kubeapi.Object{
-		{"apiVersion": "v1", "kind": "ConfigMap", "metadata": kubeapi.Object{"namespace": "kube-system", "name": "a"}},
-		{"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": kubeapi.Object{"name": "system:b"}},
+	wanted := []kube.Object{
+		{"apiVersion": "v1", "kind": "ConfigMap", "metadata": kube.Object{"namespace": "kube-system", "name": "a"}},
+		{"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": kube.Object{"name": "system:b"}},
 	}
-	present := kubeapi.Object{"data": kubeapi.Object{"kube-system_old__ConfigMap": "", "kube-system_gone__ConfigMap": ""}}
-	pruned := []kubeapi.Object{{"apiVersion": "v1", "kind": "ConfigMap", "metadata": kubeapi.Object{"namespace": "kube-system", "name": "gone"}}}
+	present := kube.Object{"data": kube.Object{"kube-system_old__ConfigMap": "", "kube-system_gone__ConfigMap": ""}}
+	pruned := []kube.Object{{"apiVersion": "v1", "kind": "ConfigMap", "metadata": kube.Object{"namespace": "kube-system", "name": "gone"}}}
 
 	got, changed := inventory(present, wanted, pruned)
-	want := kubeapi.Object{"kube-system_old__ConfigMap": "", "kube-system_a__ConfigMap": "", "_system__b_rbac.authorization.k8s.io_ClusterRole": ""}
+	want := kube.Object{"kube-system_old__ConfigMap": "", "kube-system_a__ConfigMap": "", "_system__b_rbac.authorization.k8s.io_ClusterRole": ""}
 
 	if diff := cmp.Diff(want, got); diff != "" || !changed {
 		t.Errorf("changed %v (-want +got):\n%s", changed, diff)
 	}
 
-	if _, changed := inventory(kubeapi.Object{"data": got}, wanted, pruned); changed {
+	if _, changed := inventory(kube.Object{"data": got}, wanted, pruned); changed {
 		t.Error("nothing new: got a change, want none")
 	}
 }
 
 func TestIdentified(t *testing.T) {
-	for _, want := range []kubeapi.Object{
-		{"apiVersion": "v1", "kind": "ConfigMap", "metadata": kubeapi.Object{"namespace": "kube-system", "name": "a"}},
-		{"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": kubeapi.Object{"name": "system:b"}},
+	for _, want := range []kube.Object{
+		{"apiVersion": "v1", "kind": "ConfigMap", "metadata": kube.Object{"namespace": "kube-system", "name": "a"}},
+		{"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": kube.Object{"name": "system:b"}},
 	} {
 		got, ok := identified(identity(want))
 		if diff := cmp.Diff(want, got); diff != "" || !ok {
@@ -50,10 +50,10 @@ func TestIdentified(t *testing.T) {
 }
 
 func TestHash(t *testing.T) {
-	object := kubeapi.Object{"kind": "Secret", "data": kubeapi.Object{"a": "b"}}
+	object := kube.Object{"kind": "Secret", "data": kube.Object{"a": "b"}}
 
 	one, _ := hash([]byte("key"), object)
-	again, _ := hash([]byte("key"), clone(object).(kubeapi.Object))
+	again, _ := hash([]byte("key"), clone(object).(kube.Object))
 	other, _ := hash([]byte("another"), object)
 
 	if one != again || one == other || len(one) != 32 {

@@ -8,7 +8,7 @@ import (
 	"maps"
 	"strings"
 
-	"github.com/seed-59268b81/talos/controllers/k8s/kubeapi"
+	"github.com/seed-59268b81/talos/kube"
 )
 
 // The inventory names every object that the system has created, so that an upgrade of Kubernetes knows what it may
@@ -21,9 +21,9 @@ const (
 const configMaps = "/api/v1/namespaces/" + namespace + "/configmaps/"
 
 // writeInventory names the objects that are wanted in the inventory, and removes those that were pruned.
-func writeInventory(ctx context.Context, client *kubeapi.Client, wanted, pruned []kubeapi.Object) error {
+func writeInventory(ctx context.Context, client *kube.Client, wanted, pruned []kube.Object) error {
 	present, err := client.Get(ctx, configMaps+inventoryName)
-	if err != nil && !kubeapi.IsNotFound(err) {
+	if err != nil && !kube.IsNotFound(err) {
 		return fmt.Errorf("inventory: %w", err)
 	}
 
@@ -32,12 +32,12 @@ func writeInventory(ctx context.Context, client *kubeapi.Client, wanted, pruned 
 		return nil
 	}
 
-	_, err = client.Apply(ctx, configMaps+inventoryName, fieldManager, kubeapi.Object{
+	_, err = client.Apply(ctx, configMaps+inventoryName, fieldManager, kube.Object{
 		"apiVersion": "v1",
 		"kind":       "ConfigMap",
-		"metadata": kubeapi.Object{
+		"metadata": kube.Object{
 			"name": inventoryName, "namespace": namespace,
-			"labels": kubeapi.Object{"cli-utils.sigs.k8s.io/inventory-id": inventoryName},
+			"labels": kube.Object{"cli-utils.sigs.k8s.io/inventory-id": inventoryName},
 		},
 		"data": data,
 	})
@@ -49,10 +49,10 @@ func writeInventory(ctx context.Context, client *kubeapi.Client, wanted, pruned 
 }
 
 // inventory adds objects to what the present one names, and removes others.
-func inventory(present kubeapi.Object, wanted, pruned []kubeapi.Object) (data kubeapi.Object, changed bool) {
-	data = kubeapi.Object{}
+func inventory(present kube.Object, wanted, pruned []kube.Object) (data kube.Object, changed bool) {
+	data = kube.Object{}
 
-	if held, ok := present["data"].(kubeapi.Object); ok {
+	if held, ok := present["data"].(kube.Object); ok {
 		maps.Copy(data, held)
 	}
 
@@ -75,8 +75,8 @@ func inventory(present kubeapi.Object, wanted, pruned []kubeapi.Object) (data ku
 }
 
 // inventoryKey is namespace_name_group_kind; a colon is not allowed in a key.
-func inventoryKey(object kubeapi.Object) string {
-	apiVersion, kind, namespace, name := kubeapi.Identity(object)
+func inventoryKey(object kube.Object) string {
+	apiVersion, kind, namespace, name := kube.Identity(object)
 
 	group, _, grouped := strings.Cut(apiVersion, "/")
 	if !grouped {

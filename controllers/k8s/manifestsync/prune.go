@@ -10,17 +10,17 @@ import (
 	"net/url"
 	"slices"
 
-	"github.com/seed-59268b81/talos/controllers/k8s/kubeapi"
+	"github.com/seed-59268b81/talos/kube"
 )
 
 // prune deletes what this node rendered once and does not any more, and returns what it deleted. The records lose what they need not
 // keep.
-func (c Cluster) prune(ctx context.Context, wanted []kubeapi.Object, records map[string]rendered) ([]kubeapi.Object, error) {
+func (c Cluster) prune(ctx context.Context, wanted []kube.Object, records map[string]rendered) ([]kube.Object, error) {
 	var (
 		keys   = map[string]bool{} // without versions
 		ids    = map[string]bool{}
 		own    = records[c.Node]
-		pruned []kubeapi.Object
+		pruned []kube.Object
 		errs   []error
 	)
 
@@ -62,7 +62,7 @@ func (c Cluster) prune(ctx context.Context, wanted []kubeapi.Object, records map
 }
 
 // lasting reports whether an object has others in it, which would go with it.
-func lasting(object kubeapi.Object) bool {
+func lasting(object kube.Object) bool {
 	return object["kind"] == "Namespace" || object["kind"] == "CustomResourceDefinition"
 }
 
@@ -81,7 +81,7 @@ func (c Cluster) renderedElsewhere(ctx context.Context, key string, records map[
 			}
 
 			_, err := c.Client.Get(ctx, "/api/v1/nodes/"+url.PathEscape(node))
-			if !kubeapi.IsNotFound(err) {
+			if !kube.IsNotFound(err) {
 				return true, err
 			}
 
@@ -95,9 +95,9 @@ func (c Cluster) renderedElsewhere(ctx context.Context, key string, records map[
 }
 
 // remove deletes an object if the system applied it.
-func (c Cluster) remove(ctx context.Context, object kubeapi.Object) (bool, error) {
+func (c Cluster) remove(ctx context.Context, object kube.Object) (bool, error) {
 	path, err := c.Client.PathOf(ctx, object)
-	if errors.Is(err, kubeapi.ErrUnknownKind) {
+	if errors.Is(err, kube.ErrUnknownKind) {
 		return false, nil // its definition is gone, and so is it
 	}
 
@@ -106,7 +106,7 @@ func (c Cluster) remove(ctx context.Context, object kubeapi.Object) (bool, error
 	}
 
 	live, err := c.Client.Get(ctx, path)
-	if kubeapi.IsNotFound(err) || err == nil && !appliedBy(live, fieldManager) {
+	if kube.IsNotFound(err) || err == nil && !appliedBy(live, fieldManager) {
 		return false, nil
 	}
 
@@ -114,10 +114,10 @@ func (c Cluster) remove(ctx context.Context, object kubeapi.Object) (bool, error
 		return false, err
 	}
 
-	metadata, _ := live["metadata"].(kubeapi.Object)
+	metadata, _ := live["metadata"].(kube.Object)
 	uid, _ := metadata["uid"].(string)
 
-	if err := c.Client.Delete(ctx, path, uid); err != nil && !kubeapi.IsNotFound(err) {
+	if err := c.Client.Delete(ctx, path, uid); err != nil && !kube.IsNotFound(err) {
 		return false, err
 	}
 
@@ -125,12 +125,12 @@ func (c Cluster) remove(ctx context.Context, object kubeapi.Object) (bool, error
 }
 
 // appliedBy reports whether a manager has applied an object.
-func appliedBy(object kubeapi.Object, manager string) bool {
-	metadata, _ := object["metadata"].(kubeapi.Object)
+func appliedBy(object kube.Object, manager string) bool {
+	metadata, _ := object["metadata"].(kube.Object)
 	entries, _ := metadata["managedFields"].([]any)
 
 	return slices.ContainsFunc(entries, func(entry any) bool {
-		e, _ := entry.(kubeapi.Object)
+		e, _ := entry.(kube.Object)
 
 		return e["manager"] == manager && e["operation"] == "Apply"
 	})

@@ -12,7 +12,7 @@ import (
 	"maps"
 	"strings"
 
-	"github.com/seed-59268b81/talos/controllers/k8s/kubeapi"
+	"github.com/seed-59268b81/talos/kube"
 )
 
 // recordsName is the ConfigMap that has, for each control plane node, what it rendered last.
@@ -23,15 +23,15 @@ type rendered map[string]string
 
 // readRecords reads what each node has rendered last. What cannot be decoded counts as nothing, as on a new node: nothing is changed
 // or removed then.
-func readRecords(ctx context.Context, client *kubeapi.Client) (map[string]rendered, error) {
+func readRecords(ctx context.Context, client *kube.Client) (map[string]rendered, error) {
 	present, err := client.Get(ctx, configMaps+recordsName)
-	if err != nil && !kubeapi.IsNotFound(err) {
+	if err != nil && !kube.IsNotFound(err) {
 		return nil, fmt.Errorf("records: %w", err)
 	}
 
 	out := map[string]rendered{}
 
-	data, _ := present["data"].(kubeapi.Object)
+	data, _ := present["data"].(kube.Object)
 	for node, value := range data {
 		var one rendered
 
@@ -43,8 +43,8 @@ func readRecords(ctx context.Context, client *kubeapi.Client) (map[string]render
 	return out, nil
 }
 
-func writeRecords(ctx context.Context, client *kubeapi.Client, records map[string]rendered) error {
-	data := kubeapi.Object{}
+func writeRecords(ctx context.Context, client *kube.Client, records map[string]rendered) error {
+	data := kube.Object{}
 
 	for node, one := range records {
 		text, err := json.Marshal(one) // sorts keys
@@ -55,9 +55,9 @@ func writeRecords(ctx context.Context, client *kubeapi.Client, records map[strin
 		data[node] = string(text)
 	}
 
-	_, err := client.Apply(ctx, configMaps+recordsName, fieldManager, kubeapi.Object{
+	_, err := client.Apply(ctx, configMaps+recordsName, fieldManager, kube.Object{
 		"apiVersion": "v1", "kind": "ConfigMap",
-		"metadata": kubeapi.Object{"name": recordsName, "namespace": namespace}, "data": data,
+		"metadata": kube.Object{"name": recordsName, "namespace": namespace}, "data": data,
 	})
 	if err != nil {
 		return fmt.Errorf("records: %w", err)
@@ -71,7 +71,7 @@ func same(a, b map[string]rendered) bool {
 }
 
 // hash of an object. It has a key: more people may read the records than the Secrets among the manifests, and a Secret may be guessed.
-func hash(key []byte, object kubeapi.Object) (string, error) {
+func hash(key []byte, object kube.Object) (string, error) {
 	text, err := json.Marshal(object)
 	if err != nil {
 		return "", err
@@ -84,14 +84,14 @@ func hash(key []byte, object kubeapi.Object) (string, error) {
 }
 
 // identity of an object, which names it in logs and records.
-func identity(object kubeapi.Object) string {
-	apiVersion, kind, namespace, name := kubeapi.Identity(object)
+func identity(object kube.Object) string {
+	apiVersion, kind, namespace, name := kube.Identity(object)
 
 	return apiVersion + "/" + kind + "/" + namespace + "/" + name
 }
 
 // identified is an object with this identity and nothing else.
-func identified(id string) (kubeapi.Object, bool) {
+func identified(id string) (kube.Object, bool) {
 	parts := strings.Split(id, "/")
 	if len(parts) < 4 || len(parts) > 5 {
 		return nil, false
@@ -99,10 +99,10 @@ func identified(id string) (kubeapi.Object, bool) {
 
 	n := len(parts)
 
-	metadata := kubeapi.Object{"name": parts[n-1]}
+	metadata := kube.Object{"name": parts[n-1]}
 	if parts[n-2] != "" {
 		metadata["namespace"] = parts[n-2]
 	}
 
-	return kubeapi.Object{"apiVersion": strings.Join(parts[:n-3], "/"), "kind": parts[n-3], "metadata": metadata}, true
+	return kube.Object{"apiVersion": strings.Join(parts[:n-3], "/"), "kind": parts[n-3], "metadata": metadata}, true
 }

@@ -22,8 +22,8 @@ import (
 	"maps"
 	"time"
 
-	"github.com/seed-59268b81/talos/controllers/k8s/kubeapi"
 	"github.com/seed-59268b81/talos/controllers/k8s/manifests"
+	"github.com/seed-59268b81/talos/kube"
 )
 
 // fieldManager owns the fields of what this system applies.
@@ -39,7 +39,7 @@ const (
 
 // Cluster is what is synchronized.
 type Cluster struct {
-	Client *kubeapi.Client
+	Client *kube.Client
 	// Node that renders.
 	Node string
 	// Key of the hashes; the same as long as the hashes are to be comparable.
@@ -68,7 +68,7 @@ func (c Cluster) Sync(ctx context.Context, all []manifests.Manifest, complete bo
 		errs             []error
 		failed           = map[string]bool{}
 		created, changed []string
-		pruned           []kubeapi.Object
+		pruned           []kube.Object
 		wanted           = manifests.Ordered(all)
 	)
 
@@ -124,7 +124,7 @@ func (c Cluster) Sync(ctx context.Context, all []manifests.Manifest, complete bo
 	return whole, errors.Join(errs...)
 }
 
-func (c Cluster) report(ctx context.Context, created, changed []string, pruned []kubeapi.Object) {
+func (c Cluster) report(ctx context.Context, created, changed []string, pruned []kube.Object) {
 	deleted := make([]string, 0, len(pruned))
 	for _, object := range pruned {
 		deleted = append(deleted, identity(object))
@@ -149,7 +149,7 @@ const (
 )
 
 // one creates or changes an object, if that is due, and notes what was rendered.
-func (c Cluster) one(ctx context.Context, object kubeapi.Object, own rendered) (outcome, error) {
+func (c Cluster) one(ctx context.Context, object kube.Object, own rendered) (outcome, error) {
 	sum, err := hash(c.Key, object)
 	if err != nil {
 		return wasThere, err
@@ -165,7 +165,7 @@ func (c Cluster) one(ctx context.Context, object kubeapi.Object, own rendered) (
 	_, err = c.Client.Get(ctx, path)
 
 	switch last, known := own[id]; {
-	case kubeapi.IsNotFound(err):
+	case kube.IsNotFound(err):
 		did, err = wasCreated, c.create(ctx, path, object)
 	case err == nil && known && last != sum:
 		did, err = wasChanged, c.change(ctx, path, object)
@@ -182,10 +182,10 @@ func (c Cluster) one(ctx context.Context, object kubeapi.Object, own rendered) (
 
 // create waits a little for the object's namespace: an API server that has just started makes it before all of
 // its parts know it.
-func (c Cluster) create(ctx context.Context, path string, object kubeapi.Object) error {
+func (c Cluster) create(ctx context.Context, path string, object kube.Object) error {
 	for attempt := 0; ; attempt++ {
 		_, err := c.Client.Apply(ctx, path, fieldManager, object)
-		if !kubeapi.IsNotFound(err) || attempt == namespaceAttempts {
+		if !kube.IsNotFound(err) || attempt == namespaceAttempts {
 			return err
 		}
 
@@ -198,13 +198,13 @@ func (c Cluster) create(ctx context.Context, path string, object kubeapi.Object)
 }
 
 // change applies the object, without the fields that somebody else has changed.
-func (c Cluster) change(ctx context.Context, path string, object kubeapi.Object) error {
+func (c Cluster) change(ctx context.Context, path string, object kube.Object) error {
 	var left []string
 
 	for range conflictRounds {
 		_, err := c.Client.ApplyUncontested(ctx, path, fieldManager, object)
 
-		causes := kubeapi.Conflicts(err)
+		causes := kube.Conflicts(err)
 		if len(causes) == 0 {
 			if err == nil && len(left) > 0 {
 				c.Log.WarnContext(ctx, "bootstrap manifests: fields that somebody else has changed stay", "object", identity(object), "fields", left)
@@ -213,7 +213,7 @@ func (c Cluster) change(ctx context.Context, path string, object kubeapi.Object)
 			return err
 		}
 
-		object = clone(object).(kubeapi.Object) // the clone of an object is one
+		object = clone(object).(kube.Object) // the clone of an object is one
 
 		for _, cause := range causes {
 			if !remove(object, cause.Field) {

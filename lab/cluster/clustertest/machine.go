@@ -10,6 +10,7 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"encoding/base64"
 	"fmt"
 	"net"
 	"net/http"
@@ -206,10 +207,11 @@ func (f *Machine) Bootstrap(context.Context, *machine.BootstrapRequest) (*machin
 func (f *Machine) Kubeconfig(_ *emptypb.Empty, stream grpc.ServerStreamingServer[common.Data]) error {
 	f.called("kubeconfig")
 
+	authority := base64.StdEncoding.EncodeToString(pki.EncodeCertificate(f.kubernetes.Certificate()))
 	text := fmt.Sprintf(`{"apiVersion": "v1", "kind": "Config", "current-context": "admin@demo",
-		"clusters": [{"name": "demo", "cluster": {"server": "https://%s:6443", "insecure-skip-tls-verify": true}}],
+		"clusters": [{"name": "demo", "cluster": {"server": "https://%s:6443", "certificate-authority-data": %q}}],
 		"contexts": [{"name": "admin@demo", "context": {"cluster": "demo", "user": "admin@demo"}}],
-		"users": [{"name": "admin@demo", "user": {"token": "secret"}}]}`, f.Addr)
+		"users": [{"name": "admin@demo", "user": {"token": "secret"}}]}`, f.Addr, authority)
 
 	var packed bytes.Buffer
 

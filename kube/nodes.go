@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package kubernetes
+package kube
 
 import (
 	"context"
@@ -45,7 +45,7 @@ func (c *Client) Nodes(ctx context.Context) (*Nodes, error) {
 	var nodes Nodes
 
 	if err := c.do(ctx, http.MethodGet, "/api/v1/nodes", "", nil, &nodes); err != nil {
-		return nil, fmt.Errorf("list Kubernetes nodes: %w", err)
+		return nil, fmt.Errorf("list Kubernetes nodes: %w", brief(err))
 	}
 
 	return &nodes, nil
@@ -58,7 +58,7 @@ func (c *Client) Node(ctx context.Context, name string) (*Node, error) {
 	var node Node
 
 	if err := c.do(ctx, http.MethodGet, nodePath(name), "", nil, &node); err != nil {
-		return nil, fmt.Errorf("Kubernetes node %s: %w", name, err)
+		return nil, fmt.Errorf("Kubernetes node %s: %w", name, brief(err))
 	}
 
 	return &node, nil
@@ -66,10 +66,10 @@ func (c *Client) Node(ctx context.Context, name string) (*Node, error) {
 
 // SetSchedulable lets pods be scheduled to the node, or no more (which is to cordon it).
 func (c *Client) SetSchedulable(ctx context.Context, name string, schedulable bool) error {
-	patch := map[string]any{"spec": map[string]any{"unschedulable": !schedulable}}
+	patch := Object{"spec": Object{"unschedulable": !schedulable}}
 
-	if err := c.do(ctx, http.MethodPatch, nodePath(name), "application/merge-patch+json", patch, nil); err != nil {
-		return fmt.Errorf("Kubernetes node %s: %w", name, err)
+	if err := c.do(ctx, http.MethodPatch, nodePath(name), mergeContent, patch, nil); err != nil {
+		return fmt.Errorf("Kubernetes node %s: %w", name, brief(err))
 	}
 
 	return nil

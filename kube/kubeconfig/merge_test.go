@@ -4,7 +4,6 @@ package kubeconfig_test
 
 import (
 	"errors"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,20 +11,31 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"k8s.io/client-go/tools/clientcmd/api"
 
-	"github.com/seed-59268b81/talos/ctl/kubeconfig"
+	"github.com/seed-59268b81/talos/kube/kubeconfig"
 )
 
 // config has one cluster, with its user and context named as machines name them.
-func config(cluster, server, token string) *api.Config {
-	c := api.NewConfig()
-	c.Clusters[cluster] = &api.Cluster{Server: server}
-	c.AuthInfos["admin@"+cluster] = &api.AuthInfo{Token: token}
-	c.Contexts["admin@"+cluster] = &api.Context{Cluster: cluster, AuthInfo: "admin@" + cluster}
-	c.CurrentContext = "admin@" + cluster
+func config(cluster, server, token string) *kubeconfig.File {
+	user := "admin@" + cluster
 
-	return c
+	return &kubeconfig.File{
+		Clusters:       []kubeconfig.Entry{{Name: cluster, Cluster: &kubeconfig.Cluster{Server: server}}},
+		Users:          []kubeconfig.Entry{{Name: user, User: &kubeconfig.User{Token: token}}},
+		Contexts:       []kubeconfig.Entry{{Name: user, Context: &kubeconfig.Context{Cluster: cluster, User: user}}},
+		CurrentContext: user,
+	}
+}
+
+func names(entries []kubeconfig.Entry) []string {
+	var out []string
+	for _, e := range entries {
+		out = append(out, e.Name)
+	}
+
+	slices.Sort(out)
+
+	return out
 }
 
 func TestMerge(t *testing.T) {
@@ -33,7 +43,7 @@ func TestMerge(t *testing.T) {
 
 	for _, tt := range []struct {
 		name     string
-		into     *api.Config
+		into     *kubeconfig.File
 		options  kubeconfig.Options
 		clusters []string
 		contexts []string
@@ -43,7 +53,7 @@ func TestMerge(t *testing.T) {
 		renames  []kubeconfig.Rename
 	}{
 		{
-			name: "into nothing", into: api.NewConfig(),
+			name: "into nothing", into: &kubeconfig.File{},
 			clusters: []string{"demo"}, contexts: []string{"admin@demo"}, current: "admin@demo", server: "new", token: "new",
 		},
 		{
@@ -58,17 +68,17 @@ func TestMerge(t *testing.T) {
 			name: "all names taken", into: config("demo", "old", "old"),
 			clusters: []string{"demo", "demo-1"}, contexts: []string{"admin@demo", "admin@demo-1"}, current: "admin@demo-1", server: "new", token: "new",
 			renames: []kubeconfig.Rename{
-				{Section: kubeconfig.Cluster, From: "demo", To: "demo-1"},
-				{Section: kubeconfig.User, From: "admin@demo", To: "admin@demo-1"},
-				{Section: kubeconfig.Context, From: "admin@demo", To: "admin@demo-1"},
+				{Section: kubeconfig.ClusterSection, From: "demo", To: "demo-1"},
+				{Section: kubeconfig.UserSection, From: "admin@demo", To: "admin@demo-1"},
+				{Section: kubeconfig.ContextSection, From: "admin@demo", To: "admin@demo-1"},
 			},
 		},
 		{
 			name: "new certificate of the same cluster", into: config("demo", "new", "old"),
 			clusters: []string{"demo"}, contexts: []string{"admin@demo", "admin@demo-1"}, current: "admin@demo-1", server: "new", token: "new",
 			renames: []kubeconfig.Rename{
-				{Section: kubeconfig.User, From: "admin@demo", To: "admin@demo-1"},
-				{Section: kubeconfig.Context, From: "admin@demo", To: "admin@demo-1"},
+				{Section: kubeconfig.UserSection, From: "admin@demo", To: "admin@demo-1"},
+				{Section: kubeconfig.ContextSection, From: "admin@demo", To: "admin@demo-1"},
 			},
 		},
 		{
@@ -79,8 +89,8 @@ func TestMerge(t *testing.T) {
 			name: "name of the context", into: config("demo", "old", "old"), options: kubeconfig.Options{ContextName: "mine"},
 			clusters: []string{"demo", "demo-1"}, contexts: []string{"admin@demo", "mine"}, current: "mine", server: "new", token: "new",
 			renames: []kubeconfig.Rename{
-				{Section: kubeconfig.Cluster, From: "demo", To: "demo-1"},
-				{Section: kubeconfig.User, From: "admin@demo", To: "admin@demo-1"},
+				{Section: kubeconfig.ClusterSection, From: "demo", To: "demo-1"},
+				{Section: kubeconfig.UserSection, From: "admin@demo", To: "admin@demo-1"},
 			},
 		},
 	} {
@@ -90,11 +100,12 @@ func TestMerge(t *testing.T) {
 				t.Fatal(err)
 			}
 
-			current := tt.into.Contexts[tt.into.CurrentContext]
-			got := []any{
-				renames, slices.Sorted(maps.Keys(tt.into.Clusters)), slices.Sorted(maps.Keys(tt.into.Contexts)), tt.into.CurrentContext,
-				tt.into.Clusters[current.Cluster].Server, tt.into.AuthInfos[current.AuthInfo].Token,
+			current, err := tt.into.Config()
+			if err != nil {
+				t.Fatal(err)
 			}
+
+			got := []any{renames, names(tt.into.Clusters), names(tt.into.Contexts), tt.into.CurrentContext, current.Server, current.Token}
 
 			if diff := cmp.Diff([]any{tt.renames, tt.clusters, tt.contexts, tt.current, tt.server, tt.token}, got); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
@@ -105,9 +116,9 @@ func TestMerge(t *testing.T) {
 
 func TestMergeFails(t *testing.T) {
 	two := config("demo", "new", "new")
-	two.Contexts["second"] = &api.Context{}
+	two.Contexts = append(two.Contexts, kubeconfig.Entry{Name: "second", Context: &kubeconfig.Context{}})
 
-	if _, err := kubeconfig.Merge(api.NewConfig(), two, kubeconfig.Options{ContextName: "mine"}); err == nil {
+	if _, err := kubeconfig.Merge(&kubeconfig.File{}, two, kubeconfig.Options{ContextName: "mine"}); err == nil {
 		t.Error("one name for two contexts: got no error")
 	}
 
@@ -121,7 +132,90 @@ func TestMergeFails(t *testing.T) {
 	}
 }
 
-func TestFiles(t *testing.T) {
+// TestMergeKeeps holds that what is not understood of the user's file stays as it is, and that extensions do not make an entry another one.
+func TestMergeKeeps(t *testing.T) {
+	const before = `# comments are lost
+apiVersion: v1
+kind: Config
+preferences: {colors: true}
+clusters:
+- {name: cloud, cluster: {server: "https://c", insecure-skip-tls-verify: true, extensions: [{name: x, extension: {last-update: today}}]}}
+- {name: demo, cluster: {server: new, extensions: [{name: z, extension: {version: v1.2}}]}}
+users:
+- {name: cloud, user: {exec: {apiVersion: client.authentication.k8s.io/v1, command: login, args: ["--id", "007"], env: null}}}
+- {name: digits, user: {token: 0123}}
+contexts: null
+`
+
+	into, err := kubeconfig.ParseFile([]byte(before))
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	if renames, err := kubeconfig.Merge(into, config("demo", "new", "new"), kubeconfig.Options{}); err != nil || len(renames) > 0 {
+		t.Fatalf("got renames %v, %v; want none", renames, err)
+	}
+
+	path := filepath.Join(t.TempDir(), "config")
+	if err := kubeconfig.Write(path, into); err != nil {
+		t.Fatal(err)
+	}
+
+	got, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	const want = `apiVersion: v1
+kind: Config
+clusters:
+- name: cloud
+  cluster:
+    server: https://c
+    extensions:
+    - extension:
+        last-update: today
+      name: x
+    insecure-skip-tls-verify: true
+- name: demo
+  cluster:
+    server: new
+    extensions:
+    - extension:
+        version: v1.2
+      name: z
+users:
+- name: cloud
+  user:
+    exec:
+      apiVersion: client.authentication.k8s.io/v1
+      args:
+      - --id
+      - '007'
+      command: login
+      env: null
+- name: digits
+  user:
+    token: '0123'
+- name: admin@demo
+  user:
+    token: new
+contexts:
+- name: admin@demo
+  context:
+    cluster: demo
+    user: admin@demo
+current-context: admin@demo
+preferences:
+  colors: true
+`
+
+	if diff := cmp.Diff(want, string(got)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestReadAndWrite(t *testing.T) {
 	dir := t.TempDir()
 	path, link := filepath.Join(dir, "new", "config"), filepath.Join(dir, "link")
 
@@ -147,7 +241,7 @@ func TestFiles(t *testing.T) {
 	}
 
 	got, err := kubeconfig.Read(path)
-	if err != nil || got.Clusters["other"] == nil {
+	if err != nil || !slices.Equal(names(got.Clusters), []string{"other"}) {
 		t.Errorf("through the link: got %v, %v, want the cluster written", got, err)
 	}
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package kubeapi_test
+package kube_test
 
 import (
 	"context"
@@ -16,18 +16,19 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/seed-59268b81/talos/controllers/k8s/kubeapi"
-	"github.com/seed-59268b81/talos/controllers/secrets/kubeconfig"
+	"github.com/seed-59268b81/talos/kube"
+	"github.com/seed-59268b81/talos/kube/kubeconfig"
+	"github.com/seed-59268b81/talos/pki"
 )
 
 // serve starts an API server of which handler is the whole.
-func serve(t *testing.T, handler http.HandlerFunc) *kubeapi.Client {
+func serve(t *testing.T, handler http.HandlerFunc) *kube.Client {
 	t.Helper()
 
 	server := httptest.NewTLSServer(handler)
 	t.Cleanup(server.Close)
 
-	client, err := kubeapi.New(kubeconfig.Config{
+	client, err := kube.New(kubeconfig.Config{
 		Server: server.URL + "/", TLSServerName: "example.com", Token: "abc",
 		CA: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}),
 	})
@@ -70,7 +71,7 @@ func TestErrors(t *testing.T) {
 	}{
 		"/missing":  {text: `404 NotFound: pods "x" not found`, notFound: true},
 		"/conflict": {text: "409 Conflict: the object has been modified", conflict: true},
-		"/broken":   {text: "502 : upstream is gone"},
+		"/broken":   {text: "GET /broken: 502: upstream is gone"},
 		"/garbage":  {text: "GET /garbage: answer"},
 		"/fine":     {},
 	} {
@@ -80,10 +81,76 @@ func TestErrors(t *testing.T) {
 				t.Errorf("got error %v, want %q", err, test.text)
 			}
 
-			if kubeapi.IsNotFound(err) != test.notFound || kubeapi.IsConflict(err) != test.conflict {
-				t.Errorf("got not found %v, conflict %v", kubeapi.IsNotFound(err), kubeapi.IsConflict(err))
+			if kube.IsNotFound(err) != test.notFound || kube.IsConflict(err) != test.conflict {
+				t.Errorf("got not found %v, conflict %v", kube.IsNotFound(err), kube.IsConflict(err))
 			}
 		})
+	}
+}
+
+func TestFind(t *testing.T) {
+	client := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/there":
+			fmt.Fprint(w, `{"metadata":{"name":"x"},"more":1}`)
+		case "/missing":
+			w.WriteHeader(http.StatusNotFound)
+		default:
+			w.WriteHeader(http.StatusForbidden)
+			fmt.Fprint(w, `{"reason":"Forbidden","message":"no"}`)
+		}
+	})
+
+	for path, want := range map[string]struct {
+		found     bool
+		name      string
+		forbidden bool
+	}{
+		"/there": {found: true, name: "x"}, "/missing": {}, "/other": {forbidden: true},
+	} {
+		var into struct{ Metadata struct{ Name string } }
+
+		found, err := client.Find(t.Context(), path, &into)
+		if found != want.found || into.Metadata.Name != want.name || kube.IsForbidden(err) != want.forbidden || !want.forbidden && err != nil {
+			t.Errorf("%s: got %v, %q, %v; want %+v", path, found, into.Metadata.Name, err, want)
+		}
+	}
+}
+
+// TestProxy holds that a server is reached through the proxy that the kubeconfig names.
+func TestProxy(t *testing.T) {
+	asked := make(chan string, 1)
+	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked <- r.Method + " " + r.Host
+
+		w.WriteHeader(http.StatusBadGateway)
+	}))
+	defer proxy.Close()
+
+	ca, err := pki.NewCA(pki.CAOptions{Kind: pki.ECDSAP256})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	config := kubeconfig.Config{Server: "https://kubernetes.test:6443", ProxyURL: proxy.URL, CA: ca.PEM.Crt}
+
+	client, err := kube.New(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+
+	if _, err := client.Get(t.Context(), "/api"); err == nil {
+		t.Error("the proxy refuses: got no error")
+	}
+
+	if got, want := <-asked, "CONNECT kubernetes.test:6443"; got != want {
+		t.Errorf("the proxy: got %s, want %s", got, want)
+	}
+
+	config.CA = nil
+	if _, err := kube.New(config); err == nil || !strings.Contains(err.Error(), "authority") {
+		t.Errorf("no authority: got %v, want an error that names it", err)
 	}
 }
 
@@ -99,14 +166,14 @@ func TestConflicts(t *testing.T) {
 			{"reason": "FieldManagerConflict", "message": "conflict with \"you\"", "field": ".spec.replicas"}, {"reason": "Other", "field": ".x"}]}}`)
 	})
 
-	_, err := client.ApplyUncontested(t.Context(), "/x", "me", kubeapi.Object{})
+	_, err := client.ApplyUncontested(t.Context(), "/x", "me", kube.Object{})
 
-	want := []kubeapi.Cause{{Reason: "FieldManagerConflict", Message: `conflict with "you"`, Field: ".spec.replicas"}}
-	if diff := cmp.Diff(want, kubeapi.Conflicts(err)); diff != "" {
+	want := []kube.Cause{{Reason: "FieldManagerConflict", Message: `conflict with "you"`, Field: ".spec.replicas"}}
+	if diff := cmp.Diff(want, kube.Conflicts(err)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 
-	if got := kubeapi.Conflicts(errors.New("another")); got != nil {
+	if got := kube.Conflicts(errors.New("another")); got != nil {
 		t.Errorf("another error: got %v, want none", got)
 	}
 }
@@ -144,7 +211,7 @@ func TestPathOf(t *testing.T) {
 	})
 
 	for name, test := range map[string]struct {
-		object  kubeapi.Object
+		object  kube.Object
 		want    string
 		unknown bool
 	}{
@@ -157,7 +224,7 @@ func TestPathOf(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := client.PathOf(t.Context(), test.object)
-			if got != test.want || errors.Is(err, kubeapi.ErrUnknownKind) != test.unknown || !test.unknown && err != nil {
+			if got != test.want || errors.Is(err, kube.ErrUnknownKind) != test.unknown || !test.unknown && err != nil {
 				t.Errorf("got %q, %v; want %q", got, err, test.want)
 			}
 		})
@@ -174,8 +241,8 @@ func TestPathOf(t *testing.T) {
 	}
 }
 
-func object(apiVersion, kind, namespace, name string) kubeapi.Object {
-	return kubeapi.Object{"apiVersion": apiVersion, "kind": kind, "metadata": kubeapi.Object{"namespace": namespace, "name": name}}
+func object(apiVersion, kind, namespace, name string) kube.Object {
+	return kube.Object{"apiVersion": apiVersion, "kind": kind, "metadata": kube.Object{"namespace": namespace, "name": name}}
 }
 
 func TestWatch(t *testing.T) {
@@ -202,13 +269,13 @@ func TestWatch(t *testing.T) {
 
 		encoder := json.NewEncoder(w)
 		for _, typ := range []string{"MODIFIED", "DELETED"} {
-			_ = encoder.Encode(kubeapi.Event{Type: typ, Object: kubeapi.Object{"metadata": kubeapi.Object{"name": "cp1"}}})
+			_ = encoder.Encode(kube.Event{Type: typ, Object: kube.Object{"metadata": kube.Object{"name": "cp1"}}})
 		}
 	})
 
 	var got []string
 
-	err := client.Watch(context.Background(), "/api/v1/nodes", "metadata.name=cp1", func(e kubeapi.Event) error {
+	err := client.Watch(context.Background(), "/api/v1/nodes", "metadata.name=cp1", func(e kube.Event) error {
 		got = append(got, e.Type)
 
 		return nil

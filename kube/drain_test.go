@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package kubernetes
+package kube
 
 import (
 	"context"
@@ -18,7 +18,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"k8s.io/client-go/tools/clientcmd/api"
 )
 
 // apiServer has the pods of one node, and answers each eviction with the next status of its pod, 201 when there is none:
@@ -101,19 +100,7 @@ func podText(name, more string) string {
 func serve(t *testing.T, handler http.Handler) *Client {
 	t.Helper()
 
-	client, err := New(&api.Config{
-		CurrentContext: "c",
-		Contexts:       map[string]*api.Context{"c": {Cluster: "c", AuthInfo: "u"}},
-		Clusters:       map[string]*api.Cluster{"c": {Server: "http://kubernetes.test"}},
-		AuthInfos:      map[string]*api.AuthInfo{"u": {}},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	client.http.Transport = direct{handler}
-
-	return client
+	return &Client{server: "http://kubernetes.test", http: &http.Client{Transport: direct{handler}}}
 }
 
 type direct struct{ http.Handler }

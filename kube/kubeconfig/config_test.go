@@ -12,7 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/seed-59268b81/talos/controllers/secrets/kubeconfig"
+	"github.com/seed-59268b81/talos/kube/kubeconfig"
 )
 
 func TestRoundTrip(t *testing.T) {
@@ -77,6 +77,14 @@ func TestFiles(t *testing.T) {
 
 	if got, err := kubeconfig.Parse(text); err != nil || string(got.Crt) != "both" || string(got.Key) != "both" {
 		t.Errorf("got %q, %q, %v; want the file's contents", got.Crt, got.Key, err)
+	}
+}
+
+func TestParseJSON(t *testing.T) {
+	config, err := kubeconfig.Parse([]byte(`{"apiVersion": "v1", "kind": "Config", "current-context": "x", "contexts": [{"name": "x",
+		"context": {"cluster": "c", "user": "u"}}], "clusters": [{"name": "c", "cluster": {"server": "s", "proxy-url": "http://p"}}]}`))
+	if err != nil || config.Server != "s" || config.ProxyURL != "http://p" {
+		t.Errorf("got %+v, %v; want server s through http://p", config, err)
 	}
 }
 

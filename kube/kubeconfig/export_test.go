@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package kubeconfig
+
+import "net/url"
+
+// SetEnvironmentProxy replaces the proxy that the environment names, until the function that it returns is called.
+func SetEnvironmentProxy(proxy string) func() {
+	before := environmentProxy
+
+	environmentProxy = func(*url.URL) (*url.URL, error) {
+		if proxy == "" {
+			return nil, nil
+		}
+
+		return url.Parse(proxy)
+	}
+
+	return func() { environmentProxy = before }
+}

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package kubeconfig
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"go.yaml.in/yaml/v4"
+)
+
+const (
+	apiVersion = "v1"
+	kind       = "Config"
+)
+
+// File is a kubeconfig. Rest, here and below, is what is kept without being understood.
+type File struct {
+	APIVersion     string         `yaml:"apiVersion"`
+	Kind           string         `yaml:"kind"`
+	Clusters       []Entry        `yaml:"clusters"`
+	Users          []Entry        `yaml:"users"`
+	Contexts       []Entry        `yaml:"contexts"`
+	CurrentContext string         `yaml:"current-context"`
+	Rest           map[string]any `yaml:",inline"`
+}
+
+// Entry is a named cluster, user or context, by the list that it is in.
+type Entry struct {
+	Name    string   `yaml:"name"`
+	Cluster *Cluster `yaml:"cluster,omitempty"`
+	User    *User    `yaml:"user,omitempty"`
+	Context *Context `yaml:"context,omitempty"`
+}
+
+// Cluster is how an API server is reached. Keys and certificates, here and in User, are PEM in base64.
+type Cluster struct {
+	Server        string         `yaml:"server"`
+	CA            string         `yaml:"certificate-authority-data,omitempty"`
+	CAFile        string         `yaml:"certificate-authority,omitempty"`
+	TLSServerName string         `yaml:"tls-server-name,omitempty"`
+	ProxyURL      string         `yaml:"proxy-url,omitempty"`
+	Rest          map[string]any `yaml:",inline"`
+}
+
+// User is how a client proves who it is.
+type User struct {
+	Crt     string         `yaml:"client-certificate-data,omitempty"`
+	CrtFile string         `yaml:"client-certificate,omitempty"`
+	Key     string         `yaml:"client-key-data,omitempty"`
+	KeyFile string         `yaml:"client-key,omitempty"`
+	Token   string         `yaml:"token,omitempty"`
+	Rest    map[string]any `yaml:",inline"`
+}
+
+// Context is a user at a cluster.
+type Context struct {
+	Cluster   string         `yaml:"cluster"`
+	Namespace string         `yaml:"namespace,omitempty"`
+	User      string         `yaml:"user"`
+	Rest      map[string]any `yaml:",inline"`
+}
+
+// find returns the entry of a name, nil for none.
+func find(entries []Entry, name string) *Entry {
+	if i := slices.IndexFunc(entries, func(e Entry) bool { return e.Name == name }); i >= 0 {
+		return &entries[i]
+	}
+
+	return nil
+}
+
+// SetServer has all clusters of the file be reached at a URL.
+func (f *File) SetServer(url string) {
+	for _, e := range f.Clusters {
+		if e.Cluster != nil {
+			e.Cluster.Server = url
+		}
+	}
+}
+
+// ParseFile reads a kubeconfig, YAML or JSON. An empty one is empty.
+func ParseFile(text []byte) (*File, error) {
+	var f File
+
+	if len(text) > 0 {
+		if err := yaml.Load(text, &f); err != nil {
+			return nil, fmt.Errorf("kubeconfig: %w", err)
+		}
+	}
+
+	if f.Kind != "" && f.Kind != kind || f.APIVersion != "" && f.APIVersion != apiVersion {
+		return nil, fmt.Errorf("kubeconfig: it is %s of %s, want %s of %s", f.Kind, f.APIVersion, kind, apiVersion)
+	}
+
+	return &f, nil
+}
+
+// Read reads a kubeconfig file. One that does not exist is empty.
+func Read(path string) (*File, error) {
+	text, err := os.ReadFile(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("read kubeconfig: %w", err)
+	}
+
+	f, err := ParseFile(text)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+
+	return f, nil
+}
+
+// Write replaces the file in one step. It holds keys, so only its owner may read it.
+func Write(path string, f *File) error {
+	f.APIVersion, f.Kind = apiVersion, kind
+
+	content, err := yaml.Dump(f, yaml.WithV4Defaults()) // indents as kubectl does
+	if err != nil {
+		return fmt.Errorf("encode kubeconfig: %w", err)
+	}
+
+	return WriteContent(path, content)
+}
+
+// WriteContent is Write for a kubeconfig that is encoded.
+func WriteContent(path string, content []byte) error {
+	// A link stays a link: what it points to is replaced.
+	if target, err := filepath.EvalSymlinks(path); err == nil {
+		path = target
+	}
+
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return fmt.Errorf("write kubeconfig: %w", err)
+	}
+
+	next, err := os.CreateTemp(filepath.Dir(path), ".kubeconfig-*")
+	if err != nil {
+		return fmt.Errorf("write kubeconfig: %w", err)
+	}
+
+	defer os.Remove(next.Name())
+
+	if _, err := next.Write(content); err != nil {
+		return fmt.Errorf("write kubeconfig: %w", errors.Join(err, next.Close()))
+	}
+
+	if err := errors.Join(next.Sync(), next.Close()); err != nil {
+		return fmt.Errorf("write kubeconfig: %w", err)
+	}
+
+	if err := os.Rename(next.Name(), path); err != nil {
+		return fmt.Errorf("write kubeconfig: %w", err)
+	}
+
+	return nil
+}
