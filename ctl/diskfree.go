@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/seed-59268b81/talos/api/machine"
+	"github.com/seed-59268b81/talos/layout"
 )
 
 func newDiskFreeCommand() *cobra.Command {
@@ -24,7 +25,7 @@ func newDiskFreeCommand() *cobra.Command {
 		Short:   "Show how full the file system is that holds a path",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			path := "/var"
+			path := layout.VarDir
 			if len(args) == 1 {
 				path = args[0]
 			}

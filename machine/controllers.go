@@ -9,6 +9,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"github.com/seed-59268b81/talos/api/contract"
 	machineapi "github.com/seed-59268b81/talos/api/machine"
 	"github.com/seed-59268b81/talos/controllers/apid"
 	blockctl "github.com/seed-59268b81/talos/controllers/block"
@@ -27,6 +28,7 @@ import (
 	servicectl "github.com/seed-59268b81/talos/controllers/service"
 	timectl "github.com/seed-59268b81/talos/controllers/time"
 	"github.com/seed-59268b81/talos/cosi/controller"
+	"github.com/seed-59268b81/talos/layout"
 	runtimeres "github.com/seed-59268b81/talos/resources/runtime"
 	"github.com/seed-59268b81/talos/service/container"
 	"github.com/seed-59268b81/talos/sys/logind"
@@ -34,7 +36,6 @@ import (
 	"github.com/seed-59268b81/talos/sys/mount"
 	"github.com/seed-59268b81/talos/sys/platform"
 	"github.com/seed-59268b81/talos/sys/power"
-	"github.com/seed-59268b81/talos/trustd"
 )
 
 // executable is the one program of the system.
@@ -76,9 +77,9 @@ func (m *Machine) controllers(modules *module.Loader, settled <-chan struct{}) (
 		runtime.BootLogController(m.Journal, m.Platform, "/", settled),
 		apid.ConfigController(),
 		apid.TrustdController(m.Supervisor, apid.Process{
-			Executable: executable, UID: trustd.UID, Sockets: []string{trustd.RuntimeSocket},
+			Executable: executable, UID: layout.UserTrustd, Sockets: []string{contract.TrustdSocket},
 		}),
-		files.EtcFileController("/etc", "/system/etc", func(source, target string) error {
+		files.EtcFileController("/etc", layout.EtcDir, func(source, target string) error {
 			return mount.Bind(source, target, mount.NoSuid|mount.NoDev|mount.NoExec)
 		}),
 		cri.ContainerdController(m.Supervisor, m.Platform, registry, modules.Load),

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"log/slog"
 
+	"github.com/seed-59268b81/talos/api/contract"
 	"github.com/seed-59268b81/talos/cosi/controller"
 	"github.com/seed-59268b81/talos/cosi/typed"
 	"github.com/seed-59268b81/talos/resources/secrets"
@@ -20,9 +21,6 @@ import (
 type Supervisor interface {
 	Apply(svc supervisor.Service) error
 }
-
-// trustdPort is where trustd answers.
-const trustdPort = 50001
 
 // TrustdController starts trustd, the door for nodes that come for their certificate, as soon as it has one itself: on
 // control planes. trustd follows every later change itself.
@@ -36,7 +34,7 @@ func TrustdController(sup Supervisor, process Process) controller.Controller {
 				return err
 			}
 
-			service, err := process.service("trustd", cgroup.Trustd, trustdPort)
+			service, err := process.service("trustd", cgroup.Trustd, contract.TrustdPort)
 			if err != nil {
 				return err
 			}

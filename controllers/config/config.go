@@ -17,6 +17,7 @@ import (
 	"github.com/seed-59268b81/talos/cosi/controller"
 	"github.com/seed-59268b81/talos/cosi/resource"
 	"github.com/seed-59268b81/talos/cosi/typed"
+	"github.com/seed-59268b81/talos/layout"
 	"github.com/seed-59268b81/talos/resources/block"
 	configres "github.com/seed-59268b81/talos/resources/config"
 	"github.com/seed-59268b81/talos/resources/runtime"
@@ -163,7 +164,7 @@ func (c *Controller) look(ctx context.Context, rt controller.Runtime, log *slog.
 	if c.store != nil {
 		cfg, access, err := c.store.find()
 		if cfg != nil {
-			log.Info("the configuration was found", "in", "STATE")
+			log.Info("the configuration was found", "in", layout.PartitionState)
 
 			c.looked = true
 

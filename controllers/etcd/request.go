@@ -10,12 +10,13 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/seed-59268b81/talos/layout"
 	"github.com/seed-59268b81/talos/resources/etcd"
 )
 
 // requestPath is where a request to start a cluster waits on the disk until there is data: whoever asked has been told that it will
 // be done, and a power cut does not change that. It lies beside the data directory, on the same volume.
-const requestPath = "/var/lib/etcd.bootstrap"
+const requestPath = layout.EtcdBootstrapFile
 
 // keepRequest returns when the request outlives a power cut.
 func keepRequest(root string, request etcd.BootstrapRequestSpec) error {

@@ -18,6 +18,7 @@ import (
 
 	"github.com/seed-59268b81/talos/controllers/etcd/settings"
 	"github.com/seed-59268b81/talos/cosi/guard"
+	"github.com/seed-59268b81/talos/layout"
 	"github.com/seed-59268b81/talos/resources/etcd"
 	"github.com/seed-59268b81/talos/service/container"
 	"github.com/seed-59268b81/talos/service/supervisor"
@@ -184,7 +185,7 @@ func restoreTool(spec etcd.SpecSpec, skipHashCheck *atomic.Bool) func() supervis
 		}
 
 		return &container.Container{
-			ID: "etcd-restore", Image: spec.Image, Argv: argv, UID: UID, GID: UID,
+			ID: "etcd-restore", Image: spec.Image, Argv: argv, UID: layout.UserEtcd, GID: layout.UserEtcd,
 			Mounts: []specs.Mount{
 				{Type: "bind", Source: DataDir, Destination: DataDir, Options: []string{"rbind", "rw"}},
 				{Type: "bind", Source: SnapshotPath, Destination: SnapshotPath, Options: []string{"bind", "ro"}},

@@ -12,10 +12,11 @@ import (
 	"sync"
 
 	"github.com/seed-59268b81/talos/cosi/state"
+	"github.com/seed-59268b81/talos/layout"
 )
 
 // SnapshotPath is where a snapshot waits for the bootstrap that begins with it.
-const SnapshotPath = "/var/lib/etcd.snapshot"
+const SnapshotPath = layout.EtcdSnapshotFile
 
 // The reasons for which a snapshot is not taken, beside those of a bootstrap; match them with errors.Is.
 var (
@@ -99,7 +100,7 @@ func own(path string) error {
 		return nil
 	}
 
-	return os.Chown(path, UID, UID)
+	return os.Chown(path, layout.UserEtcd, layout.UserEtcd)
 }
 
 func removed(path string) error {

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/seed-59268b81/talos/api/contract"
 	"github.com/seed-59268b81/talos/config/generate"
 	"github.com/seed-59268b81/talos/config/patch"
 	"github.com/seed-59268b81/talos/config/talosconfig"
@@ -197,7 +198,7 @@ func (c *creation) generated() (map[state.Role][]byte, error) {
 	// Those of the user have the last word.
 	options.ControlPlanePatches = slices.Concat(own, options.ControlPlanePatches)
 
-	made, err := generate.New(c.place.name, "https://"+netip.AddrPortFrom(first.Addr, 6443).String(), c.kubernetesVersion, options)
+	made, err := generate.New(c.place.name, "https://"+netip.AddrPortFrom(first.Addr, contract.KubernetesPort).String(), c.kubernetesVersion, options)
 	if err != nil {
 		return nil, err
 	}

@@ -94,7 +94,7 @@ type Node struct {
 	DiskGiB   int          `yaml:"diskGiB"`
 	// ExtraDisksGiB are the sizes of the disks beside the one it boots from.
 	ExtraDisksGiB []int `yaml:"extraDisksGiB,omitempty"`
-	// APIPort and KubernetesPort are where its ports 50000 and 6443 are found on
+	// APIPort and KubernetesPort are where its ports for the API and for Kubernetes are found on
 	// 127.0.0.1. Zero lets the supervisor choose.
 	APIPort        uint16 `yaml:"apiPort"`
 	KubernetesPort uint16 `yaml:"kubernetesPort"`

@@ -17,37 +17,42 @@ import (
 
 const module = "github.com/seed-59268b81/talos/"
 
+const apiContract = "api/contract"
+
 // arrows say what each part of the house may import of the others. Who is not here is not part of the house.
 //
 //	cmd → machine, apid, ctl, imager, lab → controllers → resources, config, sys → cosi, api
 var arrows = map[string][]string{
 	"api":     {},
 	"version": {},
-	"pki":     {},
+	// Data only: facts that have one owner.
+	"layout":    {},
+	apiContract: {"layout"},
+	"pki":       {},
 	// A library on its own: it knows the wire contract and nothing of an operating system.
 	"cosi": {"api"},
 	// These two are used on laptops too: nothing of the kernel.
-	"config":    {"pki", "version"},
-	"resources": {"api", "config", "cosi", "pki", "version"},
+	"config":    {apiContract, "layout", "pki", "version"},
+	"resources": {"api", "config", "cosi", "layout", "pki", "version"},
 	// Thin shells over the kernel know nothing of what they are used for.
-	"sys": {"api", "cosi"},
+	"sys": {"api", "cosi", "layout"},
 	// What runs programs: processes, containers, their logs.
-	"service": {"cosi", "sys"},
-	"client":  {"api", "config", "pki"},
+	"service": {"cosi", "layout", "sys"},
+	"client":  {"api", "config", apiContract, "pki"},
 
-	"controllers": {"api", "config", "cosi", "pki", "resources", "service", "sys", "version"},
+	"controllers": {"api", "config", apiContract, "cosi", "layout", "pki", "resources", "service", "sys", "version"},
 
 	// What a healthy cluster has, for a node and for a laptop.
 	"health": {"config", "cosi", "resources"},
 
-	"apid":      {"api", "controllers", "cosi", "pki", "resources", "service", "sys", "version"},
-	"trustd":    {"api", "controllers", "cosi", "pki", "resources", "service", "sys", "version"},
+	"apid":      {"api", apiContract, "controllers", "cosi", "pki", "resources", "service", "sys", "version"},
+	"trustd":    {"api", apiContract, "controllers", "cosi", "pki", "resources", "service", "sys", "version"},
 	"discovery": {"api", "version"},
-	"machine":   {"api", "apid", "config", "controllers", "cosi", "health", "pki", "resources", "service", "sys", "trustd", "version"},
-	"lab":       {"sys", "version"},
+	"machine":   {"api", "apid", "config", apiContract, "controllers", "cosi", "health", "layout", "pki", "resources", "service", "sys", "trustd", "version"},
+	"lab":       {apiContract, "layout", "sys", "version"},
 	// Of the controllers it has what decides whether a configuration can be carried out.
-	"ctl":        {"api", "client", "config", "controllers", "cosi", "health", "lab", "pki", "resources", "version"},
-	"imager":     {"components", "config", "machine", "sys", "version"},
+	"ctl":        {"api", "client", "config", apiContract, "controllers", "cosi", "health", "lab", "layout", "pki", "resources", "version"},
+	"imager":     {"components", "config", "layout", "machine", "sys", "version"},
 	"components": {"config", "imager", "version"},
 
 	"cmd":  nil, // everything
@@ -65,9 +70,13 @@ type goPackage struct {
 	Imports, TestImports, XTestImports []string
 }
 
-// part is the part of the house that a package belongs to.
+// part is the part of the house that a package belongs to. The facts of the API are one of their own: many use these and no protocol.
 func part(importPath string) string {
 	inside, _ := strings.CutPrefix(importPath, module)
+	if inside == apiContract {
+		return apiContract
+	}
+
 	first, _, _ := strings.Cut(inside, "/")
 
 	return first

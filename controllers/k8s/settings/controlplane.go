@@ -10,14 +10,12 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/seed-59268b81/talos/api/contract"
 	"github.com/seed-59268b81/talos/config/images"
 	"github.com/seed-59268b81/talos/config/v1alpha1"
 	"github.com/seed-59268b81/talos/controllers/k8s/pods"
 	"github.com/seed-59268b81/talos/resources/k8s"
 )
-
-// localEtcd is etcd beside the API server.
-const localEtcd = "https://127.0.0.1:2379"
 
 // APIServer is the API server's settings.
 func APIServer(cfg *v1alpha1.Config) (*k8s.APIServerConfigSpec, error) {
@@ -29,7 +27,7 @@ func APIServer(cfg *v1alpha1.Config) (*k8s.APIServerConfigSpec, error) {
 		Image:                   image,
 		CloudProvider:           cloudProvider(cfg),
 		ControlPlaneEndpoint:    cfg.Cluster.ControlPlane.Endpoint.String(),
-		EtcdServers:             []string{localEtcd},
+		EtcdServers:             []string{contract.EtcdURL},
 		LocalPort:               cfg.Cluster.APIServerPort(),
 		ServiceCIDRs:            prefixes(cfg.Cluster.ServiceSubnets()),
 		ExtraVolumes:            extraVolumes(c.ExtraVolumes),
