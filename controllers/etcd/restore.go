@@ -18,6 +18,7 @@ import (
 
 	"github.com/seed-59268b81/talos/controllers/etcd/settings"
 	"github.com/seed-59268b81/talos/cosi/guard"
+	"github.com/seed-59268b81/talos/durable"
 	"github.com/seed-59268b81/talos/layout"
 	"github.com/seed-59268b81/talos/resources/etcd"
 	"github.com/seed-59268b81/talos/service/container"
@@ -142,7 +143,7 @@ func (r *Runner) restore(ctx context.Context, run supervisor.Run) error {
 
 	err = os.Rename(filepath.Join(dir, "member"), filepath.Join(data, "member"))
 	if err == nil {
-		err = syncDir(data)
+		err = durable.SyncDir(data)
 	}
 
 	// Until then the snapshot is all that there is.

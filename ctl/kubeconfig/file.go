@@ -12,6 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/tools/clientcmd/api"
 	"k8s.io/client-go/tools/clientcmd/api/latest"
+
+	"github.com/seed-59268b81/talos/durable"
 )
 
 // Parse reads a kubeconfig, YAML or JSON.
@@ -56,31 +58,13 @@ func Write(path string, config *api.Config) error {
 
 // WriteContent is Write for a kubeconfig that is encoded.
 func WriteContent(path string, content []byte) error {
-	// A link stays a link: what it points to is replaced.
-	if target, err := filepath.EvalSymlinks(path); err == nil {
-		path = target
-	}
+	path = durable.Target(path)
 
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return fmt.Errorf("write kubeconfig: %w", err)
 	}
 
-	next, err := os.CreateTemp(filepath.Dir(path), ".kubeconfig-*")
-	if err != nil {
-		return fmt.Errorf("write kubeconfig: %w", err)
-	}
-
-	defer os.Remove(next.Name())
-
-	if _, err := next.Write(content); err != nil {
-		return fmt.Errorf("write kubeconfig: %w", errors.Join(err, next.Close()))
-	}
-
-	if err := errors.Join(next.Sync(), next.Close()); err != nil {
-		return fmt.Errorf("write kubeconfig: %w", err)
-	}
-
-	if err := os.Rename(next.Name(), path); err != nil {
+	if err := durable.Write(path, content, 0o600); err != nil {
 		return fmt.Errorf("write kubeconfig: %w", err)
 	}
 

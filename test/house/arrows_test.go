@@ -25,22 +25,23 @@ const apiContract = "api/contract"
 var arrows = map[string][]string{
 	"api":     {},
 	"version": {},
-	// Data only: facts that have one owner.
+	// Facts that have one owner: data only.
 	"layout":    {},
+	"durable":   {},
 	apiContract: {"layout"},
 	"pki":       {},
 	// A library on its own: it knows the wire contract and nothing of an operating system.
 	"cosi": {"api"},
 	// These two are used on laptops too: nothing of the kernel.
-	"config":    {apiContract, "layout", "pki", "version"},
+	"config":    {apiContract, "durable", "layout", "pki", "version"},
 	"resources": {"api", "config", "cosi", "layout", "pki", "version"},
 	// Thin shells over the kernel know nothing of what they are used for.
-	"sys": {"api", "cosi", "layout"},
+	"sys": {"api", "cosi", "durable", "layout"},
 	// What runs programs: processes, containers, their logs.
-	"service": {"cosi", "layout", "sys"},
+	"service": {"cosi", "durable", "layout", "sys"},
 	"client":  {"api", "config", apiContract, "pki"},
 
-	"controllers": {"api", "config", apiContract, "cosi", "layout", "pki", "resources", "service", "sys", "version"},
+	"controllers": {"api", apiContract, "config", "cosi", "durable", "layout", "pki", "resources", "service", "sys", "version"},
 
 	// What a healthy cluster has, for a node and for a laptop.
 	"health": {"config", "cosi", "resources"},
@@ -49,9 +50,9 @@ var arrows = map[string][]string{
 	"trustd":    {"api", apiContract, "controllers", "cosi", "pki", "resources", "service", "sys", "version"},
 	"discovery": {"api", "version"},
 	"machine":   {"api", "apid", "config", apiContract, "controllers", "cosi", "health", "layout", "pki", "resources", "service", "sys", "trustd", "version"},
-	"lab":       {apiContract, "layout", "sys", "version"},
+	"lab":       {apiContract, "durable", "layout", "sys", "version"},
 	// Of the controllers it has what decides whether a configuration can be carried out.
-	"ctl":        {"api", "client", "config", apiContract, "controllers", "cosi", "health", "lab", "layout", "pki", "resources", "version"},
+	"ctl":        {"api", apiContract, "client", "config", "controllers", "cosi", "durable", "health", "lab", "layout", "pki", "resources", "version"},
 	"imager":     {"components", "config", "layout", "machine", "sys", "version"},
 	"components": {"config", "imager", "version"},
 

@@ -197,3 +197,39 @@ func TestFactsHaveOneOwner(t *testing.T) {
 		}
 	}
 }
+
+// renames are where files are moved that nobody reads under their old name, with what they are. All others are replacements.
+var renames = map[string]string{
+	"controllers/etcd/restore.go": "a folder that etcd's tool has made",
+	"components":                  "parts of the build, which are made again when it is cut off",
+	"lab/container/image.go":      "a folder of an unpacked image",
+	"lab/machine/console.go":      "the log of a console, which is rotated",
+}
+
+// TestFilesAreReplacedByOneRule holds that no other package than durable replaces a file by hand.
+func TestFilesAreReplacedByOneRule(t *testing.T) {
+	call := regexp.MustCompile(`\b(os\.(Rename|CreateTemp)|unix\.Rename\w*)\(`)
+	seen := map[string]bool{}
+
+	each(t, ".go", func(file string, text []byte) {
+		if strings.HasSuffix(file, "_test.go") || strings.HasPrefix(file, "test/") || strings.HasPrefix(file, "durable/") || !call.Match(text) {
+			return
+		}
+
+		for where := range renames {
+			if file == where || strings.HasPrefix(file, where+"/") {
+				seen[where] = true
+
+				return
+			}
+		}
+
+		t.Errorf("%s: %s: want a function of durable", file, call.Find(text))
+	})
+
+	for where := range renames {
+		if !seen[where] {
+			t.Errorf("%s renames nothing: remove it from this test", where)
+		}
+	}
+}
