@@ -2,7 +2,7 @@
 
 package block
 
-import "fmt"
+import "github.com/seed-59268b81/talos/resources/enum"
 
 // VolumeType is what a volume is made of.
 type VolumeType uint8
@@ -68,83 +68,64 @@ const (
 )
 
 var (
-	volumeTypes         = words{"partition", "disk", "tmpfs", "directory", "symlink", "overlay", "external"}
-	volumePhases        = words{"waiting", "failed", "missing", "located", "provisioned", "prepared", "ready", "closed"}
-	filesystemTypes     = words{"none", "xfs", "vfat", "ext4", "iso9660", "swap", "virtiofs", "btrfs"}
-	encryptionProviders = words{"none", "luks2"}
-	fsParameterTypes    = words{"string", "boolean", "binary"}
+	volumeTypes         = enum.Of[VolumeType]("partition", "disk", "tmpfs", "directory", "symlink", "overlay", "external")
+	volumePhases        = enum.Of[VolumePhase]("waiting", "failed", "missing", "located", "provisioned", "prepared", "ready", "closed")
+	filesystemTypes     = enum.Of[FilesystemType]("none", "xfs", "vfat", "ext4", "iso9660", "swap", "virtiofs", "btrfs")
+	encryptionProviders = enum.Of[EncryptionProviderType]("none", "luks2")
+	fsParameterTypes    = enum.Of[FSParameterType]("string", "boolean", "binary")
 )
 
 // String is the name users see.
-func (t VolumeType) String() string { return volumeTypes.name(uint8(t)) }
+func (t VolumeType) String() string { return volumeTypes.Text(t) }
 
 // MarshalText implements encoding.TextMarshaler.
 func (t VolumeType) MarshalText() ([]byte, error) { return []byte(t.String()), nil }
 
 // UnmarshalText implements encoding.TextUnmarshaler.
-func (t *VolumeType) UnmarshalText(text []byte) error { return volumeTypes.parse(text, (*uint8)(t)) }
+func (t *VolumeType) UnmarshalText(text []byte) error {
+	return volumeTypes.Parse("volume type", text, t)
+}
 
 // String is the name users see.
-func (p VolumePhase) String() string { return volumePhases.name(uint8(p)) }
+func (p VolumePhase) String() string { return volumePhases.Text(p) }
 
 // MarshalText implements encoding.TextMarshaler.
 func (p VolumePhase) MarshalText() ([]byte, error) { return []byte(p.String()), nil }
 
 // UnmarshalText implements encoding.TextUnmarshaler.
-func (p *VolumePhase) UnmarshalText(text []byte) error { return volumePhases.parse(text, (*uint8)(p)) }
+func (p *VolumePhase) UnmarshalText(text []byte) error {
+	return volumePhases.Parse("volume phase", text, p)
+}
 
 // String is the kernel's name of the file system, or none.
-func (t FilesystemType) String() string { return filesystemTypes.name(uint8(t)) }
+func (t FilesystemType) String() string { return filesystemTypes.Text(t) }
 
 // MarshalText implements encoding.TextMarshaler.
 func (t FilesystemType) MarshalText() ([]byte, error) { return []byte(t.String()), nil }
 
 // UnmarshalText implements encoding.TextUnmarshaler.
 func (t *FilesystemType) UnmarshalText(text []byte) error {
-	return filesystemTypes.parse(text, (*uint8)(t))
+	return filesystemTypes.Parse("file system", text, t)
 }
 
 // String is the name users see.
-func (t EncryptionProviderType) String() string { return encryptionProviders.name(uint8(t)) }
+func (t EncryptionProviderType) String() string { return encryptionProviders.Text(t) }
 
 // MarshalText implements encoding.TextMarshaler.
 func (t EncryptionProviderType) MarshalText() ([]byte, error) { return []byte(t.String()), nil }
 
 // UnmarshalText implements encoding.TextUnmarshaler.
 func (t *EncryptionProviderType) UnmarshalText(text []byte) error {
-	return encryptionProviders.parse(text, (*uint8)(t))
+	return encryptionProviders.Parse("encryption provider", text, t)
 }
 
 // String is the name users see.
-func (t FSParameterType) String() string { return fsParameterTypes.name(uint8(t)) }
+func (t FSParameterType) String() string { return fsParameterTypes.Text(t) }
 
 // MarshalText implements encoding.TextMarshaler.
 func (t FSParameterType) MarshalText() ([]byte, error) { return []byte(t.String()), nil }
 
 // UnmarshalText implements encoding.TextUnmarshaler.
 func (t *FSParameterType) UnmarshalText(text []byte) error {
-	return fsParameterTypes.parse(text, (*uint8)(t))
-}
-
-// words are the names of the numbers from 0.
-type words []string
-
-func (w words) name(n uint8) string {
-	if int(n) < len(w) {
-		return w[n]
-	}
-
-	return fmt.Sprint(n)
-}
-
-func (w words) parse(text []byte, n *uint8) error {
-	for i, word := range w {
-		if word == string(text) {
-			*n = uint8(i)
-
-			return nil
-		}
-	}
-
-	return fmt.Errorf("unknown word %q: want one of %v", text, []string(w))
+	return fsParameterTypes.Parse("form of a mount parameter", text, t)
 }

@@ -2,7 +2,7 @@
 
 package runtime
 
-import "fmt"
+import "github.com/seed-59268b81/talos/resources/enum"
 
 // KernelModuleType tells how a module came into the kernel.
 type KernelModuleType uint8
@@ -26,48 +26,28 @@ const (
 )
 
 var (
-	kernelModuleTypes  = []string{"unknown", "builtin", "dynamic"}
-	kernelModuleStates = []string{"live", "loading", "unloading", "builtin"}
+	kernelModuleTypes  = enum.Of[KernelModuleType]("unknown", "builtin", "dynamic")
+	kernelModuleStates = enum.Of[KernelModuleState]("live", "loading", "unloading", "builtin")
 )
 
 // String is the name of the type.
-func (t KernelModuleType) String() string { return word(kernelModuleTypes, uint8(t)) }
+func (t KernelModuleType) String() string { return kernelModuleTypes.Text(t) }
 
 // MarshalText implements encoding.TextMarshaler.
 func (t KernelModuleType) MarshalText() ([]byte, error) { return []byte(t.String()), nil }
 
 // UnmarshalText implements encoding.TextUnmarshaler.
 func (t *KernelModuleType) UnmarshalText(text []byte) error {
-	return parseWord(kernelModuleTypes, text, (*uint8)(t))
+	return kernelModuleTypes.Parse("type of a kernel module", text, t)
 }
 
 // String is the name of the state.
-func (s KernelModuleState) String() string { return word(kernelModuleStates, uint8(s)) }
+func (s KernelModuleState) String() string { return kernelModuleStates.Text(s) }
 
 // MarshalText implements encoding.TextMarshaler.
 func (s KernelModuleState) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
 // UnmarshalText implements encoding.TextUnmarshaler.
 func (s *KernelModuleState) UnmarshalText(text []byte) error {
-	return parseWord(kernelModuleStates, text, (*uint8)(s))
-}
-
-func word(words []string, n uint8) string {
-	if int(n) < len(words) {
-		return words[n]
-	}
-
-	return fmt.Sprint(n)
-}
-
-func parseWord(words []string, text []byte, n *uint8) error {
-	for i, w := range words {
-		if w == string(text) {
-			*n = uint8(i)
-
-			return nil
-		}
-	}
-
-	return fmt.Errorf("unknown word %q: want one of %v", text, words)
+	return kernelModuleStates.Parse("state of a kernel module", text, s)
 }

@@ -2,6 +2,8 @@
 
 package nethelpers
 
+import "github.com/seed-59268b81/talos/resources/enum"
+
 // RouteType is what happens to a packet that takes a route.
 type RouteType uint8
 
@@ -21,7 +23,7 @@ const (
 	TypeXResolve    RouteType = 11
 )
 
-var routeTypeNames = names[RouteType]{
+var routeTypeNames = enum.Names[RouteType]{
 	TypeUnspec:      "unspec",
 	TypeUnicast:     "unicast",
 	TypeLocal:       "local",
@@ -37,12 +39,12 @@ var routeTypeNames = names[RouteType]{
 }
 
 // String implements fmt.Stringer.
-func (r RouteType) String() string { return routeTypeNames.text(r) }
+func (r RouteType) String() string { return routeTypeNames.Text(r) }
 
 // MarshalText implements encoding.TextMarshaler.
 func (r RouteType) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
 
 // UnmarshalText implements encoding.TextUnmarshaler.
 func (r *RouteType) UnmarshalText(text []byte) error {
-	return routeTypeNames.parse("route type", text, r)
+	return routeTypeNames.Parse("route type", text, r)
 }
