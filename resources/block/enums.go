@@ -75,57 +75,32 @@ var (
 	fsParameterTypes    = enum.Of[FSParameterType]("string", "boolean", "binary")
 )
 
-// String is the name users see.
-func (t VolumeType) String() string { return volumeTypes.Text(t) }
-
-// MarshalText implements encoding.TextMarshaler.
-func (t VolumeType) MarshalText() ([]byte, error) { return []byte(t.String()), nil }
-
-// UnmarshalText implements encoding.TextUnmarshaler.
+func (t VolumeType) String() string               { return volumeTypes.Text(t) }
+func (t VolumeType) MarshalText() ([]byte, error) { return volumeTypes.Marshal(t) }
 func (t *VolumeType) UnmarshalText(text []byte) error {
 	return volumeTypes.Parse("volume type", text, t)
 }
 
-// String is the name users see.
-func (p VolumePhase) String() string { return volumePhases.Text(p) }
-
-// MarshalText implements encoding.TextMarshaler.
-func (p VolumePhase) MarshalText() ([]byte, error) { return []byte(p.String()), nil }
-
-// UnmarshalText implements encoding.TextUnmarshaler.
+func (p VolumePhase) String() string               { return volumePhases.Text(p) }
+func (p VolumePhase) MarshalText() ([]byte, error) { return volumePhases.Marshal(p) }
 func (p *VolumePhase) UnmarshalText(text []byte) error {
 	return volumePhases.Parse("volume phase", text, p)
 }
 
-// String is the kernel's name of the file system, or none.
-func (t FilesystemType) String() string { return filesystemTypes.Text(t) }
-
-// MarshalText implements encoding.TextMarshaler.
-func (t FilesystemType) MarshalText() ([]byte, error) { return []byte(t.String()), nil }
-
-// UnmarshalText implements encoding.TextUnmarshaler.
+func (t FilesystemType) String() string               { return filesystemTypes.Text(t) }
+func (t FilesystemType) MarshalText() ([]byte, error) { return filesystemTypes.Marshal(t) }
 func (t *FilesystemType) UnmarshalText(text []byte) error {
 	return filesystemTypes.Parse("file system", text, t)
 }
 
-// String is the name users see.
-func (t EncryptionProviderType) String() string { return encryptionProviders.Text(t) }
-
-// MarshalText implements encoding.TextMarshaler.
-func (t EncryptionProviderType) MarshalText() ([]byte, error) { return []byte(t.String()), nil }
-
-// UnmarshalText implements encoding.TextUnmarshaler.
+func (t EncryptionProviderType) String() string               { return encryptionProviders.Text(t) }
+func (t EncryptionProviderType) MarshalText() ([]byte, error) { return encryptionProviders.Marshal(t) }
 func (t *EncryptionProviderType) UnmarshalText(text []byte) error {
 	return encryptionProviders.Parse("encryption provider", text, t)
 }
 
-// String is the name users see.
-func (t FSParameterType) String() string { return fsParameterTypes.Text(t) }
-
-// MarshalText implements encoding.TextMarshaler.
-func (t FSParameterType) MarshalText() ([]byte, error) { return []byte(t.String()), nil }
-
-// UnmarshalText implements encoding.TextUnmarshaler.
+func (t FSParameterType) String() string               { return fsParameterTypes.Text(t) }
+func (t FSParameterType) MarshalText() ([]byte, error) { return fsParameterTypes.Marshal(t) }
 func (t *FSParameterType) UnmarshalText(text []byte) error {
 	return fsParameterTypes.Parse("form of a mount parameter", text, t)
 }

@@ -3,11 +3,18 @@
 // Package enum gives the numbers of an enumeration their text forms. The numbers are the wire's or the kernel's; users see the
 // names. A number without a name prints in decimal and reads back, so that a client shows what a newer node sends.
 //
-// An enumeration is a type with a table, and three methods that call it: String, MarshalText and UnmarshalText.
+// An enumeration is a type, a table, and three methods of one line each:
+//
+//	var colours = enum.Of[Colour]("red", "green")
+//
+//	func (c Colour) String() string                   { return colours.Text(c) }
+//	func (c Colour) MarshalText() ([]byte, error)     { return colours.Marshal(c) }
+//	func (c *Colour) UnmarshalText(text []byte) error { return colours.Parse("colour", text, c) }
 package enum
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -40,6 +47,9 @@ func (n Names[T]) Text(v T) string {
 	return strconv.FormatInt(int64(v), 10)
 }
 
+// Marshal is Text for encoding.TextMarshaler.
+func (n Names[T]) Marshal(v T) ([]byte, error) { return []byte(n.Text(v)), nil }
+
 // Parse reads a name in any case, or a number. What is the enumeration, for errors.
 func (n Names[T]) Parse(what string, text []byte, v *T) error {
 	s := string(text)
@@ -62,19 +72,4 @@ func (n Names[T]) Parse(what string, text []byte, v *T) error {
 	return nil
 }
 
-// list returns the names in the order of their numbers.
-func (n Names[T]) list() string {
-	keys := make([]T, 0, len(n))
-	for k := range n {
-		keys = append(keys, k)
-	}
-
-	slices.Sort(keys)
-
-	names := make([]string, len(keys))
-	for i, k := range keys {
-		names[i] = n[k]
-	}
-
-	return strings.Join(names, ", ")
-}
+func (n Names[T]) list() string { return strings.Join(slices.Sorted(maps.Values(n)), ", ") }

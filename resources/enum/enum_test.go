@@ -38,7 +38,7 @@ func TestParseErrors(t *testing.T) {
 		got := colour(1)
 
 		err := colours.Parse("colour", []byte(text), &got)
-		if want := `unknown colour "` + text + `": want one of red, green, Blue`; err == nil || err.Error() != want || got != 1 {
+		if want := `unknown colour "` + text + `": want one of Blue, green, red`; err == nil || err.Error() != want || got != 1 {
 			t.Errorf("got %d, %v; want %s and no change", int32(got), err, want)
 		}
 	}

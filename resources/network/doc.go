@@ -61,13 +61,8 @@ const (
 
 var layerNames = enum.Of[ConfigLayer]("default", "cmdline", "platform", "operator", "configuration")
 
-// String is the name of the layer, the first part of ids in namespace network-config.
-func (l ConfigLayer) String() string { return layerNames.Text(l) }
-
-// MarshalText implements encoding.TextMarshaler.
-func (l ConfigLayer) MarshalText() ([]byte, error) { return []byte(l.String()), nil }
-
-// UnmarshalText implements encoding.TextUnmarshaler.
+func (l ConfigLayer) String() string               { return layerNames.Text(l) }
+func (l ConfigLayer) MarshalText() ([]byte, error) { return layerNames.Marshal(l) }
 func (l *ConfigLayer) UnmarshalText(text []byte) error {
 	return layerNames.Parse("network layer", text, l)
 }

@@ -16,13 +16,8 @@ const (
 
 var operatorNames = enum.Of[Operator]("dhcp4", "dhcp6", "vip")
 
-// String is the name of the operator.
-func (o Operator) String() string { return operatorNames.Text(o) }
-
-// MarshalText implements encoding.TextMarshaler.
-func (o Operator) MarshalText() ([]byte, error) { return []byte(o.String()), nil }
-
-// UnmarshalText implements encoding.TextUnmarshaler.
+func (o Operator) String() string               { return operatorNames.Text(o) }
+func (o Operator) MarshalText() ([]byte, error) { return operatorNames.Marshal(o) }
 func (o *Operator) UnmarshalText(text []byte) error {
 	return operatorNames.Parse("network operator", text, o)
 }

@@ -58,13 +58,8 @@ const (
 
 var specStateNames = enum.Of[SpecState]("applied", "waiting", "conflict", "refused", "degraded")
 
-// String is the name of the state.
-func (s SpecState) String() string { return specStateNames.Text(s) }
-
-// MarshalText implements encoding.TextMarshaler.
-func (s SpecState) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
-
-// UnmarshalText implements encoding.TextUnmarshaler.
+func (s SpecState) String() string               { return specStateNames.Text(s) }
+func (s SpecState) MarshalText() ([]byte, error) { return specStateNames.Marshal(s) }
 func (s *SpecState) UnmarshalText(text []byte) error {
 	return specStateNames.Parse("state of a spec", text, s)
 }

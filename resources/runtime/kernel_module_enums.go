@@ -30,24 +30,14 @@ var (
 	kernelModuleStates = enum.Of[KernelModuleState]("live", "loading", "unloading", "builtin")
 )
 
-// String is the name of the type.
-func (t KernelModuleType) String() string { return kernelModuleTypes.Text(t) }
-
-// MarshalText implements encoding.TextMarshaler.
-func (t KernelModuleType) MarshalText() ([]byte, error) { return []byte(t.String()), nil }
-
-// UnmarshalText implements encoding.TextUnmarshaler.
+func (t KernelModuleType) String() string               { return kernelModuleTypes.Text(t) }
+func (t KernelModuleType) MarshalText() ([]byte, error) { return kernelModuleTypes.Marshal(t) }
 func (t *KernelModuleType) UnmarshalText(text []byte) error {
 	return kernelModuleTypes.Parse("type of a kernel module", text, t)
 }
 
-// String is the name of the state.
-func (s KernelModuleState) String() string { return kernelModuleStates.Text(s) }
-
-// MarshalText implements encoding.TextMarshaler.
-func (s KernelModuleState) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
-
-// UnmarshalText implements encoding.TextUnmarshaler.
+func (s KernelModuleState) String() string               { return kernelModuleStates.Text(s) }
+func (s KernelModuleState) MarshalText() ([]byte, error) { return kernelModuleStates.Marshal(s) }
 func (s *KernelModuleState) UnmarshalText(text []byte) error {
 	return kernelModuleStates.Parse("state of a kernel module", text, s)
 }

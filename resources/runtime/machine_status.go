@@ -35,15 +35,12 @@ const (
 	StageUpgrading
 )
 
-var stageNames = enum.Of[MachineStage]("unknown", "booting", "installing", "maintenance", "running", "rebooting", "shuttingDown", "resetting", "upgrading")
+var stageNames = enum.Of[MachineStage](
+	"unknown", "booting", "installing", "maintenance", "running", "rebooting", "shuttingDown", "resetting", "upgrading",
+)
 
-// String returns the name that users see.
-func (s MachineStage) String() string { return stageNames.Text(s) }
-
-// MarshalText implements encoding.TextMarshaler.
-func (s MachineStage) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
-
-// UnmarshalText implements encoding.TextUnmarshaler.
+func (s MachineStage) String() string               { return stageNames.Text(s) }
+func (s MachineStage) MarshalText() ([]byte, error) { return stageNames.Marshal(s) }
 func (s *MachineStage) UnmarshalText(text []byte) error {
 	return stageNames.Parse("machine stage", text, s)
 }

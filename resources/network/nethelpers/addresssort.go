@@ -18,13 +18,10 @@ var addressSortAlgorithmNames = enum.Names[AddressSortAlgorithm]{
 	AddressSortV2: "v2",
 }
 
-// String implements fmt.Stringer.
 func (a AddressSortAlgorithm) String() string { return addressSortAlgorithmNames.Text(a) }
-
-// MarshalText implements encoding.TextMarshaler.
-func (a AddressSortAlgorithm) MarshalText() ([]byte, error) { return []byte(a.String()), nil }
-
-// UnmarshalText implements encoding.TextUnmarshaler.
+func (a AddressSortAlgorithm) MarshalText() ([]byte, error) {
+	return addressSortAlgorithmNames.Marshal(a)
+}
 func (a *AddressSortAlgorithm) UnmarshalText(text []byte) error {
 	return addressSortAlgorithmNames.Parse("address sort algorithm", text, a)
 }

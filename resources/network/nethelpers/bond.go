@@ -28,13 +28,8 @@ var bondModeNames = enum.Names[BondMode]{
 	BondModeALB:          "balance-alb",
 }
 
-// String implements fmt.Stringer.
-func (b BondMode) String() string { return bondModeNames.Text(b) }
-
-// MarshalText implements encoding.TextMarshaler.
-func (b BondMode) MarshalText() ([]byte, error) { return []byte(b.String()), nil }
-
-// UnmarshalText implements encoding.TextUnmarshaler.
+func (b BondMode) String() string                   { return bondModeNames.Text(b) }
+func (b BondMode) MarshalText() ([]byte, error)     { return bondModeNames.Marshal(b) }
 func (b *BondMode) UnmarshalText(text []byte) error { return bondModeNames.Parse("bond mode", text, b) }
 
 // BondXmitHashPolicy is what a bond hashes to choose a slave.
@@ -59,13 +54,8 @@ var bondXmitHashPolicyNames = enum.Names[BondXmitHashPolicy]{
 	BondXmitPolicyVLANMAC: "vlan+srcmac",
 }
 
-// String implements fmt.Stringer.
-func (b BondXmitHashPolicy) String() string { return bondXmitHashPolicyNames.Text(b) }
-
-// MarshalText implements encoding.TextMarshaler.
-func (b BondXmitHashPolicy) MarshalText() ([]byte, error) { return []byte(b.String()), nil }
-
-// UnmarshalText implements encoding.TextUnmarshaler.
+func (b BondXmitHashPolicy) String() string               { return bondXmitHashPolicyNames.Text(b) }
+func (b BondXmitHashPolicy) MarshalText() ([]byte, error) { return bondXmitHashPolicyNames.Marshal(b) }
 func (b *BondXmitHashPolicy) UnmarshalText(text []byte) error {
 	return bondXmitHashPolicyNames.Parse("bond transmit hash policy", text, b)
 }
@@ -84,13 +74,8 @@ var lacpRateNames = enum.Names[LACPRate]{
 	LACPRateFast: "fast",
 }
 
-// String implements fmt.Stringer.
-func (l LACPRate) String() string { return lacpRateNames.Text(l) }
-
-// MarshalText implements encoding.TextMarshaler.
-func (l LACPRate) MarshalText() ([]byte, error) { return []byte(l.String()), nil }
-
-// UnmarshalText implements encoding.TextUnmarshaler.
+func (l LACPRate) String() string                   { return lacpRateNames.Text(l) }
+func (l LACPRate) MarshalText() ([]byte, error)     { return lacpRateNames.Marshal(l) }
 func (l *LACPRate) UnmarshalText(text []byte) error { return lacpRateNames.Parse("LACP rate", text, l) }
 
 // ARPValidate is which slaves' ARP monitoring is validated.
@@ -117,13 +102,8 @@ var arpValidateNames = enum.Names[ARPValidate]{
 	ARPValidateFilterBackup: "filter_backup",
 }
 
-// String implements fmt.Stringer.
-func (a ARPValidate) String() string { return arpValidateNames.Text(a) }
-
-// MarshalText implements encoding.TextMarshaler.
-func (a ARPValidate) MarshalText() ([]byte, error) { return []byte(a.String()), nil }
-
-// UnmarshalText implements encoding.TextUnmarshaler.
+func (a ARPValidate) String() string               { return arpValidateNames.Text(a) }
+func (a ARPValidate) MarshalText() ([]byte, error) { return arpValidateNames.Marshal(a) }
 func (a *ARPValidate) UnmarshalText(text []byte) error {
 	return arpValidateNames.Parse("ARP validation", text, a)
 }
@@ -142,13 +122,8 @@ var arpAllTargetsNames = enum.Names[ARPAllTargets]{
 	ARPAllTargetsAll: "all",
 }
 
-// String implements fmt.Stringer.
-func (a ARPAllTargets) String() string { return arpAllTargetsNames.Text(a) }
-
-// MarshalText implements encoding.TextMarshaler.
-func (a ARPAllTargets) MarshalText() ([]byte, error) { return []byte(a.String()), nil }
-
-// UnmarshalText implements encoding.TextUnmarshaler.
+func (a ARPAllTargets) String() string               { return arpAllTargetsNames.Text(a) }
+func (a ARPAllTargets) MarshalText() ([]byte, error) { return arpAllTargetsNames.Marshal(a) }
 func (a *ARPAllTargets) UnmarshalText(text []byte) error {
 	return arpAllTargetsNames.Parse("ARP targets rule", text, a)
 }
@@ -169,13 +144,8 @@ var primaryReselectNames = enum.Names[PrimaryReselect]{
 	PrimaryReselectFailure: "failure",
 }
 
-// String implements fmt.Stringer.
-func (p PrimaryReselect) String() string { return primaryReselectNames.Text(p) }
-
-// MarshalText implements encoding.TextMarshaler.
-func (p PrimaryReselect) MarshalText() ([]byte, error) { return []byte(p.String()), nil }
-
-// UnmarshalText implements encoding.TextUnmarshaler.
+func (p PrimaryReselect) String() string               { return primaryReselectNames.Text(p) }
+func (p PrimaryReselect) MarshalText() ([]byte, error) { return primaryReselectNames.Marshal(p) }
 func (p *PrimaryReselect) UnmarshalText(text []byte) error {
 	return primaryReselectNames.Parse("primary reselection", text, p)
 }
@@ -196,13 +166,8 @@ var failOverMACNames = enum.Names[FailOverMAC]{
 	FailOverMACFollow: "follow",
 }
 
-// String implements fmt.Stringer.
-func (f FailOverMAC) String() string { return failOverMACNames.Text(f) }
-
-// MarshalText implements encoding.TextMarshaler.
-func (f FailOverMAC) MarshalText() ([]byte, error) { return []byte(f.String()), nil }
-
-// UnmarshalText implements encoding.TextUnmarshaler.
+func (f FailOverMAC) String() string               { return failOverMACNames.Text(f) }
+func (f FailOverMAC) MarshalText() ([]byte, error) { return failOverMACNames.Marshal(f) }
 func (f *FailOverMAC) UnmarshalText(text []byte) error {
 	return failOverMACNames.Parse("fail-over MAC policy", text, f)
 }
@@ -223,13 +188,8 @@ var adSelectNames = enum.Names[ADSelect]{
 	ADSelectCount:     "count",
 }
 
-// String implements fmt.Stringer.
-func (a ADSelect) String() string { return adSelectNames.Text(a) }
-
-// MarshalText implements encoding.TextMarshaler.
-func (a ADSelect) MarshalText() ([]byte, error) { return []byte(a.String()), nil }
-
-// UnmarshalText implements encoding.TextUnmarshaler.
+func (a ADSelect) String() string               { return adSelectNames.Text(a) }
+func (a ADSelect) MarshalText() ([]byte, error) { return adSelectNames.Marshal(a) }
 func (a *ADSelect) UnmarshalText(text []byte) error {
 	return adSelectNames.Parse("aggregator selection", text, a)
 }
@@ -248,13 +208,8 @@ var adLACPActiveNames = enum.Names[ADLACPActive]{
 	ADLACPActiveOn:  "on",
 }
 
-// String implements fmt.Stringer.
-func (a ADLACPActive) String() string { return adLACPActiveNames.Text(a) }
-
-// MarshalText implements encoding.TextMarshaler.
-func (a ADLACPActive) MarshalText() ([]byte, error) { return []byte(a.String()), nil }
-
-// UnmarshalText implements encoding.TextUnmarshaler.
+func (a ADLACPActive) String() string               { return adLACPActiveNames.Text(a) }
+func (a ADLACPActive) MarshalText() ([]byte, error) { return adLACPActiveNames.Marshal(a) }
 func (a *ADLACPActive) UnmarshalText(text []byte) error {
 	return adLACPActiveNames.Parse("LACP activity", text, a)
 }

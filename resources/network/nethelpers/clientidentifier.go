@@ -20,13 +20,8 @@ var clientIdentifierNames = enum.Names[ClientIdentifier]{
 	ClientIdentifierDUID: "duid",
 }
 
-// String implements fmt.Stringer.
-func (c ClientIdentifier) String() string { return clientIdentifierNames.Text(c) }
-
-// MarshalText implements encoding.TextMarshaler.
-func (c ClientIdentifier) MarshalText() ([]byte, error) { return []byte(c.String()), nil }
-
-// UnmarshalText implements encoding.TextUnmarshaler.
+func (c ClientIdentifier) String() string               { return clientIdentifierNames.Text(c) }
+func (c ClientIdentifier) MarshalText() ([]byte, error) { return clientIdentifierNames.Marshal(c) }
 func (c *ClientIdentifier) UnmarshalText(text []byte) error {
 	return clientIdentifierNames.Parse("DHCP client identifier", text, c)
 }

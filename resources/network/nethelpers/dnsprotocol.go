@@ -20,13 +20,8 @@ var dnsProtocolNames = enum.Names[DNSProtocol]{
 	DNSProtocolDoH:  "DoH",
 }
 
-// String implements fmt.Stringer.
-func (d DNSProtocol) String() string { return dnsProtocolNames.Text(d) }
-
-// MarshalText implements encoding.TextMarshaler.
-func (d DNSProtocol) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
-
-// UnmarshalText implements encoding.TextUnmarshaler.
+func (d DNSProtocol) String() string               { return dnsProtocolNames.Text(d) }
+func (d DNSProtocol) MarshalText() ([]byte, error) { return dnsProtocolNames.Marshal(d) }
 func (d *DNSProtocol) UnmarshalText(text []byte) error {
 	return dnsProtocolNames.Parse("DNS protocol", text, d)
 }

@@ -20,11 +20,6 @@ var duplexNames = enum.Names[Duplex]{
 	DuplexUnknown: "Unknown",
 }
 
-// String implements fmt.Stringer.
-func (d Duplex) String() string { return duplexNames.Text(d) }
-
-// MarshalText implements encoding.TextMarshaler.
-func (d Duplex) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
-
-// UnmarshalText implements encoding.TextUnmarshaler.
+func (d Duplex) String() string                   { return duplexNames.Text(d) }
+func (d Duplex) MarshalText() ([]byte, error)     { return duplexNames.Marshal(d) }
 func (d *Duplex) UnmarshalText(text []byte) error { return duplexNames.Parse("duplex", text, d) }

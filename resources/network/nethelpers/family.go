@@ -18,13 +18,8 @@ var familyNames = enum.Names[Family]{
 	FamilyInet6: "inet6",
 }
 
-// String implements fmt.Stringer.
-func (f Family) String() string { return familyNames.Text(f) }
-
-// MarshalText implements encoding.TextMarshaler.
-func (f Family) MarshalText() ([]byte, error) { return []byte(f.String()), nil }
-
-// UnmarshalText implements encoding.TextUnmarshaler.
+func (f Family) String() string               { return familyNames.Text(f) }
+func (f Family) MarshalText() ([]byte, error) { return familyNames.Marshal(f) }
 func (f *Family) UnmarshalText(text []byte) error {
 	return familyNames.Parse("address family", text, f)
 }

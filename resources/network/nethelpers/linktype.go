@@ -166,11 +166,6 @@ var linkTypeNames = enum.Names[LinkType]{
 	LinkTypeNone:              "none",
 }
 
-// String implements fmt.Stringer.
-func (l LinkType) String() string { return linkTypeNames.Text(l) }
-
-// MarshalText implements encoding.TextMarshaler.
-func (l LinkType) MarshalText() ([]byte, error) { return []byte(l.String()), nil }
-
-// UnmarshalText implements encoding.TextUnmarshaler.
+func (l LinkType) String() string                   { return linkTypeNames.Text(l) }
+func (l LinkType) MarshalText() ([]byte, error)     { return linkTypeNames.Marshal(l) }
 func (l *LinkType) UnmarshalText(text []byte) error { return linkTypeNames.Parse("link type", text, l) }

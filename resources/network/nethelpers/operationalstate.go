@@ -28,13 +28,8 @@ var operationalStateNames = enum.Names[OperationalState]{
 	OperStateUp:             "up",
 }
 
-// String implements fmt.Stringer.
-func (o OperationalState) String() string { return operationalStateNames.Text(o) }
-
-// MarshalText implements encoding.TextMarshaler.
-func (o OperationalState) MarshalText() ([]byte, error) { return []byte(o.String()), nil }
-
-// UnmarshalText implements encoding.TextUnmarshaler.
+func (o OperationalState) String() string               { return operationalStateNames.Text(o) }
+func (o OperationalState) MarshalText() ([]byte, error) { return operationalStateNames.Marshal(o) }
 func (o *OperationalState) UnmarshalText(text []byte) error {
 	return operationalStateNames.Parse("operational state", text, o)
 }

@@ -30,11 +30,6 @@ var portNames = enum.Names[Port]{
 	PortOther:        "Other",
 }
 
-// String implements fmt.Stringer.
-func (p Port) String() string { return portNames.Text(p) }
-
-// MarshalText implements encoding.TextMarshaler.
-func (p Port) MarshalText() ([]byte, error) { return []byte(p.String()), nil }
-
-// UnmarshalText implements encoding.TextUnmarshaler.
+func (p Port) String() string                   { return portNames.Text(p) }
+func (p Port) MarshalText() ([]byte, error)     { return portNames.Marshal(p) }
 func (p *Port) UnmarshalText(text []byte) error { return portNames.Parse("port", text, p) }

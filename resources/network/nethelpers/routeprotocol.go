@@ -58,13 +58,8 @@ var routeProtocolNames = enum.Names[RouteProtocol]{
 	ProtocolEIGRP:      "eigrp",
 }
 
-// String implements fmt.Stringer.
-func (r RouteProtocol) String() string { return routeProtocolNames.Text(r) }
-
-// MarshalText implements encoding.TextMarshaler.
-func (r RouteProtocol) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
-
-// UnmarshalText implements encoding.TextUnmarshaler.
+func (r RouteProtocol) String() string               { return routeProtocolNames.Text(r) }
+func (r RouteProtocol) MarshalText() ([]byte, error) { return routeProtocolNames.Marshal(r) }
 func (r *RouteProtocol) UnmarshalText(text []byte) error {
 	return routeProtocolNames.Parse("route protocol", text, r)
 }

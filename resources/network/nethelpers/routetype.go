@@ -38,13 +38,8 @@ var routeTypeNames = enum.Names[RouteType]{
 	TypeXResolve:    "xresolve",
 }
 
-// String implements fmt.Stringer.
-func (r RouteType) String() string { return routeTypeNames.Text(r) }
-
-// MarshalText implements encoding.TextMarshaler.
-func (r RouteType) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
-
-// UnmarshalText implements encoding.TextUnmarshaler.
+func (r RouteType) String() string               { return routeTypeNames.Text(r) }
+func (r RouteType) MarshalText() ([]byte, error) { return routeTypeNames.Marshal(r) }
 func (r *RouteType) UnmarshalText(text []byte) error {
 	return routeTypeNames.Parse("route type", text, r)
 }

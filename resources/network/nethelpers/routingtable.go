@@ -22,13 +22,8 @@ var routingTableNames = enum.Names[RoutingTable]{
 	TableLocal:   "local",
 }
 
-// String implements fmt.Stringer.
-func (r RoutingTable) String() string { return routingTableNames.Text(r) }
-
-// MarshalText implements encoding.TextMarshaler.
-func (r RoutingTable) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
-
-// UnmarshalText implements encoding.TextUnmarshaler.
+func (r RoutingTable) String() string               { return routingTableNames.Text(r) }
+func (r RoutingTable) MarshalText() ([]byte, error) { return routingTableNames.Marshal(r) }
 func (r *RoutingTable) UnmarshalText(text []byte) error {
 	return routingTableNames.Parse("routing table", text, r)
 }

@@ -24,11 +24,6 @@ var scopeNames = enum.Names[Scope]{
 	ScopeNowhere: "nowhere",
 }
 
-// String implements fmt.Stringer.
-func (s Scope) String() string { return scopeNames.Text(s) }
-
-// MarshalText implements encoding.TextMarshaler.
-func (s Scope) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
-
-// UnmarshalText implements encoding.TextUnmarshaler.
+func (s Scope) String() string                   { return scopeNames.Text(s) }
+func (s Scope) MarshalText() ([]byte, error)     { return scopeNames.Marshal(s) }
 func (s *Scope) UnmarshalText(text []byte) error { return scopeNames.Parse("scope", text, s) }

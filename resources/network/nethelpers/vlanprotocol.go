@@ -18,13 +18,8 @@ var vlanProtocolNames = enum.Names[VLANProtocol]{
 	VLANProtocol8021AD: "802.1ad",
 }
 
-// String implements fmt.Stringer.
-func (v VLANProtocol) String() string { return vlanProtocolNames.Text(v) }
-
-// MarshalText implements encoding.TextMarshaler.
-func (v VLANProtocol) MarshalText() ([]byte, error) { return []byte(v.String()), nil }
-
-// UnmarshalText implements encoding.TextUnmarshaler.
+func (v VLANProtocol) String() string               { return vlanProtocolNames.Text(v) }
+func (v VLANProtocol) MarshalText() ([]byte, error) { return vlanProtocolNames.Marshal(v) }
 func (v *VLANProtocol) UnmarshalText(text []byte) error {
 	return vlanProtocolNames.Parse("VLAN protocol", text, v)
 }
