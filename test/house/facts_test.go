@@ -198,6 +198,26 @@ func TestFactsHaveOneOwner(t *testing.T) {
 	}
 }
 
+// TestFactsAreData holds that every program can use the facts at no cost.
+func TestFactsAreData(t *testing.T) {
+	want := map[string][]string{"layout": nil, apiContract: {module + "layout"}}
+
+	for _, p := range allPackages(t) {
+		inside := strings.TrimPrefix(p.ImportPath, module)
+		if imports, ok := want[inside]; ok {
+			delete(want, inside)
+
+			if !slices.Equal(p.Imports, imports) {
+				t.Errorf("%s: got imports %v, want %v", inside, p.Imports, imports)
+			}
+		}
+	}
+
+	for inside := range want {
+		t.Errorf("there is no package %s", inside)
+	}
+}
+
 // renames are where files are moved that nobody reads under their old name, with what they are. All others are replacements.
 var renames = map[string]string{
 	"controllers/etcd/restore.go": "a folder that etcd's tool has made",
