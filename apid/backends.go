@@ -19,6 +19,8 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/status"
+
+	"github.com/seed-59268b81/talos/api/contract"
 )
 
 const (
@@ -62,7 +64,7 @@ type nodeConn struct {
 func newBackends(socket string, grow func(bytes int)) *backends {
 	return &backends{
 		socket: socket, grow: grow, nodes: map[string]*nodeConn{}, retired: map[*nodeConn]struct{}{},
-		address: func(node string) string { return net.JoinHostPort(node, strconv.Itoa(Port)) },
+		address: func(node string) string { return net.JoinHostPort(node, strconv.Itoa(contract.APIPort)) },
 	}
 }
 
@@ -130,7 +132,7 @@ func (b *backends) dialOptions(creds credentials.TransportCredentials) []grpc.Di
 
 	return []grpc.DialOption{
 		grpc.WithTransportCredentials(backendCreds{creds, b.grow}),
-		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxMessage), grpc.MaxCallSendMsgSize(math.MaxInt32)),
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(contract.MaxMessage), grpc.MaxCallSendMsgSize(math.MaxInt32)),
 		grpc.WithConnectParams(grpc.ConnectParams{Backoff: retry, MinConnectTimeout: dialTimeout}),
 		grpc.WithDisableServiceConfig(),
 		grpc.WithDisableRetry(), // a frame that was sent on is gone

@@ -17,6 +17,7 @@ import (
 	"google.golang.org/protobuf/types/known/emptypb"
 
 	"github.com/seed-59268b81/talos/api/common"
+	"github.com/seed-59268b81/talos/api/contract"
 	"github.com/seed-59268b81/talos/api/machine"
 	"github.com/seed-59268b81/talos/pki"
 )
@@ -264,7 +265,7 @@ func TestRenewalEndsNothing(t *testing.T) {
 
 	// The certificate that a node calls others with is renewed when the stream has long begun.
 	own := view(t, ca)
-	own.Client = pair(t, ca, pki.LeafOptions{Organization: []string{roleImpersonator}, Client: true, TTL: 2 * time.Second})
+	own.Client = pair(t, ca, pki.LeafOptions{Organization: []string{contract.RoleImpersonator}, Client: true, TTL: 2 * time.Second})
 
 	a, b := startNode(t, "a", own), startNode(t, "b", view(t, ca))
 	client := dial(t, a, ca, clientCert(t, ca, "os:reader"))

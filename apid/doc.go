@@ -35,26 +35,3 @@
 //
 // Nothing a caller says makes this node dial another port than 50000.
 package apid
-
-// Port that apid listens on.
-const Port = 50000
-
-// UID that apid runs as; machined lets it use its socket.
-const UID = 50
-
-// RuntimeSocket shows apid the few resources that it needs, read-only.
-const RuntimeSocket = "/system/run/apid/runtime.sock"
-
-// Metadata keys of the API.
-const (
-	keyNode      = "node"
-	keyNodes     = "nodes"
-	keyProxyFrom = "proxyfrom"
-	keyRole      = "talos-role"
-)
-
-// The roles that apid itself knows.
-const (
-	roleImpersonator = "os:impersonator"
-	roleReader       = "os:reader"
-)

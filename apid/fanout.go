@@ -14,6 +14,8 @@ import (
 	"google.golang.org/grpc/mem"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
+
+	"github.com/seed-59268b81/talos/api/contract"
 )
 
 // stragglers is how long the answers of the others wait for a node, at least; ten times as long as the first answer took
@@ -312,8 +314,8 @@ func (f *fanout) collect(ctx context.Context, cancel func(), view *View) error {
 
 // appendReply adds the answer of one node to the others'. All together have to fit in what a client takes.
 func appendReply(whole []byte, node string, reply []byte, err error) []byte {
-	if err == nil && len(whole)+len(reply) > maxMessage-maxErrors {
-		err = status.Errorf(codes.ResourceExhausted, "node %s: the answers of all nodes together are larger than %d MiB; ask fewer nodes in one call", node, maxMessage>>20)
+	if err == nil && len(whole)+len(reply) > contract.MaxMessage-maxErrors {
+		err = status.Errorf(codes.ResourceExhausted, "node %s: the answers of all nodes together are larger than %d MiB; ask fewer nodes in one call", node, contract.MaxMessage>>20)
 	}
 
 	if err != nil {

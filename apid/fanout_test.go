@@ -23,13 +23,14 @@ import (
 	"google.golang.org/protobuf/types/known/emptypb"
 
 	"github.com/seed-59268b81/talos/api/common"
+	"github.com/seed-59268b81/talos/api/contract"
 	"github.com/seed-59268b81/talos/api/machine"
 )
 
 // forNodes makes a call one for many nodes, as old clients do.
 func forNodes(ctx context.Context, nodes ...string) context.Context {
 	for _, node := range nodes {
-		ctx = with(ctx, keyNodes, node)
+		ctx = with(ctx, contract.KeyNodes, node)
 	}
 
 	return ctx
@@ -99,12 +100,12 @@ func TestManyUnary(t *testing.T) {
 	}
 
 	_, md := b.seen()
-	if roles, from := md.Get(keyRole), md.Get(keyProxyFrom); !slices.Equal(roles, []string{"os:reader"}) || len(from) != 1 {
+	if roles, from := md.Get(contract.KeyRole), md.Get(contract.KeyProxyFrom); !slices.Equal(roles, []string{"os:reader"}) || len(from) != 1 {
 		t.Errorf("at the other node: roles %q from %q, want the caller's and the first node", roles, from)
 	}
 
-	if len(md.Get(keyNodes)) > 0 {
-		t.Errorf("at the other node: got nodes %q, want none", md.Get(keyNodes))
+	if len(md.Get(contract.KeyNodes)) > 0 {
+		t.Errorf("at the other node: got nodes %q, want none", md.Get(contract.KeyNodes))
 	}
 }
 
@@ -306,7 +307,7 @@ func TestManyTooLarge(t *testing.T) {
 		}
 	}
 
-	r, err := client.Version(forNodes(t.Context(), "a", "b", "c"), &emptypb.Empty{}, grpc.MaxCallRecvMsgSize(maxMessage))
+	r, err := client.Version(forNodes(t.Context(), "a", "b", "c"), &emptypb.Empty{}, grpc.MaxCallRecvMsgSize(contract.MaxMessage))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -26,6 +26,7 @@ import (
 	"google.golang.org/protobuf/types/known/emptypb"
 
 	"github.com/seed-59268b81/talos/api/common"
+	"github.com/seed-59268b81/talos/api/contract"
 	"github.com/seed-59268b81/talos/api/machine"
 	"github.com/seed-59268b81/talos/pki"
 	"github.com/seed-59268b81/talos/test/leak"
@@ -223,7 +224,7 @@ func view(t testing.TB, ca *pki.CA) *View {
 
 	return &View{
 		Server: pair(t, ca, pki.LeafOptions{CommonName: "node", IPs: []netip.Addr{netip.MustParseAddr("127.0.0.1")}, Server: true}),
-		Client: clientCert(t, ca, roleImpersonator),
+		Client: clientCert(t, ca, contract.RoleImpersonator),
 		CAs:    pool,
 	}
 }
@@ -275,7 +276,7 @@ func serveBackend(t testing.TB, n *node) {
 		t.Fatal(err)
 	}
 
-	g := grpc.NewServer(grpc.MaxRecvMsgSize(maxMessage))
+	g := grpc.NewServer(grpc.MaxRecvMsgSize(contract.MaxMessage))
 	machine.RegisterMachineServiceServer(g, n.backend)
 
 	done := make(chan error, 1)
@@ -306,7 +307,7 @@ func dial(t testing.TB, n *node, ca *pki.CA, cert *tls.Certificate) machine.Mach
 	}
 
 	conn, err := grpc.NewClient("passthrough:///"+n.addr, grpc.WithTransportCredentials(credentials.NewTLS(config)),
-		grpc.WithDefaultCallOptions(grpc.MaxCallSendMsgSize(maxMessage)))
+		grpc.WithDefaultCallOptions(grpc.MaxCallSendMsgSize(contract.MaxMessage)))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -21,6 +21,7 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/emptypb"
 
+	"github.com/seed-59268b81/talos/api/contract"
 	"github.com/seed-59268b81/talos/api/machine"
 	"github.com/seed-59268b81/talos/pki"
 )
@@ -41,7 +42,7 @@ func (p *apidProcess) client(t testing.TB, from string, wrap func(net.Conn) net.
 	dialer := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}}
 
 	conn, err := grpc.NewClient("passthrough:///"+p.addr, grpc.WithTransportCredentials(credentials.NewTLS(config)),
-		grpc.WithDefaultCallOptions(grpc.MaxCallSendMsgSize(2*maxMessage), grpc.MaxCallRecvMsgSize(maxMessage)),
+		grpc.WithDefaultCallOptions(grpc.MaxCallSendMsgSize(2*contract.MaxMessage), grpc.MaxCallRecvMsgSize(contract.MaxMessage)),
 		grpc.WithContextDialer(func(ctx context.Context, address string) (net.Conn, error) {
 			conn, err := dialer.DialContext(ctx, "tcp", address)
 			if err == nil && wrap != nil {
@@ -201,11 +202,11 @@ func TestMemoryOfLargeMessages(t *testing.T) {
 	p := startChild(t)
 	client := p.client(t, "127.0.0.1", nil)
 
-	if _, err := client.ApplyConfiguration(t.Context(), &machine.ApplyConfigurationRequest{Data: make([]byte, maxMessage-64)}); err != nil {
+	if _, err := client.ApplyConfiguration(t.Context(), &machine.ApplyConfigurationRequest{Data: make([]byte, contract.MaxMessage-64)}); err != nil {
 		t.Errorf("the largest: %v", err)
 	}
 
-	if _, err := client.ApplyConfiguration(t.Context(), &machine.ApplyConfigurationRequest{Data: make([]byte, maxMessage)}); status.Code(err) != codes.ResourceExhausted {
+	if _, err := client.ApplyConfiguration(t.Context(), &machine.ApplyConfigurationRequest{Data: make([]byte, contract.MaxMessage)}); status.Code(err) != codes.ResourceExhausted {
 		t.Errorf("a larger one: got %v, want ResourceExhausted", status.Code(err))
 	}
 

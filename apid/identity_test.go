@@ -16,6 +16,7 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/emptypb"
 
+	"github.com/seed-59268b81/talos/api/contract"
 	"github.com/seed-59268b81/talos/pki"
 )
 
@@ -106,10 +107,10 @@ func TestRoles(t *testing.T) {
 		{"none", n, clientCert(t, ca), nil, nil},
 		{"spoofed", n, clientCert(t, ca, "os:reader"), []string{"os:admin"}, []string{"os:reader"}},
 		{"spoofed without any", n, clientCert(t, ca), []string{"os:admin"}, nil},
-		{"another apid", n, clientCert(t, ca, roleImpersonator), []string{"os:reader", "os:operator"}, []string{"os:reader", "os:operator"}},
-		{"an apid's role among others", n, clientCert(t, ca, "os:reader", roleImpersonator), []string{"os:admin"}, []string{"os:reader"}},
+		{"another apid", n, clientCert(t, ca, contract.RoleImpersonator), []string{"os:reader", "os:operator"}, []string{"os:reader", "os:operator"}},
+		{"an apid's role among others", n, clientCert(t, ca, "os:reader", contract.RoleImpersonator), []string{"os:admin"}, []string{"os:reader"}},
 		{"blanks", n, clientCert(t, ca, "", "os:reader", "unknown"), nil, []string{"unknown", "os:reader"}},
-		{"another apid that passes nothing on", n, clientCert(t, ca, roleImpersonator), nil, nil},
+		{"another apid that passes nothing on", n, clientCert(t, ca, contract.RoleImpersonator), nil, nil},
 		{"maintenance, anybody", maintenance, nil, nil, []string{"os:reader"}},
 		{"maintenance, spoofed", maintenance, nil, []string{"os:admin"}, []string{"os:reader"}},
 		{"maintenance, with a certificate", maintenance, clientCert(t, ca, "os:admin"), nil, []string{"os:reader"}},
@@ -117,7 +118,7 @@ func TestRoles(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			ctx := t.Context()
 			for _, role := range tt.sent {
-				ctx = with(ctx, keyRole, role)
+				ctx = with(ctx, contract.KeyRole, role)
 			}
 
 			if _, err := dial(t, tt.node, ca, tt.cert).Version(ctx, &emptypb.Empty{}); err != nil {
@@ -125,7 +126,7 @@ func TestRoles(t *testing.T) {
 			}
 
 			_, md := tt.node.seen()
-			if d := cmp.Diff(tt.want, md.Get(keyRole)); d != "" {
+			if d := cmp.Diff(tt.want, md.Get(contract.KeyRole)); d != "" {
 				t.Errorf("roles at machined (-want +got):\n%s", d)
 			}
 		})

@@ -17,6 +17,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 
+	"github.com/seed-59268b81/talos/api/contract"
 	cosiapi "github.com/seed-59268b81/talos/api/cosi/v1alpha1"
 	apidctl "github.com/seed-59268b81/talos/controllers/apid"
 	secretsctl "github.com/seed-59268b81/talos/controllers/secrets"
@@ -82,7 +83,7 @@ func startControlPlane(t *testing.T, name string, ca *pki.CA, first time.Duratio
 		}
 	}
 
-	machined := server.New(log, peers(server.AllRoles()).Options(server.Authorized(c.state))...)
+	machined := server.New(log, peers(contract.Roles()).Options(server.Authorized(c.state))...)
 	cosiapi.RegisterStateServer(machined, cosiserver.New(server.ReadOnly(c.state, server.ByRole(c.state))))
 
 	resources := server.New(log, peers(nil).Options()...)
@@ -108,7 +109,7 @@ func (c *controlPlane) certificates(ca *pki.CA, life time.Duration) secrets.APIC
 
 	return secrets.APICertsSpec{
 		Server:      sign(pki.LeafOptions{DNSNames: []string{"localhost", c.name}, IPs: []netip.Addr{netip.MustParseAddr("127.0.0.1")}, Server: true}),
-		Client:      sign(pki.LeafOptions{Organization: []string{roleImpersonator}, Client: true}),
+		Client:      sign(pki.LeafOptions{Organization: []string{contract.RoleImpersonator}, Client: true}),
 		AcceptedCAs: c.root.AcceptedCAs,
 	}
 }

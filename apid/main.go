@@ -15,11 +15,9 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 
+	"github.com/seed-59268b81/talos/api/contract"
 	"github.com/seed-59268b81/talos/cosi/remote"
 )
-
-// MachineSocket is machined's.
-const MachineSocket = "/system/run/machined/machine.sock"
 
 // Main is the apid process.
 func Main() {
@@ -39,13 +37,13 @@ func run(ctx context.Context, log *slog.Logger) error {
 		return err
 	}
 
-	conn, err := grpc.NewClient("unix:"+RuntimeSocket, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	conn, err := grpc.NewClient("unix:"+contract.APIDSocket, grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {
-		return fmt.Errorf("connect to %s: %w", RuntimeSocket, err)
+		return fmt.Errorf("connect to %s: %w", contract.APIDSocket, err)
 	}
 	defer conn.Close()
 
-	router := NewRouter(log, MachineSocket)
+	router := NewRouter(log, contract.MachineSocket)
 	defer router.Close()
 
 	views := make(chan *View)

@@ -3,11 +3,14 @@
 package apid
 
 import (
+	"fmt"
 	"strings"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
+
+	"github.com/seed-59268b81/talos/api/contract"
 )
 
 // unreachable is the error of a call that ended without an answer of the node (empty: of machined here): which node, in
@@ -98,7 +101,7 @@ func advice(step, cause string) string {
 	case step == stepConnect && has("no such host"):
 		return "this endpoint cannot resolve the name: use the node's address"
 	case step == stepConnect:
-		return "check that the machine is on and that this endpoint reaches its port 50000"
+		return fmt.Sprintf("check that the machine is on and that this endpoint reaches its port %d", contract.APIPort)
 	case step == stepHandshake && (has("expired") || has("not yet valid")):
 		return "check the clocks of that node and of this endpoint (talosctl time)"
 	case step == stepHandshake && has("unknown authority"):

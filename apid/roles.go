@@ -11,6 +11,8 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
+
+	"github.com/seed-59268b81/talos/api/contract"
 )
 
 // rolesOf returns the roles of a caller: those of its certificate, or, for another apid, those it passes on.
@@ -22,23 +24,23 @@ func rolesOf(ctx context.Context, view *View, md metadata.MD) ([]string, error) 
 	}
 
 	if view.Open {
-		return []string{roleReader}, nil
+		return []string{contract.RoleReader}, nil
 	}
 
 	leaf := id.State.PeerCertificates[0]
 
 	if isAPID(leaf) {
-		return md.Get(keyRole), nil
+		return md.Get(contract.KeyRole), nil
 	}
 
 	return slices.DeleteFunc(slices.Clone(leaf.Subject.Organization), func(role string) bool {
-		return role == "" || role == roleImpersonator
+		return role == "" || role == contract.RoleImpersonator
 	}), nil
 }
 
 // isAPID tells the certificates of other nodes' apids: only those say this and nothing else.
 func isAPID(leaf *x509.Certificate) bool {
-	return slices.Equal(leaf.Subject.Organization, []string{roleImpersonator})
+	return slices.Equal(leaf.Subject.Organization, []string{contract.RoleImpersonator})
 }
 
 // hasCertificate tells a caller who has shown one.

@@ -15,6 +15,8 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
+
+	"github.com/seed-59268b81/talos/api/contract"
 )
 
 // Router passes calls on. It is the handler of every service.
@@ -50,9 +52,6 @@ func (r *Router) View() *View { return r.view.Load() }
 
 // Close ends the connections to the backends.
 func (r *Router) Close() { r.backends.close() }
-
-// maxMessage in bytes; what existing clients and servers agree on.
-const maxMessage = 32 << 20
 
 // bidirectional is what every call is to apid: frames both ways.
 var bidirectional = &grpc.StreamDesc{ServerStreams: true, ClientStreams: true}
@@ -118,11 +117,11 @@ func (r *Router) recovered(err *error) {
 // passedOn is the metadata that goes with a call; the roles are those that the caller has.
 func passedOn(md metadata.MD, roles []string) metadata.MD {
 	out := md.Copy()
-	for _, key := range []string{":authority", keyNode, keyNodes, keyRole} {
+	for _, key := range []string{":authority", contract.KeyNode, contract.KeyNodes, contract.KeyRole} {
 		out.Delete(key)
 	}
 
-	out.Set(keyRole, roles...)
+	out.Set(contract.KeyRole, roles...)
 
 	return out
 }
@@ -134,7 +133,7 @@ func forwarded(md metadata.MD, from []string) metadata.MD {
 	}
 
 	out := md.Copy()
-	out.Set(keyProxyFrom, from...)
+	out.Set(contract.KeyProxyFrom, from...)
 
 	return out
 }

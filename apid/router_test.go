@@ -19,6 +19,7 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/emptypb"
 
+	"github.com/seed-59268b81/talos/api/contract"
 	"github.com/seed-59268b81/talos/api/machine"
 )
 
@@ -92,14 +93,14 @@ func TestForwarded(t *testing.T) {
 
 	var header, trailer metadata.MD
 
-	ctx := with(t.Context(), "node", b.name, keyRole, "os:admin", "custom", "kept")
+	ctx := with(t.Context(), "node", b.name, contract.KeyRole, "os:admin", "custom", "kept")
 	if got := tag(client.Version(ctx, &emptypb.Empty{}, grpc.Header(&header), grpc.Trailer(&trailer))); got != "b" {
 		t.Fatalf("got %s, want b", got)
 	}
 
 	_, md := b.seen()
 	for key, want := range map[string][]string{
-		keyRole: {"os:reader"}, keyProxyFrom: {a.addr}, keyNode: nil, keyNodes: nil, "custom": {"kept"},
+		contract.KeyRole: {"os:reader"}, contract.KeyProxyFrom: {a.addr}, contract.KeyNode: nil, contract.KeyNodes: nil, "custom": {"kept"},
 	} {
 		if got := md.Get(key); !slices.Equal(got, want) {
 			t.Errorf("metadata %s at the second node: got %q, want %q", key, got, want)
@@ -126,13 +127,13 @@ func TestBigMessages(t *testing.T) {
 	client := dial(t, a, ca, clientCert(t, ca, "os:admin"))
 	ctx := with(t.Context(), "node", b.name)
 
-	r, err := client.ApplyConfiguration(ctx, &machine.ApplyConfigurationRequest{Data: make([]byte, maxMessage-64)})
+	r, err := client.ApplyConfiguration(ctx, &machine.ApplyConfigurationRequest{Data: make([]byte, contract.MaxMessage-64)})
 	if err != nil || r.GetMessages()[0].GetModeDetails() != "33554368" {
 		t.Errorf("the largest message: got %v, %v, want it to arrive", r, err)
 	}
 
-	big := &machine.ApplyConfigurationRequest{Data: make([]byte, maxMessage)}
-	if _, err := client.ApplyConfiguration(ctx, big, grpc.MaxCallSendMsgSize(2*maxMessage)); status.Code(err) != codes.ResourceExhausted {
+	big := &machine.ApplyConfigurationRequest{Data: make([]byte, contract.MaxMessage)}
+	if _, err := client.ApplyConfiguration(ctx, big, grpc.MaxCallSendMsgSize(2*contract.MaxMessage)); status.Code(err) != codes.ResourceExhausted {
 		t.Errorf("a larger one: got %v, want ResourceExhausted", status.Code(err))
 	}
 }

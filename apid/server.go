@@ -9,6 +9,8 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/keepalive"
+
+	"github.com/seed-59268b81/talos/api/contract"
 )
 
 const (
@@ -32,7 +34,7 @@ func (r *Router) Server() *grpc.Server {
 		})}),
 		grpc.ForceServerCodecV2(codec{}),
 		grpc.UnknownServiceHandler(r.handle),
-		grpc.MaxRecvMsgSize(maxMessage),
+		grpc.MaxRecvMsgSize(contract.MaxMessage),
 		grpc.MaxHeaderListSize(maxHeader),
 		grpc.MaxConcurrentStreams(maxStreams),
 		// Whoever connects and says nothing is let go.

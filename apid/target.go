@@ -12,6 +12,8 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
+
+	"github.com/seed-59268b81/talos/api/contract"
 )
 
 // maxNodes that one call can be for.
@@ -26,11 +28,11 @@ type route struct {
 
 // routeOf decides, from the metadata of a call, where it goes.
 func routeOf(v *View, md metadata.MD, method string) (route, error) {
-	if len(md.Get(keyProxyFrom)) > 0 {
+	if len(md.Get(contract.KeyProxyFrom)) > 0 {
 		return route{}, nil // it was forwarded once already
 	}
 
-	node, nodes := md.Get(keyNode), slices.Compact(slices.Sorted(slices.Values(md.Get(keyNodes))))
+	node, nodes := md.Get(contract.KeyNode), slices.Compact(slices.Sorted(slices.Values(md.Get(contract.KeyNodes))))
 
 	// A machine that does not forward serves old clients that name it, and it alone, by their key.
 	if !v.forwards() && len(nodes) == 1 {
@@ -110,8 +112,8 @@ func hostOf(target string) (string, error) {
 	host := strings.TrimSuffix(strings.TrimPrefix(target, "["), "]")
 
 	if h, port, err := net.SplitHostPort(target); err == nil {
-		if port != strconv.Itoa(Port) {
-			return "", status.Errorf(codes.InvalidArgument, "node %q: its API is on port %d: give its address or name alone", target, Port)
+		if port != strconv.Itoa(contract.APIPort) {
+			return "", status.Errorf(codes.InvalidArgument, "node %q: its API is on port %d: give its address or name alone", target, contract.APIPort)
 		}
 
 		host = h

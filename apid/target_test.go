@@ -12,6 +12,8 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
+
+	"github.com/seed-59268b81/talos/api/contract"
 )
 
 func TestManyTargets(t *testing.T) {
@@ -19,7 +21,7 @@ func TestManyTargets(t *testing.T) {
 
 	tooMany := metadata.MD{}
 	for range maxNodes + 1 {
-		tooMany.Append(keyNodes, "n"+strings.Repeat("x", tooMany.Len())+string(rune('a'+len(tooMany.Get(keyNodes))%26))+strings.Repeat("y", len(tooMany.Get(keyNodes))/26))
+		tooMany.Append(contract.KeyNodes, "n"+strings.Repeat("x", tooMany.Len())+string(rune('a'+len(tooMany.Get(contract.KeyNodes))%26))+strings.Repeat("y", len(tooMany.Get(contract.KeyNodes))/26))
 	}
 
 	for _, tt := range []struct {
@@ -29,16 +31,16 @@ func TestManyTargets(t *testing.T) {
 		want         int // nodes
 		code         codes.Code
 	}{
-		{"two", "/machine.MachineService/Version", v, metadata.Pairs(keyNodes, "a", keyNodes, "b"), 2, codes.OK},
-		{"one", "/machine.MachineService/Version", v, metadata.Pairs(keyNodes, "a"), 1, codes.OK},
-		{"itself", "/machine.MachineService/Version", v, metadata.Pairs(keyNodes, "10.5.0.2"), 1, codes.OK},
-		{"one twice", "/machine.MachineService/Version", v, metadata.Pairs(keyNodes, "a", keyNodes, "a"), 1, codes.OK},
-		{"forwarded", "/machine.MachineService/Version", v, metadata.Pairs(keyNodes, "a", keyNodes, "b", keyProxyFrom, "x"), 0, codes.OK},
-		{"answers that do not go together", "/machine.ImageService/List", v, metadata.Pairs(keyNodes, "a"), 0, codes.InvalidArgument},
-		{"resources", "/cosi.resource.State/Get", v, metadata.Pairs(keyNodes, "a", keyNodes, "b"), 0, codes.InvalidArgument},
+		{"two", "/machine.MachineService/Version", v, metadata.Pairs(contract.KeyNodes, "a", contract.KeyNodes, "b"), 2, codes.OK},
+		{"one", "/machine.MachineService/Version", v, metadata.Pairs(contract.KeyNodes, "a"), 1, codes.OK},
+		{"itself", "/machine.MachineService/Version", v, metadata.Pairs(contract.KeyNodes, "10.5.0.2"), 1, codes.OK},
+		{"one twice", "/machine.MachineService/Version", v, metadata.Pairs(contract.KeyNodes, "a", contract.KeyNodes, "a"), 1, codes.OK},
+		{"forwarded", "/machine.MachineService/Version", v, metadata.Pairs(contract.KeyNodes, "a", contract.KeyNodes, "b", contract.KeyProxyFrom, "x"), 0, codes.OK},
+		{"answers that do not go together", "/machine.ImageService/List", v, metadata.Pairs(contract.KeyNodes, "a"), 0, codes.InvalidArgument},
+		{"resources", "/cosi.resource.State/Get", v, metadata.Pairs(contract.KeyNodes, "a", contract.KeyNodes, "b"), 0, codes.InvalidArgument},
 		{"too many", "/machine.MachineService/Version", v, tooMany, 0, codes.InvalidArgument},
-		{"of a worker", "/machine.MachineService/Version", &View{}, metadata.Pairs(keyNodes, "a", keyNodes, "b"), 0, codes.PermissionDenied},
-		{"in maintenance", "/machine.MachineService/Version", &View{NoRouting: true}, metadata.Pairs(keyNodes, "a", keyNodes, "b"), 0, codes.FailedPrecondition},
+		{"of a worker", "/machine.MachineService/Version", &View{}, metadata.Pairs(contract.KeyNodes, "a", contract.KeyNodes, "b"), 0, codes.PermissionDenied},
+		{"in maintenance", "/machine.MachineService/Version", &View{NoRouting: true}, metadata.Pairs(contract.KeyNodes, "a", contract.KeyNodes, "b"), 0, codes.FailedPrecondition},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			got, err := routeOf(tt.view, tt.md, tt.method)
@@ -63,11 +65,11 @@ func FuzzRoute(f *testing.F) {
 	f.Fuzz(func(t *testing.T, node, nodes string, hasNode, hasNodes bool, method string) {
 		md := metadata.MD{}
 		if hasNode {
-			md.Set(keyNode, node)
+			md.Set(contract.KeyNode, node)
 		}
 
 		if hasNodes {
-			md.Set(keyNodes, nodes, node)
+			md.Set(contract.KeyNodes, nodes, node)
 		}
 
 		to, err := routeOf(v, md, method)

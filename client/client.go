@@ -14,15 +14,13 @@ import (
 	"google.golang.org/grpc/keepalive"
 
 	"github.com/seed-59268b81/talos/api/cluster"
+	"github.com/seed-59268b81/talos/api/contract"
 	cosiapi "github.com/seed-59268b81/talos/api/cosi/v1alpha1"
 	"github.com/seed-59268b81/talos/api/inspect"
 	"github.com/seed-59268b81/talos/api/machine"
 	"github.com/seed-59268b81/talos/api/storage"
 	timeapi "github.com/seed-59268b81/talos/api/time"
 )
-
-// MaxMessageSize is the largest gRPC message either side accepts, in bytes.
-const MaxMessageSize = 32 << 20
 
 // Client is a connection to one or more endpoints. The generated clients of the services that this package wraps are
 // open to callers who need a call that it does not.
@@ -95,7 +93,7 @@ func New(endpoints []string, options ...Option) (*Client, error) {
 		// Servers that do not say otherwise put up with one ping in five minutes. Without any, a stream of an endpoint that
 		// is gone would wait for ever.
 		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: 5*time.Minute + 10*time.Second, Timeout: 20 * time.Second}),
-		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(MaxMessageSize), grpc.MaxCallSendMsgSize(MaxMessageSize)),
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(contract.MaxMessage), grpc.MaxCallSendMsgSize(contract.MaxMessage)),
 	}, s.dial...)
 
 	conn, err := grpc.NewClient(builder.target(), dial...)

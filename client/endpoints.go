@@ -10,10 +10,9 @@ import (
 	"strings"
 
 	"google.golang.org/grpc/resolver"
-)
 
-// DefaultPort is where machines serve their API.
-const DefaultPort = 50000
+	"github.com/seed-59268b81/talos/api/contract"
+)
 
 const scheme = "talos"
 
@@ -44,7 +43,7 @@ func splitEndpoint(endpoint string) (host, port string, err error) {
 
 	host, port, err = net.SplitHostPort(endpoint)
 	if err != nil {
-		host, port = strings.Trim(endpoint, "[]"), strconv.Itoa(DefaultPort)
+		host, port = strings.Trim(endpoint, "[]"), strconv.Itoa(contract.APIPort)
 		if _, err := netip.ParseAddr(host); err != nil && strings.Contains(host, ":") {
 			return "", "", fmt.Errorf("endpoint %q: want host, host:port or [IPv6]:port", endpoint)
 		}

@@ -4,11 +4,14 @@ package client
 
 import (
 	"errors"
+	"fmt"
 	"strconv"
 	"strings"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+
+	"github.com/seed-59268b81/talos/api/contract"
 )
 
 // Explain turns the error of a call into a line that says what failed, and a line that says what to try, which is empty
@@ -110,7 +113,7 @@ func next(s *status.Status) string {
 	case codes.ResourceExhausted:
 		// Whoever else uses this code says itself what there is too much of.
 		if strings.Contains(s.Message(), "larger than max") {
-			return "the message is larger than the API allows (32 MiB)"
+			return fmt.Sprintf("the message is larger than the API allows (%d MiB)", contract.MaxMessage>>20)
 		}
 	}
 

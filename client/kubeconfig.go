@@ -9,6 +9,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+
+	"github.com/seed-59268b81/talos/api/contract"
 )
 
 // Kubeconfig returns a kubeconfig with a new admin certificate, YAML. Only control plane nodes have it to give.
@@ -39,7 +41,7 @@ func unpackKubeconfig(r io.Reader) ([]byte, error) {
 			continue
 		}
 
-		content, err := io.ReadAll(io.LimitReader(archive, MaxMessageSize))
+		content, err := io.ReadAll(io.LimitReader(archive, contract.MaxMessage))
 		if err != nil {
 			return nil, fmt.Errorf("unpack kubeconfig: %w", err)
 		}

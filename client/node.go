@@ -6,6 +6,8 @@ import (
 	"context"
 
 	"google.golang.org/grpc/metadata"
+
+	"github.com/seed-59268b81/talos/api/contract"
 )
 
 // WithNode has calls made with the context served by that node: the endpoint forwards them. Without it the endpoint
@@ -13,7 +15,7 @@ import (
 func WithNode(ctx context.Context, node string) context.Context {
 	md, _ := metadata.FromOutgoingContext(ctx)
 	md = md.Copy() // never nil
-	md.Set("node", node)
+	md.Set(contract.KeyNode, node)
 
 	return metadata.NewOutgoingContext(ctx, md)
 }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 
+	"github.com/seed-59268b81/talos/api/contract"
 	machineapi "github.com/seed-59268b81/talos/api/machine"
 	"github.com/seed-59268b81/talos/controllers/apid"
 	blockctl "github.com/seed-59268b81/talos/controllers/block"
@@ -25,13 +26,13 @@ import (
 	servicectl "github.com/seed-59268b81/talos/controllers/service"
 	timectl "github.com/seed-59268b81/talos/controllers/time"
 	"github.com/seed-59268b81/talos/cosi/controller"
+	"github.com/seed-59268b81/talos/layout"
 	runtimeres "github.com/seed-59268b81/talos/resources/runtime"
 	"github.com/seed-59268b81/talos/service/container"
 	"github.com/seed-59268b81/talos/sys/logind"
 	"github.com/seed-59268b81/talos/sys/module"
 	"github.com/seed-59268b81/talos/sys/platform"
 	"github.com/seed-59268b81/talos/sys/power"
-	"github.com/seed-59268b81/talos/trustd"
 )
 
 // executable is the one program of the system.
@@ -65,7 +66,7 @@ func (m *Machine) controllers(modules *module.Loader, settled <-chan struct{}) (
 			Platform: m.Platform, Journal: m.Journal, Settled: settled, Bus: bus, Publish: m.Events.Publish,
 			Participants: m.participants(bus), Close: m.Supervisor.Close, Act: m.end,
 		}),
-		apid.Controllers(m.Supervisor, apid.Process{Executable: executable, UID: trustd.UID, Sockets: []string{trustd.RuntimeSocket}}),
+		apid.Controllers(m.Supervisor, apid.Process{Executable: executable, UID: layout.UserTrustd, Sockets: []string{contract.TrustdSocket}}),
 		files.Controllers(),
 		cri.Controllers(cri.Deps{Supervisor: m.Supervisor, Platform: m.Platform, LoadModule: modules.Load}),
 		kernel.Controllers(kernel.Deps{Platform: m.Platform, Loader: modules, Settled: settled}),

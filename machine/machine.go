@@ -18,6 +18,7 @@ import (
 
 	"google.golang.org/grpc"
 
+	"github.com/seed-59268b81/talos/api/contract"
 	cosiapi "github.com/seed-59268b81/talos/api/cosi/v1alpha1"
 	securityapi "github.com/seed-59268b81/talos/api/security"
 	"github.com/seed-59268b81/talos/apid"
@@ -31,6 +32,7 @@ import (
 	"github.com/seed-59268b81/talos/cosi/runtime"
 	cosiserver "github.com/seed-59268b81/talos/cosi/server"
 	"github.com/seed-59268b81/talos/cosi/state"
+	"github.com/seed-59268b81/talos/layout"
 	"github.com/seed-59268b81/talos/machine/boot"
 	"github.com/seed-59268b81/talos/machine/events"
 	"github.com/seed-59268b81/talos/machine/server"
@@ -284,9 +286,9 @@ type Machine struct {
 
 // apiService is machined's own API, a service like any other: if it ever ends, it is started again.
 func (m *Machine) apiService() supervisor.Service {
-	peers := m.peers(map[string][]string{"apid": server.AllRoles()})
+	peers := m.peers(map[string][]string{"apid": contract.Roles()})
 
-	return m.unixService(ServiceID, server.Socket, apid.UID, func() *grpc.Server {
+	return m.unixService(ServiceID, contract.MachineSocket, layout.UserAPID, func() *grpc.Server {
 		g := server.New(m.Log, peers.Options(server.Authorized(m.State), server.Bounded())...)
 		m.server.Register(g)
 		cosiapi.RegisterStateServer(g, cosiserver.New(server.ReadOnly(m.shown(), server.ByRole(m.State))))
@@ -311,7 +313,7 @@ func (m *Machine) shown() state.State {
 // startAPID starts it before anything that it will serve: a process of its size takes a while to begin.
 func (m *Machine) startAPID() error {
 	service, err := apidctl.APIService(apidctl.Process{
-		Executable: executable, UID: apid.UID, Sockets: []string{server.Socket, apid.RuntimeSocket},
+		Executable: executable, UID: layout.UserAPID, Sockets: []string{contract.MachineSocket, contract.APIDSocket},
 	})
 	if err != nil {
 		return err
@@ -322,14 +324,14 @@ func (m *Machine) startAPID() error {
 
 // apidResources shows apid the few resources that it needs.
 func (m *Machine) apidResources() supervisor.Service {
-	return m.resources("apid", apid.RuntimeSocket, apid.UID, apid.Kinds())
+	return m.resources("apid", contract.APIDSocket, layout.UserAPID, apid.Kinds())
 }
 
 // trustdResources shows trustd its certificate, and signs for it.
 func (m *Machine) trustdResources() supervisor.Service {
 	signer := trustd.NewSigner(m.Log.With("service", "trustd"), m.State)
 
-	return m.resources("trustd", trustd.RuntimeSocket, trustd.UID, trustd.Kinds(), func(g *grpc.Server) {
+	return m.resources("trustd", contract.TrustdSocket, layout.UserTrustd, trustd.Kinds(), func(g *grpc.Server) {
 		securityapi.RegisterSecurityServiceServer(g, signer)
 	})
 }

@@ -21,6 +21,7 @@ import (
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 
+	"github.com/seed-59268b81/talos/api/contract"
 	cosiapi "github.com/seed-59268b81/talos/api/cosi/v1alpha1"
 	"github.com/seed-59268b81/talos/config/generate"
 	"github.com/seed-59268b81/talos/config/patch"
@@ -35,7 +36,6 @@ import (
 	"github.com/seed-59268b81/talos/cosi/meta"
 	"github.com/seed-59268b81/talos/cosi/resource"
 	"github.com/seed-59268b81/talos/cosi/state"
-	"github.com/seed-59268b81/talos/machine/server"
 	"github.com/seed-59268b81/talos/resources/block"
 	k8sres "github.com/seed-59268b81/talos/resources/k8s"
 	"github.com/seed-59268b81/talos/resources/runtime"
@@ -201,14 +201,14 @@ func everything(t *testing.T, st state.State) []told {
 		for _, namespace := range namespaces {
 			request := &cosiapi.ListRequest{Namespace: namespace.Metadata().ID(), Type: def.Type}
 
-			byReader, err := states.List(as(server.RoleReader), request)
+			byReader, err := states.List(as(contract.RoleReader), request)
 			if err == nil {
 				_, err = byReader.Recv()
 			}
 
 			readable := status.Code(err) != codes.PermissionDenied
 
-			list, err := states.List(as(server.RoleAdmin), request)
+			list, err := states.List(as(contract.RoleAdmin), request)
 			if err != nil {
 				t.Fatal(err)
 			}

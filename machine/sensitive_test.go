@@ -17,6 +17,7 @@ import (
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 
+	"github.com/seed-59268b81/talos/api/contract"
 	cosiapi "github.com/seed-59268b81/talos/api/cosi/v1alpha1"
 	"github.com/seed-59268b81/talos/cosi/memory"
 	"github.com/seed-59268b81/talos/cosi/meta"
@@ -58,9 +59,9 @@ func TestEveryTypeForEveryRole(t *testing.T) {
 			t.Errorf("%s: in the namespace of secrets, and not sensitive", def.Type)
 		}
 
-		for _, role := range append(server.AllRoles(), "os:impersonator", "", "-") {
+		for _, role := range append(contract.Roles(), "os:impersonator", "", "-") {
 			want := codes.PermissionDenied
-			if role == server.RoleAdmin || !sensitive && (role == server.RoleOperator || role == server.RoleReader) {
+			if role == contract.RoleAdmin || !sensitive && (role == contract.RoleOperator || role == contract.RoleReader) {
 				want = codes.OK
 			}
 
@@ -127,7 +128,7 @@ func serveState(t *testing.T, st state.State) *grpc.ClientConn {
 
 	peers := server.Peers{
 		Service: func(context.Context, int) string { return "apid" },
-		Roles:   map[string][]string{"apid": server.AllRoles()},
+		Roles:   map[string][]string{"apid": contract.Roles()},
 	}
 	g := server.New(slog.New(slog.DiscardHandler), peers.Options(server.Authorized(st))...)
 	cosiapi.RegisterStateServer(g, cosiserver.New(server.ReadOnly(st, server.ByRole(st))))

@@ -32,20 +32,8 @@ package trustd
 
 import "time"
 
-// Port that trustd listens on.
-const Port = 50001
-
-// UID that trustd runs as.
-const UID = 51
-
-// RuntimeSocket shows trustd the resource that it needs, read-only, and has the Signer.
-const RuntimeSocket = "/system/run/trustd/runtime.sock"
-
 // Lifetime of the certificates that it signs for Nodes of the cluster, and FirstLifetime of those for machines that are none, or not yet.
 const (
 	Lifetime      = 24 * time.Hour
 	FirstLifetime = 2 * time.Hour
 )
-
-// keyToken is the metadata key of the machine token.
-const keyToken = "token"

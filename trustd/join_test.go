@@ -19,6 +19,7 @@ import (
 
 	"google.golang.org/grpc/codes"
 
+	"github.com/seed-59268b81/talos/api/contract"
 	"github.com/seed-59268b81/talos/build/hosttools/hosttest"
 	"github.com/seed-59268b81/talos/config/generate"
 	"github.com/seed-59268b81/talos/controllers/controllertest"
@@ -66,7 +67,7 @@ func controlPlane(t *testing.T, config []byte, at netip.Addr, lifetime time.Dura
 	signer.Lifetime, signer.FirstLifetime = lifetime, lifetime
 	server := NewServer(log, local{signer})
 
-	l, err := net.Listen("tcp", net.JoinHostPort(at.String(), strconv.Itoa(Port)))
+	l, err := net.Listen("tcp", net.JoinHostPort(at.String(), strconv.Itoa(contract.TrustdPort)))
 	if err != nil {
 		t.Fatal(err)
 	}

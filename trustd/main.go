@@ -16,6 +16,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 
+	"github.com/seed-59268b81/talos/api/contract"
 	securityapi "github.com/seed-59268b81/talos/api/security"
 	"github.com/seed-59268b81/talos/cosi/remote"
 	"github.com/seed-59268b81/talos/cosi/state"
@@ -40,13 +41,13 @@ func run(ctx context.Context, log *slog.Logger) error {
 		return err
 	}
 
-	conn, err := grpc.NewClient("unix:"+RuntimeSocket, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	conn, err := grpc.NewClient("unix:"+contract.TrustdSocket, grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {
-		return fmt.Errorf("connect to %s: %w", RuntimeSocket, err)
+		return fmt.Errorf("connect to %s: %w", contract.TrustdSocket, err)
 	}
 	defer conn.Close()
 
-	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", ":"+strconv.Itoa(Port))
+	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", ":"+strconv.Itoa(contract.TrustdPort))
 	if err != nil {
 		return fmt.Errorf("listen: %w", err)
 	}

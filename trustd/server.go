@@ -22,6 +22,7 @@ import (
 	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
 
+	"github.com/seed-59268b81/talos/api/contract"
 	securityapi "github.com/seed-59268b81/talos/api/security"
 )
 
@@ -128,7 +129,7 @@ func (s *Server) Certificate(ctx context.Context, in *securityapi.CertificateReq
 // passOn is what the signer is told of a call.
 func (s *Server) passOn(ctx context.Context, from netip.Addr) context.Context {
 	incoming, _ := metadata.FromIncomingContext(ctx)
-	md := metadata.MD{keyToken: incoming.Get(keyToken), keyAddress: {from.String()}}
+	md := metadata.MD{contract.KeyToken: incoming.Get(contract.KeyToken), keyAddress: {from.String()}}
 
 	return metadata.NewOutgoingContext(ctx, md)
 }

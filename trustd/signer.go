@@ -16,6 +16,7 @@ import (
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 
+	"github.com/seed-59268b81/talos/api/contract"
 	securityapi "github.com/seed-59268b81/talos/api/security"
 	"github.com/seed-59268b81/talos/cosi/state"
 	"github.com/seed-59268b81/talos/pki"
@@ -74,7 +75,7 @@ func (s *Signer) Certificate(ctx context.Context, in *securityapi.CertificateReq
 		return nil, status.Error(codes.Unavailable, errNotReady.Error())
 	}
 
-	if err := authority.authorize(md.Get(keyToken)); err != nil {
+	if err := authority.authorize(md.Get(contract.KeyToken)); err != nil {
 		return nil, status.Error(codes.Unauthenticated, err.Error())
 	}
 
@@ -125,7 +126,7 @@ func single(values []string) string {
 // length of the machine's shows in the time that it takes.
 func (a *Authority) authorize(tokens []string) error {
 	if len(tokens) != 1 {
-		return fmt.Errorf("the call carries %d machine tokens, want one, in metadata %q", len(tokens), keyToken)
+		return fmt.Errorf("the call carries %d machine tokens, want one, in metadata %q", len(tokens), contract.KeyToken)
 	}
 
 	got, want := sha256.Sum256([]byte(tokens[0])), sha256.Sum256([]byte(a.Token))

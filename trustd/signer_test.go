@@ -15,6 +15,7 @@ import (
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 
+	"github.com/seed-59268b81/talos/api/contract"
 	securityapi "github.com/seed-59268b81/talos/api/security"
 	"github.com/seed-59268b81/talos/cosi/resource"
 	"github.com/seed-59268b81/talos/pki"
@@ -39,16 +40,16 @@ func TestTakenOver(t *testing.T) {
 		csr  []byte
 		code codes.Code
 	}{
-		"as a node":              {metadata.MD{keyToken: {token}, keyAddress: {"10.5.0.3"}}, csr, codes.OK},
-		"as the control plane":   {metadata.MD{keyToken: {token}, keyAddress: {"10.5.0.2"}}, csr, codes.OK},
+		"as a node":              {metadata.MD{contract.KeyToken: {token}, keyAddress: {"10.5.0.3"}}, csr, codes.OK},
+		"as the control plane":   {metadata.MD{contract.KeyToken: {token}, keyAddress: {"10.5.0.2"}}, csr, codes.OK},
 		"without the token":      {metadata.MD{keyAddress: {"10.5.0.3"}}, csr, codes.Unauthenticated},
-		"with another":           {metadata.MD{keyToken: {"x"}, keyAddress: {"10.5.0.3"}}, csr, codes.Unauthenticated},
-		"with two":               {metadata.MD{keyToken: {"x", token}, keyAddress: {"10.5.0.3"}}, csr, codes.Unauthenticated},
-		"from nowhere":           {metadata.MD{keyToken: {token}}, csr, codes.InvalidArgument},
-		"from two":               {metadata.MD{keyToken: {token}, keyAddress: {"10.5.0.3", "10.5.0.4"}}, csr, codes.InvalidArgument},
-		"from an address of air": {metadata.MD{keyToken: {token}, keyAddress: {"cp1"}}, csr, codes.InvalidArgument},
-		"of another's address":   {metadata.MD{keyToken: {token}, keyAddress: {"10.5.0.9"}}, csr, codes.PermissionDenied},
-		"with garbage":           {metadata.MD{keyToken: {token}, keyAddress: {"10.5.0.3"}}, []byte("garbage"), codes.InvalidArgument},
+		"with another":           {metadata.MD{contract.KeyToken: {"x"}, keyAddress: {"10.5.0.3"}}, csr, codes.Unauthenticated},
+		"with two":               {metadata.MD{contract.KeyToken: {"x", token}, keyAddress: {"10.5.0.3"}}, csr, codes.Unauthenticated},
+		"from nowhere":           {metadata.MD{contract.KeyToken: {token}}, csr, codes.InvalidArgument},
+		"from two":               {metadata.MD{contract.KeyToken: {token}, keyAddress: {"10.5.0.3", "10.5.0.4"}}, csr, codes.InvalidArgument},
+		"from an address of air": {metadata.MD{contract.KeyToken: {token}, keyAddress: {"cp1"}}, csr, codes.InvalidArgument},
+		"of another's address":   {metadata.MD{contract.KeyToken: {token}, keyAddress: {"10.5.0.9"}}, csr, codes.PermissionDenied},
+		"with garbage":           {metadata.MD{contract.KeyToken: {token}, keyAddress: {"10.5.0.3"}}, []byte("garbage"), codes.InvalidArgument},
 	} {
 		answer, err := signer.Certificate(metadata.NewIncomingContext(t.Context(), test.md), &securityapi.CertificateRequest{Csr: test.csr})
 		if status.Code(err) != test.code {
@@ -72,7 +73,7 @@ func TestTakenOver(t *testing.T) {
 
 	broken := newSigner(slog.New(slog.DiscardHandler), func(context.Context) (*Authority, error) { return nil, errors.New("machine.ca: it has no key") })
 
-	ctx := metadata.NewIncomingContext(t.Context(), metadata.MD{keyToken: {token}, keyAddress: {"10.5.0.3"}})
+	ctx := metadata.NewIncomingContext(t.Context(), metadata.MD{contract.KeyToken: {token}, keyAddress: {"10.5.0.3"}})
 	if _, err := broken.Certificate(ctx, &securityapi.CertificateRequest{Csr: csr}); status.Code(err) != codes.Internal {
 		t.Errorf("without a key: got %v, want %v", err, codes.Internal)
 	}

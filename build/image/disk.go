@@ -11,18 +11,12 @@ import (
 
 	"github.com/seed-59268b81/talos/build/artifact"
 	"github.com/seed-59268b81/talos/build/graph"
+	"github.com/seed-59268b81/talos/layout"
 	"github.com/seed-59268b81/talos/sys/gpt"
 	"github.com/seed-59268b81/talos/version"
 )
 
-// Sizes of partitions, in bytes.
-const (
-	// espSize leaves room for several unified kernel images with many extensions each.
-	espSize  = 2101 << 20
-	metaSize = 1 << 20
-
-	sectorSize = 512
-)
+const sectorSize = 512
 
 // diskStep makes the disk image with the image cache of a step.
 func diskStep(o Options, target, about, cache, published string) graph.Step {
@@ -38,7 +32,7 @@ func diskStep(o Options, target, about, cache, published string) graph.Step {
 				loader:  filepath.Join(w.Needs[artifact.TargetBoot].Dir, artifact.SystemdBoot),
 				uki:     filepath.Join(w.Needs[artifact.TargetUKI].Dir, ukiName),
 				cache:   filepath.Join(w.Needs[cache].Dir, "imagecache.ext4"),
-				espSize: espSize,
+				espSize: layout.EFISize,
 				seed:    w.Needs[artifact.TargetUKI].Digest + w.Needs[cache].Digest + w.Needs[artifact.TargetBoot].Digest,
 			})
 		},
@@ -78,7 +72,7 @@ func makeDisk(ctx context.Context, path string, parts diskParts) error {
 		return err
 	}
 
-	cache, _ := table.Find("IMAGECACHE")
+	cache, _ := table.Find(layout.PartitionImageCache)
 	if err := copySparse(disk, int64(cache.First*sectorSize), parts.cache); err != nil {
 		return err
 	}
@@ -98,7 +92,7 @@ func makeDisk(ctx context.Context, path string, parts diskParts) error {
 		return err
 	}
 
-	esp, _ := table.Find("EFI")
+	esp, _ := table.Find(layout.PartitionEFI)
 	serial := fmt.Sprintf("%.4x", identity("serial", parts.seed))
 
 	return makeESP(ctx, path, int64(esp.First*sectorSize), int64(esp.Sectors()*sectorSize), serial[:8], files)
@@ -109,7 +103,7 @@ func planDisk(efi, cacheSize int64, seed string) (*gpt.Table, error) {
 	cacheSize = (cacheSize + gpt.Alignment - 1) / gpt.Alignment * gpt.Alignment
 
 	// One megabyte before the first partition, one behind the last for the backup table.
-	table, err := gpt.New(uint64(efi+metaSize+cacheSize+2*gpt.Alignment), sectorSize)
+	table, err := gpt.New(uint64(efi+layout.MetaSize+cacheSize+2*gpt.Alignment), sectorSize)
 	if err != nil {
 		return nil, err
 	}
@@ -121,9 +115,9 @@ func planDisk(efi, cacheSize int64, seed string) (*gpt.Table, error) {
 		typ   gpt.GUID
 		size  uint64
 	}{
-		{"EFI", gpt.TypeESP, uint64(efi)},
-		{"META", gpt.TypeLinuxData, metaSize},
-		{"IMAGECACHE", gpt.TypeLinuxData, uint64(cacheSize)},
+		{layout.PartitionEFI, gpt.TypeESP, uint64(efi)},
+		{layout.PartitionMeta, gpt.TypeLinuxData, layout.MetaSize},
+		{layout.PartitionImageCache, gpt.TypeLinuxData, uint64(cacheSize)},
 	} {
 		_, err := table.Add(gpt.Partition{Label: p.label, Type: p.typ, ID: identity(p.label, seed)}, p.size, p.size)
 		if err != nil {

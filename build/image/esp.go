@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+
+	"github.com/seed-59268b81/talos/layout"
 )
 
 // loaderConf is the configuration of systemd-boot: no menu unless a key is held, no editing of arguments.
@@ -23,7 +25,7 @@ func makeESP(ctx context.Context, disk string, offset, size int64, serial string
 		env   = []string{"SOURCE_DATE_EPOCH=" + strconv.FormatInt(epoch.Unix(), 10), "TZ=UTC", "MTOOLS_SKIP_CHECK=1"}
 	)
 
-	if err := run(ctx, env, "mformat", "-i", image, "-F", "-v", "EFI", "-N", serial,
+	if err := run(ctx, env, "mformat", "-i", image, "-F", "-v", layout.PartitionEFI, "-N", serial,
 		"-T", strconv.FormatInt(size/512, 10), "-h", "64", "-s", "32", "-H", strconv.FormatInt(offset/512, 10), "::"); err != nil {
 		return fmt.Errorf("EFI partition: %w", err)
 	}

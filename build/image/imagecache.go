@@ -13,6 +13,7 @@ import (
 
 	"github.com/seed-59268b81/talos/build/graph"
 	configimages "github.com/seed-59268b81/talos/config/images"
+	"github.com/seed-59268b81/talos/layout"
 )
 
 // cacheStep makes the file system of the partition IMAGECACHE: the OCI layout with every container image
@@ -85,7 +86,7 @@ func makeExt4(ctx context.Context, tree, image, id string) error {
 	inodes := files + files/8 + 64
 	env := []string{"E2FSPROGS_FAKE_TIME=" + strconv.FormatInt(epoch.Unix(), 10)}
 
-	if err := run(ctx, env, "mke2fs", "-q", "-F", "-t", "ext4", "-d", tree, "-L", "IMAGECACHE", "-U", id, "-m", "0",
+	if err := run(ctx, env, "mke2fs", "-q", "-F", "-t", "ext4", "-d", tree, "-L", layout.PartitionImageCache, "-U", id, "-m", "0",
 		"-b", strconv.Itoa(blockSize), "-N", strconv.FormatInt(inodes, 10),
 		"-O", "^has_journal,^resize_inode", "-E", "hash_seed="+id+",root_owner=0:0,lazy_itable_init=0",
 		image, strconv.FormatInt(blocks, 10)); err != nil {

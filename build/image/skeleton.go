@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/seed-59268b81/talos/layout"
 )
 
 // osProgram is the multi-call program in the root image.
@@ -56,12 +58,29 @@ func skeleton(tag string) []entry {
 	return append(out,
 		symlink("etc/mtab", "/proc/self/mounts"),
 		file("etc/nsswitch.conf", "passwd: files\ngroup: files\nhosts: files dns\n"),
-		file("etc/passwd", "root:x:0:0:root:/:/usr/sbin/nologin\napid:x:50:50::/:/usr/sbin/nologin\n"+
-			"trustd:x:51:51::/:/usr/sbin/nologin\netcd:x:60:60::/:/usr/sbin/nologin\n"),
-		file("etc/group", "root:x:0:\ntty:x:5:\napid:x:50:\ntrustd:x:51:\netcd:x:60:\n"),
+		file("etc/passwd", passwd()), file("etc/group", group()),
 		file("etc/os-release", osRelease(tag)),
 		file("usr/lib/os-release", osRelease(tag)),
 	)
+}
+
+// passwd and group name the users of programs.
+func passwd() string {
+	text := "root:x:0:0:root:/:/usr/sbin/nologin\n"
+	for _, u := range layout.Users {
+		text += fmt.Sprintf("%s:x:%d:%d::/:/usr/sbin/nologin\n", u.Name, u.ID, u.ID)
+	}
+
+	return text
+}
+
+func group() string {
+	text := fmt.Sprintf("root:x:0:\ntty:x:%d:\n", layout.GroupTTY)
+	for _, u := range layout.Users {
+		text += fmt.Sprintf("%s:x:%d:\n", u.Name, u.ID)
+	}
+
+	return text
 }
 
 // osRelease names the system to programs (kubelet reports it) and to boot menus.

@@ -18,6 +18,7 @@ import (
 
 	"github.com/seed-59268b81/talos/api/cluster"
 	"github.com/seed-59268b81/talos/api/common"
+	"github.com/seed-59268b81/talos/api/contract"
 	"github.com/seed-59268b81/talos/api/machine"
 )
 
@@ -39,7 +40,7 @@ func (r routes) node(ctx context.Context) (*Node, error) {
 
 	md, _ := metadata.FromIncomingContext(ctx)
 
-	switch names := md.Get("node"); len(names) {
+	switch names := md.Get(contract.KeyNode); len(names) {
 	case 0:
 	case 1:
 		name = names[0]

@@ -17,6 +17,7 @@ import (
 	"google.golang.org/grpc/credentials"
 
 	"github.com/seed-59268b81/talos/api/cluster"
+	"github.com/seed-59268b81/talos/api/contract"
 	cosiapi "github.com/seed-59268b81/talos/api/cosi/v1alpha1"
 	"github.com/seed-59268b81/talos/api/machine"
 	"github.com/seed-59268b81/talos/config/talosconfig"
@@ -45,7 +46,7 @@ func Start(t testing.TB, nodes map[string]*Node) *Server {
 	}
 
 	served := sign(t, ca, pki.LeafOptions{IPs: []netip.Addr{netip.MustParseAddr("127.0.0.1")}, Server: true, TTL: time.Hour})
-	shown := sign(t, ca, pki.LeafOptions{Organization: []string{"os:admin"}, Client: true, TTL: time.Hour})
+	shown := sign(t, ca, pki.LeafOptions{Organization: []string{contract.RoleAdmin}, Client: true, TTL: time.Hour})
 
 	certificate, err := served.TLS()
 	if err != nil {

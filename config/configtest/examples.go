@@ -11,6 +11,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/seed-59268b81/talos/api/contract"
 	"github.com/seed-59268b81/talos/config/secrets"
 	"github.com/seed-59268b81/talos/config/v1alpha1"
 	"github.com/seed-59268b81/talos/pki"
@@ -65,7 +66,7 @@ func Talosconfig(t testing.TB) []byte {
 		t.Fatal(err)
 	}
 
-	leaf, err := ca.Sign(pki.LeafOptions{Organization: []string{"os:admin"}, Client: true, TTL: pki.CALifetime})
+	leaf, err := ca.Sign(pki.LeafOptions{Organization: []string{contract.RoleAdmin}, Client: true, TTL: pki.CALifetime})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/seed-59268b81/talos/api/contract"
 	"github.com/seed-59268b81/talos/config"
 	"github.com/seed-59268b81/talos/config/configtest"
 	"github.com/seed-59268b81/talos/config/generate"
@@ -167,7 +168,7 @@ func TestTalosconfig(t *testing.T) {
 		t.Error(err)
 	}
 
-	if got, want := cert.Subject.Organization, []string{generate.RoleAdmin}; !slices.Equal(got, want) {
+	if got, want := cert.Subject.Organization, []string{contract.RoleAdmin}; !slices.Equal(got, want) {
 		t.Errorf("roles: got %q, want %q", got, want)
 	}
 

@@ -6,21 +6,19 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/seed-59268b81/talos/api/contract"
 	"github.com/seed-59268b81/talos/config/secrets"
 	"github.com/seed-59268b81/talos/config/talosconfig"
 	"github.com/seed-59268b81/talos/config/v1alpha1"
 	"github.com/seed-59268b81/talos/pki"
 )
 
-// RoleAdmin is the role that may do everything; roles are organizations of the client's certificate.
-const RoleAdmin = "os:admin"
-
 // ClientLifetime is how long an administrator's certificate is good.
 const ClientLifetime = 8760 * time.Hour
 
 // Talosconfig makes an administrator's client configuration.
 func Talosconfig(clusterName string, bundle *secrets.Bundle, endpoints, nodes []string) (*talosconfig.Config, error) {
-	return TalosconfigFor(clusterName, bundle.Certs.OS, []string{RoleAdmin}, ClientLifetime, endpoints, nodes)
+	return TalosconfigFor(clusterName, bundle.Certs.OS, []string{contract.RoleAdmin}, ClientLifetime, endpoints, nodes)
 }
 
 // TalosconfigFor makes a client configuration with the given roles and lifetime.

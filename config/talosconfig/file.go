@@ -13,6 +13,7 @@ import (
 
 	"github.com/seed-59268b81/talos/config"
 	"github.com/seed-59268b81/talos/config/strict"
+	"github.com/seed-59268b81/talos/durable"
 )
 
 // Where the file is looked for.
@@ -117,40 +118,15 @@ func (c *Config) Save(path string) error {
 		return err
 	}
 
-	if target, err := filepath.EvalSymlinks(path); err == nil {
-		path = target
+	path = durable.Target(path)
+
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return fmt.Errorf("write the talosconfig: %w", err)
 	}
 
-	if err := replace(path, text); err != nil {
-		return fmt.Errorf("writing the talosconfig: %w", err)
+	if err := durable.Write(path, text, 0o600); err != nil {
+		return fmt.Errorf("write the talosconfig: %w", err)
 	}
 
 	return nil
-}
-
-func replace(path string, text []byte) (err error) {
-	dir := filepath.Dir(path)
-
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return err
-	}
-
-	temporary, err := os.CreateTemp(dir, "."+filepath.Base(path)+"-*") // mode 0600
-	if err != nil {
-		return err
-	}
-
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, os.Remove(temporary.Name()))
-		}
-	}()
-
-	_, err = temporary.Write(text)
-
-	if err = errors.Join(err, temporary.Sync(), temporary.Close()); err != nil {
-		return err
-	}
-
-	return os.Rename(temporary.Name(), path)
 }

@@ -2,14 +2,19 @@
 
 package v1alpha1
 
-import "time"
+import (
+	"net/netip"
+	"time"
+
+	"github.com/seed-59268b81/talos/api/contract"
+)
 
 // What stands where the document is silent.
 const (
 	DefaultClusterName   = "kubernetes"
 	DefaultDNSDomain     = "cluster.local"
-	DefaultAPIServerPort = 6443
-	DefaultKubePrismPort = 7445
+	DefaultAPIServerPort = contract.KubernetesPort
+	DefaultKubePrismPort = contract.KubePrismPort
 	DefaultPodSubnet     = "10.244.0.0/16"
 	DefaultServiceSubnet = "10.96.0.0/12"
 	DefaultCNI           = "flannel"

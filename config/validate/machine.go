@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/seed-59268b81/talos/api/contract"
 	"github.com/seed-59268b81/talos/config/strict"
 	"github.com/seed-59268b81/talos/config/v1alpha1"
 )
@@ -173,7 +174,6 @@ func (c *check) features(f *v1alpha1.FeaturesConfig) {
 	}
 
 	for i, role := range access.AllowedRoles {
-		c.oneOf(index("machine.features.kubernetesTalosAPIAccess.allowedRoles", i), role,
-			"os:admin", "os:operator", "os:reader", "os:etcd:backup", "os:image:verifier", "os:meta:writer")
+		c.oneOf(index("machine.features.kubernetesTalosAPIAccess.allowedRoles", i), role, contract.Roles()...)
 	}
 }

@@ -9,15 +9,13 @@ import (
 	"log/slog"
 	"strconv"
 
+	"github.com/seed-59268b81/talos/api/contract"
 	"github.com/seed-59268b81/talos/cosi/controller"
 	"github.com/seed-59268b81/talos/cosi/resource"
 	"github.com/seed-59268b81/talos/cosi/typed"
 	"github.com/seed-59268b81/talos/resources/runtime"
 	"github.com/seed-59268b81/talos/resources/secrets"
 )
-
-// port of the API.
-const port = 50000
 
 // ConfigController decides how apid listens. Without a configuration the API is open, but only when maintenance was
 // asked for: while a configuration is still being looked for, it is shut.
@@ -47,7 +45,7 @@ func ConfigController() controller.Controller {
 			}
 
 			return typed.Set(ctx, rt, "", runtime.APIServiceConfigID, runtime.APIServiceConfigSpec{
-				ListenAddress:           ":" + strconv.Itoa(port),
+				ListenAddress:           ":" + strconv.Itoa(contract.APIPort),
 				NodeRoutingDisabled:     open,
 				ReadonlyRoleMode:        open,
 				SkipVerifyingClientCert: open,

@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/seed-59268b81/talos/api/contract"
 	"github.com/seed-59268b81/talos/service/supervisor"
 	"github.com/seed-59268b81/talos/sys/cgroup"
 	"github.com/seed-59268b81/talos/sys/sandbox"
@@ -30,7 +31,7 @@ type Process struct {
 // APIService is the API's door. It is started with the machine and opens as soon as it is known how it shall listen:
 // by then the process has long begun. It follows every later change itself.
 func APIService(process Process) (supervisor.Service, error) {
-	service, err := process.service("apid", cgroup.Apid, port)
+	service, err := process.service("apid", cgroup.Apid, contract.APIPort)
 	service.UntilTheEnd = true
 
 	return service, err

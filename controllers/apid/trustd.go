@@ -9,6 +9,7 @@ import (
 	"errors"
 	"log/slog"
 
+	"github.com/seed-59268b81/talos/api/contract"
 	"github.com/seed-59268b81/talos/cosi/controller"
 	"github.com/seed-59268b81/talos/cosi/typed"
 	"github.com/seed-59268b81/talos/resources/secrets"
@@ -20,9 +21,6 @@ import (
 type Supervisor interface {
 	Apply(svc supervisor.Service) error
 }
-
-// trustdPort is where trustd answers.
-const trustdPort = 50001
 
 // Controllers of this domain. Trustd is its process.
 func Controllers(sup Supervisor, trustd Process) []controller.Controller {
@@ -41,7 +39,7 @@ func TrustdController(sup Supervisor, process Process) controller.Controller {
 				return err
 			}
 
-			service, err := process.service("trustd", cgroup.Trustd, trustdPort)
+			service, err := process.service("trustd", cgroup.Trustd, contract.TrustdPort)
 			if err != nil {
 				return err
 			}

@@ -21,7 +21,7 @@ func (Folders) Mount(_ context.Context, volume string, s block.VolumeStatusSpec,
 		return nil
 	}
 
-	return makeFolders(s.MountSpec.TargetPath, append([]folder{{".", os.FileMode(s.MountSpec.FileMode), s.MountSpec.UID}}, foldersOf[volume]...))
+	return makeFolders(volume, s.MountSpec)
 }
 
 // Writable implements Mounter.

@@ -11,16 +11,20 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"syscall"
 
 	"golang.org/x/sys/unix"
 
+	"github.com/seed-59268b81/talos/layout"
 	"github.com/seed-59268b81/talos/resources/block"
 	"github.com/seed-59268b81/talos/sys/blkid"
 	"github.com/seed-59268b81/talos/sys/disk"
 	"github.com/seed-59268b81/talos/sys/mount"
 	"github.com/seed-59268b81/talos/sys/power"
 )
+
+const mib = 1 << 20
 
 // Mounts are the real ones.
 type Mounts struct{}
@@ -60,7 +64,7 @@ func (Mounts) Mount(ctx context.Context, volume string, s block.VolumeStatusSpec
 		return err
 	}
 
-	return makeFolders(spec.TargetPath, append([]folder{{".", os.FileMode(spec.FileMode), spec.UID}}, foldersOf[volume]...))
+	return makeFolders(volume, spec)
 }
 
 // mountedAt tells what an attempt that failed later has mounted already. What else is mounted there is hidden by the
@@ -151,62 +155,48 @@ func (Mounts) Abandon(target string) error {
 	return err
 }
 
-// folder is one that belongs on a volume.
-type folder struct {
-	path string
-	mode os.FileMode
-	uid  int
-}
+// makeFolders makes the folders that are to be on a volume, and corrects the owner and mode of those that are there.
+func makeFolders(volume string, spec block.MountSpec) error {
+	folders := []layout.Folder{{Path: layout.VarDir, Mode: spec.FileMode, UID: spec.UID}}
+	if volume == block.VolumeEphemeral {
+		folders = append(folders, layout.EphemeralFolders...)
+	}
 
-// The users that write to folders of their own.
-const (
-	etcdUID      = 60
-	apiServerUID = 65534
-)
-
-var foldersOf = map[string][]folder{
-	block.VolumeEphemeral: {
-		{"lib", 0o755, 0},
-		{"lib/cni", 0o700, 0},
-		{"lib/containerd", 0o700, 0},
-		{"lib/etcd", 0o700, etcdUID},
-		{"lib/kubelet", 0o700, 0},
-		{"log", 0o755, 0},
-		{"log/audit", 0o755, 0},
-		{"log/audit/kube", 0o700, apiServerUID},
-		{"log/containers", 0o755, 0},
-		{"log/pods", 0o755, 0},
-		{"mnt", 0o755, 0},
-		{"tmp", 0o777 | os.ModeSticky, 0},
-	},
-}
-
-// makeFolders makes folders that are missing and corrects the owner and mode of the others.
-func makeFolders(root string, folders []folder) error {
 	for _, f := range folders {
-		path := filepath.Join(root, f.path)
+		path := filepath.Join(spec.TargetPath, strings.TrimPrefix(f.Path, layout.VarDir)) // a test mounts elsewhere
 
-		if err := os.Mkdir(path, f.mode.Perm()); err != nil && !errors.Is(err, os.ErrExist) {
+		if err := makeFolder(path, f.Mode, f.UID); err != nil {
 			return err
 		}
+	}
 
-		// Only what differs: a change of an inode is a write to the disk's log.
-		st, err := os.Stat(path)
-		if err != nil {
+	return nil
+}
+
+func makeFolder(path string, mode uint32, uid int) error {
+	want := os.FileMode(mode).Perm()
+	if mode&unix.S_ISVTX != 0 {
+		want |= os.ModeSticky
+	}
+
+	if err := os.Mkdir(path, want.Perm()); err != nil && !errors.Is(err, os.ErrExist) {
+		return err
+	}
+
+	// Only what differs: a change of an inode is a write to the disk's log.
+	st, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+
+	if sys, ok := st.Sys().(*syscall.Stat_t); ok && int(sys.Uid) != uid {
+		if err := os.Chown(path, uid, uid); err != nil {
 			return err
 		}
+	}
 
-		if sys, ok := st.Sys().(*syscall.Stat_t); ok && int(sys.Uid) != f.uid {
-			if err := os.Chown(path, f.uid, f.uid); err != nil {
-				return err
-			}
-		}
-
-		if st.Mode()&(os.ModePerm|os.ModeSticky) != f.mode {
-			if err := os.Chmod(path, f.mode); err != nil {
-				return err
-			}
-		}
+	if st.Mode()&(os.ModePerm|os.ModeSticky) != want {
+		return os.Chmod(path, want)
 	}
 
 	return nil

@@ -11,6 +11,8 @@ import (
 	"github.com/seed-59268b81/talos/resources/block"
 )
 
+const gib = 1 << 30
+
 // disk is a system disk with META and what follows it, on sectors of 512 bytes.
 func testDisk(size uint64, parts ...block.DiscoveredVolumeSpec) []block.DiscoveredVolumeSpec {
 	out := []block.DiscoveredVolumeSpec{{

@@ -23,10 +23,10 @@ import (
 	"github.com/seed-59268b81/talos/cosi/runtime"
 	"github.com/seed-59268b81/talos/cosi/state"
 	"github.com/seed-59268b81/talos/cosi/typed"
+	"github.com/seed-59268b81/talos/layout"
 	"github.com/seed-59268b81/talos/resources/block"
 	"github.com/seed-59268b81/talos/sys/disk"
 	"github.com/seed-59268b81/talos/sys/gpt"
-	"github.com/seed-59268b81/talos/sys/meta"
 	"github.com/seed-59268b81/talos/sys/mount"
 	"github.com/seed-59268b81/talos/sys/nstest"
 	"github.com/seed-59268b81/talos/sys/platform"
@@ -268,7 +268,7 @@ func newDisk(t *testing.T, image string, size int64) string {
 	}
 
 	p := gpt.Partition{Label: block.VolumeMeta, Type: gpt.TypeLinuxData}
-	if _, err := table.Add(p, meta.PartitionSize, meta.PartitionSize); err != nil {
+	if _, err := table.Add(p, layout.MetaSize, layout.MetaSize); err != nil {
 		t.Fatal(err)
 	}
 
@@ -292,7 +292,7 @@ func newDisk(t *testing.T, image string, size int64) string {
 	}
 	defer d.Close()
 
-	if err := d.AddPartition(1, mib, meta.PartitionSize); err != nil {
+	if err := d.AddPartition(1, mib, layout.MetaSize); err != nil {
 		t.Skipf("the kernel takes no partitions: %v", err)
 	}
 

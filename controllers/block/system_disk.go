@@ -12,8 +12,8 @@ import (
 	"github.com/seed-59268b81/talos/cosi/controller"
 	"github.com/seed-59268b81/talos/cosi/resource"
 	"github.com/seed-59268b81/talos/cosi/typed"
+	"github.com/seed-59268b81/talos/layout"
 	"github.com/seed-59268b81/talos/resources/block"
-	"github.com/seed-59268b81/talos/sys/meta"
 )
 
 // SystemDiskController names the disk that carries META.
@@ -68,7 +68,7 @@ func systemDisk(current string, found []block.DiscoveredVolumeSpec) (*block.Syst
 	var disks []string
 
 	for _, v := range found {
-		if v.PartitionLabel == block.VolumeMeta && v.Size == meta.PartitionSize && !slices.Contains(disks, v.Parent) {
+		if v.PartitionLabel == block.VolumeMeta && v.Size == layout.MetaSize && !slices.Contains(disks, v.Parent) {
 			disks = append(disks, v.Parent)
 		}
 	}

@@ -10,14 +10,9 @@ import (
 	"github.com/seed-59268b81/talos/cosi/controller"
 	"github.com/seed-59268b81/talos/cosi/resource"
 	"github.com/seed-59268b81/talos/cosi/typed"
+	"github.com/seed-59268b81/talos/layout"
 	"github.com/seed-59268b81/talos/resources/block"
 	"github.com/seed-59268b81/talos/sys/gpt"
-	"github.com/seed-59268b81/talos/sys/meta"
-)
-
-const (
-	mib = 1 << 20
-	gib = 1 << 30
 )
 
 // The waves in which partitions are made: each takes what the ones before it left of the disk.
@@ -29,19 +24,19 @@ const (
 // systemVolumes are those every machine has; the id is the label of the partition.
 func systemVolumes() map[string]block.VolumeConfigSpec {
 	volumes := map[string]block.VolumeConfigSpec{
-		block.VolumeMeta: {Locator: block.LocatorSpec{Size: meta.PartitionSize}},
+		block.VolumeMeta: {Locator: block.LocatorSpec{Size: layout.MetaSize}},
 		block.VolumeState: {
-			Provisioning: provisioned(block.VolumeState, waveSystem, block.PartitionSpec{MinSize: 100 * mib, MaxSize: 100 * mib}),
-			Mount:        block.MountSpec{TargetPath: "/system/state", FileMode: 0o700, Secure: true, NoExec: true},
+			Provisioning: provisioned(block.VolumeState, waveSystem, block.PartitionSpec{MinSize: layout.StateSize, MaxSize: layout.StateSize}),
+			Mount:        block.MountSpec{TargetPath: layout.StateDir, FileMode: 0o700, Secure: true, NoExec: true},
 		},
 		block.VolumeEphemeral: {
-			Provisioning: provisioned(block.VolumeEphemeral, waveEphemeral, block.PartitionSpec{MinSize: 2 * gib, Grow: true}),
-			Mount:        block.MountSpec{TargetPath: "/var", FileMode: 0o755, Secure: true},
+			Provisioning: provisioned(block.VolumeEphemeral, waveEphemeral, block.PartitionSpec{MinSize: layout.EphemeralMinSize, Grow: true}),
+			Mount:        block.MountSpec{TargetPath: layout.VarDir, FileMode: 0o755, Secure: true},
 		},
 		block.VolumeImageCache: {
 			Provisioning: block.ProvisioningSpec{FilesystemSpec: block.FilesystemSpec{Type: block.FilesystemTypeEXT4}},
 			Mount: block.MountSpec{
-				TargetPath: block.ImageCacheTarget, FileMode: 0o755, Secure: true, NoExec: true,
+				TargetPath: layout.ImageCacheDir, FileMode: 0o755, Secure: true, NoExec: true,
 				Parameters: []block.ParameterSpec{{Type: block.FSParameterTypeBoolean, Name: "ro"}},
 			},
 		},

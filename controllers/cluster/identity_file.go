@@ -13,6 +13,8 @@ import (
 
 	"github.com/jxskiss/base62"
 	"go.yaml.in/yaml/v4"
+
+	"github.com/seed-59268b81/talos/durable"
 )
 
 // identityFile is on the STATE volume.
@@ -65,36 +67,11 @@ func createIdentity(path string) (id string, err error) {
 		return "", fmt.Errorf("node identity: %w", err)
 	}
 
-	if err := writeDurably(path, text); err != nil {
+	if err := durable.Write(path, text, 0o600); err != nil {
 		return "", fmt.Errorf("write node identity: %w", err)
 	}
 
 	return id, nil
-}
-
-func writeDurably(path string, text []byte) error {
-	tmp := path + ".new"
-
-	f, err := os.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
-	if err != nil {
-		return err
-	}
-
-	_, err = f.Write(text)
-	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return err
-	}
-
-	if err := os.Rename(tmp, path); err != nil {
-		return err
-	}
-
-	dir, err := os.Open(filepath.Dir(path))
-	if err != nil {
-		return err
-	}
-
-	return errors.Join(dir.Sync(), dir.Close())
 }
 
 // machineIDSize is that of machine-id(5), in bytes.

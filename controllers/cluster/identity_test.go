@@ -150,14 +150,4 @@ func TestLoadIdentity(t *testing.T) {
 			t.Errorf("%s: got %q, %v, want %q, %q", tt.name, got, err, tt.want, tt.wantErr)
 		}
 	}
-
-	// A file of a write that was cut off is replaced.
-	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, identityFile+".new"), []byte("nodeId: ha"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-
-	if got, err := loadIdentity(dir); err != nil || got == "ha" || got == "" {
-		t.Errorf("after a cut: got %q, %v", got, err)
-	}
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/seed-59268b81/talos/config"
 	"github.com/seed-59268b81/talos/config/access"
+	"github.com/seed-59268b81/talos/durable"
 )
 
 // fileName of the configuration in STATE.
@@ -26,11 +27,7 @@ const accessName = "access.yaml"
 // filesystem is what the store does to a disk; a test cuts the power between any two of these.
 type filesystem interface {
 	ReadFile(path string) ([]byte, error)
-	// WriteSynced writes a new file and returns when its content is on the disk.
-	WriteSynced(path string, content []byte) error
-	Rename(from, to string) error
-	// SyncDir returns when the names in the folder are on the disk.
-	SyncDir(path string) error
+	durable.Disk
 }
 
 // store keeps the configuration in a folder.
@@ -125,19 +122,8 @@ func (s store) read(name string) ([]byte, error) {
 	return text, nil
 }
 
-// write replaces a file: at any moment the name stands for the old text or the new one, whole.
 func (s store) write(name string, text []byte) error {
-	path := filepath.Join(s.dir, name)
-
-	if err := s.fs.WriteSynced(path+".new", text); err != nil {
-		return fmt.Errorf("store the configuration: %w", err)
-	}
-
-	if err := s.fs.Rename(path+".new", path); err != nil {
-		return fmt.Errorf("store the configuration: %w", err)
-	}
-
-	if err := s.fs.SyncDir(s.dir); err != nil {
+	if err := durable.WriteTo(s.fs, filepath.Join(s.dir, name), text, 0o600); err != nil {
 		return fmt.Errorf("store the configuration: %w", err)
 	}
 
@@ -145,30 +131,7 @@ func (s store) write(name string, text []byte) error {
 }
 
 // disk is the real filesystem.
-type disk struct{}
+type disk struct{ durable.Files }
 
+// ReadFile implements filesystem.
 func (disk) ReadFile(path string) ([]byte, error) { return os.ReadFile(path) }
-
-func (disk) WriteSynced(path string, content []byte) error {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
-	if err != nil {
-		return err
-	}
-
-	if _, err = f.Write(content); err == nil {
-		err = f.Sync()
-	}
-
-	return errors.Join(err, f.Close())
-}
-
-func (disk) Rename(from, to string) error { return os.Rename(from, to) }
-
-func (disk) SyncDir(path string) error {
-	d, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-
-	return errors.Join(d.Sync(), d.Close())
-}

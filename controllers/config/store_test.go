@@ -61,7 +61,7 @@ func (d *cutDisk) ReadFile(path string) ([]byte, error) {
 	return []byte(text), nil
 }
 
-func (d *cutDisk) WriteSynced(path string, content []byte) error {
+func (d *cutDisk) WriteSynced(path string, content []byte, _ fs.FileMode) error {
 	name := filepath.Base(path)
 	d.content[name] = string(content[:len(content)/2])
 	d.durable[name] = d.content[name] // a torn file may well be there after a cut

@@ -16,19 +16,19 @@ import (
 	"github.com/seed-59268b81/talos/config/images"
 	"github.com/seed-59268b81/talos/config/view"
 	"github.com/seed-59268b81/talos/controllers/cri/imagecache"
-	"github.com/seed-59268b81/talos/resources/block"
+	"github.com/seed-59268b81/talos/layout"
 	"github.com/seed-59268b81/talos/service/container"
 )
 
 // Paths of containerd.
 const (
-	ConfigPath = "/system/etc/cri/containerd.toml"
-	rootDir    = "/var/lib/containerd"
-	stateDir   = "/run/containerd"
+	ConfigPath = layout.ContainerdConfig
+	rootDir    = layout.ContainerdDir
+	stateDir   = layout.ContainerdRunDir
 	cniConfDir = "/etc/cni/net.d"
 	cniBinDir  = "/opt/cni/bin"
 	// layersDir has the layers of the image cache as file systems.
-	layersDir = block.ImageCacheTarget + "/" + images.LayersDir
+	layersDir = layout.ImageCacheDir + "/" + images.LayersDir
 )
 
 // erofsPlugin keeps its snapshots in a folder of this name in rootDir.
@@ -98,7 +98,7 @@ func renderConfig(at place) ([]byte, error) {
 		"version":          3,
 		"root":             rootDir,
 		"state":            stateDir,
-		"grpc":             table{"address": container.Socket},
+		"grpc":             table{"address": layout.ContainerdSocket},
 		"disabled_plugins": disabled,
 		"plugins":          plugins,
 	})

@@ -20,6 +20,7 @@ import (
 	"github.com/seed-59268b81/talos/controllers/volume"
 	"github.com/seed-59268b81/talos/cosi/controller"
 	"github.com/seed-59268b81/talos/cosi/typed"
+	"github.com/seed-59268b81/talos/durable"
 	"github.com/seed-59268b81/talos/resources/block"
 	"github.com/seed-59268b81/talos/resources/config"
 	"github.com/seed-59268b81/talos/service/container"
@@ -207,10 +208,6 @@ func writeIfChanged(path string, content []byte) error {
 		return err
 	}
 
-	// containerd may read at any moment: it sees the old file or the new one.
-	if err := os.WriteFile(path+".new", content, 0o600); err != nil {
-		return err
-	}
-
-	return os.Rename(path+".new", path)
+	// containerd may read at any moment. The folder is made again at each boot.
+	return durable.WriteTo(durable.Files{Volatile: true}, path, content, 0o600)
 }

@@ -11,6 +11,7 @@ import (
 
 	"go.etcd.io/etcd/api/v3/etcdserverpb"
 
+	"github.com/seed-59268b81/talos/api/contract"
 	"github.com/seed-59268b81/talos/controllers/etcd/etcdclient"
 	"github.com/seed-59268b81/talos/controllers/etcd/settings"
 	"github.com/seed-59268b81/talos/cosi/controller"
@@ -61,7 +62,7 @@ func updatePeer(ctx context.Context, spec etcd.SpecSpec, root secrets.EtcdRootSp
 	ctx, cancel := context.WithTimeout(ctx, memberTimeout)
 	defer cancel()
 
-	client, err := etcdclient.New(ctx, root, certs, etcdclient.Local)
+	client, err := etcdclient.New(ctx, root, certs, contract.EtcdURL)
 	if err != nil {
 		return err
 	}

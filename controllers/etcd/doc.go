@@ -17,8 +17,6 @@ import (
 const (
 	DataDir = settings.DataDir
 	PKIDir  = settings.PKIDir
-	// UID that etcd runs as and that owns both.
-	UID = 60
 )
 
 // ServiceID of etcd; the name users know.

@@ -219,7 +219,7 @@ func TestInterruptedStart(t *testing.T) {
 	write(filepath.Join(dir, "member", "wal.tmp", "x.wal"))
 	check(false)
 
-	if err := prepareDataDir(dir, StartNew); err != nil {
+	if err := clearDataDir(dir); err != nil {
 		t.Fatal(err)
 	}
 
@@ -228,12 +228,6 @@ func TestInterruptedStart(t *testing.T) {
 	}
 
 	write(log)
-	check(true)
-
-	if err := prepareDataDir(dir, StartData); err != nil {
-		t.Fatal(err)
-	}
-
 	check(true)
 }
 

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/seed-59268b81/talos/api/contract"
 	"github.com/seed-59268b81/talos/controllers/etcd/etcdclient"
 	"github.com/seed-59268b81/talos/cosi/controller"
 	"github.com/seed-59268b81/talos/cosi/resource"
@@ -75,13 +76,13 @@ func localMember(ctx context.Context, root secrets.EtcdRootSpec, certs secrets.E
 	ctx, cancel := context.WithTimeout(ctx, memberTimeout)
 	defer cancel()
 
-	client, err := etcdclient.New(ctx, root, certs, etcdclient.Local)
+	client, err := etcdclient.New(ctx, root, certs, contract.EtcdURL)
 	if err != nil {
 		return 0, err
 	}
 	defer client.Close()
 
-	status, err := client.Status(ctx, etcdclient.Local)
+	status, err := client.Status(ctx, contract.EtcdURL)
 	if err != nil {
 		return 0, fmt.Errorf("etcd: ask the local member for its id: %w", err)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/seed-59268b81/talos/cosi/controller"
 	"github.com/seed-59268b81/talos/cosi/resource"
 	"github.com/seed-59268b81/talos/cosi/typed"
+	"github.com/seed-59268b81/talos/layout"
 	"github.com/seed-59268b81/talos/resources/etcd"
 	"github.com/seed-59268b81/talos/resources/secrets"
 	"github.com/seed-59268b81/talos/sys/folder"
@@ -47,7 +48,7 @@ func pkiController(root string) controller.Controller {
 }
 
 func pkiFolder(ca secrets.EtcdRootSpec, certs secrets.EtcdCertsSpec) folder.Folder {
-	return folder.Folder{Path: PKIDir, UID: UID, Files: map[string]folder.File{
+	return folder.Folder{Path: PKIDir, UID: layout.UserEtcd, Files: map[string]folder.File{
 		"ca.crt":     folder.Public(ca.EtcdCA.Crt),
 		"server.crt": folder.Public(certs.Etcd.Crt),
 		"server.key": folder.Private(certs.Etcd.Key),

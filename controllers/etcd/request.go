@@ -10,12 +10,14 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/seed-59268b81/talos/durable"
+	"github.com/seed-59268b81/talos/layout"
 	"github.com/seed-59268b81/talos/resources/etcd"
 )
 
 // requestPath is where a request to start a cluster waits on the disk until there is data: whoever asked has been told that it will
 // be done, and a power cut does not change that. It lies beside the data directory, on the same volume.
-const requestPath = "/var/lib/etcd.bootstrap"
+const requestPath = layout.EtcdBootstrapFile
 
 // keepRequest returns when the request outlives a power cut.
 func keepRequest(root string, request etcd.BootstrapRequestSpec) error {
@@ -30,28 +32,11 @@ func keepRequest(root string, request etcd.BootstrapRequestSpec) error {
 		return fmt.Errorf("keep the request to bootstrap: %w", err)
 	}
 
-	if err := writeDurably(path+".new", text); err != nil {
+	if err := durable.Write(path, text, 0o600); err != nil {
 		return fmt.Errorf("keep the request to bootstrap: %w", err)
 	}
 
-	if err := os.Rename(path+".new", path); err != nil {
-		return fmt.Errorf("keep the request to bootstrap: %w", err)
-	}
-
-	return syncDir(filepath.Dir(path))
-}
-
-func writeDurably(path string, text []byte) error {
-	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
-	if err != nil {
-		return err
-	}
-
-	if _, err = file.Write(text); err == nil {
-		err = file.Sync()
-	}
-
-	return errors.Join(err, file.Close())
+	return nil
 }
 
 // keptRequest returns the request that waits, or nil.
@@ -84,5 +69,5 @@ func forgetRequest(root string) error {
 		return fmt.Errorf("forget the request to bootstrap: %w", err)
 	}
 
-	return syncDir(filepath.Dir(path))
+	return durable.SyncDir(filepath.Dir(path))
 }

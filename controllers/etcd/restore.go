@@ -18,6 +18,8 @@ import (
 
 	"github.com/seed-59268b81/talos/controllers/etcd/settings"
 	"github.com/seed-59268b81/talos/cosi/guard"
+	"github.com/seed-59268b81/talos/durable"
+	"github.com/seed-59268b81/talos/layout"
 	"github.com/seed-59268b81/talos/resources/etcd"
 	"github.com/seed-59268b81/talos/service/container"
 	"github.com/seed-59268b81/talos/service/supervisor"
@@ -141,7 +143,7 @@ func (r *Runner) restore(ctx context.Context, run supervisor.Run) error {
 
 	err = os.Rename(filepath.Join(dir, "member"), filepath.Join(data, "member"))
 	if err == nil {
-		err = syncDir(data)
+		err = durable.SyncDir(data)
 	}
 
 	// Until then the snapshot is all that there is.
@@ -184,7 +186,7 @@ func restoreTool(spec etcd.SpecSpec, skipHashCheck *atomic.Bool) func() supervis
 		}
 
 		return &container.Container{
-			ID: "etcd-restore", Image: spec.Image, Argv: argv, UID: UID, GID: UID,
+			ID: "etcd-restore", Image: spec.Image, Argv: argv, UID: layout.UserEtcd, GID: layout.UserEtcd,
 			Mounts: []specs.Mount{
 				{Type: "bind", Source: DataDir, Destination: DataDir, Options: []string{"rbind", "rw"}},
 				{Type: "bind", Source: SnapshotPath, Destination: SnapshotPath, Options: []string{"bind", "ro"}},

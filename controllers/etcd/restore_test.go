@@ -228,8 +228,13 @@ func TestWriteSnapshot(t *testing.T) {
 				t.Errorf("got %v, want %v", err, tt.err)
 			}
 
-			if content, err := os.ReadFile(path); tt.err == nil && (err != nil || string(content) != "snapshot") {
+			content, err := os.ReadFile(path)
+			if tt.err == nil && (err != nil || string(content) != "snapshot") {
 				t.Errorf("got %q, %v", content, err)
+			}
+
+			if tt.err != nil && !errors.Is(err, os.ErrNotExist) {
+				t.Errorf("got %q, %v; want no file", content, err)
 			}
 		})
 	}

@@ -21,6 +21,7 @@ import (
 	"github.com/seed-59268b81/talos/cosi/controller"
 	"github.com/seed-59268b81/talos/cosi/resource"
 	"github.com/seed-59268b81/talos/cosi/typed"
+	"github.com/seed-59268b81/talos/layout"
 	"github.com/seed-59268b81/talos/resources/block"
 	"github.com/seed-59268b81/talos/resources/etcd"
 	"github.com/seed-59268b81/talos/resources/secrets"
@@ -46,7 +47,7 @@ type serviceController struct {
 	// image of etcd as applied last, "" while it waits.
 	image string
 	fetch func(ctx context.Context, namespace, image string) error
-	// prepared tells that the data directory was made ready, and may be in use since.
+	// prepared tells that the data directory may be in use.
 	prepared bool
 	// skipHashCheck is of the request that asks for a start from a snapshot. Each try looks at it anew.
 	skipHashCheck atomic.Bool
@@ -146,15 +147,15 @@ func (c *serviceController) apply(
 	}
 
 	if !c.prepared {
-		if err := prepareDataDir(dir, start); err != nil {
-			return err
+		if start == StartNew {
+			if err := clearDataDir(dir); err != nil {
+				return err
+			}
+
+			log.Info("etcd starts a new cluster", "name", spec.Name, "addresses", spec.AdvertisedAddresses, "snapshot", asked.Recover)
 		}
 
 		c.prepared = true
-
-		if start == StartNew {
-			log.Info("etcd starts a new cluster", "name", spec.Name, "addresses", spec.AdvertisedAddresses, "snapshot", asked.Recover)
-		}
 	}
 
 	if start == StartData {
@@ -256,7 +257,7 @@ func etcdService(spec etcd.SpecSpec, root secrets.EtcdRootSpec, certs secrets.Et
 	return supervisor.Service{
 		ID: ServiceID,
 		Runner: &container.Container{
-			ID: ServiceID, Image: spec.Image, Argv: argv, UID: UID, GID: UID,
+			ID: ServiceID, Image: spec.Image, Argv: argv, UID: layout.UserEtcd, GID: layout.UserEtcd,
 			Mounts: []specs.Mount{
 				{Type: "bind", Source: DataDir, Destination: DataDir, Options: []string{"rbind", "rw"}},
 				{Type: "bind", Source: PKIDir, Destination: PKIDir, Options: []string{"rbind", "ro"}},

@@ -12,10 +12,12 @@ import (
 	"sync"
 
 	"github.com/seed-59268b81/talos/cosi/state"
+	"github.com/seed-59268b81/talos/durable"
+	"github.com/seed-59268b81/talos/layout"
 )
 
 // SnapshotPath is where a snapshot waits for the bootstrap that begins with it.
-const SnapshotPath = "/var/lib/etcd.snapshot"
+const SnapshotPath = layout.EtcdSnapshotFile
 
 // The reasons for which a snapshot is not taken, beside those of a bootstrap; match them with errors.Is.
 var (
@@ -46,46 +48,23 @@ func KeepSnapshot(ctx context.Context, st state.State, root string, snapshot io.
 	}
 	defer uploading.Unlock()
 
-	path := filepath.Join(root, SnapshotPath)
-	part := path + ".part"
-
-	if err := writeSnapshot(part, snapshot); err != nil {
-		return errors.Join(err, removed(part))
-	}
-
-	if err := os.Rename(part, path); err != nil {
-		return fmt.Errorf("keep the etcd snapshot: %w", err)
-	}
-
-	return syncDir(filepath.Dir(path))
+	return writeSnapshot(filepath.Join(root, SnapshotPath), snapshot)
 }
 
 func writeSnapshot(path string, snapshot io.Reader) error {
-	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
-	if err != nil {
-		return fmt.Errorf("keep the etcd snapshot: %w", err)
-	}
-	defer file.Close()
+	err := durable.Replace(path, 0o600, func(file *os.File) error {
+		size, err := io.Copy(file, snapshot)
+		if err != nil {
+			return fmt.Errorf("after %d bytes: %w", size, err)
+		}
 
-	size, err := io.Copy(file, snapshot)
-	if err != nil {
-		return fmt.Errorf("keep the etcd snapshot: after %d bytes: %w", size, err)
-	}
+		if size == 0 {
+			return ErrEmptySnapshot
+		}
 
-	if size == 0 {
-		return ErrEmptySnapshot
-	}
-
-	// It is read by etcd's own tool, which runs as etcd does.
-	err = own(file.Name())
-	if err == nil {
-		err = file.Sync()
-	}
-
-	if err == nil {
-		err = file.Close()
-	}
-
+		// It is read by etcd's own tool, which runs as etcd does.
+		return own(file.Name())
+	})
 	if err != nil {
 		return fmt.Errorf("keep the etcd snapshot: %w", err)
 	}
@@ -99,7 +78,7 @@ func own(path string) error {
 		return nil
 	}
 
-	return os.Chown(path, UID, UID)
+	return os.Chown(path, layout.UserEtcd, layout.UserEtcd)
 }
 
 func removed(path string) error {
@@ -108,15 +87,4 @@ func removed(path string) error {
 	}
 
 	return nil
-}
-
-// syncDir has the names in a directory outlive a power cut.
-func syncDir(path string) error {
-	dir, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	defer dir.Close()
-
-	return dir.Sync()
 }

@@ -44,25 +44,10 @@ func hasData(dir string) (bool, error) {
 	return len(logs) > 0, nil
 }
 
-// prepareDataDir makes the directory as etcd wants it: its own, and nobody else's. What an interrupted first start left
-// is removed.
-func prepareDataDir(dir string, start Start) error {
-	if start == StartNew {
-		if err := os.RemoveAll(filepath.Join(dir, "member")); err != nil {
-			return fmt.Errorf("etcd data directory: remove what an interrupted start left: %w", err)
-		}
-	}
-
-	if err := os.MkdirAll(dir, 0o755); err != nil { // the folders above are everybody's
-		return fmt.Errorf("etcd data directory: %w", err)
-	}
-
-	if err := os.Chmod(dir, 0o700); err != nil {
-		return fmt.Errorf("etcd data directory: %w", err)
-	}
-
-	if err := own(dir); err != nil {
-		return fmt.Errorf("etcd data directory: %w", err)
+// clearDataDir removes what an interrupted first start left.
+func clearDataDir(dir string) error {
+	if err := os.RemoveAll(filepath.Join(dir, "member")); err != nil {
+		return fmt.Errorf("etcd data directory: remove what an interrupted start left: %w", err)
 	}
 
 	return nil

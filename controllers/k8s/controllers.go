@@ -55,7 +55,7 @@ func Controllers(deps Deps) []controller.Controller {
 		etcdEncryptionConfigController(),
 		renderSecretsController(root),
 		renderConfigsController(root),
-		staticPodController(root, deps.Fetch),
+		staticPodController(deps.Fetch),
 		staticPodConfigController(),
 		staticPodFolderController(root),
 		nodenameController(root),

@@ -17,6 +17,7 @@ import (
 	specs "github.com/opencontainers/runtime-spec/specs-go"
 
 	"github.com/seed-59268b81/talos/controllers/k8s/kubelet"
+	"github.com/seed-59268b81/talos/layout"
 	"github.com/seed-59268b81/talos/resources/k8s"
 	"github.com/seed-59268b81/talos/service/container"
 	"github.com/seed-59268b81/talos/service/supervisor"
@@ -69,14 +70,14 @@ func kubeletMounts(extra []k8s.Mount, exists func(string) bool) []specs.Mount {
 		{"/etc/resolv.conf", "/etc/resolv.conf", []string{"bind", "ro"}},
 		{"/etc/hosts", "/etc/hosts", []string{"bind", "ro"}},
 		{"/etc/nfsmount.conf", "/etc/nfsmount.conf", []string{"bind", "ro"}},
-		{"/system/resolved", "/system/resolved", []string{"rbind", "ro"}},
-		{"/run", "/run", []string{"rbind", "rslave", "rw"}},
-		{"/run", "/var/run", []string{"rbind", "rslave", "rw"}},
-		{"/var/lib/containerd", "/var/lib/containerd", []string{"rbind", "rslave", "rw"}},
+		{layout.ResolvedDir, layout.ResolvedDir, []string{"rbind", "ro"}},
+		{layout.RunDir, layout.RunDir, []string{"rbind", "rslave", "rw"}},
+		{layout.RunDir, layout.VarDir + "/run", []string{"rbind", "rslave", "rw"}},
+		{layout.ContainerdDir, layout.ContainerdDir, []string{"rbind", "rslave", "rw"}},
 		{kubelet.Dir, kubelet.Dir, []string{"rbind", "rshared", "rw"}},
-		{"/var/log/containers", "/var/log/containers", []string{"rbind", "rslave", "rw"}},
-		{"/var/log/pods", "/var/log/pods", []string{"rbind", "rslave", "rw"}},
-		{"/var/mnt", "/var/mnt", []string{"rbind", "rslave", "ro"}},
+		{layout.ContainerLogsDir, layout.ContainerLogsDir, []string{"rbind", "rslave", "rw"}},
+		{layout.PodLogsDir, layout.PodLogsDir, []string{"rbind", "rslave", "rw"}},
+		{layout.VolumesDir, layout.VolumesDir, []string{"rbind", "rslave", "ro"}},
 	} {
 		if mandatory[m.source] || exists(m.source) {
 			out = append(out, specs.Mount{Type: "bind", Source: m.source, Destination: m.destination, Options: m.options})
@@ -95,8 +96,8 @@ func kubeletMounts(extra []k8s.Mount, exists func(string) bool) []specs.Mount {
 
 // mandatory mounts are made before the kubelet starts, or always there; the others may be missing on a node.
 var mandatory = map[string]bool{
-	"/dev": true, "/sys/fs/cgroup": true, "/etc/kubernetes": true, "/run": true,
-	"/var/lib/containerd": true, kubelet.Dir: true, "/var/log/containers": true, "/var/log/pods": true,
+	"/dev": true, "/sys/fs/cgroup": true, "/etc/kubernetes": true, layout.RunDir: true,
+	layout.ContainerdDir: true, kubelet.Dir: true, layout.ContainerLogsDir: true, layout.PodLogsDir: true,
 }
 
 func mappings(in []k8s.IDMapping) []specs.LinuxIDMapping {

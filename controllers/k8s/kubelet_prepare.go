@@ -18,32 +18,14 @@ import (
 	"github.com/seed-59268b81/talos/resources/secrets"
 )
 
-// kubeletDirs must be there before the kubelet's container is made, which mounts them.
-var kubeletDirs = []struct {
-	path string
-	mode fs.FileMode
-}{
-	{kubelet.Dir, 0o700},
-	{kubelet.PKIDir, 0o700},
-	{kubelet.SeccompDir, 0o700},
-	{kubelet.ManifestsDir, 0o700},
-	{"/var/lib/containerd", 0o700},
-	{"/var/log/containers", 0o755},
-	{"/var/log/pods", 0o755},
-	{"/var/mnt", 0o755},
-}
-
 // prepareKubelet puts on disk what the kubelet needs, and takes away the identity of another node or cluster. It runs
 // only while the kubelet is down.
 func prepareKubelet(
 	root string, spec k8s.KubeletSpecSpec, join secrets.KubeletSpec, issuer *secrets.KubernetesRootSpec, files map[string][]byte, log *slog.Logger,
 ) error {
-	for _, dir := range kubeletDirs {
-		path := filepath.Join(root, dir.path)
-
-		if err := errors.Join(os.MkdirAll(path, 0o755), os.Chmod(path, dir.mode)); err != nil {
-			return fmt.Errorf("kubelet: %w", err)
-		}
+	// What it finds on EPHEMERAL has been made with the volume.
+	if err := os.MkdirAll(filepath.Join(root, kubelet.ManifestsDir), 0o700); err != nil {
+		return fmt.Errorf("kubelet: %w", err)
 	}
 
 	for _, m := range spec.ExtraMounts {

@@ -10,6 +10,7 @@ import (
 
 	"go.etcd.io/etcd/client/v3/concurrency"
 
+	"github.com/seed-59268b81/talos/api/contract"
 	"github.com/seed-59268b81/talos/controllers/etcd/etcdclient"
 	"github.com/seed-59268b81/talos/controllers/k8s/manifests"
 	"github.com/seed-59268b81/talos/controllers/k8s/manifestsync"
@@ -162,7 +163,7 @@ func wantedManifests(ctx context.Context, rt controller.Runtime) (wanted []manif
 
 // underLock runs fn while this node holds the cluster's lock.
 func underLock(ctx context.Context, root secrets.EtcdRootSpec, certs secrets.EtcdCertsSpec, fn func(context.Context) error) error {
-	client, err := etcdclient.New(ctx, root, certs, etcdclient.Local)
+	client, err := etcdclient.New(ctx, root, certs, contract.EtcdURL)
 	if err != nil {
 		return err
 	}

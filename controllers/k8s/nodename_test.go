@@ -23,7 +23,7 @@ import (
 // TestNodeKeepsItsName: a registered Node keeps its name whatever DHCP says, also over a reboot, until a person chooses another.
 func TestNodeKeepsItsName(t *testing.T) {
 	opts := generate.Options{Secrets: generateSecrets(t)}
-	root := t.TempDir()
+	root := controllertest.Root(t)
 
 	boot := func(t *testing.T, name string) *cluster {
 		c := &cluster{supervisor: &controllertest.Supervisor{}, root: root, opts: opts}
@@ -105,7 +105,7 @@ func TestNodeKeepsItsName(t *testing.T) {
 	})
 
 	t.Run("a new disk", func(t *testing.T) {
-		root = t.TempDir()
+		root = controllertest.Root(t)
 
 		c := boot(t, "rack-4")
 		c.mount()

@@ -13,6 +13,7 @@ import (
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 
+	"github.com/seed-59268b81/talos/api/contract"
 	"github.com/seed-59268b81/talos/controllers/controllertest"
 	"github.com/seed-59268b81/talos/controllers/etcd/etcdclient"
 	"github.com/seed-59268b81/talos/controllers/k8s/manifests"
@@ -118,7 +119,7 @@ func quiet(t *testing.T, c *cluster, client *kube.Client) {
 	root := controllertest.Wait[secretsres.EtcdRootSpec](c.Node, secretsres.EtcdRootID, nil)
 	certs := controllertest.Wait[secretsres.EtcdCertsSpec](c.Node, secretsres.EtcdID, nil)
 
-	etcd, err := etcdclient.New(t.Context(), root, certs, etcdclient.Local)
+	etcd, err := etcdclient.New(t.Context(), root, certs, contract.EtcdURL)
 	if err != nil {
 		t.Fatal(err)
 	}

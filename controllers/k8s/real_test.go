@@ -24,6 +24,7 @@ import (
 	"github.com/seed-59268b81/talos/cosi/typed"
 	"github.com/seed-59268b81/talos/kube"
 	"github.com/seed-59268b81/talos/kube/kubeconfig"
+	"github.com/seed-59268b81/talos/layout"
 	etcdres "github.com/seed-59268b81/talos/resources/etcd"
 	k8sres "github.com/seed-59268b81/talos/resources/k8s"
 	secretsres "github.com/seed-59268b81/talos/resources/secrets"
@@ -85,7 +86,7 @@ func realControlPlane(t *testing.T, binaries string) {
 
 	service, _, _ := c.supervisor.Service("etcd")
 
-	programs.start("etcd", service.Runner.(*etcd.Runner).Etcd.(*container.Container).Argv, etcd.UID)
+	programs.start("etcd", service.Runner.(*etcd.Runner).Etcd.(*container.Container).Argv, layout.UserEtcd)
 	eventually(t, "etcd is healthy", func() error { return service.Health.Check(ctx) })
 
 	c.Service("etcd", true)

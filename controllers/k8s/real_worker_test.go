@@ -45,7 +45,7 @@ func workerNode(t *testing.T, bundle *configsecrets.Bundle) *cluster {
 		t.Fatal(err)
 	}
 
-	c := &cluster{supervisor: &controllertest.Supervisor{}, root: t.TempDir(), opts: generate.Options{Secrets: bundle, Patches: patches}}
+	c := &cluster{supervisor: &controllertest.Supervisor{}, root: controllertest.Root(t), opts: generate.Options{Secrets: bundle, Patches: patches}}
 	c.Node = controllertest.Start(t, slices.Concat(
 		secrets.Controllers(), k8s.Controllers(k8s.Deps{Supervisor: c.supervisor, Root: c.root}),
 	)...)

@@ -5,10 +5,7 @@ package k8s
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
-	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/seed-59268b81/talos/controllers/k8s/pods"
@@ -33,7 +30,7 @@ const bootstrapRoles = "poststarthook/rbac/bootstrap-roles"
 // API server was ready, and the controller manager once nothing but its roles was missing, since they give up when it takes its
 // time, and the kubelet makes them wait after that. The controller manager waits 10 s for the roles by itself, and takes longer
 // to start than the API server to create them. Once rendered, pods stay: an API server rides out etcd's restart better than its own.
-func staticPodController(root string, fetch Fetch) controller.Controller {
+func staticPodController(fetch Fetch) controller.Controller {
 	var (
 		poll *time.Timer
 		api  localAPI
@@ -79,10 +76,6 @@ func staticPodController(root string, fetch Fetch) controller.Controller {
 			}
 
 			if ok, err := etcdServed(ctx, rt); err != nil || !ok {
-				return err
-			}
-
-			if err := makeAuditDir(root); err != nil {
 				return err
 			}
 
@@ -197,23 +190,4 @@ func etcdServed(ctx context.Context, r state.Reader) (bool, error) {
 	}
 
 	return serviceHealthy(ctx, r, etcdService)
-}
-
-// makeAuditDir makes the folder of the API server's audit log, which outlives reboots.
-func makeAuditDir(root string) error {
-	dir := filepath.Join(root, pods.AuditDir)
-
-	if err := errors.Join(os.MkdirAll(dir, 0o755), os.Chmod(dir, 0o700)); err != nil {
-		return fmt.Errorf("audit log: %w", err)
-	}
-
-	if os.Geteuid() != 0 {
-		return nil
-	}
-
-	if err := os.Chown(dir, pods.APIServerUID, pods.APIServerUID); err != nil {
-		return fmt.Errorf("audit log: %w", err)
-	}
-
-	return nil
 }

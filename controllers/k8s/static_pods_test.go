@@ -46,7 +46,7 @@ contexts: [{name: c, context: {cluster: c, user: u}}]
 users: [{name: u, user: {token: t}}]
 `, server.URL, base64.StdEncoding.EncodeToString(authority))
 
-	n := controllertest.Start(t, staticPodController(t.TempDir(), nil))
+	n := controllertest.Start(t, staticPodController(nil))
 
 	controllertest.Set(n, k8s.FinalPrefix+k8s.APIServerID, k8s.APIServerConfigSpec{})
 	controllertest.Set(n, k8s.FinalPrefix+k8s.ControllerManagerID, k8s.ControllerManagerConfigSpec{Enabled: true})

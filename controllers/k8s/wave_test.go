@@ -44,7 +44,7 @@ func controlPlane(t *testing.T, opts generate.Options) *cluster {
 func controlPlaneFetching(t *testing.T, opts generate.Options, fetch k8s.Fetch) *cluster {
 	t.Helper()
 
-	c := &cluster{supervisor: &controllertest.Supervisor{}, root: t.TempDir(), opts: opts}
+	c := &cluster{supervisor: &controllertest.Supervisor{}, root: controllertest.Root(t), opts: opts}
 	c.start(t, fetch)
 	c.mount()
 

@@ -6,10 +6,12 @@ package kernel
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"maps"
 	"slices"
 
+	"github.com/seed-59268b81/talos/api/contract"
 	"github.com/seed-59268b81/talos/cosi/controller"
 	"github.com/seed-59268b81/talos/cosi/typed"
 	"github.com/seed-59268b81/talos/resources/runtime"
@@ -24,7 +26,7 @@ var defaults = map[string]string{
 	"net.ipv4.conf.default.send_redirects":       "0",
 	// An address that takes the place of another in its network must not go with it.
 	"net.ipv4.conf.all.promote_secondaries": "1",
-	"net.ipv4.ip_local_reserved_ports":      "50000,50001",
+	"net.ipv4.ip_local_reserved_ports":      fmt.Sprintf("%d,%d", contract.APIPort, contract.TrustdPort),
 	"net.bridge.bridge-nf-call-iptables":    "1",
 	"net.bridge.bridge-nf-call-ip6tables":   "1",
 	"net.ipv6.conf.default.forwarding":      "1",

@@ -15,6 +15,7 @@ import (
 	"github.com/seed-59268b81/talos/cosi/memory"
 	cosiruntime "github.com/seed-59268b81/talos/cosi/runtime"
 	"github.com/seed-59268b81/talos/cosi/typed"
+	"github.com/seed-59268b81/talos/layout"
 	"github.com/seed-59268b81/talos/resources/block"
 	sysmeta "github.com/seed-59268b81/talos/sys/meta"
 )
@@ -25,8 +26,8 @@ func TestGet(t *testing.T) {
 		content []byte
 		err     error
 	}{
-		"new":     {make([]byte, sysmeta.PartitionSize), nil},
-		"damaged": {bytes.Repeat([]byte{0xa5}, sysmeta.PartitionSize), sysmeta.ErrDamaged},
+		"new":     {make([]byte, layout.MetaSize), nil},
+		"damaged": {bytes.Repeat([]byte{0xa5}, layout.MetaSize), sysmeta.ErrDamaged},
 	} {
 		path := filepath.Join(t.TempDir(), "meta")
 		if err := os.WriteFile(path, tt.content, 0o600); err != nil {

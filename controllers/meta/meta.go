@@ -14,6 +14,7 @@ import (
 	"github.com/seed-59268b81/talos/cosi/controller"
 	"github.com/seed-59268b81/talos/cosi/resource"
 	"github.com/seed-59268b81/talos/cosi/typed"
+	"github.com/seed-59268b81/talos/layout"
 	"github.com/seed-59268b81/talos/resources/block"
 	"github.com/seed-59268b81/talos/resources/runtime"
 	"github.com/seed-59268b81/talos/sys/meta"
@@ -105,8 +106,8 @@ func openFile(path string) (meta.Device, error) {
 	}
 
 	st, err := f.Stat()
-	if err == nil && st.Size() < meta.PartitionSize {
-		err = f.Truncate(meta.PartitionSize)
+	if err == nil && st.Size() < layout.MetaSize {
+		err = f.Truncate(layout.MetaSize)
 	}
 
 	if err != nil {

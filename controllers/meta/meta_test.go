@@ -17,6 +17,7 @@ import (
 	cosiruntime "github.com/seed-59268b81/talos/cosi/runtime"
 	"github.com/seed-59268b81/talos/cosi/state"
 	"github.com/seed-59268b81/talos/cosi/typed"
+	"github.com/seed-59268b81/talos/layout"
 	"github.com/seed-59268b81/talos/resources/block"
 	"github.com/seed-59268b81/talos/resources/runtime"
 	sysmeta "github.com/seed-59268b81/talos/sys/meta"
@@ -24,7 +25,7 @@ import (
 
 func TestValues(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "meta")
-	if err := os.WriteFile(path, make([]byte, sysmeta.PartitionSize), 0o600); err != nil {
+	if err := os.WriteFile(path, make([]byte, layout.MetaSize), 0o600); err != nil {
 		t.Fatal(err)
 	}
 
@@ -82,7 +83,7 @@ func TestValues(t *testing.T) {
 type brokenEnd struct{ *os.File }
 
 func (b brokenEnd) WriteAt(p []byte, off int64) (int, error) {
-	if off >= sysmeta.PartitionSize/2 {
+	if off >= layout.MetaSize/2 {
 		return 0, errors.New("input/output error")
 	}
 
@@ -92,7 +93,7 @@ func (b brokenEnd) WriteAt(p []byte, off int64) (int, error) {
 // TestLegacyCopyFails: a value that is on the disk is set and shown, whatever other programs see of it.
 func TestLegacyCopyFails(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "meta")
-	if err := os.WriteFile(path, make([]byte, sysmeta.PartitionSize), 0o600); err != nil {
+	if err := os.WriteFile(path, make([]byte, layout.MetaSize), 0o600); err != nil {
 		t.Fatal(err)
 	}
 

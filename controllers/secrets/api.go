@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/seed-59268b81/talos/api/contract"
 	"github.com/seed-59268b81/talos/cosi/controller"
 	"github.com/seed-59268b81/talos/cosi/resource"
 	"github.com/seed-59268b81/talos/cosi/typed"
@@ -19,9 +20,6 @@ import (
 
 // apiLifetime is short: certificates of the API are renewed by themselves.
 const apiLifetime = 24 * time.Hour
-
-// impersonator is the role with which apid speaks for its callers to other nodes.
-const impersonator = "os:impersonator"
 
 // apiController issues what apid serves with. With a configuration it is signed by the cluster's authority; without
 // one by an authority of this boot, and no client is asked for a certificate. It does not wait for the clock to be
@@ -117,7 +115,7 @@ func apiCerts(current secrets.APICertsSpec, root secrets.OSRootSpec, sans secret
 	}
 
 	client, renewClient, err := keepOrSign(current.Client, ca, pki.LeafOptions{
-		CommonName: sans.FQDN, Organization: []string{impersonator}, Client: true, TTL: apiLifetime,
+		CommonName: sans.FQDN, Organization: []string{contract.RoleImpersonator}, Client: true, TTL: apiLifetime,
 	}, now)
 	if err != nil {
 		return current, now, err

@@ -6,10 +6,12 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/seed-59268b81/talos/api/contract"
 	"github.com/seed-59268b81/talos/config/talosconfig"
 	"github.com/seed-59268b81/talos/ctl/session"
 )
@@ -25,9 +27,9 @@ func newCommand(s *session.Session) *cobra.Command {
 		Short: "Make a client configuration with a new certificate, signed by a control plane node",
 		Long: `Make a client configuration with a new certificate, signed by a control plane node.
 
-It is written to the path, by default ./talosconfig. The roles are os:admin, os:operator, os:reader, os:etcd:backup,
-os:image:verifier and os:meta:writer.`,
-		Example: "  talosctl config new --roles os:reader --crt-ttl 24h reader.talosconfig",
+It is written to the path, by default ./talosconfig. The roles are
+` + strings.Join(contract.Roles(), ", ") + ".",
+		Example: "  talosctl config new --roles " + contract.RoleReader + " --crt-ttl 24h reader.talosconfig",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			path := "talosconfig"
@@ -59,9 +61,9 @@ os:image:verifier and os:meta:writer.`,
 		},
 	})
 
-	cmd.Flags().StringSliceVar(&roles, "roles", []string{"os:admin"}, "what the certificate allows")
+	cmd.Flags().StringSliceVar(&roles, "roles", []string{contract.RoleAdmin}, "what the certificate allows")
 	cmd.Flags().DurationVar(&ttl, "crt-ttl", 365*24*time.Hour, "how long the certificate is valid")
-	session.Complete(cmd, "roles", "os:admin", "os:operator", "os:reader", "os:etcd:backup", "os:image:verifier", "os:meta:writer")
+	session.Complete(cmd, "roles", contract.Roles()...)
 
 	return cmd
 }

@@ -10,12 +10,12 @@ import (
 	"hash"
 	"io"
 	"os"
-	"path/filepath"
 
 	"github.com/dustin/go-humanize"
 	"github.com/spf13/cobra"
 
 	"github.com/seed-59268b81/talos/ctl/session"
+	"github.com/seed-59268b81/talos/durable"
 )
 
 func newEtcdSnapshotCommand(s *session.Session) *cobra.Command {
@@ -45,29 +45,17 @@ The file is there only once it is whole: its end has a checksum of all before.`,
 }
 
 func saveSnapshot(path string, stream io.Reader) (size int64, err error) {
-	file, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".part-*")
-	if err != nil {
-		return 0, err
-	}
+	err = durable.Replace(path, 0o600, func(file *os.File) error {
+		sum := &snapshotSum{hash: sha256.New()}
 
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, os.Remove(file.Name()))
+		if size, err = io.Copy(io.MultiWriter(file, sum), stream); err != nil {
+			return err
 		}
-	}()
 
-	sum := &snapshotSum{hash: sha256.New()}
+		return sum.check()
+	})
 
-	size, err = io.Copy(io.MultiWriter(file, sum), stream)
-	if err = errors.Join(err, file.Sync(), file.Close()); err != nil {
-		return size, err
-	}
-
-	if err := sum.check(); err != nil {
-		return size, err
-	}
-
-	return size, os.Rename(file.Name(), path)
+	return size, err
 }
 
 // snapshotSum checks a snapshot of etcd on its way: its last 32 bytes are the SHA-256 of those before.

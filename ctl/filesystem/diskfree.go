@@ -10,6 +10,7 @@ import (
 
 	"github.com/seed-59268b81/talos/api/machine"
 	"github.com/seed-59268b81/talos/ctl/session"
+	"github.com/seed-59268b81/talos/layout"
 )
 
 func newDiskFreeCommand(s *session.Session) *cobra.Command {
@@ -21,7 +22,7 @@ func newDiskFreeCommand(s *session.Session) *cobra.Command {
 		Short:   "Show how full the file system is that holds a path",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			path := "/var"
+			path := layout.VarDir
 			if len(args) == 1 {
 				path = args[0]
 			}

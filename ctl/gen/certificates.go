@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	contractapi "github.com/seed-59268b81/talos/api/contract"
 	"github.com/seed-59268b81/talos/ctl/session"
 	"github.com/seed-59268b81/talos/pki"
 )
@@ -118,7 +119,8 @@ func csrCommand(force *bool) *cobra.Command {
 
 	cmd.Flags().StringVar(&keyFile, "key", "", "file with the private key, PEM")
 	cmd.Flags().StringVar(&ip, "ip", "", "an address for the certificate")
-	cmd.Flags().StringSliceVar(&roles, "roles", []string{"os:admin"}, "the roles of the client")
+	cmd.Flags().StringSliceVar(&roles, "roles", []string{contractapi.RoleAdmin}, "the roles of the client")
+
 	return session.Require(cmd, "key")
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/seed-59268b81/talos/api/machine"
 	"github.com/seed-59268b81/talos/ctl/session"
+	"github.com/seed-59268b81/talos/layout"
 )
 
 // wipeModes are the values of --wipe-mode.
@@ -65,7 +66,7 @@ cluster, and STATE too makes it forget its configuration.`,
 	cmd.Flags().StringSliceVar(&labels, "system-labels-to-wipe", nil, "wipe these partitions of the system disk only, such as EPHEMERAL")
 	cmd.Flags().StringSliceVar(&request.UserDisksToWipe, "user-disks-to-wipe", nil, "wipe these disks, such as /dev/sdb")
 	session.Complete(cmd, "wipe-mode", "all", "system-disk", "user-disks")
-	session.Complete(cmd, "system-labels-to-wipe", "EPHEMERAL", "STATE", "META")
+	session.Complete(cmd, "system-labels-to-wipe", layout.PartitionEphemeral, layout.PartitionState, layout.PartitionMeta)
 
 	return cmd
 }

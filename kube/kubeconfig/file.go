@@ -11,6 +11,8 @@ import (
 	"slices"
 
 	"go.yaml.in/yaml/v4"
+
+	"github.com/seed-59268b81/talos/durable"
 )
 
 const (
@@ -129,31 +131,13 @@ func Write(path string, f *File) error {
 
 // WriteContent is Write for a kubeconfig that is encoded.
 func WriteContent(path string, content []byte) error {
-	// A link stays a link: what it points to is replaced.
-	if target, err := filepath.EvalSymlinks(path); err == nil {
-		path = target
-	}
+	path = durable.Target(path)
 
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return fmt.Errorf("write kubeconfig: %w", err)
 	}
 
-	next, err := os.CreateTemp(filepath.Dir(path), ".kubeconfig-*")
-	if err != nil {
-		return fmt.Errorf("write kubeconfig: %w", err)
-	}
-
-	defer os.Remove(next.Name())
-
-	if _, err := next.Write(content); err != nil {
-		return fmt.Errorf("write kubeconfig: %w", errors.Join(err, next.Close()))
-	}
-
-	if err := errors.Join(next.Sync(), next.Close()); err != nil {
-		return fmt.Errorf("write kubeconfig: %w", err)
-	}
-
-	if err := os.Rename(next.Name(), path); err != nil {
+	if err := durable.Write(path, content, 0o600); err != nil {
 		return fmt.Errorf("write kubeconfig: %w", err)
 	}
 

@@ -5,9 +5,12 @@
 package container
 
 import (
+	"fmt"
 	"path"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/seed-59268b81/talos/layout"
 )
 
 // point is a mount to make, or one of the files and links between them.
@@ -61,21 +64,21 @@ func (s *Spec) mounts() []point {
 		{source: s.Root, target: "/", fsType: bind, flags: unix.MS_RDONLY | unix.MS_NOSUID | unix.MS_NODEV},
 		{source: "proc", target: "/proc", fsType: "proc", flags: hardened},
 		{source: "sysfs", target: "/sys", fsType: "sysfs", flags: hardened},
-		{source: "tmpfs", target: "/run", fsType: "tmpfs", flags: unix.MS_NOSUID | unix.MS_NODEV, data: "mode=0755"},
-		{source: "tmpfs", target: "/system", fsType: "tmpfs", flags: hardened, data: "mode=0755"},
+		{source: "tmpfs", target: layout.RunDir, fsType: "tmpfs", flags: unix.MS_NOSUID | unix.MS_NODEV, data: "mode=0755"},
+		{source: "tmpfs", target: layout.SystemDir, fsType: "tmpfs", flags: hardened, data: "mode=0755"},
 		{source: "tmpfs", target: "/tmp", fsType: "tmpfs", flags: hardened, data: "mode=1777,size=64M"},
-		{target: "/system/state", fsType: mkdir},
-		{source: s.State, target: "/system/state", fsType: bind, flags: hardened},
+		{target: layout.StateDir, fsType: mkdir},
+		{source: s.State, target: layout.StateDir, fsType: bind, flags: hardened},
 		// Containers run from here, with the programs in it that run as their owner
 		// where there are no overlays. The device files that pods may make work
 		// nowhere, as in a virtual machine.
-		{source: s.Ephemeral, target: "/var", fsType: bind, flags: unix.MS_NODEV},
+		{source: s.Ephemeral, target: layout.VarDir, fsType: bind, flags: unix.MS_NODEV},
 	}
 
 	if s.ImageCache != "" {
 		points = append(points,
-			point{target: "/system/imagecache", fsType: mkdir},
-			point{source: s.ImageCache, target: "/system/imagecache", fsType: bind, flags: unix.MS_RDONLY | hardened})
+			point{target: layout.ImageCacheDir, fsType: mkdir},
+			point{source: s.ImageCache, target: layout.ImageCacheDir, fsType: bind, flags: unix.MS_RDONLY | hardened})
 	}
 
 	points = append(points, s.dev()...)
@@ -88,7 +91,7 @@ func (s *Spec) dev() []point {
 	points := []point{
 		{source: "tmpfs", target: "/dev", fsType: "tmpfs", flags: unix.MS_NOSUID | unix.MS_NOEXEC, data: "mode=0755,size=64k"},
 		{target: "/dev/pts", fsType: mkdir},
-		{source: "devpts", target: "/dev/pts", fsType: "devpts", flags: unix.MS_NOSUID | unix.MS_NOEXEC, data: "newinstance,mode=0620,ptmxmode=0666,gid=5"},
+		{source: "devpts", target: "/dev/pts", fsType: "devpts", flags: unix.MS_NOSUID | unix.MS_NOEXEC, data: fmt.Sprintf("newinstance,mode=0620,ptmxmode=0666,gid=%d", layout.GroupTTY)},
 		{target: "/dev/shm", fsType: mkdir},
 		{source: "tmpfs", target: "/dev/shm", fsType: "tmpfs", flags: hardened, data: "mode=1777"},
 		{target: "/dev/mqueue", fsType: mkdir},

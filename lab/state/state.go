@@ -17,6 +17,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/seed-59268b81/talos/durable"
 	"github.com/seed-59268b81/talos/lab/qemu"
 	"github.com/seed-59268b81/talos/lab/world"
 	"go.yaml.in/yaml/v4"
@@ -94,7 +95,7 @@ type Node struct {
 	DiskGiB   int          `yaml:"diskGiB"`
 	// ExtraDisksGiB are the sizes of the disks beside the one it boots from.
 	ExtraDisksGiB []int `yaml:"extraDisksGiB,omitempty"`
-	// APIPort and KubernetesPort are where its ports 50000 and 6443 are found on
+	// APIPort and KubernetesPort are where its ports for the API and for Kubernetes are found on
 	// 127.0.0.1. Zero lets the supervisor choose.
 	APIPort        uint16 `yaml:"apiPort"`
 	KubernetesPort uint16 `yaml:"kubernetesPort"`
@@ -300,12 +301,7 @@ func (l *Lab) Save() error {
 		return fmt.Errorf("write the lab's state: %w", err)
 	}
 
-	path := filepath.Join(l.Dir, stateFile)
-	if err := os.WriteFile(path+".new", text, 0o644); err != nil {
-		return fmt.Errorf("write the lab's state: %w", err)
-	}
-
-	if err := os.Rename(path+".new", path); err != nil {
+	if err := durable.Write(filepath.Join(l.Dir, stateFile), text, 0o644); err != nil {
 		return fmt.Errorf("write the lab's state: %w", err)
 	}
 
@@ -314,11 +310,18 @@ func (l *Lab) Save() error {
 
 // Remove deletes what a lab made, and its directory if nothing else is in it.
 func (l *Lab) Remove() error {
-	var errs []error
+	path := filepath.Join(l.Dir, stateFile)
+
+	all, err := durable.Leftovers(path)
+	errs := []error{err}
+
+	for _, name := range []string{nodesDir, rootsDir, configsDir, baseFile, socketFile, logFile, talosconfig, kubeconfig} {
+		all = append(all, filepath.Join(l.Dir, name))
+	}
 
 	// The state goes last: while it is there, another try finds the rest.
-	for _, name := range []string{nodesDir, rootsDir, configsDir, baseFile, socketFile, logFile, talosconfig, kubeconfig, stateFile + ".new", stateFile} {
-		errs = append(errs, os.RemoveAll(filepath.Join(l.Dir, name)))
+	for _, path := range append(all, path) {
+		errs = append(errs, os.RemoveAll(path))
 	}
 
 	if err := errors.Join(errs...); err != nil {

@@ -18,16 +18,12 @@ import (
 	"sync"
 	"time"
 
+	"github.com/seed-59268b81/talos/api/contract"
 	"github.com/seed-59268b81/talos/lab/container"
 	"github.com/seed-59268b81/talos/lab/control"
 	"github.com/seed-59268b81/talos/lab/machine"
 	"github.com/seed-59268b81/talos/lab/qemu/accel"
 	"github.com/seed-59268b81/talos/lab/state"
-)
-
-const (
-	apiPort        = 50000
-	kubernetesPort = 6443
 )
 
 // Supervisor is a running lab.
@@ -129,8 +125,8 @@ func (s *Supervisor) begin(ctx context.Context) error {
 	for i := range s.lab.Nodes {
 		node := &s.lab.Nodes[i]
 		if err := errors.Join(
-			s.forward(node, &node.APIPort, apiPort),
-			s.forward(node, &node.KubernetesPort, kubernetesPort),
+			s.forward(node, &node.APIPort, contract.APIPort),
+			s.forward(node, &node.KubernetesPort, contract.KubernetesPort),
 		); err != nil {
 			return err
 		}

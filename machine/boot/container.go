@@ -12,12 +12,13 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/seed-59268b81/talos/layout"
 	"github.com/seed-59268b81/talos/sys/mount"
 )
 
 // inContainer are the mounts that machined needs in a container too. All others are the kernel's own file systems, or
 // what only a computer of its own has.
-var inContainer = []string{"/run", "/system", "/tmp", "/dev/shm", "/dev/pts", "/dev/mqueue", "/sys/fs/cgroup"}
+var inContainer = []string{layout.RunDir, layout.SystemDir, "/tmp", "/dev/shm", "/dev/pts", "/dev/mqueue", "/sys/fs/cgroup"}
 
 // containerMounts returns the mounts that are left to make: who started the container has made some or all.
 func containerMounts(points []mount.Point, table []mount.Entry) []mount.Point {
@@ -48,9 +49,6 @@ func standIns(bootID string) map[string]string {
 	}
 }
 
-// standInDir is where the files are that stand in for those of /proc.
-const standInDir = "/system/proc"
-
 // earlyContainer is Early in a container: the same system folders and limits, and nothing of the host is touched.
 func earlyContainer(canRaise bool) error {
 	if err := mount.MakeShared("/"); err != nil {
@@ -68,7 +66,7 @@ func earlyContainer(canRaise bool) error {
 
 	unix.Umask(0o022)
 
-	if err := makeDirs(systemDirs); err != nil {
+	if err := makeDirs(layout.SystemFolders); err != nil {
 		return err
 	}
 
@@ -103,7 +101,7 @@ func standIn(files map[string]string) error {
 			continue
 		}
 
-		source := filepath.Join(standInDir, target)
+		source := filepath.Join(layout.ProcDir, target)
 
 		if err := os.MkdirAll(filepath.Dir(source), 0o755); err != nil {
 			return fmt.Errorf("stand in for %s: %w", target, err)

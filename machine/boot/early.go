@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/seed-59268b81/talos/layout"
 	"github.com/seed-59268b81/talos/sys/cmdline"
 	"github.com/seed-59268b81/talos/sys/module"
 	"github.com/seed-59268b81/talos/sys/mount"
@@ -70,11 +71,11 @@ func earlyMachine(modules *module.Loader, line string) error {
 
 	unix.Umask(0o022)
 
-	if err := makeDirs(systemDirs); err != nil {
+	if err := makeDirs(layout.SystemFolders); err != nil {
 		return err
 	}
 
-	if err := hideSecrets(line, "/proc/cmdline", shownCmdline); err != nil {
+	if err := hideSecrets(line, "/proc/cmdline", layout.CmdlineFile); err != nil {
 		return err
 	}
 
@@ -89,13 +90,13 @@ func earlyMachine(modules *module.Loader, line string) error {
 	return setEnvironment(true)
 }
 
-func makeDirs(dirs []dir) error {
-	for _, d := range dirs {
-		if err := os.MkdirAll(d.path, fs.FileMode(d.mode)); err != nil {
+func makeDirs(folders []layout.Folder) error {
+	for _, d := range folders {
+		if err := os.MkdirAll(d.Path, fs.FileMode(d.Mode)); err != nil {
 			return fmt.Errorf("make system folder: %w", err)
 		}
 
-		if err := os.Chown(d.path, d.uid, d.uid); err != nil {
+		if err := os.Chown(d.Path, d.UID, d.UID); err != nil {
 			return fmt.Errorf("make system folder: %w", err)
 		}
 	}
@@ -105,7 +106,7 @@ func makeDirs(dirs []dir) error {
 
 func bindEtc() error {
 	for _, target := range EtcDirs {
-		source := "/system" + target
+		source := layout.SystemDir + target
 		if err := os.MkdirAll(source, 0o755); err != nil {
 			return fmt.Errorf("make system folder: %w", err)
 		}

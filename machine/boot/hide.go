@@ -10,9 +10,6 @@ import (
 	"github.com/seed-59268b81/talos/sys/mount"
 )
 
-// shownCmdline stands in for /proc/cmdline where that has a configuration.
-const shownCmdline = "/system/cmdline"
-
 // hideSecrets binds a command line without secrets over the kernel's, for all that sees this procfs: services, the kubelet, pods
 // that have the host's /proc. It does nothing when there is nothing to hide. A container has a procfs of its own, which shows what
 // the kernel was given: such an argument is for machines that run no one else's containers.

@@ -2,7 +2,12 @@
 
 package boot
 
-import "github.com/seed-59268b81/talos/sys/mount"
+import (
+	"fmt"
+
+	"github.com/seed-59268b81/talos/layout"
+	"github.com/seed-59268b81/talos/sys/mount"
+)
 
 const (
 	hardened = mount.NoSuid | mount.NoDev | mount.NoExec
@@ -18,14 +23,14 @@ const (
 // programs that observe a node by eBPF, which take it from the host.
 func Mounts() []mount.Point {
 	return []mount.Point{
-		{Source: "tmpfs", Target: "/run", FSType: "tmpfs", Flags: mount.NoSuid | mount.NoDev, Data: "mode=0755"},
-		{Source: "tmpfs", Target: "/system", FSType: "tmpfs", Flags: hardened, Data: "mode=0755"},
+		{Source: "tmpfs", Target: layout.RunDir, FSType: "tmpfs", Flags: mount.NoSuid | mount.NoDev, Data: "mode=0755"},
+		{Source: "tmpfs", Target: layout.SystemDir, FSType: "tmpfs", Flags: hardened, Data: "mode=0755"},
 		{Source: "tmpfs", Target: "/tmp", FSType: "tmpfs", Flags: hardened, Data: "mode=1777,size=64M"},
 		// Until EPHEMERAL is mounted over it, so that a missing disk is no reason for a failing mkdir.
-		{Source: "tmpfs", Target: "/var", FSType: "tmpfs", Flags: hardened, Data: "mode=0755,size=16M"},
+		{Source: "tmpfs", Target: layout.VarDir, FSType: "tmpfs", Flags: hardened, Data: "mode=0755,size=16M"},
 
 		{Source: "tmpfs", Target: "/dev/shm", FSType: "tmpfs", Flags: hardened, Data: "mode=1777"},
-		{Source: "devpts", Target: "/dev/pts", FSType: "devpts", Flags: mount.NoSuid | mount.NoExec, Data: "mode=0620,ptmxmode=0666,gid=5"},
+		{Source: "devpts", Target: "/dev/pts", FSType: "devpts", Flags: mount.NoSuid | mount.NoExec, Data: fmt.Sprintf("mode=0620,ptmxmode=0666,gid=%d", layout.GroupTTY)},
 		{Source: "mqueue", Target: "/dev/mqueue", FSType: "mqueue", Flags: hardened, Optional: true},
 		{Source: "hugetlbfs", Target: "/dev/hugepages", FSType: "hugetlbfs", Flags: hardened, Optional: true},
 
@@ -44,31 +49,6 @@ func LateMounts() []mount.Point {
 	return []mount.Point{
 		{Source: "bpf", Target: "/sys/fs/bpf", FSType: "bpf", Flags: hardened, Data: "mode=0700", Optional: true},
 	}
-}
-
-// dir is a folder to make, with its mode and owner.
-type dir struct {
-	path string
-	mode uint32
-	uid  int
-}
-
-// systemDirs are made anew each boot, on tmpfs.
-var systemDirs = []dir{
-	{"/system/run", 0o755, 0},
-	{"/system/run/machined", 0o755, 0},
-	{"/system/run/apid", 0o750, 50},
-	{"/system/run/trustd", 0o750, 51},
-	{"/system/var", 0o755, 0},
-	{"/system/etc", 0o755, 0},
-	{"/system/libexec", 0o755, 0},
-	{"/system/secrets", 0o711, 0},
-	{"/system/config", 0o700, 0},
-	{"/system/state", 0o700, 0},
-	{"/system/overlays", 0o700, 0},
-	{"/system/resolved", 0o755, 0},
-	{"/run/lock", 0o755, 0},
-	{"/run/containerd", 0o711, 0},
 }
 
 // EtcDirs are the folders of /etc that programs write into while the machine runs: kubelet's own files and

@@ -9,6 +9,7 @@ import (
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 
+	"github.com/seed-59268b81/talos/api/contract"
 	"github.com/seed-59268b81/talos/controllers/etcd/etcdclient"
 	"github.com/seed-59268b81/talos/cosi/state"
 	"github.com/seed-59268b81/talos/cosi/typed"
@@ -22,7 +23,7 @@ type Etcd struct{ State state.Reader }
 // Members implements health.Etcd.
 func (e Etcd) Members(ctx context.Context, endpoint string) ([]health.Member, error) {
 	if endpoint == "" {
-		endpoint = etcdclient.Local
+		endpoint = contract.EtcdURL
 	}
 
 	root, err := typed.Find[secrets.EtcdRootSpec](ctx, e.State, "", secrets.EtcdRootID)

@@ -13,14 +13,12 @@ import (
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 
+	"github.com/seed-59268b81/talos/api/contract"
 	"github.com/seed-59268b81/talos/cosi/resource"
 	"github.com/seed-59268b81/talos/cosi/state"
 	"github.com/seed-59268b81/talos/cosi/typed"
 	configres "github.com/seed-59268b81/talos/resources/config"
 )
-
-// metadataRoleKey is where apid puts the roles of its caller.
-const metadataRoleKey = "talos-role"
 
 // rolesFrom returns the roles of the caller: those that the metadata says, as far as the process that says so may have
 // them. A connection of which no process is known has none.
@@ -34,7 +32,7 @@ func rolesFrom(ctx context.Context) []string {
 
 	var roles []string
 
-	for _, role := range md.Get(metadataRoleKey) {
+	for _, role := range md.Get(contract.KeyRole) {
 		if slices.Contains(process.Roles, role) && !slices.Contains(roles, role) {
 			roles = append(roles, role)
 		}
@@ -57,7 +55,7 @@ func authorize(ctx context.Context, st state.Reader, method string) error {
 	roles := rolesFrom(ctx)
 	hint := ""
 
-	if unconfigured[method] && !slices.Contains(roles, RoleAdmin) {
+	if unconfigured[method] && !slices.Contains(roles, contract.RoleAdmin) {
 		configured, err := isConfigured(ctx, st)
 		if err != nil {
 			return status.Errorf(codes.Internal, "%s: %v", strings.TrimPrefix(method, "/"), err)

@@ -25,6 +25,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoregistry"
 	"google.golang.org/protobuf/types/known/emptypb"
 
+	"github.com/seed-59268b81/talos/api/contract"
 	_ "github.com/seed-59268b81/talos/api/inspect"
 	"github.com/seed-59268b81/talos/api/machine"
 	_ "github.com/seed-59268b81/talos/api/storage"
@@ -37,12 +38,12 @@ import (
 
 // letters of testdata/roles.txt. What no letter stands for may nothing.
 var letters = map[string]string{
-	RoleAdmin: "A", RoleOperator: "O", RoleReader: "R", RoleEtcdBackup: "E", RoleImageVerifier: "V", RoleMetaWriter: "M",
+	contract.RoleAdmin: "A", contract.RoleOperator: "O", contract.RoleReader: "R", contract.RoleEtcdBackup: "E", contract.RoleImageVerifier: "V", contract.RoleMetaWriter: "M",
 }
 
 // everyRole is what a certificate can hold, and some that it should not.
 var everyRole = []string{
-	RoleAdmin, RoleOperator, RoleReader, RoleEtcdBackup, RoleImageVerifier, RoleMetaWriter,
+	contract.RoleAdmin, contract.RoleOperator, contract.RoleReader, contract.RoleEtcdBackup, contract.RoleImageVerifier, contract.RoleMetaWriter,
 	"os:impersonator", "", "OS:ADMIN", "os:admin ", "admin", "os:", "*",
 }
 
@@ -149,7 +150,7 @@ func TestRulesAreWhole(t *testing.T) {
 // TestEverySetOfRoles asks the rules about every method for every set of roles.
 func TestEverySetOfRoles(t *testing.T) {
 	table := readTable(t)
-	candidates := append(AllRoles(), "os:impersonator", "OS:ADMIN")
+	candidates := append(contract.Roles(), "os:impersonator", "OS:ADMIN")
 
 	for _, configured := range []bool{false, true} {
 		st := newState(t, configured)
@@ -179,7 +180,7 @@ func TestEverySetOfRoles(t *testing.T) {
 
 	for _, method := range []string{"/machine.MachineService/New", "/new.Service/Get", "", "/"} {
 		for _, role := range everyRole {
-			if got, want := authorize(calledWith(t.Context(), role), newState(t, true), method) == nil, role == RoleAdmin; got != want {
+			if got, want := authorize(calledWith(t.Context(), role), newState(t, true), method) == nil, role == contract.RoleAdmin; got != want {
 				t.Errorf("%q, which has no rule, as %q: allowed is %t, want %t", method, role, got, want)
 			}
 		}
@@ -189,11 +190,11 @@ func TestEverySetOfRoles(t *testing.T) {
 // calledWith is the context that a handler gets for a call of apid in the name of someone with the roles.
 func calledWith(ctx context.Context, roles ...string) context.Context {
 	md := metadata.MD{}
-	md.Set(metadataRoleKey, roles...)
+	md.Set(contract.KeyRole, roles...)
 
 	ctx = metadata.NewIncomingContext(ctx, md)
 
-	return peer.NewContext(ctx, &peer.Peer{AuthInfo: Process{Service: "apid", Roles: AllRoles(), known: true}})
+	return peer.NewContext(ctx, &peer.Peer{AuthInfo: Process{Service: "apid", Roles: contract.Roles(), known: true}})
 }
 
 // newState is that of a machine with or without a configuration.
@@ -317,13 +318,13 @@ func TestRulesAreInPlace(t *testing.T) {
 	for _, tt := range []struct {
 		role string
 		want codes.Code
-	}{{RoleAdmin, codes.OK}, {RoleReader, codes.OK}, {RoleEtcdBackup, codes.PermissionDenied}} {
+	}{{contract.RoleAdmin, codes.OK}, {contract.RoleReader, codes.OK}, {contract.RoleEtcdBackup, codes.PermissionDenied}} {
 		if _, err := b.machine.Version(as(t.Context(), tt.role), &emptypb.Empty{}); status.Code(err) != tt.want {
 			t.Errorf("Version as %s: got %v, want %v", tt.role, err, tt.want)
 		}
 	}
 
-	stream, err := b.machine.Kubeconfig(as(t.Context(), RoleOperator), &emptypb.Empty{})
+	stream, err := b.machine.Kubeconfig(as(t.Context(), contract.RoleOperator), &emptypb.Empty{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -341,7 +342,7 @@ func TestPanicIsOneCallsError(t *testing.T) {
 	b := newBench(t)
 	b.Server.Ring = nil
 
-	stream, err := b.machine.Events(as(t.Context(), RoleReader), &machine.EventsRequest{TailEvents: 1})
+	stream, err := b.machine.Events(as(t.Context(), contract.RoleReader), &machine.EventsRequest{TailEvents: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -350,7 +351,7 @@ func TestPanicIsOneCallsError(t *testing.T) {
 		t.Errorf("got %v, want Internal", err)
 	}
 
-	if _, err := b.machine.Version(as(t.Context(), RoleReader), &emptypb.Empty{}); err != nil {
+	if _, err := b.machine.Version(as(t.Context(), contract.RoleReader), &emptypb.Empty{}); err != nil {
 		t.Errorf("the next call: %v", err)
 	}
 }

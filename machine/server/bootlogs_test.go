@@ -15,6 +15,7 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/emptypb"
 
+	"github.com/seed-59268b81/talos/api/contract"
 	"github.com/seed-59268b81/talos/api/machine"
 	"github.com/seed-59268b81/talos/service/bootlog"
 )
@@ -26,7 +27,7 @@ func ofBoot(ctx context.Context, boot string) context.Context {
 
 func TestLogsOfEarlierBoots(t *testing.T) {
 	b := newBench(t)
-	ctx := as(t.Context(), RoleReader)
+	ctx := as(t.Context(), contract.RoleReader)
 	dir := t.TempDir()
 
 	stream, err := b.machine.Logs(ofBoot(ctx, "-1"), &machine.LogsRequest{Id: "etcd", TailLines: -1})

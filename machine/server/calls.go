@@ -12,6 +12,8 @@ import (
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+
+	"github.com/seed-59268b81/talos/api/contract"
 )
 
 const (
@@ -43,7 +45,7 @@ type calls struct {
 
 func (c *calls) enter(ctx context.Context, method string) error {
 	limit := maxCallsOthers
-	if slices.Contains(rolesFrom(ctx), RoleAdmin) {
+	if slices.Contains(rolesFrom(ctx), contract.RoleAdmin) {
 		limit = maxCalls
 	}
 

@@ -13,6 +13,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/seed-59268b81/talos/api/contract"
 	"github.com/seed-59268b81/talos/api/machine"
 	"github.com/seed-59268b81/talos/config/generate"
 	"github.com/seed-59268b81/talos/config/view"
@@ -35,12 +36,12 @@ func (s *Server) GenerateClientConfiguration(ctx context.Context, req *machine.G
 	roles, ttl := req.GetRoles(), maxClientLifetime
 
 	if len(roles) == 0 {
-		return nil, status.Errorf(codes.InvalidArgument, "%s: name one role at least, of %s", what, strings.Join(AllRoles(), ", "))
+		return nil, status.Errorf(codes.InvalidArgument, "%s: name one role at least, of %s", what, strings.Join(contract.Roles(), ", "))
 	}
 
 	for _, role := range roles {
-		if !slices.Contains(AllRoles(), role) {
-			return nil, status.Errorf(codes.InvalidArgument, "%s: no certificate can be made for the role %.64q: want some of %s", what, role, strings.Join(AllRoles(), ", "))
+		if !slices.Contains(contract.Roles(), role) {
+			return nil, status.Errorf(codes.InvalidArgument, "%s: no certificate can be made for the role %.64q: want some of %s", what, role, strings.Join(contract.Roles(), ", "))
 		}
 	}
 

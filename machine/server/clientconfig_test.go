@@ -15,6 +15,7 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/durationpb"
 
+	"github.com/seed-59268b81/talos/api/contract"
 	"github.com/seed-59268b81/talos/api/machine"
 	"github.com/seed-59268b81/talos/config/configtest"
 	"github.com/seed-59268b81/talos/config/talosconfig"
@@ -24,7 +25,7 @@ import (
 
 func TestGenerateClientConfiguration(t *testing.T) {
 	b := newBench(t)
-	ctx := as(t.Context(), RoleAdmin)
+	ctx := as(t.Context(), contract.RoleAdmin)
 
 	request := func(ttl time.Duration, roles ...string) *machine.GenerateClientConfigurationRequest {
 		return &machine.GenerateClientConfigurationRequest{Roles: roles, CrtTtl: durationpb.New(ttl)}
@@ -37,9 +38,9 @@ func TestGenerateClientConfiguration(t *testing.T) {
 		}
 	}
 
-	refused("no configuration", request(time.Hour, RoleReader), codes.FailedPrecondition, "no configuration yet")
+	refused("no configuration", request(time.Hour, contract.RoleReader), codes.FailedPrecondition, "no configuration yet")
 	configure(t, b, configtest.ControlPlane(t))
-	refused("a worker", request(time.Hour, RoleReader), codes.FailedPrecondition, "only a control plane node")
+	refused("a worker", request(time.Hour, contract.RoleReader), codes.FailedPrecondition, "only a control plane node")
 
 	ca, err := pki.NewCA(pki.CAOptions{Kind: pki.Ed25519, Organization: []string{"talos"}})
 	if err != nil {
@@ -49,17 +50,17 @@ func TestGenerateClientConfiguration(t *testing.T) {
 	set(t, b, secrets.OSRootID, secrets.OSRootSpec{IssuingCA: secrets.CertAndKey{Crt: ca.PEM.Crt, Key: ca.PEM.Key}})
 
 	refused("no role", request(time.Hour), codes.InvalidArgument, "name one role")
-	refused("impersonation", request(time.Hour, RoleReader, "os:impersonator"), codes.InvalidArgument, `"os:impersonator"`)
+	refused("impersonation", request(time.Hour, contract.RoleReader, "os:impersonator"), codes.InvalidArgument, `"os:impersonator"`)
 	refused("a role of no use", request(time.Hour, "system:masters"), codes.InvalidArgument, `"system:masters"`)
-	refused("no time", request(0, RoleReader), codes.InvalidArgument, "not between")
-	refused("too long", request(maxClientLifetime+1, RoleReader), codes.InvalidArgument, "not between")
-	refused("before it begins", request(-time.Hour, RoleReader), codes.InvalidArgument, "not between")
+	refused("no time", request(0, contract.RoleReader), codes.InvalidArgument, "not between")
+	refused("too long", request(maxClientLifetime+1, contract.RoleReader), codes.InvalidArgument, "not between")
+	refused("before it begins", request(-time.Hour, contract.RoleReader), codes.InvalidArgument, "not between")
 
-	if _, err := b.machine.GenerateClientConfiguration(as(t.Context(), RoleOperator), request(time.Hour, RoleReader)); status.Code(err) != codes.PermissionDenied {
+	if _, err := b.machine.GenerateClientConfiguration(as(t.Context(), contract.RoleOperator), request(time.Hour, contract.RoleReader)); status.Code(err) != codes.PermissionDenied {
 		t.Errorf("an operator: got %v, want PermissionDenied", err)
 	}
 
-	r, err := b.machine.GenerateClientConfiguration(ctx, request(time.Hour, RoleReader, RoleEtcdBackup, RoleReader))
+	r, err := b.machine.GenerateClientConfiguration(ctx, request(time.Hour, contract.RoleReader, contract.RoleEtcdBackup, contract.RoleReader))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,7 +87,7 @@ func TestGenerateClientConfiguration(t *testing.T) {
 	}
 
 	// The encoding has an order of its own.
-	if got, want := slices.Sorted(slices.Values(cert.Subject.Organization)), []string{RoleEtcdBackup, RoleReader}; !slices.Equal(got, want) {
+	if got, want := slices.Sorted(slices.Values(cert.Subject.Organization)), []string{contract.RoleEtcdBackup, contract.RoleReader}; !slices.Equal(got, want) {
 		t.Errorf("roles: got %v, want %v", got, want)
 	}
 

@@ -15,6 +15,7 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/emptypb"
 
+	"github.com/seed-59268b81/talos/api/contract"
 	timeapi "github.com/seed-59268b81/talos/api/time"
 	"github.com/seed-59268b81/talos/resources/network"
 )
@@ -74,14 +75,14 @@ func TestTime(t *testing.T) {
 		}
 	}
 
-	if _, err := client.TimeCheck(as(t.Context(), RoleReader), &timeapi.TimeRequest{Server: good}); status.Code(err) != codes.PermissionDenied {
+	if _, err := client.TimeCheck(as(t.Context(), contract.RoleReader), &timeapi.TimeRequest{Server: good}); status.Code(err) != codes.PermissionDenied {
 		t.Errorf("a reader names a server: got %v, want PermissionDenied", err)
 	}
 
-	r, err := client.TimeCheck(as(t.Context(), RoleOperator), &timeapi.TimeRequest{Server: good})
+	r, err := client.TimeCheck(as(t.Context(), contract.RoleOperator), &timeapi.TimeRequest{Server: good})
 	check("a given server", r, err)
 
-	if _, err := client.Time(as(t.Context(), RoleReader), &emptypb.Empty{}); status.Code(err) != codes.FailedPrecondition {
+	if _, err := client.Time(as(t.Context(), contract.RoleReader), &emptypb.Empty{}); status.Code(err) != codes.FailedPrecondition {
 		t.Errorf("no servers: got %v", err)
 	}
 
@@ -95,10 +96,10 @@ func TestTime(t *testing.T) {
 
 	set(t, b, network.TimeServerID, network.TimeServerStatusSpec{NTPServers: []string{closed.LocalAddr().String(), good}})
 
-	r, err = client.Time(as(t.Context(), RoleReader), &emptypb.Empty{})
+	r, err = client.Time(as(t.Context(), contract.RoleReader), &emptypb.Empty{})
 	check("the machine's second server", r, err)
 
-	r, err = client.TimeCheck(as(t.Context(), RoleReader), &timeapi.TimeRequest{Server: good})
+	r, err = client.TimeCheck(as(t.Context(), contract.RoleReader), &timeapi.TimeRequest{Server: good})
 	check("a reader names one of the machine's", r, err)
 }
 
@@ -107,7 +108,7 @@ func TestTimeErrors(t *testing.T) {
 	client := timeapi.NewTimeServiceClient(b.conn)
 
 	for server, want := range map[string]codes.Code{"": codes.InvalidArgument, "127.0.0.1:1": codes.Unavailable, "127.0.0.1:port": codes.Unavailable} {
-		if _, err := client.TimeCheck(as(t.Context(), RoleOperator), &timeapi.TimeRequest{Server: server}); status.Code(err) != want {
+		if _, err := client.TimeCheck(as(t.Context(), contract.RoleOperator), &timeapi.TimeRequest{Server: server}); status.Code(err) != want {
 			t.Errorf("%q: got %v, want %v", server, err, want)
 		}
 	}
@@ -119,7 +120,7 @@ func TestTimeErrors(t *testing.T) {
 	}
 	defer silent.Close()
 
-	ctx, cancel := context.WithCancel(calledWith(t.Context(), RoleOperator))
+	ctx, cancel := context.WithCancel(calledWith(t.Context(), contract.RoleOperator))
 	asked := make(chan time.Time, 1)
 
 	go func() {

@@ -12,6 +12,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/seed-59268b81/talos/api/contract"
 	"github.com/seed-59268b81/talos/api/machine"
 	"github.com/seed-59268b81/talos/controllers/config"
 )
@@ -21,7 +22,7 @@ import (
 func (s *Server) ApplyConfiguration(ctx context.Context, req *machine.ApplyConfigurationRequest) (*machine.ApplyConfigurationResponse, error) {
 	change := config.Change{
 		Text: req.GetData(), DryRun: req.GetDryRun(), Trial: req.GetTryModeTimeout().AsDuration(),
-		Anonymous: !slices.Contains(rolesFrom(ctx), RoleAdmin),
+		Anonymous: !slices.Contains(rolesFrom(ctx), contract.RoleAdmin),
 	}
 	mode := req.GetMode()
 

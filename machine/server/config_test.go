@@ -21,6 +21,7 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/emptypb"
 
+	"github.com/seed-59268b81/talos/api/contract"
 	"github.com/seed-59268b81/talos/api/machine"
 	"github.com/seed-59268b81/talos/config/configtest"
 	"github.com/seed-59268b81/talos/cosi/typed"
@@ -87,22 +88,22 @@ func TestApplyConfiguration(t *testing.T) {
 		active  bool   // becomes the active one, or is stored
 		stored  bool
 	}{
-		{"empty", RoleAdmin, &machine.ApplyConfigurationRequest{Mode: auto}, codes.InvalidArgument, "empty", false, false},
-		{"blank", RoleReader, &machine.ApplyConfigurationRequest{Mode: auto, Data: []byte("\n \n")}, codes.InvalidArgument, "empty", false, false},
-		{"no YAML", RoleAdmin, &machine.ApplyConfigurationRequest{Mode: auto, Data: []byte("\x00{[")}, codes.InvalidArgument, "", false, false},
-		{"unknown key", RoleAdmin, &machine.ApplyConfigurationRequest{Mode: auto, Data: []byte(unknownKey)}, codes.InvalidArgument, "colour", false, false},
-		{"wrong type", RoleAdmin, &machine.ApplyConfigurationRequest{Mode: auto, Data: []byte(wrongType)}, codes.InvalidArgument, "machine.type", false, false},
-		{"no authority", RoleAdmin, &machine.ApplyConfigurationRequest{Mode: auto, Data: []byte(noCA)}, codes.InvalidArgument, "machine.ca", false, false},
-		{"another's mode", RoleAdmin, &machine.ApplyConfigurationRequest{Mode: 77, Data: []byte(first)}, codes.InvalidArgument, "mode 77", false, false},
-		{"dry run in maintenance", RoleReader, &machine.ApplyConfigurationRequest{Mode: auto, Data: []byte(first), DryRun: true}, codes.OK, "Dry run", false, false},
-		{"an old client in maintenance", RoleReader, &machine.ApplyConfigurationRequest{Mode: reboot, Data: []byte(first)}, codes.OK, "without a reboot", true, true},
-		{"anybody, afterwards", RoleReader, &machine.ApplyConfigurationRequest{Mode: auto, Data: []byte(second)}, codes.PermissionDenied, "client certificate", false, false},
-		{"with a reboot", RoleAdmin, &machine.ApplyConfigurationRequest{Mode: reboot, Data: []byte(second)}, codes.Unimplemented, "reboot", false, false},
-		{"another type of machine", RoleAdmin, &machine.ApplyConfigurationRequest{Mode: auto, Data: configtest.Worker(t)}, codes.InvalidArgument, "type", false, false},
-		{"dry run", RoleAdmin, &machine.ApplyConfigurationRequest{Mode: auto, Data: []byte(second), DryRun: true}, codes.OK, "clusterName: other-", false, false},
-		{"staged", RoleAdmin, &machine.ApplyConfigurationRequest{Mode: staged, Data: []byte(second)}, codes.OK, "after the next reboot", false, true},
-		{"now", RoleAdmin, &machine.ApplyConfigurationRequest{Mode: auto, Data: []byte(second)}, codes.OK, "without a reboot", true, true},
-		{"on trial", RoleAdmin, &machine.ApplyConfigurationRequest{Mode: try, Data: []byte(first), TryModeTimeout: durationpb.New(time.Hour)}, codes.OK, "1h0m0s", true, false},
+		{"empty", contract.RoleAdmin, &machine.ApplyConfigurationRequest{Mode: auto}, codes.InvalidArgument, "empty", false, false},
+		{"blank", contract.RoleReader, &machine.ApplyConfigurationRequest{Mode: auto, Data: []byte("\n \n")}, codes.InvalidArgument, "empty", false, false},
+		{"no YAML", contract.RoleAdmin, &machine.ApplyConfigurationRequest{Mode: auto, Data: []byte("\x00{[")}, codes.InvalidArgument, "", false, false},
+		{"unknown key", contract.RoleAdmin, &machine.ApplyConfigurationRequest{Mode: auto, Data: []byte(unknownKey)}, codes.InvalidArgument, "colour", false, false},
+		{"wrong type", contract.RoleAdmin, &machine.ApplyConfigurationRequest{Mode: auto, Data: []byte(wrongType)}, codes.InvalidArgument, "machine.type", false, false},
+		{"no authority", contract.RoleAdmin, &machine.ApplyConfigurationRequest{Mode: auto, Data: []byte(noCA)}, codes.InvalidArgument, "machine.ca", false, false},
+		{"another's mode", contract.RoleAdmin, &machine.ApplyConfigurationRequest{Mode: 77, Data: []byte(first)}, codes.InvalidArgument, "mode 77", false, false},
+		{"dry run in maintenance", contract.RoleReader, &machine.ApplyConfigurationRequest{Mode: auto, Data: []byte(first), DryRun: true}, codes.OK, "Dry run", false, false},
+		{"an old client in maintenance", contract.RoleReader, &machine.ApplyConfigurationRequest{Mode: reboot, Data: []byte(first)}, codes.OK, "without a reboot", true, true},
+		{"anybody, afterwards", contract.RoleReader, &machine.ApplyConfigurationRequest{Mode: auto, Data: []byte(second)}, codes.PermissionDenied, "client certificate", false, false},
+		{"with a reboot", contract.RoleAdmin, &machine.ApplyConfigurationRequest{Mode: reboot, Data: []byte(second)}, codes.Unimplemented, "reboot", false, false},
+		{"another type of machine", contract.RoleAdmin, &machine.ApplyConfigurationRequest{Mode: auto, Data: configtest.Worker(t)}, codes.InvalidArgument, "type", false, false},
+		{"dry run", contract.RoleAdmin, &machine.ApplyConfigurationRequest{Mode: auto, Data: []byte(second), DryRun: true}, codes.OK, "clusterName: other-", false, false},
+		{"staged", contract.RoleAdmin, &machine.ApplyConfigurationRequest{Mode: staged, Data: []byte(second)}, codes.OK, "after the next reboot", false, true},
+		{"now", contract.RoleAdmin, &machine.ApplyConfigurationRequest{Mode: auto, Data: []byte(second)}, codes.OK, "without a reboot", true, true},
+		{"on trial", contract.RoleAdmin, &machine.ApplyConfigurationRequest{Mode: try, Data: []byte(first), TryModeTimeout: durationpb.New(time.Hour)}, codes.OK, "1h0m0s", true, false},
 	} {
 		r, err := b.machine.ApplyConfiguration(as(t.Context(), tt.role), tt.request)
 
@@ -144,7 +145,7 @@ func TestKubeconfig(t *testing.T) {
 	b := newBench(t)
 	b.runConfig(t)
 
-	ctx := as(t.Context(), RoleAdmin)
+	ctx := as(t.Context(), contract.RoleAdmin)
 
 	refused := func(want string) {
 		t.Helper()

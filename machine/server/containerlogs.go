@@ -21,11 +21,9 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/seed-59268b81/talos/api/common"
+	"github.com/seed-59268b81/talos/layout"
 	"github.com/seed-59268b81/talos/sys/filetree"
 )
-
-// podLogs is where the kubelet keeps the logs of containers: NAMESPACE_POD_UID/CONTAINER/RESTARTS.log.
-const podLogs = "/var/log/pods"
 
 // followInterval is how often a followed file is looked at for more.
 const followInterval = 300 * time.Millisecond
@@ -33,7 +31,7 @@ const followInterval = 300 * time.Millisecond
 // containerLogs sends the log of a pod's container, whose id is NAMESPACE/POD:CONTAINER, optionally with a further
 // :ID, as `talosctl containers -k` prints them.
 func (s *Server) containerLogs(ctx context.Context, id string, tail int, follow bool, send func([]byte) error) error {
-	root := s.path(podLogs)
+	root := s.path(layout.PodLogsDir)
 
 	path, err := findPodLog(root, id)
 	if err != nil {

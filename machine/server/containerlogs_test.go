@@ -17,7 +17,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/seed-59268b81/talos/api/contract"
 	"github.com/seed-59268b81/talos/api/machine"
+	"github.com/seed-59268b81/talos/layout"
 )
 
 func TestLastLines(t *testing.T) {
@@ -98,7 +100,7 @@ func TestContainerLogsFollow(t *testing.T) {
 	b := newBench(t)
 	b.Root = t.TempDir()
 
-	dir := filepath.Join(b.Root, podLogs, "ns_pod_uid", "app")
+	dir := filepath.Join(b.Root, layout.PodLogsDir, "ns_pod_uid", "app")
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -120,7 +122,7 @@ func TestContainerLogsFollow(t *testing.T) {
 
 	add("0.log", "one\ntwo\n")
 
-	ctx, cancel := context.WithCancel(as(t.Context(), RoleReader))
+	ctx, cancel := context.WithCancel(as(t.Context(), contract.RoleReader))
 	defer cancel()
 
 	stream, err := b.machine.Logs(ctx, &machine.LogsRequest{Namespace: "k8s.io", Id: "ns/pod:app", TailLines: 1, Follow: true})

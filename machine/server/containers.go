@@ -13,6 +13,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/seed-59268b81/talos/api/machine"
+	"github.com/seed-59268b81/talos/layout"
 	"github.com/seed-59268b81/talos/service/container"
 )
 
@@ -77,7 +78,7 @@ func (s *Server) Restart(ctx context.Context, req *machine.RestartRequest) (*mac
 
 // inventory has fn ask containerd.
 func inventory[T any](s *Server, fn func(*container.Inventory) (T, error)) (T, error) {
-	i, err := container.OpenInventory(cmp.Or(s.Containerd, container.Socket))
+	i, err := container.OpenInventory(cmp.Or(s.Containerd, layout.ContainerdSocket))
 	if err != nil {
 		var none T
 

@@ -28,6 +28,7 @@ import (
 	"google.golang.org/protobuf/types/known/anypb"
 	"google.golang.org/protobuf/types/known/emptypb"
 
+	"github.com/seed-59268b81/talos/api/contract"
 	"github.com/seed-59268b81/talos/api/machine"
 )
 
@@ -129,7 +130,7 @@ func TestContainers(t *testing.T) {
 	fake, socket := serveTasks(t)
 	b.Containerd = socket
 
-	r, err := b.machine.Containers(as(t.Context(), RoleReader), &machine.ContainersRequest{})
+	r, err := b.machine.Containers(as(t.Context(), contract.RoleReader), &machine.ContainersRequest{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -142,11 +143,11 @@ func TestContainers(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", d)
 	}
 
-	if r, err := b.machine.Containers(as(t.Context(), RoleReader), &machine.ContainersRequest{Namespace: "k8s.io"}); err != nil || len(r.GetMessages()[0].GetContainers()) != 0 {
+	if r, err := b.machine.Containers(as(t.Context(), contract.RoleReader), &machine.ContainersRequest{Namespace: "k8s.io"}); err != nil || len(r.GetMessages()[0].GetContainers()) != 0 {
 		t.Errorf("another namespace: got %v, %v", r, err)
 	}
 
-	st, err := b.machine.Stats(as(t.Context(), RoleReader), &machine.StatsRequest{Namespace: "system"})
+	st, err := b.machine.Stats(as(t.Context(), contract.RoleReader), &machine.StatsRequest{Namespace: "system"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -157,12 +158,12 @@ func TestContainers(t *testing.T) {
 	}
 
 	for id, code := range map[string]codes.Code{"": codes.InvalidArgument, "none": codes.NotFound, "old": codes.FailedPrecondition} {
-		if _, err := b.machine.Restart(as(t.Context(), RoleOperator), &machine.RestartRequest{Id: id}); status.Code(err) != code {
+		if _, err := b.machine.Restart(as(t.Context(), contract.RoleOperator), &machine.RestartRequest{Id: id}); status.Code(err) != code {
 			t.Errorf("restart %q: got %v, want %v", id, err, code)
 		}
 	}
 
-	if _, err := b.machine.Restart(as(t.Context(), RoleOperator), &machine.RestartRequest{Namespace: "system", Id: "etcd"}); err != nil {
+	if _, err := b.machine.Restart(as(t.Context(), contract.RoleOperator), &machine.RestartRequest{Namespace: "system", Id: "etcd"}); err != nil {
 		t.Fatal(err)
 	}
 
@@ -175,7 +176,7 @@ func TestContainersWithoutContainerd(t *testing.T) {
 	b := newBench(t)
 	b.Containerd = filepath.Join(t.TempDir(), "none.sock")
 
-	if _, err := b.machine.Containers(as(t.Context(), RoleReader), &machine.ContainersRequest{}); status.Code(err) != codes.Unavailable {
+	if _, err := b.machine.Containers(as(t.Context(), contract.RoleReader), &machine.ContainersRequest{}); status.Code(err) != codes.Unavailable {
 		t.Errorf("got %v", err)
 	}
 }

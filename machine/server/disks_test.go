@@ -20,6 +20,7 @@ import (
 	"google.golang.org/protobuf/testing/protocmp"
 	"google.golang.org/protobuf/types/known/emptypb"
 
+	"github.com/seed-59268b81/talos/api/contract"
 	"github.com/seed-59268b81/talos/api/storage"
 	"github.com/seed-59268b81/talos/build/hosttools/hosttest"
 	"github.com/seed-59268b81/talos/resources/block"
@@ -38,7 +39,7 @@ func TestDisks(t *testing.T) {
 	set(t, b, "mmcblk0", block.DiskSpec{Size: 4, DevPath: "/dev/mmcblk0", Transport: "mmc"})
 	set(t, b, block.SystemDiskID, block.SystemDiskSpec{DiskID: "vda", DevPath: "/dev/vda"})
 
-	r, err := storage.NewStorageServiceClient(b.conn).Disks(as(t.Context(), RoleReader), &emptypb.Empty{})
+	r, err := storage.NewStorageServiceClient(b.conn).Disks(as(t.Context(), contract.RoleReader), &emptypb.Empty{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,7 +109,7 @@ func TestWipeRefused(t *testing.T) {
 		{"part of another", []*storage.BlockDeviceWipeDescriptor{{Device: "vdc"}}, codes.FailedPrecondition, "device dm-0 is made of it"},
 		{"one of two", []*storage.BlockDeviceWipeDescriptor{{Device: "vda1"}, {Device: "vda2"}}, codes.FailedPrecondition, "volume EPHEMERAL"},
 	} {
-		_, err := client.BlockDeviceWipe(as(t.Context(), RoleAdmin), &storage.BlockDeviceWipeRequest{Devices: tt.devices})
+		_, err := client.BlockDeviceWipe(as(t.Context(), contract.RoleAdmin), &storage.BlockDeviceWipeRequest{Devices: tt.devices})
 		if status.Code(err) != tt.code || !strings.Contains(err.Error(), tt.text) {
 			t.Errorf("%s: got %v, want %v with %q", tt.name, err, tt.code, tt.text)
 		}
@@ -133,7 +134,7 @@ func TestRealWipe(t *testing.T) {
 
 	client := storage.NewStorageServiceClient(b.conn)
 	call := func(d *storage.BlockDeviceWipeDescriptor) error {
-		_, err := client.BlockDeviceWipe(as(t.Context(), RoleAdmin), &storage.BlockDeviceWipeRequest{Devices: []*storage.BlockDeviceWipeDescriptor{d}})
+		_, err := client.BlockDeviceWipe(as(t.Context(), contract.RoleAdmin), &storage.BlockDeviceWipeRequest{Devices: []*storage.BlockDeviceWipeDescriptor{d}})
 
 		return err
 	}

@@ -22,6 +22,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/types/known/emptypb"
 
+	"github.com/seed-59268b81/talos/api/contract"
 	"github.com/seed-59268b81/talos/api/machine"
 	"github.com/seed-59268b81/talos/sys/platform"
 )
@@ -83,7 +84,7 @@ func TestDocumentedCallsAreThere(t *testing.T) {
 				sentence, isNot := strings.CutPrefix(table[name], "not yet: ")
 				patience := map[bool]time.Duration{false: 2 * time.Second, true: time.Minute}[isNot]
 
-				ctx, cancel := context.WithTimeout(as(t.Context(), RoleAdmin), patience)
+				ctx, cancel := context.WithTimeout(as(t.Context(), contract.RoleAdmin), patience)
 				defer cancel()
 
 				err := answer(ctx, b.conn, method, "/"+name, request)
@@ -132,7 +133,7 @@ func TestDocumentedNeeds(t *testing.T) {
 				// What is not refused may wait for what does not come.
 				patience := map[bool]time.Duration{false: 2 * time.Second, true: time.Minute}[needs]
 
-				ctx, cancel := context.WithTimeout(as(t.Context(), RoleAdmin), patience)
+				ctx, cancel := context.WithTimeout(as(t.Context(), contract.RoleAdmin), patience)
 				defer cancel()
 
 				err := answer(ctx, b.conn, method, "/"+name, &emptypb.Empty{})

@@ -14,6 +14,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/seed-59268b81/talos/api/contract"
 	"github.com/seed-59268b81/talos/controllers/etcd/etcdclient"
 	"github.com/seed-59268b81/talos/controllers/fromconfig"
 	"github.com/seed-59268b81/talos/cosi/typed"
@@ -28,7 +29,7 @@ const (
 )
 
 // etcdEndpoint is the member of this node.
-var etcdEndpoint = etcdclient.Local
+var etcdEndpoint = contract.EtcdURL
 
 // etcdCall runs fn with a connection to the local member; what names the call in errors.
 func (s *Server) etcdCall(ctx context.Context, what string, timeout time.Duration, fn func(context.Context, *clientv3.Client) error) error {

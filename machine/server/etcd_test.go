@@ -25,6 +25,7 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/emptypb"
 
+	"github.com/seed-59268b81/talos/api/contract"
 	"github.com/seed-59268b81/talos/api/machine"
 	"github.com/seed-59268b81/talos/build/hosttools/hosttest"
 	"github.com/seed-59268b81/talos/config/configtest"
@@ -112,7 +113,7 @@ func runEtcd(t *testing.T, ca *pki.CA) {
 
 func TestEtcd(t *testing.T) {
 	b := newBench(t)
-	ctx := as(t.Context(), RoleAdmin)
+	ctx := as(t.Context(), contract.RoleAdmin)
 
 	configure(t, b, configtest.ControlPlane(t))
 	runEtcd(t, etcdPKI(t, b))
@@ -306,7 +307,7 @@ func testEtcdSnapshot(t *testing.T, b *bench, ctx context.Context) {
 
 func TestEtcdRefusals(t *testing.T) {
 	b := newBench(t)
-	ctx := as(t.Context(), RoleAdmin)
+	ctx := as(t.Context(), contract.RoleAdmin)
 
 	refused := func(code codes.Code, want string) {
 		t.Helper()

@@ -23,6 +23,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/seed-59268b81/talos/api/contract"
 	"github.com/seed-59268b81/talos/api/machine"
 	"github.com/seed-59268b81/talos/sys/filetree"
 )
@@ -88,7 +89,7 @@ func TestList(t *testing.T) {
 		{"a file", &machine.ListRequest{Root: root + "/etc/hosts"}, "hosts"},
 		{"through a link", &machine.ListRequest{Root: root + "/link"}, "link"},
 	} {
-		stream, err := b.machine.List(as(t.Context(), RoleReader), tt.req)
+		stream, err := b.machine.List(as(t.Context(), contract.RoleReader), tt.req)
 		files, err := receiveAll(t, stream, err)
 
 		var got []string
@@ -112,7 +113,7 @@ func TestListDetails(t *testing.T) {
 
 	xattrs := unix.Setxattr(root+"/etc/hosts", "user.a", []byte{0xff}, 0) == nil
 
-	stream, err := b.machine.List(as(t.Context(), RoleReader), &machine.ListRequest{Root: root, Recurse: true, ReportXattrs: true})
+	stream, err := b.machine.List(as(t.Context(), contract.RoleReader), &machine.ListRequest{Root: root, Recurse: true, ReportXattrs: true})
 
 	files, err := receiveAll(t, stream, err)
 	if err != nil {
@@ -143,7 +144,7 @@ func TestListDetails(t *testing.T) {
 	}
 
 	// /proc changes all the time, and much of it cannot be read.
-	stream, err = b.machine.List(as(t.Context(), RoleReader), &machine.ListRequest{Root: "/proc", Recurse: true, RecursionDepth: 3})
+	stream, err = b.machine.List(as(t.Context(), contract.RoleReader), &machine.ListRequest{Root: "/proc", Recurse: true, RecursionDepth: 3})
 	if files, err = receiveAll(t, stream, err); err != nil || len(files) < 1000 {
 		t.Errorf("/proc: got %d files, %v", len(files), err)
 	}
@@ -172,7 +173,7 @@ func TestRead(t *testing.T) {
 		{"/" + strings.Repeat("a", 300), "too long", codes.InvalidArgument},
 		{"/a\x00b", "NUL", codes.InvalidArgument},
 	} {
-		stream, err := b.machine.Read(as(t.Context(), RoleAdmin), &machine.ReadRequest{Path: tt.path})
+		stream, err := b.machine.Read(as(t.Context(), contract.RoleAdmin), &machine.ReadRequest{Path: tt.path})
 
 		got, err := text(t, stream, err)
 		if err != nil {
@@ -193,7 +194,7 @@ func TestReadCancelled(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	ctx, cancel := context.WithCancel(as(t.Context(), RoleAdmin))
+	ctx, cancel := context.WithCancel(as(t.Context(), contract.RoleAdmin))
 
 	stream, err := b.machine.Read(ctx, &machine.ReadRequest{Path: root + "/etc/hosts"})
 	if err != nil {
@@ -226,7 +227,7 @@ func TestReadCancelled(t *testing.T) {
 func TestCopy(t *testing.T) {
 	b, root := newBench(t), newTree(t)
 
-	stream, err := b.machine.Copy(as(t.Context(), RoleAdmin), &machine.CopyRequest{RootPath: root})
+	stream, err := b.machine.Copy(as(t.Context(), contract.RoleAdmin), &machine.CopyRequest{RootPath: root})
 
 	archive, err := text(t, stream, err)
 	if err != nil {
@@ -241,7 +242,7 @@ func TestCopy(t *testing.T) {
 		t.Errorf("(-want +got):\n%.2000s", d)
 	}
 
-	stream, err = b.machine.Copy(as(t.Context(), RoleAdmin), &machine.CopyRequest{RootPath: root + "/link"})
+	stream, err = b.machine.Copy(as(t.Context(), contract.RoleAdmin), &machine.CopyRequest{RootPath: root + "/link"})
 	if archive, err = text(t, stream, err); err != nil {
 		t.Fatal(err)
 	}
@@ -251,7 +252,7 @@ func TestCopy(t *testing.T) {
 	}
 
 	for path, code := range map[string]codes.Code{root + "/none": codes.NotFound, "etc": codes.InvalidArgument} {
-		stream, err := b.machine.Copy(as(t.Context(), RoleAdmin), &machine.CopyRequest{RootPath: path})
+		stream, err := b.machine.Copy(as(t.Context(), contract.RoleAdmin), &machine.CopyRequest{RootPath: path})
 		if _, err = text(t, stream, err); status.Code(err) != code {
 			t.Errorf("%s: got %v, want %v", path, err, code)
 		}
@@ -262,7 +263,7 @@ func TestCopy(t *testing.T) {
 func TestCopyFromKernel(t *testing.T) {
 	b := newBench(t)
 
-	stream, err := b.machine.Copy(as(t.Context(), RoleAdmin), &machine.CopyRequest{RootPath: "/proc/self/net/"})
+	stream, err := b.machine.Copy(as(t.Context(), contract.RoleAdmin), &machine.CopyRequest{RootPath: "/proc/self/net/"})
 
 	archive, err := text(t, stream, err)
 	if err != nil {
@@ -274,7 +275,7 @@ func TestCopyFromKernel(t *testing.T) {
 	}
 
 	// Of the cgroups, some files are only for writing.
-	stream, err = b.machine.Copy(as(t.Context(), RoleAdmin), &machine.CopyRequest{RootPath: "/sys/fs/cgroup"})
+	stream, err = b.machine.Copy(as(t.Context(), contract.RoleAdmin), &machine.CopyRequest{RootPath: "/sys/fs/cgroup"})
 
 	archive, err = text(t, stream, err)
 	if err != nil {
@@ -284,7 +285,7 @@ func TestCopyFromKernel(t *testing.T) {
 	t.Logf("%d files of cgroups", len(untar(t, archive)))
 
 	// /proc/self/mem cannot be read from its start.
-	stream, err = b.machine.Copy(as(t.Context(), RoleAdmin), &machine.CopyRequest{RootPath: "/proc/self/mem"})
+	stream, err = b.machine.Copy(as(t.Context(), contract.RoleAdmin), &machine.CopyRequest{RootPath: "/proc/self/mem"})
 
 	archive, err = text(t, stream, err)
 	if status.Code(err) != codes.DataLoss || !strings.Contains(err.Error(), "/proc/self/mem") || len(untar(t, archive)) != 0 {
@@ -363,7 +364,7 @@ func TestDiskUsage(t *testing.T) {
 		{"a file", &machine.DiskUsageRequest{Paths: []string{root + "/etc/hosts"}}, "hosts"},
 		{"several", &machine.DiskUsageRequest{Paths: []string{root + "/etc", root + "/none", root + "/link/"}}, root + "/etc !" + root + "/none " + root + "/link"},
 	} {
-		stream, err := b.machine.DiskUsage(as(t.Context(), RoleReader), tt.req)
+		stream, err := b.machine.DiskUsage(as(t.Context(), contract.RoleReader), tt.req)
 		all, err := receiveAll(t, stream, err)
 
 		var got []string
@@ -386,7 +387,7 @@ func TestDiskUsage(t *testing.T) {
 	}
 
 	for _, paths := range [][]string{nil, {"etc"}, {root, ""}} {
-		stream, err := b.machine.DiskUsage(as(t.Context(), RoleReader), &machine.DiskUsageRequest{Paths: paths})
+		stream, err := b.machine.DiskUsage(as(t.Context(), contract.RoleReader), &machine.DiskUsageRequest{Paths: paths})
 		if _, err = receiveAll(t, stream, err); status.Code(err) != codes.InvalidArgument {
 			t.Errorf("%q: got %v", paths, err)
 		}

@@ -17,6 +17,7 @@ import (
 	"google.golang.org/grpc/metadata"
 
 	clusterapi "github.com/seed-59268b81/talos/api/cluster"
+	"github.com/seed-59268b81/talos/api/contract"
 	cosiapi "github.com/seed-59268b81/talos/api/cosi/v1alpha1"
 	"github.com/seed-59268b81/talos/api/machine"
 	"github.com/seed-59268b81/talos/controllers/config"
@@ -177,7 +178,7 @@ func set[S resource.Spec](t *testing.T, b *bench, id string, spec S) {
 // as makes calls in the name of someone with the roles, as apid does.
 func as(ctx context.Context, roles ...string) context.Context {
 	md := metadata.MD{}
-	md.Set(metadataRoleKey, roles...)
+	md.Set(contract.KeyRole, roles...)
 
 	return metadata.NewOutgoingContext(ctx, md)
 }

@@ -13,6 +13,7 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	clusterapi "github.com/seed-59268b81/talos/api/cluster"
+	"github.com/seed-59268b81/talos/api/contract"
 	"github.com/seed-59268b81/talos/config/configtest"
 	"github.com/seed-59268b81/talos/resources/k8s"
 )
@@ -49,7 +50,7 @@ func TestHealthEndpoint(t *testing.T) {
 		}
 	}
 
-	stream, err := b.cluster.HealthCheck(as(t.Context(), RoleReader), &clusterapi.HealthCheckRequest{
+	stream, err := b.cluster.HealthCheck(as(t.Context(), contract.RoleReader), &clusterapi.HealthCheckRequest{
 		WaitTimeout: durationpb.New(1e9), ClusterInfo: &clusterapi.ClusterInfo{ForceEndpoint: "http://127.0.0.1:1"},
 	})
 	if err == nil {

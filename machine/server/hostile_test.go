@@ -34,6 +34,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/emptypb"
 
+	"github.com/seed-59268b81/talos/api/contract"
 	cosiapi "github.com/seed-59268b81/talos/api/cosi/v1alpha1"
 	"github.com/seed-59268b81/talos/api/machine"
 )
@@ -194,19 +195,19 @@ var hostileCalls = []struct {
 	want               codes.Code
 }{
 	{"31 MiB of a caller without a role", "nobody", "/storage.StorageService/BlockDeviceWipe", field(1, "", 31<<20), codes.PermissionDenied},
-	{"31 MiB of a caller with another role", RoleEtcdBackup, "/storage.StorageService/BlockDeviceWipe", field(1, "", 31<<20), codes.PermissionDenied},
-	{"31 MiB of a reader", RoleReader, "/storage.StorageService/BlockDeviceWipe", field(1, "", 31<<20), codes.ResourceExhausted},
-	{"the largest message of a reader", RoleReader, "/storage.StorageService/BlockDeviceWipe", field(1, "", maxRequest), codes.Internal},
-	{"the largest that is decoded", RoleReader, "/storage.StorageService/BlockDeviceWipe", field(1, "", maxSmall), codes.NotFound},
-	{"many paths", RoleReader, "/machine.MachineService/DiskUsage", field(1, "", maxSmall), codes.InvalidArgument},
-	{"many labels", RoleReader, "/cosi.resource.State/Watch", field(4, "\x12\x00", maxSmall), codes.PermissionDenied},
-	{"an expression that repeats", RoleReader, "/cosi.resource.State/List", list(strings.Repeat("(.{1,9}){100}", 1000)), codes.InvalidArgument},
-	{"a configuration of commas", RoleReader, applyMethod, field(1, "["+strings.Repeat("a,", 511<<10), 1<<20), codes.InvalidArgument},
-	{"a configuration of brackets", RoleReader, applyMethod, field(1, strings.Repeat("[", 1<<20-64), 1<<20), codes.InvalidArgument},
-	{"a configuration of dashes", RoleReader, applyMethod, field(1, strings.Repeat("- ", 511<<10), 1<<20), codes.InvalidArgument},
-	{"a configuration of lines", RoleReader, applyMethod, field(1, strings.Repeat("\n-", 511<<10), 1<<20), codes.InvalidArgument},
-	{"a configuration of as many values as there may be", RoleReader, applyMethod, field(1, "["+strings.Repeat("abc, ", 14_990), 1), codes.InvalidArgument},
-	{"a configuration of documents", RoleReader, applyMethod, field(1, strings.Repeat("---\na: 1\n", 3_700), 1), codes.InvalidArgument},
+	{"31 MiB of a caller with another role", contract.RoleEtcdBackup, "/storage.StorageService/BlockDeviceWipe", field(1, "", 31<<20), codes.PermissionDenied},
+	{"31 MiB of a reader", contract.RoleReader, "/storage.StorageService/BlockDeviceWipe", field(1, "", 31<<20), codes.ResourceExhausted},
+	{"the largest message of a reader", contract.RoleReader, "/storage.StorageService/BlockDeviceWipe", field(1, "", maxRequest), codes.Internal},
+	{"the largest that is decoded", contract.RoleReader, "/storage.StorageService/BlockDeviceWipe", field(1, "", maxSmall), codes.NotFound},
+	{"many paths", contract.RoleReader, "/machine.MachineService/DiskUsage", field(1, "", maxSmall), codes.InvalidArgument},
+	{"many labels", contract.RoleReader, "/cosi.resource.State/Watch", field(4, "\x12\x00", maxSmall), codes.PermissionDenied},
+	{"an expression that repeats", contract.RoleReader, "/cosi.resource.State/List", list(strings.Repeat("(.{1,9}){100}", 1000)), codes.InvalidArgument},
+	{"a configuration of commas", contract.RoleReader, applyMethod, field(1, "["+strings.Repeat("a,", 511<<10), 1<<20), codes.InvalidArgument},
+	{"a configuration of brackets", contract.RoleReader, applyMethod, field(1, strings.Repeat("[", 1<<20-64), 1<<20), codes.InvalidArgument},
+	{"a configuration of dashes", contract.RoleReader, applyMethod, field(1, strings.Repeat("- ", 511<<10), 1<<20), codes.InvalidArgument},
+	{"a configuration of lines", contract.RoleReader, applyMethod, field(1, strings.Repeat("\n-", 511<<10), 1<<20), codes.InvalidArgument},
+	{"a configuration of as many values as there may be", contract.RoleReader, applyMethod, field(1, "["+strings.Repeat("abc, ", 14_990), 1), codes.InvalidArgument},
+	{"a configuration of documents", contract.RoleReader, applyMethod, field(1, strings.Repeat("---\na: 1\n", 3_700), 1), codes.InvalidArgument},
 }
 
 const applyMethod = "/machine.MachineService/ApplyConfiguration"
@@ -298,7 +299,7 @@ func TestNothingIsDecodedBeforeItIsAuthorized(t *testing.T) {
 
 	for _, size := range []int{100, 1 << 10, maxRequest, 31 << 20} {
 		for _, method := range []string{"/storage.StorageService/BlockDeviceWipe", applyMethod, "/machine.MachineService/EtcdRecover"} {
-			for _, role := range []string{RoleReader, "nobody"} {
+			for _, role := range []string{contract.RoleReader, "nobody"} {
 				message := field(1, "x", size)
 
 				stream, err := conn.NewStream(as(t.Context(), role), &grpc.StreamDesc{ClientStreams: true}, method, grpc.ForceCodecV2(raw{}))
@@ -323,7 +324,7 @@ func TestNothingIsDecodedBeforeItIsAuthorized(t *testing.T) {
 	}
 
 	// A larger header ends the call.
-	ctx := metadata.AppendToOutgoingContext(as(t.Context(), RoleAdmin), "long", strings.Repeat("x", maxHeader))
+	ctx := metadata.AppendToOutgoingContext(as(t.Context(), contract.RoleAdmin), "long", strings.Repeat("x", maxHeader))
 	if err := conn.Invoke(ctx, "/machine.MachineService/Version", &emptypb.Empty{}, &emptypb.Empty{}); err == nil {
 		t.Errorf("a header of more than %d bytes: got no error", maxHeader)
 	}
@@ -335,24 +336,24 @@ func TestCallsAreBounded(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 
 	for range maxCallsOthers {
-		if _, err := b.machine.Events(as(ctx, RoleReader), &machine.EventsRequest{}); err != nil {
+		if _, err := b.machine.Events(as(ctx, contract.RoleReader), &machine.EventsRequest{}); err != nil {
 			t.Fatal(err)
 		}
 	}
 
 	eventually(t, "readers to be refused", func() bool {
-		_, err := b.machine.Version(as(t.Context(), RoleReader), &emptypb.Empty{})
+		_, err := b.machine.Version(as(t.Context(), contract.RoleReader), &emptypb.Empty{})
 
 		return status.Code(err) == codes.ResourceExhausted
 	})
 
-	if _, err := b.machine.Version(as(t.Context(), RoleAdmin), &emptypb.Empty{}); err != nil {
+	if _, err := b.machine.Version(as(t.Context(), contract.RoleAdmin), &emptypb.Empty{}); err != nil {
 		t.Errorf("an administrator: %v", err)
 	}
 
 	cancel()
 	eventually(t, "room for readers", func() bool {
-		_, err := b.machine.Version(as(t.Context(), RoleReader), &emptypb.Empty{})
+		_, err := b.machine.Version(as(t.Context(), contract.RoleReader), &emptypb.Empty{})
 
 		return err == nil
 	})

@@ -20,6 +20,7 @@ import (
 
 	"github.com/seed-59268b81/talos/api/common"
 	"github.com/seed-59268b81/talos/api/machine"
+	"github.com/seed-59268b81/talos/layout"
 	"github.com/seed-59268b81/talos/service/container"
 )
 
@@ -36,7 +37,7 @@ func (s *Server) withImages(what string, namespace common.ContainerdNamespace, f
 		return status.Errorf(codes.InvalidArgument, "%s: containerd's namespace %d is unknown: name system (NS_SYSTEM) or cri (NS_CRI)", what, namespace)
 	}
 
-	images, err := container.OpenImages(cmp.Or(s.Containerd, container.Socket), name)
+	images, err := container.OpenImages(cmp.Or(s.Containerd, layout.ContainerdSocket), name)
 	if err != nil {
 		return status.Errorf(codes.Unavailable, "%s: %v; see: talosctl service cri", what, err)
 	}

@@ -28,6 +28,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/seed-59268b81/talos/api/common"
+	"github.com/seed-59268b81/talos/api/contract"
 	"github.com/seed-59268b81/talos/api/machine"
 	"github.com/seed-59268b81/talos/build/hosttools/hosttest"
 )
@@ -180,7 +181,7 @@ func served(t *testing.T, img v1.Image) string {
 
 func TestImages(t *testing.T) {
 	b := newBench(t)
-	ctx := as(t.Context(), RoleAdmin)
+	ctx := as(t.Context(), contract.RoleAdmin)
 	b.Containerd = realContainerd(t)
 	client := machine.NewImageServiceClient(b.conn)
 	system := &common.ContainerdInstance{Namespace: common.ContainerdNamespace_NS_SYSTEM}
@@ -353,7 +354,7 @@ func TestImages(t *testing.T) {
 func importImage(t *testing.T, client machine.ImageServiceClient, instance *common.ContainerdInstance, archive []byte) (string, error) {
 	t.Helper()
 
-	stream, err := client.Import(as(t.Context(), RoleAdmin))
+	stream, err := client.Import(as(t.Context(), contract.RoleAdmin))
 	if err != nil {
 		return "", err
 	}
@@ -388,7 +389,7 @@ func TestWithoutContainerd(t *testing.T) {
 	b := newBench(t)
 	b.Containerd = filepath.Join(t.TempDir(), "none.sock")
 
-	stream, err := b.machine.ImageList(as(t.Context(), RoleReader), &machine.ImageListRequest{Namespace: common.ContainerdNamespace_NS_CRI})
+	stream, err := b.machine.ImageList(as(t.Context(), contract.RoleReader), &machine.ImageListRequest{Namespace: common.ContainerdNamespace_NS_CRI})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,13 +11,14 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/seed-59268b81/talos/api/contract"
 	"github.com/seed-59268b81/talos/api/machine"
 )
 
 // TestNotYet holds that what this version cannot do says so, and what to do instead.
 func TestNotYet(t *testing.T) {
 	b := newBench(t)
-	ctx := as(t.Context(), RoleAdmin)
+	ctx := as(t.Context(), contract.RoleAdmin)
 	lifecycle := machine.NewLifecycleServiceClient(b.conn)
 
 	for _, tt := range []struct {

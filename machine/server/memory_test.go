@@ -11,6 +11,7 @@ import (
 	"google.golang.org/protobuf/testing/protocmp"
 	"google.golang.org/protobuf/types/known/emptypb"
 
+	"github.com/seed-59268b81/talos/api/contract"
 	"github.com/seed-59268b81/talos/api/machine"
 )
 
@@ -38,7 +39,7 @@ func TestParseMeminfo(t *testing.T) {
 func TestMemory(t *testing.T) {
 	b := newBench(t)
 
-	r, err := b.machine.Memory(as(t.Context(), RoleReader), &emptypb.Empty{})
+	r, err := b.machine.Memory(as(t.Context(), contract.RoleReader), &emptypb.Empty{})
 	if err != nil {
 		t.Fatal(err)
 	}

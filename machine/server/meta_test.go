@@ -13,6 +13,7 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/emptypb"
 
+	"github.com/seed-59268b81/talos/api/contract"
 	"github.com/seed-59268b81/talos/api/inspect"
 	"github.com/seed-59268b81/talos/api/machine"
 	metactl "github.com/seed-59268b81/talos/controllers/meta"
@@ -48,13 +49,13 @@ func TestMeta(t *testing.T) {
 	b.Meta = p
 
 	write := func(key uint32, value string) codes.Code {
-		_, err := b.machine.MetaWrite(as(t.Context(), RoleMetaWriter), &machine.MetaWriteRequest{Key: key, Value: []byte(value)})
+		_, err := b.machine.MetaWrite(as(t.Context(), contract.RoleMetaWriter), &machine.MetaWriteRequest{Key: key, Value: []byte(value)})
 
 		return status.Code(err)
 	}
 
 	remove := func(key uint32) codes.Code {
-		_, err := b.machine.MetaDelete(as(t.Context(), RoleMetaWriter), &machine.MetaDeleteRequest{Key: key})
+		_, err := b.machine.MetaDelete(as(t.Context(), contract.RoleMetaWriter), &machine.MetaDeleteRequest{Key: key})
 
 		return status.Code(err)
 	}
@@ -93,7 +94,7 @@ func TestControllerRuntimeDependencies(t *testing.T) {
 	b := newBench(t)
 	client := inspect.NewInspectServiceClient(b.conn)
 
-	if _, err := client.ControllerRuntimeDependencies(as(t.Context(), RoleReader), &emptypb.Empty{}); status.Code(err) != codes.Unavailable {
+	if _, err := client.ControllerRuntimeDependencies(as(t.Context(), contract.RoleReader), &emptypb.Empty{}); status.Code(err) != codes.Unavailable {
 		t.Errorf("no controllers: got %v", err)
 	}
 
@@ -104,7 +105,7 @@ func TestControllerRuntimeDependencies(t *testing.T) {
 
 	b.Graph = rt.Graph
 
-	r, err := client.ControllerRuntimeDependencies(as(t.Context(), RoleReader), &emptypb.Empty{})
+	r, err := client.ControllerRuntimeDependencies(as(t.Context(), contract.RoleReader), &emptypb.Empty{})
 	if err != nil {
 		t.Fatal(err)
 	}

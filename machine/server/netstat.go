@@ -16,13 +16,14 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/seed-59268b81/talos/api/contract"
 	"github.com/seed-59268b81/talos/api/machine"
 	"github.com/seed-59268b81/talos/sys/netns"
 	"github.com/seed-59268b81/talos/sys/netstat"
 )
 
 // maxNetstat is how large an answer may become, in bytes; below what a message may have.
-const maxNetstat = MaxMessage - 1<<20
+const maxNetstat = contract.MaxMessage - 1<<20
 
 var errTooManySockets = errors.New("there are more sockets than an answer can hold; ask for fewer protocols or network namespaces, or only for those that listen")
 

@@ -20,6 +20,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/seed-59268b81/talos/api/contract"
 	"github.com/seed-59268b81/talos/api/machine"
 	"github.com/seed-59268b81/talos/sys/nstest"
 )
@@ -122,7 +123,7 @@ func TestNetstat(t *testing.T) {
 			L4Proto: &machine.NetstatRequest_L4Proto{Tcp: true}, Netns: &machine.NetstatRequest_NetNS{Allnetns: true},
 		}, append(slices.Clone(here[:3]), "tcp 0.0.0.0:8001 LISTEN cni-1", "tcp 0.0.0.0:8002 LISTEN cni-2")},
 	} {
-		r, err := b.machine.Netstat(as(t.Context(), RoleReader), tt.req)
+		r, err := b.machine.Netstat(as(t.Context(), contract.RoleReader), tt.req)
 		if err != nil {
 			t.Errorf("%s: %v", tt.name, err)
 
@@ -146,7 +147,7 @@ func TestNetstat(t *testing.T) {
 		}
 	}
 
-	r, err := b.machine.Netstat(as(t.Context(), RoleReader), &machine.NetstatRequest{Feature: &machine.NetstatRequest_Feature{Pid: true}})
+	r, err := b.machine.Netstat(as(t.Context(), contract.RoleReader), &machine.NetstatRequest{Feature: &machine.NetstatRequest_Feature{Pid: true}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -172,7 +173,7 @@ func TestNetstatErrors(t *testing.T) {
 		"cni-9": codes.NotFound, "../netns/file": codes.InvalidArgument, "/proc/1/ns/net": codes.InvalidArgument, "": codes.InvalidArgument,
 		"file": codes.Internal,
 	} {
-		_, err := b.machine.Netstat(as(t.Context(), RoleReader), &machine.NetstatRequest{Netns: &machine.NetstatRequest_NetNS{Netns: []string{name}}})
+		_, err := b.machine.Netstat(as(t.Context(), contract.RoleReader), &machine.NetstatRequest{Netns: &machine.NetstatRequest_NetNS{Netns: []string{name}}})
 		if status.Code(err) != want || !strings.Contains(err.Error(), "netstat") {
 			t.Errorf("%q: got %v, want %v", name, err, want)
 		}
@@ -188,7 +189,7 @@ func TestPacketCapture(t *testing.T) {
 
 	b := newBench(t)
 
-	ctx, cancel := context.WithCancel(as(t.Context(), RoleOperator))
+	ctx, cancel := context.WithCancel(as(t.Context(), contract.RoleOperator))
 	defer cancel()
 
 	stream, err := b.machine.PacketCapture(ctx, &machine.PacketCaptureRequest{Interface: "lo", BpfFilter: []*machine.BPFInstruction{{Op: 6, K: 1 << 16}}})
@@ -224,7 +225,7 @@ func TestPacketCapture(t *testing.T) {
 		t.Errorf("cancelled: got %v", err)
 	}
 
-	ctx, cancel = context.WithCancel(as(t.Context(), RoleOperator))
+	ctx, cancel = context.WithCancel(as(t.Context(), contract.RoleOperator))
 	defer cancel()
 
 	// Nothing captures any more.
@@ -254,7 +255,7 @@ func TestPacketCapture(t *testing.T) {
 		{Interface: "lo", BpfFilter: []*machine.BPFInstruction{{Op: 1 << 16}}}, {Interface: "lo", BpfFilter: []*machine.BPFInstruction{{Jt: 256}}},
 		{Interface: "lo", BpfFilter: []*machine.BPFInstruction{{Op: 0x7fff}}},
 	} {
-		stream, err := b.machine.PacketCapture(as(t.Context(), RoleOperator), req)
+		stream, err := b.machine.PacketCapture(as(t.Context(), contract.RoleOperator), req)
 		if _, err = text(t, stream, err); status.Code(err) != codes.InvalidArgument {
 			t.Errorf("%v: got %v", req, err)
 		}

@@ -19,6 +19,7 @@ import (
 	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
 
+	"github.com/seed-59268b81/talos/api/contract"
 	"github.com/seed-59268b81/talos/service/supervisor"
 )
 
@@ -87,7 +88,7 @@ func admit(ctx context.Context) error {
 
 	if !process.known {
 		return status.Errorf(codes.PermissionDenied,
-			"process %d of user %d is not a service that may use this socket: call the API on port 50000 with a client certificate", process.PID, process.UID)
+			"process %d of user %d is not a service that may use this socket: call the API on port %d with a client certificate", process.PID, process.UID, contract.APIPort)
 	}
 
 	return nil

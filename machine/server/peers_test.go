@@ -23,6 +23,7 @@ import (
 	"google.golang.org/grpc/test/bufconn"
 	"google.golang.org/protobuf/types/known/emptypb"
 
+	"github.com/seed-59268b81/talos/api/contract"
 	"github.com/seed-59268b81/talos/api/machine"
 	"github.com/seed-59268b81/talos/service/logring"
 	"github.com/seed-59268b81/talos/service/supervisor"
@@ -31,7 +32,7 @@ import (
 // testPeers take the test process for the service that makes the calls.
 var testPeers = Peers{
 	Service: func(_ context.Context, pid int) string { return map[int]string{os.Getpid(): "apid"}[pid] },
-	Roles:   map[string][]string{"apid": AllRoles()},
+	Roles:   map[string][]string{"apid": contract.Roles()},
 }
 
 // callerSocket has the test binary be a process that makes calls on that socket, in the name of somebody who
@@ -51,7 +52,7 @@ func TestCaller(t *testing.T) {
 	}
 	defer conn.Close()
 
-	ctx, cancel := context.WithTimeout(as(t.Context(), AllRoles()...), time.Minute)
+	ctx, cancel := context.WithTimeout(as(t.Context(), contract.Roles()...), time.Minute)
 	defer cancel()
 
 	client := machine.NewMachineServiceClient(conn)
@@ -77,7 +78,7 @@ func TestProcesses(t *testing.T) {
 
 	peers := Peers{
 		Service: Supervised(sup),
-		Roles:   map[string][]string{"apid": AllRoles(), "dashboard": {RoleReader}, "backup": {RoleEtcdBackup}},
+		Roles:   map[string][]string{"apid": contract.Roles(), "dashboard": {contract.RoleReader}, "backup": {contract.RoleEtcdBackup}},
 	}
 	g := New(slog.New(slog.DiscardHandler), peers.Options(Authorized(newState(t, true)))...)
 	machine.RegisterMachineServiceServer(g, versioned{})
@@ -148,7 +149,7 @@ func logOf(t *testing.T, logs *logring.Logs, id string) string {
 
 // TestWithoutAProcess has connections that tell nothing about their peer: they have no roles, whatever they say.
 func TestWithoutAProcess(t *testing.T) {
-	md := metadata.Pairs(metadataRoleKey, RoleAdmin)
+	md := metadata.Pairs(contract.KeyRole, contract.RoleAdmin)
 	ctx := metadata.NewIncomingContext(t.Context(), md)
 
 	for name, ctx := range map[string]context.Context{

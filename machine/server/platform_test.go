@@ -12,6 +12,7 @@ import (
 
 	"google.golang.org/protobuf/types/known/emptypb"
 
+	"github.com/seed-59268b81/talos/api/contract"
 	"github.com/seed-59268b81/talos/api/machine"
 	"github.com/seed-59268b81/talos/sys/platform"
 )
@@ -21,7 +22,7 @@ func TestVersionTellsThePlatform(t *testing.T) {
 		b := newBench(t)
 		b.Platform = platform.Platform{Mode: mode}
 
-		got, err := b.machine.Version(as(t.Context(), RoleReader), &emptypb.Empty{})
+		got, err := b.machine.Version(as(t.Context(), contract.RoleReader), &emptypb.Empty{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -38,7 +39,7 @@ func TestDmesgInContainer(t *testing.T) {
 	b.Platform = platform.Platform{Mode: platform.Container}
 	b.Outputs.Append(MachinedLog, []byte("starting"))
 
-	stream, err := b.machine.Dmesg(as(t.Context(), RoleReader), &machine.DmesgRequest{})
+	stream, err := b.machine.Dmesg(as(t.Context(), contract.RoleReader), &machine.DmesgRequest{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +52,7 @@ func TestDmesgInContainer(t *testing.T) {
 		t.Errorf("after the last line: got %v, want the end", err)
 	}
 
-	stream, err = b.machine.Dmesg(as(t.Context(), RoleReader), &machine.DmesgRequest{Follow: true, Tail: true})
+	stream, err = b.machine.Dmesg(as(t.Context(), contract.RoleReader), &machine.DmesgRequest{Follow: true, Tail: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/seed-59268b81/talos/api/contract"
 	"github.com/seed-59268b81/talos/cosi/meta"
 	"github.com/seed-59268b81/talos/cosi/resource"
 	"github.com/seed-59268b81/talos/cosi/state"
@@ -41,8 +42,8 @@ func ByRole(st state.Reader) Rule {
 			return status.Errorf(codes.PermissionDenied, "resource type %q is not known (talosctl get rd lists those that are)", kind.Type)
 		}
 
-		if def.Sensitivity != meta.NonSensitive && !slices.Contains(rolesFrom(ctx), RoleAdmin) {
-			return status.Errorf(codes.PermissionDenied, "resource type %q is sensitive: it takes the role %s", kind.Type, RoleAdmin)
+		if def.Sensitivity != meta.NonSensitive && !slices.Contains(rolesFrom(ctx), contract.RoleAdmin) {
+			return status.Errorf(codes.PermissionDenied, "resource type %q is sensitive: it takes the role %s", kind.Type, contract.RoleAdmin)
 		}
 
 		return nil

@@ -11,6 +11,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/seed-59268b81/talos/api/contract"
 	cosiapi "github.com/seed-59268b81/talos/api/cosi/v1alpha1"
 	"github.com/seed-59268b81/talos/cosi/resource"
 	"github.com/seed-59268b81/talos/resources/network"
@@ -30,16 +31,16 @@ func TestReadsByRole(t *testing.T) {
 		typ, id      string
 		get, listing codes.Code
 	}{
-		{"reader", RoleReader, plain.Namespace, plain.Type, network.HostnameID, codes.OK, codes.OK},
-		{"operator", RoleOperator, plain.Namespace, plain.Type, network.HostnameID, codes.OK, codes.OK},
-		{"reader, what is missing", RoleReader, plain.Namespace, plain.Type, "other", codes.NotFound, codes.OK},
-		{"reader, what is secret", RoleReader, secret.Namespace, secret.Type, secrets.OSRootID, codes.PermissionDenied, codes.PermissionDenied},
-		{"operator, what is secret", RoleOperator, secret.Namespace, secret.Type, secrets.OSRootID, codes.PermissionDenied, codes.PermissionDenied},
-		{"administrator, what is secret", RoleAdmin, secret.Namespace, secret.Type, secrets.OSRootID, codes.OK, codes.OK},
-		{"reader, what is secret in another case", RoleReader, secret.Namespace, strings.ToUpper(secret.Type), secrets.OSRootID, codes.PermissionDenied, codes.PermissionDenied},
-		{"reader, a type that is not known", RoleReader, "x", "Xs.x.talos.dev", "x", codes.PermissionDenied, codes.PermissionDenied},
-		{"administrator, a type that is not known", RoleAdmin, "x", "Xs.x.talos.dev", "x", codes.PermissionDenied, codes.PermissionDenied},
-		{"a role for other things", RoleEtcdBackup, plain.Namespace, plain.Type, network.HostnameID, codes.PermissionDenied, codes.PermissionDenied},
+		{"reader", contract.RoleReader, plain.Namespace, plain.Type, network.HostnameID, codes.OK, codes.OK},
+		{"operator", contract.RoleOperator, plain.Namespace, plain.Type, network.HostnameID, codes.OK, codes.OK},
+		{"reader, what is missing", contract.RoleReader, plain.Namespace, plain.Type, "other", codes.NotFound, codes.OK},
+		{"reader, what is secret", contract.RoleReader, secret.Namespace, secret.Type, secrets.OSRootID, codes.PermissionDenied, codes.PermissionDenied},
+		{"operator, what is secret", contract.RoleOperator, secret.Namespace, secret.Type, secrets.OSRootID, codes.PermissionDenied, codes.PermissionDenied},
+		{"administrator, what is secret", contract.RoleAdmin, secret.Namespace, secret.Type, secrets.OSRootID, codes.OK, codes.OK},
+		{"reader, what is secret in another case", contract.RoleReader, secret.Namespace, strings.ToUpper(secret.Type), secrets.OSRootID, codes.PermissionDenied, codes.PermissionDenied},
+		{"reader, a type that is not known", contract.RoleReader, "x", "Xs.x.talos.dev", "x", codes.PermissionDenied, codes.PermissionDenied},
+		{"administrator, a type that is not known", contract.RoleAdmin, "x", "Xs.x.talos.dev", "x", codes.PermissionDenied, codes.PermissionDenied},
+		{"a role for other things", contract.RoleEtcdBackup, plain.Namespace, plain.Type, network.HostnameID, codes.PermissionDenied, codes.PermissionDenied},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			ctx := as(t.Context(), tt.role)
@@ -78,7 +79,7 @@ func TestNobodyWrites(t *testing.T) {
 	set(t, b, network.HostnameID, network.HostnameStatusSpec{Hostname: "cp-1"})
 
 	kind := resource.KindOf[network.HostnameStatusSpec]("")
-	ctx := as(t.Context(), RoleAdmin)
+	ctx := as(t.Context(), contract.RoleAdmin)
 
 	got, err := b.states.Get(ctx, &cosiapi.GetRequest{Namespace: kind.Namespace, Type: kind.Type, Id: network.HostnameID})
 	if err != nil {

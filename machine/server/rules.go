@@ -4,35 +4,22 @@
 
 package server
 
-// The roles that a caller may have. Another, os:impersonator, is what apids show each other; it allows no call.
-const (
-	RoleAdmin         = "os:admin"
-	RoleOperator      = "os:operator"
-	RoleReader        = "os:reader"
-	RoleEtcdBackup    = "os:etcd:backup"
-	RoleImageVerifier = "os:image:verifier"
-	RoleMetaWriter    = "os:meta:writer"
-)
-
-// AllRoles that allow calls.
-func AllRoles() []string {
-	return []string{RoleAdmin, RoleOperator, RoleReader, RoleEtcdBackup, RoleImageVerifier, RoleMetaWriter}
-}
+import "github.com/seed-59268b81/talos/api/contract"
 
 // Who may make a call: one of these roles is enough.
 var (
-	admins    = []string{RoleAdmin}
-	operators = []string{RoleAdmin, RoleOperator}
-	readers   = []string{RoleAdmin, RoleOperator, RoleReader}
+	admins    = []string{contract.RoleAdmin}
+	operators = []string{contract.RoleAdmin, contract.RoleOperator}
+	readers   = []string{contract.RoleAdmin, contract.RoleOperator, contract.RoleReader}
 	// What a backup of etcd needs to know, and the backup itself.
-	etcdReaders = []string{RoleAdmin, RoleOperator, RoleReader, RoleEtcdBackup}
-	etcdBackups = []string{RoleAdmin, RoleOperator, RoleEtcdBackup}
+	etcdReaders = []string{contract.RoleAdmin, contract.RoleOperator, contract.RoleReader, contract.RoleEtcdBackup}
+	etcdBackups = []string{contract.RoleAdmin, contract.RoleOperator, contract.RoleEtcdBackup}
 
-	metaWriters    = []string{RoleAdmin, RoleMetaWriter}
-	imageVerifiers = []string{RoleAdmin, RoleOperator, RoleReader, RoleImageVerifier}
+	metaWriters    = []string{contract.RoleAdmin, contract.RoleMetaWriter}
+	imageVerifiers = []string{contract.RoleAdmin, contract.RoleOperator, contract.RoleReader, contract.RoleImageVerifier}
 	// installers are administrators, and anybody (in maintenance mode, everybody is a reader) while the machine has no
 	// configuration: see unconfigured.
-	installers = []string{RoleAdmin, RoleReader}
+	installers = []string{contract.RoleAdmin, contract.RoleReader}
 )
 
 // rules say which roles may make a call. Every method of every service is here; one that were not would be for

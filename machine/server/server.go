@@ -36,12 +36,6 @@ import (
 	"github.com/seed-59268b81/talos/sys/platform"
 )
 
-// Socket that machined listens on.
-const Socket = "/system/run/machined/machine.sock"
-
-// MaxMessage in bytes of an answer; what existing clients and servers agree on. For requests see maxRequest.
-const MaxMessage = 32 << 20
-
 // Server implements the services.
 type Server struct {
 	machine.UnimplementedMachineServiceServer

@@ -20,13 +20,15 @@ import (
 	"google.golang.org/protobuf/types/known/emptypb"
 
 	"github.com/seed-59268b81/talos/api/common"
+	"github.com/seed-59268b81/talos/api/contract"
 	"github.com/seed-59268b81/talos/api/machine"
+	"github.com/seed-59268b81/talos/layout"
 	"github.com/seed-59268b81/talos/service/supervisor"
 )
 
 func TestServices(t *testing.T) {
 	b := newBench(t)
-	ctx := as(t.Context(), RoleAdmin)
+	ctx := as(t.Context(), contract.RoleAdmin)
 	sick := errors.New("no leader")
 
 	forever := func(ctx context.Context, _ supervisor.Run) error {
@@ -138,7 +140,7 @@ func text(t *testing.T, stream grpc.ServerStreamingClient[common.Data], err erro
 
 func TestLogs(t *testing.T) {
 	b := newBench(t)
-	ctx := as(t.Context(), RoleReader)
+	ctx := as(t.Context(), contract.RoleReader)
 
 	for _, line := range []string{"one", "two", "three"} {
 		b.Outputs.Append("etcd", []byte(line))
@@ -151,7 +153,7 @@ func TestLogs(t *testing.T) {
 		"kube-system_coredns-a_uid/coredns/10.log": "first\nsecond\n",
 		"kube-system_coredns-a_uid/coredns/9.log":  "middle\n",
 	} {
-		path = filepath.Join(b.Root, podLogs, path)
+		path = filepath.Join(b.Root, layout.PodLogsDir, path)
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -197,7 +199,7 @@ func TestLogsFollow(t *testing.T) {
 	b := newBench(t)
 	b.Outputs.Append("etcd", []byte("one"))
 
-	ctx, cancel := context.WithCancel(as(t.Context(), RoleReader))
+	ctx, cancel := context.WithCancel(as(t.Context(), contract.RoleReader))
 	defer cancel()
 
 	stream, err := b.machine.Logs(ctx, &machine.LogsRequest{Id: "etcd", Follow: true, TailLines: -1})

@@ -20,7 +20,9 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/status"
 
+	"github.com/seed-59268b81/talos/api/contract"
 	"github.com/seed-59268b81/talos/api/machine"
+	"github.com/seed-59268b81/talos/layout"
 	"github.com/seed-59268b81/talos/service/bootlog"
 	"github.com/seed-59268b81/talos/sys/kmsg"
 )
@@ -48,7 +50,7 @@ func TestSlowReaders(t *testing.T) {
 	)
 
 	b := newBench(t)
-	ctx, cancel := context.WithCancel(as(t.Context(), RoleReader))
+	ctx, cancel := context.WithCancel(as(t.Context(), contract.RoleReader))
 
 	defer cancel()
 
@@ -63,7 +65,7 @@ func TestSlowReaders(t *testing.T) {
 
 	b.Root = t.TempDir()
 
-	pod := filepath.Join(b.Root, podLogs, "ns_pod_uid", "app")
+	pod := filepath.Join(b.Root, layout.PodLogsDir, "ns_pod_uid", "app")
 	if err := os.MkdirAll(pod, 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -180,7 +182,7 @@ func openJournal(t *testing.T, b *bench, lines int) {
 func TestSlowReaderOfEventsIsTold(t *testing.T) {
 	b := newBench(t)
 
-	stream, err := b.machine.Events(as(t.Context(), RoleReader), &machine.EventsRequest{TailEvents: -1})
+	stream, err := b.machine.Events(as(t.Context(), contract.RoleReader), &machine.EventsRequest{TailEvents: -1})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,6 +13,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 
+	"github.com/seed-59268b81/talos/api/contract"
 	"github.com/seed-59268b81/talos/api/machine"
 )
 
@@ -35,7 +36,7 @@ func TestSlowFileReaders(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	ctx, cancel := context.WithCancel(as(t.Context(), RoleAdmin))
+	ctx, cancel := context.WithCancel(as(t.Context(), contract.RoleAdmin))
 	defer cancel()
 
 	conn, err := grpc.NewClient(b.conn.Target(), grpc.WithTransportCredentials(insecure.NewCredentials()),
@@ -68,7 +69,7 @@ func TestSlowFileReaders(t *testing.T) {
 		t.Logf("%d streams keep %d KiB", 3*readers, grown>>10)
 	}
 
-	stream, err := b.machine.Read(as(t.Context(), RoleAdmin), &machine.ReadRequest{Path: "/proc/self/comm"})
+	stream, err := b.machine.Read(as(t.Context(), contract.RoleAdmin), &machine.ReadRequest{Path: "/proc/self/comm"})
 	if got, err := text(t, stream, err); err != nil || got != "server.test\n" {
 		t.Errorf("another reader meanwhile: got %q, %v", got, err)
 	}

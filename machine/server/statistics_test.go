@@ -22,6 +22,7 @@ import (
 	"google.golang.org/protobuf/testing/protocmp"
 	"google.golang.org/protobuf/types/known/emptypb"
 
+	"github.com/seed-59268b81/talos/api/contract"
 	"github.com/seed-59268b81/talos/api/machine"
 )
 
@@ -77,7 +78,7 @@ func TestStatistics(t *testing.T) {
 	b := newBench(t)
 	newKernel(t, b, kernelFiles)
 
-	ctx, none := as(t.Context(), RoleReader), &emptypb.Empty{}
+	ctx, none := as(t.Context(), contract.RoleReader), &emptypb.Empty{}
 
 	for _, tt := range []struct {
 		name string
@@ -163,7 +164,7 @@ func TestStatisticsMissing(t *testing.T) {
 	for _, files := range []map[string]string{{"proc/x": "", "sys/x": ""}, broken, nil} {
 		newKernel(t, b, files)
 
-		ctx, none := as(t.Context(), RoleReader), &emptypb.Empty{}
+		ctx, none := as(t.Context(), contract.RoleReader), &emptypb.Empty{}
 
 		for name, call := range map[string]func() (any, error){
 			"load average":       func() (any, error) { return b.machine.LoadAvg(ctx, none) },
@@ -181,7 +182,7 @@ func TestStatisticsMissing(t *testing.T) {
 func TestProcessTable(t *testing.T) {
 	b := newBench(t)
 
-	r, err := b.machine.Processes(as(t.Context(), RoleReader), &emptypb.Empty{})
+	r, err := b.machine.Processes(as(t.Context(), contract.RoleReader), &emptypb.Empty{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -223,7 +224,7 @@ func TestManyArgs(t *testing.T) {
 		}
 	}
 
-	r, err := b.machine.Processes(as(t.Context(), RoleReader), &emptypb.Empty{}, grpc.MaxCallRecvMsgSize(MaxMessage))
+	r, err := b.machine.Processes(as(t.Context(), contract.RoleReader), &emptypb.Empty{}, grpc.MaxCallRecvMsgSize(contract.MaxMessage))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -249,7 +250,7 @@ func TestClipArgs(t *testing.T) {
 func TestMounts(t *testing.T) {
 	b := newBench(t)
 
-	r, err := b.machine.Mounts(as(t.Context(), RoleReader), &emptypb.Empty{})
+	r, err := b.machine.Mounts(as(t.Context(), contract.RoleReader), &emptypb.Empty{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -272,13 +273,13 @@ func TestStatfs(t *testing.T) {
 	b := newBench(t)
 	client := machine.NewStorageServiceClient(b.conn)
 
-	fs, err := client.Statfs(as(t.Context(), RoleReader), &machine.StorageServiceStatfsRequest{Path: t.TempDir()})
+	fs, err := client.Statfs(as(t.Context(), contract.RoleReader), &machine.StorageServiceStatfsRequest{Path: t.TempDir()})
 	if err != nil || fs.GetSize() == 0 || fs.GetUsed() > fs.GetSize() || fs.GetAvailable() > fs.GetSize() || fs.GetInodes() != fs.GetInodesFree()+fs.GetInodesUsed() {
 		t.Errorf("got %v, %v", fs, err)
 	}
 
 	for path, code := range map[string]codes.Code{"/none": codes.NotFound, "etc": codes.InvalidArgument, "": codes.InvalidArgument} {
-		if _, err := client.Statfs(as(t.Context(), RoleReader), &machine.StorageServiceStatfsRequest{Path: path}); status.Code(err) != code {
+		if _, err := client.Statfs(as(t.Context(), contract.RoleReader), &machine.StorageServiceStatfsRequest{Path: path}); status.Code(err) != code {
 			t.Errorf("%q: got %v, want %v", path, err, code)
 		}
 	}

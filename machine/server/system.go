@@ -22,7 +22,7 @@ import (
 type System struct {
 	// Root of the file system whose /proc, /sys and /dev are shown, "/" when empty. A test has a tree of its own.
 	Root string
-	// Containerd is its socket; container.Socket when empty.
+	// Containerd is its socket; layout.ContainerdSocket when empty.
 	Containerd string
 	// Meta writes values of the META partition.
 	Meta interface {

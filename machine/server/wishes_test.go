@@ -15,6 +15,7 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	clusterapi "github.com/seed-59268b81/talos/api/cluster"
+	"github.com/seed-59268b81/talos/api/contract"
 	"github.com/seed-59268b81/talos/api/machine"
 	"github.com/seed-59268b81/talos/config"
 	"github.com/seed-59268b81/talos/config/configtest"
@@ -38,7 +39,7 @@ func configure(t *testing.T, b *bench, text []byte) {
 
 func TestPower(t *testing.T) {
 	b := newBench(t)
-	ctx := as(t.Context(), RoleOperator)
+	ctx := as(t.Context(), contract.RoleOperator)
 
 	if _, err := b.machine.Reboot(ctx, &machine.RebootRequest{Mode: 77}); status.Code(err) != codes.InvalidArgument {
 		t.Errorf("an unknown mode: got %v, want InvalidArgument", err)
@@ -100,7 +101,7 @@ func TestPower(t *testing.T) {
 
 func TestBootstrapRefusals(t *testing.T) {
 	b := newBench(t)
-	ctx := as(t.Context(), RoleAdmin)
+	ctx := as(t.Context(), contract.RoleAdmin)
 
 	refused := func(request *machine.BootstrapRequest, code codes.Code, want string) {
 		t.Helper()
@@ -130,7 +131,7 @@ func TestBootstrapRefusals(t *testing.T) {
 
 func TestEvents(t *testing.T) {
 	b := newBench(t)
-	ctx := as(t.Context(), RoleReader)
+	ctx := as(t.Context(), contract.RoleReader)
 
 	for _, service := range []string{"a", "b", "c"} {
 		b.Ring.Publish(&machine.ServiceStateEvent{Service: service}, "actor-"+service)
@@ -183,7 +184,7 @@ func TestEvents(t *testing.T) {
 
 func TestHealthCheck(t *testing.T) {
 	b := newBench(t)
-	ctx := as(t.Context(), RoleReader)
+	ctx := as(t.Context(), contract.RoleReader)
 
 	check := func(timeout time.Duration) ([]string, error) {
 		stream, err := b.cluster.HealthCheck(ctx, &clusterapi.HealthCheckRequest{WaitTimeout: durationpb.New(timeout)})

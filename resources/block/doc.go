@@ -4,17 +4,16 @@
 // which a volume is mounted for somebody (VolumeMountRequest, VolumeMountStatus) and unmounted when nobody is left.
 package block
 
+import "github.com/seed-59268b81/talos/layout"
+
 // NamespaceName of the domain.
 const NamespaceName = "runtime"
 
 // The ids of the system's own volumes, which are the labels of their partitions.
 const (
-	VolumeEFI        = "EFI"
-	VolumeMeta       = "META"
-	VolumeState      = "STATE"
-	VolumeEphemeral  = "EPHEMERAL"
-	VolumeImageCache = "IMAGECACHE"
+	VolumeEFI        = layout.PartitionEFI
+	VolumeMeta       = layout.PartitionMeta
+	VolumeState      = layout.PartitionState
+	VolumeEphemeral  = layout.PartitionEphemeral
+	VolumeImageCache = layout.PartitionImageCache
 )
-
-// ImageCacheTarget is where IMAGECACHE is mounted.
-const ImageCacheTarget = "/system/imagecache"

@@ -3,6 +3,8 @@
 // Package files holds the resources of the few files under /etc that differ between machines.
 package files
 
+import "github.com/seed-59268b81/talos/layout"
+
 // NamespaceName of the files' resources.
 const NamespaceName = "files"
 
@@ -18,4 +20,4 @@ const (
 
 // PodResolvConfPath is where the kubelet finds PodResolvConf. Its folder may be mounted into containers, which
 // then see each change.
-const PodResolvConfPath = "/system/resolved/resolv.conf"
+const PodResolvConfPath = layout.ResolvConf

@@ -9,7 +9,8 @@ package network
 
 import (
 	"cmp"
-	"fmt"
+
+	"github.com/seed-59268b81/talos/resources/enum"
 )
 
 // Namespaces.
@@ -58,31 +59,12 @@ const (
 	LayerConfiguration
 )
 
-var layerNames = [...]string{"default", "cmdline", "platform", "operator", "configuration"}
+var layerNames = enum.Of[ConfigLayer]("default", "cmdline", "platform", "operator", "configuration")
 
-// String is the name of the layer, the first part of ids in namespace network-config.
-func (l ConfigLayer) String() string {
-	if int(l) < len(layerNames) {
-		return layerNames[l]
-	}
-
-	return fmt.Sprintf("layer%d", uint8(l))
-}
-
-// MarshalText implements encoding.TextMarshaler.
-func (l ConfigLayer) MarshalText() ([]byte, error) { return []byte(l.String()), nil }
-
-// UnmarshalText implements encoding.TextUnmarshaler.
+func (l ConfigLayer) String() string               { return layerNames.Text(l) }
+func (l ConfigLayer) MarshalText() ([]byte, error) { return layerNames.Marshal(l) }
 func (l *ConfigLayer) UnmarshalText(text []byte) error {
-	for i, name := range layerNames {
-		if name == string(text) {
-			*l = ConfigLayer(i)
-
-			return nil
-		}
-	}
-
-	return fmt.Errorf("unknown network layer %q: want one of %v", text, layerNames)
+	return layerNames.Parse("network layer", text, l)
 }
 
 // Compare orders layers, the losing one first.

@@ -2,7 +2,7 @@
 
 package network
 
-import "fmt"
+import "github.com/seed-59268b81/talos/resources/enum"
 
 // Operator is a kind of operator.
 type Operator uint8
@@ -14,29 +14,10 @@ const (
 	OperatorVIP
 )
 
-var operatorNames = [...]string{"dhcp4", "dhcp6", "vip"}
+var operatorNames = enum.Of[Operator]("dhcp4", "dhcp6", "vip")
 
-// String is the name of the operator.
-func (o Operator) String() string {
-	if int(o) < len(operatorNames) {
-		return operatorNames[o]
-	}
-
-	return fmt.Sprintf("operator%d", uint8(o))
-}
-
-// MarshalText implements encoding.TextMarshaler.
-func (o Operator) MarshalText() ([]byte, error) { return []byte(o.String()), nil }
-
-// UnmarshalText implements encoding.TextUnmarshaler.
+func (o Operator) String() string               { return operatorNames.Text(o) }
+func (o Operator) MarshalText() ([]byte, error) { return operatorNames.Marshal(o) }
 func (o *Operator) UnmarshalText(text []byte) error {
-	for i, name := range operatorNames {
-		if name == string(text) {
-			*o = Operator(i)
-
-			return nil
-		}
-	}
-
-	return fmt.Errorf("unknown network operator %q: want one of %v", text, operatorNames)
+	return operatorNames.Parse("network operator", text, o)
 }

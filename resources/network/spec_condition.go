@@ -3,9 +3,8 @@
 package network
 
 import (
-	"fmt"
-
 	"github.com/seed-59268b81/talos/cosi/resource"
+	"github.com/seed-59268b81/talos/resources/enum"
 )
 
 var specConditionDefinition = &resource.Definition{
@@ -57,29 +56,10 @@ const (
 	SpecDegraded
 )
 
-var specStateNames = [...]string{"applied", "waiting", "conflict", "refused", "degraded"}
+var specStateNames = enum.Of[SpecState]("applied", "waiting", "conflict", "refused", "degraded")
 
-// String is the name of the state.
-func (s SpecState) String() string {
-	if int(s) < len(specStateNames) {
-		return specStateNames[s]
-	}
-
-	return fmt.Sprintf("state%d", uint8(s))
-}
-
-// MarshalText implements encoding.TextMarshaler.
-func (s SpecState) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
-
-// UnmarshalText implements encoding.TextUnmarshaler.
+func (s SpecState) String() string               { return specStateNames.Text(s) }
+func (s SpecState) MarshalText() ([]byte, error) { return specStateNames.Marshal(s) }
 func (s *SpecState) UnmarshalText(text []byte) error {
-	for i, name := range specStateNames {
-		if name == string(text) {
-			*s = SpecState(i)
-
-			return nil
-		}
-	}
-
-	return fmt.Errorf("unknown state of a spec %q: want one of %v", text, specStateNames)
+	return specStateNames.Parse("state of a spec", text, s)
 }

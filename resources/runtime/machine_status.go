@@ -3,10 +3,8 @@
 package runtime
 
 import (
-	"fmt"
-	"slices"
-
 	"github.com/seed-59268b81/talos/cosi/resource"
+	"github.com/seed-59268b81/talos/resources/enum"
 )
 
 // MachineStatusID is the id of the only one.
@@ -37,32 +35,14 @@ const (
 	StageUpgrading
 )
 
-var stageNames = []string{
+var stageNames = enum.Of[MachineStage](
 	"unknown", "booting", "installing", "maintenance", "running", "rebooting", "shuttingDown", "resetting", "upgrading",
-}
+)
 
-// String returns the name that users see.
-func (s MachineStage) String() string {
-	if s < 0 || int(s) >= len(stageNames) {
-		return fmt.Sprintf("MachineStage(%d)", int32(s))
-	}
-
-	return stageNames[s]
-}
-
-// MarshalText implements encoding.TextMarshaler.
-func (s MachineStage) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
-
-// UnmarshalText implements encoding.TextUnmarshaler.
+func (s MachineStage) String() string               { return stageNames.Text(s) }
+func (s MachineStage) MarshalText() ([]byte, error) { return stageNames.Marshal(s) }
 func (s *MachineStage) UnmarshalText(text []byte) error {
-	i := slices.Index(stageNames, string(text))
-	if i < 0 {
-		return fmt.Errorf("machine stage %q: expected one of %q", text, stageNames)
-	}
-
-	*s = MachineStage(i)
-
-	return nil
+	return stageNames.Parse("machine stage", text, s)
 }
 
 // MachineStatusSpec is the stage of the machine and, once it runs, what it still waits for.

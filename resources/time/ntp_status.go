@@ -6,7 +6,7 @@ import (
 	"github.com/seed-59268b81/talos/cosi/resource"
 )
 
-var nTPStatusDefinition = &resource.Definition{
+var ntpStatusDefinition = &resource.Definition{
 	Type:             "NTPStatuses.v1alpha1.talos.dev",
 	DefaultNamespace: NamespaceName,
 	PrintColumns: []resource.PrintColumn{
@@ -22,4 +22,4 @@ type NTPStatusSpec struct {
 }
 
 // Definition implements resource.Spec.
-func (NTPStatusSpec) Definition() *resource.Definition { return nTPStatusDefinition }
+func (NTPStatusSpec) Definition() *resource.Definition { return ntpStatusDefinition }

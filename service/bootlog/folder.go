@@ -13,6 +13,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/seed-59268b81/talos/durable"
 )
 
 const (
@@ -92,36 +94,11 @@ func writeRecord(folder string, b Boot) error {
 		return fmt.Errorf("record of boot %s: %w", b.ID, err)
 	}
 
-	path := filepath.Join(folder, recordFile)
-	if err := writeSynced(path+".new", text); err != nil {
+	if err := durable.Write(filepath.Join(folder, recordFile), text, 0o600); err != nil {
 		return fmt.Errorf("record of boot %s: %w", b.ID, err)
 	}
 
-	if err := os.Rename(path+".new", path); err != nil {
-		return fmt.Errorf("record of boot %s: %w", b.ID, err)
-	}
-
-	return syncDir(folder)
-}
-
-func writeSynced(path string, content []byte) error {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
-	if err != nil {
-		return err
-	}
-
-	_, err = f.Write(content)
-
-	return errors.Join(err, f.Sync(), f.Close())
-}
-
-func syncDir(path string) error {
-	d, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-
-	return errors.Join(d.Sync(), d.Close())
+	return nil
 }
 
 // lastTime of anything logged in a boot; zero when nothing was.

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/seed-59268b81/talos/cosi/guard"
+	"github.com/seed-59268b81/talos/durable"
 )
 
 const (
@@ -75,7 +76,7 @@ func (j *Journal) Open(dir string, boot Boot, report func(error)) error {
 		return fmt.Errorf("open the logs of boots: %w", err)
 	}
 
-	if err := errors.Join(writeRecord(folder, boot), syncDir(dir), prune(dir, folder, j.limits)); err != nil {
+	if err := errors.Join(writeRecord(folder, boot), durable.SyncDir(dir), prune(dir, folder, j.limits)); err != nil {
 		return fmt.Errorf("open the logs of boots: %w", err)
 	}
 
@@ -144,7 +145,7 @@ func settle(folder string, e Evidence) error {
 			text = appendFrame(text, line{b.End, PStore, []byte(l)})
 		}
 
-		if err := writeSynced(after(folder, paths, segmentSuffix), text); err != nil {
+		if err := durable.Write(after(folder, paths, segmentSuffix), text, 0o600); err != nil {
 			return err
 		}
 	}
@@ -251,7 +252,7 @@ func (j *Journal) rotate(more int64) error {
 
 	j.file, j.size = file, 0
 
-	return syncDir(j.folder)
+	return durable.SyncDir(j.folder)
 }
 
 // abandon a segment whose end may be a torn record, which would hide what comes after it: the next is written into a file

@@ -24,11 +24,9 @@ import (
 	"github.com/containerd/errdefs"
 	specs "github.com/opencontainers/runtime-spec/specs-go"
 
+	"github.com/seed-59268b81/talos/layout"
 	"github.com/seed-59268b81/talos/service/supervisor"
 )
-
-// Socket of the one containerd.
-const Socket = "/run/containerd/containerd.sock"
 
 // Namespaces of containerd: the system's own containers, and Kubernetes' pods.
 const (
@@ -72,9 +70,9 @@ const reconnectTimeout = time.Minute
 
 // Run implements supervisor.Runner.
 func (c *Container) Run(ctx context.Context, run supervisor.Run) error {
-	client, err := containerd.New(Socket, containerd.WithDefaultNamespace(NamespaceSystem), containerd.WithTimeout(10*time.Second))
+	client, err := containerd.New(layout.ContainerdSocket, containerd.WithDefaultNamespace(NamespaceSystem), containerd.WithTimeout(10*time.Second))
 	if err != nil {
-		return fmt.Errorf("container %s: connect to containerd at %s: %w", c.ID, Socket, err)
+		return fmt.Errorf("container %s: connect to containerd at %s: %w", c.ID, layout.ContainerdSocket, err)
 	}
 	defer client.Close()
 

@@ -15,15 +15,16 @@ import (
 	"github.com/containerd/errdefs"
 
 	"github.com/seed-59268b81/talos/cosi/guard"
+	"github.com/seed-59268b81/talos/layout"
 )
 
 // EndAll ends all containers of a namespace at once and takes their mounts back: those that are left when whoever ran
 // them has ended. Without a grace period they are killed without being asked. It returns when all have ended or the context
 // ends; what cannot be ended is named.
 func EndAll(ctx context.Context, namespace string, grace time.Duration) error {
-	client, err := containerd.New(Socket, containerd.WithTimeout(10*time.Second))
+	client, err := containerd.New(layout.ContainerdSocket, containerd.WithTimeout(10*time.Second))
 	if err != nil {
-		return fmt.Errorf("end the containers of %s: connect to containerd at %s: %w", namespace, Socket, err)
+		return fmt.Errorf("end the containers of %s: connect to containerd at %s: %w", namespace, layout.ContainerdSocket, err)
 	}
 	defer client.Close()
 

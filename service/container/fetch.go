@@ -7,6 +7,8 @@ package container
 import (
 	"context"
 	"time"
+
+	"github.com/seed-59268b81/talos/layout"
 )
 
 // fetchTimeout bounds how long whoever waits for an image is deaf to other changes.
@@ -18,7 +20,7 @@ func Fetch(ctx context.Context, namespace, ref string) error {
 	ctx, cancel := context.WithTimeout(ctx, fetchTimeout)
 	defer cancel()
 
-	images, err := OpenImages(Socket, namespace)
+	images, err := OpenImages(layout.ContainerdSocket, namespace)
 	if err != nil {
 		return err
 	}

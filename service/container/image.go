@@ -13,11 +13,12 @@ import (
 	"github.com/containerd/containerd/v2/core/remotes/docker/config"
 	"github.com/containerd/errdefs"
 
+	"github.com/seed-59268b81/talos/layout"
 	"github.com/seed-59268b81/talos/service/supervisor"
 )
 
 // HostsDir is where the registry hosts (mirrors, the image cache) are configured, for the CRI plugin and for us alike.
-const HostsDir = "/system/etc/cri/hosts"
+const HostsDir = layout.RegistryHostsDir
 
 // pull returns the image, unpacked; it goes to a registry only when containerd does not have it.
 func (c *Container) pull(ctx context.Context, client *containerd.Client, run supervisor.Run) (containerd.Image, error) {

@@ -11,6 +11,8 @@ import (
 	containerd "github.com/containerd/containerd/v2/client"
 	"github.com/containerd/containerd/v2/defaults"
 	"github.com/containerd/errdefs"
+
+	"github.com/seed-59268b81/talos/layout"
 )
 
 // Snapshotters of containerd: unpacked layers that the kernel lays over each other, layers that are file systems of their
@@ -23,9 +25,9 @@ const (
 
 // UseSnapshotter has containerd use a snapshotter in the namespaces of the machine where a client names none.
 func UseSnapshotter(ctx context.Context, name string) error {
-	client, err := containerd.New(Socket)
+	client, err := containerd.New(layout.ContainerdSocket)
 	if err != nil {
-		return fmt.Errorf("use snapshotter %s: connect to containerd at %s: %w", name, Socket, err)
+		return fmt.Errorf("use snapshotter %s: connect to containerd at %s: %w", name, layout.ContainerdSocket, err)
 	}
 	defer client.Close()
 

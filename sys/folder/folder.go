@@ -8,7 +8,6 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -16,6 +15,8 @@ import (
 	"path/filepath"
 	"slices"
 	"syscall"
+
+	"github.com/seed-59268b81/talos/durable"
 )
 
 // Folder is a folder as it is wanted; files that are not listed are removed.
@@ -101,28 +102,20 @@ func Add(root string, folder Folder) error {
 	return nil
 }
 
-// writeFile replaces the file by rename: a reader sees the old or the new one.
+// writeFile replaces the file if it differs.
 func writeFile(path string, file File, uid int) error {
 	if present, err := os.ReadFile(path); err == nil && bytes.Equal(present, file.Contents) {
 		return protect(path, file.Mode, uid)
 	}
 
-	// A program that watches the folder leaves names with a dot before them alone.
-	temporary := filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+".new")
+	// All is made again at each boot, from resources.
+	return durable.Files{Volatile: true}.Replace(path, file.Mode, func(f *os.File) error {
+		if _, err := f.Write(file.Contents); err != nil {
+			return err
+		}
 
-	if err := os.Remove(temporary); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-
-	if err := os.WriteFile(temporary, file.Contents, file.Mode); err != nil {
-		return err
-	}
-
-	if err := protect(temporary, file.Mode, uid); err != nil {
-		return err
-	}
-
-	return os.Rename(temporary, path)
+		return protect(f.Name(), file.Mode, uid)
+	})
 }
 
 // protect sets the mode and the owner, if they are others. Even the same ones set again are an event for who watches the folder,

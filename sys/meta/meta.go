@@ -9,10 +9,9 @@ import (
 	"io"
 	"maps"
 	"sync"
-)
 
-// PartitionSize of META; the exact size is part of how the partition is recognised.
-const PartitionSize = 1 << 20
+	"github.com/seed-59268b81/talos/layout"
+)
 
 // Tag names a value.
 type Tag uint8
@@ -68,9 +67,9 @@ type Store struct {
 func Open(device Device) (*Store, error) {
 	s := &Store{device: device, values: map[Tag][]byte{}}
 
-	image := make([]byte, PartitionSize)
-	if n, err := device.ReadAt(image, 0); n < PartitionSize {
-		return nil, fmt.Errorf("read META: got %d of %d bytes: %w", n, PartitionSize, err)
+	image := make([]byte, layout.MetaSize)
+	if n, err := device.ReadAt(image, 0); n < layout.MetaSize {
+		return nil, fmt.Errorf("read META: got %d of %d bytes: %w", n, layout.MetaSize, err)
 	}
 
 	return s, s.load(image)
@@ -176,7 +175,7 @@ func (s *Store) change(fn func(map[Tag][]byte) bool) error {
 
 	s.values, s.sequence, s.next = values, s.sequence+1, 1-s.next
 
-	if err := s.write(encodeLegacy(values), PartitionSize-legacySize, "legacy copy"); err != nil {
+	if err := s.write(encodeLegacy(values), layout.MetaSize-legacySize, "legacy copy"); err != nil {
 		return fmt.Errorf("%w: %w", ErrLegacyCopy, err)
 	}
 

@@ -10,13 +10,14 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/seed-59268b81/talos/layout"
 	"github.com/seed-59268b81/talos/sys/meta"
 )
 
 // disk is a partition in memory whose power fails after a number of written bytes: the write in progress is
 // cut there, later ones do not happen.
 type disk struct {
-	data  [meta.PartitionSize]byte
+	data  [layout.MetaSize]byte
 	power int
 }
 

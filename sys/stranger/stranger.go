@@ -23,13 +23,12 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/seed-59268b81/talos/layout"
 )
 
 // variable marks the stranger's process.
 const variable = "TALOS_TEST_STRANGER"
-
-// user is that of pods which ask for none of their own.
-const user = 65534
 
 // Task is what the stranger is to do.
 type Task struct {
@@ -123,7 +122,7 @@ func Run(t testing.TB, netns string, task Task) Report {
 	//program:built the test itself, as another user
 	cmd := exec.CommandContext(t.Context(), "/proc/self/exe")
 	cmd.Env = []string{variable + "=1"}
-	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: user, Gid: user}}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: layout.UserNobody, Gid: layout.UserNobody}}
 
 	var stdout, stderr bytes.Buffer
 

@@ -18,6 +18,8 @@ import (
 
 const module = "github.com/seed-59268b81/talos/"
 
+const apiContract = "api/contract"
+
 // arrows say what each part of the house may import of the others. Who is not here is not part of the house. A folder in a
 // folder that is here too is a part of its own: what may import the one may not import the other.
 //
@@ -25,38 +27,39 @@ const module = "github.com/seed-59268b81/talos/"
 var arrows = map[string][]string{
 	"api":     {},
 	"version": {},
-	"pki":     {},
+	// Facts that have one owner: data only.
+	"layout":    {},
+	"durable":   {},
+	apiContract: {"layout"},
+	"pki":       {},
 	// A library on its own: it knows the wire contract and nothing of an operating system.
 	"cosi": {"api"},
 	// These two are used on laptops too: nothing of the kernel.
-	"config":    {"pki", "version"},
-	"resources": {"config", "cosi"},
+	"config":    {apiContract, "durable", "layout", "pki", "version"},
+	"resources": {"config", "cosi", "layout"},
 	// Thin shells over the kernel know nothing of what they are used for.
-	"sys": {"cosi"},
+	"sys": {"cosi", "durable", "layout"},
 	// What runs programs: processes, containers, their logs.
-	"service": {"cosi", "sys"},
-	"client":  {"api", "config", "pki"},
+	"service": {"cosi", "durable", "layout", "sys"},
+	"client":  {"api", "config", apiContract, "pki"},
 
-	"controllers": {"api", "config", "cosi", "kube", "pki", "resources", "service", "sys", "version"},
+	"controllers": {"api", apiContract, "config", "cosi", "durable", "kube", "layout", "pki", "resources", "service", "sys", "version"},
 
 	// One client of Kubernetes, for a node and for a laptop.
-	"kube": {"pki"},
+	"kube": {"durable", "pki"},
 
 	// What a healthy cluster has, for a node and for a laptop.
 	"health": {"config", "cosi", "resources"},
 
-	"apid":    {"api", "cosi", "resources", "sys"},
-	"trustd":  {"api", "cosi", "pki", "resources", "sys"},
-	"machine": {"api", "apid", "config", "controllers", "cosi", "health", "kube", "pki", "resources", "service", "sys", "trustd", "version"},
-	"lab":     {"sys"},
+	"apid":    {"api", apiContract, "cosi", "resources", "sys"},
+	"trustd":  {"api", apiContract, "cosi", "pki", "resources", "sys"},
+	"machine": {"api", "apid", "config", apiContract, "controllers", "cosi", "health", "kube", "layout", "pki", "resources", "service", "sys", "trustd", "version"},
+	"lab":     {apiContract, "durable", "layout", "sys"},
 	// A client of what runs on the lab's machines, of which lab itself knows nothing.
-	"lab/cluster": {"api", "client", "config", "kube", "lab", "pki"},
+	"lab/cluster": {"api", apiContract, "client", "config", "kube", "lab", "pki"},
 	// Of the controllers it has what decides whether a configuration can be carried out.
-	"ctl": {
-		"api", "build/artifact", "client", "config", "controllers", "cosi", "health", "kube", "lab", "lab/cluster",
-		"pki", "resources", "version",
-	},
-	"build": {"build/artifact", "config", "machine", "sys", "version"},
+	"ctl":   {"api", apiContract, "build/artifact", "client", "config", "controllers", "cosi", "durable", "health", "kube", "lab", "lab/cluster", "layout", "pki", "resources", "version"},
+	"build": {"build/artifact", "config", "layout", "machine", "sys", "version"},
 	// What a laptop looks for without linking what makes it.
 	"build/artifact": {"version"},
 
@@ -75,7 +78,7 @@ type goPackage struct {
 	Imports, TestImports, XTestImports []string
 }
 
-// part is the part of the house that a package belongs to.
+// part is the part of the house that a package belongs to. The facts of the API are one of their own: many use these and no protocol.
 func part(importPath string) string {
 	inside, _ := strings.CutPrefix(importPath, module)
 

@@ -16,9 +16,6 @@ import (
 	"github.com/seed-59268b81/talos/resources/secrets"
 )
 
-// Local is etcd on this node.
-const Local = "https://127.0.0.1:2379"
-
 // TLS is the client side of a connection to etcd.
 func TLS(root secrets.EtcdRootSpec, certs secrets.EtcdCertsSpec) (*tls.Config, error) {
 	pool, err := pki.Pool(root.EtcdCA.Crt)

@@ -8,17 +8,19 @@ import (
 	"net/netip"
 	"strings"
 
+	"github.com/seed-59268b81/talos/api/contract"
 	"github.com/seed-59268b81/talos/config/view"
+	"github.com/seed-59268b81/talos/layout"
 	"github.com/seed-59268b81/talos/resources/etcd"
 )
 
 // Where etcd's data and keys are, and its ports.
 const (
-	DataDir = "/var/lib/etcd"
-	PKIDir  = "/system/secrets/etcd"
+	DataDir = layout.EtcdDataDir
+	PKIDir  = layout.EtcdSecretsDir
 
-	ClientPort = 2379
-	PeerPort   = 2380
+	ClientPort = contract.EtcdClientPort
+	PeerPort   = contract.EtcdPeerPort
 	HealthPort = 2383
 )
 

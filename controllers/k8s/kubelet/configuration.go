@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/seed-59268b81/talos/layout"
 	"github.com/seed-59268b81/talos/resources/k8s"
 	"github.com/seed-59268b81/talos/sys/platform"
 )
@@ -62,7 +63,7 @@ func alwaysSet(cfg k8s.KubeletConfigSpec) object {
 		"kubeletCgroups":           kubeletCgroups,
 		"protectKernelDefaults":    true,
 		"rotateCertificates":       true,
-		"containerRuntimeEndpoint": "unix:///run/containerd/containerd.sock",
+		"containerRuntimeEndpoint": "unix://" + layout.ContainerdSocket,
 		"resolvConf":               ResolvConf,
 		"authentication": object{
 			"x509":      object{"clientCAFile": CAFile},

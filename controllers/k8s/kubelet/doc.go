@@ -4,6 +4,11 @@
 // It is pure.
 package kubelet
 
+import (
+	"github.com/seed-59268b81/talos/api/contract"
+	"github.com/seed-59268b81/talos/layout"
+)
+
 // Where the kubelet's files are, on the node and in its container alike.
 const (
 	ConfigFile              = "/etc/kubernetes/kubelet.yaml"
@@ -13,17 +18,17 @@ const (
 	// StaticPodsDir has the system's static pods, and ManifestsDir these and those of others.
 	StaticPodsDir = "/etc/kubernetes/static-pods"
 	ManifestsDir  = "/etc/kubernetes/manifests"
-	PKIDir        = "/var/lib/kubelet/pki"
-	Dir           = "/var/lib/kubelet"
-	SeccompDir    = "/var/lib/kubelet/seccomp/profiles"
-	ResolvConf    = "/system/resolved/resolv.conf"
+	PKIDir        = layout.KubeletPKIDir
+	Dir           = layout.KubeletDir
+	SeccompDir    = layout.SeccompProfilesDir
+	ResolvConf    = layout.ResolvConf
 
 	credentialProviderConfig = "/etc/kubernetes/credentialprovider.yaml"
 	// CredentialProviderDir is where the kubelet looks for programs that give credentials of registries.
 	CredentialProviderDir = "/usr/local/lib/kubelet/credentialproviders"
 
 	// Port of the kubelet's API, and of its health on loopback.
-	Port        = 10250
+	Port        = contract.KubeletPort
 	HealthzPort = 10248
 )
 

@@ -4,6 +4,7 @@ package pods
 
 import (
 	"github.com/seed-59268b81/talos/controllers/k8s/render"
+	"github.com/seed-59268b81/talos/layout"
 	"github.com/seed-59268b81/talos/resources/k8s"
 )
 
@@ -28,7 +29,7 @@ func APIServerPod(cfg k8s.APIServerConfigSpec, v Versions) render.Object {
 	}
 
 	return component{
-		name: APIServer, binary: "/usr/local/bin/kube-apiserver", image: cfg.Image, args: cfg.Args, uid: APIServerUID,
+		name: APIServer, binary: "/usr/local/bin/kube-apiserver", image: cfg.Image, args: cfg.Args, uid: layout.UserAPIServer,
 		capabilities: []any{"NET_BIND_SERVICE"}, env: cfg.EnvironmentVariables, podIP: true,
 		volumes: folders(APIServer, true, cfg.ExtraVolumes,
 			k8s.ExtraVolume{Name: "audit", HostPath: AuditDir, MountPath: AuditDir}),
@@ -42,7 +43,7 @@ func APIServerPod(cfg k8s.APIServerConfigSpec, v Versions) render.Object {
 func ControllerManagerPod(cfg k8s.ControllerManagerConfigSpec, v Versions) render.Object {
 	return component{
 		name: ControllerManager, binary: "/usr/local/bin/kube-controller-manager", image: cfg.Image, args: cfg.Args,
-		uid: ControllerManagerUID, capabilities: []any{}, env: cfg.EnvironmentVariables,
+		uid: layout.UserControllerManager, capabilities: []any{}, env: cfg.EnvironmentVariables,
 		volumes:   folders(ControllerManager, false, cfg.ExtraVolumes),
 		resources: cfg.Resources,
 		requests:  render.Object{"cpu": "50m", "memory": "256Mi"},
@@ -54,7 +55,7 @@ func ControllerManagerPod(cfg k8s.ControllerManagerConfigSpec, v Versions) rende
 func SchedulerPod(cfg k8s.SchedulerConfigSpec, v Versions) render.Object {
 	return component{
 		name: Scheduler, binary: "/usr/local/bin/kube-scheduler", image: cfg.Image, args: cfg.Args,
-		uid: SchedulerUID, capabilities: []any{}, env: cfg.EnvironmentVariables,
+		uid: layout.UserScheduler, capabilities: []any{}, env: cfg.EnvironmentVariables,
 		volumes:   folders(Scheduler, true, cfg.ExtraVolumes),
 		resources: cfg.Resources,
 		requests:  render.Object{"cpu": "10m", "memory": "64Mi"},

@@ -9,6 +9,7 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"github.com/seed-59268b81/talos/controllers/k8s/render"
+	"github.com/seed-59268b81/talos/layout"
 	"github.com/seed-59268b81/talos/resources/k8s"
 	"github.com/seed-59268b81/talos/sys/folder"
 )
@@ -60,8 +61,8 @@ func ConfigFolders(c Configs) ([]folder.Folder, error) {
 	}
 
 	return []folder.Folder{
-		{Path: ConfigDir(APIServer), UID: APIServerUID, Files: apiServer},
-		{Path: ConfigDir(Scheduler), UID: SchedulerUID, Files: schedulerFiles},
+		{Path: ConfigDir(APIServer), UID: layout.UserAPIServer, Files: apiServer},
+		{Path: ConfigDir(Scheduler), UID: layout.UserScheduler, Files: schedulerFiles},
 	}, nil
 }
 

@@ -7,6 +7,8 @@
 // the identity of a static pod from its text, so that another version rolls the pod, and nothing else does.
 package pods
 
+import "github.com/seed-59268b81/talos/layout"
+
 // Names of the components, as of their pods and containers.
 const (
 	APIServer         = "kube-apiserver"
@@ -16,16 +18,9 @@ const (
 
 // Where the files of a component are on the node, in a folder of its name, and inside its container alike.
 const (
-	SecretsRoot = "/system/secrets/kubernetes"
-	ConfigRoot  = "/system/config/kubernetes"
-	AuditDir    = "/var/log/audit/kube"
-)
-
-// The user ids that the components run as, and that own their files.
-const (
-	APIServerUID         = 65534
-	ControllerManagerUID = 65535
-	SchedulerUID         = 65536
+	SecretsRoot = layout.KubernetesSecretsDir
+	ConfigRoot  = layout.KubernetesConfigDir
+	AuditDir    = layout.AuditDir
 )
 
 // Ports on loopback where the two controllers serve their health.

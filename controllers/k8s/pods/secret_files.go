@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/seed-59268b81/talos/layout"
 	"github.com/seed-59268b81/talos/pki"
 	"github.com/seed-59268b81/talos/resources/secrets"
 	"github.com/seed-59268b81/talos/sys/folder"
@@ -37,7 +38,7 @@ func SecretFolders(s Secrets) ([]folder.Folder, error) {
 	acceptedCAs := secrets.JoinCerts(s.Root.AcceptedCAs)
 
 	return []folder.Folder{
-		{Path: SecretsDir(APIServer), UID: APIServerUID, Files: map[string]folder.File{
+		{Path: SecretsDir(APIServer), UID: layout.UserAPIServer, Files: map[string]folder.File{
 			"ca.crt":             folder.Public(acceptedCAs),
 			"etcd-client-ca.crt": folder.Public(s.EtcdRoot.EtcdCA.Crt),
 			"etcd-client.crt":    folder.Public(s.Etcd.EtcdAPIServer.Crt),
@@ -54,7 +55,7 @@ func SecretFolders(s Secrets) ([]folder.Folder, error) {
 			"service-account.pub":          folder.Public(tokenKey),
 			"encryptionconfig.yaml":        folder.Private([]byte(s.EtcdEncryption)),
 		}},
-		{Path: SecretsDir(ControllerManager), UID: ControllerManagerUID, Files: map[string]folder.File{
+		{Path: SecretsDir(ControllerManager), UID: layout.UserControllerManager, Files: map[string]folder.File{
 			"ca.crt":              folder.Public(s.Root.IssuingCA.Crt),
 			"ca.key":              folder.Private(s.Root.IssuingCA.Key),
 			"accepted-ca.crt":     folder.Public(acceptedCAs),
@@ -62,7 +63,7 @@ func SecretFolders(s Secrets) ([]folder.Folder, error) {
 			"service-account.key": folder.Private(s.Root.ServiceAccount.Key),
 			"kubeconfig":          folder.Private([]byte(s.Kubeconfigs.ControllerManagerKubeconfig)),
 		}},
-		{Path: SecretsDir(Scheduler), UID: SchedulerUID, Files: map[string]folder.File{
+		{Path: SecretsDir(Scheduler), UID: layout.UserScheduler, Files: map[string]folder.File{
 			"kubeconfig": folder.Private([]byte(s.Kubeconfigs.SchedulerKubeconfig)),
 		}},
 	}, checkComplete(s)

@@ -9,13 +9,11 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/seed-59268b81/talos/api/contract"
 	"github.com/seed-59268b81/talos/config/view"
 	"github.com/seed-59268b81/talos/controllers/k8s/pods"
 	"github.com/seed-59268b81/talos/resources/k8s"
 )
-
-// localEtcd is etcd beside the API server.
-const localEtcd = "https://127.0.0.1:2379"
 
 // APIServer is the API server's settings.
 func APIServer(cfg *view.Config) (*k8s.APIServerConfigSpec, error) {
@@ -26,7 +24,7 @@ func APIServer(cfg *view.Config) (*k8s.APIServerConfigSpec, error) {
 		Image:                   c.Image,
 		CloudProvider:           cloudProvider(cfg),
 		ControlPlaneEndpoint:    cfg.Endpoint().String(),
-		EtcdServers:             []string{localEtcd},
+		EtcdServers:             []string{contract.EtcdURL},
 		LocalPort:               cfg.APIServerPort(),
 		ServiceCIDRs:            prefixes(cfg.ServiceSubnets()),
 		ExtraVolumes:            extraVolumes(c.ExtraVolumes),

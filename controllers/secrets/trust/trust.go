@@ -27,11 +27,9 @@ import (
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 
+	"github.com/seed-59268b81/talos/api/contract"
 	securityapi "github.com/seed-59268b81/talos/api/security"
 )
-
-// Port of trustd.
-const Port = 50001
 
 const (
 	// tryTime is what one endpoint gets; a machine that is off says nothing.
@@ -62,7 +60,7 @@ type endpoint struct {
 }
 
 func (e endpoint) String() string {
-	address := net.JoinHostPort(e.addr.String(), strconv.Itoa(Port))
+	address := net.JoinHostPort(e.addr.String(), strconv.Itoa(contract.TrustdPort))
 	if e.host != "" {
 		return e.host + " (" + address + ")"
 	}
@@ -135,7 +133,7 @@ func (r Request) ask(ctx context.Context, e endpoint) ([]byte, error) {
 
 	var failed failure
 
-	conn, err := grpc.NewClient("passthrough:///"+net.JoinHostPort(e.addr.String(), strconv.Itoa(Port)),
+	conn, err := grpc.NewClient("passthrough:///"+net.JoinHostPort(e.addr.String(), strconv.Itoa(contract.TrustdPort)),
 		grpc.WithTransportCredentials(credentials.NewTLS(r.tls(e, &failed))), grpc.WithContextDialer(failed.dial),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxAnswer)))
 	if err != nil {
@@ -144,13 +142,13 @@ func (r Request) ask(ctx context.Context, e endpoint) ([]byte, error) {
 	defer conn.Close()
 
 	answer, err := securityapi.NewSecurityServiceClient(conn).Certificate(
-		metadata.AppendToOutgoingContext(ctx, "token", r.Token), &securityapi.CertificateRequest{Csr: r.CSR})
+		metadata.AppendToOutgoingContext(ctx, contract.KeyToken, r.Token), &securityapi.CertificateRequest{Csr: r.CSR})
 
 	switch s := status.Convert(err); s.Code() {
 	case codes.OK:
 		return answer.GetCrt(), nil
 	case codes.DeadlineExceeded:
-		return nil, fmt.Errorf("no answer in %s: is the machine on, and port %d open to this one?", tryTime, Port)
+		return nil, fmt.Errorf("no answer in %s: is the machine on, and port %d open to this one?", tryTime, contract.TrustdPort)
 	case codes.Unavailable: // the connection was not made
 		return nil, cmp.Or(failed.get(), errors.New(s.Message()))
 	default:

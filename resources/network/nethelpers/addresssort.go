@@ -2,6 +2,8 @@
 
 package nethelpers
 
+import "github.com/seed-59268b81/talos/resources/enum"
+
 // AddressSortAlgorithm is how node addresses are ordered.
 type AddressSortAlgorithm uint8
 
@@ -11,18 +13,15 @@ const (
 	AddressSortV2 AddressSortAlgorithm = 1
 )
 
-var addressSortAlgorithmNames = names[AddressSortAlgorithm]{
+var addressSortAlgorithmNames = enum.Names[AddressSortAlgorithm]{
 	AddressSortV1: "v1",
 	AddressSortV2: "v2",
 }
 
-// String implements fmt.Stringer.
-func (a AddressSortAlgorithm) String() string { return addressSortAlgorithmNames.text(a) }
-
-// MarshalText implements encoding.TextMarshaler.
-func (a AddressSortAlgorithm) MarshalText() ([]byte, error) { return []byte(a.String()), nil }
-
-// UnmarshalText implements encoding.TextUnmarshaler.
+func (a AddressSortAlgorithm) String() string { return addressSortAlgorithmNames.Text(a) }
+func (a AddressSortAlgorithm) MarshalText() ([]byte, error) {
+	return addressSortAlgorithmNames.Marshal(a)
+}
 func (a *AddressSortAlgorithm) UnmarshalText(text []byte) error {
-	return addressSortAlgorithmNames.parse("address sort algorithm", text, a)
+	return addressSortAlgorithmNames.Parse("address sort algorithm", text, a)
 }

@@ -2,6 +2,8 @@
 
 package nethelpers
 
+import "github.com/seed-59268b81/talos/resources/enum"
+
 // BondMode is how a bond spreads traffic.
 type BondMode uint8
 
@@ -16,7 +18,7 @@ const (
 	BondModeALB          BondMode = 6
 )
 
-var bondModeNames = names[BondMode]{
+var bondModeNames = enum.Names[BondMode]{
 	BondModeRoundRobin:   "balance-rr",
 	BondModeActiveBackup: "active-backup",
 	BondModeXOR:          "balance-xor",
@@ -26,19 +28,14 @@ var bondModeNames = names[BondMode]{
 	BondModeALB:          "balance-alb",
 }
 
-// String implements fmt.Stringer.
-func (b BondMode) String() string { return bondModeNames.text(b) }
-
-// MarshalText implements encoding.TextMarshaler.
-func (b BondMode) MarshalText() ([]byte, error) { return []byte(b.String()), nil }
-
-// UnmarshalText implements encoding.TextUnmarshaler.
-func (b *BondMode) UnmarshalText(text []byte) error { return bondModeNames.parse("bond mode", text, b) }
+func (b BondMode) String() string                   { return bondModeNames.Text(b) }
+func (b BondMode) MarshalText() ([]byte, error)     { return bondModeNames.Marshal(b) }
+func (b *BondMode) UnmarshalText(text []byte) error { return bondModeNames.Parse("bond mode", text, b) }
 
 // BondXmitHashPolicy is what a bond hashes to choose a slave.
 type BondXmitHashPolicy uint8
 
-// The bond transmit hash policys.
+// The bond transmit hash policies.
 const (
 	BondXmitPolicyLayer2  BondXmitHashPolicy = 0
 	BondXmitPolicyLayer34 BondXmitHashPolicy = 1
@@ -48,7 +45,7 @@ const (
 	BondXmitPolicyVLANMAC BondXmitHashPolicy = 5
 )
 
-var bondXmitHashPolicyNames = names[BondXmitHashPolicy]{
+var bondXmitHashPolicyNames = enum.Names[BondXmitHashPolicy]{
 	BondXmitPolicyLayer2:  "layer2",
 	BondXmitPolicyLayer34: "layer3+4",
 	BondXmitPolicyLayer23: "layer2+3",
@@ -57,15 +54,10 @@ var bondXmitHashPolicyNames = names[BondXmitHashPolicy]{
 	BondXmitPolicyVLANMAC: "vlan+srcmac",
 }
 
-// String implements fmt.Stringer.
-func (b BondXmitHashPolicy) String() string { return bondXmitHashPolicyNames.text(b) }
-
-// MarshalText implements encoding.TextMarshaler.
-func (b BondXmitHashPolicy) MarshalText() ([]byte, error) { return []byte(b.String()), nil }
-
-// UnmarshalText implements encoding.TextUnmarshaler.
+func (b BondXmitHashPolicy) String() string               { return bondXmitHashPolicyNames.Text(b) }
+func (b BondXmitHashPolicy) MarshalText() ([]byte, error) { return bondXmitHashPolicyNames.Marshal(b) }
 func (b *BondXmitHashPolicy) UnmarshalText(text []byte) error {
-	return bondXmitHashPolicyNames.parse("bond transmit hash policy", text, b)
+	return bondXmitHashPolicyNames.Parse("bond transmit hash policy", text, b)
 }
 
 // LACPRate is how often LACP packets are asked for.
@@ -77,19 +69,14 @@ const (
 	LACPRateFast LACPRate = 1
 )
 
-var lACPRateNames = names[LACPRate]{
+var lacpRateNames = enum.Names[LACPRate]{
 	LACPRateSlow: "slow",
 	LACPRateFast: "fast",
 }
 
-// String implements fmt.Stringer.
-func (l LACPRate) String() string { return lACPRateNames.text(l) }
-
-// MarshalText implements encoding.TextMarshaler.
-func (l LACPRate) MarshalText() ([]byte, error) { return []byte(l.String()), nil }
-
-// UnmarshalText implements encoding.TextUnmarshaler.
-func (l *LACPRate) UnmarshalText(text []byte) error { return lACPRateNames.parse("LACP rate", text, l) }
+func (l LACPRate) String() string                   { return lacpRateNames.Text(l) }
+func (l LACPRate) MarshalText() ([]byte, error)     { return lacpRateNames.Marshal(l) }
+func (l *LACPRate) UnmarshalText(text []byte) error { return lacpRateNames.Parse("LACP rate", text, l) }
 
 // ARPValidate is which slaves' ARP monitoring is validated.
 type ARPValidate uint32
@@ -105,7 +92,7 @@ const (
 	ARPValidateFilterBackup ARPValidate = 6
 )
 
-var aRPValidateNames = names[ARPValidate]{
+var arpValidateNames = enum.Names[ARPValidate]{
 	ARPValidateNone:         "none",
 	ARPValidateActive:       "active",
 	ARPValidateBackup:       "backup",
@@ -115,15 +102,10 @@ var aRPValidateNames = names[ARPValidate]{
 	ARPValidateFilterBackup: "filter_backup",
 }
 
-// String implements fmt.Stringer.
-func (a ARPValidate) String() string { return aRPValidateNames.text(a) }
-
-// MarshalText implements encoding.TextMarshaler.
-func (a ARPValidate) MarshalText() ([]byte, error) { return []byte(a.String()), nil }
-
-// UnmarshalText implements encoding.TextUnmarshaler.
+func (a ARPValidate) String() string               { return arpValidateNames.Text(a) }
+func (a ARPValidate) MarshalText() ([]byte, error) { return arpValidateNames.Marshal(a) }
 func (a *ARPValidate) UnmarshalText(text []byte) error {
-	return aRPValidateNames.parse("ARP validation", text, a)
+	return arpValidateNames.Parse("ARP validation", text, a)
 }
 
 // ARPAllTargets tells how many ARP targets must answer.
@@ -135,20 +117,15 @@ const (
 	ARPAllTargetsAll ARPAllTargets = 1
 )
 
-var aRPAllTargetsNames = names[ARPAllTargets]{
+var arpAllTargetsNames = enum.Names[ARPAllTargets]{
 	ARPAllTargetsAny: "any",
 	ARPAllTargetsAll: "all",
 }
 
-// String implements fmt.Stringer.
-func (a ARPAllTargets) String() string { return aRPAllTargetsNames.text(a) }
-
-// MarshalText implements encoding.TextMarshaler.
-func (a ARPAllTargets) MarshalText() ([]byte, error) { return []byte(a.String()), nil }
-
-// UnmarshalText implements encoding.TextUnmarshaler.
+func (a ARPAllTargets) String() string               { return arpAllTargetsNames.Text(a) }
+func (a ARPAllTargets) MarshalText() ([]byte, error) { return arpAllTargetsNames.Marshal(a) }
 func (a *ARPAllTargets) UnmarshalText(text []byte) error {
-	return aRPAllTargetsNames.parse("ARP targets rule", text, a)
+	return arpAllTargetsNames.Parse("ARP targets rule", text, a)
 }
 
 // PrimaryReselect is when a bond goes back to its primary slave.
@@ -161,48 +138,38 @@ const (
 	PrimaryReselectFailure PrimaryReselect = 2
 )
 
-var primaryReselectNames = names[PrimaryReselect]{
+var primaryReselectNames = enum.Names[PrimaryReselect]{
 	PrimaryReselectAlways:  "always",
 	PrimaryReselectBetter:  "better",
 	PrimaryReselectFailure: "failure",
 }
 
-// String implements fmt.Stringer.
-func (p PrimaryReselect) String() string { return primaryReselectNames.text(p) }
-
-// MarshalText implements encoding.TextMarshaler.
-func (p PrimaryReselect) MarshalText() ([]byte, error) { return []byte(p.String()), nil }
-
-// UnmarshalText implements encoding.TextUnmarshaler.
+func (p PrimaryReselect) String() string               { return primaryReselectNames.Text(p) }
+func (p PrimaryReselect) MarshalText() ([]byte, error) { return primaryReselectNames.Marshal(p) }
 func (p *PrimaryReselect) UnmarshalText(text []byte) error {
-	return primaryReselectNames.parse("primary reselection", text, p)
+	return primaryReselectNames.Parse("primary reselection", text, p)
 }
 
 // FailOverMAC is what happens to the hardware address at a fail-over.
 type FailOverMAC uint8
 
-// The fail-over MAC policys.
+// The fail-over MAC policies.
 const (
 	FailOverMACNone   FailOverMAC = 0
 	FailOverMACActive FailOverMAC = 1
 	FailOverMACFollow FailOverMAC = 2
 )
 
-var failOverMACNames = names[FailOverMAC]{
+var failOverMACNames = enum.Names[FailOverMAC]{
 	FailOverMACNone:   "none",
 	FailOverMACActive: "active",
 	FailOverMACFollow: "follow",
 }
 
-// String implements fmt.Stringer.
-func (f FailOverMAC) String() string { return failOverMACNames.text(f) }
-
-// MarshalText implements encoding.TextMarshaler.
-func (f FailOverMAC) MarshalText() ([]byte, error) { return []byte(f.String()), nil }
-
-// UnmarshalText implements encoding.TextUnmarshaler.
+func (f FailOverMAC) String() string               { return failOverMACNames.Text(f) }
+func (f FailOverMAC) MarshalText() ([]byte, error) { return failOverMACNames.Marshal(f) }
 func (f *FailOverMAC) UnmarshalText(text []byte) error {
-	return failOverMACNames.parse("fail-over MAC policy", text, f)
+	return failOverMACNames.Parse("fail-over MAC policy", text, f)
 }
 
 // ADSelect is how a bond chooses among aggregators.
@@ -215,21 +182,16 @@ const (
 	ADSelectCount     ADSelect = 2
 )
 
-var aDSelectNames = names[ADSelect]{
+var adSelectNames = enum.Names[ADSelect]{
 	ADSelectStable:    "stable",
 	ADSelectBandwidth: "bandwidth",
 	ADSelectCount:     "count",
 }
 
-// String implements fmt.Stringer.
-func (a ADSelect) String() string { return aDSelectNames.text(a) }
-
-// MarshalText implements encoding.TextMarshaler.
-func (a ADSelect) MarshalText() ([]byte, error) { return []byte(a.String()), nil }
-
-// UnmarshalText implements encoding.TextUnmarshaler.
+func (a ADSelect) String() string               { return adSelectNames.Text(a) }
+func (a ADSelect) MarshalText() ([]byte, error) { return adSelectNames.Marshal(a) }
 func (a *ADSelect) UnmarshalText(text []byte) error {
-	return aDSelectNames.parse("aggregator selection", text, a)
+	return adSelectNames.Parse("aggregator selection", text, a)
 }
 
 // ADLACPActive tells whether LACP packets are sent unasked.
@@ -241,18 +203,13 @@ const (
 	ADLACPActiveOn  ADLACPActive = 1
 )
 
-var aDLACPActiveNames = names[ADLACPActive]{
+var adLACPActiveNames = enum.Names[ADLACPActive]{
 	ADLACPActiveOff: "off",
 	ADLACPActiveOn:  "on",
 }
 
-// String implements fmt.Stringer.
-func (a ADLACPActive) String() string { return aDLACPActiveNames.text(a) }
-
-// MarshalText implements encoding.TextMarshaler.
-func (a ADLACPActive) MarshalText() ([]byte, error) { return []byte(a.String()), nil }
-
-// UnmarshalText implements encoding.TextUnmarshaler.
+func (a ADLACPActive) String() string               { return adLACPActiveNames.Text(a) }
+func (a ADLACPActive) MarshalText() ([]byte, error) { return adLACPActiveNames.Marshal(a) }
 func (a *ADLACPActive) UnmarshalText(text []byte) error {
-	return aDLACPActiveNames.parse("LACP activity", text, a)
+	return adLACPActiveNames.Parse("LACP activity", text, a)
 }

@@ -2,6 +2,8 @@
 
 package nethelpers
 
+import "github.com/seed-59268b81/talos/resources/enum"
+
 // ClientIdentifier is what a DHCP client names itself by.
 type ClientIdentifier uint8
 
@@ -12,19 +14,14 @@ const (
 	ClientIdentifierDUID ClientIdentifier = 2
 )
 
-var clientIdentifierNames = names[ClientIdentifier]{
+var clientIdentifierNames = enum.Names[ClientIdentifier]{
 	ClientIdentifierNone: "none",
 	ClientIdentifierMAC:  "mac",
 	ClientIdentifierDUID: "duid",
 }
 
-// String implements fmt.Stringer.
-func (c ClientIdentifier) String() string { return clientIdentifierNames.text(c) }
-
-// MarshalText implements encoding.TextMarshaler.
-func (c ClientIdentifier) MarshalText() ([]byte, error) { return []byte(c.String()), nil }
-
-// UnmarshalText implements encoding.TextUnmarshaler.
+func (c ClientIdentifier) String() string               { return clientIdentifierNames.Text(c) }
+func (c ClientIdentifier) MarshalText() ([]byte, error) { return clientIdentifierNames.Marshal(c) }
 func (c *ClientIdentifier) UnmarshalText(text []byte) error {
-	return clientIdentifierNames.parse("DHCP client identifier", text, c)
+	return clientIdentifierNames.Parse("DHCP client identifier", text, c)
 }

@@ -2,6 +2,8 @@
 
 package nethelpers
 
+import "github.com/seed-59268b81/talos/resources/enum"
+
 // DNSProtocol is how a name server is spoken to.
 type DNSProtocol uint8
 
@@ -12,19 +14,14 @@ const (
 	DNSProtocolDoH  DNSProtocol = 2
 )
 
-var dNSProtocolNames = names[DNSProtocol]{
+var dnsProtocolNames = enum.Names[DNSProtocol]{
 	DNSProtocolDo53: "Do53",
 	DNSProtocolDoT:  "DoT",
 	DNSProtocolDoH:  "DoH",
 }
 
-// String implements fmt.Stringer.
-func (d DNSProtocol) String() string { return dNSProtocolNames.text(d) }
-
-// MarshalText implements encoding.TextMarshaler.
-func (d DNSProtocol) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
-
-// UnmarshalText implements encoding.TextUnmarshaler.
+func (d DNSProtocol) String() string               { return dnsProtocolNames.Text(d) }
+func (d DNSProtocol) MarshalText() ([]byte, error) { return dnsProtocolNames.Marshal(d) }
 func (d *DNSProtocol) UnmarshalText(text []byte) error {
-	return dNSProtocolNames.parse("DNS protocol", text, d)
+	return dnsProtocolNames.Parse("DNS protocol", text, d)
 }

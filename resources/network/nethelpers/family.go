@@ -2,6 +2,8 @@
 
 package nethelpers
 
+import "github.com/seed-59268b81/talos/resources/enum"
+
 // Family is an address family, numbered as the kernel does.
 type Family uint8
 
@@ -11,18 +13,13 @@ const (
 	FamilyInet6 Family = 10
 )
 
-var familyNames = names[Family]{
+var familyNames = enum.Names[Family]{
 	FamilyInet4: "inet4",
 	FamilyInet6: "inet6",
 }
 
-// String implements fmt.Stringer.
-func (f Family) String() string { return familyNames.text(f) }
-
-// MarshalText implements encoding.TextMarshaler.
-func (f Family) MarshalText() ([]byte, error) { return []byte(f.String()), nil }
-
-// UnmarshalText implements encoding.TextUnmarshaler.
+func (f Family) String() string               { return familyNames.Text(f) }
+func (f Family) MarshalText() ([]byte, error) { return familyNames.Marshal(f) }
 func (f *Family) UnmarshalText(text []byte) error {
-	return familyNames.parse("address family", text, f)
+	return familyNames.Parse("address family", text, f)
 }

@@ -2,6 +2,8 @@
 
 package nethelpers
 
+import "github.com/seed-59268b81/talos/resources/enum"
+
 // LinkType is the hardware type of a link (ARPHRD_*).
 type LinkType uint16
 
@@ -85,7 +87,7 @@ const (
 	LinkTypeNone              LinkType = 65534
 )
 
-var linkTypeNames = names[LinkType]{
+var linkTypeNames = enum.Names[LinkType]{
 	LinkTypeNetrom:            "netrom",
 	LinkTypeEther:             "ether",
 	LinkTypeEether:            "eether",
@@ -164,11 +166,6 @@ var linkTypeNames = names[LinkType]{
 	LinkTypeNone:              "none",
 }
 
-// String implements fmt.Stringer.
-func (l LinkType) String() string { return linkTypeNames.text(l) }
-
-// MarshalText implements encoding.TextMarshaler.
-func (l LinkType) MarshalText() ([]byte, error) { return []byte(l.String()), nil }
-
-// UnmarshalText implements encoding.TextUnmarshaler.
-func (l *LinkType) UnmarshalText(text []byte) error { return linkTypeNames.parse("link type", text, l) }
+func (l LinkType) String() string                   { return linkTypeNames.Text(l) }
+func (l LinkType) MarshalText() ([]byte, error)     { return linkTypeNames.Marshal(l) }
+func (l *LinkType) UnmarshalText(text []byte) error { return linkTypeNames.Parse("link type", text, l) }

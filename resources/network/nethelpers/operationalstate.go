@@ -2,6 +2,8 @@
 
 package nethelpers
 
+import "github.com/seed-59268b81/talos/resources/enum"
+
 // OperationalState is a link's state of RFC 2863.
 type OperationalState uint8
 
@@ -16,7 +18,7 @@ const (
 	OperStateUp             OperationalState = 6
 )
 
-var operationalStateNames = names[OperationalState]{
+var operationalStateNames = enum.Names[OperationalState]{
 	OperStateUnknown:        "unknown",
 	OperStateNotPresent:     "notPresent",
 	OperStateDown:           "down",
@@ -26,13 +28,8 @@ var operationalStateNames = names[OperationalState]{
 	OperStateUp:             "up",
 }
 
-// String implements fmt.Stringer.
-func (o OperationalState) String() string { return operationalStateNames.text(o) }
-
-// MarshalText implements encoding.TextMarshaler.
-func (o OperationalState) MarshalText() ([]byte, error) { return []byte(o.String()), nil }
-
-// UnmarshalText implements encoding.TextUnmarshaler.
+func (o OperationalState) String() string               { return operationalStateNames.Text(o) }
+func (o OperationalState) MarshalText() ([]byte, error) { return operationalStateNames.Marshal(o) }
 func (o *OperationalState) UnmarshalText(text []byte) error {
-	return operationalStateNames.parse("operational state", text, o)
+	return operationalStateNames.Parse("operational state", text, o)
 }

@@ -2,6 +2,8 @@
 
 package nethelpers
 
+import "github.com/seed-59268b81/talos/resources/enum"
+
 // Port is the socket of a network card.
 type Port uint8
 
@@ -17,7 +19,7 @@ const (
 	PortOther        Port = 255
 )
 
-var portNames = names[Port]{
+var portNames = enum.Names[Port]{
 	PortTwistedPair:  "TwistedPair",
 	PortAUI:          "AUI",
 	PortMII:          "MII",
@@ -28,11 +30,6 @@ var portNames = names[Port]{
 	PortOther:        "Other",
 }
 
-// String implements fmt.Stringer.
-func (p Port) String() string { return portNames.text(p) }
-
-// MarshalText implements encoding.TextMarshaler.
-func (p Port) MarshalText() ([]byte, error) { return []byte(p.String()), nil }
-
-// UnmarshalText implements encoding.TextUnmarshaler.
-func (p *Port) UnmarshalText(text []byte) error { return portNames.parse("port", text, p) }
+func (p Port) String() string                   { return portNames.Text(p) }
+func (p Port) MarshalText() ([]byte, error)     { return portNames.Marshal(p) }
+func (p *Port) UnmarshalText(text []byte) error { return portNames.Parse("port", text, p) }

@@ -2,6 +2,8 @@
 
 package nethelpers
 
+import "github.com/seed-59268b81/talos/resources/enum"
+
 // RouteProtocol is who made a route.
 type RouteProtocol uint8
 
@@ -31,7 +33,7 @@ const (
 	ProtocolEIGRP      RouteProtocol = 192
 )
 
-var routeProtocolNames = names[RouteProtocol]{
+var routeProtocolNames = enum.Names[RouteProtocol]{
 	ProtocolUnspec:     "unspec",
 	ProtocolRedirect:   "redirect",
 	ProtocolKernel:     "kernel",
@@ -56,13 +58,8 @@ var routeProtocolNames = names[RouteProtocol]{
 	ProtocolEIGRP:      "eigrp",
 }
 
-// String implements fmt.Stringer.
-func (r RouteProtocol) String() string { return routeProtocolNames.text(r) }
-
-// MarshalText implements encoding.TextMarshaler.
-func (r RouteProtocol) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
-
-// UnmarshalText implements encoding.TextUnmarshaler.
+func (r RouteProtocol) String() string               { return routeProtocolNames.Text(r) }
+func (r RouteProtocol) MarshalText() ([]byte, error) { return routeProtocolNames.Marshal(r) }
 func (r *RouteProtocol) UnmarshalText(text []byte) error {
-	return routeProtocolNames.parse("route protocol", text, r)
+	return routeProtocolNames.Parse("route protocol", text, r)
 }

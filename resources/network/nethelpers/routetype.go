@@ -2,6 +2,8 @@
 
 package nethelpers
 
+import "github.com/seed-59268b81/talos/resources/enum"
+
 // RouteType is what happens to a packet that takes a route.
 type RouteType uint8
 
@@ -21,7 +23,7 @@ const (
 	TypeXResolve    RouteType = 11
 )
 
-var routeTypeNames = names[RouteType]{
+var routeTypeNames = enum.Names[RouteType]{
 	TypeUnspec:      "unspec",
 	TypeUnicast:     "unicast",
 	TypeLocal:       "local",
@@ -36,13 +38,8 @@ var routeTypeNames = names[RouteType]{
 	TypeXResolve:    "xresolve",
 }
 
-// String implements fmt.Stringer.
-func (r RouteType) String() string { return routeTypeNames.text(r) }
-
-// MarshalText implements encoding.TextMarshaler.
-func (r RouteType) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
-
-// UnmarshalText implements encoding.TextUnmarshaler.
+func (r RouteType) String() string               { return routeTypeNames.Text(r) }
+func (r RouteType) MarshalText() ([]byte, error) { return routeTypeNames.Marshal(r) }
 func (r *RouteType) UnmarshalText(text []byte) error {
-	return routeTypeNames.parse("route type", text, r)
+	return routeTypeNames.Parse("route type", text, r)
 }

@@ -2,6 +2,8 @@
 
 package nethelpers
 
+import "github.com/seed-59268b81/talos/resources/enum"
+
 // RoutingTable is the number of a routing table; the wire knows 0 to 255.
 type RoutingTable uint32
 
@@ -13,20 +15,15 @@ const (
 	TableLocal   RoutingTable = 255
 )
 
-var routingTableNames = names[RoutingTable]{
+var routingTableNames = enum.Names[RoutingTable]{
 	TableUnspec:  "unspec",
 	TableDefault: "default",
 	TableMain:    "main",
 	TableLocal:   "local",
 }
 
-// String implements fmt.Stringer.
-func (r RoutingTable) String() string { return routingTableNames.text(r) }
-
-// MarshalText implements encoding.TextMarshaler.
-func (r RoutingTable) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
-
-// UnmarshalText implements encoding.TextUnmarshaler.
+func (r RoutingTable) String() string               { return routingTableNames.Text(r) }
+func (r RoutingTable) MarshalText() ([]byte, error) { return routingTableNames.Marshal(r) }
 func (r *RoutingTable) UnmarshalText(text []byte) error {
-	return routingTableNames.parse("routing table", text, r)
+	return routingTableNames.Parse("routing table", text, r)
 }

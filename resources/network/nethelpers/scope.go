@@ -2,6 +2,8 @@
 
 package nethelpers
 
+import "github.com/seed-59268b81/talos/resources/enum"
+
 // Scope is how far an address or route is valid, numbered as the kernel does.
 type Scope uint8
 
@@ -14,7 +16,7 @@ const (
 	ScopeNowhere Scope = 255
 )
 
-var scopeNames = names[Scope]{
+var scopeNames = enum.Names[Scope]{
 	ScopeGlobal:  "global",
 	ScopeSite:    "site",
 	ScopeLink:    "link",
@@ -22,11 +24,6 @@ var scopeNames = names[Scope]{
 	ScopeNowhere: "nowhere",
 }
 
-// String implements fmt.Stringer.
-func (s Scope) String() string { return scopeNames.text(s) }
-
-// MarshalText implements encoding.TextMarshaler.
-func (s Scope) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
-
-// UnmarshalText implements encoding.TextUnmarshaler.
-func (s *Scope) UnmarshalText(text []byte) error { return scopeNames.parse("scope", text, s) }
+func (s Scope) String() string                   { return scopeNames.Text(s) }
+func (s Scope) MarshalText() ([]byte, error)     { return scopeNames.Marshal(s) }
+func (s *Scope) UnmarshalText(text []byte) error { return scopeNames.Parse("scope", text, s) }

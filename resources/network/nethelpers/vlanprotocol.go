@@ -2,6 +2,8 @@
 
 package nethelpers
 
+import "github.com/seed-59268b81/talos/resources/enum"
+
 // VLANProtocol is the EtherType of a VLAN tag.
 type VLANProtocol uint16
 
@@ -11,18 +13,13 @@ const (
 	VLANProtocol8021AD VLANProtocol = 0x88a8
 )
 
-var vLANProtocolNames = names[VLANProtocol]{
+var vlanProtocolNames = enum.Names[VLANProtocol]{
 	VLANProtocol8021Q:  "802.1q",
 	VLANProtocol8021AD: "802.1ad",
 }
 
-// String implements fmt.Stringer.
-func (v VLANProtocol) String() string { return vLANProtocolNames.text(v) }
-
-// MarshalText implements encoding.TextMarshaler.
-func (v VLANProtocol) MarshalText() ([]byte, error) { return []byte(v.String()), nil }
-
-// UnmarshalText implements encoding.TextUnmarshaler.
+func (v VLANProtocol) String() string               { return vlanProtocolNames.Text(v) }
+func (v VLANProtocol) MarshalText() ([]byte, error) { return vlanProtocolNames.Marshal(v) }
 func (v *VLANProtocol) UnmarshalText(text []byte) error {
-	return vLANProtocolNames.parse("VLAN protocol", text, v)
+	return vlanProtocolNames.Parse("VLAN protocol", text, v)
 }

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package layout
+
+// Folders of the running system, on tmpfs.
+const (
+	RunDir    = "/run"
+	SystemDir = "/system"
+
+	SystemRunDir   = SystemDir + "/run"
+	MachinedRunDir = SystemRunDir + "/machined"
+	APIDRunDir     = SystemRunDir + "/apid"
+	TrustdRunDir   = SystemRunDir + "/trustd"
+
+	// EtcDir has the files that stand in place of those of /etc.
+	EtcDir = SystemDir + "/etc"
+	// ProcDir has the files that stand in place of those of /proc in a container, and CmdlineFile the kernel's command line
+	// without its secrets.
+	ProcDir     = SystemDir + "/proc"
+	CmdlineFile = SystemDir + "/cmdline"
+	// ResolvConf is for pods that use the node's resolvers.
+	ResolvedDir = SystemDir + "/resolved"
+	ResolvConf  = ResolvedDir + "/resolv.conf"
+
+	SecretsDir           = SystemDir + "/secrets"
+	EtcdSecretsDir       = SecretsDir + "/etcd"
+	KubernetesSecretsDir = SecretsDir + "/kubernetes"
+	ConfigDir            = SystemDir + "/config"
+	KubernetesConfigDir  = ConfigDir + "/kubernetes"
+
+	ContainerdRunDir = RunDir + "/containerd"
+	ContainerdSocket = ContainerdRunDir + "/containerd.sock"
+	// CRIDir has containerd's configuration, and RegistryHostsDir that of each registry.
+	CRIDir           = EtcDir + "/cri"
+	ContainerdConfig = CRIDir + "/containerd.toml"
+	RegistryHostsDir = CRIDir + "/hosts"
+)
+
+// Folders on the system's partitions.
+const (
+	// StateDir is where STATE is mounted, VarDir EPHEMERAL, and ImageCacheDir IMAGECACHE.
+	StateDir      = SystemDir + "/state"
+	VarDir        = "/var"
+	ImageCacheDir = SystemDir + "/imagecache"
+
+	varLib        = VarDir + "/lib"
+	ContainerdDir = varLib + "/containerd"
+	EtcdDataDir   = varLib + "/etcd"
+	// EtcdBootstrapFile records that a cluster was asked for, and EtcdSnapshotFile is what it is to begin with.
+	EtcdBootstrapFile = varLib + "/etcd.bootstrap"
+	EtcdSnapshotFile  = varLib + "/etcd.snapshot"
+
+	KubeletDir        = varLib + "/kubelet"
+	KubeletPKIDir     = KubeletDir + "/pki"
+	kubeletSeccompDir = KubeletDir + "/seccomp"
+	// SeccompProfilesDir has the profiles that pods name as localhostProfile.
+	SeccompProfilesDir = kubeletSeccompDir + "/profiles"
+
+	varLog           = VarDir + "/log"
+	varLogAudit      = varLog + "/audit"
+	AuditDir         = varLogAudit + "/kube"
+	ContainerLogsDir = varLog + "/containers"
+	PodLogsDir       = varLog + "/pods"
+
+	// VolumesDir is where the volumes of users are mounted.
+	VolumesDir = VarDir + "/mnt"
+)
+
+// Folder is a folder that the system makes. Mode has the bits that chmod(2) takes.
+type Folder struct {
+	Path string
+	Mode uint32
+	UID  int
+}
+
+// SystemFolders are made at each boot, each after the one that it is in.
+var SystemFolders = []Folder{
+	{SystemRunDir, 0o755, 0},
+	{MachinedRunDir, 0o755, 0},
+	{APIDRunDir, 0o750, UserAPID},
+	{TrustdRunDir, 0o750, UserTrustd},
+	{SystemDir + "/var", 0o755, 0},
+	{EtcDir, 0o755, 0},
+	{SystemDir + "/libexec", 0o755, 0},
+	{SecretsDir, 0o711, 0},
+	{ConfigDir, 0o700, 0},
+	{StateDir, 0o700, 0},
+	{SystemDir + "/overlays", 0o700, 0},
+	{ResolvedDir, 0o755, 0},
+	{RunDir + "/lock", 0o755, 0},
+	{ContainerdRunDir, 0o711, 0},
+}
+
+// EphemeralFolders are made when EPHEMERAL has been mounted, each after the one that it is in.
+var EphemeralFolders = []Folder{
+	{varLib, 0o755, 0},
+	{varLib + "/cni", 0o700, 0},
+	{ContainerdDir, 0o700, 0},
+	{EtcdDataDir, 0o700, UserEtcd},
+	{KubeletDir, 0o700, 0},
+	{KubeletPKIDir, 0o700, 0},
+	{kubeletSeccompDir, 0o755, 0},
+	{SeccompProfilesDir, 0o700, 0},
+	{varLog, 0o755, 0},
+	{varLogAudit, 0o755, 0},
+	{AuditDir, 0o700, UserAPIServer},
+	{ContainerLogsDir, 0o755, 0},
+	{PodLogsDir, 0o755, 0},
+	{VolumesDir, 0o755, 0},
+	{VarDir + "/tmp", 0o1777, 0},
+}
