@@ -3,7 +3,6 @@
 package v1alpha1
 
 import (
-	"net/netip"
 	"time"
 
 	"github.com/seed-59268b81/talos/api/contract"
