@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/seed-59268b81/talos/config"
 	"github.com/seed-59268b81/talos/config/access"
 	metactl "github.com/seed-59268b81/talos/controllers/meta"
 	"github.com/seed-59268b81/talos/sys/meta"

@@ -22,7 +22,7 @@ func TestAskOverwrite(t *testing.T) {
 	} {
 		var out strings.Builder
 
-		got, err := askOverwrite(bufio.NewReader(strings.NewReader(tt.in)), &out)(kubeconfig.User, "admin@demo")
+		got, err := askOverwrite(bufio.NewReader(strings.NewReader(tt.in)), &out)(kubeconfig.UserSection, "admin@demo")
 		if got != tt.want || (err != nil) != tt.fail {
 			t.Errorf("%q: got %t, %v, want %t", tt.in, got, err, tt.want)
 		}
