@@ -12,6 +12,7 @@ import (
 
 	"github.com/seed-59268b81/talos/config"
 	metactl "github.com/seed-59268b81/talos/controllers/meta"
+	"github.com/seed-59268b81/talos/layout"
 	configres "github.com/seed-59268b81/talos/resources/config"
 	"github.com/seed-59268b81/talos/sys/cmdline"
 )
@@ -204,7 +205,7 @@ func (s *acquisition) read(e storeRead) (actions []any) {
 	if e.cfg != nil {
 		s.phase = settled
 
-		return append([]any{report{slog.LevelInfo, "the configuration was found", []any{"in", "STATE"}}, saveAccess{e.cfg}}, s.stored(e.cfg)...)
+		return append([]any{report{slog.LevelInfo, "the configuration was found", []any{"in", layout.PartitionState}}, saveAccess{e.cfg}}, s.stored(e.cfg)...)
 	}
 
 	if e.err != nil {

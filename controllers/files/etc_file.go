@@ -17,6 +17,7 @@ import (
 	"github.com/seed-59268b81/talos/cosi/controller"
 	"github.com/seed-59268b81/talos/cosi/resource"
 	"github.com/seed-59268b81/talos/cosi/typed"
+	"github.com/seed-59268b81/talos/layout"
 	"github.com/seed-59268b81/talos/resources/files"
 	"github.com/seed-59268b81/talos/sys/mount"
 )
@@ -26,7 +27,7 @@ type Binder func(source, target string) error
 
 // Controllers of this domain.
 func Controllers() []controller.Controller {
-	return []controller.Controller{EtcFileController("/etc", "/system/etc", func(source, target string) error {
+	return []controller.Controller{EtcFileController("/etc", layout.EtcDir, func(source, target string) error {
 		return mount.Bind(source, target, mount.NoSuid|mount.NoDev|mount.NoExec)
 	})}
 }

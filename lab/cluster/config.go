@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/seed-59268b81/talos/api/contract"
 	"github.com/seed-59268b81/talos/config/generate"
 	"github.com/seed-59268b81/talos/config/patch"
 	"github.com/seed-59268b81/talos/config/talosconfig"
@@ -81,7 +82,7 @@ func (c *Cluster) Generate(kubernetesVersion string, options generate.Options) e
 	// Those of the user have the last word.
 	options.ControlPlanePatches = slices.Concat(own, options.ControlPlanePatches)
 
-	made, err := generate.New(s.Name, "https://"+netip.AddrPortFrom(first.Addr, 6443).String(), kubernetesVersion, options)
+	made, err := generate.New(s.Name, "https://"+netip.AddrPortFrom(first.Addr, contract.KubernetesPort).String(), kubernetesVersion, options)
 	if err != nil {
 		return err
 	}

@@ -35,7 +35,7 @@ var arrows = map[string][]string{
 	// A library on its own: it knows the wire contract and nothing of an operating system.
 	"cosi": {"api"},
 	// These two are used on laptops too: nothing of the kernel.
-	"config":    {apiContract, "durable", "layout", "pki", "version"},
+	"config":    {apiContract, "durable", "pki", "version"},
 	"resources": {"config", "cosi", "layout"},
 	// Thin shells over the kernel know nothing of what they are used for.
 	"sys": {"cosi", "durable", "layout"},

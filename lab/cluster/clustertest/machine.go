@@ -31,6 +31,7 @@ import (
 
 	"github.com/seed-59268b81/talos/api/cluster"
 	"github.com/seed-59268b81/talos/api/common"
+	"github.com/seed-59268b81/talos/api/contract"
 	"github.com/seed-59268b81/talos/api/machine"
 	"github.com/seed-59268b81/talos/config"
 	"github.com/seed-59268b81/talos/config/secrets"
@@ -148,8 +149,8 @@ func (f *Machine) called(call string) {
 func (f *Machine) Version(ctx context.Context, _ *emptypb.Empty) (*machine.VersionResponse, error) {
 	call := "version"
 
-	if md, _ := metadata.FromIncomingContext(ctx); len(md.Get("node")) > 0 {
-		call += " of " + md.Get("node")[0]
+	if md, _ := metadata.FromIncomingContext(ctx); len(md.Get(contract.KeyNode)) > 0 {
+		call += " of " + md.Get(contract.KeyNode)[0]
 	}
 
 	f.called(call)
