@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package v1alpha1 holds the controller that shows the supervisor's services as resources.
+// Package service holds the controller that shows the supervisor's services as resources.
 package service
 
 import (

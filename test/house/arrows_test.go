@@ -40,8 +40,8 @@ var arrows = map[string][]string{
 	// What a healthy cluster has, for a node and for a laptop.
 	"health": {"config", "cosi", "resources"},
 
-	"apid":      {"api", "controllers", "cosi", "pki", "resources", "service", "sys", "version"},
-	"trustd":    {"api", "controllers", "cosi", "pki", "resources", "service", "sys", "version"},
+	"apid":      {"api", "controllers", "cosi", "pki", "resources", "sys", "version"},
+	"trustd":    {"api", "controllers", "cosi", "pki", "resources", "sys", "version"},
 	"discovery": {"api", "version"},
 	"machine":   {"api", "apid", "config", "controllers", "cosi", "health", "pki", "resources", "service", "sys", "trustd", "version"},
 	"lab":       {"sys", "version"},
