@@ -69,8 +69,8 @@ func kubernetesRoot(cfg *view.Config) (secrets.KubernetesRootSpec, error) {
 }
 
 // kubeletSecrets is what the kubelet joins with: through KubePrism if that is on, which goes to the API server of the node first
-// and to others when it does not answer, and which refuses connections while none does; otherwise on a control plane through the API
-// server beside it, on a worker through the cluster's endpoint.
+// and to others when it does not answer, and which refuses connections while there is none to go to; otherwise on a control plane
+// through the API server beside it, on a worker through the cluster's endpoint.
 func kubeletSecrets(cfg *view.Config) (secrets.KubeletSpec, error) {
 	id, secret, err := bootstrapToken(cfg.ClusterToken())
 	if err != nil {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package v1alpha1 holds the resources of services; the name is that of the API group that users know.
+// Package service holds the resources of services. Their type is of the API group v1alpha1, which users know.
 package service
 
 import "github.com/seed-59268b81/talos/cosi/resource"

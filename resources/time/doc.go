@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package timeres holds the resources of the machine's clock: whether it is set, and what the kernel says of it.
+// Package time holds the resources of the machine's clock: whether it is set, and what the kernel says of it.
 package time
 
 // NamespaceName of the clock's resources.

@@ -91,7 +91,7 @@ func TestGoFilesBeginWithTheirLicence(t *testing.T) {
 	})
 }
 
-// TestPackagesSayWhatTheyAre wants a comment before the package clause of one file of each package.
+// TestPackagesSayWhatTheyAre wants a comment before the package clause of one file of each package, which names the package.
 func TestPackagesSayWhatTheyAre(t *testing.T) {
 	documented := map[string]bool{}
 
@@ -110,6 +110,10 @@ func TestPackagesSayWhatTheyAre(t *testing.T) {
 		dir := path.Dir(p)
 		documented[dir] = documented[dir] || generated.Match(text) ||
 			file.Doc != nil && len(strings.TrimSpace(file.Doc.Text())) > 0 && !strings.HasPrefix(file.Doc.Text(), "SPDX")
+
+		if named, ok := strings.CutPrefix(file.Doc.Text(), "Package "); ok && !strings.HasPrefix(named, file.Name.Name+" ") {
+			t.Errorf("%s: the comment is of another package, want %s", p, file.Name.Name)
+		}
 	})
 
 	for dir, ok := range documented {

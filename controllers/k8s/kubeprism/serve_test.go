@@ -19,7 +19,7 @@ import (
 	"github.com/seed-59268b81/talos/controllers/k8s/kubeprism"
 )
 
-// TestRefuses holds that the port is open while some upstream answers and at no other time: it opens soon after the first answer of
+// TestRefuses holds that the port is closed while no upstream takes connections: it opens soon after the first answer of
 // the node's own API server, and refuses, with all connections cut, as soon as the last one has gone.
 func TestRefuses(t *testing.T) {
 	const noticed = 250 * time.Millisecond
