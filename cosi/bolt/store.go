@@ -36,13 +36,16 @@ type Option func(*options)
 type options struct {
 	key     []byte
 	history int
+	memory  []memory.Option
 }
 
 // WithKey encrypts what is stored with a key of 32 bytes. A file is opened with the key that it was made with.
 func WithKey(key []byte) Option { return func(o *options) { o.key = key } }
 
 // WithHistory sets how many changes of a kind are kept at most.
-func WithHistory(events int) Option { return func(o *options) { o.history = max(events, 1) } }
+func WithHistory(events int) Option {
+	return func(o *options) { o.history, o.memory = max(events, 1), []memory.Option{memory.WithHistory(events)} }
+}
 
 // Open opens the store in a file, made if there is none. A file serves one process at a time.
 func Open(path string, opts ...Option) (*Store, error) {
@@ -79,7 +82,7 @@ func load(f *file, o options) (*memory.State, error) {
 		return nil, err
 	}
 
-	return memory.Restore(f, contents, memory.WithHistory(o.history))
+	return memory.Restore(f, contents, o.memory...)
 }
 
 // Close waits for the writes under way and closes the file.

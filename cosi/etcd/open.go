@@ -96,7 +96,7 @@ func (s *Store) load(contents *clientv3.GetResponse, base int64) {
 		}
 	}
 
-	s.copy, s.feed = memory.NewFollower(s.epoch(s.cluster), endOf(s.at.era, base), memory.WithHistory(s.o.history))
+	s.copy, s.feed = memory.NewFollower(s.epoch(s.cluster), endOf(s.at.era, base), s.o.memory...)
 
 	for _, kv := range contents.Kvs {
 		if string(kv.Key) == s.eraKey() {

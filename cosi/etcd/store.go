@@ -70,6 +70,7 @@ type Option func(*options)
 type options struct {
 	prefix  string
 	history int
+	memory  []memory.Option
 	silence time.Duration
 	log     *slog.Logger
 }
@@ -81,7 +82,9 @@ func WithPrefix(prefix string) Option {
 
 // WithHistory sets how many changes of a kind are kept in memory at most, and how many revisions back they are read
 // when the store is opened.
-func WithHistory(events int) Option { return func(o *options) { o.history = max(events, 1) } }
+func WithHistory(events int) Option {
+	return func(o *options) { o.history, o.memory = max(events, 1), []memory.Option{memory.WithHistory(events)} }
+}
 
 // WithSilence sets how long etcd, which is asked regularly, may say nothing before its connection is taken for dead; the
 // default is half a minute.

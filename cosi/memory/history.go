@@ -56,6 +56,7 @@ func (p position) after(q position) bool { return p.mark > q.mark || p.mark == q
 type history struct {
 	ring  []entry
 	limit int // in entries
+	few   int // limit of a kind without resources; see limitFor
 	most  int // in bytes
 	last  uint64
 	count int
@@ -69,13 +70,13 @@ type history struct {
 const (
 	firstHistory = 2 // many kinds have one resource that changes once or never
 	minHistory   = 8
-	// A kind of few resources has a shorter history than the limit: one for which 1,024 old versions were kept of one
-	// small resource would take much more memory for them than for all else.
+	// Unless WithHistory says otherwise, a kind of few resources has a shorter history: one for which 1,024 old versions were
+	// kept of one small resource would take much more memory for them than for all else.
 	smallHistory = 200
 )
 
 // limitFor is how many entries are kept, at most, of a kind that has so many resources.
-func (h *history) limitFor(live int) int { return min(h.limit, smallHistory+live) }
+func (h *history) limitFor(live int) int { return min(h.limit, h.few+live) }
 
 // first is the number of the oldest entry kept; last+1 when none is.
 func (h *history) first() uint64 { return h.last - uint64(h.count) + 1 }

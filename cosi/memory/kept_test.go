@@ -55,6 +55,7 @@ func TestHistoryLimits(t *testing.T) {
 		{"small versions of one", nil, 1, 1100, 10, 201, 192},
 		{"small versions of many", nil, 1000, 3, 10, 1024, 1024},
 		{"as many as the option says", []memory.Option{memory.WithHistory(20)}, 1, 100, 10, 20, 20},
+		{"more than the default, of one resource", []memory.Option{memory.WithHistory(3000)}, 1, 2000, 10, 2000, 2000},
 	} {
 		st := memory.New(tt.opts...)
 

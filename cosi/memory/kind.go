@@ -44,7 +44,7 @@ type kind struct {
 }
 
 func newKind(s *State, name resource.Kind) *kind {
-	k := &kind{store: s, name: name, hash: kindHash(name), history: history{limit: s.history, most: s.historyBytes}}
+	k := &kind{store: s, name: name, hash: kindHash(name), history: history{limit: s.history, few: s.smallHistory, most: s.historyBytes}}
 	k.index.Store(emptyIndex)
 
 	if f := s.feed; f != nil {

@@ -25,6 +25,7 @@ const (
 type State struct {
 	epoch        [epochSize]byte
 	history      int
+	smallHistory int // of a kind without resources
 	historyBytes int
 	journal      *journal // nil: nothing is kept
 	feed         *Feed    // nil: it does not follow another store
@@ -43,15 +44,18 @@ var (
 // Option of New.
 type Option func(*State)
 
-// WithHistory sets how many events of a kind are kept at most, at least one. History is allocated as it comes.
-func WithHistory(events int) Option { return func(s *State) { s.history = max(events, 1) } }
+// WithHistory sets how many events of a kind are kept at most, at least one, of a kind of few resources as well. History is
+// allocated as it comes.
+func WithHistory(events int) Option {
+	return func(s *State) { s.history, s.smallHistory = max(events, 1), max(events, 1) }
+}
 
 // WithHistoryBytes sets how much memory the old versions of a kind take at most, though a few are kept whatever they take.
 func WithHistoryBytes(n int) Option { return func(s *State) { s.historyBytes = n } }
 
 // New returns an empty state.
 func New(opts ...Option) *State {
-	s := &State{history: DefaultHistory, historyBytes: DefaultHistoryBytes}
+	s := &State{history: DefaultHistory, smallHistory: smallHistory, historyBytes: DefaultHistoryBytes}
 
 	rand.Read(s.epoch[:]) // it does not fail
 
