@@ -5,6 +5,7 @@ package etcd_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -80,7 +81,8 @@ func TestLead(t *testing.T) {
 	first := run(t, ctx, dialTo(t, way.endpoint()), &leaders)
 	within(t, "the first leads", patience, first.began)
 
-	second := run(t, ctx, dialTo(t, srv.endpoint()), &leaders)
+	direct := dialTo(t, srv.endpoint())
+	second := run(t, ctx, direct, &leaders)
 
 	select {
 	case <-second.began:
@@ -92,6 +94,16 @@ func TestLead(t *testing.T) {
 
 	within(t, "the second leads after the first has resigned", patience, second.began)
 	<-first.cause
+
+	// The turn of the first comes next only if it has queued before the second does again.
+	retry(t, func() error {
+		queue, err := direct.Get(t.Context(), "/leader/", clientv3.WithPrefix(), clientv3.WithCountOnly())
+		if err == nil && queue.Count < 2 {
+			err = fmt.Errorf("got %d in the queue, want 2", queue.Count)
+		}
+
+		return err
+	})
 
 	second.resign <- struct{}{}
 
