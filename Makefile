@@ -23,7 +23,7 @@ E2E ?= 1
 PACKAGES = $$($(GO) list ./... | grep -v /talos/out/)
 
 .DEFAULT_GOAL := help
-.PHONY: help host-tools build up down test vet fresh e2e conformance conformance-images chaos bench bench-cosi budgets generate lock lint clean
+.PHONY: help host-tools build up down test vet fresh e2e debug conformance conformance-images chaos bench bench-cosi budgets generate lock lint clean
 
 help: ## show this
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -66,6 +66,10 @@ e2e: build
 	@TALOS_E2E=all $(GO) run ./test/report -alone test/e2e -timeout 90m ./test/e2e/...
 endif
 
+debug: ## a debugger on machined of a container: MACHINE=name for another than the first machine of NAME
+	@$(BUILD) talos-debug
+	@$(GO) run ./cmd/debug -state out/lab -name $(NAME) -machine '$(MACHINE)' -init '$(INIT)'
+
 conformance-images: build ## the images that Kubernetes' own tests use, and a disk image whose cache has them
 	@$(BUILD) conformance-disk-image
 
@@ -97,4 +101,4 @@ lint: vet ## formatting and static checks
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { gofmt -l $$(git ls-files '*.go'); exit 1; }
 
 clean: ## remove what was built; the build cache (out/cache) and the clusters stay
-	@rm -rf out/bin out/components out/images
+	@rm -rf out/bin out/components out/debug out/images

@@ -28,6 +28,9 @@ func (p Paths) Cache() string { return filepath.Join(p.Out, "cache") }
 // Bin is a program for people: talosctl, kubectl, talos.
 func (p Paths) Bin(name string) string { return filepath.Join(p.Out, "bin", name) }
 
+// Debug is the operating system's program with symbols.
+func (p Paths) Debug() string { return filepath.Join(p.Out, "debug", "talos") }
+
 // Component is a third-party program, by its upstream name.
 func (p Paths) Component(name string) string { return filepath.Join(p.component("bin"), name) }
 

@@ -15,7 +15,9 @@ const (
 	TargetConformanceImages = "conformance-images"
 	TargetConformanceTests  = "e2e"
 
-	TargetTalos    = "talos"
+	TargetTalos = "talos"
+	// TargetDebug is TargetTalos with what a debugger reads. It is built only on demand.
+	TargetDebug    = "talos-debug"
 	TargetInit     = "init"
 	TargetModprobe = "modprobe"
 	TargetSandbox  = "sandbox"

@@ -7,9 +7,6 @@
 package program
 
 import (
-	"maps"
-	"slices"
-
 	"github.com/seed-59268b81/talos/build/graph"
 )
 
@@ -21,8 +18,8 @@ func Steps(root string) []graph.Step {
 		steps = append(steps, m.step(root))
 	}
 
-	for _, name := range slices.Sorted(maps.Keys(ownPrograms)) {
-		steps = append(steps, ownStep(root, name))
+	for _, p := range ownPrograms {
+		steps = append(steps, p.step(root))
 	}
 
 	return steps

@@ -201,7 +201,9 @@ type goBuildArgs struct {
 	dir, out, tags string
 	cgo            bool
 	// test builds the tests of the one package.
-	test      bool
+	test bool
+	// symbols keeps what a debugger reads.
+	symbols   bool
 	variables map[string]string
 	packages  []string
 }
@@ -209,6 +211,10 @@ type goBuildArgs struct {
 // goBuild runs the go command and tells how many packages it has compiled so far.
 func goBuild(ctx context.Context, w *graph.Work, a goBuildArgs) error {
 	link := goLinkFlags
+	if a.symbols {
+		link = ""
+	}
+
 	if a.cgo {
 		link += " -linkmode external -extldflags -static"
 	}

@@ -12,20 +12,34 @@ import (
 	"github.com/seed-59268b81/talos/build/source"
 )
 
-// ownPrograms are the programs of this repository that are built beside the third-party ones.
-var ownPrograms = map[string]string{
-	artifact.TargetTalos:    "the operating system's program",
-	artifact.TargetInit:     "process 1 of the initramfs",
-	artifact.TargetModprobe: "what the kernel calls for a module",
-	artifact.TargetSandbox:  "what puts services into their sandboxes",
-	artifact.TargetTalosctl: "the client",
+// ownProgram is a program of this repository: cmd/NAME.
+type ownProgram struct {
+	target, name, about string
+	// symbols keeps what a debugger reads.
+	symbols   bool
+	published string
 }
 
-// ownStep builds cmd/NAME.
-func ownStep(root, name string) graph.Step {
+var ownPrograms = []ownProgram{
+	own(artifact.TargetTalos, "the operating system's program"),
+	own(artifact.TargetInit, "process 1 of the initramfs"),
+	own(artifact.TargetModprobe, "what the kernel calls for a module"),
+	own(artifact.TargetSandbox, "what puts services into their sandboxes"),
+	own(artifact.TargetTalosctl, "the client"),
+	{
+		target: artifact.TargetDebug, name: "talos", about: "the operating system's program with symbols",
+		symbols: true, published: artifact.Published.Debug(),
+	},
+}
+
+func own(name, about string) ownProgram {
+	return ownProgram{target: name, name: name, about: about, published: artifact.Published.Bin(name)}
+}
+
+func (p ownProgram) step(root string) graph.Step {
 	return graph.Step{
-		Name:  name,
-		About: ownPrograms[name],
+		Name:  p.target,
+		About: p.about,
 		Heavy: true,
 		Inputs: func(ctx context.Context, _ graph.Results) ([]string, error) {
 			version, err := output(ctx, root, "go", "env", "GOVERSION")
@@ -44,14 +58,14 @@ func ownStep(root, name string) graph.Step {
 			sha, built := revision(ctx, root)
 
 			return goBuild(ctx, w, goBuildArgs{
-				dir: root, out: filepath.Join(w.Dir, name), tags: "osusergo,netgo", packages: []string{"./cmd/" + name},
+				dir: root, out: filepath.Join(w.Dir, p.name), tags: "osusergo,netgo", packages: []string{"./cmd/" + p.name}, symbols: p.symbols,
 				variables: map[string]string{
 					"github.com/seed-59268b81/talos/version.SHA":   sha,
 					"github.com/seed-59268b81/talos/version.Built": built,
 				},
 			})
 		},
-		Publish: map[string]string{name: artifact.Published.Bin(name)},
+		Publish: map[string]string{p.name: p.published},
 	}
 }
 

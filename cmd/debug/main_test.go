@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/seed-59268b81/talos/test/leak"
+)
+
+func TestMain(m *testing.M) { leak.Main(m) }
+
+// TestSame compares this test with itself, another program and what is no program.
+func TestSame(t *testing.T) {
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	text := filepath.Join(t.TempDir(), "text")
+	if err := os.WriteFile(text, []byte("text"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+
+	for _, tt := range []struct{ symbols, running, want string }{
+		{self, "/proc/self/exe", ""},
+		{self, "/bin/ls", "another build"},
+		{self, text, "read program "+text},
+		{text + ".none", self, "talos-debug"},
+	} {
+		err := same(tt.symbols, tt.running)
+		if got := err == nil; got != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s and %s: got %v, want %q", tt.symbols, tt.running, err, tt.want)
+		}
+	}
+}
