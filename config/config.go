@@ -2,11 +2,10 @@
 
 package config
 
+import "github.com/seed-59268b81/talos/config/document"
+
 // Document is one document of a configuration.
-type Document interface {
-	Kind() string
-	Name() string
-}
+type Document = document.Document
 
 // Config is a decoded configuration.
 type Config struct {
@@ -34,4 +33,19 @@ func Find[T Document](c *Config) (zero T) {
 	}
 
 	return zero
+}
+
+// All returns the documents of a type in the order of the text.
+func All[T Document](c *Config) (all []T) {
+	if c == nil {
+		return nil
+	}
+
+	for _, d := range c.documents {
+		if typed, ok := d.(T); ok {
+			all = append(all, typed)
+		}
+	}
+
+	return all
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/seed-59268b81/talos/config"
 	"github.com/seed-59268b81/talos/config/configtest"
+	"github.com/seed-59268b81/talos/config/documents/network"
 	"github.com/seed-59268b81/talos/config/v1alpha1"
 	"github.com/seed-59268b81/talos/config/view"
 )
@@ -51,7 +52,7 @@ func TestDecodeExamples(t *testing.T) {
 		t.Errorf("admission: got %v, want %v", got, want)
 	}
 
-	if got, want := config.Find[*v1alpha1.HostnameConfig](cfg).Auto, v1alpha1.AutoStable; got != want {
+	if got, want := config.Find[*network.HostnameConfig](cfg).Auto, network.AutoHostnameStable; got != want {
 		t.Errorf("hostname: got %q, want %q", got, want)
 	}
 

@@ -10,7 +10,7 @@
 //
 //	cfg, err := config.Decode(text)
 //	view.Of(cfg).PodSubnets()                // what the documents say together
-//	config.Find[*v1alpha1.HostnameConfig](cfg) // one document, nil when there is none
+//	config.Find[*network.HostnameConfig](cfg) // one document, nil when there is none
 //	cfg.Bytes()                              // as it came
 //	text, err := config.Encode(documents...)
 //

@@ -5,26 +5,47 @@ package config
 import (
 	"maps"
 	"slices"
+	"sync"
 
+	"github.com/seed-59268b81/talos/config/document"
+	"github.com/seed-59268b81/talos/config/documents/network"
 	"github.com/seed-59268b81/talos/config/v1alpha1"
 )
 
-// kinds makes an empty document of each kind there is, the main one aside.
-var kinds = map[string]func() Document{
-	v1alpha1.HostnameConfigKind: func() Document { return &v1alpha1.HostnameConfig{} },
+// domains are the packages of documents.
+var domains = [][]document.Kind{network.Kinds()}
+
+// kinds are all kinds of documents by name, except for the main one.
+var kinds = sync.OnceValue(func() map[string]document.Kind {
+	all := map[string]document.Kind{}
+
+	for _, domain := range domains {
+		for _, kind := range domain {
+			all[kind.Name] = kind
+		}
+	}
+
+	return all
+})
+
+// Kinds returns the names of all kinds of documents, except for the main one.
+func Kinds() []string { return slices.Sorted(maps.Keys(kinds())) }
+
+// KindOf returns the kind with a name.
+func KindOf(name string) (kind document.Kind, known bool) {
+	kind, known = kinds()[name]
+
+	return kind, known
 }
 
-// Kinds lists the kinds of documents there are, the main one aside.
-func Kinds() []string { return slices.Sorted(maps.Keys(kinds)) }
-
-// NewDocument makes an empty document: kind "" is the main one. It returns nil for a kind that is not known.
+// NewDocument returns an empty document: kind "" is the main one. It returns nil for an unknown kind.
 func NewDocument(kind string) Document {
 	if kind == "" {
 		return &v1alpha1.Config{}
 	}
 
-	if make, ok := kinds[kind]; ok {
-		return make()
+	if k, known := KindOf(kind); known {
+		return k.New()
 	}
 
 	return nil

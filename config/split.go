@@ -131,7 +131,7 @@ func identify(node *yaml.Node) (Part, *strict.Problem) {
 		return Part{}, problem(node, "", "the document has neither a kind nor a machine or cluster key: it is not known what it is")
 	case version == nil || version.Value != v1alpha1.Version:
 		return Part{}, problem(kind, "apiVersion", "a document of kind %q needs apiVersion: %s", kind.Value, v1alpha1.Version)
-	case kinds[kind.Value] == nil:
+	case NewDocument(kind.Value) == nil:
 		return Part{}, problem(kind, "kind", "there is no document of kind %q%s; known are: %s", kind.Value,
 			didYouMean(kind.Value), strings.Join(Kinds(), ", "))
 	default:

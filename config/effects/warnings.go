@@ -30,21 +30,31 @@ func Warnings(cfg *config.Config) []string {
 func InVain(cfg *config.Config) []string {
 	var out []string
 
-	for _, document := range cfg.Documents() {
-		root := ""
-
-		if _, main := document.(*v1alpha1.Config); !main {
-			root = document.Kind()
-		}
-
-		visit(reflect.ValueOf(document), root, func(path string) {
-			if row, effective := Lookup(path); !effective && !slices.Contains(out, row) {
-				out = append(out, row)
-			}
-		})
+	for _, d := range cfg.Documents() {
+		out = append(out, Unread(d)...)
 	}
 
 	slices.Sort(out)
+
+	return slices.Compact(out)
+}
+
+// Unread lists the branches that a document sets and that have no effect yet.
+func Unread(d config.Document) []string {
+	var (
+		out  []string
+		root string
+	)
+
+	if _, main := d.(*v1alpha1.Config); !main {
+		root = d.Kind()
+	}
+
+	visit(reflect.ValueOf(d), root, func(path string) {
+		if row, effective := Lookup(path); !effective && !slices.Contains(out, row) {
+			out = append(out, row)
+		}
+	})
 
 	return out
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/seed-59268b81/talos/config"
+	"github.com/seed-59268b81/talos/config/documents/network"
 	"github.com/seed-59268b81/talos/config/patch"
 	"github.com/seed-59268b81/talos/config/v1alpha1"
 )
@@ -41,8 +42,8 @@ func New(clusterName, endpoint, kubernetesVersion string, opts Options) (*Output
 
 // text makes and patches the configuration of a role.
 func (in *input) text(role v1alpha1.MachineType, rolePatches []patch.Patch) ([]byte, error) {
-	hostname := v1alpha1.NewHostnameConfig()
-	hostname.Auto = v1alpha1.AutoStable
+	hostname := network.NewHostnameConfig()
+	hostname.Auto = network.AutoHostnameStable
 
 	text, err := config.Encode[config.Document](in.document(role), hostname)
 	if err != nil {

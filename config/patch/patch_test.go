@@ -12,8 +12,8 @@ import (
 
 	"github.com/seed-59268b81/talos/config"
 	"github.com/seed-59268b81/talos/config/configtest"
+	"github.com/seed-59268b81/talos/config/documents/network"
 	"github.com/seed-59268b81/talos/config/patch"
-	"github.com/seed-59268b81/talos/config/v1alpha1"
 	"github.com/seed-59268b81/talos/config/view"
 )
 
@@ -164,7 +164,7 @@ func TestAppendDocument(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	if doc := config.Find[*v1alpha1.HostnameConfig](cfg); doc == nil || doc.Auto != "stable" {
+	if doc := config.Find[*network.HostnameConfig](cfg); doc == nil || doc.Auto != "stable" {
 		t.Errorf("got no HostnameConfig in\n%s", got)
 	}
 }

@@ -157,28 +157,3 @@ func (c *check) wireguard(at string, w *v1alpha1.WireGuard) {
 		c.subnets(peerAt+".allowedIPs", peer.AllowedIPs)
 	}
 }
-
-func (c *check) hostnameConfig(h *v1alpha1.HostnameConfig, main *v1alpha1.Config) {
-	c.oneOf("HostnameConfig.auto", h.Auto, v1alpha1.AutoStable, v1alpha1.AutoOff)
-	c.hostname("HostnameConfig.hostname", h.Hostname)
-
-	if h.Auto == "" && h.Hostname == "" {
-		c.wrong("HostnameConfig", "says nothing: set auto or hostname")
-	}
-
-	if h.Auto == v1alpha1.AutoStable && h.Hostname != "" {
-		c.wrong("HostnameConfig", "auto: stable and hostname %q exclude each other: keep one (a patch removes auto with \"auto: {$patch: delete}\", or sets it to off)", h.Hostname)
-	}
-
-	if main == nil {
-		return
-	}
-
-	if name := main.Machine.Network.Hostname; name != "" {
-		c.wrong("machine.network.hostname", "%q: there is a HostnameConfig document too, and only one of the two may say the name: move it there", name)
-	}
-
-	if main.Machine.Features.StableHostname != nil {
-		c.wrong("machine.features.stableHostname", "there is a HostnameConfig document too, and only one of the two may say it: remove this one")
-	}
-}

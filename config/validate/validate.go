@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/seed-59268b81/talos/config"
+	"github.com/seed-59268b81/talos/config/document"
 	"github.com/seed-59268b81/talos/config/effects"
 	"github.com/seed-59268b81/talos/config/v1alpha1"
 	"github.com/seed-59268b81/talos/config/view"
@@ -34,30 +35,11 @@ func ParseMode(text string) (Mode, error) {
 	}
 }
 
-// Finding is one thing that is wrong.
-type Finding struct {
-	Path string
-	Text string
-}
-
-func (f Finding) Error() string { return f.Path + ": " + f.Text }
-
-// Findings is everything that is wrong.
-type Findings []Finding
-
-func (fs Findings) Error() string {
-	if len(fs) == 1 {
-		return "the machine configuration is not valid: " + fs[0].Error()
-	}
-
-	lines := make([]string, len(fs))
-
-	for i, f := range fs {
-		lines[i] = "\n  * " + f.Error()
-	}
-
-	return fmt.Sprintf("the machine configuration is not valid, %d problems:%s", len(fs), strings.Join(lines, ""))
-}
+// Finding is one thing that is wrong, Findings everything.
+type (
+	Finding  = document.Finding
+	Findings = document.Findings
+)
 
 // Validate checks a configuration for a mode. The error, when there is one, is of type Findings.
 func Validate(cfg *config.Config, mode Mode) (warnings []string, err error) {
@@ -70,8 +52,10 @@ func Validate(cfg *config.Config, mode Mode) (warnings []string, err error) {
 		c.document(main)
 	}
 
-	if hostname := config.Find[*v1alpha1.HostnameConfig](cfg); hostname != nil {
-		c.hostnameConfig(hostname, main)
+	for _, d := range cfg.Documents() {
+		if kind, known := config.KindOf(d.Kind()); known {
+			c.kind(kind, d, main)
+		}
 	}
 
 	warnings = append(c.warnings, effects.Warnings(cfg)...)

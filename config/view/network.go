@@ -5,14 +5,14 @@ package view
 import (
 	"net/netip"
 
-	"github.com/seed-59268b81/talos/config/v1alpha1"
+	"github.com/seed-59268b81/talos/config/documents/network"
 )
 
 // Hostname is the chosen name of the machine, with its domain or without; empty when none is chosen. The document
 // HostnameConfig wins.
 func (c *Config) Hostname() string {
 	if c.hostname != nil && c.hostname.Hostname != "" {
-		return c.hostname.Hostname
+		return string(c.hostname.Hostname)
 	}
 
 	return c.main.Machine.Network.Hostname
@@ -36,7 +36,7 @@ const (
 // AutoHostname is how the machine names itself. The document HostnameConfig wins over machine.features.stableHostname.
 func (c *Config) AutoHostname() AutoHostname {
 	switch {
-	case c.hostname != nil && c.hostname.Auto == v1alpha1.AutoStable:
+	case c.hostname != nil && c.hostname.Auto == network.AutoHostnameStable:
 		return AutoHostnameStable
 	case c.hostname != nil:
 		return AutoHostnameOff

@@ -4,13 +4,14 @@ package view
 
 import (
 	"github.com/seed-59268b81/talos/config"
+	"github.com/seed-59268b81/talos/config/documents/network"
 	"github.com/seed-59268b81/talos/config/v1alpha1"
 )
 
 // Config is what a configuration says. It never changes, and nobody may change what it hands out.
 type Config struct {
 	main     *v1alpha1.Config
-	hostname *v1alpha1.HostnameConfig // nil without one
+	hostname *network.HostnameConfig // nil without one
 	complete bool
 }
 
@@ -21,7 +22,7 @@ func Of(cfg *config.Config) *Config {
 		main, complete = &v1alpha1.Config{}, false
 	}
 
-	return &Config{main: main, hostname: config.Find[*v1alpha1.HostnameConfig](cfg), complete: complete}
+	return &Config{main: main, hostname: config.Find[*network.HostnameConfig](cfg), complete: complete}
 }
 
 // Complete reports whether the configuration describes a machine and its cluster. One that does not has other documents only.

@@ -34,16 +34,23 @@ import (
 )
 
 const (
-	module    = "github.com/seed-59268b81/talos/"
-	documents = module + "config/v1alpha1"
-	view      = module + "config/view"
+	module       = "github.com/seed-59268b81/talos/"
+	mainDocument = module + "config/v1alpha1"
+	documents    = module + "config/documents/"
+	view         = module + "config/view"
 )
 
 // readers are the packages that carry a configuration out. What only checks or generates one does not count.
 var readers = []string{"./controllers/...", "./machine/...", "./apid/...", "./trustd/..."}
 
 // followed are packages whose functions read for those who call them.
-var followed = []string{view, documents}
+var followed = []string{view, mainDocument, documents + "..."}
+
+// isDocuments reports whether a package has documents.
+func isDocuments(path string) bool { return path == mainDocument || strings.HasPrefix(path, documents) }
+
+// isFollowed reports whether a package's functions read for those who call them.
+func isFollowed(path string) bool { return path == view || isDocuments(path) }
 
 // checks are files and packages among the readers that only check.
 var checks = []string{"controllers/validation/", "controllers/k8s/settings/check.go"}
@@ -87,11 +94,11 @@ func visit(t reflect.Type, path string, read map[string]bool, out *[]string) {
 			owner = t.FieldByIndex(field.Index[:n-1]).Type
 		}
 
-		if owner == reflect.TypeFor[v1alpha1.Header]() {
+		if owner.PkgPath() == module+"config/document" {
 			continue // it says what the document is
 		}
 
-		if !read[owner.Name()+"."+t.FieldByIndex(field.Index).Name] {
+		if !read[fieldName(owner.PkgPath(), owner.Name(), t.FieldByIndex(field.Index).Name)] {
 			*out = append(*out, at)
 
 			continue
@@ -100,6 +107,9 @@ func visit(t reflect.Type, path string, read map[string]bool, out *[]string) {
 		visit(field.Type, at, read, out)
 	}
 }
+
+// fieldName names a field of a type of a package.
+func fieldName(pkg, of, field string) string { return pkg + "." + of + "." + field }
 
 // goPackage is what the go command tells of a package.
 type goPackage struct {
@@ -203,7 +213,7 @@ func inspect(files *token.FileSet, imports types.Importer, p goPackage, all *rea
 			continue
 		}
 
-		if !slices.Contains(followed, p.ImportPath) {
+		if !isFollowed(p.ImportPath) {
 			all.add(file, info)
 
 			continue

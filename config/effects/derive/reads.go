@@ -7,7 +7,6 @@ import (
 	"go/token"
 	"go/types"
 	"maps"
-	"slices"
 )
 
 // reads are the fields TYPE.FIELD that some code selects, and the followed functions that it calls, by their full names.
@@ -70,7 +69,7 @@ func (r *reads) add(part ast.Node, info *types.Info) {
 				set[left] = n.Tok == token.ASSIGN
 			}
 		case *ast.Ident: // a function that is passed on counts as called
-			if f, ok := info.Uses[n].(*types.Func); ok && f.Pkg() != nil && slices.Contains(followed, f.Pkg().Path()) {
+			if f, ok := info.Uses[n].(*types.Func); ok && f.Pkg() != nil && isFollowed(f.Pkg().Path()) {
 				r.calls[f.Origin().FullName()] = true
 			}
 		case *ast.SelectorExpr:
@@ -95,7 +94,7 @@ func documentType(t types.Type) *types.Named {
 	}
 
 	named, ok := t.(*types.Named)
-	if !ok || named.Obj().Pkg() == nil || named.Obj().Pkg().Path() != documents {
+	if !ok || named.Obj().Pkg() == nil || !isDocuments(named.Obj().Pkg().Path()) {
 		return nil
 	}
 
@@ -117,7 +116,7 @@ func (r *reads) note(s *types.Selection) {
 		}
 
 		if named := documentType(t); named != nil {
-			r.fields[named.Obj().Name()+"."+fields.Field(i).Name()] = true
+			r.fields[fieldName(named.Obj().Pkg().Path(), named.Obj().Name(), fields.Field(i).Name())] = true
 		}
 
 		t = fields.Field(i).Type()
@@ -132,7 +131,7 @@ func (r *reads) noteAll(t types.Type) {
 
 	if s, ok := named.Underlying().(*types.Struct); ok {
 		for i := range s.NumFields() {
-			r.fields[named.Obj().Name()+"."+s.Field(i).Name()] = true
+			r.fields[fieldName(named.Obj().Pkg().Path(), named.Obj().Name(), s.Field(i).Name())] = true
 		}
 	}
 }

@@ -66,7 +66,7 @@ func TestAccessorsAreFollowed(t *testing.T) {
 
 	info := newInfo()
 
-	if _, err := (&types.Config{Importer: importer.Default()}).Check(documents, files, []*ast.File{file}, info); err != nil {
+	if _, err := (&types.Config{Importer: importer.Default()}).Check(mainDocument, files, []*ast.File{file}, info); err != nil {
 		t.Fatal(err)
 	}
 
@@ -75,8 +75,11 @@ func TestAccessorsAreFollowed(t *testing.T) {
 	byFunction(file, info, functions)
 
 	want := []string{"Config.Hostname", "Config.Kubelet", "Config.Older", "Kubelet.Image"}
+	for i := range want {
+		want[i] = mainDocument + "." + want[i]
+	}
 
-	got := slices.DeleteFunc(slices.Sorted(maps.Keys(functions[documents+".reader"].with(functions))), func(field string) bool { return field == "View.main" })
+	got := slices.DeleteFunc(slices.Sorted(maps.Keys(functions[mainDocument+".reader"].with(functions))), func(field string) bool { return field == mainDocument+".View.main" })
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("fields read (-want +got):\n%s", diff)
 	}

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package validate
+
+import (
+	"reflect"
+	"strings"
+
+	"github.com/seed-59268b81/talos/config"
+	"github.com/seed-59268b81/talos/config/document"
+	"github.com/seed-59268b81/talos/config/effects"
+	"github.com/seed-59268b81/talos/config/strict"
+	"github.com/seed-59268b81/talos/config/v1alpha1"
+)
+
+// kind checks a document by its own rules, and beside the main document (nil without one).
+func (c *check) kind(kind document.Kind, d config.Document, main *v1alpha1.Config) {
+	r := document.Check(d)
+	c.findings = append(c.findings, r.Findings...)
+	c.warnings = append(c.warnings, r.Warnings...)
+
+	if kind.Protects {
+		for _, path := range effects.Unread(d) {
+			c.wrong(path, "has no effect in this version, and the machine would be less safe than the configuration says: remove it")
+		}
+	}
+
+	if main == nil {
+		return
+	}
+
+	if kind.ControlPlane && !main.Machine.Type.IsControlPlane() {
+		c.wrong(document.Path(d), "a worker cannot have this document: it is for control planes")
+	}
+
+	for _, key := range kind.Replaces {
+		if isSet(reflect.ValueOf(main).Elem(), key) {
+			c.wrong(key, "there is a %s document too, and only one of the two may say it: move it there", kind.Name)
+		}
+	}
+}
+
+// isSet reports whether a key of a struct has a value.
+func isSet(v reflect.Value, key string) bool {
+	for name := range strings.SplitSeq(key, ".") {
+		for v.Kind() == reflect.Pointer {
+			if v.IsNil() {
+				return false
+			}
+
+			v = v.Elem()
+		}
+
+		field, ok := strict.Fields(v.Type())[name]
+		if !ok {
+			panic("validate: the v1alpha1 document has no key " + key) // a test has all kinds
+		}
+
+		v = v.FieldByIndex(field.Index)
+	}
+
+	return !v.IsZero()
+}
