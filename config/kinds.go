@@ -8,12 +8,20 @@ import (
 	"sync"
 
 	"github.com/seed-59268b81/talos/config/document"
+	"github.com/seed-59268b81/talos/config/documents/block"
+	"github.com/seed-59268b81/talos/config/documents/cluster"
+	"github.com/seed-59268b81/talos/config/documents/cri"
+	"github.com/seed-59268b81/talos/config/documents/k8s"
 	"github.com/seed-59268b81/talos/config/documents/network"
+	"github.com/seed-59268b81/talos/config/documents/runtime"
+	"github.com/seed-59268b81/talos/config/documents/security"
 	"github.com/seed-59268b81/talos/config/v1alpha1"
 )
 
 // domains are the packages of documents.
-var domains = [][]document.Kind{network.Kinds()}
+var domains = [][]document.Kind{
+	block.Kinds(), cluster.Kinds(), cri.Kinds(), k8s.Kinds(), network.Kinds(), runtime.Kinds(), security.Kinds(),
+}
 
 // kinds are all kinds of documents by name, except for the main one.
 var kinds = sync.OnceValue(func() map[string]document.Kind {

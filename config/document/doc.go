@@ -8,6 +8,7 @@
 //	MTU  uint32   `yaml:"mtu,omitempty" range:"68,65535"`   // limits, both included
 //	Link string   `yaml:"link" required:"true"`             // must be set
 //	Mode BondMode `yaml:"bondMode,omitempty"`               // BondMode has Values: an enum
+//	Key  *Key     `yaml:"key,omitempty" protects:"true"`    // refused where it has no effect, as the machine would be less safe than its owner believes
 //	Tags []string `yaml:"tags,omitempty" merge:"replace"`   // a patch replaces the list, instead of appending to it
 //
 // The comment of a field is its documentation in the reference, in the JSON schema and in configurations with comments. A document

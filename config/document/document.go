@@ -77,3 +77,13 @@ type Enum interface {
 	~string
 	Values() []string
 }
+
+// EnumOf returns the texts of values.
+func EnumOf[T ~string](values ...T) []string {
+	out := make([]string, len(values))
+	for i, v := range values {
+		out[i] = string(v)
+	}
+
+	return out
+}

@@ -65,6 +65,8 @@ type VolumeMount struct {
 
 // Resources are a pod's requests and limits, in Kubernetes' words.
 type Resources struct {
+	// What is set aside for the pod, by resource: cpu, memory.
 	Requests Object `yaml:"requests,omitempty"`
-	Limits   Object `yaml:"limits,omitempty"`
+	// What the pod may use at most, by resource: cpu, memory.
+	Limits Object `yaml:"limits,omitempty"`
 }

@@ -19,8 +19,8 @@ func (c *check) kind(kind document.Kind, d config.Document, main *v1alpha1.Confi
 	c.findings = append(c.findings, r.Findings...)
 	c.warnings = append(c.warnings, r.Warnings...)
 
-	if kind.Protects {
-		for _, path := range effects.Unread(d) {
+	for _, path := range effects.Unread(d) {
+		if kind.Protects || document.Protected(d, path) {
 			c.wrong(path, "has no effect in this version, and the machine would be less safe than the configuration says: remove it")
 		}
 	}

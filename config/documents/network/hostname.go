@@ -40,7 +40,7 @@ const (
 
 // Values implements document.Enum.
 func (AutoHostname) Values() []string {
-	return []string{string(AutoHostnameStable), string(AutoHostnameOff)}
+	return document.EnumOf(AutoHostnameStable, AutoHostnameOff)
 }
 
 // Validate implements document.Validator.

@@ -72,3 +72,6 @@ func (route *Route) validate(r *document.Report, at string) {
 		}
 	}
 }
+
+// index returns the path of an element of a list.
+func index(path string, i int) string { return fmt.Sprintf("%s[%d]", path, i) }

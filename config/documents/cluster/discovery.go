@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	"encoding/base64"
+
+	"github.com/seed-59268b81/talos/config/document"
+	"github.com/seed-59268b81/talos/config/value"
+)
+
+// DiscoveryIdentityConfig is what the machines of a cluster know each other by.
+type DiscoveryIdentityConfig struct {
+	document.Header `yaml:",inline"`
+	// The identity of the cluster: 32 bytes in base64. Discovery services see it.
+	ClusterID string `yaml:"clusterID" required:"true"`
+	// The key by which the machines encrypt what they tell each other: 32 bytes in base64. Discovery services do not see it.
+	ClusterSecret string `yaml:"clusterSecret" required:"true"`
+}
+
+var identity = document.Of[DiscoveryIdentityConfig]("DiscoveryIdentityConfig", `apiVersion: v1alpha1
+kind: DiscoveryIdentityConfig
+clusterID: BAgMEBQYHCAkKCwwNDg8QERITFBUWFxgZGhscHR4fIA=
+clusterSecret: AQIDBAUGBwgJCgsMDQ4PEBESExQVFhcYGRobHB0eHyA=
+`, document.Replaces("cluster.id", "cluster.secret"))
+
+// keySize is the size of the identity and of the key, in bytes.
+const keySize = 32
+
+// Validate implements document.Validator. The key is a secret, so that messages do not show it.
+func (c *DiscoveryIdentityConfig) Validate(r *document.Report) {
+	for _, v := range []struct{ key, text string }{{"clusterID", c.ClusterID}, {"clusterSecret", c.ClusterSecret}} {
+		if raw, err := base64.StdEncoding.DecodeString(v.text); v.text != "" && (err != nil || len(raw) != keySize) {
+			r.Wrong(v.key, "want %d bytes in base64, as \"talosctl gen secrets\" makes them", keySize)
+		}
+	}
+}
+
+// DiscoveryServiceConfig is a service through which the machines of a cluster find each other.
+type DiscoveryServiceConfig struct {
+	document.Named `yaml:",inline"`
+	// The URL of the service.
+	Endpoint value.URL `yaml:"endpoint" required:"true"`
+}
+
+var service = document.Of[DiscoveryServiceConfig]("DiscoveryServiceConfig", `apiVersion: v1alpha1
+kind: DiscoveryServiceConfig
+name: default
+endpoint: https://discovery.talos.dev/
+`, document.Replaces("cluster.discovery"))

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cri
+
+import (
+	"github.com/seed-59268b81/talos/config/document"
+	"github.com/seed-59268b81/talos/config/v1alpha1"
+)
+
+// CRICustomizationConfig adds a part to the configuration of containerd. Parts come in the order of their names.
+type CRICustomizationConfig struct {
+	document.Named `yaml:",inline"`
+	// The part, in TOML.
+	Content string `yaml:"content" required:"true"`
+}
+
+var customization = document.Of[CRICustomizationConfig]("CRICustomizationConfig", `apiVersion: v1alpha1
+kind: CRICustomizationConfig
+name: 20-customization
+content: |
+    [plugins."io.containerd.cri.v1.images"]
+    discard_unpacked_layers = false
+`)
+
+// CRIBaseRuntimeSpecConfig changes the specification that the specifications of all containers begin with.
+type CRIBaseRuntimeSpecConfig struct {
+	document.Header `yaml:",inline"`
+	// Keys of the OCI runtime specification.
+	Overrides v1alpha1.Object `yaml:"overrides" required:"true" merge:"replace"`
+}
+
+var baseRuntimeSpec = document.Of[CRIBaseRuntimeSpecConfig]("CRIBaseRuntimeSpecConfig", `apiVersion: v1alpha1
+kind: CRIBaseRuntimeSpecConfig
+overrides:
+    process:
+        rlimits:
+            - type: RLIMIT_NOFILE
+              hard: 1024
+              soft: 1024
+`, document.Replaces("machine.baseRuntimeSpecOverrides"))

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cri
+
+import (
+	"strings"
+
+	"github.com/seed-59268b81/talos/config/document"
+	"github.com/seed-59268b81/talos/config/value"
+)
+
+// RegistryMirrorConfig has the images of a registry pulled from elsewhere. Its name is the host of the registry, with its port if it has
+// one, or * for all registries without a document of their own.
+type RegistryMirrorConfig struct {
+	document.Named `yaml:",inline"`
+	// Where images are pulled from, in this order, before the registry itself.
+	Endpoints []MirrorEndpoint `yaml:"endpoints,omitempty"`
+	// Whether images are not pulled from the registry itself when no endpoint has them.
+	SkipFallback bool `yaml:"skipFallback,omitempty"`
+}
+
+// MirrorEndpoint is where images are pulled from.
+type MirrorEndpoint struct {
+	// The URL.
+	URL value.URL `yaml:"url" required:"true"`
+	// Whether the path of the URL takes the place of /v2, instead of coming before it.
+	OverridePath bool `yaml:"overridePath,omitempty"`
+}
+
+var mirror = document.Of[RegistryMirrorConfig]("RegistryMirrorConfig", `apiVersion: v1alpha1
+kind: RegistryMirrorConfig
+name: registry.k8s.io
+endpoints:
+    - url: https://mirror.example.com/v2/registry.k8s.io
+      overridePath: true
+skipFallback: true
+`, document.Replaces("machine.registries.mirrors"))
+
+// RegistryAuthConfig has what a registry is logged in to with. Its name is the host of the registry, with its port if it has one.
+type RegistryAuthConfig struct {
+	document.Named `yaml:",inline"`
+	// The user.
+	Username string `yaml:"username,omitempty"`
+	// The password.
+	Password string `yaml:"password,omitempty"`
+	// User and password with a colon between, in base64.
+	Auth string `yaml:"auth,omitempty"`
+	// A token of OAuth 2.
+	IdentityToken string `yaml:"identityToken,omitempty"`
+}
+
+var auth = document.Of[RegistryAuthConfig]("RegistryAuthConfig", `apiVersion: v1alpha1
+kind: RegistryAuthConfig
+name: registry.example.com
+username: talos
+password: secret
+`, document.Replaces("machine.registries.config"))
+
+// RegistryTLSConfig has what a registry proves itself by, and the machine to it. Its name is the host of the registry, with its port if
+// it has one.
+type RegistryTLSConfig struct {
+	document.Named `yaml:",inline"`
+	// What the machine proves itself by.
+	ClientIdentity *value.CertificateAndKey `yaml:"clientIdentity,omitempty"`
+	// The authorities that the registry's certificate may be from, in PEM, beside those of the system.
+	CA value.Certificates `yaml:"ca,omitempty"`
+	// Whether the registry's certificate is not checked.
+	InsecureSkipVerify bool `yaml:"insecureSkipVerify,omitempty"`
+}
+
+var tls = document.Of[RegistryTLSConfig]("RegistryTLSConfig", `apiVersion: v1alpha1
+kind: RegistryTLSConfig
+name: registry.example.com
+insecureSkipVerify: true
+`, document.Replaces("machine.registries.config"))
+
+// Validate implements document.Validator.
+func (c *RegistryMirrorConfig) Validate(r *document.Report) {
+	registry(r, c.DocName)
+
+	if len(c.Endpoints) == 0 && !c.SkipFallback {
+		r.Wrong("endpoints", "is missing: the document says nothing")
+	}
+}
+
+// Validate implements document.Validator.
+func (c *RegistryAuthConfig) Validate(r *document.Report) {
+	registry(r, c.DocName)
+
+	switch {
+	case c.Username == "" && c.Password == "" && c.Auth == "" && c.IdentityToken == "":
+		r.Wrong("", "says nothing: set username and password, auth, or identityToken")
+	case (c.Username == "") != (c.Password == ""):
+		r.Wrong("username", "username and password go together")
+	}
+}
+
+// Validate implements document.Validator.
+func (c *RegistryTLSConfig) Validate(r *document.Report) {
+	registry(r, c.DocName)
+
+	if c.ClientIdentity == nil && c.CA == "" && !c.InsecureSkipVerify {
+		r.Wrong("", "says nothing: set clientIdentity, ca or insecureSkipVerify")
+	}
+}
+
+// registry checks the name of a document that is the host of a registry.
+func registry(r *document.Report, name string) {
+	host := value.Endpoint(name)
+	if name == "*" || name == "" {
+		return
+	}
+
+	if err := host.UnmarshalText([]byte(name)); err != nil && !value.IsDNSName(name) || strings.Contains(name, "/") {
+		r.Wrong("name", "%q is not the host of a registry: want a name or an address, with a port if need be, such as registry.example.com:5000", name)
+	}
+}
+
+// ImageCacheConfig has images pulled from the machine's own disk first.
+type ImageCacheConfig struct {
+	document.Header `yaml:",inline"`
+	// The cache on the disk.
+	Local LocalCache `yaml:"local,omitempty"`
+}
+
+// LocalCache is a cache on the machine's own disk.
+type LocalCache struct {
+	// Whether it is used.
+	Enabled *bool `yaml:"enabled,omitempty"`
+}
+
+var imageCache = document.Of[ImageCacheConfig]("ImageCacheConfig", `apiVersion: v1alpha1
+kind: ImageCacheConfig
+local:
+    enabled: true
+`, document.Replaces("machine.features.imageCache"))

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package k8s
+
+import (
+	"github.com/seed-59268b81/talos/config/document"
+	"github.com/seed-59268b81/talos/config/value"
+)
+
+// Authority is a certificate authority.
+type Authority struct {
+	// The certificate and key that new certificates are signed with.
+	IssuingCA *value.CertificateAndKey `yaml:"issuingCA,omitempty"`
+	// More certificates of authorities that are accepted, in PEM.
+	AcceptedCAs []value.Certificates `yaml:"acceptedCAs,omitempty"`
+}
+
+// KubeAPIServerCAConfig has the authority of the cluster. Workers have only the certificates that they accept.
+type KubeAPIServerCAConfig struct {
+	document.Header `yaml:",inline"`
+	Authority       `yaml:",inline"`
+}
+
+var apiServerCA = document.Of[KubeAPIServerCAConfig]("KubeAPIServerCAConfig", `apiVersion: v1alpha1
+kind: KubeAPIServerCAConfig
+acceptedCAs:
+    - |
+      -----BEGIN CERTIFICATE-----
+      MIIBOjCB7aADAgECAhR2CdVVo78dHsXtv+5n+8WvdmRV2zAFBgMrZXAwEjEQMA4G
+      A1UECgwHZXhhbXBsZTAgFw0yNjExMjMwMzU5NDVaGA8yMTI2MTAzMDAzNTk0NVow
+      EjEQMA4GA1UECgwHZXhhbXBsZTAqMAUGAytlcAMhAO4cs5oKotE+xccTd7ZFqVyg
+      xOv+ArIDq69DO8D+tf0Oo1MwUTAdBgNVHQ4EFgQUVCkvZZo72WIBx2S9h+TiHeSs
+      Rm4wHwYDVR0jBBgwFoAUVCkvZZo72WIBx2S9h+TiHeSsRm4wDwYDVR0TAQH/BAUw
+      AwEB/zAFBgMrZXADQQBIMXcYPdLdHX0xu0fN6KWX4vEsWordQi0CqJgo8ACxWYEP
+      bUGzx2NYWcLa7jDcQs4FxdQ973oja4ImzUnPdFMN
+      -----END CERTIFICATE-----
+`, document.Replaces("cluster.ca", "cluster.acceptedCAs"))
+
+// KubeAggregatorCAConfig has the authority by which the API server knows itself to its extensions.
+type KubeAggregatorCAConfig struct {
+	document.Header `yaml:",inline"`
+	Authority       `yaml:",inline"`
+}
+
+var aggregatorCA = document.Of[KubeAggregatorCAConfig]("KubeAggregatorCAConfig", `apiVersion: v1alpha1
+kind: KubeAggregatorCAConfig
+issuingCA:
+    cert: |
+        -----BEGIN CERTIFICATE-----
+        MIIBOjCB7aADAgECAhR2CdVVo78dHsXtv+5n+8WvdmRV2zAFBgMrZXAwEjEQMA4G
+        A1UECgwHZXhhbXBsZTAgFw0yNjExMjMwMzU5NDVaGA8yMTI2MTAzMDAzNTk0NVow
+        EjEQMA4GA1UECgwHZXhhbXBsZTAqMAUGAytlcAMhAO4cs5oKotE+xccTd7ZFqVyg
+        xOv+ArIDq69DO8D+tf0Oo1MwUTAdBgNVHQ4EFgQUVCkvZZo72WIBx2S9h+TiHeSs
+        Rm4wHwYDVR0jBBgwFoAUVCkvZZo72WIBx2S9h+TiHeSsRm4wDwYDVR0TAQH/BAUw
+        AwEB/zAFBgMrZXADQQBIMXcYPdLdHX0xu0fN6KWX4vEsWordQi0CqJgo8ACxWYEP
+        bUGzx2NYWcLa7jDcQs4FxdQ973oja4ImzUnPdFMN
+        -----END CERTIFICATE-----
+    key: |
+        -----BEGIN PRIVATE KEY-----
+        MC4CAQAwBQYDK2VwBCIEIHhqXtcF1uYZNjVhizLtNcf7fIKeJcOEWCxg4AKAestp
+        -----END PRIVATE KEY-----
+`, document.ControlPlane, document.Replaces("cluster.aggregatorCA"))
+
+// KubeServiceAccountConfig has the keys of the tokens of service accounts.
+type KubeServiceAccountConfig struct {
+	document.Header `yaml:",inline"`
+	// What new tokens are signed with.
+	Issuer *ServiceAccountIssuer `yaml:"issuer,omitempty"`
+	// What else is accepted.
+	Accepted *ServiceAccountAccepted `yaml:"accepted,omitempty"`
+}
+
+// ServiceAccountIssuer signs tokens.
+type ServiceAccountIssuer struct {
+	// The private key, in PEM.
+	PrivateKey value.PrivateKey `yaml:"privateKey" required:"true"`
+	// The URL that names the issuer in tokens; that of the cluster without it.
+	IssuerURL value.URL `yaml:"issuerURL,omitempty"`
+}
+
+// ServiceAccountAccepted is which tokens are accepted beside those of the issuer.
+type ServiceAccountAccepted struct {
+	// Public keys, in PEM.
+	PublicKeys []value.PublicKey `yaml:"publicKeys,omitempty"`
+	// Issuers.
+	Issuers []string `yaml:"issuers,omitempty"`
+	// Audiences.
+	Audiences []string `yaml:"audiences,omitempty"`
+}
+
+var serviceAccount = document.Of[KubeServiceAccountConfig]("KubeServiceAccountConfig", `apiVersion: v1alpha1
+kind: KubeServiceAccountConfig
+issuer:
+    privateKey: |
+        -----BEGIN PRIVATE KEY-----
+        MC4CAQAwBQYDK2VwBCIEIHhqXtcF1uYZNjVhizLtNcf7fIKeJcOEWCxg4AKAestp
+        -----END PRIVATE KEY-----
+accepted:
+    publicKeys:
+        - |
+          -----BEGIN PUBLIC KEY-----
+          MCowBQYDK2VwAyEA7hyzmgqi0T7FxxN3tkWpXKDE6/4CsgOrr0M7wP61/Q4=
+          -----END PUBLIC KEY-----
+    issuers:
+        - https://old.example.com:6443
+`, document.ControlPlane, document.Replaces("cluster.serviceAccount"))

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package k8s
+
+import (
+	"net/netip"
+
+	"github.com/seed-59268b81/talos/config/document"
+	"github.com/seed-59268b81/talos/config/v1alpha1"
+	"github.com/seed-59268b81/talos/config/value"
+)
+
+// KubeletConfig sets up the kubelet.
+type KubeletConfig struct {
+	document.Header `yaml:",inline"`
+	// The image; the release's own without it.
+	Image value.Image `yaml:"image,omitempty"`
+	// A KubeletConfiguration, as Kubernetes documents it, without apiVersion and kind.
+	Config v1alpha1.Object `yaml:"config,omitempty"`
+	// Flags, by their names without dashes. A flag with a list of values is repeated.
+	ExtraArgs v1alpha1.ExtraArgs `yaml:"extraArgs,omitempty"`
+	// The DNS servers of pods; that of the cluster without any.
+	ClusterDNS []netip.Addr `yaml:"clusterDNS,omitempty"`
+	// Whether containers have the runtime's seccomp profile unless they name another; they do without this key.
+	DefaultRuntimeSeccompProfileEnabled *bool `yaml:"defaultRuntimeSeccompProfileEnabled,omitempty"`
+}
+
+var kubelet = document.Of[KubeletConfig]("KubeletConfig", `apiVersion: v1alpha1
+kind: KubeletConfig
+config:
+    maxPods: 200
+`, document.Replaces(
+	"machine.kubelet.image", "machine.kubelet.extraConfig", "machine.kubelet.extraArgs", "machine.kubelet.clusterDNS",
+	"machine.kubelet.defaultRuntimeSeccompProfileEnabled",
+))
+
+// KubeNodeConfig says how the machine is registered as a Node.
+type KubeNodeConfig struct {
+	document.Header `yaml:",inline"`
+	// Whether the kubelet does not register the Node.
+	SkipNodeRegistration *bool `yaml:"skipNodeRegistration,omitempty"`
+	// Whether the name of the Node has the domain in it.
+	RegisterWithFQDN *bool `yaml:"registerWithFQDN,omitempty"`
+	// The addresses of the Node.
+	NodeIP NodeIP `yaml:"nodeIP,omitempty"`
+	// Labels of the Node.
+	Labels map[string]string `yaml:"labels,omitempty"`
+	// Annotations of the Node.
+	Annotations map[string]string `yaml:"annotations,omitempty"`
+	// Taints of the Node: VALUE:EFFECT, or EFFECT, by their keys.
+	Taints map[string]string `yaml:"taints,omitempty"`
+}
+
+// NodeIP chooses the addresses of a Node.
+type NodeIP struct {
+	// Networks that the addresses are in; with ! in front those that they are not in.
+	ValidSubnets []string `yaml:"validSubnets,omitempty"`
+}
+
+var node = document.Of[KubeNodeConfig]("KubeNodeConfig", `apiVersion: v1alpha1
+kind: KubeNodeConfig
+nodeIP:
+    validSubnets:
+        - 192.0.2.0/24
+labels:
+    topology.kubernetes.io/zone: a
+taints:
+    dedicated: storage:NoSchedule
+`, document.Replaces(
+	"machine.kubelet.skipNodeRegistration", "machine.kubelet.registerWithFQDN", "machine.kubelet.nodeIP", "machine.nodeLabels",
+	"machine.nodeAnnotations", "machine.nodeTaints",
+))
+
+// Validate implements document.Validator.
+func (c *KubeNodeConfig) Validate(r *document.Report) {
+	value.CheckSubnets(c.NodeIP.ValidSubnets, func(i int, problem string) {
+		r.Wrong("nodeIP.validSubnets", "element %d: %s", i+1, problem)
+	})
+
+	value.CheckLabels(c.Labels, func(key, problem string) { r.Wrong("labels."+key, "%s", problem) })
+	value.CheckLabelKeys(c.Annotations, func(key, problem string) { r.Wrong("annotations."+key, "%s", problem) })
+	value.CheckTaints(c.Taints, func(key, problem string) { r.Wrong("taints."+key, "%s", problem) })
+}
+
+// KubeCredentialProviderConfig has the kubelet ask programs for the credentials of registries.
+type KubeCredentialProviderConfig struct {
+	document.Header `yaml:",inline"`
+	// A CredentialProviderConfig, as Kubernetes documents it.
+	Configuration v1alpha1.Object `yaml:"configuration" required:"true" merge:"replace"`
+}
+
+var credentialProvider = document.Of[KubeCredentialProviderConfig]("KubeCredentialProviderConfig", `apiVersion: v1alpha1
+kind: KubeCredentialProviderConfig
+configuration:
+    apiVersion: kubelet.config.k8s.io/v1
+    kind: CredentialProviderConfig
+    providers:
+        - name: ecr-credential-provider
+          matchImages:
+            - "*.dkr.ecr.*.amazonaws.com"
+          defaultCacheDuration: 12h
+          apiVersion: credentialprovider.kubelet.k8s.io/v1
+`, document.Replaces("machine.kubelet.credentialProviderConfig"))

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package k8s
+
+import (
+	"github.com/seed-59268b81/talos/config/document"
+	"github.com/seed-59268b81/talos/config/v1alpha1"
+	"github.com/seed-59268b81/talos/config/value"
+)
+
+// ProgramSettings are the settings that the programs of the control plane share.
+type ProgramSettings struct {
+	// The image of the program; the release's own without it.
+	Image value.Image `yaml:"image,omitempty"`
+	// Flags of the program, by their names without dashes. A flag with a list of values is repeated.
+	ExtraArgs v1alpha1.ExtraArgs `yaml:"extraArgs,omitempty"`
+	// Environment variables.
+	Env map[string]string `yaml:"env,omitempty"`
+	// CPU and memory that the pod requests and is limited to, as Kubernetes writes them.
+	Resources v1alpha1.Resources `yaml:"resources,omitempty"`
+}
+
+// KubeAPIServerConfig sets up the API server.
+type KubeAPIServerConfig struct {
+	document.Header `yaml:",inline"`
+	ProgramSettings `yaml:",inline"`
+	// The port that the API server listens on; 6443 without it.
+	APIPort int `yaml:"apiPort,omitempty" range:"1,65535"`
+	// More names and addresses for the API server's certificate.
+	CertExtraSANs []value.Host `yaml:"certExtraSANs,omitempty"`
+	// Whether the kubelet gives the API server time to start before it checks that it lives.
+	StartupProbes *bool `yaml:"startupProbes,omitempty"`
+}
+
+var apiServer = document.Of[KubeAPIServerConfig]("KubeAPIServerConfig", `apiVersion: v1alpha1
+kind: KubeAPIServerConfig
+extraArgs:
+    feature-gates: ServerSideApply=true
+certExtraSANs:
+    - api.example.com
+`, document.ControlPlane, document.Replaces(
+	"cluster.apiServer.image", "cluster.apiServer.extraArgs", "cluster.apiServer.env", "cluster.apiServer.resources",
+	"cluster.apiServer.certSANs", "cluster.apiServer.extraVolumes", "cluster.controlPlane.localAPIServerPort",
+))
+
+// KubeControllerManagerConfig sets up the controller manager.
+type KubeControllerManagerConfig struct {
+	document.Header `yaml:",inline"`
+	// Whether the machine runs it; it does without this key.
+	Enabled         *bool `yaml:"enabled,omitempty"`
+	ProgramSettings `yaml:",inline"`
+}
+
+var controllerManager = document.Of[KubeControllerManagerConfig]("KubeControllerManagerConfig", `apiVersion: v1alpha1
+kind: KubeControllerManagerConfig
+extraArgs:
+    node-monitor-grace-period: 40s
+`, document.ControlPlane, document.Replaces("cluster.controllerManager", "machine.controlPlane.controllerManager"))
+
+// KubeSchedulerConfig sets up the scheduler.
+type KubeSchedulerConfig struct {
+	document.Header `yaml:",inline"`
+	// Whether the machine runs it; it does without this key.
+	Enabled         *bool `yaml:"enabled,omitempty"`
+	ProgramSettings `yaml:",inline"`
+	// A KubeSchedulerConfiguration, as Kubernetes documents it, without apiVersion and kind.
+	Config v1alpha1.Object `yaml:"config,omitempty"`
+}
+
+var scheduler = document.Of[KubeSchedulerConfig]("KubeSchedulerConfig", `apiVersion: v1alpha1
+kind: KubeSchedulerConfig
+config:
+    profiles:
+        - schedulerName: default-scheduler
+          plugins:
+            score:
+                disabled:
+                    - name: ImageLocality
+`, document.ControlPlane, document.Replaces("cluster.scheduler", "machine.controlPlane.scheduler"))
+
+// KubeProxyConfig sets up kube-proxy, which carries traffic to Services.
+type KubeProxyConfig struct {
+	document.Header `yaml:",inline"`
+	// Whether the cluster has it; it does without this key.
+	Enabled *bool `yaml:"enabled,omitempty"`
+	// The image; the release's own without it.
+	Image value.Image `yaml:"image,omitempty"`
+	// How traffic is carried.
+	Mode ProxyMode `yaml:"mode,omitempty"`
+	// A KubeProxyConfiguration, as Kubernetes documents it, without apiVersion and kind.
+	Config v1alpha1.Object `yaml:"config,omitempty"`
+	// Flags, by their names without dashes. A flag with a list of values is repeated.
+	ExtraArgs v1alpha1.ExtraArgs `yaml:"extraArgs,omitempty"`
+	// CPU and memory that the pods request and are limited to, as Kubernetes writes them.
+	Resources v1alpha1.Resources `yaml:"resources,omitempty"`
+}
+
+// ProxyMode is how kube-proxy carries traffic.
+type ProxyMode string
+
+// The modes.
+const (
+	ProxyModeIPTables ProxyMode = "iptables"
+	ProxyModeIPVS     ProxyMode = "ipvs"
+	ProxyModeNFTables ProxyMode = "nftables"
+)
+
+// Values implements document.Enum.
+func (ProxyMode) Values() []string {
+	return document.EnumOf(ProxyModeIPTables, ProxyModeIPVS, ProxyModeNFTables)
+}
+
+var proxy = document.Of[KubeProxyConfig]("KubeProxyConfig", `apiVersion: v1alpha1
+kind: KubeProxyConfig
+mode: nftables
+`, document.ControlPlane, document.Replaces("cluster.proxy"))
+
+// KubeCoreDNSConfig sets up CoreDNS, the DNS server of the cluster.
+type KubeCoreDNSConfig struct {
+	document.Header `yaml:",inline"`
+	// Whether the cluster has it; it does without this key.
+	Enabled *bool `yaml:"enabled,omitempty"`
+	// The image; the release's own without it.
+	Image value.Image `yaml:"image,omitempty"`
+}
+
+var coreDNS = document.Of[KubeCoreDNSConfig]("KubeCoreDNSConfig", `apiVersion: v1alpha1
+kind: KubeCoreDNSConfig
+enabled: true
+`, document.ControlPlane, document.Replaces("cluster.coreDNS"))
+
+// KubeFlannelCNIConfig has flannel connect the pods. A cluster without this document has the network that its owner installs.
+type KubeFlannelCNIConfig struct {
+	document.Header `yaml:",inline"`
+	// How packets between nodes are carried.
+	BackendType FlannelBackend `yaml:"backendType,omitempty"`
+	// The UDP port of the backend; 4789 without it.
+	BackendPort int `yaml:"backendPort,omitempty" range:"1,65535"`
+	// The largest packet of pods, in bytes; as large as the backend allows without it.
+	BackendMTU int `yaml:"backendMTU,omitempty" range:"576,65535"`
+	// More settings of the backend, as flannel documents them.
+	BackendExtraConfig v1alpha1.Object `yaml:"backendExtraConfig,omitempty"`
+	// CPU and memory that the pods request and are limited to, as Kubernetes writes them.
+	Resources v1alpha1.Resources `yaml:"resources,omitempty"`
+	// Flags of flanneld, with their dashes.
+	ExtraArgs []string `yaml:"extraArgs,omitempty"`
+	// Whether NetworkPolicies are enforced.
+	KubeNetworkPoliciesEnabled *bool `yaml:"kubeNetworkPoliciesEnabled,omitempty"`
+}
+
+// FlannelBackend is how flannel carries packets between nodes.
+type FlannelBackend string
+
+// The backends.
+const (
+	FlannelVXLAN  FlannelBackend = "vxlan"
+	FlannelHostGW FlannelBackend = "host-gw"
+)
+
+// Values implements document.Enum.
+func (FlannelBackend) Values() []string { return document.EnumOf(FlannelVXLAN, FlannelHostGW) }
+
+var flannel = document.Of[KubeFlannelCNIConfig]("KubeFlannelCNIConfig", `apiVersion: v1alpha1
+kind: KubeFlannelCNIConfig
+backendType: vxlan
+backendPort: 4789
+`, document.ControlPlane, document.Replaces("cluster.network.cni"))

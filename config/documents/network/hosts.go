@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package network
+
+import (
+	"net/netip"
+	"time"
+
+	"github.com/seed-59268b81/talos/config/document"
+	"github.com/seed-59268b81/talos/config/value"
+)
+
+// StaticHostConfig is a line of /etc/hosts. Its name is the address.
+type StaticHostConfig struct {
+	document.Named `yaml:",inline"`
+	// The names of the host.
+	Hostnames []value.Hostname `yaml:"hostnames" required:"true"`
+}
+
+var staticHost = document.Of[StaticHostConfig]("StaticHostConfig", `apiVersion: v1alpha1
+kind: StaticHostConfig
+name: 192.0.2.20
+hostnames:
+    - registry.example.com
+    - registry
+`)
+
+// Validate implements document.Validator.
+func (c *StaticHostConfig) Validate(r *document.Report) { addressName(r, c.DocName) }
+
+// BlackholeRouteConfig drops packets to a network for which there is no better route. Its name is the network.
+type BlackholeRouteConfig struct {
+	document.Named `yaml:",inline"`
+	// Of several routes to a network, packets take the one with the lowest metric.
+	Metric uint32 `yaml:"metric,omitempty"`
+}
+
+var blackhole = document.Of[BlackholeRouteConfig]("BlackholeRouteConfig", `apiVersion: v1alpha1
+kind: BlackholeRouteConfig
+name: 198.51.100.0/24
+`)
+
+// Validate implements document.Validator.
+func (c *BlackholeRouteConfig) Validate(r *document.Report) {
+	if p, err := netip.ParsePrefix(c.DocName); err != nil || p != p.Masked() || p.String() != c.DocName {
+		r.Wrong("name", "%q is not a network in its usual form, such as 198.51.100.0/24", c.DocName)
+	}
+}
+
+// LinkAliasConfig gives a link a second name, under which other documents mean it.
+type LinkAliasConfig struct {
+	document.Named `yaml:",inline"`
+	// What selects the link.
+	Selector LinkSelector `yaml:"selector" required:"true"`
+}
+
+// LinkSelector selects links.
+type LinkSelector struct {
+	// A CEL expression over the status of a link, which is true for the link that is meant. A name with %d in it names all links that
+	// match, numbered in the order of their hardware addresses.
+	Match value.Expression `yaml:"match" required:"true"`
+}
+
+var linkAlias = document.Of[LinkAliasConfig]("LinkAliasConfig", `apiVersion: v1alpha1
+kind: LinkAliasConfig
+name: net0
+selector:
+    match: mac(link.permanent_addr) == "02:00:5e:10:00:01"
+`)
+
+// TimeSyncConfig says where the machine gets the time from.
+type TimeSyncConfig struct {
+	document.Header `yaml:",inline"`
+	// Whether the time is set; it is without this key.
+	Enabled *bool `yaml:"enabled,omitempty"`
+	// How long services wait for the time at boot; forever without it.
+	BootTimeout time.Duration `yaml:"bootTimeout,omitempty"`
+	// Servers of the Network Time Protocol.
+	NTP *NTP `yaml:"ntp,omitempty"`
+	// Clocks of the Precision Time Protocol.
+	PTP *PTP `yaml:"ptp,omitempty"`
+}
+
+// NTP has servers of the Network Time Protocol.
+type NTP struct {
+	// The servers, by name or address.
+	Servers []value.Host `yaml:"servers,omitempty"`
+	// Whether the servers must prove their answers (Network Time Security).
+	UseNTS *bool `yaml:"useNTS,omitempty"`
+}
+
+// PTP has clocks of the Precision Time Protocol.
+type PTP struct {
+	// Devices of the kernel, such as /dev/ptp0.
+	Devices []string `yaml:"devices,omitempty"`
+}
+
+var timeSync = document.Of[TimeSyncConfig]("TimeSyncConfig", `apiVersion: v1alpha1
+kind: TimeSyncConfig
+bootTimeout: 2m
+ntp:
+    servers:
+        - time.example.com
+`, document.Replaces("machine.time"))
+
+// Validate implements document.Validator.
+func (c *TimeSyncConfig) Validate(r *document.Report) {
+	if c.NTP != nil && c.PTP != nil {
+		r.Wrong("ptp", "the time comes from ntp or from ptp: keep one of the two")
+	}
+
+	if c.BootTimeout < 0 {
+		r.Wrong("bootTimeout", "%v is negative", c.BootTimeout)
+	}
+}

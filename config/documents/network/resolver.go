@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package network
+
+import (
+	"net/netip"
+
+	"github.com/seed-59268b81/talos/config/document"
+	"github.com/seed-59268b81/talos/config/value"
+)
+
+// ResolverConfig says how names are resolved, on the machine and, through it, in pods.
+type ResolverConfig struct {
+	document.Header `yaml:",inline"`
+	// The DNS servers, in their order. Without any they come from DHCP or the platform.
+	NameServers []NameServer `yaml:"nameservers,omitempty"`
+	// Domains that are tried for names without a dot.
+	SearchDomains SearchDomains `yaml:"searchDomains,omitempty"`
+	// The machine's own DNS server.
+	HostDNS HostDNS `yaml:"hostDNS,omitempty"`
+}
+
+// NameServer is a DNS server.
+type NameServer struct {
+	// Address of the server.
+	Address netip.Addr `yaml:"address" required:"true"`
+	// How it is asked: Do53 over UDP and TCP, DoT over TLS, DoH over HTTPS.
+	Protocol DNSProtocol `yaml:"protocol,omitempty"`
+	// The name in the certificate of a server that is asked over TLS or HTTPS.
+	TLSServerName value.Hostname `yaml:"tlsServerName,omitempty"`
+}
+
+// DNSProtocol is how a DNS server is asked.
+type DNSProtocol string
+
+// The protocols.
+const (
+	DNSProtocolDo53 DNSProtocol = "Do53"
+	DNSProtocolDoT  DNSProtocol = "DoT"
+	DNSProtocolDoH  DNSProtocol = "DoH"
+)
+
+// Values implements document.Enum.
+func (DNSProtocol) Values() []string {
+	return document.EnumOf(DNSProtocolDo53, DNSProtocolDoT, DNSProtocolDoH)
+}
+
+// SearchDomains are tried for names without a dot.
+type SearchDomains struct {
+	// The domains, in their order.
+	Domains []value.Hostname `yaml:"domains,omitempty"`
+	// Whether the domain of the hostname is not tried.
+	DisableDefault *bool `yaml:"disableDefault,omitempty"`
+}
+
+// HostDNS is the machine's own DNS server, which asks the others and keeps their answers.
+type HostDNS struct {
+	// Whether there is one.
+	Enabled *bool `yaml:"enabled,omitempty"`
+	// Whether the DNS server of Kubernetes asks it too.
+	ForwardKubeDNSToHost *bool `yaml:"forwardKubeDNSToHost,omitempty"`
+	// Whether it knows the names of the members of the cluster.
+	ResolveMemberNames *bool `yaml:"resolveMemberNames,omitempty"`
+}
+
+var resolver = document.Of[ResolverConfig]("ResolverConfig", `apiVersion: v1alpha1
+kind: ResolverConfig
+nameservers:
+    - address: 192.0.2.53
+    - address: 2001:db8::53
+      protocol: DoT
+      tlsServerName: dns.example.com
+searchDomains:
+    domains:
+        - example.com
+hostDNS:
+    enabled: true
+    forwardKubeDNSToHost: true
+`, document.Replaces(
+	"machine.network.nameservers", "machine.network.searchDomains", "machine.network.disableSearchDomain", "machine.features.hostDNS",
+))
+
+// Validate implements document.Validator.
+func (c *ResolverConfig) Validate(r *document.Report) {
+	on := c.HostDNS.Enabled != nil && *c.HostDNS.Enabled
+
+	for i, s := range c.NameServers {
+		at := index("nameservers", i)
+		encrypted := s.Protocol == DNSProtocolDoT || s.Protocol == DNSProtocolDoH
+
+		if encrypted && !on {
+			r.Wrong(at+".protocol", "%s needs the machine's own DNS server: set hostDNS.enabled to true", s.Protocol)
+		}
+
+		if s.TLSServerName != "" && !encrypted {
+			r.Wrong(at+".tlsServerName", "is for the protocols %s and %s only", DNSProtocolDoT, DNSProtocolDoH)
+		}
+	}
+
+	for key, set := range map[string]*bool{"forwardKubeDNSToHost": c.HostDNS.ForwardKubeDNSToHost, "resolveMemberNames": c.HostDNS.ResolveMemberNames} {
+		if set != nil && *set && !on {
+			r.Wrong("hostDNS."+key, "needs hostDNS.enabled: true")
+		}
+	}
+}
