@@ -132,8 +132,8 @@ func identify(node *yaml.Node) (Part, *strict.Problem) {
 	case version == nil || version.Value != v1alpha1.Version:
 		return Part{}, problem(kind, "apiVersion", "a document of kind %q needs apiVersion: %s", kind.Value, v1alpha1.Version)
 	case NewDocument(kind.Value) == nil:
-		return Part{}, problem(kind, "kind", "there is no document of kind %q%s; known are: %s", kind.Value,
-			didYouMean(kind.Value), strings.Join(Kinds(), ", "))
+		return Part{}, problem(kind, "kind", "there is no document of kind %q%s: see docs/configuration.md for all kinds", kind.Value,
+			didYouMean(kind.Value))
 	default:
 		part := Part{Node: node, Kind: kind.Value}
 

@@ -252,7 +252,7 @@ func TestRefuses(t *testing.T) {
 		{"misspelt key", target, "machine:\n  sysctl: {}\n", `line 2:3, machine.sysctl: unknown key; did you mean "sysctls"?`},
 		{"wrong type", target, "machine: {certSANs: {a: b}}", "want a list"},
 		{"unknown mark", target, "machine: {sysctls: {a: b, $patch: replace}}", `line 1:27: "$patch: replace" is not known: only delete is`},
-		{"unknown kind", target, "apiVersion: v1alpha1\nkind: Nothing\n", "known are"},
+		{"unknown kind", target, "apiVersion: v1alpha1\nkind: Nothing\n", "no document of kind"},
 		{"unknown operation", target, `[{"op": "change", "path": "/a"}]`, `"change"`},
 		{"not operations", target, `[1, 2]`, "want a list of {op, path, value}"},
 		{"operation without path", target, `[{"op": "remove"}]`, "missing path"},

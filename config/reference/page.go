@@ -28,15 +28,19 @@ An accepted key that has no effect yet gives a warning when it is applied. A doc
 	all := Kinds()
 
 	for _, k := range all {
-		effective := 0
+		effective, total := 0, 0
 
 		for _, key := range k.Keys {
-			if key.Effective {
+			if key.isHeader() {
+				continue
+			}
+
+			if total++; key.Effective {
 				effective++
 			}
 		}
 
-		fmt.Fprintf(&b, "| [%s](#%s) | %s | %s | %d of %d |\n", k.Name, strings.ToLower(k.Name), k.count(), k.machines(), effective, len(k.Keys))
+		fmt.Fprintf(&b, "| [%s](#%s) | %s | %s | %d of %d |\n", k.Name, strings.ToLower(k.Name), k.count(), k.machines(), effective, total)
 	}
 
 	for _, k := range all {
@@ -45,6 +49,9 @@ An accepted key that has no effect yet gives a warning when it is applied. A doc
 
 	return []byte(b.String())
 }
+
+// isHeader reports whether a key says which document it is.
+func (k *Key) isHeader() bool { return k.Path == "apiVersion" || k.Path == "kind" || k.Path == "name" }
 
 func (k *Kind) named() bool {
 	for _, key := range k.Keys {
@@ -76,7 +83,7 @@ func (k *Kind) section(b *strings.Builder) {
 	fmt.Fprintf(b, "\n## %s\n\n%s\n", k.Name, k.About)
 
 	if len(k.Replaces) > 0 {
-		fmt.Fprintf(b, "\nIt replaces `%s` of the %s document: a configuration has the one or the other.\n", strings.Join(k.Replaces, "`, `"), v1alpha1.Version)
+		fmt.Fprintf(b, "\nIt takes the place of `%s` of the %s document: a configuration has the one or the other.\n", strings.Join(k.Replaces, "`, `"), v1alpha1.Version)
 	}
 
 	if k.Example != "" {

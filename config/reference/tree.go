@@ -63,7 +63,7 @@ func Kinds() []Kind {
 func describe(k document.Kind, root string) Kind {
 	t := reflect.TypeOf(k.New()).Elem()
 	out := Kind{
-		Name: k.Name, About: about(t), Example: k.Example, ControlPlane: k.ControlPlane, Protects: k.Protects, Replaces: k.Replaces, Type: t,
+		Name: k.Name, About: about(t), Example: k.Example, ControlPlane: k.ControlPlane, Protects: k.Protects, Replaces: k.Replaced(), Type: t,
 	}
 
 	keys(t, "", root, &out.Keys)
@@ -153,7 +153,6 @@ var formats = map[reflect.Type]value.Format{
 	reflect.TypeFor[netip.Addr]():     {About: "an IP address", Example: "192.0.2.1"},
 	reflect.TypeFor[netip.Prefix]():   {About: "a network or an address with its prefix", Example: "192.0.2.0/24"},
 	reflect.TypeFor[netip.AddrPort](): {About: "an IP address with a port", Example: "192.0.2.1:123"},
-	reflect.TypeFor[v1alpha1.URL]():   {About: "a URL", Example: "https://example.com/path"},
 }
 
 // formatOf returns the format of a type that is written as text.

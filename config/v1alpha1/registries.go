@@ -13,6 +13,23 @@ type RegistryMirror struct {
 	Endpoints    []string `yaml:"endpoints"`
 	OverridePath *bool    `yaml:"overridePath,omitempty"`
 	SkipFallback *bool    `yaml:"skipFallback,omitempty"`
+
+	// overrides are the choices of a document for each endpoint.
+	overrides []bool
+}
+
+// OverridesPath reports whether the path of an endpoint takes the place of /v2.
+func (m *RegistryMirror) OverridesPath(endpoint int) bool {
+	if endpoint < len(m.overrides) {
+		return m.overrides[endpoint]
+	}
+
+	return IsTrue(m.OverridePath)
+}
+
+// AddEndpoint adds an endpoint that has a choice of its own.
+func (m *RegistryMirror) AddEndpoint(url string, overridesPath bool) {
+	m.Endpoints, m.overrides = append(m.Endpoints, url), append(m.overrides, overridesPath)
 }
 
 // RegistryAccess is how a registry host is spoken to.

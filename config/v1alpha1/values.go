@@ -6,9 +6,10 @@ import (
 	"encoding/base64"
 	"fmt"
 	"io/fs"
-	"net/url"
 	"strconv"
 	"strings"
+
+	"github.com/seed-59268b81/talos/config/value"
 )
 
 // Object is a free-form object, as JSON would hold it: map[string]any, []any, string, bool, int64,
@@ -70,46 +71,10 @@ type KeyOnly struct {
 }
 
 // URL is an absolute URL with a host.
-type URL struct{ url.URL }
+type URL = value.URL
 
 // ParseURL reads an absolute URL with a host.
-func ParseURL(text string) (URL, error) {
-	u, err := url.Parse(text)
-	if err != nil {
-		return URL{}, fmt.Errorf("not a URL: %w", err)
-	}
-
-	if u.Scheme == "" || u.Hostname() == "" {
-		return URL{}, fmt.Errorf("%q is not a whole URL: want scheme://host[:port]", text)
-	}
-
-	if port := u.Port(); port != "" {
-		if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
-			return URL{}, fmt.Errorf("%q is not a URL: port %q is not between 1 and 65535", text, port)
-		}
-	}
-
-	return URL{*u}, nil
-}
-
-// UnmarshalText reads a URL.
-func (u *URL) UnmarshalText(text []byte) (err error) {
-	if len(text) == 0 {
-		*u = URL{}
-
-		return nil
-	}
-
-	*u, err = ParseURL(string(text))
-
-	return err
-}
-
-// MarshalText writes a URL.
-func (u URL) MarshalText() ([]byte, error) { return []byte(u.String()), nil }
-
-// IsZero tells whether no URL is set.
-func (u URL) IsZero() bool { return u.URL == url.URL{} }
+func ParseURL(text string) (URL, error) { return value.ParseURL(text) }
 
 // FileMode is a file's permissions in octal: 0o644, 0644 or 644 quoted.
 type FileMode fs.FileMode

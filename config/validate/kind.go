@@ -33,31 +33,45 @@ func (c *check) kind(kind document.Kind, d config.Document, main *v1alpha1.Confi
 		c.wrong(document.Path(d), "a worker cannot have this document: it is for control planes")
 	}
 
-	for _, key := range kind.Replaces {
+	for _, key := range kind.Replaced() {
 		if isSet(reflect.ValueOf(main).Elem(), key) {
 			c.wrong(key, "there is a %s document too, and only one of the two may say it: move it there", kind.Name)
 		}
 	}
 }
 
-// isSet reports whether a key of a struct has a value.
+// isSet reports whether a key has a value, in any element of a list or map on the way.
 func isSet(v reflect.Value, key string) bool {
-	for name := range strings.SplitSeq(key, ".") {
-		for v.Kind() == reflect.Pointer {
-			if v.IsNil() {
-				return false
+	switch v.Kind() {
+	case reflect.Pointer:
+		return !v.IsNil() && isSet(v.Elem(), key)
+	case reflect.Slice:
+		for i := range v.Len() {
+			if isSet(v.Index(i), key) {
+				return true
 			}
-
-			v = v.Elem()
 		}
 
-		field, ok := strict.Fields(v.Type())[name]
-		if !ok {
-			panic("validate: the v1alpha1 document has no key " + key) // a test has all kinds
+		return key == "" && v.Len() > 0
+	case reflect.Map:
+		for it := v.MapRange(); it.Next(); {
+			if isSet(it.Value(), key) {
+				return true
+			}
 		}
 
-		v = v.FieldByIndex(field.Index)
+		return key == "" && v.Len() > 0
+	case reflect.Struct:
+		if key == "" {
+			return !v.IsZero()
+		}
+
+		name, rest, _ := strings.Cut(key, ".")
+
+		field, known := strict.Fields(v.Type())[name]
+
+		return known && isSet(v.FieldByIndex(field.Index), rest)
+	default:
+		return !v.IsZero()
 	}
-
-	return !v.IsZero()
 }

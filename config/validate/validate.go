@@ -11,6 +11,7 @@ import (
 	"github.com/seed-59268b81/talos/config"
 	"github.com/seed-59268b81/talos/config/document"
 	"github.com/seed-59268b81/talos/config/effects"
+	"github.com/seed-59268b81/talos/config/overlay"
 	"github.com/seed-59268b81/talos/config/v1alpha1"
 	"github.com/seed-59268b81/talos/config/view"
 )
@@ -49,7 +50,8 @@ func Validate(cfg *config.Config, mode Mode) (warnings []string, err error) {
 	if main == nil {
 		c.wrong("machine", "the configuration has no v1alpha1 document (the one with machine and cluster): a machine cannot boot with the others alone")
 	} else {
-		c.document(main)
+		merged, _ := overlay.Of(cfg)
+		c.document(merged)
 	}
 
 	for _, d := range cfg.Documents() {

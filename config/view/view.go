@@ -5,6 +5,7 @@ package view
 import (
 	"github.com/seed-59268b81/talos/config"
 	"github.com/seed-59268b81/talos/config/documents/network"
+	"github.com/seed-59268b81/talos/config/overlay"
 	"github.com/seed-59268b81/talos/config/v1alpha1"
 )
 
@@ -17,10 +18,7 @@ type Config struct {
 
 // Of returns the view of a configuration. That of nil says nothing: it has the defaults.
 func Of(cfg *config.Config) *Config {
-	main, complete := config.Find[*v1alpha1.Config](cfg), true
-	if main == nil {
-		main, complete = &v1alpha1.Config{}, false
-	}
+	main, complete := overlay.Of(cfg)
 
 	return &Config{main: main, hostname: config.Find[*network.HostnameConfig](cfg), complete: complete}
 }

@@ -154,13 +154,13 @@ func renderHost(name string, registries view.Registries) ([]byte, error) {
 
 	hosts := []host{{"http://" + imagecache.Address, table{"capabilities": pull}}}
 
-	for _, endpoint := range mirror.Endpoints {
+	for i, endpoint := range mirror.Endpoints {
 		u, err := url.Parse(endpoint)
 		if err != nil || u.Host == "" {
 			return nil, fmt.Errorf("machine.registries.mirrors[%s].endpoints: %q is no URL with a host", name, endpoint)
 		}
 
-		settings := table{"capabilities": pull, "override_path": view.IsTrue(mirror.OverridePath)}
+		settings := table{"capabilities": pull, "override_path": mirror.OverridesPath(i)}
 		if insecure(registries, u.Host) {
 			settings["skip_verify"] = true
 		}

@@ -4,6 +4,7 @@ package cluster
 
 import (
 	"encoding/base64"
+	"github.com/seed-59268b81/talos/config/v1alpha1"
 
 	"github.com/seed-59268b81/talos/config/document"
 	"github.com/seed-59268b81/talos/config/value"
@@ -13,16 +14,16 @@ import (
 type DiscoveryIdentityConfig struct {
 	document.Header `yaml:",inline"`
 	// The identity of the cluster: 32 bytes in base64. Discovery services see it.
-	ClusterID string `yaml:"clusterID" required:"true"`
+	ClusterID string `yaml:"clusterID" required:"true" maps:"cluster.id"`
 	// The key by which the machines encrypt what they tell each other: 32 bytes in base64. Discovery services do not see it.
-	ClusterSecret string `yaml:"clusterSecret" required:"true"`
+	ClusterSecret string `yaml:"clusterSecret" required:"true" maps:"cluster.secret"`
 }
 
 var identity = document.Of[DiscoveryIdentityConfig]("DiscoveryIdentityConfig", `apiVersion: v1alpha1
 kind: DiscoveryIdentityConfig
 clusterID: BAgMEBQYHCAkKCwwNDg8QERITFBUWFxgZGhscHR4fIA=
 clusterSecret: AQIDBAUGBwgJCgsMDQ4PEBESExQVFhcYGRobHB0eHyA=
-`, document.Replaces("cluster.id", "cluster.secret"))
+`)
 
 // keySize is the size of the identity and of the key, in bytes.
 const keySize = 32
@@ -40,11 +41,17 @@ func (c *DiscoveryIdentityConfig) Validate(r *document.Report) {
 type DiscoveryServiceConfig struct {
 	document.Named `yaml:",inline"`
 	// The URL of the service.
-	Endpoint value.URL `yaml:"endpoint" required:"true"`
+	Endpoint value.URL `yaml:"endpoint" required:"true" like:"cluster.discovery"`
 }
 
 var service = document.Of[DiscoveryServiceConfig]("DiscoveryServiceConfig", `apiVersion: v1alpha1
 kind: DiscoveryServiceConfig
 name: default
 endpoint: https://discovery.talos.dev/
-`, document.Replaces("cluster.discovery"))
+`)
+
+// Overlay implements overlay.Overlayer: the document switches discovery on.
+func (c *DiscoveryServiceConfig) Overlay(main *v1alpha1.Config) {
+	main.Cluster.Discovery.Enabled = new(true)
+	main.Cluster.Discovery.Registries.Service.Endpoint = c.Endpoint.String()
+}

@@ -26,7 +26,7 @@ content: |
 type CRIBaseRuntimeSpecConfig struct {
 	document.Header `yaml:",inline"`
 	// Keys of the OCI runtime specification.
-	Overrides v1alpha1.Object `yaml:"overrides" required:"true" merge:"replace"`
+	Overrides v1alpha1.Object `yaml:"overrides" required:"true" merge:"replace" maps:"machine.baseRuntimeSpecOverrides"`
 }
 
 var baseRuntimeSpec = document.Of[CRIBaseRuntimeSpecConfig]("CRIBaseRuntimeSpecConfig", `apiVersion: v1alpha1
@@ -37,4 +37,4 @@ overrides:
             - type: RLIMIT_NOFILE
               hard: 1024
               soft: 1024
-`, document.Replaces("machine.baseRuntimeSpecOverrides"))
+`)

@@ -3,9 +3,11 @@
 package cri
 
 import (
+	"maps"
 	"strings"
 
 	"github.com/seed-59268b81/talos/config/document"
+	"github.com/seed-59268b81/talos/config/v1alpha1"
 	"github.com/seed-59268b81/talos/config/value"
 )
 
@@ -16,15 +18,15 @@ type RegistryMirrorConfig struct {
 	// Where images are pulled from, in this order, before the registry itself.
 	Endpoints []MirrorEndpoint `yaml:"endpoints,omitempty"`
 	// Whether images are not pulled from the registry itself when no endpoint has them.
-	SkipFallback bool `yaml:"skipFallback,omitempty"`
+	SkipFallback bool `yaml:"skipFallback,omitempty" like:"machine.registries.mirrors.skipFallback"`
 }
 
 // MirrorEndpoint is where images are pulled from.
 type MirrorEndpoint struct {
 	// The URL.
-	URL value.URL `yaml:"url" required:"true"`
+	URL value.URL `yaml:"url" required:"true" like:"machine.registries.mirrors.endpoints"`
 	// Whether the path of the URL takes the place of /v2, instead of coming before it.
-	OverridePath bool `yaml:"overridePath,omitempty"`
+	OverridePath bool `yaml:"overridePath,omitempty" like:"machine.registries.mirrors.overridePath"`
 }
 
 var mirror = document.Of[RegistryMirrorConfig]("RegistryMirrorConfig", `apiVersion: v1alpha1
@@ -34,19 +36,19 @@ endpoints:
     - url: https://mirror.example.com/v2/registry.k8s.io
       overridePath: true
 skipFallback: true
-`, document.Replaces("machine.registries.mirrors"))
+`)
 
 // RegistryAuthConfig has what a registry is logged in to with. Its name is the host of the registry, with its port if it has one.
 type RegistryAuthConfig struct {
 	document.Named `yaml:",inline"`
 	// The user.
-	Username string `yaml:"username,omitempty"`
+	Username string `yaml:"username,omitempty" like:"machine.registries.config.auth.username"`
 	// The password.
-	Password string `yaml:"password,omitempty"`
+	Password string `yaml:"password,omitempty" like:"machine.registries.config.auth.password"`
 	// User and password with a colon between, in base64.
-	Auth string `yaml:"auth,omitempty"`
+	Auth string `yaml:"auth,omitempty" like:"machine.registries.config.auth.auth"`
 	// A token of OAuth 2.
-	IdentityToken string `yaml:"identityToken,omitempty"`
+	IdentityToken string `yaml:"identityToken,omitempty" like:"machine.registries.config.auth.identityToken"`
 }
 
 var auth = document.Of[RegistryAuthConfig]("RegistryAuthConfig", `apiVersion: v1alpha1
@@ -54,25 +56,25 @@ kind: RegistryAuthConfig
 name: registry.example.com
 username: talos
 password: secret
-`, document.Replaces("machine.registries.config"))
+`)
 
 // RegistryTLSConfig has what a registry proves itself by, and the machine to it. Its name is the host of the registry, with its port if
 // it has one.
 type RegistryTLSConfig struct {
 	document.Named `yaml:",inline"`
 	// What the machine proves itself by.
-	ClientIdentity *value.CertificateAndKey `yaml:"clientIdentity,omitempty"`
+	ClientIdentity *value.CertificateAndKey `yaml:"clientIdentity,omitempty" like:"machine.registries.config.tls.clientIdentity"`
 	// The authorities that the registry's certificate may be from, in PEM, beside those of the system.
-	CA value.Certificates `yaml:"ca,omitempty"`
+	CA value.Certificates `yaml:"ca,omitempty" like:"machine.registries.config.tls.ca"`
 	// Whether the registry's certificate is not checked.
-	InsecureSkipVerify bool `yaml:"insecureSkipVerify,omitempty"`
+	InsecureSkipVerify bool `yaml:"insecureSkipVerify,omitempty" like:"machine.registries.config.tls.insecureSkipVerify"`
 }
 
 var tls = document.Of[RegistryTLSConfig]("RegistryTLSConfig", `apiVersion: v1alpha1
 kind: RegistryTLSConfig
 name: registry.example.com
 insecureSkipVerify: true
-`, document.Replaces("machine.registries.config"))
+`)
 
 // Validate implements document.Validator.
 func (c *RegistryMirrorConfig) Validate(r *document.Report) {
@@ -126,11 +128,68 @@ type ImageCacheConfig struct {
 // LocalCache is a cache on the machine's own disk.
 type LocalCache struct {
 	// Whether it is used.
-	Enabled *bool `yaml:"enabled,omitempty"`
+	Enabled *bool `yaml:"enabled,omitempty" maps:"machine.features.imageCache.localEnabled"`
 }
 
 var imageCache = document.Of[ImageCacheConfig]("ImageCacheConfig", `apiVersion: v1alpha1
 kind: ImageCacheConfig
 local:
     enabled: true
-`, document.Replaces("machine.features.imageCache"))
+`)
+
+// Overlay implements overlay.Overlayer.
+func (c *RegistryMirrorConfig) Overlay(main *v1alpha1.Config) {
+	m := v1alpha1.RegistryMirror{}
+	if c.SkipFallback {
+		m.SkipFallback = new(true)
+	}
+
+	for _, e := range c.Endpoints {
+		m.AddEndpoint(e.URL.String(), e.OverridePath)
+	}
+
+	mirrors := &main.Machine.Registries.Mirrors
+	*mirrors = with(*mirrors, c.DocName, m)
+}
+
+// Overlay implements overlay.Overlayer.
+func (c *RegistryAuthConfig) Overlay(main *v1alpha1.Config) {
+	access(main, c.DocName, func(a *v1alpha1.RegistryAccess) {
+		a.Auth = &v1alpha1.RegistryAuth{Username: c.Username, Password: c.Password, Auth: c.Auth, IdentityToken: c.IdentityToken}
+	})
+}
+
+// Overlay implements overlay.Overlayer.
+func (c *RegistryTLSConfig) Overlay(main *v1alpha1.Config) {
+	access(main, c.DocName, func(a *v1alpha1.RegistryAccess) {
+		a.TLS = &v1alpha1.RegistryTLS{CA: v1alpha1.Base64(c.CA)}
+
+		if c.InsecureSkipVerify {
+			a.TLS.InsecureSkipVerify = new(true)
+		}
+
+		if id := c.ClientIdentity; id != nil {
+			a.TLS.ClientIdentity = &v1alpha1.CertPair{Crt: v1alpha1.Base64(id.Cert), Key: v1alpha1.Base64(id.Key)}
+		}
+	})
+}
+
+// access changes how a registry is accessed.
+func access(main *v1alpha1.Config, host string, edit func(*v1alpha1.RegistryAccess)) {
+	registries := &main.Machine.Registries.Config
+	a := (*registries)[host]
+	edit(&a)
+	*registries = with(*registries, host, a)
+}
+
+// with returns a copy of a map with one more entry.
+func with[V any](m map[string]V, key string, value V) map[string]V {
+	m = maps.Clone(m)
+	if m == nil {
+		m = map[string]V{}
+	}
+
+	m[key] = value
+
+	return m
+}

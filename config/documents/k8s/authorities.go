@@ -4,21 +4,18 @@ package k8s
 
 import (
 	"github.com/seed-59268b81/talos/config/document"
+	"github.com/seed-59268b81/talos/config/v1alpha1"
 	"github.com/seed-59268b81/talos/config/value"
+	"slices"
 )
-
-// Authority is a certificate authority.
-type Authority struct {
-	// The certificate and key that new certificates are signed with.
-	IssuingCA *value.CertificateAndKey `yaml:"issuingCA,omitempty"`
-	// More certificates of authorities that are accepted, in PEM.
-	AcceptedCAs []value.Certificates `yaml:"acceptedCAs,omitempty"`
-}
 
 // KubeAPIServerCAConfig has the authority of the cluster. Workers have only the certificates that they accept.
 type KubeAPIServerCAConfig struct {
 	document.Header `yaml:",inline"`
-	Authority       `yaml:",inline"`
+	// The certificate and key that new certificates are signed with.
+	IssuingCA *value.CertificateAndKey `yaml:"issuingCA,omitempty" like:"cluster.ca"`
+	// More certificates of authorities that are accepted, in PEM.
+	AcceptedCAs []value.Certificates `yaml:"acceptedCAs,omitempty" like:"cluster.acceptedCAs"`
 }
 
 var apiServerCA = document.Of[KubeAPIServerCAConfig]("KubeAPIServerCAConfig", `apiVersion: v1alpha1
@@ -34,12 +31,15 @@ acceptedCAs:
       AwEB/zAFBgMrZXADQQBIMXcYPdLdHX0xu0fN6KWX4vEsWordQi0CqJgo8ACxWYEP
       bUGzx2NYWcLa7jDcQs4FxdQ973oja4ImzUnPdFMN
       -----END CERTIFICATE-----
-`, document.Replaces("cluster.ca", "cluster.acceptedCAs"))
+`)
 
 // KubeAggregatorCAConfig has the authority by which the API server knows itself to its extensions.
 type KubeAggregatorCAConfig struct {
 	document.Header `yaml:",inline"`
-	Authority       `yaml:",inline"`
+	// The certificate and key that new certificates are signed with.
+	IssuingCA *value.CertificateAndKey `yaml:"issuingCA,omitempty" like:"cluster.aggregatorCA"`
+	// More certificates of authorities that are accepted, in PEM.
+	AcceptedCAs []value.Certificates `yaml:"acceptedCAs,omitempty"`
 }
 
 var aggregatorCA = document.Of[KubeAggregatorCAConfig]("KubeAggregatorCAConfig", `apiVersion: v1alpha1
@@ -59,7 +59,7 @@ issuingCA:
         -----BEGIN PRIVATE KEY-----
         MC4CAQAwBQYDK2VwBCIEIHhqXtcF1uYZNjVhizLtNcf7fIKeJcOEWCxg4AKAestp
         -----END PRIVATE KEY-----
-`, document.ControlPlane, document.Replaces("cluster.aggregatorCA"))
+`, document.ControlPlane)
 
 // KubeServiceAccountConfig has the keys of the tokens of service accounts.
 type KubeServiceAccountConfig struct {
@@ -73,7 +73,7 @@ type KubeServiceAccountConfig struct {
 // ServiceAccountIssuer signs tokens.
 type ServiceAccountIssuer struct {
 	// The private key, in PEM.
-	PrivateKey value.PrivateKey `yaml:"privateKey" required:"true"`
+	PrivateKey value.PrivateKey `yaml:"privateKey" required:"true" maps:"cluster.serviceAccount.key"`
 	// The URL that names the issuer in tokens; that of the cluster without it.
 	IssuerURL value.URL `yaml:"issuerURL,omitempty"`
 }
@@ -103,4 +103,26 @@ accepted:
           -----END PUBLIC KEY-----
     issuers:
         - https://old.example.com:6443
-`, document.ControlPlane, document.Replaces("cluster.serviceAccount"))
+`, document.ControlPlane)
+
+// Overlay implements overlay.Overlayer.
+func (c *KubeAPIServerCAConfig) Overlay(main *v1alpha1.Config) {
+	if c.IssuingCA != nil {
+		main.Cluster.CA = pair(c.IssuingCA)
+	}
+
+	for _, certs := range c.AcceptedCAs {
+		main.Cluster.AcceptedCAs = append(slices.Clip(main.Cluster.AcceptedCAs), v1alpha1.Cert{Crt: v1alpha1.Base64(certs)})
+	}
+}
+
+// Overlay implements overlay.Overlayer.
+func (c *KubeAggregatorCAConfig) Overlay(main *v1alpha1.Config) {
+	if c.IssuingCA != nil {
+		main.Cluster.AggregatorCA = pair(c.IssuingCA)
+	}
+}
+
+func pair(ca *value.CertificateAndKey) v1alpha1.CertPair {
+	return v1alpha1.CertPair{Crt: v1alpha1.Base64(ca.Cert), Key: v1alpha1.Base64(ca.Key)}
+}

@@ -15,26 +15,26 @@ import (
 type KubeClusterConfig struct {
 	document.Header `yaml:",inline"`
 	// The name of the cluster.
-	ClusterName string `yaml:"clusterName,omitempty"`
+	ClusterName string `yaml:"clusterName,omitempty" maps:"cluster.clusterName"`
 	// The URL of the API server, by which machines and people reach it: of a load balancer, of a shared address, or a DNS name.
-	Endpoint value.URL `yaml:"endpoint,omitempty"`
+	Endpoint value.URL `yaml:"endpoint,omitempty" maps:"cluster.controlPlane.endpoint"`
 }
 
 var cluster = document.Of[KubeClusterConfig]("KubeClusterConfig", `apiVersion: v1alpha1
 kind: KubeClusterConfig
 clusterName: production
 endpoint: https://api.example.com:6443
-`, document.Replaces("cluster.clusterName", "cluster.controlPlane.endpoint"))
+`)
 
 // KubeNetworkConfig has the networks of pods and Services.
 type KubeNetworkConfig struct {
 	document.Header `yaml:",inline"`
 	// The domain of the cluster's names; cluster.local without it.
-	DNSDomain value.Hostname `yaml:"dnsDomain,omitempty"`
+	DNSDomain value.Hostname `yaml:"dnsDomain,omitempty" maps:"cluster.network.dnsDomain"`
 	// The networks of pods: one for each family of addresses.
-	PodSubnets []netip.Prefix `yaml:"podSubnets,omitempty" merge:"replace"`
+	PodSubnets []netip.Prefix `yaml:"podSubnets,omitempty" merge:"replace" maps:"cluster.network.podSubnets"`
 	// The networks of Services: one for each family of addresses.
-	ServiceSubnets []netip.Prefix `yaml:"serviceSubnets,omitempty" merge:"replace"`
+	ServiceSubnets []netip.Prefix `yaml:"serviceSubnets,omitempty" merge:"replace" maps:"cluster.network.serviceSubnets"`
 	// The length of the prefix of a node's network of pods, in IPv4; 24 without it.
 	NodeCIDRMaskSizeIPv4 int `yaml:"nodeCIDRMaskSizeIPv4,omitempty" range:"8,30"`
 	// The same in IPv6; 80 without it.
@@ -48,7 +48,7 @@ podSubnets:
     - 10.244.0.0/16
 serviceSubnets:
     - 10.96.0.0/12
-`, document.Replaces("cluster.network.dnsDomain", "cluster.network.podSubnets", "cluster.network.serviceSubnets"))
+`)
 
 // Validate implements document.Validator.
 func (c *KubeNetworkConfig) Validate(r *document.Report) {
@@ -86,7 +86,7 @@ func (c *KubeNetworkConfig) Validate(r *document.Report) {
 type KubePrismConfig struct {
 	document.Header `yaml:",inline"`
 	// The port on the loopback; 7445 without it.
-	Port int `yaml:"port,omitempty" range:"1,65535"`
+	Port int `yaml:"port,omitempty" range:"1,65535" maps:"machine.features.kubePrism.port"`
 	// The name that API servers must have in their certificates.
 	TLSServerName value.Hostname `yaml:"tlsServerName,omitempty"`
 }
@@ -94,15 +94,15 @@ type KubePrismConfig struct {
 var kubePrism = document.Of[KubePrismConfig]("KubePrismConfig", `apiVersion: v1alpha1
 kind: KubePrismConfig
 port: 7445
-`, document.Replaces("machine.features.kubePrism"))
+`)
 
 // KubeTalosAPIAccessConfig lets pods call the API of the machines.
 type KubeTalosAPIAccessConfig struct {
 	document.Header `yaml:",inline"`
 	// The roles that pods may have.
-	AllowedRoles []string `yaml:"allowedRoles,omitempty"`
+	AllowedRoles []string `yaml:"allowedRoles,omitempty" maps:"machine.features.kubernetesTalosAPIAccess.allowedRoles"`
 	// The namespaces of these pods.
-	AllowedKubernetesNamespaces []string `yaml:"allowedKubernetesNamespaces,omitempty"`
+	AllowedKubernetesNamespaces []string `yaml:"allowedKubernetesNamespaces,omitempty" maps:"machine.features.kubernetesTalosAPIAccess.allowedKubernetesNamespaces"`
 }
 
 var talosAPIAccess = document.Of[KubeTalosAPIAccessConfig]("KubeTalosAPIAccessConfig", `apiVersion: v1alpha1
@@ -111,7 +111,7 @@ allowedRoles:
     - os:reader
 allowedKubernetesNamespaces:
     - monitoring
-`, document.ControlPlane, document.Replaces("machine.features.kubernetesTalosAPIAccess"))
+`, document.ControlPlane)
 
 // KubeExternalManifestConfig applies objects from a URL.
 type KubeExternalManifestConfig struct {
@@ -119,7 +119,7 @@ type KubeExternalManifestConfig struct {
 	// Headers of the request.
 	Headers map[string]string `yaml:"headers,omitempty"`
 	// The URL.
-	URL value.URL `yaml:"url" required:"true"`
+	URL value.URL `yaml:"url" required:"true" like:"cluster.extraManifests"`
 }
 
 var externalManifest = document.Of[KubeExternalManifestConfig]("KubeExternalManifestConfig", `apiVersion: v1alpha1
@@ -132,7 +132,7 @@ url: https://manifests.example.com/metrics-server.yaml
 type KubeInlineManifestConfig struct {
 	document.Named `yaml:",inline"`
 	// The objects, as YAML documents.
-	Manifest string `yaml:"manifest" required:"true"`
+	Manifest string `yaml:"manifest" required:"true" like:"cluster.inlineManifests"`
 }
 
 var inlineManifest = document.Of[KubeInlineManifestConfig]("KubeInlineManifestConfig", `apiVersion: v1alpha1
@@ -149,7 +149,7 @@ manifest: |
 type KubeStaticPodConfig struct {
 	document.Named `yaml:",inline"`
 	// The pod, as Kubernetes documents it.
-	Pod v1alpha1.Object `yaml:"pod" required:"true" merge:"replace"`
+	Pod v1alpha1.Object `yaml:"pod" required:"true" merge:"replace" like:"machine.pods"`
 }
 
 var staticPod = document.Of[KubeStaticPodConfig]("KubeStaticPodConfig", `apiVersion: v1alpha1
@@ -165,3 +165,29 @@ pod:
             - name: nginx
               image: nginx
 `)
+
+// Overlay implements overlay.Overlayer: the document switches it on.
+func (*KubePrismConfig) Overlay(main *v1alpha1.Config) {
+	main.Machine.Features.KubePrism.Enabled = new(true)
+}
+
+// Overlay implements overlay.Overlayer: the document switches it on.
+func (*KubeTalosAPIAccessConfig) Overlay(main *v1alpha1.Config) {
+	main.Machine.Features.KubernetesTalosAPIAccess.Enabled = new(true)
+}
+
+// Overlay implements overlay.Overlayer.
+func (c *KubeExternalManifestConfig) Overlay(main *v1alpha1.Config) {
+	main.Cluster.ExtraManifests = append(slices.Clip(main.Cluster.ExtraManifests), c.URL.String())
+}
+
+// Overlay implements overlay.Overlayer.
+func (c *KubeInlineManifestConfig) Overlay(main *v1alpha1.Config) {
+	manifests := &main.Cluster.InlineManifests
+	*manifests = append(slices.Clip(*manifests), v1alpha1.InlineManifest{Name: c.DocName, Contents: c.Manifest})
+}
+
+// Overlay implements overlay.Overlayer.
+func (c *KubeStaticPodConfig) Overlay(main *v1alpha1.Config) {
+	main.Machine.Pods = append(slices.Clip(main.Machine.Pods), c.Pod)
+}

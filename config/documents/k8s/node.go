@@ -14,47 +14,44 @@ import (
 type KubeletConfig struct {
 	document.Header `yaml:",inline"`
 	// The image; the release's own without it.
-	Image value.Image `yaml:"image,omitempty"`
+	Image value.Image `yaml:"image,omitempty" maps:"machine.kubelet.image"`
 	// A KubeletConfiguration, as Kubernetes documents it, without apiVersion and kind.
-	Config v1alpha1.Object `yaml:"config,omitempty"`
+	Config v1alpha1.Object `yaml:"config,omitempty" maps:"machine.kubelet.extraConfig"`
 	// Flags, by their names without dashes. A flag with a list of values is repeated.
-	ExtraArgs v1alpha1.ExtraArgs `yaml:"extraArgs,omitempty"`
+	ExtraArgs v1alpha1.ExtraArgs `yaml:"extraArgs,omitempty" maps:"machine.kubelet.extraArgs"`
 	// The DNS servers of pods; that of the cluster without any.
-	ClusterDNS []netip.Addr `yaml:"clusterDNS,omitempty"`
+	ClusterDNS []netip.Addr `yaml:"clusterDNS,omitempty" maps:"machine.kubelet.clusterDNS"`
 	// Whether containers have the runtime's seccomp profile unless they name another; they do without this key.
-	DefaultRuntimeSeccompProfileEnabled *bool `yaml:"defaultRuntimeSeccompProfileEnabled,omitempty"`
+	DefaultRuntimeSeccompProfileEnabled *bool `yaml:"defaultRuntimeSeccompProfileEnabled,omitempty" maps:"machine.kubelet.defaultRuntimeSeccompProfileEnabled"`
 }
 
 var kubelet = document.Of[KubeletConfig]("KubeletConfig", `apiVersion: v1alpha1
 kind: KubeletConfig
 config:
     maxPods: 200
-`, document.Replaces(
-	"machine.kubelet.image", "machine.kubelet.extraConfig", "machine.kubelet.extraArgs", "machine.kubelet.clusterDNS",
-	"machine.kubelet.defaultRuntimeSeccompProfileEnabled",
-))
+`)
 
 // KubeNodeConfig says how the machine is registered as a Node.
 type KubeNodeConfig struct {
 	document.Header `yaml:",inline"`
 	// Whether the kubelet does not register the Node.
-	SkipNodeRegistration *bool `yaml:"skipNodeRegistration,omitempty"`
+	SkipNodeRegistration *bool `yaml:"skipNodeRegistration,omitempty" maps:"machine.kubelet.skipNodeRegistration"`
 	// Whether the name of the Node has the domain in it.
-	RegisterWithFQDN *bool `yaml:"registerWithFQDN,omitempty"`
+	RegisterWithFQDN *bool `yaml:"registerWithFQDN,omitempty" maps:"machine.kubelet.registerWithFQDN"`
 	// The addresses of the Node.
 	NodeIP NodeIP `yaml:"nodeIP,omitempty"`
 	// Labels of the Node.
-	Labels map[string]string `yaml:"labels,omitempty"`
+	Labels map[string]string `yaml:"labels,omitempty" maps:"machine.nodeLabels"`
 	// Annotations of the Node.
-	Annotations map[string]string `yaml:"annotations,omitempty"`
+	Annotations map[string]string `yaml:"annotations,omitempty" maps:"machine.nodeAnnotations"`
 	// Taints of the Node: VALUE:EFFECT, or EFFECT, by their keys.
-	Taints map[string]string `yaml:"taints,omitempty"`
+	Taints map[string]string `yaml:"taints,omitempty" maps:"machine.nodeTaints"`
 }
 
 // NodeIP chooses the addresses of a Node.
 type NodeIP struct {
 	// Networks that the addresses are in; with ! in front those that they are not in.
-	ValidSubnets []string `yaml:"validSubnets,omitempty"`
+	ValidSubnets []string `yaml:"validSubnets,omitempty" maps:"machine.kubelet.nodeIP.validSubnets"`
 }
 
 var node = document.Of[KubeNodeConfig]("KubeNodeConfig", `apiVersion: v1alpha1
@@ -66,10 +63,7 @@ labels:
     topology.kubernetes.io/zone: a
 taints:
     dedicated: storage:NoSchedule
-`, document.Replaces(
-	"machine.kubelet.skipNodeRegistration", "machine.kubelet.registerWithFQDN", "machine.kubelet.nodeIP", "machine.nodeLabels",
-	"machine.nodeAnnotations", "machine.nodeTaints",
-))
+`)
 
 // Validate implements document.Validator.
 func (c *KubeNodeConfig) Validate(r *document.Report) {
@@ -86,7 +80,7 @@ func (c *KubeNodeConfig) Validate(r *document.Report) {
 type KubeCredentialProviderConfig struct {
 	document.Header `yaml:",inline"`
 	// A CredentialProviderConfig, as Kubernetes documents it.
-	Configuration v1alpha1.Object `yaml:"configuration" required:"true" merge:"replace"`
+	Configuration v1alpha1.Object `yaml:"configuration" required:"true" merge:"replace" maps:"machine.kubelet.credentialProviderConfig"`
 }
 
 var credentialProvider = document.Of[KubeCredentialProviderConfig]("KubeCredentialProviderConfig", `apiVersion: v1alpha1
@@ -100,4 +94,4 @@ configuration:
             - "*.dkr.ecr.*.amazonaws.com"
           defaultCacheDuration: 12h
           apiVersion: credentialprovider.kubelet.k8s.io/v1
-`, document.Replaces("machine.kubelet.credentialProviderConfig"))
+`)

@@ -5,13 +5,14 @@ package k8s
 import (
 	"github.com/seed-59268b81/talos/config/document"
 	"github.com/seed-59268b81/talos/config/v1alpha1"
+	"slices"
 )
 
 // KubeAdmissionControlConfig configures a plugin of the API server for admission. Its name is that of the plugin.
 type KubeAdmissionControlConfig struct {
 	document.Named `yaml:",inline"`
 	// The configuration, as the plugin documents it.
-	Configuration v1alpha1.Object `yaml:"configuration,omitempty" merge:"replace"`
+	Configuration v1alpha1.Object `yaml:"configuration,omitempty" merge:"replace" like:"cluster.apiServer.admissionControl"`
 }
 
 var admissionControl = document.Of[KubeAdmissionControlConfig]("KubeAdmissionControlConfig", `apiVersion: v1alpha1
@@ -26,13 +27,13 @@ configuration:
     exemptions:
         namespaces:
             - kube-system
-`, document.ControlPlane, document.Protects, document.Replaces("cluster.apiServer.admissionControl"))
+`, document.ControlPlane, document.Protects)
 
 // KubeAuditPolicyConfig says what the API server writes to its audit log.
 type KubeAuditPolicyConfig struct {
 	document.Header `yaml:",inline"`
 	// A Policy of audit.k8s.io/v1, as Kubernetes documents it.
-	Configuration v1alpha1.Object `yaml:"configuration" required:"true" merge:"replace"`
+	Configuration v1alpha1.Object `yaml:"configuration" required:"true" merge:"replace" maps:"cluster.apiServer.auditPolicy"`
 }
 
 var auditPolicy = document.Of[KubeAuditPolicyConfig]("KubeAuditPolicyConfig", `apiVersion: v1alpha1
@@ -42,7 +43,7 @@ configuration:
     kind: Policy
     rules:
         - level: Metadata
-`, document.ControlPlane, document.Protects, document.Replaces("cluster.apiServer.auditPolicy"))
+`, document.ControlPlane, document.Protects)
 
 // KubeAuthenticationConfig says whose tokens the API server accepts.
 type KubeAuthenticationConfig struct {
@@ -68,9 +69,9 @@ configuration:
 type KubeAuthorizerConfig struct {
 	document.Named `yaml:",inline"`
 	// What decides.
-	Type AuthorizerType `yaml:"type" required:"true"`
+	Type AuthorizerType `yaml:"type" required:"true" like:"cluster.apiServer.authorizationConfig"`
 	// The settings of a webhook, as Kubernetes documents them.
-	Webhook v1alpha1.Object `yaml:"webhook,omitempty" merge:"replace"`
+	Webhook v1alpha1.Object `yaml:"webhook,omitempty" merge:"replace" like:"cluster.apiServer.authorizationConfig"`
 }
 
 // AuthorizerType is what decides in a step of authorization.
@@ -92,7 +93,7 @@ var authorizer = document.Of[KubeAuthorizerConfig]("KubeAuthorizerConfig", `apiV
 kind: KubeAuthorizerConfig
 name: node
 type: Node
-`, document.ControlPlane, document.Protects, document.Replaces("cluster.apiServer.authorizationConfig"))
+`, document.ControlPlane, document.Protects)
 
 // Validate implements document.Validator.
 func (c *KubeAuthorizerConfig) Validate(r *document.Report) {
@@ -123,3 +124,15 @@ config:
                       secret: c2VjcmV0IGlzIHNlY3VyZSwgb3IgaXMgaXQ/ISEhISE=
             - identity: {}
 `, document.ControlPlane, document.Protects, document.Replaces("cluster.aescbcEncryptionSecret", "cluster.secretboxEncryptionSecret"))
+
+// Overlay implements overlay.Overlayer.
+func (c *KubeAdmissionControlConfig) Overlay(main *v1alpha1.Config) {
+	plugins := &main.Cluster.APIServer.AdmissionControl
+	*plugins = append(slices.Clip(*plugins), v1alpha1.AdmissionPlugin{Name: c.DocName, Configuration: c.Configuration})
+}
+
+// Overlay implements overlay.Overlayer.
+func (c *KubeAuthorizerConfig) Overlay(main *v1alpha1.Config) {
+	steps := &main.Cluster.APIServer.AuthorizationConfig
+	*steps = append(slices.Clip(*steps), v1alpha1.Authorizer{Type: string(c.Type), Name: c.DocName, Webhook: c.Webhook})
+}

@@ -8,26 +8,21 @@ import (
 	"github.com/seed-59268b81/talos/config/value"
 )
 
-// ProgramSettings are the settings that the programs of the control plane share.
-type ProgramSettings struct {
-	// The image of the program; the release's own without it.
-	Image value.Image `yaml:"image,omitempty"`
-	// Flags of the program, by their names without dashes. A flag with a list of values is repeated.
-	ExtraArgs v1alpha1.ExtraArgs `yaml:"extraArgs,omitempty"`
-	// Environment variables.
-	Env map[string]string `yaml:"env,omitempty"`
-	// CPU and memory that the pod requests and is limited to, as Kubernetes writes them.
-	Resources v1alpha1.Resources `yaml:"resources,omitempty"`
-}
-
 // KubeAPIServerConfig sets up the API server.
 type KubeAPIServerConfig struct {
 	document.Header `yaml:",inline"`
-	ProgramSettings `yaml:",inline"`
+	// The image of the program; the release's own without it.
+	Image value.Image `yaml:"image,omitempty" maps:"cluster.apiServer.image"`
+	// Flags of the program, by their names without dashes. A flag with a list of values is repeated.
+	ExtraArgs v1alpha1.ExtraArgs `yaml:"extraArgs,omitempty" maps:"cluster.apiServer.extraArgs"`
+	// Environment variables.
+	Env map[string]string `yaml:"env,omitempty" maps:"cluster.apiServer.env"`
+	// CPU and memory that the pod requests and is limited to, as Kubernetes writes them.
+	Resources v1alpha1.Resources `yaml:"resources,omitempty" maps:"cluster.apiServer.resources"`
 	// The port that the API server listens on; 6443 without it.
-	APIPort int `yaml:"apiPort,omitempty" range:"1,65535"`
+	APIPort int `yaml:"apiPort,omitempty" range:"1,65535" maps:"cluster.controlPlane.localAPIServerPort"`
 	// More names and addresses for the API server's certificate.
-	CertExtraSANs []value.Host `yaml:"certExtraSANs,omitempty"`
+	CertExtraSANs []value.Host `yaml:"certExtraSANs,omitempty" maps:"cluster.apiServer.certSANs"`
 	// Whether the kubelet gives the API server time to start before it checks that it lives.
 	StartupProbes *bool `yaml:"startupProbes,omitempty"`
 }
@@ -38,33 +33,44 @@ extraArgs:
     feature-gates: ServerSideApply=true
 certExtraSANs:
     - api.example.com
-`, document.ControlPlane, document.Replaces(
-	"cluster.apiServer.image", "cluster.apiServer.extraArgs", "cluster.apiServer.env", "cluster.apiServer.resources",
-	"cluster.apiServer.certSANs", "cluster.apiServer.extraVolumes", "cluster.controlPlane.localAPIServerPort",
-))
+`, document.ControlPlane)
 
 // KubeControllerManagerConfig sets up the controller manager.
 type KubeControllerManagerConfig struct {
 	document.Header `yaml:",inline"`
 	// Whether the machine runs it; it does without this key.
-	Enabled         *bool `yaml:"enabled,omitempty"`
-	ProgramSettings `yaml:",inline"`
+	Enabled *bool `yaml:"enabled,omitempty" maps:"!machine.controlPlane.controllerManager.disabled"`
+	// The image of the program; the release's own without it.
+	Image value.Image `yaml:"image,omitempty" maps:"cluster.controllerManager.image"`
+	// Flags of the program, by their names without dashes. A flag with a list of values is repeated.
+	ExtraArgs v1alpha1.ExtraArgs `yaml:"extraArgs,omitempty" maps:"cluster.controllerManager.extraArgs"`
+	// Environment variables.
+	Env map[string]string `yaml:"env,omitempty" maps:"cluster.controllerManager.env"`
+	// CPU and memory that the pod requests and is limited to, as Kubernetes writes them.
+	Resources v1alpha1.Resources `yaml:"resources,omitempty" maps:"cluster.controllerManager.resources"`
 }
 
 var controllerManager = document.Of[KubeControllerManagerConfig]("KubeControllerManagerConfig", `apiVersion: v1alpha1
 kind: KubeControllerManagerConfig
 extraArgs:
     node-monitor-grace-period: 40s
-`, document.ControlPlane, document.Replaces("cluster.controllerManager", "machine.controlPlane.controllerManager"))
+`, document.ControlPlane)
 
 // KubeSchedulerConfig sets up the scheduler.
 type KubeSchedulerConfig struct {
 	document.Header `yaml:",inline"`
 	// Whether the machine runs it; it does without this key.
-	Enabled         *bool `yaml:"enabled,omitempty"`
-	ProgramSettings `yaml:",inline"`
+	Enabled *bool `yaml:"enabled,omitempty" maps:"!machine.controlPlane.scheduler.disabled"`
+	// The image of the program; the release's own without it.
+	Image value.Image `yaml:"image,omitempty" maps:"cluster.scheduler.image"`
+	// Flags of the program, by their names without dashes. A flag with a list of values is repeated.
+	ExtraArgs v1alpha1.ExtraArgs `yaml:"extraArgs,omitempty" maps:"cluster.scheduler.extraArgs"`
+	// Environment variables.
+	Env map[string]string `yaml:"env,omitempty" maps:"cluster.scheduler.env"`
+	// CPU and memory that the pod requests and is limited to, as Kubernetes writes them.
+	Resources v1alpha1.Resources `yaml:"resources,omitempty" maps:"cluster.scheduler.resources"`
 	// A KubeSchedulerConfiguration, as Kubernetes documents it, without apiVersion and kind.
-	Config v1alpha1.Object `yaml:"config,omitempty"`
+	Config v1alpha1.Object `yaml:"config,omitempty" maps:"cluster.scheduler.config"`
 }
 
 var scheduler = document.Of[KubeSchedulerConfig]("KubeSchedulerConfig", `apiVersion: v1alpha1
@@ -76,21 +82,21 @@ config:
             score:
                 disabled:
                     - name: ImageLocality
-`, document.ControlPlane, document.Replaces("cluster.scheduler", "machine.controlPlane.scheduler"))
+`, document.ControlPlane)
 
 // KubeProxyConfig sets up kube-proxy, which carries traffic to Services.
 type KubeProxyConfig struct {
 	document.Header `yaml:",inline"`
 	// Whether the cluster has it; it does without this key.
-	Enabled *bool `yaml:"enabled,omitempty"`
+	Enabled *bool `yaml:"enabled,omitempty" maps:"!cluster.proxy.disabled"`
 	// The image; the release's own without it.
-	Image value.Image `yaml:"image,omitempty"`
+	Image value.Image `yaml:"image,omitempty" maps:"cluster.proxy.image"`
 	// How traffic is carried.
-	Mode ProxyMode `yaml:"mode,omitempty"`
+	Mode ProxyMode `yaml:"mode,omitempty" maps:"cluster.proxy.mode"`
 	// A KubeProxyConfiguration, as Kubernetes documents it, without apiVersion and kind.
 	Config v1alpha1.Object `yaml:"config,omitempty"`
 	// Flags, by their names without dashes. A flag with a list of values is repeated.
-	ExtraArgs v1alpha1.ExtraArgs `yaml:"extraArgs,omitempty"`
+	ExtraArgs v1alpha1.ExtraArgs `yaml:"extraArgs,omitempty" maps:"cluster.proxy.extraArgs"`
 	// CPU and memory that the pods request and are limited to, as Kubernetes writes them.
 	Resources v1alpha1.Resources `yaml:"resources,omitempty"`
 }
@@ -113,21 +119,21 @@ func (ProxyMode) Values() []string {
 var proxy = document.Of[KubeProxyConfig]("KubeProxyConfig", `apiVersion: v1alpha1
 kind: KubeProxyConfig
 mode: nftables
-`, document.ControlPlane, document.Replaces("cluster.proxy"))
+`, document.ControlPlane)
 
 // KubeCoreDNSConfig sets up CoreDNS, the DNS server of the cluster.
 type KubeCoreDNSConfig struct {
 	document.Header `yaml:",inline"`
 	// Whether the cluster has it; it does without this key.
-	Enabled *bool `yaml:"enabled,omitempty"`
+	Enabled *bool `yaml:"enabled,omitempty" maps:"!cluster.coreDNS.disabled"`
 	// The image; the release's own without it.
-	Image value.Image `yaml:"image,omitempty"`
+	Image value.Image `yaml:"image,omitempty" maps:"cluster.coreDNS.image"`
 }
 
 var coreDNS = document.Of[KubeCoreDNSConfig]("KubeCoreDNSConfig", `apiVersion: v1alpha1
 kind: KubeCoreDNSConfig
 enabled: true
-`, document.ControlPlane, document.Replaces("cluster.coreDNS"))
+`, document.ControlPlane)
 
 // KubeFlannelCNIConfig has flannel connect the pods. A cluster without this document has the network that its owner installs.
 type KubeFlannelCNIConfig struct {
@@ -143,9 +149,9 @@ type KubeFlannelCNIConfig struct {
 	// CPU and memory that the pods request and are limited to, as Kubernetes writes them.
 	Resources v1alpha1.Resources `yaml:"resources,omitempty"`
 	// Flags of flanneld, with their dashes.
-	ExtraArgs []string `yaml:"extraArgs,omitempty"`
+	ExtraArgs []string `yaml:"extraArgs,omitempty" maps:"cluster.network.cni.flannel.extraArgs"`
 	// Whether NetworkPolicies are enforced.
-	KubeNetworkPoliciesEnabled *bool `yaml:"kubeNetworkPoliciesEnabled,omitempty"`
+	KubeNetworkPoliciesEnabled *bool `yaml:"kubeNetworkPoliciesEnabled,omitempty" maps:"cluster.network.cni.flannel.kubeNetworkPoliciesEnabled"`
 }
 
 // FlannelBackend is how flannel carries packets between nodes.
@@ -165,3 +171,8 @@ kind: KubeFlannelCNIConfig
 backendType: vxlan
 backendPort: 4789
 `, document.ControlPlane, document.Replaces("cluster.network.cni"))
+
+// Overlay implements overlay.Overlayer: the document chooses the network.
+func (*KubeFlannelCNIConfig) Overlay(main *v1alpha1.Config) {
+	main.Cluster.Network.CNI.Name = "flannel"
+}

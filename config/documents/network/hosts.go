@@ -3,7 +3,9 @@
 package network
 
 import (
+	"github.com/seed-59268b81/talos/config/v1alpha1"
 	"net/netip"
+	"slices"
 	"time"
 
 	"github.com/seed-59268b81/talos/config/document"
@@ -14,7 +16,7 @@ import (
 type StaticHostConfig struct {
 	document.Named `yaml:",inline"`
 	// The names of the host.
-	Hostnames []value.Hostname `yaml:"hostnames" required:"true"`
+	Hostnames []value.Hostname `yaml:"hostnames" required:"true" like:"machine.network.extraHostEntries"`
 }
 
 var staticHost = document.Of[StaticHostConfig]("StaticHostConfig", `apiVersion: v1alpha1
@@ -72,9 +74,9 @@ selector:
 type TimeSyncConfig struct {
 	document.Header `yaml:",inline"`
 	// Whether the time is set; it is without this key.
-	Enabled *bool `yaml:"enabled,omitempty"`
+	Enabled *bool `yaml:"enabled,omitempty" maps:"!machine.time.disabled"`
 	// How long services wait for the time at boot; forever without it.
-	BootTimeout time.Duration `yaml:"bootTimeout,omitempty"`
+	BootTimeout time.Duration `yaml:"bootTimeout,omitempty" maps:"machine.time.bootTimeout"`
 	// Servers of the Network Time Protocol.
 	NTP *NTP `yaml:"ntp,omitempty"`
 	// Clocks of the Precision Time Protocol.
@@ -84,7 +86,7 @@ type TimeSyncConfig struct {
 // NTP has servers of the Network Time Protocol.
 type NTP struct {
 	// The servers, by name or address.
-	Servers []value.Host `yaml:"servers,omitempty"`
+	Servers []value.Host `yaml:"servers,omitempty" maps:"machine.time.servers"`
 	// Whether the servers must prove their answers (Network Time Security).
 	UseNTS *bool `yaml:"useNTS,omitempty"`
 }
@@ -101,7 +103,7 @@ bootTimeout: 2m
 ntp:
     servers:
         - time.example.com
-`, document.Replaces("machine.time"))
+`)
 
 // Validate implements document.Validator.
 func (c *TimeSyncConfig) Validate(r *document.Report) {
@@ -112,4 +114,20 @@ func (c *TimeSyncConfig) Validate(r *document.Report) {
 	if c.BootTimeout < 0 {
 		r.Wrong("bootTimeout", "%v is negative", c.BootTimeout)
 	}
+}
+
+// Overlay implements overlay.Overlayer.
+func (c *StaticHostConfig) Overlay(main *v1alpha1.Config) {
+	addr, err := netip.ParseAddr(c.DocName)
+	if err != nil {
+		return // the check reports it
+	}
+
+	host := v1alpha1.ExtraHost{IP: addr}
+	for _, name := range c.Hostnames {
+		host.Aliases = append(host.Aliases, string(name))
+	}
+
+	hosts := &main.Machine.Network.ExtraHostEntries
+	*hosts = append(slices.Clip(*hosts), host)
 }

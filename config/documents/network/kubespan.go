@@ -13,15 +13,15 @@ import (
 type KubeSpanConfig struct {
 	document.Header `yaml:",inline"`
 	// Whether the machine is part of the network.
-	Enabled *bool `yaml:"enabled,omitempty"`
+	Enabled *bool `yaml:"enabled,omitempty" maps:"machine.network.kubespan.enabled"`
 	// Whether the networks of the machine's pods go through it.
-	AdvertiseKubernetesNetworks *bool `yaml:"advertiseKubernetesNetworks,omitempty"`
+	AdvertiseKubernetesNetworks *bool `yaml:"advertiseKubernetesNetworks,omitempty" maps:"machine.network.kubespan.advertiseKubernetesNetworks"`
 	// Whether traffic to a machine that cannot be reached through it takes the usual way, unencrypted.
-	AllowDownPeerBypass *bool `yaml:"allowDownPeerBypass,omitempty"`
+	AllowDownPeerBypass *bool `yaml:"allowDownPeerBypass,omitempty" maps:"machine.network.kubespan.allowDownPeerBypass"`
 	// Whether addresses that machines are seen with are told to the others.
-	HarvestExtraEndpoints *bool `yaml:"harvestExtraEndpoints,omitempty"`
+	HarvestExtraEndpoints *bool `yaml:"harvestExtraEndpoints,omitempty" maps:"machine.network.kubespan.harvestExtraEndpoints"`
 	// The largest packet, in bytes; 1420 without it.
-	MTU uint32 `yaml:"mtu,omitempty" range:"1280,65535"`
+	MTU uint32 `yaml:"mtu,omitempty" range:"1280,65535" maps:"machine.network.kubespan.mtu"`
 	// What the machine tells of itself.
 	Filters *KubeSpanFilters `yaml:"filters,omitempty"`
 }
@@ -29,9 +29,9 @@ type KubeSpanConfig struct {
 // KubeSpanFilters restrict what a machine tells of itself.
 type KubeSpanFilters struct {
 	// Networks of the machine's addresses that it tells others; with ! in front those that it does not.
-	Endpoints []string `yaml:"endpoints,omitempty"`
+	Endpoints []string `yaml:"endpoints,omitempty" maps:"machine.network.kubespan.filters.endpoints"`
 	// Networks that it does not tell, though it has them.
-	ExcludeAdvertisedNetworks []netip.Prefix `yaml:"excludeAdvertisedNetworks,omitempty"`
+	ExcludeAdvertisedNetworks []netip.Prefix `yaml:"excludeAdvertisedNetworks,omitempty" maps:"machine.network.kubespan.filters.excludeAdvertisedNetworks"`
 }
 
 var kubeSpan = document.Of[KubeSpanConfig]("KubeSpanConfig", `apiVersion: v1alpha1
@@ -41,7 +41,7 @@ filters:
     endpoints:
         - 0.0.0.0/0
         - '!198.51.100.0/24'
-`, document.Protects, document.Replaces("machine.network.kubespan"))
+`, document.Protects)
 
 // KubeSpanEndpointsConfig has addresses of the machine in the encrypted network that it cannot see itself.
 type KubeSpanEndpointsConfig struct {

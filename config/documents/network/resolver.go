@@ -3,7 +3,9 @@
 package network
 
 import (
+	"github.com/seed-59268b81/talos/config/v1alpha1"
 	"net/netip"
+	"slices"
 
 	"github.com/seed-59268b81/talos/config/document"
 	"github.com/seed-59268b81/talos/config/value"
@@ -23,7 +25,7 @@ type ResolverConfig struct {
 // NameServer is a DNS server.
 type NameServer struct {
 	// Address of the server.
-	Address netip.Addr `yaml:"address" required:"true"`
+	Address netip.Addr `yaml:"address" required:"true" like:"machine.network.nameservers"`
 	// How it is asked: Do53 over UDP and TCP, DoT over TLS, DoH over HTTPS.
 	Protocol DNSProtocol `yaml:"protocol,omitempty"`
 	// The name in the certificate of a server that is asked over TLS or HTTPS.
@@ -48,19 +50,19 @@ func (DNSProtocol) Values() []string {
 // SearchDomains are tried for names without a dot.
 type SearchDomains struct {
 	// The domains, in their order.
-	Domains []value.Hostname `yaml:"domains,omitempty"`
+	Domains []value.Hostname `yaml:"domains,omitempty" maps:"machine.network.searchDomains"`
 	// Whether the domain of the hostname is not tried.
-	DisableDefault *bool `yaml:"disableDefault,omitempty"`
+	DisableDefault *bool `yaml:"disableDefault,omitempty" maps:"machine.network.disableSearchDomain"`
 }
 
 // HostDNS is the machine's own DNS server, which asks the others and keeps their answers.
 type HostDNS struct {
 	// Whether there is one.
-	Enabled *bool `yaml:"enabled,omitempty"`
+	Enabled *bool `yaml:"enabled,omitempty" maps:"machine.features.hostDNS.enabled"`
 	// Whether the DNS server of Kubernetes asks it too.
-	ForwardKubeDNSToHost *bool `yaml:"forwardKubeDNSToHost,omitempty"`
+	ForwardKubeDNSToHost *bool `yaml:"forwardKubeDNSToHost,omitempty" maps:"machine.features.hostDNS.forwardKubeDNSToHost"`
 	// Whether it knows the names of the members of the cluster.
-	ResolveMemberNames *bool `yaml:"resolveMemberNames,omitempty"`
+	ResolveMemberNames *bool `yaml:"resolveMemberNames,omitempty" maps:"machine.features.hostDNS.resolveMemberNames"`
 }
 
 var resolver = document.Of[ResolverConfig]("ResolverConfig", `apiVersion: v1alpha1
@@ -76,9 +78,7 @@ searchDomains:
 hostDNS:
     enabled: true
     forwardKubeDNSToHost: true
-`, document.Replaces(
-	"machine.network.nameservers", "machine.network.searchDomains", "machine.network.disableSearchDomain", "machine.features.hostDNS",
-))
+`)
 
 // Validate implements document.Validator.
 func (c *ResolverConfig) Validate(r *document.Report) {
@@ -101,5 +101,12 @@ func (c *ResolverConfig) Validate(r *document.Report) {
 		if set != nil && *set && !on {
 			r.Wrong("hostDNS."+key, "needs hostDNS.enabled: true")
 		}
+	}
+}
+
+// Overlay implements overlay.Overlayer.
+func (c *ResolverConfig) Overlay(main *v1alpha1.Config) {
+	for _, s := range c.NameServers {
+		main.Machine.Network.NameServers = append(slices.Clip(main.Machine.Network.NameServers), s.Address)
 	}
 }

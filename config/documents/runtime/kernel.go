@@ -3,7 +3,9 @@
 package runtime
 
 import (
+	"github.com/seed-59268b81/talos/config/v1alpha1"
 	"regexp"
+	"slices"
 	"time"
 
 	"github.com/seed-59268b81/talos/config/document"
@@ -14,7 +16,7 @@ import (
 type KernelModuleConfig struct {
 	document.Named `yaml:",inline"`
 	// Parameters of the module, such as name=value.
-	Parameters []string `yaml:"parameters,omitempty"`
+	Parameters []string `yaml:"parameters,omitempty" like:"machine.kernel.modules.parameters"`
 }
 
 var kernelModule = document.Of[KernelModuleConfig]("KernelModuleConfig", `apiVersion: v1alpha1
@@ -26,40 +28,40 @@ name: btrfs
 type SysctlConfig struct {
 	document.Header `yaml:",inline"`
 	// The values, by the names of the parameters with dots.
-	Params map[string]string `yaml:"params" required:"true"`
+	Params map[string]string `yaml:"params" required:"true" maps:"machine.sysctls"`
 }
 
 var sysctl = document.Of[SysctlConfig]("SysctlConfig", `apiVersion: v1alpha1
 kind: SysctlConfig
 params:
     net.ipv4.ip_forward: "0"
-`, document.Replaces("machine.sysctls"))
+`)
 
 // SysfsConfig has parameters of the kernel below /sys.
 type SysfsConfig struct {
 	document.Header `yaml:",inline"`
 	// The values, by the paths of the parameters with dots.
-	Params map[string]string `yaml:"params" required:"true"`
+	Params map[string]string `yaml:"params" required:"true" maps:"machine.sysfs"`
 }
 
 var sysfs = document.Of[SysfsConfig]("SysfsConfig", `apiVersion: v1alpha1
 kind: SysfsConfig
 params:
     devices.system.cpu.cpu0.cpufreq.scaling_governor: performance
-`, document.Replaces("machine.sysfs"))
+`)
 
 // UdevRulesConfig has rules for devices, beside those of the image.
 type UdevRulesConfig struct {
 	document.Header `yaml:",inline"`
 	// The rules, one line each (udev(7)).
-	Rules []string `yaml:"rules" required:"true"`
+	Rules []string `yaml:"rules" required:"true" maps:"machine.udev.rules"`
 }
 
 var udevRules = document.Of[UdevRulesConfig]("UdevRulesConfig", `apiVersion: v1alpha1
 kind: UdevRulesConfig
 rules:
     - SUBSYSTEM=="drm", KERNEL=="renderD*", GROUP="44", MODE="0660"
-`, document.Replaces("machine.udev"))
+`)
 
 // WatchdogTimerConfig has a watchdog restart the machine when process 1 hangs.
 type WatchdogTimerConfig struct {
@@ -132,4 +134,10 @@ func (c *PCIDriverRebindConfig) Validate(r *document.Report) {
 	if !pciDevice.MatchString(c.DocName) {
 		r.Wrong("name", "%q is not a PCI device: want an address such as 0000:04:00.0, or VENDOR:DEVICE such as 10de:2204", c.DocName)
 	}
+}
+
+// Overlay implements overlay.Overlayer.
+func (c *KernelModuleConfig) Overlay(main *v1alpha1.Config) {
+	modules := &main.Machine.Kernel.Modules
+	*modules = append(slices.Clip(*modules), v1alpha1.KernelModule{Name: c.DocName, Parameters: c.Parameters})
 }

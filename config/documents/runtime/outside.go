@@ -15,7 +15,7 @@ import (
 type EnvironmentConfig struct {
 	document.Header `yaml:",inline"`
 	// The variables, by their names.
-	Variables map[string]string `yaml:"variables" required:"true"`
+	Variables map[string]string `yaml:"variables" required:"true" maps:"machine.env"`
 }
 
 var environment = document.Of[EnvironmentConfig]("EnvironmentConfig", `apiVersion: v1alpha1
@@ -23,7 +23,7 @@ kind: EnvironmentConfig
 variables:
     https_proxy: http://proxy.example.com:3128
     no_proxy: 198.51.100.0/24,.example.com
-`, document.Replaces("machine.env"))
+`)
 
 // Validate implements document.Validator.
 func (c *EnvironmentConfig) Validate(r *document.Report) {

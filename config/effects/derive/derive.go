@@ -29,6 +29,7 @@ import (
 	"strings"
 
 	"github.com/seed-59268b81/talos/config"
+	"github.com/seed-59268b81/talos/config/document"
 	"github.com/seed-59268b81/talos/config/strict"
 	"github.com/seed-59268b81/talos/config/v1alpha1"
 )
@@ -64,10 +65,16 @@ func Unread(root string) ([]string, error) {
 
 	var out []string
 
-	visit(reflect.TypeFor[v1alpha1.Config](), "", read, &out)
+	visit(reflect.TypeFor[v1alpha1.Config](), "", read, nil, &out)
+
+	// What a document puts into the main one is read if it is read there.
+	unread := slices.Clone(out)
+	readInMain := func(key string) bool {
+		return !slices.ContainsFunc(unread, func(row string) bool { return row == key || strings.HasPrefix(key, row+".") })
+	}
 
 	for _, kind := range config.Kinds() {
-		visit(reflect.TypeOf(config.NewDocument(kind)), kind, read, &out)
+		visit(reflect.TypeOf(config.NewDocument(kind)), kind, read, readInMain, &out)
 	}
 
 	slices.Sort(out)
@@ -76,7 +83,7 @@ func Unread(root string) ([]string, error) {
 }
 
 // visit adds the keys below a type that are not read.
-func visit(t reflect.Type, path string, read map[string]bool, out *[]string) {
+func visit(t reflect.Type, path string, read map[string]bool, readInMain func(key string) bool, out *[]string) {
 	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice || t.Kind() == reflect.Map && t.Elem().Kind() == reflect.Struct {
 		t = t.Elem()
 	}
@@ -98,14 +105,47 @@ func visit(t reflect.Type, path string, read map[string]bool, out *[]string) {
 			continue // it says what the document is
 		}
 
+		if keys := document.Equivalent(field.Tag); len(keys) > 0 {
+			if !slices.ContainsFunc(keys, readInMain) {
+				*out = append(*out, at)
+			}
+
+			continue
+		}
+
+		if isGroup(field.Type) { // it is read if something in it is
+			visit(field.Type, at, read, readInMain, out)
+
+			continue
+		}
+
 		if !read[fieldName(owner.PkgPath(), owner.Name(), t.FieldByIndex(field.Index).Name)] {
 			*out = append(*out, at)
 
 			continue
 		}
 
-		visit(field.Type, at, read, out)
+		visit(field.Type, at, read, readInMain, out)
 	}
+}
+
+// isGroup reports whether a type has fields that are put into the main document.
+func isGroup(t reflect.Type) bool {
+	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice {
+		t = t.Elem()
+	}
+
+	if t.Kind() != reflect.Struct {
+		return false
+	}
+
+	for _, field := range strict.Fields(t) {
+		if len(document.Equivalent(field.Tag)) > 0 || isGroup(field.Type) {
+			return true
+		}
+	}
+
+	return false
 }
 
 // fieldName names a field of a type of a package.
