@@ -14,11 +14,7 @@ const (
 	ClientIdentifierDUID ClientIdentifier = 2
 )
 
-var clientIdentifierNames = enum.Names[ClientIdentifier]{
-	ClientIdentifierNone: "none",
-	ClientIdentifierMAC:  "mac",
-	ClientIdentifierDUID: "duid",
-}
+var clientIdentifierNames = enum.Of[ClientIdentifier]("none", "mac", "duid")
 
 func (c ClientIdentifier) String() string               { return clientIdentifierNames.Text(c) }
 func (c ClientIdentifier) MarshalText() ([]byte, error) { return clientIdentifierNames.Marshal(c) }
