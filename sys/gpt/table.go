@@ -3,10 +3,13 @@
 package gpt
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
 	"unicode/utf16"
+
+	"github.com/google/uuid"
 )
 
 // Alignment of partitions that Add makes, in bytes: what every disk and every tool is content with.
@@ -54,7 +57,7 @@ var (
 
 // New returns an empty table for a disk of the size in bytes.
 func New(size, sectorSize uint64) (*Table, error) {
-	t := &Table{ID: NewGUID(), SectorSize: sectorSize, Sectors: size / max(sectorSize, 1)}
+	t := &Table{ID: uuid.New(), SectorSize: sectorSize, Sectors: size / max(sectorSize, 1)}
 
 	return t, t.check()
 }
@@ -84,13 +87,7 @@ type Extent struct{ First, Last uint64 }
 // Free returns the gaps between partitions, aligned at their start, in disk order.
 func (t *Table) Free() []Extent {
 	used := slices.Clone(t.Partitions)
-	slices.SortFunc(used, func(a, b Partition) int {
-		if a.First < b.First {
-			return -1
-		}
-
-		return 1
-	})
+	slices.SortFunc(used, func(a, b Partition) int { return cmp.Compare(a.First, b.First) })
 
 	var gaps []Extent
 
@@ -128,8 +125,8 @@ func (t *Table) Add(p Partition, minSize, maxSize uint64) (Partition, error) {
 		}
 
 		p.First, p.Last, p.Number = gap.First, gap.First+length-1, t.freeNumber()
-		if p.ID.IsZero() {
-			p.ID = NewGUID()
+		if p.ID == uuid.Nil {
+			p.ID = uuid.New()
 		}
 
 		next := *t
@@ -212,7 +209,7 @@ func (t *Table) check() error {
 		switch {
 		case p.Number < 1 || p.Number > entryCount:
 			return fmt.Errorf("partition %d: number is not within 1 and %d", p.Number, entryCount)
-		case p.Type.IsZero():
+		case p.Type == uuid.Nil:
 			return fmt.Errorf("partition %d: has no type", p.Number)
 		case len(utf16.Encode([]rune(p.Label))) > MaxLabel:
 			return fmt.Errorf("partition %d: label %q is longer than %d characters", p.Number, p.Label, MaxLabel)

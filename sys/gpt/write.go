@@ -63,8 +63,8 @@ func (t *Table) Write(d Device) error {
 }
 
 func (p Partition) encode(e []byte) {
-	p.Type.put(e)
-	p.ID.put(e[16:])
+	put(e, p.Type)
+	put(e[16:], p.ID)
 	binary.LittleEndian.PutUint64(e[32:], p.First)
 	binary.LittleEndian.PutUint64(e[40:], p.Last)
 	binary.LittleEndian.PutUint64(e[48:], p.Attributes)
@@ -85,7 +85,7 @@ func (t *Table) header(self, other, entriesSector uint64, entries []byte) []byte
 	le.PutUint64(h[32:], other)
 	le.PutUint64(h[40:], t.FirstUsable())
 	le.PutUint64(h[48:], t.LastUsable())
-	t.ID.put(h[56:])
+	put(h[56:], t.ID)
 	le.PutUint64(h[72:], entriesSector)
 	le.PutUint32(h[80:], entryCount)
 	le.PutUint32(h[84:], entrySize)
