@@ -20,7 +20,7 @@ import (
 // addressSpecController gives links the addresses of AddressSpecs.
 func addressSpecController(kernel *netlink.Observer) controller.Controller {
 	return &specController[network.AddressSpecSpec]{
-		name: "network.AddressSpecController", kind: network.ConditionAddress, kernel: kernel, tries: tries{},
+		name: "network.AddressSpecController", kind: network.ConditionAddress, kernel: kernel, touches: netlink.WatchAddresses | netlink.WatchRoutes, tries: tries{},
 		planner: &addressPlanner{leavingSince: map[string]time.Time{}},
 	}
 }
@@ -67,7 +67,7 @@ func (p *addressPlanner) plan(specs held[network.AddressSpecSpec], now *netlink.
 
 		have := now.Addresses[i]
 
-		out.add(s.id, fmt.Sprintf("remove address %s from %s", a.Prefix, link.Name), func(k *netlink.Observer) error { return k.DeleteAddress(have) })
+		out.add(s.id, fmt.Sprintf("remove address %s from %s", a.Prefix, link.Name), func(k netlink.Kernel) error { return k.DeleteAddress(have) })
 	}
 
 	p.leavingSince = leaving
@@ -121,11 +121,11 @@ func planAddress(out *plan, id string, want netlink.Address, link netlink.Link, 
 	case i < 0 && want.Prefix.Addr().Is6() && link.MTU < netlink.MinMTU6:
 		out.say(id, network.SpecWaiting, fmt.Sprintf("link %s has an MTU of %d, and IPv6 needs %d", link.Name, link.MTU, netlink.MinMTU6))
 	case i < 0:
-		out.add(id, fmt.Sprintf("add address %s to %s", want.Prefix, link.Name), func(k *netlink.Observer) error { return k.AddAddress(want) })
+		out.add(id, fmt.Sprintf("add address %s to %s", want.Prefix, link.Name), func(k netlink.Kernel) error { return k.AddAddress(want) })
 	case !sameAddress(addresses[i], want):
 		have := addresses[i]
 
-		out.add(id, fmt.Sprintf("replace address %s on %s by %s", have.Prefix, link.Name, want.Prefix), func(k *netlink.Observer) error {
+		out.add(id, fmt.Sprintf("replace address %s on %s by %s", have.Prefix, link.Name, want.Prefix), func(k netlink.Kernel) error {
 			if err := k.DeleteAddress(have); err != nil {
 				return err
 			}

@@ -47,31 +47,38 @@ func (p *linkPlanner) planBond(out *plan, s item[network.LinkSpecSpec], l netlin
 
 	cycle := change.Down && l.Up()
 
-	out.add(s.id, "link "+l.Name+": bond settings", func(k *netlink.Observer) error {
-		up, down := true, false
-
-		if cycle {
-			if err := k.SetLink(l.Index, netlink.LinkChange{Up: &down}); err != nil {
-				return err
-			}
-		}
-
-		err := k.SetLink(l.Index, netlink.LinkChange{Kind: s.spec.Kind, Bond: want, BondNow: l.Bond})
-		if err == nil {
+	out.add(s.id, "link "+l.Name+": bond settings", func(k netlink.Kernel) error {
+		return whileDown(k, l, cycle, netlink.LinkChange{Kind: s.spec.Kind, Bond: want, BondNow: l.Bond}, func() {
 			c := p.changed[l.Index]
 			c.bond = want
 			p.changed[l.Index] = c
-		}
-
-		if cycle {
-			err = errors.Join(err, k.SetLink(l.Index, netlink.LinkChange{Up: &up}))
-		}
-
-		return err
+		})
 	})
 	out.steps[len(out.steps)-1].disturbs = cycle
 
 	return false
+}
+
+// whileDown changes a link, which is down meanwhile if cycle is set, and calls done if it is changed.
+func whileDown(k netlink.Kernel, l netlink.Link, cycle bool, change netlink.LinkChange, done func()) error {
+	up, down := true, false
+
+	if cycle {
+		if err := k.SetLink(l.Index, netlink.LinkChange{Up: &down}); err != nil {
+			return err
+		}
+	}
+
+	err := k.SetLink(l.Index, change)
+	if err == nil {
+		done()
+	}
+
+	if cycle {
+		err = errors.Join(err, k.SetLink(l.Index, netlink.LinkChange{Up: &up}))
+	}
+
+	return err
 }
 
 func bondOf(spec network.LinkSpecSpec, now *netlink.Snapshot) *netlink.Bond {

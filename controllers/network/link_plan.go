@@ -5,7 +5,6 @@ package network
 import (
 	"bytes"
 	"cmp"
-	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -97,11 +96,11 @@ func (p *linkPlanner) plan(specs held[network.LinkSpecSpec], now *netlink.Snapsh
 }
 
 func (p *plan) remove(id string, l netlink.Link) {
-	p.add(id, "remove "+l.Kind+" link "+l.Name, func(k *netlink.Observer) error { return k.DeleteLink(l.Index) })
+	p.add(id, "remove "+l.Kind+" link "+l.Name, func(k netlink.Kernel) error { return k.DeleteLink(l.Index) })
 }
 
 func (p *plan) change(id, what string, l netlink.Link, change netlink.LinkChange) {
-	p.add(id, "link "+l.Name+": "+what, func(k *netlink.Observer) error { return k.SetLink(l.Index, change) })
+	p.add(id, "link "+l.Name+": "+what, func(k netlink.Kernel) error { return k.SetLink(l.Index, change) })
 }
 
 // planRemoval deletes a logical link; of a physical one it undoes what was set.
@@ -143,7 +142,7 @@ func planNew(out *plan, s item[network.LinkSpecSpec], now *netlink.Snapshot) {
 		n.Bond = bondOf(spec, now)
 	}
 
-	out.add(s.id, "create "+spec.Kind+" link "+spec.Name, func(k *netlink.Observer) error { return k.CreateLink(n) })
+	out.add(s.id, "create "+spec.Kind+" link "+spec.Name, func(k netlink.Kernel) error { return k.CreateLink(n) })
 }
 
 // planChange compares an existing link with its spec.
@@ -215,7 +214,7 @@ func (p *linkPlanner) planMTU(out *plan, s item[network.LinkSpecSpec], l netlink
 		next.mtu = 0
 	}
 
-	out.add(s.id, fmt.Sprintf("link %s: MTU %d", l.Name, want), func(k *netlink.Observer) error {
+	out.add(s.id, fmt.Sprintf("link %s: MTU %d", l.Name, want), func(k netlink.Kernel) error {
 		err := k.SetLink(l.Index, netlink.LinkChange{MTU: &want})
 		if err == nil {
 			p.changed[l.Index] = next
@@ -251,25 +250,8 @@ func (p *linkPlanner) planMaster(out *plan, s item[network.LinkSpecSpec], l netl
 	// taken down.
 	cycle := l.Up() && s.spec.BondSlave.MasterName != ""
 
-	out.add(s.id, "link "+l.Name+": master "+name, func(k *netlink.Observer) error {
-		up, down := true, false
-
-		if cycle {
-			if err := k.SetLink(l.Index, netlink.LinkChange{Up: &down}); err != nil {
-				return err
-			}
-		}
-
-		err := k.SetLink(l.Index, netlink.LinkChange{Master: &master.Index})
-		if err == nil {
-			p.noteMaster(l.Index, master.Index)
-		}
-
-		if cycle {
-			err = errors.Join(err, k.SetLink(l.Index, netlink.LinkChange{Up: &up}))
-		}
-
-		return err
+	out.add(s.id, "link "+l.Name+": master "+name, func(k netlink.Kernel) error {
+		return whileDown(k, l, cycle, netlink.LinkChange{Master: &master.Index}, func() { p.noteMaster(l.Index, master.Index) })
 	})
 	out.steps[len(out.steps)-1].disturbs = cycle
 }

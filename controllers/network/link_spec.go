@@ -12,7 +12,7 @@ import (
 // linkSpecController makes the kernel's links what LinkSpecs say.
 func linkSpecController(kernel *netlink.Observer, p platform.Platform) controller.Controller {
 	return &specController[network.LinkSpecSpec]{
-		name: "network.LinkSpecController", kind: network.ConditionLink, kernel: kernel, tries: tries{},
+		name: "network.LinkSpecController", kind: network.ConditionLink, kernel: kernel, touches: netlink.WatchAll, tries: tries{},
 		planner: &linkPlanner{platform: p, changed: map[uint32]changedLink{}},
 	}
 }

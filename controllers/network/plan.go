@@ -33,7 +33,7 @@ type step struct {
 	id string
 	// what says it in words, and is its identity: a step that failed is not tried again until something has changed.
 	what string
-	do   func(*netlink.Observer) error
+	do   func(netlink.Kernel) error
 	// stays says what is in effect instead while it fails.
 	stays string
 	// disturbs means that it changes what is observed also when it fails: it is tried again by time only.
@@ -57,7 +57,7 @@ func (p *plan) say(id string, state network.SpecState, cause string) {
 	p.conditions[id] = network.SpecConditionSpec{State: state, Cause: cause}
 }
 
-func (p *plan) add(id, what string, do func(*netlink.Observer) error) {
+func (p *plan) add(id, what string, do func(netlink.Kernel) error) {
 	p.steps = append(p.steps, step{id: id, what: what, do: do})
 }
 

@@ -44,7 +44,7 @@ func round[S layered](t *testing.T, kernel netlink.Kernel, pl planner[S], wanted
 	for _, s := range p.steps {
 		did = append(did, s.what)
 
-		if err := s.do(o); err != nil {
+		if err := o.Change(netlink.WatchAll, s.do); err != nil {
 			t.Fatalf("%s: %v", s.what, err)
 		}
 	}
@@ -108,7 +108,7 @@ func TestPlanLinks(t *testing.T) {
 			want:   []string{"link br0: bridge settings"},
 		},
 		{
-			name:   "what cannot be changed is made anew",
+			name:   "what cannot be changed is created again",
 			wanted: []network.LinkSpecSpec{func() network.LinkSpecSpec { v := vlan; v.VLAN.VID = 8; return v }()},
 			want:   []string{"remove vlan link bond0.7", "create vlan link bond0.7", "link bond0.7: up"},
 		},
@@ -118,7 +118,7 @@ func TestPlanLinks(t *testing.T) {
 			want:   []string{"link eth0: MTU 1500", "link eth0: no master"},
 		},
 		{
-			name: "gone", leaving: []network.LinkSpecSpec{vlan, slave, bond, port, bridge},
+			name: "removed", leaving: []network.LinkSpecSpec{vlan, slave, bond, port, bridge},
 			want: []string{"remove vlan link bond0.7", "remove bond link bond0", "link eth1: no master", "remove bridge link br0"},
 		},
 	} {
@@ -215,14 +215,14 @@ func TestPlanAddresses(t *testing.T) {
 			conditions: map[string]string{"eth0/2001:db8::1/64": "waiting: link eth0 has an MTU of 1000, and IPv6 needs 1280"},
 		},
 		{
-			name: "somebody else has it", wanted: specs(spec("eth0", "2001:db8::1/64")), have: []netlink.Address{{Prefix: prefix("2001:db8::1/64"), Flags: unix.IFA_F_DADFAILED}},
+			name: "another machine has it", wanted: specs(spec("eth0", "2001:db8::1/64")), have: []netlink.Address{{Prefix: prefix("2001:db8::1/64"), Flags: unix.IFA_F_DADFAILED}},
 			conditions: map[string]string{"eth0/2001:db8::1/64": "conflict: another machine on link eth0 uses the address"},
 		},
 		{
 			name: "goes", leaving: specs(spec("eth0", "10.0.0.1/24"), spec("eth9", "10.0.0.1/24")), have: []netlink.Address{{Prefix: prefix("10.0.0.1/24")}, {Prefix: prefix("10.0.0.2/24")}},
 			steps: []string{"remove address 10.0.0.1/24 from eth0"},
 		},
-		{name: "gone already", leaving: specs(spec("eth0", "10.0.0.1/24"))},
+		{name: "already removed", leaving: specs(spec("eth0", "10.0.0.1/24"))},
 		{
 			name: "another comes before one goes", leaving: specs(spec("eth0", "10.0.0.1/24")), wanted: specs(spec("eth0", "10.0.0.2/24")),
 			have: []netlink.Address{{Prefix: prefix("10.0.0.1/24")}}, steps: []string{"add address 10.0.0.2/24 to eth0", "remove address 10.0.0.1/24 from eth0"},

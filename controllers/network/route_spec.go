@@ -19,7 +19,7 @@ import (
 // routeSpecController puts the routes of RouteSpecs into the kernel's tables.
 func routeSpecController(kernel *netlink.Observer) controller.Controller {
 	return &specController[network.RouteSpecSpec]{
-		name: "network.RouteSpecController", kind: network.ConditionRoute, kernel: kernel, tries: tries{},
+		name: "network.RouteSpecController", kind: network.ConditionRoute, kernel: kernel, touches: netlink.WatchRoutes, tries: tries{},
 		planner: &routePlanner{set: map[string][]netlink.Route{}},
 	}
 }
@@ -187,7 +187,7 @@ func (p *routePlanner) planRoute(out *plan, id string, want netlink.Route, neede
 		return
 	}
 
-	out.add(id, "set route "+describeRoute(want, now), func(k *netlink.Observer) error {
+	out.add(id, "set route "+describeRoute(want, now), func(k netlink.Kernel) error {
 		err := k.ReplaceRoute(want)
 		if err == nil {
 			p.note(id, want)
@@ -220,7 +220,7 @@ func (p *routePlanner) planRemoval(out *plan, id string, want netlink.Route, nee
 			continue
 		}
 
-		out.add(id, "remove route "+describeRoute(have, now), func(k *netlink.Observer) error { return k.DeleteRoute(have) })
+		out.add(id, "remove route "+describeRoute(have, now), func(k netlink.Kernel) error { return k.DeleteRoute(have) })
 	}
 }
 

@@ -19,8 +19,10 @@ import (
 type specController[S layered] struct {
 	name string
 	// kind is the first part of the ids of its conditions.
-	kind    string
-	kernel  *netlink.Observer
+	kind   string
+	kernel *netlink.Observer
+	// touches is what a step may change of the kernel.
+	touches netlink.Groups
 	planner planner[S]
 	tries   tries
 }
@@ -90,7 +92,7 @@ func (c *specController[S]) carryOut(p *plan, generation uint64, log *slog.Logge
 
 		pause, err := c.tries.allow(s.what, generation, time.Now())
 		if err == nil {
-			err = s.do(c.kernel)
+			err = c.kernel.Change(c.touches, s.do)
 			pause = c.tries.note(s.what, generation, time.Now(), err)
 
 			if err == nil {

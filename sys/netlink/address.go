@@ -12,32 +12,16 @@ import (
 
 // Addresses implements Kernel.
 func (c *Conn) Addresses() ([]Address, error) {
-	messages, err := c.dump(&rtnetlink.AddressMessage{}, unix.RTM_GETADDR)
-	if err != nil {
-		return nil, fmt.Errorf("list addresses: %w", err)
-	}
-
-	addresses := make([]Address, 0, len(messages))
-
-	for _, message := range messages {
-		var m rtnetlink.AddressMessage
-		if err := m.UnmarshalBinary(message.Data); err != nil {
-			return nil, fmt.Errorf("list addresses: %w", err)
-		}
-
-		if a, ok := addressFrom(&m); ok {
-			addresses = append(addresses, a)
-		}
-	}
-
-	return addresses, nil
+	return list(c, "addresses", &rtnetlink.AddressMessage{}, unix.RTM_GETADDR, decodeAddress)
 }
 
-func addressFrom(m *rtnetlink.AddressMessage) (Address, bool) {
-	at := m.Attributes
-	if at == nil {
-		return Address{}, false
+func decodeAddress(data []byte) (Address, bool, error) {
+	var m rtnetlink.AddressMessage
+	if err := m.UnmarshalBinary(data); err != nil || m.Attributes == nil {
+		return Address{}, false, err
 	}
+
+	at := m.Attributes
 
 	// Local is the own address, and Address the peer's where they differ; IPv6 has only Address.
 	own := fromIP(at.Local)
@@ -54,7 +38,7 @@ func addressFrom(m *rtnetlink.AddressMessage) (Address, bool) {
 		a.Peer = peer
 	}
 
-	return a, a.Prefix.IsValid()
+	return a, a.Prefix.IsValid(), nil
 }
 
 // AddAddress implements Kernel. An IPv4 network of more than two addresses gets its broadcast address unless

@@ -77,6 +77,29 @@ func (c *Conn) dump(message encoding.BinaryMarshaler, typ netlink.HeaderType) ([
 	}
 }
 
+// list dumps everything of one type; decode returns false for what is left out.
+func list[T any](c *Conn, what string, request encoding.BinaryMarshaler, typ netlink.HeaderType, decode func([]byte) (T, bool, error)) ([]T, error) {
+	messages, err := c.dump(request, typ)
+	if err != nil {
+		return nil, fmt.Errorf("list %s: %w", what, err)
+	}
+
+	out := make([]T, 0, len(messages))
+
+	for _, m := range messages {
+		v, ok, err := decode(m.Data)
+		if err != nil {
+			return nil, fmt.Errorf("list %s: %w", what, err)
+		}
+
+		if ok {
+			out = append(out, v)
+		}
+	}
+
+	return out, nil
+}
+
 // Watch implements Kernel.
 func (c *Conn) Watch(ctx context.Context, what Groups, changed func(Groups)) error {
 	conn, err := netlink.Dial(unix.NETLINK_ROUTE, &netlink.Config{Groups: uint32(what)})

@@ -32,23 +32,11 @@ func (allLinks) MarshalBinary() ([]byte, error) {
 
 // Links implements Kernel.
 func (c *Conn) Links() ([]Link, error) {
-	messages, err := c.dump(allLinks{}, unix.RTM_GETLINK)
-	if err != nil {
-		return nil, fmt.Errorf("list links: %w", err)
-	}
+	return list(c, "links", allLinks{}, unix.RTM_GETLINK, func(data []byte) (Link, bool, error) {
+		l, err := decodeLink(data)
 
-	links := make([]Link, 0, len(messages))
-
-	for _, m := range messages {
-		l, err := decodeLink(m.Data)
-		if err != nil {
-			return nil, fmt.Errorf("list links: %w", err)
-		}
-
-		links = append(links, l)
-	}
-
-	return links, nil
+		return l, true, err
+	})
 }
 
 // decodeLink reads one link: what rtnetlink knows, then what it leaves out.

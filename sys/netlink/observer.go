@@ -272,51 +272,9 @@ func (o *Observer) WatchRouterOptions(ctx context.Context, said func(RouterOptio
 	return o.kernel.WatchRouterOptions(ctx, said)
 }
 
-// CreateLink implements Kernel.
-func (o *Observer) CreateLink(n NewLink) error {
-	defer o.mark(WatchAll)
+// Change has do change the kernel, of which what is read again when somebody asks.
+func (o *Observer) Change(what Groups, do func(Kernel) error) error {
+	defer o.mark(what)
 
-	return o.kernel.CreateLink(n)
-}
-
-// SetLink implements Kernel.
-func (o *Observer) SetLink(index uint32, change LinkChange) error {
-	defer o.mark(WatchAll)
-
-	return o.kernel.SetLink(index, change)
-}
-
-// DeleteLink implements Kernel.
-func (o *Observer) DeleteLink(index uint32) error {
-	defer o.mark(WatchAll)
-
-	return o.kernel.DeleteLink(index)
-}
-
-// AddAddress implements Kernel.
-func (o *Observer) AddAddress(a Address) error {
-	defer o.mark(WatchAddresses | WatchRoutes)
-
-	return o.kernel.AddAddress(a)
-}
-
-// DeleteAddress implements Kernel.
-func (o *Observer) DeleteAddress(a Address) error {
-	defer o.mark(WatchAddresses | WatchRoutes)
-
-	return o.kernel.DeleteAddress(a)
-}
-
-// ReplaceRoute implements Kernel.
-func (o *Observer) ReplaceRoute(r Route) error {
-	defer o.mark(WatchRoutes)
-
-	return o.kernel.ReplaceRoute(r)
-}
-
-// DeleteRoute implements Kernel.
-func (o *Observer) DeleteRoute(r Route) error {
-	defer o.mark(WatchRoutes)
-
-	return o.kernel.DeleteRoute(r)
+	return do(o.kernel)
 }

@@ -95,7 +95,7 @@ func TestObserverSeesItsOwnChanges(t *testing.T) {
 		}
 
 		up := true
-		if err := o.SetLink(eth0, netlink.LinkChange{Up: &up}); err != nil {
+		if err := o.Change(netlink.WatchLinks, func(k netlink.Kernel) error { return k.SetLink(eth0, netlink.LinkChange{Up: &up}) }); err != nil {
 			t.Fatal(err)
 		}
 
@@ -269,7 +269,7 @@ func TestObserverOfTheRealKernel(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	until("the route gone with its link", func(s *netlink.Snapshot) bool { return !has(s) })
+	until("the route removed with its link", func(s *netlink.Snapshot) bool { return !has(s) })
 
 	if l := linkNamed(t, k, "va"); l.MinMTU != 68 || l.MaxMTU != 65535 {
 		t.Errorf("got MTUs from %d to %d, want 68 to 65535", l.MinMTU, l.MaxMTU)

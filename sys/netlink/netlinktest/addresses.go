@@ -20,20 +20,15 @@ const (
 
 // AddAddress implements netlink.Kernel.
 func (k *Kernel) AddAddress(a netlink.Address) error {
-	k.mu.Lock()
-	defer k.mu.Unlock()
+	return k.change("AddAddress", fmt.Sprintf("%s on %d", a.Prefix, a.LinkIndex), func() error {
+		if errno := k.checkAddress(a); errno != 0 {
+			return fmt.Errorf("add address %s to link %d: %w", a.Prefix, a.LinkIndex, errno)
+		}
 
-	if err := k.begin("AddAddress", fmt.Sprintf("%s on %d", a.Prefix, a.LinkIndex)); err != nil {
-		return err
-	}
+		k.add(a)
 
-	if errno := k.checkAddress(a); errno != 0 {
-		return fmt.Errorf("add address %s to link %d: %w", a.Prefix, a.LinkIndex, errno)
-	}
-
-	k.add(a)
-
-	return nil
+		return nil
+	})
 }
 
 func (k *Kernel) checkAddress(a netlink.Address) unix.Errno {
@@ -112,30 +107,25 @@ func (k *Kernel) connect(a netlink.Address) {
 
 // DeleteAddress implements netlink.Kernel.
 func (k *Kernel) DeleteAddress(a netlink.Address) error {
-	k.mu.Lock()
-	defer k.mu.Unlock()
+	return k.change("DeleteAddress", fmt.Sprintf("%s on %d", a.Prefix, a.LinkIndex), func() error {
+		i := slices.IndexFunc(k.addresses, func(o netlink.Address) bool { return o.LinkIndex == a.LinkIndex && o.Prefix == a.Prefix })
+		if i < 0 {
+			return nil
+		}
 
-	if err := k.begin("DeleteAddress", fmt.Sprintf("%s on %d", a.Prefix, a.LinkIndex)); err != nil {
-		return err
-	}
+		gone := k.addresses[i]
+		k.addresses = slices.Delete(k.addresses, i, i+1)
 
-	i := slices.IndexFunc(k.addresses, func(o netlink.Address) bool { return o.LinkIndex == a.LinkIndex && o.Prefix == a.Prefix })
-	if i < 0 {
+		if gone.Prefix.Addr().Is6() {
+			k.disconnect6(gone)
+		} else {
+			k.disconnect4(gone)
+		}
+
+		k.notify(netlink.WatchAddresses)
+
 		return nil
-	}
-
-	gone := k.addresses[i]
-	k.addresses = slices.Delete(k.addresses, i, i+1)
-
-	if gone.Prefix.Addr().Is6() {
-		k.disconnect6(gone)
-	} else {
-		k.disconnect4(gone)
-	}
-
-	k.notify(netlink.WatchAddresses)
-
-	return nil
+	})
 }
 
 // disconnect4 takes away what hangs on an IPv4 address: the network's route and other addresses, unless one of them

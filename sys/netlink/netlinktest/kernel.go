@@ -74,6 +74,18 @@ func (k *Kernel) begin(operation string, object any) error {
 	return nil
 }
 
+// change does an operation on an object, unless the test has it fail.
+func (k *Kernel) change(operation string, object any, do func() error) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+
+	if err := k.begin(operation, object); err != nil {
+		return err
+	}
+
+	return do()
+}
+
 // Links implements netlink.Kernel.
 func (k *Kernel) Links() ([]netlink.Link, error) {
 	k.mu.Lock()

@@ -116,27 +116,22 @@ func (k *Kernel) setCarrier(l *netlink.Link, on bool) {
 
 // CreateLink implements netlink.Kernel.
 func (k *Kernel) CreateLink(n netlink.NewLink) error {
-	k.mu.Lock()
-	defer k.mu.Unlock()
+	return k.change("CreateLink", n.Kind+" "+n.Name, func() error {
+		if errno := k.checkNew(n); errno != 0 {
+			return fmt.Errorf("create %s link %s: %w", n.Kind, n.Name, errno)
+		}
 
-	if err := k.begin("CreateLink", n.Kind+" "+n.Name); err != nil {
-		return err
-	}
+		l := k.create(n, n.Name)
 
-	if errno := k.checkNew(n); errno != 0 {
-		return fmt.Errorf("create %s link %s: %w", n.Kind, n.Name, errno)
-	}
+		if n.Kind == "veth" {
+			peer := k.create(n, n.VethPeer)
+			k.links[len(k.links)-1].Parent, k.links[len(k.links)-2].Parent = l, peer
+		}
 
-	l := k.create(n, n.Name)
+		k.notify(netlink.WatchLinks)
 
-	if n.Kind == "veth" {
-		peer := k.create(n, n.VethPeer)
-		k.links[len(k.links)-1].Parent, k.links[len(k.links)-2].Parent = l, peer
-	}
-
-	k.notify(netlink.WatchLinks)
-
-	return nil
+		return nil
+	})
 }
 
 func (k *Kernel) checkNew(n netlink.NewLink) unix.Errno {
@@ -181,49 +176,44 @@ func (k *Kernel) create(n netlink.NewLink, name string) uint32 {
 
 // SetLink implements netlink.Kernel.
 func (k *Kernel) SetLink(index uint32, change netlink.LinkChange) error {
-	k.mu.Lock()
-	defer k.mu.Unlock()
+	return k.change("SetLink", describe(index, change), func() error {
+		l, ok := k.link(index)
+		if !ok {
+			return fmt.Errorf("set link %d: %w", index, unix.ENODEV)
+		}
 
-	if err := k.begin("SetLink", describe(index, change)); err != nil {
-		return err
-	}
+		if errno := k.checkChange(l, change); errno != 0 {
+			return fmt.Errorf("set link %d: %w", index, errno)
+		}
 
-	l, ok := k.link(index)
-	if !ok {
-		return fmt.Errorf("set link %d: %w", index, unix.ENODEV)
-	}
+		if change.MTU != nil {
+			k.setMTU(l, *change.MTU)
+		}
 
-	if errno := k.checkChange(l, change); errno != 0 {
-		return fmt.Errorf("set link %d: %w", index, errno)
-	}
+		if change.Address != nil {
+			l.Address = change.Address
+		}
 
-	if change.MTU != nil {
-		k.setMTU(l, *change.MTU)
-	}
+		if change.Master != nil {
+			l.Master = *change.Master
+		}
 
-	if change.Address != nil {
-		l.Address = change.Address
-	}
+		if change.Bridge != nil {
+			l.Bridge = change.Bridge
+		}
 
-	if change.Master != nil {
-		l.Master = *change.Master
-	}
+		if change.Bond != nil {
+			l.Bond = change.Bond
+		}
 
-	if change.Bridge != nil {
-		l.Bridge = change.Bridge
-	}
+		if change.Up != nil && *change.Up != l.Up() {
+			k.setUp(l, *change.Up)
+		}
 
-	if change.Bond != nil {
-		l.Bond = change.Bond
-	}
+		k.notify(netlink.WatchLinks)
 
-	if change.Up != nil && *change.Up != l.Up() {
-		k.setUp(l, *change.Up)
-	}
-
-	k.notify(netlink.WatchLinks)
-
-	return nil
+		return nil
+	})
 }
 
 func (k *Kernel) checkChange(l *netlink.Link, change netlink.LinkChange) unix.Errno {
@@ -313,20 +303,15 @@ func (k *Kernel) dropIPv6(index uint32) {
 
 // DeleteLink implements netlink.Kernel.
 func (k *Kernel) DeleteLink(index uint32) error {
-	k.mu.Lock()
-	defer k.mu.Unlock()
+	return k.change("DeleteLink", index, func() error {
+		if l, ok := k.link(index); ok && l.Kind == "" {
+			return fmt.Errorf("delete link %d: %w", index, unix.EOPNOTSUPP)
+		}
 
-	if err := k.begin("DeleteLink", index); err != nil {
-		return err
-	}
+		k.remove(index)
 
-	if l, ok := k.link(index); ok && l.Kind == "" {
-		return fmt.Errorf("delete link %d: %w", index, unix.EOPNOTSUPP)
-	}
-
-	k.remove(index)
-
-	return nil
+		return nil
+	})
 }
 
 func describe(index uint32, c netlink.LinkChange) string {
