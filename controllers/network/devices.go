@@ -64,6 +64,34 @@ func (f facts) devices(log *slog.Logger) []device {
 	return out
 }
 
+// linkSettings are what an entry says of one link: the device itself, or a VLAN on it.
+type linkSettings struct {
+	name        string
+	addresses   []string
+	routes      []view.Route
+	dhcp        *bool
+	dhcpOptions *view.DHCPOptions
+}
+
+// settings returns those of all links that are not ignored.
+func (f facts) settings(devices []device) []linkSettings {
+	var out []linkSettings
+
+	for _, d := range devices {
+		if f.ignored(devices, d.name) {
+			continue
+		}
+
+		out = append(out, linkSettings{d.name, d.Addresses, d.Routes, d.DHCP, d.DHCPOptions})
+
+		for _, v := range d.VLANs {
+			out = append(out, linkSettings{vlanName(d.name, v.ID), v.Addresses, v.Routes, v.DHCP, v.DHCPOptions})
+		}
+	}
+
+	return out
+}
+
 // shared is the part of an entry that several links can have.
 func shared(d view.Device) view.Device {
 	d.Addresses, d.Routes, d.VLANs, d.Bond, d.Bridge, d.Dummy, d.WireGuard, d.VIP = nil, nil, nil, nil, nil, nil, nil, nil
@@ -114,52 +142,40 @@ func (f facts) found() []int {
 
 // matches reports whether a link has all the properties that a selector names; one without any matches nothing.
 func matches(s view.DeviceSelector, l network.LinkStatusSpec) bool {
-	any := false
+	named := properties(s, l)
 
-	for _, p := range []struct{ pattern, value string }{
-		{s.BusPath, l.BusPath},
-		{s.HardwareAddr, l.HardwareAddr.String()},
-		{s.PermanentAddr, l.Permanent().String()},
-		{s.PCIID, l.PCIID},
-		{s.Driver, l.Driver},
-	} {
-		if p.pattern == "" {
-			continue
-		}
+	return len(named) > 0 && !slices.ContainsFunc(named, func(p property) bool {
+		ok, err := path.Match(strings.ToLower(p.pattern), strings.ToLower(p.value))
 
-		any = true
-
-		if ok, err := path.Match(strings.ToLower(p.pattern), strings.ToLower(p.value)); err != nil || !ok {
-			return false
-		}
-	}
-
-	if s.Physical != nil {
-		return *s.Physical == l.Physical()
-	}
-
-	return any
+		return err != nil || !ok
+	})
 }
 
-func describe(s view.DeviceSelector) string {
+// property of a link that a selector names.
+type property struct{ name, pattern, value string }
+
+// properties are those that a selector names.
+func properties(s view.DeviceSelector, l network.LinkStatusSpec) []property {
 	physical := ""
 	if s.Physical != nil {
 		physical = fmt.Sprint(*s.Physical)
 	}
 
+	return slices.DeleteFunc([]property{
+		{"busPath", s.BusPath, l.BusPath},
+		{"hardwareAddr", s.HardwareAddr, l.HardwareAddr.String()},
+		{"permanentAddr", s.PermanentAddr, l.Permanent().String()},
+		{"pciID", s.PCIID, l.PCIID},
+		{"driver", s.Driver, l.Driver},
+		{"physical", physical, fmt.Sprint(l.Physical())},
+	}, func(p property) bool { return p.pattern == "" })
+}
+
+func describe(s view.DeviceSelector) string {
 	var words []string
 
-	for _, p := range [][2]string{
-		{"busPath", s.BusPath},
-		{"hardwareAddr", s.HardwareAddr},
-		{"permanentAddr", s.PermanentAddr},
-		{"pciID", s.PCIID},
-		{"driver", s.Driver},
-		{"physical", physical},
-	} {
-		if p[1] != "" {
-			words = append(words, p[0]+"="+p[1])
-		}
+	for _, p := range properties(s, network.LinkStatusSpec{}) {
+		words = append(words, p.name+"="+p.pattern)
 	}
 
 	return strings.Join(words, " ")

@@ -20,14 +20,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"time"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/seed-59268b81/talos/cosi/controller"
 	"github.com/seed-59268b81/talos/cosi/guard"
+	"github.com/seed-59268b81/talos/resources/network"
 	"github.com/seed-59268b81/talos/sys/acd"
+	"github.com/seed-59268b81/talos/sys/dhcp"
 	"github.com/seed-59268b81/talos/sys/dhcp4"
 	"github.com/seed-59268b81/talos/sys/dhcp6"
 	"github.com/seed-59268b81/talos/sys/nd"
@@ -45,28 +46,13 @@ type Deps struct {
 	Probe func(name string, index uint32) nic.Info
 	// SetHostname tells the kernel the machine's name.
 	SetHostname func(hostname, domainname string) error
-	// DHCP4 opens the DHCP conversation of a link; hostname is asked for the name to tell the server.
-	DHCP4 func(link string, hw net.HardwareAddr, settings DHCP4Settings) dhcp4.Exchange
-	// DHCP6 does the same for DHCPv6.
-	DHCP6 func(link string, hw net.HardwareAddr, settings DHCP6Settings) dhcp6.Exchange
+	// DHCP4 and DHCP6 return how the client of a link asks servers.
+	DHCP4 func(*dhcp4.Link) dhcp.Ask[*dhcp4.Lease]
+	DHCP6 func(*dhcp6.Link) dhcp.Ask[*dhcp6.Lease]
 	// SolicitRouters asks the routers on a link to say at once what they say every few minutes; nil asks nobody.
 	SolicitRouters func(index uint32) error
 	// ARP of all links; nil sees no conflicts of IPv4 addresses.
 	ARP ARP
-}
-
-// DHCP4Settings are what a DHCP client says of itself.
-type DHCP4Settings struct {
-	Hostname     func() string
-	SkipHostname bool
-	ClientID     []byte
-}
-
-// DHCP6Settings are what a DHCPv6 client says of itself. An empty DUID is by the link's hardware address.
-type DHCP6Settings struct {
-	Hostname     func() string
-	SkipHostname bool
-	DUID         []byte
 }
 
 // Open returns the machine's own network. Close ends it.
@@ -93,13 +79,9 @@ func Open(p platform.Platform) (*Deps, func() error, error) {
 
 			return nil
 		},
-		DHCP4: func(link string, hw net.HardwareAddr, s DHCP4Settings) dhcp4.Exchange {
-			return &dhcp4.Link{Name: link, HardwareAddr: hw, Hostname: s.Hostname, SkipHostname: s.SkipHostname, ClientID: s.ClientID}
-		},
+		DHCP4:          func(l *dhcp4.Link) dhcp.Ask[*dhcp4.Lease] { return l.Ask },
+		DHCP6:          func(l *dhcp6.Link) dhcp.Ask[*dhcp6.Lease] { return l.Ask },
 		SolicitRouters: func(index uint32) error { return nd.SolicitRouters(int(index)) },
-		DHCP6: func(link string, hw net.HardwareAddr, s DHCP6Settings) dhcp6.Exchange {
-			return &dhcp6.Link{Name: link, HardwareAddr: hw, Hostname: s.Hostname, SkipHostname: s.SkipHostname, DUID: s.DUID}
-		},
 	}
 
 	// A container may not have the right to: it has a network all the same, and sees no conflicts.
@@ -118,12 +100,17 @@ func Controllers(d *Deps) []controller.Controller {
 
 	return []controller.Controller{
 		// Layers.
-		AddressConfigController(), LinkConfigController(), RouteConfigController(), OperatorConfigController(),
-		HostnameConfigController(), ResolverConfigController(), TimeServerConfigController(),
+		layerController("network.AddressConfigController", addressLayers), layerController("network.LinkConfigController", linkLayers),
+		layerController("network.RouteConfigController", routeLayers), layerController("network.OperatorConfigController", operatorLayers),
+		layerController("network.TimeServerConfigController", timeServerLayers), HostnameConfigController(), ResolverConfigController(),
 		operatorSpecController(d, kernel), routerDNSController(d, kernel),
 		// Winners.
-		AddressMergeController(), LinkMergeController(), RouteMergeController(), OperatorMergeController(),
-		HostnameMergeController(), ResolverMergeController(), TimeServerMergeController(),
+		mergeController[network.AddressSpecSpec]("network.AddressMergeController", nil),
+		mergeController[network.RouteSpecSpec]("network.RouteMergeController", nil),
+		mergeController[network.OperatorSpecSpec]("network.OperatorMergeController", nil),
+		mergeController("network.LinkMergeController", combineLinks), mergeController("network.ResolverMergeController", combineResolvers),
+		mergeController("network.TimeServerMergeController", combineTimeServers),
+		mergeCompleted("network.HostnameMergeController", nil, keepGivenName()),
 		// The kernel.
 		addressSpecController(kernel), linkSpecController(kernel, d.Platform), routeSpecController(kernel), HostnameSpecController(d),
 		addressStatusController(kernel), linkStatusController(kernel, d), routeStatusController(kernel),

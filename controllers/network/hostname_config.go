@@ -5,6 +5,7 @@ package network
 import (
 	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"log/slog"
 	"math/big"
@@ -23,7 +24,7 @@ import (
 func HostnameConfigController() controller.Controller {
 	var first netip.Addr // the address that a name is made of, which stays when the address does not
 
-	return layerController("network.HostnameConfigController",
+	return layerOf("network.HostnameConfigController",
 		[]controller.Input{
 			controller.In[network.NodeAddressSpec](controller.Weak, "", network.NodeAddressDefaultID),
 			controller.In[cluster.IdentitySpec](controller.Weak, "", cluster.LocalIdentityID),
@@ -34,12 +35,9 @@ func HostnameConfigController() controller.Controller {
 				addresses network.NodeAddressSpec
 			)
 
-			if f := typed.Read(ctx, rt, cluster.LocalIdentityID, &identity); f.Err != nil {
-				return nil, f.Err
-			}
-
-			if f := typed.Read(ctx, rt, network.NodeAddressDefaultID, &addresses); f.Err != nil {
-				return nil, f.Err
+			known, found := typed.Read(ctx, rt, cluster.LocalIdentityID, &identity), typed.Read(ctx, rt, network.NodeAddressDefaultID, &addresses)
+			if err := errors.Join(known.Err, found.Err); err != nil {
+				return nil, err
 			}
 
 			if len(addresses.Addresses) > 0 && !first.IsValid() {

@@ -50,8 +50,15 @@ type facts struct {
 	names []string
 }
 
-// layerController proposes specs of S made by a pure function of the facts.
-func layerController[S layered](name string, extra []controller.Input, propositions func(context.Context, controller.Runtime, facts, *slog.Logger) ([]S, error)) controller.Controller {
+// layerController proposes specs of S, which a pure function makes of the facts.
+func layerController[S layered](name string, propositions func(facts, *slog.Logger) ([]S, error)) controller.Controller {
+	return layerOf(name, nil, func(_ context.Context, _ controller.Runtime, f facts, log *slog.Logger) ([]S, error) {
+		return propositions(f, log)
+	})
+}
+
+// layerOf is layerController with more inputs, which the function reads.
+func layerOf[S layered](name string, extra []controller.Input, propositions func(context.Context, controller.Runtime, facts, *slog.Logger) ([]S, error)) controller.Controller {
 	return &controller.Reconciler{
 		ControllerName: name,
 		Reads: append([]controller.Input{

@@ -114,7 +114,12 @@ func show(t *testing.T, f facts) string {
 		fmt.Fprintf(&b, "%s route %s dev %s scope %s\n", s.Layer, s.ID(), s.OutLinkName, s.Scope)
 	}
 
-	for _, s := range operatorLayers(f, log) {
+	operators, err := operatorLayers(f, log)
+	if err != nil {
+		return "error: " + err.Error()
+	}
+
+	for _, s := range operators {
 		if s.Operator == network.OperatorDHCP6 && s.Layer == network.LayerDefault && s.DHCP6.ClientIdentifier.DUIDRawHex == "" {
 			continue // goes with the others: TestOperatorLayers
 		}
@@ -328,8 +333,13 @@ func TestOperatorLayers(t *testing.T) {
 			want: "configuration/dhcp4/eth0",
 		},
 	} {
+		specs, err := operatorLayers(given(t, tt.args, tt.interfaces), slog.New(slog.DiscardHandler))
+		if err != nil {
+			t.Fatal(err)
+		}
+
 		var got []string
-		for _, s := range operatorLayers(given(t, tt.args, tt.interfaces), slog.New(slog.DiscardHandler)) {
+		for _, s := range specs {
 			got = append(got, network.LayeredID(s.Layer, s.ID()))
 		}
 

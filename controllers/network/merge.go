@@ -89,27 +89,8 @@ func mergeCompleted[S layered](name string, combine func(winner, loser S) S, com
 	}
 }
 
-// AddressMergeController merges AddressSpecs.
-func AddressMergeController() controller.Controller {
-	return mergeController[network.AddressSpecSpec]("network.AddressMergeController", nil)
-}
-
-// RouteMergeController merges RouteSpecs.
-func RouteMergeController() controller.Controller {
-	return mergeController[network.RouteSpecSpec]("network.RouteMergeController", nil)
-}
-
-// OperatorMergeController merges OperatorSpecs.
-func OperatorMergeController() controller.Controller {
-	return mergeController[network.OperatorSpecSpec]("network.OperatorMergeController", nil)
-}
-
-// HostnameMergeController merges HostnameSpecs. A name that a server gave stays until the machine stops, or a server gives
+// keepGivenName completes HostnameSpecs. A name that a server gave stays until the machine stops, or a server gives
 // another, though the server or the card is gone: the name is that of the Kubernetes node, which must not become another one.
-func HostnameMergeController() controller.Controller {
-	return mergeCompleted("network.HostnameMergeController", nil, keepGivenName())
-}
-
 func keepGivenName() func([]proposal[network.HostnameSpecSpec]) []proposal[network.HostnameSpecSpec] {
 	var given []proposal[network.HostnameSpecSpec] // at most one
 
@@ -136,11 +117,7 @@ func keepGivenName() func([]proposal[network.HostnameSpecSpec]) []proposal[netwo
 	}
 }
 
-// LinkMergeController merges LinkSpecs: a layer may set the MTU only.
-func LinkMergeController() controller.Controller {
-	return mergeController("network.LinkMergeController", combineLinks)
-}
-
+// combineLinks merges LinkSpecs: a layer may set the MTU only.
 func combineLinks(winner, loser network.LinkSpecSpec) network.LinkSpecSpec {
 	if winner.Kind == "" && loser.Kind != "" { // a logical link stays what it is
 		merged := loser
@@ -160,12 +137,8 @@ func combineLinks(winner, loser network.LinkSpecSpec) network.LinkSpecSpec {
 	return winner
 }
 
-// ResolverMergeController merges ResolverSpecs: servers and search domains win apart, and those of one layer
-// (two DHCP clients) are joined.
-func ResolverMergeController() controller.Controller {
-	return mergeController("network.ResolverMergeController", combineResolvers)
-}
-
+// combineResolvers merges ResolverSpecs: servers and search domains win apart, and those of one layer (two DHCP clients) are
+// joined.
 func combineResolvers(winner, loser network.ResolverSpecSpec) network.ResolverSpecSpec {
 	same := winner.Layer == loser.Layer
 
@@ -181,15 +154,13 @@ func combineResolvers(winner, loser network.ResolverSpecSpec) network.ResolverSp
 	return winner
 }
 
-// TimeServerMergeController merges TimeServerSpecs; those of one layer are joined.
-func TimeServerMergeController() controller.Controller {
-	return mergeController("network.TimeServerMergeController", func(winner, loser network.TimeServerSpecSpec) network.TimeServerSpecSpec {
-		if winner.Layer == loser.Layer {
-			winner.NTPServers = union(winner.NTPServers, loser.NTPServers)
-		}
+// combineTimeServers merges TimeServerSpecs; those of one layer are joined.
+func combineTimeServers(winner, loser network.TimeServerSpecSpec) network.TimeServerSpecSpec {
+	if winner.Layer == loser.Layer {
+		winner.NTPServers = union(winner.NTPServers, loser.NTPServers)
+	}
 
-		return winner
-	})
+	return winner
 }
 
 // union is a, then what of b is not in it; neither is changed.

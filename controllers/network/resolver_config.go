@@ -17,7 +17,7 @@ var DefaultResolvers = []netip.Addr{netip.MustParseAddr("1.1.1.1"), netip.MustPa
 
 // ResolverConfigController proposes name servers and search domains.
 func ResolverConfigController() controller.Controller {
-	return layerController("network.ResolverConfigController",
+	return layerOf("network.ResolverConfigController",
 		[]controller.Input{controller.In[network.HostnameStatusSpec](controller.Weak, "", network.HostnameID)},
 		func(ctx context.Context, rt controller.Runtime, f facts, _ *slog.Logger) ([]network.ResolverSpecSpec, error) {
 			var hostname network.HostnameStatusSpec

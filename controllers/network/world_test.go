@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
-	"net"
 	"net/netip"
 	"slices"
 	"strings"
@@ -20,6 +19,7 @@ import (
 	"github.com/seed-59268b81/talos/cosi/controller"
 	"github.com/seed-59268b81/talos/cosi/memory"
 	cosiruntime "github.com/seed-59268b81/talos/cosi/runtime"
+	"github.com/seed-59268b81/talos/sys/dhcp"
 	"github.com/seed-59268b81/talos/sys/dhcp4"
 	"github.com/seed-59268b81/talos/sys/dhcp6"
 	"github.com/seed-59268b81/talos/sys/netlink"
@@ -190,7 +190,7 @@ type lessor struct {
 	link string
 }
 
-func (l lessor) ask(ctx context.Context, held bool, d time.Duration) (*dhcp4.Lease, error) {
+func (l lessor) ask(ctx context.Context, question dhcp.Question, _ *dhcp4.Lease, d time.Duration) (*dhcp4.Lease, error) {
 	l.w.mu.Lock()
 	lease, refuse := l.w.leases[l.link], l.w.refuse
 	l.w.asked++
@@ -206,7 +206,7 @@ func (l lessor) ask(ctx context.Context, held bool, d time.Duration) (*dhcp4.Lea
 		return lease, nil
 	}
 
-	if refuse && held {
+	if refuse && question != dhcp.Acquire {
 		return nil, dhcp4.ErrRefused
 	}
 
@@ -218,29 +218,13 @@ func (l lessor) ask(ctx context.Context, held bool, d time.Duration) (*dhcp4.Lea
 	return nil, errors.New("silence")
 }
 
-func (l lessor) Acquire(ctx context.Context, d time.Duration) (*dhcp4.Lease, error) {
-	return l.ask(ctx, false, d)
-}
-
-func (l lessor) Renew(ctx context.Context, _ *dhcp4.Lease, d time.Duration) (*dhcp4.Lease, error) {
-	return l.ask(ctx, true, d)
-}
-
-func (l lessor) Rebind(ctx context.Context, _ *dhcp4.Lease, d time.Duration) (*dhcp4.Lease, error) {
-	return l.ask(ctx, true, d)
-}
-
-func (l lessor) Verify(ctx context.Context, _ *dhcp4.Lease, d time.Duration) (*dhcp4.Lease, error) {
-	return l.ask(ctx, true, d)
-}
-
 // lessor6 is the same of DHCPv6.
 type lessor6 struct {
 	w    *world
 	link string
 }
 
-func (l lessor6) ask(ctx context.Context, stateless bool, d time.Duration) (*dhcp6.Lease, error) {
+func (l lessor6) ask(ctx context.Context, question dhcp.Question, _ *dhcp6.Lease, d time.Duration) (*dhcp6.Lease, error) {
 	l.w.mu.Lock()
 	lease := l.w.leases6[l.link]
 	l.w.mu.Unlock()
@@ -254,7 +238,7 @@ func (l lessor6) ask(ctx context.Context, stateless bool, d time.Duration) (*dhc
 		return nil, errors.New("silence")
 	}
 
-	if stateless {
+	if question == dhcp.Inform {
 		other := *lease
 		other.Addresses = nil
 
@@ -262,22 +246,6 @@ func (l lessor6) ask(ctx context.Context, stateless bool, d time.Duration) (*dhc
 	}
 
 	return lease, nil
-}
-
-func (l lessor6) Acquire(ctx context.Context, d time.Duration) (*dhcp6.Lease, error) {
-	return l.ask(ctx, false, d)
-}
-
-func (l lessor6) Renew(ctx context.Context, _ *dhcp6.Lease, d time.Duration) (*dhcp6.Lease, error) {
-	return l.ask(ctx, false, d)
-}
-
-func (l lessor6) Rebind(ctx context.Context, _ *dhcp6.Lease, d time.Duration) (*dhcp6.Lease, error) {
-	return l.ask(ctx, false, d)
-}
-
-func (l lessor6) Inform(ctx context.Context, d time.Duration) (*dhcp6.Lease, error) {
-	return l.ask(ctx, true, d)
 }
 
 // solicit has the router answer that the world has, if it has one.
@@ -304,8 +272,8 @@ func inWorld(t *testing.T, w *world, fn func(m *machine), more ...controller.Con
 
 		for _, c := range slices.Concat(more, Controllers(&Deps{
 			Kernel: w.kernel, SetHostname: m.setHostname,
-			DHCP4:          func(link string, _ net.HardwareAddr, _ DHCP4Settings) dhcp4.Exchange { return lessor{w, link} },
-			DHCP6:          func(link string, _ net.HardwareAddr, _ DHCP6Settings) dhcp6.Exchange { return lessor6{w, link} },
+			DHCP4:          func(l *dhcp4.Link) dhcp.Ask[*dhcp4.Lease] { return lessor{w, l.Name}.ask },
+			DHCP6:          func(l *dhcp6.Link) dhcp.Ask[*dhcp6.Lease] { return lessor6{w, l.Name}.ask },
 			SolicitRouters: w.solicit, ARP: w.arp,
 		})) {
 			if err := rt.RegisterController(c); err != nil {

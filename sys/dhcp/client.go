@@ -25,11 +25,13 @@ type Status[L Lease] struct {
 	Trouble error
 }
 
+// Ask asks a question about the lease that there is, if any. It fails when nobody answers in time.
+type Ask[L Lease] func(ctx context.Context, question Question, lease L, timeout time.Duration) (L, error)
+
 // Client keeps a lease.
 type Client[L Lease] struct {
 	Protocol
-	// Ask asks a question about the lease that there is, if any. It fails when nobody answers in time.
-	Ask func(ctx context.Context, question Question, lease L, timeout time.Duration) (L, error)
+	Ask Ask[L]
 	// Publish is called with each new status.
 	Publish func(Status[L])
 	Log     *slog.Logger

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+// Package dhcp4 is a DHCPv4 client for one link (RFC 2131). Packets are the work of github.com/insomniacslk/dhcp; the states and
+// their times are package dhcp's, which asks a Link, or what a test has in its place.
 package dhcp4
 
 import (
@@ -13,9 +15,13 @@ import (
 	"github.com/insomniacslk/dhcp/dhcpv4/nclient4"
 
 	"github.com/seed-59268b81/talos/cosi/guard"
+	"github.com/seed-59268b81/talos/sys/dhcp"
 )
 
-// Link is the Exchange over a network link. The link must be up; it needs no address.
+// ErrRefused is a server's NAK: the lease is not, or no longer, ours.
+var ErrRefused = dhcp.ErrRefused
+
+// Link asks servers over a network link. The link must be up; it needs no address.
 type Link struct {
 	Name         string
 	HardwareAddr net.HardwareAddr
@@ -27,7 +33,19 @@ type Link struct {
 	ClientID []byte
 }
 
-var _ Exchange = (*Link)(nil)
+// Ask implements dhcp.Ask.
+func (l *Link) Ask(ctx context.Context, question dhcp.Question, lease *Lease, timeout time.Duration) (*Lease, error) {
+	switch question {
+	case dhcp.Renew:
+		return l.renew(ctx, lease, timeout)
+	case dhcp.Rebind:
+		return l.rebind(ctx, lease, timeout)
+	case dhcp.Verify:
+		return l.verify(ctx, lease, timeout)
+	default:
+		return l.acquire(ctx, timeout)
+	}
+}
 
 // converse opens a socket for one conversation: an old one does not outlive that the link goes down.
 // With an address of its own it is a UDP socket, else one that needs no address.
@@ -86,8 +104,8 @@ func (l *Link) listen(own *net.UDPAddr) (net.PacketConn, error) {
 	return nclient4.NewRawUDPConn(l.Name, nclient4.ClientPort)
 }
 
-// Acquire implements Exchange.
-func (l *Link) Acquire(ctx context.Context, timeout time.Duration) (*Lease, error) {
+// acquire gets a new lease: discover, offer, request, acknowledgement.
+func (l *Link) acquire(ctx context.Context, timeout time.Duration) (*Lease, error) {
 	return l.converse(timeout, nil, func(c *nclient4.Client) (*dhcpv4.DHCPv4, error) {
 		lease, err := c.Request(ctx, l.modifiers()...)
 		if err != nil {
@@ -98,11 +116,11 @@ func (l *Link) Acquire(ctx context.Context, timeout time.Duration) (*Lease, erro
 	})
 }
 
-// Renew implements Exchange. The request is sent from the leased address to the server; where that address
+// renew asks the server that granted the lease. The request is sent from the leased address to the server; where that address
 // cannot be used (it is not on the link yet), as a broadcast.
-func (l *Link) Renew(ctx context.Context, lease *Lease, timeout time.Duration) (*Lease, error) {
+func (l *Link) renew(ctx context.Context, lease *Lease, timeout time.Duration) (*Lease, error) {
 	if !lease.Server.IsValid() {
-		return l.Rebind(ctx, lease, timeout)
+		return l.rebind(ctx, lease, timeout)
 	}
 
 	server := &net.UDPAddr{IP: lease.Server.AsSlice(), Port: nclient4.ServerPort}
@@ -115,18 +133,18 @@ func (l *Link) Renew(ctx context.Context, lease *Lease, timeout time.Duration) (
 		return renewed, err
 	}
 
-	return l.Rebind(ctx, lease, timeout)
+	return l.rebind(ctx, lease, timeout)
 }
 
-// Rebind implements Exchange.
-func (l *Link) Rebind(ctx context.Context, lease *Lease, timeout time.Duration) (*Lease, error) {
+// rebind asks any server.
+func (l *Link) rebind(ctx context.Context, lease *Lease, timeout time.Duration) (*Lease, error) {
 	return l.converse(timeout, nil, func(c *nclient4.Client) (*dhcpv4.DHCPv4, error) {
 		return l.request(ctx, c, lease, dhcpv4.WithClientIP(lease.Address.Addr().AsSlice()))
 	})
 }
 
-// Verify implements Exchange.
-func (l *Link) Verify(ctx context.Context, lease *Lease, timeout time.Duration) (*Lease, error) {
+// verify asks whether the lease still is ours on this network (state INIT-REBOOT).
+func (l *Link) verify(ctx context.Context, lease *Lease, timeout time.Duration) (*Lease, error) {
 	return l.converse(timeout, nil, func(c *nclient4.Client) (*dhcpv4.DHCPv4, error) {
 		return l.request(ctx, c, lease, dhcpv4.WithOption(dhcpv4.OptRequestedIPAddress(lease.Address.Addr().AsSlice())))
 	})

@@ -17,6 +17,7 @@ import (
 	"github.com/insomniacslk/dhcp/dhcpv4/server4"
 	"golang.org/x/sys/unix"
 
+	"github.com/seed-59268b81/talos/sys/dhcp"
 	"github.com/seed-59268b81/talos/sys/netlink"
 	"github.com/seed-59268b81/talos/sys/nstest"
 )
@@ -205,7 +206,7 @@ func TestRealServer(t *testing.T) {
 	timeout := 5 * time.Second
 	ctx := t.Context()
 
-	lease, err := link.Acquire(ctx, timeout)
+	lease, err := link.Ask(ctx, dhcp.Acquire, nil, timeout)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -221,7 +222,7 @@ func TestRealServer(t *testing.T) {
 	}
 
 	// Without the address on the link the renewal is a broadcast; with it, sent to the server.
-	if _, err := link.Renew(ctx, lease, timeout); err != nil {
+	if _, err := link.Ask(ctx, dhcp.Renew, lease, timeout); err != nil {
 		t.Error(err)
 	}
 
@@ -229,13 +230,13 @@ func TestRealServer(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	if _, err := link.Renew(ctx, lease, timeout); err != nil {
+	if _, err := link.Ask(ctx, dhcp.Renew, lease, timeout); err != nil {
 		t.Error(err)
 	}
 
 	for _, ask := range []func() (*Lease, error){
-		func() (*Lease, error) { return link.Rebind(ctx, lease, timeout) },
-		func() (*Lease, error) { return link.Verify(ctx, lease, timeout) },
+		func() (*Lease, error) { return link.Ask(ctx, dhcp.Rebind, lease, timeout) },
+		func() (*Lease, error) { return link.Ask(ctx, dhcp.Verify, lease, timeout) },
 	} {
 		if got, err := ask(); err != nil || got.Address != lease.Address {
 			t.Errorf("got %v, %v, want the same address", got, err)
@@ -244,7 +245,7 @@ func TestRealServer(t *testing.T) {
 
 	s.set(true, false)
 
-	if _, err := link.Verify(ctx, lease, timeout); !errors.Is(err, ErrRefused) {
+	if _, err := link.Ask(ctx, dhcp.Verify, lease, timeout); !errors.Is(err, ErrRefused) {
 		t.Errorf("refused: got %v, want ErrRefused", err)
 	}
 
@@ -254,8 +255,8 @@ func TestRealServer(t *testing.T) {
 	s.mu.Unlock()
 
 	for _, ask := range []func() (*Lease, error){
-		func() (*Lease, error) { return link.Verify(ctx, lease, timeout) },
-		func() (*Lease, error) { return link.Rebind(ctx, lease, timeout) },
+		func() (*Lease, error) { return link.Ask(ctx, dhcp.Verify, lease, timeout) },
+		func() (*Lease, error) { return link.Ask(ctx, dhcp.Rebind, lease, timeout) },
 	} {
 		if got, err := ask(); err != nil || got.Address != lease.Address || got.Server != lease.Server {
 			t.Errorf("beside a second server: got %v, %v, want the same lease", got, err)
@@ -264,7 +265,7 @@ func TestRealServer(t *testing.T) {
 
 	s.set(false, true)
 
-	if _, err := link.Verify(ctx, lease, 200*time.Millisecond); !errors.Is(err, ErrRefused) {
+	if _, err := link.Ask(ctx, dhcp.Verify, lease, 200*time.Millisecond); !errors.Is(err, ErrRefused) {
 		t.Errorf("only the second server answers: got %v, want ErrRefused", err)
 	}
 
@@ -273,7 +274,7 @@ func TestRealServer(t *testing.T) {
 	s.seen = s.seen[:7]
 	s.mu.Unlock()
 
-	if _, err := link.Acquire(ctx, 200*time.Millisecond); err == nil || errors.Is(err, ErrRefused) {
+	if _, err := link.Ask(ctx, dhcp.Acquire, nil, 200*time.Millisecond); err == nil || errors.Is(err, ErrRefused) {
 		t.Errorf("silence: got %v, want an error of time", err)
 	}
 
@@ -293,11 +294,11 @@ func TestRealServer(t *testing.T) {
 	}
 }
 
-// A link that is down, or gone, is an error and no panic.
+// A link that is down or was removed is an error and not a panic.
 func TestNoLink(t *testing.T) {
 	link := &Link{Name: "absent", HardwareAddr: bytes.Repeat([]byte{2}, 6)}
 
-	if _, err := link.Acquire(t.Context(), time.Second); err == nil {
+	if _, err := link.Ask(t.Context(), dhcp.Acquire, nil, time.Second); err == nil {
 		t.Error("got no error")
 	}
 

@@ -1,5 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
+// Package dhcp6 is a DHCPv6 client for one link (RFC 8415): stateful, it gets addresses and keeps them by renewing and
+// rebinding; stateless, it asks for what else a server knows and asks again when that is old. Packets are the work of
+// github.com/insomniacslk/dhcp; the states and their times are package dhcp's, which asks a Link, or what a test has in its
+// place.
+//
+// Left out: temporary addresses, prefix delegation, Decline (the kernel's duplicate address detection shows as a flag of
+// the address), Confirm: after the link was down the client rebinds, which servers answer with the same.
 package dhcp6
 
 import (
@@ -14,9 +21,13 @@ import (
 	"github.com/insomniacslk/dhcp/iana"
 
 	"github.com/seed-59268b81/talos/cosi/guard"
+	"github.com/seed-59268b81/talos/sys/dhcp"
 )
 
-// Link is the Exchange over a network link. The link must be up and have a link-local address.
+// ErrRefused is a server's word that it knows nothing of the lease.
+var ErrRefused = dhcp.ErrUnknown
+
+// Link asks servers over a network link. The link must be up and have a link-local address.
 type Link struct {
 	Name         string
 	HardwareAddr net.HardwareAddr
@@ -28,10 +39,22 @@ type Link struct {
 	SkipHostname bool
 }
 
-var _ Exchange = (*Link)(nil)
+// Ask implements dhcp.Ask.
+func (l *Link) Ask(ctx context.Context, question dhcp.Question, lease *Lease, timeout time.Duration) (*Lease, error) {
+	switch question {
+	case dhcp.Inform:
+		return l.inform(ctx, timeout)
+	case dhcp.Renew:
+		return l.renew(ctx, lease, timeout)
+	case dhcp.Rebind:
+		return l.rebind(ctx, lease, timeout)
+	default:
+		return l.acquire(ctx, timeout)
+	}
+}
 
-// Acquire implements Exchange.
-func (l *Link) Acquire(ctx context.Context, timeout time.Duration) (*Lease, error) {
+// acquire gets a new lease: solicit, advertise, request, reply.
+func (l *Link) acquire(ctx context.Context, timeout time.Duration) (*Lease, error) {
 	return l.converse(timeout, false, func(c *nclient6.Client) (*dhcpv6.Message, error) {
 		solicit, err := l.message(dhcpv6.MessageTypeSolicit, dhcpv6.WithRapidCommit, l.association(nil))
 		if err != nil {
@@ -65,22 +88,22 @@ func offers(m *dhcpv6.Message) bool {
 
 var isReply = nclient6.IsMessageType(dhcpv6.MessageTypeReply)
 
-// Renew implements Exchange.
-func (l *Link) Renew(ctx context.Context, lease *Lease, timeout time.Duration) (*Lease, error) {
+// renew asks the server that granted the lease.
+func (l *Link) renew(ctx context.Context, lease *Lease, timeout time.Duration) (*Lease, error) {
 	if lease.server == nil {
-		return l.Rebind(ctx, lease, timeout)
+		return l.rebind(ctx, lease, timeout)
 	}
 
 	return l.send(ctx, timeout, dhcpv6.MessageTypeRenew, dhcpv6.WithServerID(lease.server), l.association(lease))
 }
 
-// Rebind implements Exchange.
-func (l *Link) Rebind(ctx context.Context, lease *Lease, timeout time.Duration) (*Lease, error) {
+// rebind asks any server.
+func (l *Link) rebind(ctx context.Context, lease *Lease, timeout time.Duration) (*Lease, error) {
 	return l.send(ctx, timeout, dhcpv6.MessageTypeRebind, l.association(lease))
 }
 
-// Inform implements Exchange.
-func (l *Link) Inform(ctx context.Context, timeout time.Duration) (*Lease, error) {
+// inform asks for what is not about addresses.
+func (l *Link) inform(ctx context.Context, timeout time.Duration) (*Lease, error) {
 	return l.send(ctx, timeout, dhcpv6.MessageTypeInformationRequest)
 }
 
