@@ -4,6 +4,7 @@ package network
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"strings"
 
@@ -60,13 +61,10 @@ func linkParamID(link, param string) string {
 // ownLinks are the links that are the machine's own and not, as those of pods, somebody else's on it: network cards, and what
 // there are specs of; not the loopback.
 func ownLinks(ctx context.Context, rt state.Reader) (map[string]network.LinkStatusSpec, error) {
-	links, err := typed.List[network.LinkStatusSpec](ctx, rt, "")
-	if err != nil {
-		return nil, err
-	}
+	links, err1 := typed.List[network.LinkStatusSpec](ctx, rt, "")
+	specs, err2 := typed.List[network.LinkSpecSpec](ctx, rt, "")
 
-	specs, err := typed.List[network.LinkSpecSpec](ctx, rt, "")
-	if err != nil {
+	if err := errors.Join(err1, err2); err != nil {
 		return nil, err
 	}
 

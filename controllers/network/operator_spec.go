@@ -133,23 +133,16 @@ func proposeLease(ctx context.Context, rt controller.Runtime, prefix string, spe
 func (c *operators) read(ctx context.Context, rt controller.Runtime) (string, []wantedOperator, error) {
 	name := c.state.hostname
 
-	hostname, err := typed.Find[network.HostnameSpecSpec](ctx, rt, network.NamespaceName, network.HostnameID)
-	if err != nil {
+	hostname, err1 := typed.Find[network.HostnameSpecSpec](ctx, rt, network.NamespaceName, network.HostnameID)
+	specs, err2 := typed.List[network.OperatorSpecSpec](ctx, rt, "")
+	now, err3 := c.kernel.Snapshot()
+
+	if err := errors.Join(err1, err2, err3); err != nil {
 		return "", nil, err
 	}
 
 	if hostname != nil && hostname.TypedSpec().Layer != network.LayerOperator {
 		name = hostname.TypedSpec().Hostname
-	}
-
-	specs, err := typed.List[network.OperatorSpecSpec](ctx, rt, "")
-	if err != nil {
-		return "", nil, err
-	}
-
-	now, err := c.kernel.Snapshot()
-	if err != nil {
-		return "", nil, err
 	}
 
 	var wanted []wantedOperator

@@ -10,10 +10,10 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/seed-59268b81/talos/controllers/fromconfig"
 	"github.com/seed-59268b81/talos/cosi/controller"
 	"github.com/seed-59268b81/talos/cosi/guard"
 	"github.com/seed-59268b81/talos/cosi/typed"
-	"github.com/seed-59268b81/talos/resources/config"
 	"github.com/seed-59268b81/talos/resources/network"
 	timeres "github.com/seed-59268b81/talos/resources/time"
 	"github.com/seed-59268b81/talos/sys/clock"
@@ -46,10 +46,7 @@ func setBoth(offset time.Duration) error {
 
 // built is when this version was, if that is known.
 func built() time.Time {
-	t, err := time.Parse(time.RFC3339, version.Built)
-	if err != nil {
-		return time.Time{}
-	}
+	t, _ := time.Parse(time.RFC3339, version.Built) // the zero time if not
 
 	return t
 }
@@ -71,7 +68,7 @@ func (*SyncController) Name() string { return "time.SyncController" }
 // Inputs implements controller.Controller.
 func (*SyncController) Inputs() []controller.Input {
 	return []controller.Input{
-		controller.In[config.MachineConfigSpec](controller.Weak, "", config.ActiveID),
+		fromconfig.Input(),
 		controller.In[network.TimeServerStatusSpec](controller.Weak, "", network.TimeServerID),
 	}
 }
@@ -175,26 +172,14 @@ func (c *SyncController) ask(ctx context.Context, servers []string) (chan answer
 }
 
 func readSettings(ctx context.Context, rt controller.Runtime) (settings, error) {
-	var s settings
+	var servers network.TimeServerStatusSpec
 
-	servers, err := typed.Find[network.TimeServerStatusSpec](ctx, rt, "", network.TimeServerID)
-	if err != nil {
-		return s, err
+	found := typed.Read(ctx, rt, network.TimeServerID, &servers)
+	says, err := fromconfig.View(ctx, rt)
+
+	if err := errors.Join(found.Err, err); err != nil {
+		return settings{}, err
 	}
 
-	cfg, err := typed.Find[config.MachineConfigSpec](ctx, rt, "", config.ActiveID)
-	if err != nil {
-		return s, err
-	}
-
-	if servers != nil {
-		s.servers = servers.TypedSpec().NTPServers
-	}
-
-	if cfg != nil {
-		says := cfg.TypedSpec().View()
-		s.disabled, s.bootTimeout = says.TimeSyncDisabled(), says.TimeBootTimeout()
-	}
-
-	return s, nil
+	return settings{servers: servers.NTPServers, disabled: says.TimeSyncDisabled(), bootTimeout: says.TimeBootTimeout()}, nil
 }
