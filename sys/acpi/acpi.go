@@ -10,7 +10,6 @@
 package acpi
 
 import (
-	"bytes"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -20,6 +19,7 @@ import (
 
 	"github.com/mdlayher/genetlink"
 	"github.com/mdlayher/netlink"
+	"golang.org/x/sys/unix"
 )
 
 // PowerButton is the class of the device; PowerPressed is the type of its event.
@@ -60,11 +60,7 @@ func Listen(ctx context.Context, handle func(Event)) error {
 
 	events, err := conn.GetFamily(family)
 	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("ACPI events: %w", ErrNoACPI)
-	}
-
-	if err != nil {
-		return fmt.Errorf("ACPI events: %w", err)
+		err = ErrNoACPI
 	}
 
 	for _, g := range events.Groups {
@@ -117,16 +113,10 @@ func Parse(data []byte) (Event, error) {
 		numbers := a.Data[eventSize-8:]
 
 		return Event{
-			Class: text(a.Data[:classSize]), Bus: text(a.Data[classSize : classSize+busSize]),
+			Class: unix.ByteSliceToString(a.Data[:classSize]), Bus: unix.ByteSliceToString(a.Data[classSize : classSize+busSize]),
 			Type: binary.NativeEndian.Uint32(numbers), Data: binary.NativeEndian.Uint32(numbers[4:]),
 		}, nil
 	}
 
 	return Event{}, errors.New("ACPI event: the message has no event")
-}
-
-func text(b []byte) string {
-	before, _, _ := bytes.Cut(b, []byte{0})
-
-	return string(before)
 }

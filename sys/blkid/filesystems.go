@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math/bits"
+	"strings"
 )
 
 var (
@@ -94,7 +95,7 @@ func probeISO(i image) (*Info, error) {
 
 	var id string
 
-	if digits(d) && string(d) != "0000000000000000" {
+	if digits := string(d); strings.Trim(digits, "0123456789") == "" && digits != "0000000000000000" {
 		id = fmt.Sprintf("%s-%s-%s-%s-%s-%s-%s", d[:4], d[4:6], d[6:8], d[8:10], d[10:12], d[12:14], d[14:16])
 	}
 
@@ -102,16 +103,6 @@ func probeISO(i image) (*Info, error) {
 		Name: ISO9660, Label: text(b[40:72]), UUID: id,
 		Size: uint64(le.Uint32(b[80:])) * uint64(block), BlockSize: uint32(block),
 	}, nil
-}
-
-func digits(b []byte) bool {
-	for _, c := range b {
-		if c < '0' || c > '9' {
-			return false
-		}
-	}
-
-	return true
 }
 
 func probeVFAT(i image) (*Info, error) {

@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -71,9 +72,7 @@ func (t Tree) Create(groups ...Group) error {
 	var errs []error
 
 	for _, g := range groups {
-		if err := t.create(g); err != nil {
-			errs = append(errs, err)
-		}
+		errs = append(errs, t.create(g))
 	}
 
 	return errors.Join(errs...)
@@ -123,10 +122,8 @@ func (t Tree) enable(path string) error {
 	var want []string
 
 	for _, c := range controllers {
-		for _, h := range strings.Fields(string(have)) {
-			if h == c {
-				want = append(want, "+"+c)
-			}
+		if slices.Contains(strings.Fields(string(have)), c) {
+			want = append(want, "+"+c)
 		}
 	}
 

@@ -50,19 +50,15 @@ func ParseIP(value string) (IP, error) {
 
 	// A lone word, and dracut's device:method.
 	switch {
-	case len(fields) == 1 && isMethod(field(0)):
+	case len(fields) == 1 && methods[field(0)] != "":
 		fields, method = nil, field(0)
-	case len(fields) == 2 && isMethod(field(1)):
+	case len(fields) == 2 && methods[field(1)] != "":
 		ip.Device, method, fields = field(0), field(1), nil
 	}
 
-	switch method {
-	case "", "none", "static":
-	case "off":
-		ip.Off = true
-	case "dhcp", "on", "any", "both", "bootp", "dhcp4":
-		ip.DHCP = true
-	default:
+	ip.DHCP, ip.Off = methods[method] == "dhcp", methods[method] == "off"
+
+	if method != "" && methods[method] == "" {
 		return IP{}, fmt.Errorf("kernel argument ip=%s: autoconfiguration %q is not supported: want dhcp, none or off", value, method)
 	}
 
@@ -124,13 +120,10 @@ func (ip *IP) setFields(value string, field func(int) string) error {
 	return nil
 }
 
-func isMethod(s string) bool {
-	switch s {
-	case "off", "none", "static", "dhcp", "on", "any", "both", "bootp", "dhcp4":
-		return true
-	default:
-		return false
-	}
+// methods of autoconfiguration, with what each means here.
+var methods = map[string]string{
+	"off": "off", "none": "none", "static": "none",
+	"dhcp": "dhcp", "on": "dhcp", "any": "dhcp", "both": "dhcp", "bootp": "dhcp", "dhcp4": "dhcp",
 }
 
 // prefixLength reads a netmask, 255.255.255.0 or 24. An empty one means the whole address.

@@ -30,17 +30,10 @@ func Open(path string, write bool) (*File, error) {
 		return nil, err
 	}
 
-	out, err := measure(f)
-	if err != nil {
-		f.Close()
-
-		return nil, err
-	}
-
-	return out, nil
+	return measure(f)
 }
 
-// measure asks the kernel for the sizes of an open device.
+// measure asks the kernel for the sizes of an open device, which it closes where that fails.
 func measure(f *os.File) (*File, error) {
 	out := &File{File: f}
 
@@ -49,6 +42,8 @@ func measure(f *os.File) (*File, error) {
 	err3 := out.ioctl(unix.BLKGETSIZE64, unsafe.Pointer(&out.Size))
 
 	if err := errors.Join(err1, err2, err3); err != nil {
+		f.Close()
+
 		return nil, fmt.Errorf("size of %s: %w", f.Name(), err)
 	}
 

@@ -3,6 +3,7 @@
 package disk
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -40,10 +41,10 @@ func Identify(sys, name string) (Identity, error) {
 		Rotational: readText(dir, "queue/rotational") == "1",
 		CDROM:      strings.HasPrefix(name, "sr"),
 		Model:      readText(dir, "device/model"),
-		Serial:     first(readText(dir, "device/serial"), readText(dir, "serial")),
-		WWID:       first(readText(dir, "wwid"), readText(dir, "device/wwid")),
+		Serial:     cmp.Or(readText(dir, "device/serial"), readText(dir, "serial")),
+		WWID:       cmp.Or(readText(dir, "wwid"), readText(dir, "device/wwid")),
 		UUID:       readText(dir, "uuid"),
-		Firmware:   first(readText(dir, "device/firmware_rev"), readText(dir, "device/rev")),
+		Firmware:   cmp.Or(readText(dir, "device/firmware_rev"), readText(dir, "device/rev")),
 		Modalias:   readText(dir, "device/modalias"),
 	}
 
@@ -88,14 +89,4 @@ func transport(name, dir, real string) string {
 	default:
 		return "scsi"
 	}
-}
-
-func first(texts ...string) string {
-	for _, s := range texts {
-		if s != "" {
-			return s
-		}
-	}
-
-	return ""
 }

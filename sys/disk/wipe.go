@@ -35,14 +35,7 @@ func OpenUnused(path string) (*File, error) {
 		return nil, err
 	}
 
-	f, err := measure(lock)
-	if err != nil {
-		lock.Close()
-
-		return nil, err
-	}
-
-	return f, nil
+	return measure(lock)
 }
 
 // WipeSignatures makes zero of both ends of a device, so that nobody recognises anything on it.

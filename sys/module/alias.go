@@ -3,6 +3,7 @@
 package module
 
 import (
+	"maps"
 	"slices"
 	"strings"
 )
@@ -40,12 +41,7 @@ func (t *aliasTable) sort() {
 		seen[len(prefix)] = true
 	}
 
-	t.lengths = nil
-	for n := range seen {
-		t.lengths = append(t.lengths, n)
-	}
-
-	slices.Sort(t.lengths)
+	t.lengths = slices.Sorted(maps.Keys(seen))
 }
 
 // match returns the modules with a pattern that matches the whole of s, in a stable order, each once.

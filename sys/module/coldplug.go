@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -154,12 +155,5 @@ func modaliases(sysfs string) ([]string, error) {
 		return nil, err
 	}
 
-	out := make([]string, 0, len(found))
-	for a := range found {
-		out = append(out, a)
-	}
-
-	slices.Sort(out)
-
-	return out, nil
+	return slices.Sorted(maps.Keys(found)), nil
 }

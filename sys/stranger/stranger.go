@@ -16,15 +16,13 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"runtime"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/seed-59268b81/talos/layout"
+	"github.com/seed-59268b81/talos/sys/netns"
 )
 
 // variable marks the stranger's process.
@@ -112,7 +110,7 @@ func Main() {
 }
 
 // Run does a task as a stranger in a network namespace: /proc/PID/ns/net, or "" for the one of the test.
-func Run(t testing.TB, netns string, task Task) Report {
+func Run(t testing.TB, namespace string, task Task) Report {
 	t.Helper()
 
 	if os.Geteuid() != 0 {
@@ -133,7 +131,12 @@ func Run(t testing.TB, netns string, task Task) Report {
 
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(text), &stdout, &stderr
 
-	if err := startIn(netns, cmd); err != nil {
+	start := cmd.Start
+	if namespace != "" {
+		start = func() error { return netns.Do(namespace, cmd.Start) }
+	}
+
+	if err := start(); err != nil {
 		t.Fatalf("stranger: %v", err)
 	}
 
@@ -148,33 +151,4 @@ func Run(t testing.TB, netns string, task Task) Report {
 	}
 
 	return report
-}
-
-// startIn starts a process from a thread that is in the namespace; the thread ends with it.
-func startIn(netns string, cmd *exec.Cmd) error {
-	if netns == "" {
-		return cmd.Start()
-	}
-
-	started := make(chan error, 1)
-
-	go func() {
-		runtime.LockOSThread() // and never unlocked: nobody else is to run on it
-
-		started <- func() error {
-			fd, err := unix.Open(netns, unix.O_RDONLY|unix.O_CLOEXEC, 0)
-			if err != nil {
-				return fmt.Errorf("open %s: %w", netns, err)
-			}
-			defer unix.Close(fd)
-
-			if err := unix.Setns(fd, unix.CLONE_NEWNET); err != nil {
-				return fmt.Errorf("setns %s: %w", netns, err)
-			}
-
-			return cmd.Start()
-		}()
-	}()
-
-	return <-started
 }

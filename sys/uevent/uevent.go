@@ -10,10 +10,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
-	"syscall"
 
+	"github.com/mdlayher/socket"
 	"golang.org/x/sys/unix"
 )
 
@@ -67,29 +66,18 @@ const kernelGroup = 1
 // Listen calls handle for every event until the context ends. It calls started once the socket listens, so
 // that a look at sysfs after that misses nothing.
 func Listen(ctx context.Context, started func(), handle func(Event)) error {
-	fd, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, unix.NETLINK_KOBJECT_UEVENT)
-	if err != nil {
-		return fmt.Errorf("device events: socket: %w", err)
-	}
-
-	// A file makes the read end when it is closed.
-	f := os.NewFile(uintptr(fd), "uevent")
-	defer f.Close()
-
-	if err := unix.Bind(fd, &unix.SockaddrNetlink{Family: unix.AF_NETLINK, Groups: kernelGroup}); err != nil {
-		return fmt.Errorf("device events: bind: %w", err)
-	}
-
-	// A coldplug brings thousands at once; failure leaves the default size, which overruns sooner.
-	_ = unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVBUFFORCE, 4<<20)
-
-	raw, err := f.SyscallConn()
+	conn, err := socket.Socket(unix.AF_NETLINK, unix.SOCK_DGRAM, unix.NETLINK_KOBJECT_UEVENT, "uevent", nil)
 	if err != nil {
 		return fmt.Errorf("device events: %w", err)
 	}
+	defer conn.Close()
 
-	stop := context.AfterFunc(ctx, func() { _ = f.Close() })
-	defer stop()
+	if err := conn.Bind(&unix.SockaddrNetlink{Family: unix.AF_NETLINK, Groups: kernelGroup}); err != nil {
+		return fmt.Errorf("device events: %w", err)
+	}
+
+	// A coldplug brings thousands at once; failure leaves the default size, which overruns sooner.
+	_ = conn.SetReadBuffer(4 << 20)
 
 	if started != nil {
 		started()
@@ -98,7 +86,7 @@ func Listen(ctx context.Context, started func(), handle func(Event)) error {
 	buf := make([]byte, 64<<10)
 
 	for {
-		n, from, err := receive(raw, buf)
+		n, from, err := conn.Recvfrom(ctx, buf, 0)
 
 		switch {
 		case ctx.Err() != nil:
@@ -114,24 +102,6 @@ func Listen(ctx context.Context, started func(), handle func(Event)) error {
 			}
 		}
 	}
-}
-
-// receive waits for a message, and returns its sender too.
-func receive(raw syscall.RawConn, buf []byte) (n int, from unix.Sockaddr, err error) {
-	read := func(fd uintptr) bool {
-		for {
-			n, from, err = unix.Recvfrom(int(fd), buf, 0)
-			if !errors.Is(err, unix.EINTR) {
-				return !errors.Is(err, unix.EAGAIN)
-			}
-		}
-	}
-
-	if closed := raw.Read(read); closed != nil {
-		return 0, nil, closed
-	}
-
-	return n, from, err
 }
 
 // isKernel reports whether a message is the kernel's. Whoever has CAP_NET_ADMIN in the network namespace, a pod of the host's
