@@ -23,7 +23,7 @@ const (
 
 func isXFS(b []byte) bool { return len(b) >= xfsSuper && string(b[:4]) == "XFSB" }
 
-// xfsInProgress tells a file system whose mkfs has not come to its end: it clears the mark last.
+// xfsInProgress reports whether mkfs of the file system was interrupted: mkfs clears the mark last.
 func xfsInProgress(b []byte) bool { return isXFS(b) && b[xfsInprogress] != 0 }
 
 func probeXFS(i image) (*Info, error) {
@@ -90,7 +90,7 @@ func probeISO(i image) (*Info, error) {
 
 	block := le.Uint16(b[128:])
 
-	// The UUID is the creation date, as everybody has it.
+	// The UUID is the creation date, as in other tools.
 	d := b[813:829]
 
 	var id string

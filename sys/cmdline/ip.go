@@ -10,19 +10,19 @@ import (
 	"strings"
 )
 
-// IP is one `ip=` argument, as the kernel's nfsroot documentation has it:
+// IP is an `ip=` argument, as in the kernel's nfsroot documentation:
 //
 //	ip=client:server:gateway:netmask:hostname:device:autoconf:dns0:dns1:ntp0
 //
-// or only `ip=autoconf`. IPv6 addresses stand in brackets. The netmask may be a prefix length.
+// or only `ip=autoconf`. IPv6 addresses are in brackets. The netmask may be a prefix length.
 type IP struct {
-	// Address is invalid where the link is configured by DHCP.
+	// Address is invalid if DHCP configures the link.
 	Address  netip.Prefix
 	Gateway  netip.Addr
 	Hostname string
 	// Device is the link; empty means the first physical one.
 	Device string
-	// DHCP asks for DHCPv4. Off says not to.
+	// DHCP requests DHCPv4, Off disables it.
 	DHCP, Off bool
 	DNS       []netip.Addr
 	NTP       []netip.Addr
@@ -48,7 +48,7 @@ func ParseIP(value string) (IP, error) {
 
 	method := field(6)
 
-	// A lone word, and dracut's device:method.
+	// Only a method, or dracut's device:method.
 	switch {
 	case len(fields) == 1 && methods[field(0)] != "":
 		fields, method = nil, field(0)
@@ -150,13 +150,13 @@ func prefixLength(mask string, addr netip.Addr) (int, error) {
 
 	n, err := strconv.Atoi(mask)
 	if err != nil || n < 0 || n > addr.BitLen() {
-		return 0, fmt.Errorf("netmask %q: want such as 255.255.255.0 or a length up to %d", mask, addr.BitLen())
+		return 0, fmt.Errorf("netmask %q: want a mask such as 255.255.255.0 or a length up to %d", mask, addr.BitLen())
 	}
 
 	return n, nil
 }
 
-// splitColons splits at colons outside of brackets and takes the brackets off.
+// splitColons splits at colons outside of brackets, and removes the brackets.
 func splitColons(s string) []string {
 	var (
 		fields []string

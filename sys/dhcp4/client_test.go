@@ -17,7 +17,7 @@ import (
 	"github.com/seed-59268b81/talos/sys/dhcp"
 )
 
-// script answers what the test says, and notes who was asked when.
+// script answers as the test says, and records the questions with their times.
 type script struct {
 	started time.Time
 	log     []string
@@ -181,7 +181,7 @@ func TestClient(t *testing.T) {
 	}
 }
 
-// A machine that boots before its server asks again soon, then less and less often, about once a minute at last.
+// A machine that boots before its server asks again soon, then less and less often, finally about once a minute.
 func TestClientBackoff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)

@@ -27,10 +27,10 @@ type server struct {
 	t *testing.T
 
 	mu     sync.Mutex
-	seen   []string // message types, with who sent them
+	seen   []string // message types, with their senders
 	refuse bool
 	silent bool
-	// rogue is a second server beside it, which refuses everything, and sooner.
+	// rogue is a second server, which refuses everything, and answers sooner.
 	rogue bool
 }
 
@@ -82,7 +82,7 @@ func (s *server) reply(conn net.PacketConn, peer net.Addr, m *dhcpv4.DHCPv4, kin
 	}
 }
 
-// start runs the server in the caller's network.
+// start runs the server in the caller's network namespace.
 func (s *server) start() {
 	k, err := netlink.Open()
 	if err != nil {
@@ -122,7 +122,7 @@ func (s *server) start() {
 	go srv.Serve()
 }
 
-// vethPair makes the links client and server, both down.
+// vethPair creates the links client and server, both down.
 func vethPair(t *testing.T) (netlink.Kernel, map[string]netlink.Link) {
 	t.Helper()
 
@@ -154,7 +154,7 @@ func vethPair(t *testing.T) (netlink.Kernel, map[string]netlink.Link) {
 	return k, named
 }
 
-// waitForCarrier waits until the kernel lets packets through, which is some time after both ends are up.
+// waitForCarrier waits until the kernel passes packets, which is some time after both ends are up.
 func waitForCarrier(t *testing.T, k netlink.Kernel, index uint32) {
 	t.Helper()
 
@@ -249,7 +249,7 @@ func TestRealServer(t *testing.T) {
 		t.Errorf("refused: got %v, want ErrRefused", err)
 	}
 
-	// A second server that knows nothing of the lease refuses it: that counts only when its own server is silent.
+	// A second server that does not know the lease refuses it: that counts only if its own server is silent.
 	s.mu.Lock()
 	s.refuse, s.rogue = false, true
 	s.mu.Unlock()
@@ -281,7 +281,7 @@ func TestRealServer(t *testing.T) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 
-	// The server shows packets without a source address as broadcast.
+	// The server reports packets without a source address as broadcast.
 	wantSeen := []string{
 		"DISCOVER from 255.255.255.255 called node-1 wants <nil>", "REQUEST from 255.255.255.255 called node-1 wants 192.0.2.2",
 		"REQUEST from 255.255.255.255 called node-1 wants <nil>",

@@ -17,7 +17,7 @@ import (
 	"github.com/seed-59268b81/talos/sys/dhcp"
 )
 
-// script answers what the test says, and notes who was asked when.
+// script answers as the test says, and records the questions with their times.
 type script struct {
 	started time.Time
 	log     []string

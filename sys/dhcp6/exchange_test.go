@@ -89,7 +89,7 @@ func (s *server) handle(conn net.PacketConn, peer net.Addr, d dhcpv6.DHCPv6) {
 	}
 }
 
-// start runs the server in the caller's network.
+// start runs the server in the caller's network namespace.
 func (s *server) start(up func(netlink.Kernel, string)) {
 	k, err := netlink.Open()
 	if err != nil {
@@ -113,7 +113,7 @@ func (s *server) start(up func(netlink.Kernel, string)) {
 	go srv.Serve()
 }
 
-// raise takes a link up.
+// raise sets a link up.
 func raise(t *testing.T) func(netlink.Kernel, string) {
 	return func(k netlink.Kernel, name string) {
 		up := true

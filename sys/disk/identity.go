@@ -9,16 +9,16 @@ import (
 	"strings"
 )
 
-// Identity is what a disk says of itself; what a kind of disk does not say is empty.
+// Identity are the properties of a disk; those that it does not report are empty.
 type Identity struct {
-	// Size in bytes; IOSize and SectorSize likewise.
+	// Size, IOSize and SectorSize are in bytes.
 	Size, IOSize, SectorSize                uint64
 	ReadOnly, Rotational, CDROM             bool
 	Model, Serial, WWID, UUID, Firmware     string
 	Modalias, BusPath, SubSystem, Transport string
 }
 
-// sysfs counts in these, whatever the disk's sectors are.
+// sizeUnit is the unit of sizes in sysfs, whatever the disk's sector size is.
 const sizeUnit = 512
 
 // Identify reads the identity of a disk.

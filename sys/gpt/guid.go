@@ -9,7 +9,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// GUID in the order of its text form. On disk its first three groups are little endian.
+// GUID has its bytes in the order of the text form. On disk its first three groups are little endian.
 type GUID = uuid.UUID
 
 // Partition types.
@@ -19,7 +19,7 @@ var (
 	TypeLinuxSwap = uuid.MustParse("0657FD6D-A4AB-43C4-84E5-0933C84B4F4F")
 )
 
-// ParseGUID reads the text form, in either case.
+// ParseGUID parses the text form, in upper or lower case.
 func ParseGUID(s string) (GUID, error) {
 	g, err := uuid.Parse(s)
 	if err != nil || len(s) != 36 { // uuid.Parse takes other forms too
@@ -37,7 +37,7 @@ func put(b []byte, g GUID) {
 
 func getGUID(b []byte) GUID { return swap(GUID(b[:16])) }
 
-// swap turns the order of the text form into that on disk, and back.
+// swap converts between the order of the text form and that on disk.
 func swap(g GUID) GUID {
 	slices.Reverse(g[0:4])
 	slices.Reverse(g[4:6])

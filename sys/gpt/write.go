@@ -17,9 +17,8 @@ type Device interface {
 	Sync() error
 }
 
-// Write puts the table down: backup, flush, primary, flush. The protective MBR goes with the primary; boot
-// code in sector 0 is kept only as far as the writer's medium has it, so a disk with a BIOS boot loader must
-// get that after its table.
+// Write writes the table: backup, flush, primary, flush. The protective MBR is written with the primary; boot code in sector 0 is not
+// changed.
 func (t *Table) Write(d Device) error {
 	if err := t.check(); err != nil {
 		return err
@@ -98,7 +97,7 @@ func (t *Table) header(self, other, entriesSector uint64, entries []byte) []byte
 // mbrPartitions is the offset of the four partition entries in sector 0.
 const mbrPartitions = 446
 
-// protectiveMBR is one entry of type EE over the whole disk, so that old tools take it for full.
+// protectiveMBR returns one entry of type EE over the whole disk, so that old tools treat the disk as full.
 func (t *Table) protectiveMBR() []byte {
 	b := make([]byte, 512-mbrPartitions)
 

@@ -8,11 +8,10 @@ import (
 	"strings"
 )
 
-// aliasTable matches a device's modalias against the patterns of all modules. Thousands of patterns stand
-// against each device, so they are sorted by their literal prefix: only those whose prefix begins the
-// modalias are tried as patterns.
+// aliasTable matches a device's modalias against the patterns of all modules. There are thousands of patterns, so they are indexed by their
+// literal prefix: only patterns whose prefix begins the modalias are matched.
 type aliasTable struct {
-	// byPrefix maps the text before the first wildcard to the patterns that begin with it.
+	// byPrefix has the patterns by the text before their first wildcard.
 	byPrefix map[string][]alias
 	// lengths of the prefixes in use, ascending.
 	lengths []int

@@ -23,7 +23,7 @@ func decodeAddress(data []byte) (Address, bool, error) {
 
 	at := m.Attributes
 
-	// Local is the own address, and Address the peer's where they differ; IPv6 has only Address.
+	// Local is the own address, and Address the peer's if they differ; IPv6 has only Address.
 	own := fromIP(at.Local)
 	if !own.IsValid() {
 		own = fromIP(at.Address)
@@ -41,8 +41,7 @@ func decodeAddress(data []byte) (Address, bool, error) {
 	return a, a.Prefix.IsValid(), nil
 }
 
-// AddAddress implements Kernel. An IPv4 network of more than two addresses gets its broadcast address unless
-// one is given.
+// AddAddress implements Kernel. It sets the broadcast address of an IPv4 network with more than two addresses, unless one is given.
 func (c *Conn) AddAddress(a Address) error {
 	if !a.Broadcast.IsValid() {
 		a.Broadcast = broadcast(a.Prefix)
@@ -57,7 +56,7 @@ func (c *Conn) AddAddress(a Address) error {
 
 // DeleteAddress implements Kernel.
 func (c *Conn) DeleteAddress(a Address) error {
-	if err := gone(c.rt.Address.Delete(a.message())); err != nil {
+	if err := ignoreMissing(c.rt.Address.Delete(a.message())); err != nil {
 		return fmt.Errorf("delete address %s from link %d: %w", a.Prefix, a.LinkIndex, err)
 	}
 
@@ -97,8 +96,8 @@ func broadcast(p netip.Prefix) netip.Addr {
 	return netip.AddrFrom4(b)
 }
 
-// Same reports whether the kernel takes both for one address. It has each IPv4 prefix once on a link, and each
-// IPv6 address once, whatever the length of its network.
+// Same reports whether both are one address for the kernel. It has each IPv4 prefix once on a link, and each IPv6 address once, whatever the
+// length of its network.
 func (a Address) Same(b Address) bool {
 	if a.LinkIndex != b.LinkIndex {
 		return false

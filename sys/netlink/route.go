@@ -59,7 +59,7 @@ func (c *Conn) ReplaceRoute(r Route) error {
 
 // DeleteRoute implements Kernel.
 func (c *Conn) DeleteRoute(r Route) error {
-	if err := gone(c.rt.Route.Delete(r.message())); err != nil {
+	if err := ignoreMissing(c.rt.Route.Delete(r.message())); err != nil {
 		return fmt.Errorf("delete route %s: %w", r, err)
 	}
 

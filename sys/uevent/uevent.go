@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package uevent listens to the kernel's device events (netlink's kobject family): a device appeared, changed
-// or went. The kernel drops events when the reader is slow; Listen then says so with an Event of action
-// Overrun, after which the reader must look at sysfs again.
+// Package uevent listens to the kernel's device events (netlink's kobject family): a device was added, changed or removed. The kernel drops
+// events if the reader is slow. Listen reports that with an Event of action Overrun, after which the reader must read sysfs again.
 package uevent
 
 import (
@@ -19,16 +18,16 @@ import (
 // Action is what happened to a device.
 type Action string
 
-// The actions that matter here; the kernel has more (move, bind, unbind, online, offline).
+// The actions that are used here; the kernel has more (move, bind, unbind, online, offline).
 const (
 	Add    Action = "add"
 	Remove Action = "remove"
 	Change Action = "change"
-	// Overrun is ours: events were lost.
+	// Overrun is not the kernel's: it means that events were lost.
 	Overrun Action = "overrun"
 )
 
-// Event is one message of the kernel.
+// Event is a message of the kernel.
 type Event struct {
 	Action Action
 	// Devpath is the device's path below /sys.
@@ -63,8 +62,8 @@ func Parse(message []byte) (Event, error) {
 // Kernel's multicast group; group 2 is udev's, which anyone may send to.
 const kernelGroup = 1
 
-// Listen calls handle for every event until the context ends. It calls started once the socket listens, so
-// that a look at sysfs after that misses nothing.
+// Listen calls handle for every event until the context ends. It calls started when the socket listens, so that a read of sysfs after that
+// misses nothing.
 func Listen(ctx context.Context, started func(), handle func(Event)) error {
 	conn, err := socket.Socket(unix.AF_NETLINK, unix.SOCK_DGRAM, unix.NETLINK_KOBJECT_UEVENT, "uevent", nil)
 	if err != nil {
@@ -76,7 +75,7 @@ func Listen(ctx context.Context, started func(), handle func(Event)) error {
 		return fmt.Errorf("device events: %w", err)
 	}
 
-	// A coldplug brings thousands at once; failure leaves the default size, which overruns sooner.
+	// A coldplug causes thousands of events at once. On an error the buffer keeps its default size, which overruns sooner.
 	_ = conn.SetReadBuffer(4 << 20)
 
 	if started != nil {
@@ -104,8 +103,8 @@ func Listen(ctx context.Context, started func(), handle func(Event)) error {
 	}
 }
 
-// isKernel reports whether a message is the kernel's. Whoever has CAP_NET_ADMIN in the network namespace, a pod of the host's
-// network too, may send to the group, or to the socket alone; the kernel has port 0.
+// isKernel reports whether the kernel sent a message: it has port 0. A process with CAP_NET_ADMIN in the network namespace, such as a pod on
+// the host's network, may also send to the group or to the socket.
 func isKernel(from unix.Sockaddr) bool {
 	address, ok := from.(*unix.SockaddrNetlink)
 

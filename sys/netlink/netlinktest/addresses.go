@@ -12,7 +12,7 @@ import (
 	"github.com/seed-59268b81/talos/sys/netlink"
 )
 
-// Metrics of what the kernel makes for IPv6, and of routes that are set without one.
+// Metrics of the kernel's own routes of IPv6, and of routes that are set without one.
 const (
 	connectedMetric6 = 256
 	defaultMetric6   = 1024
@@ -55,7 +55,7 @@ func (k *Kernel) add(a netlink.Address) {
 		a.Flags |= unix.IFA_F_SECONDARY
 	}
 
-	// All addresses here are for good, but those of SLAAC.
+	// All addresses here are permanent, except those of SLAAC.
 	if a.Flags&unix.IFA_F_MANAGETEMPADDR == 0 {
 		a.Flags |= unix.IFA_F_PERMANENT
 	}
@@ -65,7 +65,7 @@ func (k *Kernel) add(a netlink.Address) {
 	k.notify(netlink.WatchAddresses)
 }
 
-// scope6 is the scope that the kernel gives to an IPv6 address, whatever it is told.
+// scope6 returns the scope that the kernel sets for an IPv6 address, whatever is requested.
 func scope6(a netip.Addr) uint8 {
 	siteLocal := netip.MustParsePrefix("fec0::/10")
 
@@ -128,8 +128,8 @@ func (k *Kernel) DeleteAddress(a netlink.Address) error {
 	})
 }
 
-// disconnect4 takes away what hangs on an IPv4 address: the network's route and other addresses, unless one of them
-// takes over, routes with it as their source, and all routes of the link with its last address.
+// disconnect4 removes what depends on an IPv4 address: the network's route and other addresses, unless one of them is promoted, routes with
+// it as their source, and with the last address all routes of the link.
 func (k *Kernel) disconnect4(gone netlink.Address) {
 	same := func(a netlink.Address) bool {
 		return a.LinkIndex == gone.LinkIndex && a.Prefix.Masked() == gone.Prefix.Masked()
@@ -162,7 +162,7 @@ func (k *Kernel) disconnect4(gone netlink.Address) {
 	})
 }
 
-// disconnect6 takes away the network's route with the last address in it; a route with it as its source loses that.
+// disconnect6 removes the network's route with the last address in it; routes with the address as their source lose the source.
 func (k *Kernel) disconnect6(gone netlink.Address) {
 	if !slices.ContainsFunc(k.addresses, func(a netlink.Address) bool {
 		return a.LinkIndex == gone.LinkIndex && a.Prefix.Masked() == gone.Prefix.Masked()
@@ -179,8 +179,8 @@ func (k *Kernel) disconnect6(gone netlink.Address) {
 	}
 }
 
-// Advertise has a router say on a link what its flags are, and, with a prefix, that hosts make addresses from it and
-// send to the router by default. Its lifetimes are for good.
+// Advertise makes a router advertise its flags on a link, a prefix for addresses if there is one, and a default route if the router is valid.
+// The lifetimes are infinite.
 func (k *Kernel) Advertise(index uint32, flags netlink.RouterFlags, prefix netip.Prefix, router netip.Addr) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -16,7 +16,7 @@ const (
 	operUp   = 6
 )
 
-// Plug adds a link as hardware does, and gives it the next index unless it has one. One that is up has a cable.
+// Plug adds a link as hardware does, with the next index unless it has one. A link that is up has a cable.
 func (k *Kernel) Plug(l netlink.Link) netlink.Link {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -62,7 +62,7 @@ func (k *Kernel) remove(index uint32) {
 		}
 	}
 
-	for _, above := range slices.Clone(k.links) { // tagged links go with what they are on
+	for _, above := range slices.Clone(k.links) { // tagged links are removed with their parent
 		if above.Kind == "vlan" && above.Parent == index {
 			k.remove(above.Index)
 		}
@@ -250,7 +250,7 @@ func (k *Kernel) checkChange(l *netlink.Link, change netlink.LinkChange) unix.Er
 	return 0
 }
 
-// setMTU changes the MTU; below that of IPv6 the link has none.
+// setMTU changes the MTU; below the minimum of IPv6 the link has no IPv6.
 func (k *Kernel) setMTU(l *netlink.Link, mtu uint32) {
 	l.MTU = mtu
 
@@ -259,7 +259,7 @@ func (k *Kernel) setMTU(l *netlink.Link, mtu uint32) {
 	}
 }
 
-// setUp takes a link up or down: down, its routes go, and what IPv6 has on it.
+// setUp sets a link up or down; when it goes down, its routes and its IPv6 addresses are removed.
 func (k *Kernel) setUp(l *netlink.Link, up bool) {
 	l.Flags &^= unix.IFF_UP
 	if up {
@@ -284,7 +284,7 @@ func (k *Kernel) setUp(l *netlink.Link, up bool) {
 	}
 }
 
-// connectCable gives a link a carrier that is up; a veth needs its other end up too.
+// connectCable sets the carrier of a link that is up; a veth also needs its peer up.
 func (k *Kernel) connectCable(l *netlink.Link) {
 	on := l.Up()
 

@@ -43,13 +43,12 @@ func (k *Kernel) ReplaceRoute(r netlink.Route) error {
 	})
 }
 
-// replaceable reports whether one route takes the place of another with its key. For IPv6, one with a gateway does not take
-// that of one without.
+// replaceable reports whether a route replaces another with its key. For IPv6, a route with a gateway does not replace one without.
 func replaceable(have, want netlink.Route) bool {
 	return want.Family == unix.AF_INET || have.Gateway.IsValid() == want.Gateway.IsValid()
 }
 
-// checkRoute checks what a route needs and fills in its link.
+// checkRoute checks what a route needs, and sets its link.
 func (k *Kernel) checkRoute(r *netlink.Route) unix.Errno {
 	if r.Destination.IsValid() && r.Destination != r.Destination.Masked() {
 		return unix.EINVAL
@@ -83,8 +82,7 @@ func (k *Kernel) own(a netip.Addr) bool {
 	return slices.ContainsFunc(k.addresses, func(o netlink.Address) bool { return o.Prefix.Addr() == a })
 }
 
-// checkGateway holds that the gateway is on the link: in the network of one of its addresses, or behind a route
-// without a gateway.
+// checkGateway checks that the gateway is on the link: in the network of an address, or behind a route without a gateway.
 func (k *Kernel) checkGateway(r *netlink.Route) unix.Errno {
 	gateway := r.Gateway
 
