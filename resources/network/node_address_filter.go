@@ -17,8 +17,8 @@ var nodeAddressFilterDefinition = &resource.Definition{
 	},
 }
 
-// NodeAddressFilterSpec narrows the sets of node addresses: an address passes when it is in one of the included subnets
-// (all, if none is given) and in none of the excluded.
+// NodeAddressFilterSpec filters the sets of node addresses: an address passes if it is in an included subnet, or none is given, and in
+// no excluded subnet.
 type NodeAddressFilterSpec struct {
 	IncludeSubnets []netip.Prefix `yaml:"includeSubnets" protobuf:"1"`
 	ExcludeSubnets []netip.Prefix `yaml:"excludeSubnets" protobuf:"2"`
@@ -27,7 +27,7 @@ type NodeAddressFilterSpec struct {
 // Definition implements resource.Spec.
 func (NodeAddressFilterSpec) Definition() *resource.Definition { return nodeAddressFilterDefinition }
 
-// Passes tells whether the filter lets an address through.
+// Passes reports whether an address passes the filter.
 func (s NodeAddressFilterSpec) Passes(addr netip.Addr) bool {
 	included := len(s.IncludeSubnets) == 0
 

@@ -30,7 +30,7 @@ func (b *BondXmitHashPolicy) UnmarshalText(text []byte) error {
 	return bondXmitHashPolicyNames.Parse("bond transmit hash policy", text, b)
 }
 
-// LACPRate is how often LACP packets are asked for.
+// LACPRate is how often LACP packets are requested.
 type LACPRate uint8
 
 var lacpRateNames = enum.Of[LACPRate]("slow", "fast")
@@ -50,7 +50,7 @@ func (a *ARPValidate) UnmarshalText(text []byte) error {
 	return arpValidateNames.Parse("ARP validation", text, a)
 }
 
-// ARPAllTargets tells how many ARP targets must answer.
+// ARPAllTargets is how many ARP targets must answer.
 type ARPAllTargets uint32
 
 var arpAllTargetsNames = enum.Of[ARPAllTargets]("any", "all")
@@ -94,7 +94,7 @@ func (a *ADSelect) UnmarshalText(text []byte) error {
 	return adSelectNames.Parse("aggregator selection", text, a)
 }
 
-// ADLACPActive tells whether LACP packets are sent unasked.
+// ADLACPActive is whether LACP packets are sent without a request.
 type ADLACPActive uint8
 
 var adLACPActiveNames = enum.Of[ADLACPActive]("off", "on")

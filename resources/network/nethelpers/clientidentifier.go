@@ -4,7 +4,7 @@ package nethelpers
 
 import "github.com/seed-59268b81/talos/resources/enum"
 
-// ClientIdentifier is what a DHCP client names itself by.
+// ClientIdentifier is how a DHCP client identifies itself.
 type ClientIdentifier uint8
 
 // The DHCP client identifiers.

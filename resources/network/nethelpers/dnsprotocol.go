@@ -4,7 +4,7 @@ package nethelpers
 
 import "github.com/seed-59268b81/talos/resources/enum"
 
-// DNSProtocol is how a name server is spoken to.
+// DNSProtocol is the protocol of a name server.
 type DNSProtocol uint8
 
 var dnsProtocolNames = enum.Of[DNSProtocol]("Do53", "DoT", "DoH")

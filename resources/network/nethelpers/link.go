@@ -105,7 +105,7 @@ func (d *Duplex) UnmarshalText(text []byte) error { return duplexNames.Parse("du
 // VLANProtocol is the EtherType of a VLAN tag.
 type VLANProtocol uint16
 
-// VLANProtocol8021Q is the protocol of the VLANs that are made here.
+// VLANProtocol8021Q is the protocol of the VLANs that this system creates.
 const VLANProtocol8021Q VLANProtocol = 0x8100
 
 var vlanProtocolNames = enum.Names[VLANProtocol]{VLANProtocol8021Q: "802.1q", 0x88a8: "802.1ad"}

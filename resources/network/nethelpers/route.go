@@ -37,7 +37,7 @@ func (r *RouteType) UnmarshalText(text []byte) error {
 	return routeTypeNames.Parse("route type", text, r)
 }
 
-// RouteProtocol is the program that made a route (RTPROT_*).
+// RouteProtocol is the program that created a route (RTPROT_*).
 type RouteProtocol uint8
 
 // The route protocols that are used here.
