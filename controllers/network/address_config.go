@@ -39,7 +39,7 @@ func addressLayers(f facts, log *slog.Logger) ([]network.AddressSpecSpec, error)
 	return specs, nil
 }
 
-// parsePrefix reads an address with the length of its network; without one it stands alone.
+// parsePrefix reads an address with the length of its network; without a length it is a single address.
 func parsePrefix(text string) (netip.Prefix, error) {
 	if !strings.Contains(text, "/") {
 		addr, err := netip.ParseAddr(text)
@@ -68,7 +68,7 @@ func familyOf(a netip.Addr) nethelpers.Family {
 	return nethelpers.FamilyInet6
 }
 
-// scopeOf is the scope that the kernel gives to an address, and for IPv4 the one that it ought to have.
+// scopeOf returns the scope of an address: for IPv6 the one that the kernel sets.
 func scopeOf(a netip.Addr) nethelpers.Scope {
 	switch {
 	case a.IsLoopback():

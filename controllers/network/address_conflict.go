@@ -23,12 +23,12 @@ import (
 type ARP interface {
 	// Watch calls seen with each use of an address by another machine, until the context ends.
 	Watch(ctx context.Context, seen func(acd.Use)) error
-	// Probe asks who has an address.
+	// Probe asks which machine has an address.
 	Probe(ctx context.Context, link uint32, from [6]byte, addr netip.Addr) error
 }
 
-// addressConflict shows which of the addresses that are wanted, by DHCP or by configuration, another machine has too. It changes nothing: an
-// address that is taken away from a node because of a packet that anybody can send is worse than one that two have.
+// addressConflict reports which of the wanted addresses, of DHCP or the configuration, another machine has too. It changes nothing: any
+// machine can forge the packet, and a node that loses its address is worse than an address that two machines have.
 type addressConflict struct {
 	kernel *netlink.Observer
 	arp    ARP
@@ -63,7 +63,7 @@ func (c *addressConflict) Run(ctx context.Context, rt controller.Runtime, log *s
 
 		return c.arp.Watch(ctx, func(u acd.Use) {
 			if c.note(u, time.Now()) {
-				log.Warn("another machine has an address of this one", "address", u.Addr, "machine", u.Machine())
+				log.Warn("another machine has an address of this machine", "address", u.Addr, "machine", u.Machine())
 				changed()
 			}
 		})
@@ -110,12 +110,12 @@ func (c *addressConflict) reconcile(ctx context.Context, rt controller.Runtime, 
 		}
 
 		if a.Flags&unix.IFA_F_DADFAILED != 0 {
-			if err := c.show(ctx, rt, l.Name, a.Prefix.Addr(), "another machine has the address too, and the kernel does not use it"); err != nil {
+			if err := c.show(ctx, rt, l.Name, a.Prefix.Addr(), "another machine has the address too: the kernel does not use it"); err != nil {
 				return 0, err
 			}
 		}
 
-		// Loopbacks have no neighbours, and a link without a carrier is asked again with it.
+		// Loopbacks have no neighbours, and a link without a carrier is probed when it has one.
 		if a.Prefix.Addr().Is4() && l.Up() && l.Carrier() && l.Flags&unix.IFF_NOARP == 0 {
 			have[claimed{a.LinkIndex, a.Prefix.Addr()}] = true
 		}
@@ -129,7 +129,7 @@ func (c *addressConflict) reconcile(ctx context.Context, rt controller.Runtime, 
 
 	for _, at := range probe {
 		if err := c.arp.Probe(ctx, at.link, [6]byte(links[at.link].Address), at.addr); err != nil {
-			log.Debug("an address could not be probed", "address", at.addr, "error", err) // the link went down meanwhile
+			log.Debug("an address could not be probed", "address", at.addr, "error", err) // the link went down
 		}
 	}
 

@@ -9,7 +9,7 @@ import (
 	"github.com/seed-59268b81/talos/sys/netlink"
 )
 
-// addressStatusController shows the kernel's addresses.
+// addressStatusController publishes the kernel's addresses.
 func addressStatusController(kernel *netlink.Observer) controller.Controller {
 	return &observer[network.AddressStatusSpec]{
 		name: "network.AddressStatusController", kernel: kernel, kind: controller.Shared,
@@ -20,7 +20,7 @@ func addressStatusController(kernel *netlink.Observer) controller.Controller {
 			for _, a := range now.Addresses {
 				name, ok := names[a.LinkIndex]
 				if !ok {
-					continue // the link went between the two questions
+					continue // the link was removed between the two reads
 				}
 
 				spec := network.AddressStatusSpec{

@@ -15,15 +15,15 @@ import (
 	"github.com/seed-59268b81/talos/resources/network"
 )
 
-// device is an entry of machine.network.interfaces with the name of the link that it is about.
+// device is an entry of machine.network.interfaces with the name of its link.
 type device struct {
 	view.Device
 	name string
 }
 
-// devices resolves the entries of the configuration to links. One whose selector matches nothing yet waits for
-// its link; with several that match, all are meant. What can be on one link only, such as an address, is on the first that the
-// kernel found.
+// devices resolves the entries of the configuration to links. An entry whose selector matches no link waits for one. An entry whose
+// selector matches several links is for all of them; settings for one link only, such as addresses, are for the link that the kernel
+// found first.
 func (f facts) devices(log *slog.Logger) []device {
 	var out []device
 
@@ -49,7 +49,7 @@ func (f facts) devices(log *slog.Logger) []device {
 			}
 
 			if len(matches) > 1 && !reflect.DeepEqual(d, entries[n]) {
-				log.Warn("several links match a deviceSelector of the configuration: what is for one link only is set on the first",
+				log.Warn("several links match a deviceSelector of the configuration: settings for one link only are set on the first",
 					"selector", describe(*d.Selector), "links", matches)
 			}
 
@@ -64,7 +64,7 @@ func (f facts) devices(log *slog.Logger) []device {
 	return out
 }
 
-// linkSettings are what an entry says of one link: the device itself, or a VLAN on it.
+// linkSettings are the settings of one link: the device itself, or a VLAN on it.
 type linkSettings struct {
 	name        string
 	addresses   []string
@@ -73,7 +73,7 @@ type linkSettings struct {
 	dhcpOptions *view.DHCPOptions
 }
 
-// settings returns those of all links that are not ignored.
+// settings returns the settings of all links that are not ignored.
 func (f facts) settings(devices []device) []linkSettings {
 	var out []linkSettings
 
@@ -92,14 +92,14 @@ func (f facts) settings(devices []device) []linkSettings {
 	return out
 }
 
-// shared is the part of an entry that several links can have.
+// shared returns the settings of an entry that several links can have.
 func shared(d view.Device) view.Device {
 	d.Addresses, d.Routes, d.VLANs, d.Bond, d.Bridge, d.Dummy, d.WireGuard, d.VIP = nil, nil, nil, nil, nil, nil, nil, nil
 
 	return d
 }
 
-// canonical is the own name of a link that is called by one of its alternative names.
+// canonical returns the name of the link that has this name or alternative name.
 func (f facts) canonical(name string) string {
 	if slices.Contains(f.names, name) {
 		return name
@@ -114,8 +114,8 @@ func (f facts) canonical(name string) string {
 	return name
 }
 
-// selected returns the names of the links that match a selector, in the order in which the kernel found them: that of one that
-// is there does not change when another comes.
+// selected returns the names of the links that match a selector, in the order in which the kernel found them, so that a new link does
+// not change the order of the others.
 func (f facts) selected(s view.DeviceSelector) []string {
 	var out []string
 
@@ -128,7 +128,7 @@ func (f facts) selected(s view.DeviceSelector) []string {
 	return out
 }
 
-// found are the links in the order in which the kernel found or made them.
+// found returns the indexes of the links in the order in which the kernel found or created them.
 func (f facts) found() []int {
 	order := make([]int, len(f.links))
 	for i := range order {
@@ -140,7 +140,7 @@ func (f facts) found() []int {
 	return order
 }
 
-// matches reports whether a link has all the properties that a selector names; one without any matches nothing.
+// matches reports whether a link has all the properties that a selector names; an empty selector matches nothing.
 func matches(s view.DeviceSelector, l network.LinkStatusSpec) bool {
 	named := properties(s, l)
 
@@ -154,7 +154,7 @@ func matches(s view.DeviceSelector, l network.LinkStatusSpec) bool {
 // property of a link that a selector names.
 type property struct{ name, pattern, value string }
 
-// properties are those that a selector names.
+// properties returns the properties that a selector names.
 func properties(s view.DeviceSelector, l network.LinkStatusSpec) []property {
 	physical := ""
 	if s.Physical != nil {
@@ -172,23 +172,23 @@ func properties(s view.DeviceSelector, l network.LinkStatusSpec) []property {
 }
 
 func describe(s view.DeviceSelector) string {
-	var words []string
+	var texts []string
 
 	for _, p := range properties(s, network.LinkStatusSpec{}) {
-		words = append(words, p.name+"="+p.pattern)
+		texts = append(texts, p.name+"="+p.pattern)
 	}
 
-	return strings.Join(words, " ")
+	return strings.Join(texts, " ")
 }
 
-// ignored tells links that are to be left alone.
+// ignored reports whether a link must not be changed.
 func (f facts) ignored(devices []device, name string) bool {
 	return slices.ContainsFunc(f.cmdline.ignored, func(ignored string) bool { return f.canonical(ignored) == name }) ||
 		slices.ContainsFunc(devices, func(d device) bool { return d.name == name && view.IsTrue(d.Ignore) })
 }
 
-// configured are the links that the configuration or the kernel's arguments speak of, themselves or as parts
-// of others; no default applies to them.
+// configured returns the links that the configuration or the kernel's arguments name, also as slaves of others; defaults do not apply to
+// them.
 func (f facts) configured(devices []device) map[string]bool {
 	names := map[string]bool{}
 
@@ -211,7 +211,7 @@ func (f facts) configured(devices []device) map[string]bool {
 	return names
 }
 
-// slaves are the links that a bond or bridge is made of.
+// slaves returns the slaves of a bond or bridge.
 func (f facts) slaves(d device) []string {
 	var out []string
 
@@ -236,5 +236,5 @@ func (f facts) slaves(d device) []string {
 	return slices.Compact(out)
 }
 
-// vlanName is the name of a tagged link: eth0.25.
+// vlanName returns the name of a tagged link: eth0.25.
 func vlanName(parent string, id uint16) string { return fmt.Sprintf("%s.%d", parent, id) }

@@ -18,7 +18,7 @@ import (
 	"github.com/seed-59268b81/talos/sys/cmdline"
 )
 
-// given makes facts of a machine with the cards eth0, eth1 (of another driver) and a loopback.
+// given returns the facts of a machine with the cards eth0, eth1 (of another driver) and a loopback.
 func given(t *testing.T, args, interfaces string) facts {
 	t.Helper()
 
@@ -57,7 +57,7 @@ func given(t *testing.T, args, interfaces string) facts {
 	return f
 }
 
-// show prints a layer's specs, a line each, as far as they differ from a plain one.
+// show prints a layer's specs, one a line, with the fields that differ from a plain spec.
 func show(t *testing.T, f facts) string {
 	t.Helper()
 
@@ -311,7 +311,7 @@ cmdline operator dhcp4/eth1 metric 1024
 	}
 }
 
-// DHCPv6 goes with DHCPv4, as routers say, unless the configuration says otherwise.
+// DHCPv6 runs with DHCPv4, as routers advertise, unless the configuration says otherwise.
 func TestOperatorLayers(t *testing.T) {
 	for _, tt := range []struct{ name, args, interfaces, want string }{
 		{name: "nothing said", want: "default/dhcp4/eth0 default/dhcp6/eth0 default/dhcp4/eth1 default/dhcp6/eth1"},
@@ -407,7 +407,7 @@ func TestHostnameLayers(t *testing.T) {
 	}
 }
 
-// TestLateCard: a card that comes later, with a name before that of the others, changes nothing of what is for the first one.
+// TestLateCard: a card that is added later, with a name before the others, does not change settings of the first card.
 func TestLateCard(t *testing.T) {
 	const text = "- {deviceSelector: {physical: true}, addresses: [192.0.2.2/24]}\n"
 

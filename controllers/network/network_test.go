@@ -131,10 +131,10 @@ func (m *machine) boot(cmdline string) {
 	}
 }
 
-// echo as the hostname of a lease makes the server repeat the name that it was told, as some do.
+// echo as the hostname of a lease makes the server repeat the client's name, as some do.
 const echo = "ECHO"
 
-// server answers as the machine's fields say.
+// server answers by the fields of the machine.
 type server struct {
 	machine *machine
 	link    *dhcp4.Link
@@ -170,10 +170,10 @@ func (s *server) answer(ctx context.Context, _ dhcp.Question, _ *dhcp4.Lease, ti
 	return nil, context.DeadlineExceeded
 }
 
-// patience is how long a test waits in real time for what should come at once: machines may be ten times slower than now.
+// patience is how long a test waits in real time for an event that should occur at once: machines may be ten times slower.
 const patience = 2 * time.Minute
 
-// await waits until a resource is there and as the condition says.
+// await waits until a resource exists and satisfies the condition.
 func await[S resource.Spec](m *machine, namespace, id string, holds func(S) bool) S {
 	m.t.Helper()
 

@@ -15,7 +15,7 @@ import (
 	"github.com/seed-59268b81/talos/resources/network/nethelpers"
 )
 
-// NodeAddressController makes the sets of node addresses.
+// NodeAddressController computes the sets of node addresses.
 func NodeAddressController() controller.Controller {
 	return &controller.Reconciler{
 		ControllerName: "network.NodeAddressController",

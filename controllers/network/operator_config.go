@@ -11,9 +11,9 @@ import (
 	"github.com/seed-59268b81/talos/resources/network/nethelpers"
 )
 
-// operatorLayers proposes operators: DHCP where the configuration or ip= asks for it, and on every
-// physical link that nothing else speaks of. DHCPv6 goes with DHCPv4 unless it is turned off, in layer default, in which it
-// does what routers say; turned on, it asks for addresses whatever they say.
+// operatorLayers proposes operators: DHCP if the configuration or ip= requests it, and on every
+// physical link without other settings. Unless it is disabled, DHCPv6 runs with DHCPv4, in layer default: then it does what routers
+// advertise. If it is enabled, it requests addresses whatever they advertise.
 func operatorLayers(f facts, log *slog.Logger) ([]network.OperatorSpecSpec, error) {
 	var (
 		specs []network.OperatorSpecSpec

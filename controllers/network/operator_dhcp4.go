@@ -29,7 +29,7 @@ func (c *operators) dhcp4(op *operator, link network.LinkStatusSpec, log *slog.L
 	return keepLease(op, &dhcp.Client[*dhcp4.Lease]{Protocol: dhcp.V4(), Ask: ask}, log, changed, fromLease), nil
 }
 
-// keepLease has a client keep the lease of an operator.
+// keepLease returns the function that keeps the lease of an operator.
 func keepLease[L dhcp.Lease](
 	op *operator, client *dhcp.Client[L], log *slog.Logger, changed func(), specs func(op network.OperatorSpecSpec, lease L, told string) leaseSpecs,
 ) func(context.Context) {
@@ -51,7 +51,7 @@ func keepLease[L dhcp.Lease](
 	return client.Run
 }
 
-// clientIdentifier is the content of option 61.
+// clientIdentifier returns the content of option 61.
 func clientIdentifier(spec network.ClientIdentifierSpec, link network.LinkStatusSpec) ([]byte, error) {
 	switch spec.ClientIdentifier {
 	case nethelpers.ClientIdentifierMAC:

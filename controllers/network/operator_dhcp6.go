@@ -37,7 +37,7 @@ func (c *operators) dhcp6(op *operator, link network.LinkStatusSpec, log *slog.L
 	return keepLease(op, client, log, changed, fromLease6), nil
 }
 
-// fromLease6 turns a DHCPv6 lease into specs. Told is the name that the server was told.
+// fromLease6 returns the specs of a DHCPv6 lease. Told is the name that was sent to the server.
 func fromLease6(op network.OperatorSpecSpec, lease *dhcp6.Lease, told string) leaseSpecs {
 	var specs leaseSpecs
 

@@ -69,8 +69,7 @@ func (*operators) Outputs() []controller.Output {
 	}
 }
 
-// Run implements controller.Controller. The operators outlive a failure of a reconcile: a lease is not given up
-// because a write failed.
+// Run implements controller.Controller. The operators continue after a failed reconcile: a lease is not given up because a write failed.
 func (c *operators) Run(ctx context.Context, rt controller.Runtime, log *slog.Logger) error {
 	defer func() {
 		if ctx.Err() != nil {
@@ -80,7 +79,7 @@ func (c *operators) Run(ctx context.Context, rt controller.Runtime, log *slog.Lo
 		}
 	}()
 
-	// With this context, which outlives follow's: clients run with it.
+	// Clients run with this context, which outlives follow's.
 	return follow(ctx, rt, c.kernel.Watch, func(context.Context) (time.Duration, error) { return 0, c.reconcile(ctx, rt, log) })
 }
 
@@ -128,8 +127,8 @@ func proposeLease(ctx context.Context, rt controller.Runtime, prefix string, spe
 	)
 }
 
-// read returns the name that servers are told, and what is wanted. A name that came from a server is not told to servers: what
-// they were told before, which made them give it, stays.
+// read returns the name for servers, and the wanted operators. A name that came from a server is not sent to servers: the name that was
+// sent before stays.
 func (c *operators) read(ctx context.Context, rt controller.Runtime) (string, []wantedOperator, error) {
 	name := c.state.hostname
 
@@ -169,7 +168,7 @@ func (c *operators) read(ctx context.Context, rt controller.Runtime) (string, []
 	return name, wanted, nil
 }
 
-// apply starts and stops operators, and has leases checked. It returns how each is.
+// apply starts and stops operators, and requests checks of leases. It returns the condition of each.
 func (c *operators) apply(ctx context.Context, rt controller.Runtime, log *slog.Logger, hostname string, wanted []wantedOperator) map[string]network.SpecConditionSpec {
 	state, actions, conditions := c.state.next(hostname, wanted)
 	c.state = state
@@ -203,7 +202,7 @@ func (c *operators) start(ctx context.Context, rt controller.Runtime, log *slog.
 	log = log.With("link", a.spec.LinkName)
 	op := &operator{
 		runningOperator: a.runningOperator, cancel: cancel, check: make(chan struct{}, 1),
-		condition: network.SpecConditionSpec{State: network.SpecWaiting, Cause: "asking for a lease"},
+		condition: network.SpecConditionSpec{State: network.SpecWaiting, Cause: "requesting a lease"},
 	}
 
 	prepare := c.dhcp4
@@ -232,7 +231,8 @@ func (c *operators) start(ctx context.Context, rt controller.Runtime, log *slog.
 // afterPanic is the pause before a client that panicked runs again.
 const afterPanic = 30 * time.Second
 
-// live runs the client until the context ends. A panic of it, over what a server has sent perhaps, is trouble like any other.
+// live runs the client until the context ends. It handles a panic of the client, such as one caused by a server's packet, like other
+// trouble.
 func (o *operator) live(ctx context.Context, run func(context.Context), changed func(), log *slog.Logger) {
 	for ctx.Err() == nil {
 		err := guard.Call(func() error { run(ctx); return nil })
@@ -240,7 +240,7 @@ func (o *operator) live(ctx context.Context, run func(context.Context), changed 
 			return
 		}
 
-		log.ErrorContext(ctx, "the client for addresses panicked", "error", err, "after", afterPanic)
+		log.ErrorContext(ctx, "the DHCP client panicked", "error", err, "after", afterPanic)
 
 		o.mu.Lock()
 		learned := o.learned
@@ -256,7 +256,7 @@ func (o *operator) live(ctx context.Context, run func(context.Context), changed 
 	}
 }
 
-// name is what a server is told, and is noted.
+// name returns the name for a server, and records it.
 func (c *operators) name(op *operator) string {
 	name, _ := c.hostname.Load().(string)
 
@@ -268,7 +268,7 @@ func (c *operators) name(op *operator) string {
 	return name
 }
 
-// publish notes what a client has: what it learned, if anything yet, and what is wrong with it.
+// publish records what a client learned, if anything yet, and its trouble.
 func (o *operator) publish(learned func(string) leaseSpecs, trouble error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -291,7 +291,7 @@ func (c *operators) stop(id string) {
 	<-op.done
 }
 
-// ask has the lease checked, once however often it is called before the client gets to it.
+// ask requests a check of the lease. Several calls before the client handles them are one check.
 func (o *operator) ask() {
 	select {
 	case o.check <- struct{}{}:

@@ -12,7 +12,7 @@ import (
 	"github.com/seed-59268b81/talos/resources/network"
 )
 
-// DefaultResolvers are asked where nobody names others.
+// DefaultResolvers are used if no others are configured.
 var DefaultResolvers = []netip.Addr{netip.MustParseAddr("1.1.1.1"), netip.MustParseAddr("8.8.8.8")}
 
 // ResolverConfigController proposes name servers and search domains.

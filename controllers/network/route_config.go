@@ -37,8 +37,8 @@ func routeLayers(f facts, log *slog.Logger) ([]network.RouteSpecSpec, error) {
 	return specs, nil
 }
 
-// routeSpec is a static route in the form that the kernel gives it back: host bits of the destination cleared,
-// the default route without a destination, a route without a gateway of link scope (IPv6 knows no scopes).
+// routeSpec returns a static route in the form in which the kernel returns it: without host bits in the destination, a default route
+// without a destination, an IPv4 route without a gateway with link scope.
 func routeSpec(link string, destination netip.Prefix, gateway netip.Addr, metric uint32, layer network.ConfigLayer) network.RouteSpecSpec {
 	spec := network.RouteSpecSpec{
 		Destination: destination, Gateway: gateway, OutLinkName: link, Priority: metric, Layer: layer,

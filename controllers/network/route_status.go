@@ -9,7 +9,7 @@ import (
 	"github.com/seed-59268b81/talos/sys/netlink"
 )
 
-// routeStatusController shows the kernel's routes.
+// routeStatusController publishes the kernel's routes.
 func routeStatusController(kernel *netlink.Observer) controller.Controller {
 	return &observer[network.RouteStatusSpec]{
 		name: "network.RouteStatusController", kernel: kernel,

@@ -14,8 +14,8 @@ import (
 	"github.com/seed-59268b81/talos/sys/netlink"
 )
 
-// specController brings the kernel in line with the merged specs of S, by plans, and tells what became of each spec. It
-// is woken by changes of specs and of the kernel.
+// specController changes the kernel by the merged specs of S, with plans, and publishes a condition for each spec. Changes of specs and of
+// the kernel wake it.
 type specController[S layered] struct {
 	name string
 	// kind is the first part of the ids of its conditions.
@@ -77,7 +77,7 @@ func (c *specController[S]) reconcile(ctx context.Context, rt controller.Runtime
 	return again, c.report(ctx, rt, specs, p.conditions)
 }
 
-// carryOut does the steps of a plan. What fails is noted as a condition, and holds up nothing.
+// carryOut executes the steps of a plan. A failed step becomes a condition, and blocks no other.
 func (c *specController[S]) carryOut(p *plan, generation uint64, log *slog.Logger) (failed map[string]bool, again time.Duration) {
 	failed, again = map[string]bool{}, p.again
 	wanted := map[string]bool{}
@@ -128,7 +128,7 @@ func stateOf(err error) network.SpecState {
 	}
 }
 
-// report writes the conditions of wanted specs, and of those that should go and do not.
+// report writes the conditions of wanted specs, and of those that cannot be removed.
 func (c *specController[S]) report(ctx context.Context, rt controller.Runtime, specs held[S], conditions map[string]network.SpecConditionSpec) error {
 	rt.StartTrackingOutputs()
 

@@ -15,8 +15,8 @@ import (
 	"github.com/seed-59268b81/talos/resources/network"
 )
 
-// StatusController tells which parts of the network are ready: it has an address, a default route, a name, and
-// the files that say so are in place.
+// StatusController publishes which parts of the network are ready: whether there is an address, a default route, a hostname, and the files
+// in /etc.
 func StatusController() controller.Controller {
 	return &controller.Reconciler{
 		ControllerName: "network.StatusController",

@@ -13,7 +13,7 @@ import (
 	"github.com/seed-59268b81/talos/sys/netlink"
 )
 
-// observer shows the kernel's state as resources of S: observe returns them by id.
+// observer publishes the kernel's state as resources of S: observe returns them by id.
 type observer[S resource.Spec] struct {
 	name    string
 	kernel  *netlink.Observer

@@ -8,7 +8,7 @@ import (
 	"github.com/seed-59268b81/talos/resources/network"
 )
 
-// DefaultTimeServer is asked where nobody names another.
+// DefaultTimeServer is used if no other is configured.
 const DefaultTimeServer = "time.cloudflare.com"
 
 // timeServerLayers proposes time servers.

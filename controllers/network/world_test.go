@@ -40,7 +40,7 @@ type world struct {
 	kernel  *netlinktest.Kernel
 	refuse  bool // by all servers
 	asked   int  // of all servers
-	panics  int  // of the client, over what the next servers say
+	panics  int  // of the client, by the next answers
 	// router answers solicitations; nil is none.
 	router    func(index uint32)
 	solicited int
@@ -49,7 +49,7 @@ type world struct {
 }
 
 func newWorld(seed uint64) *world {
-	w := &world{Rand: rand.New(rand.NewPCG(seed, 9)), leases: map[string]*dhcp4.Lease{}, leases6: map[string]*dhcp6.Lease{}, kernel: &netlinktest.Kernel{}} // a test that can be repeated
+	w := &world{Rand: rand.New(rand.NewPCG(seed, 9)), leases: map[string]*dhcp4.Lease{}, leases6: map[string]*dhcp6.Lease{}, kernel: &netlinktest.Kernel{}} // a test must be repeatable
 	w.cards = 2 + w.IntN(3)
 	w.kernel.Promote = w.IntN(2) == 0
 	w.kernel.Plug(netlink.Link{Name: "lo", Type: 772, Flags: 0x8, MTU: 65536})
@@ -90,7 +90,7 @@ func (w *world) lease() *dhcp4.Lease {
 	return l
 }
 
-// configuration is random, and has mistakes in it as people make them.
+// configuration returns a random configuration, with typical mistakes.
 func (w *world) configuration() string {
 	var b strings.Builder
 
@@ -98,7 +98,7 @@ func (w *world) configuration() string {
 
 	pick := func(list ...string) string { return list[w.IntN(len(list))] }
 
-	for i := range w.cards + 1 { // one more than there are
+	for i := range w.cards + 1 { // one more than exist
 		if w.IntN(3) == 0 {
 			continue
 		}
@@ -148,7 +148,7 @@ func (w *world) configuration() string {
 	return b.String()
 }
 
-// event is something that happens to a machine.
+// event is a random event of a machine.
 func (w *world) event() {
 	links, _ := w.kernel.Links()
 	l := links[w.IntN(len(links))]
@@ -218,7 +218,7 @@ func (l lessor) ask(ctx context.Context, question dhcp.Question, _ *dhcp4.Lease,
 	return nil, errors.New("silence")
 }
 
-// lessor6 is the same of DHCPv6.
+// lessor6 is the same for DHCPv6.
 type lessor6 struct {
 	w    *world
 	link string
@@ -248,7 +248,7 @@ func (l lessor6) ask(ctx context.Context, question dhcp.Question, _ *dhcp6.Lease
 	return lease, nil
 }
 
-// solicit has the router answer that the world has, if it has one.
+// solicit makes the world's router answer, if there is one.
 func (w *world) solicit(index uint32) error {
 	w.mu.Lock()
 	router := w.router
