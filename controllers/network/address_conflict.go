@@ -30,26 +30,22 @@ type ARP interface {
 // addressConflict reports which of the wanted addresses, of DHCP or the configuration, another machine has too. It changes nothing: any
 // machine can forge the packet, and a node that loses its address is worse than an address that two machines have.
 type addressConflict struct {
+	declared
 	kernel *netlink.Observer
 	arp    ARP
 	conflicts
 }
 
-// Name implements controller.Controller.
-func (*addressConflict) Name() string { return "network.AddressConflictController" }
-
-// Inputs implements controller.Controller.
-func (*addressConflict) Inputs() []controller.Input {
-	return []controller.Input{
-		controller.In[network.AddressSpecSpec](controller.Weak, network.NamespaceName),
-		controller.In[network.AddressStatusSpec](controller.Weak, ""),
-		controller.In[network.LinkStatusSpec](controller.Weak, ""),
-	}
-}
-
-// Outputs implements controller.Controller.
-func (*addressConflict) Outputs() []controller.Output {
-	return []controller.Output{controller.Out[network.SpecConditionSpec](controller.Shared)}
+func addressConflictController(d *Deps, kernel *netlink.Observer) controller.Controller {
+	return &addressConflict{kernel: kernel, arp: d.ARP, declared: declared{
+		name: "network.AddressConflictController",
+		reads: []controller.Input{
+			controller.In[network.AddressSpecSpec](controller.Weak, network.NamespaceName),
+			controller.In[network.AddressStatusSpec](controller.Weak, ""),
+			controller.In[network.LinkStatusSpec](controller.Weak, ""),
+		},
+		writes: []controller.Output{controller.Out[network.SpecConditionSpec](controller.Shared)},
+	}}
 }
 
 // Run implements controller.Controller.

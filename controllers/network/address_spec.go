@@ -20,7 +20,7 @@ import (
 // addressSpecController sets the addresses of AddressSpecs on links.
 func addressSpecController(kernel *netlink.Observer) controller.Controller {
 	return &specController[network.AddressSpecSpec]{
-		name: "network.AddressSpecController", kind: network.ConditionAddress, kernel: kernel, touches: netlink.WatchAddresses | netlink.WatchRoutes, tries: tries{},
+		declared: specsOf[network.AddressSpecSpec]("network.AddressSpecController"), kind: network.ConditionAddress, kernel: kernel, touches: netlink.WatchAddresses | netlink.WatchRoutes, tries: tries{},
 		planner: &addressPlanner{leavingSince: map[string]time.Time{}},
 	}
 }

@@ -12,7 +12,8 @@ import (
 // addressStatusController publishes the kernel's addresses.
 func addressStatusController(kernel *netlink.Observer) controller.Controller {
 	return &observer[network.AddressStatusSpec]{
-		name: "network.AddressStatusController", kernel: kernel, kind: controller.Shared,
+		declared: declared{name: "network.AddressStatusController", writes: []controller.Output{controller.Out[network.AddressStatusSpec](controller.Shared)}},
+		kernel:   kernel,
 		observe: func(now *netlink.Snapshot) map[string]network.AddressStatusSpec {
 			names := now.LinkNames()
 			out := make(map[string]network.AddressStatusSpec, len(now.Addresses))

@@ -114,10 +114,26 @@ func Controllers(d *Deps) []controller.Controller {
 		addressStatusController(kernel), linkStatusController(kernel, d), routeStatusController(kernel),
 		// What follows.
 		ResolverSpecController(), TimeServerSpecController(), EtcFileController(), HardwareAddrController(), LinkParamController(),
-		&addressConflict{kernel: kernel, arp: d.ARP},
+		addressConflictController(d, kernel),
 		NodeAddressController(), NodeAddressSortAlgorithmController(), AddressFilterController(), StatusController(),
 	}
 }
+
+// declared is what a controller with a Run of its own declares.
+type declared struct {
+	name   string
+	reads  []controller.Input
+	writes []controller.Output
+}
+
+// Name implements controller.Controller.
+func (d declared) Name() string { return d.name }
+
+// Inputs implements controller.Controller.
+func (d declared) Inputs() []controller.Input { return d.reads }
+
+// Outputs implements controller.Controller.
+func (d declared) Outputs() []controller.Output { return d.writes }
 
 // follow runs a controller that also watches something outside of the state: watch calls its argument after each change until the context
 // ends. Reconcile returns after which time it must be called even if nothing changes; 0 is never.

@@ -123,11 +123,7 @@ const (
 func renderResolvConf(r network.ResolverStatusSpec) string {
 	var b strings.Builder
 
-	for i, server := range r.DNSServers {
-		if i == maxNameServers {
-			break
-		}
-
+	for _, server := range r.DNSServers[:min(len(r.DNSServers), maxNameServers)] {
 		fmt.Fprintf(&b, "nameserver %s\n", server)
 	}
 

@@ -21,7 +21,8 @@ func linkStatusController(kernel *netlink.Observer, d *Deps) controller.Controll
 	probed := map[uint32]probedLink{}
 
 	return &observer[network.LinkStatusSpec]{
-		name: "network.LinkStatusController", kernel: kernel,
+		declared: declared{name: "network.LinkStatusController", writes: []controller.Output{controller.Out[network.LinkStatusSpec](controller.Exclusive)}},
+		kernel:   kernel,
 		observe: func(now *netlink.Snapshot) map[string]network.LinkStatusSpec {
 			names, seen := now.LinkNames(), map[uint32]probedLink{}
 			out := make(map[string]network.LinkStatusSpec, len(now.Links))
@@ -32,11 +33,11 @@ func linkStatusController(kernel *netlink.Observer, d *Deps) controller.Controll
 				if status.Physical() && d.Probe != nil {
 					card, ok := probed[l.Index]
 					if !ok || !reflect.DeepEqual(card.link, l) {
-						card = probedLink{l, cardInfo(d.Probe(l.Name, l.Index))}
+						card = probedLink{l, d.Probe(l.Name, l.Index)}
 					}
 
 					seen[l.Index] = card
-					card.info.describe(&status)
+					describeCard(&status, card.info)
 				}
 
 				out[l.Name] = status
@@ -52,12 +53,10 @@ func linkStatusController(kernel *netlink.Observer, d *Deps) controller.Controll
 // probedLink has the properties of a card, and its link at that time.
 type probedLink struct {
 	link netlink.Link
-	info cardInfo
+	info nic.Info
 }
 
-type cardInfo nic.Info
-
-func (i cardInfo) describe(s *network.LinkStatusSpec) {
+func describeCard(s *network.LinkStatusSpec, i nic.Info) {
 	s.BusPath, s.PCIID, s.VendorID, s.ProductID = i.BusPath, i.PCIID, i.VendorID, i.ProductID
 	s.Driver, s.DriverVersion, s.FirmwareVersion = i.Driver, i.DriverVersion, i.FirmwareVersion
 	s.SpeedMegabits, s.Port, s.Duplex = i.SpeedMbit, nethelpers.Port(i.Port), nethelpers.Duplex(i.Duplex)

@@ -79,13 +79,7 @@ func defaultAddress(before, routed, current []netip.Prefix) netip.Prefix {
 		return before[0]
 	}
 
-	for _, candidates := range [][]netip.Prefix{routed, current} {
-		if len(candidates) > 0 {
-			return candidates[0]
-		}
-	}
-
-	return netip.Prefix{}
+	return append(slices.Concat(routed, current), netip.Prefix{})[0]
 }
 
 func filtered(addresses []netip.Prefix, filter network.NodeAddressFilterSpec) []netip.Prefix {

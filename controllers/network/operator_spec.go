@@ -20,10 +20,27 @@ import (
 
 // operatorSpecController runs operators and proposes, in their layer, what they learn.
 func operatorSpecController(d *Deps, kernel *netlink.Observer) controller.Controller {
-	return &operators{deps: d, kernel: kernel, running: map[string]*operator{}}
+	return &operators{deps: d, kernel: kernel, running: map[string]*operator{}, declared: declared{
+		name: "network.OperatorSpecController",
+		reads: []controller.Input{
+			controller.In[network.OperatorSpecSpec](controller.Weak, ""),
+			controller.In[network.LinkStatusSpec](controller.Weak, ""),
+			controller.In[network.HostnameSpecSpec](controller.Weak, network.NamespaceName, network.HostnameID),
+		},
+		writes: []controller.Output{
+			controller.Out[network.AddressSpecSpec](controller.Shared, network.ConfigNamespaceName),
+			controller.Out[network.LinkSpecSpec](controller.Shared, network.ConfigNamespaceName),
+			controller.Out[network.RouteSpecSpec](controller.Shared, network.ConfigNamespaceName),
+			controller.Out[network.HostnameSpecSpec](controller.Shared, network.ConfigNamespaceName),
+			controller.Out[network.ResolverSpecSpec](controller.Shared, network.ConfigNamespaceName),
+			controller.Out[network.TimeServerSpecSpec](controller.Shared, network.ConfigNamespaceName),
+			controller.Out[network.SpecConditionSpec](controller.Shared),
+		},
+	}}
 }
 
 type operators struct {
+	declared
 	deps     *Deps
 	kernel   *netlink.Observer
 	state    operatorState
@@ -42,31 +59,6 @@ type operator struct {
 	told      string
 	learned   func(told string) leaseSpecs // nil before the first lease
 	condition network.SpecConditionSpec
-}
-
-// Name implements controller.Controller.
-func (*operators) Name() string { return "network.OperatorSpecController" }
-
-// Inputs implements controller.Controller.
-func (*operators) Inputs() []controller.Input {
-	return []controller.Input{
-		controller.In[network.OperatorSpecSpec](controller.Weak, ""),
-		controller.In[network.LinkStatusSpec](controller.Weak, ""),
-		controller.In[network.HostnameSpecSpec](controller.Weak, network.NamespaceName, network.HostnameID),
-	}
-}
-
-// Outputs implements controller.Controller.
-func (*operators) Outputs() []controller.Output {
-	return []controller.Output{
-		controller.Out[network.AddressSpecSpec](controller.Shared, network.ConfigNamespaceName),
-		controller.Out[network.LinkSpecSpec](controller.Shared, network.ConfigNamespaceName),
-		controller.Out[network.RouteSpecSpec](controller.Shared, network.ConfigNamespaceName),
-		controller.Out[network.HostnameSpecSpec](controller.Shared, network.ConfigNamespaceName),
-		controller.Out[network.ResolverSpecSpec](controller.Shared, network.ConfigNamespaceName),
-		controller.Out[network.TimeServerSpecSpec](controller.Shared, network.ConfigNamespaceName),
-		controller.Out[network.SpecConditionSpec](controller.Shared),
-	}
 }
 
 // Run implements controller.Controller. The operators continue after a failed reconcile: a lease is not given up because a write failed.

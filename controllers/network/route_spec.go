@@ -19,7 +19,7 @@ import (
 // routeSpecController sets the routes of RouteSpecs in the kernel's tables.
 func routeSpecController(kernel *netlink.Observer) controller.Controller {
 	return &specController[network.RouteSpecSpec]{
-		name: "network.RouteSpecController", kind: network.ConditionRoute, kernel: kernel, touches: netlink.WatchRoutes, tries: tries{},
+		declared: specsOf[network.RouteSpecSpec]("network.RouteSpecController"), kind: network.ConditionRoute, kernel: kernel, touches: netlink.WatchRoutes, tries: tries{},
 		planner: &routePlanner{set: map[string][]netlink.Route{}},
 	}
 }

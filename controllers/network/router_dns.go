@@ -21,10 +21,18 @@ import (
 // routerDNSController proposes, in the operators' layer, the name servers and search domains that routers advertise. It listens for
 // advertisements, and solicits routers on links that were up earlier.
 func routerDNSController(d *Deps, kernel *netlink.Observer) controller.Controller {
-	return &routerDNS{kernel: kernel, solicit: d.SolicitRouters, said: map[uint32]*advertised{}, asked: map[uint32]asked{}}
+	return &routerDNS{kernel: kernel, solicit: d.SolicitRouters, said: map[uint32]*advertised{}, asked: map[uint32]asked{}, declared: declared{
+		name: "network.RouterDNSController",
+		reads: []controller.Input{
+			controller.In[network.LinkStatusSpec](controller.Weak, ""),
+			controller.In[network.LinkSpecSpec](controller.Weak, network.NamespaceName),
+		},
+		writes: []controller.Output{controller.Out[network.ResolverSpecSpec](controller.Shared, network.ConfigNamespaceName)},
+	}}
 }
 
 type routerDNS struct {
+	declared
 	kernel  *netlink.Observer
 	solicit func(index uint32) error
 	asked   map[uint32]asked // by link, since it was up
@@ -50,22 +58,6 @@ const (
 	maxSolicitations     = 3
 	solicitationInterval = 4 * time.Second
 )
-
-// Name implements controller.Controller.
-func (*routerDNS) Name() string { return "network.RouterDNSController" }
-
-// Inputs implements controller.Controller.
-func (*routerDNS) Inputs() []controller.Input {
-	return []controller.Input{
-		controller.In[network.LinkStatusSpec](controller.Weak, ""),
-		controller.In[network.LinkSpecSpec](controller.Weak, network.NamespaceName),
-	}
-}
-
-// Outputs implements controller.Controller.
-func (*routerDNS) Outputs() []controller.Output {
-	return []controller.Output{controller.Out[network.ResolverSpecSpec](controller.Shared, network.ConfigNamespaceName)}
-}
 
 // Run implements controller.Controller.
 func (c *routerDNS) Run(ctx context.Context, rt controller.Runtime, log *slog.Logger) error {

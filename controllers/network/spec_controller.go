@@ -17,7 +17,7 @@ import (
 // specController changes the kernel by the merged specs of S, with plans, and publishes a condition for each spec. Changes of specs and of
 // the kernel wake it.
 type specController[S layered] struct {
-	name string
+	declared
 	// kind is the first part of the ids of its conditions.
 	kind   string
 	kernel *netlink.Observer
@@ -32,17 +32,8 @@ type planner[S layered] interface {
 	plan(specs held[S], now *netlink.Snapshot) plan
 }
 
-// Name implements controller.Controller.
-func (c *specController[S]) Name() string { return c.name }
-
-// Inputs implements controller.Controller.
-func (*specController[S]) Inputs() []controller.Input {
-	return []controller.Input{controller.In[S](controller.Strong, "")}
-}
-
-// Outputs implements controller.Controller.
-func (*specController[S]) Outputs() []controller.Output {
-	return []controller.Output{controller.Out[network.SpecConditionSpec](controller.Shared)}
+func specsOf[S layered](name string) declared {
+	return declared{name, []controller.Input{controller.In[S](controller.Strong, "")}, []controller.Output{controller.Out[network.SpecConditionSpec](controller.Shared)}}
 }
 
 // Run implements controller.Controller.

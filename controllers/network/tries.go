@@ -4,6 +4,7 @@ package network
 
 import (
 	"errors"
+	"slices"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -40,13 +41,9 @@ var errFought = errors.New("another program changes it back each time")
 // notYet reports whether an error of the kernel means that an address, a route or a link is missing, or a link is down. EINVAL is the
 // error for a preferred source that is not an address of the machine.
 func notYet(err error) bool {
-	for _, errno := range []error{unix.ENETUNREACH, unix.EHOSTUNREACH, unix.ENETDOWN, unix.EINVAL, unix.ENODEV} {
-		if errors.Is(err, errno) {
-			return true
-		}
-	}
-
-	return false
+	return slices.ContainsFunc([]error{unix.ENETUNREACH, unix.EHOSTUNREACH, unix.ENETDOWN, unix.EINVAL, unix.ENODEV}, func(errno error) bool {
+		return errors.Is(err, errno)
+	})
 }
 
 // allow returns nil if a step may be tried, else the error of its last try. The duration is the pause after which it may be tried even if
