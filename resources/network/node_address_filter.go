@@ -4,6 +4,7 @@ package network
 
 import (
 	"net/netip"
+	"slices"
 
 	"github.com/seed-59268b81/talos/cosi/resource"
 )
@@ -29,17 +30,7 @@ func (NodeAddressFilterSpec) Definition() *resource.Definition { return nodeAddr
 
 // Passes reports whether an address passes the filter.
 func (s NodeAddressFilterSpec) Passes(addr netip.Addr) bool {
-	included := len(s.IncludeSubnets) == 0
+	in := func(p netip.Prefix) bool { return p.Contains(addr) }
 
-	for _, p := range s.IncludeSubnets {
-		included = included || p.Contains(addr)
-	}
-
-	for _, p := range s.ExcludeSubnets {
-		if p.Contains(addr) {
-			return false
-		}
-	}
-
-	return included
+	return (len(s.IncludeSubnets) == 0 || slices.ContainsFunc(s.IncludeSubnets, in)) && !slices.ContainsFunc(s.ExcludeSubnets, in)
 }

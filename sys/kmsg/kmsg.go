@@ -45,20 +45,18 @@ func Parse(record []byte) (Message, error) {
 		return Message{}, fmt.Errorf("kmsg record %.40q: %d fields in the prefix, want priority, sequence and time", record, len(fields))
 	}
 
-	priority, err := strconv.ParseUint(fields[0], 10, 32)
-	if err != nil {
-		return Message{}, fmt.Errorf("kmsg record: priority: %w", err)
+	var numbers [3]uint64
+
+	for i, name := range []string{"priority", "sequence", "time"} {
+		n, err := strconv.ParseUint(fields[i], 10, 63)
+		if err != nil {
+			return Message{}, fmt.Errorf("kmsg record: %s: %w", name, err)
+		}
+
+		numbers[i] = n
 	}
 
-	sequence, err := strconv.ParseUint(fields[1], 10, 64)
-	if err != nil {
-		return Message{}, fmt.Errorf("kmsg record: sequence: %w", err)
-	}
-
-	micros, err := strconv.ParseInt(fields[2], 10, 64)
-	if err != nil {
-		return Message{}, fmt.Errorf("kmsg record: time: %w", err)
-	}
+	priority, sequence, micros := numbers[0], numbers[1], numbers[2]
 
 	// The lines after the first are the record's dictionary entries.
 	text, _, _ = bytes.Cut(text, []byte("\n"))

@@ -160,31 +160,27 @@ type rule struct{ kind, iface, member, path, sender string }
 
 // parseRule reads key='value' pairs. Values with a comma or a quote are not supported.
 func parseRule(text string) (rule, error) {
-	var r rule
+	var (
+		r      rule
+		unused string
+		fields = map[string]*string{
+			"type": &r.kind, "interface": &r.iface, "member": &r.member, "path": &r.path, "sender": &r.sender, "eavesdrop": &unused,
+		}
+	)
+
+	if text == "" {
+		return r, nil // it matches all
+	}
 
 	for pair := range strings.SplitSeq(text, ",") {
 		key, value, ok := strings.Cut(pair, "=")
-		value = strings.Trim(value, "'")
+		field := fields[key]
 
-		switch key {
-		case "type":
-			r.kind = value
-		case "interface":
-			r.iface = value
-		case "member":
-			r.member = value
-		case "path":
-			r.path = value
-		case "sender":
-			r.sender = value
-		case "eavesdrop":
-		default:
-			ok = text == ""
-		}
-
-		if !ok {
+		if !ok || field == nil {
 			return rule{}, refuse("org.freedesktop.DBus.Error.MatchRuleInvalid", "match rule %q: %q is not supported", text, pair)
 		}
+
+		*field = strings.Trim(value, "'")
 	}
 
 	return r, nil

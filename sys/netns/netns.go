@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 
 	"golang.org/x/sys/unix"
 
@@ -25,8 +26,6 @@ var Folders = []string{"/var/run/netns", "/run/netns"}
 func Names(folders ...string) ([]string, error) {
 	var names []string
 
-	seen := map[string]bool{}
-
 	for _, folder := range folders {
 		entries, err := os.ReadDir(folder)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -34,11 +33,9 @@ func Names(folders ...string) ([]string, error) {
 		}
 
 		for _, e := range entries {
-			if !seen[e.Name()] {
+			if !slices.Contains(names, e.Name()) {
 				names = append(names, e.Name())
 			}
-
-			seen[e.Name()] = true
 		}
 	}
 
