@@ -269,7 +269,7 @@ func TestHostnameOverDHCP(t *testing.T) {
 	defer m.mu.Unlock()
 
 	if slices.Contains(m.told, "rack-4") {
-		t.Errorf("the server was told its own name: %v", m.told)
+		t.Errorf("the server got its own name: %v", m.told)
 	}
 }
 

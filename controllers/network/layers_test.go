@@ -166,7 +166,7 @@ default operator dhcp4/eth1 metric 1024
 `,
 		},
 		{
-			name: "DHCP as it is asked for",
+			name: "DHCP as requested",
 			interfaces: `
 - {interface: eth0, dhcp: true, dhcpOptions: {routeMetric: 50}}
 - {interface: eth1, dhcp: true, dhcpOptions: {ipv4: false}}
@@ -317,7 +317,7 @@ func TestOperatorLayers(t *testing.T) {
 		{name: "nothing said", want: "default/dhcp4/eth0 default/dhcp6/eth0 default/dhcp4/eth1 default/dhcp6/eth1"},
 		{name: "by argument", args: "ip=eth1:dhcp", want: "default/dhcp4/eth0 default/dhcp6/eth0 cmdline/dhcp4/eth1 default/dhcp6/eth1"},
 		{
-			name: "asked for",
+			name: "requested",
 			interfaces: `
 - {interface: eth0, dhcp: true}
 - {interface: eth1, dhcp: true, dhcpOptions: {ipv6: true, ipv4: false, duidv6: "00030001525400000002"}}

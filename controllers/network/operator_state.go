@@ -54,11 +54,11 @@ func (s operatorState) next(hostname string, wanted []wantedOperator) (operatorS
 	var actions []any
 
 	next, conditions := operatorState{hostname, map[string]runningOperator{}}, map[string]network.SpecConditionSpec{}
-	gone := maps.Clone(s.running)
+	unwanted := maps.Clone(s.running)
 
 	for _, w := range wanted {
 		old, runs := s.running[w.id]
-		delete(gone, w.id)
+		delete(unwanted, w.id)
 
 		op, cause := runningOperator{spec: w.spec, mode: w.mode(old)}, ""
 
@@ -96,7 +96,7 @@ func (s operatorState) next(hostname string, wanted []wantedOperator) (operatorS
 		}
 	}
 
-	for _, id := range slices.Sorted(maps.Keys(gone)) {
+	for _, id := range slices.Sorted(maps.Keys(unwanted)) {
 		actions = append(actions, stopOperator{id})
 	}
 

@@ -200,7 +200,7 @@ func TestLeap(t *testing.T) {
 		w.mu.Unlock()
 
 		if announced {
-			t.Error("the kernel was told before the day")
+			t.Error("the kernel got the leap second before the day")
 		}
 
 		time.Sleep(12 * time.Hour)
@@ -209,7 +209,7 @@ func TestLeap(t *testing.T) {
 		defer w.mu.Unlock()
 
 		if !slices.Contains(w.leaps[before:], clock.LeapInsert) {
-			t.Error("the kernel was not told on the day")
+			t.Error("the kernel did not get the leap second on the day")
 		}
 	})
 }

@@ -50,7 +50,7 @@ func probe(from [6]byte, addr netip.Addr) []byte {
 	packet = append(packet, header[:]...)
 	packet = binary.BigEndian.AppendUint16(packet, request)
 	packet = append(packet, from[:]...)
-	packet = append(packet, make([]byte, 4+6)...) // no address of the sender, and the hardware address that is asked for
+	packet = append(packet, make([]byte, 4+6)...) // no address of the sender, and the requested hardware address
 	target := addr.As4()
 
 	return append(packet, target[:]...)

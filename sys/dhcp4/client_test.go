@@ -204,7 +204,7 @@ func TestClientBackoff(t *testing.T) {
 		}
 
 		if told != 1 {
-			t.Errorf("silence was told %d times, want once", told)
+			t.Errorf("silence was published %d times, want once", told)
 		}
 
 		early := 0

@@ -50,7 +50,7 @@ func ask[T any](ctx context.Context, path string, call func() (T, error)) (T, er
 	if err := calls.enter(ctx); err != nil {
 		var none T
 
-		return none, &fs.PathError{Op: "ask for", Path: path, Err: err}
+		return none, &fs.PathError{Op: "access", Path: path, Err: err}
 	}
 	defer calls.leave()
 

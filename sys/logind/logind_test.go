@@ -141,7 +141,7 @@ func TestShutdown(t *testing.T) {
 
 	select {
 	case s := <-unwanted:
-		t.Errorf("a client that asked for no signal got %v", s)
+		t.Errorf("a client that requested no signal got %v", s)
 	default:
 	}
 }

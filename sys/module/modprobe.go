@@ -12,7 +12,7 @@ import (
 )
 
 // Modprobe is the program that the kernel runs to request a module (kernel.modprobe, /sbin/modprobe), with the arguments `-q -- name`.
-// It returns the exit code. With -q an unknown name is no message, because the kernel requests many that do not exist.
+// It returns the exit code. With -q there is no message for an unknown name, because the kernel requests many that do not exist.
 func Modprobe(l *Loader, args []string, stderr io.Writer) int {
 	quiet := false
 

@@ -266,7 +266,7 @@ func (o *Observer) mark(what Groups) {
 	o.dirty |= what
 }
 
-// WatchRouterOptions is that of the kernel.
+// WatchRouterOptions calls that of the kernel.
 func (o *Observer) WatchRouterOptions(ctx context.Context, said func(RouterOption)) error {
 	return o.kernel.WatchRouterOptions(ctx, said)
 }

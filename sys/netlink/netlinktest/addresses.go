@@ -113,13 +113,13 @@ func (k *Kernel) DeleteAddress(a netlink.Address) error {
 			return nil
 		}
 
-		gone := k.addresses[i]
+		removed := k.addresses[i]
 		k.addresses = slices.Delete(k.addresses, i, i+1)
 
-		if gone.Prefix.Addr().Is6() {
-			k.disconnect6(gone)
+		if removed.Prefix.Addr().Is6() {
+			k.disconnect6(removed)
 		} else {
-			k.disconnect4(gone)
+			k.disconnect4(removed)
 		}
 
 		k.notify(netlink.WatchAddresses)
@@ -130,15 +130,15 @@ func (k *Kernel) DeleteAddress(a netlink.Address) error {
 
 // disconnect4 removes what depends on an IPv4 address: the network's route and other addresses, unless one of them is promoted, routes with
 // it as their source, and with the last address all routes of the link.
-func (k *Kernel) disconnect4(gone netlink.Address) {
+func (k *Kernel) disconnect4(removed netlink.Address) {
 	same := func(a netlink.Address) bool {
-		return a.LinkIndex == gone.LinkIndex && a.Prefix.Masked() == gone.Prefix.Masked()
+		return a.LinkIndex == removed.LinkIndex && a.Prefix.Masked() == removed.Prefix.Masked()
 	}
-	sources := []netip.Addr{gone.Prefix.Addr()}
+	sources := []netip.Addr{removed.Prefix.Addr()}
 
-	if gone.Flags&unix.IFA_F_SECONDARY == 0 {
+	if removed.Flags&unix.IFA_F_SECONDARY == 0 {
 		k.routes = slices.DeleteFunc(k.routes, func(r netlink.Route) bool {
-			return r.LinkIndex == gone.LinkIndex && r.Protocol == unix.RTPROT_KERNEL && r.Destination == gone.Prefix.Masked()
+			return r.LinkIndex == removed.LinkIndex && r.Protocol == unix.RTPROT_KERNEL && r.Destination == removed.Prefix.Masked()
 		})
 
 		if i := slices.IndexFunc(k.addresses, same); i >= 0 && k.Promote {
@@ -155,25 +155,25 @@ func (k *Kernel) disconnect4(gone netlink.Address) {
 		}
 	}
 
-	last := !slices.ContainsFunc(k.addresses, func(a netlink.Address) bool { return a.LinkIndex == gone.LinkIndex && a.Prefix.Addr().Is4() })
+	last := !slices.ContainsFunc(k.addresses, func(a netlink.Address) bool { return a.LinkIndex == removed.LinkIndex && a.Prefix.Addr().Is4() })
 
 	k.routes = slices.DeleteFunc(k.routes, func(r netlink.Route) bool {
-		return r.Family == unix.AF_INET && (slices.Contains(sources, r.Source) || last && r.LinkIndex == gone.LinkIndex)
+		return r.Family == unix.AF_INET && (slices.Contains(sources, r.Source) || last && r.LinkIndex == removed.LinkIndex)
 	})
 }
 
 // disconnect6 removes the network's route with the last address in it; routes with the address as their source lose the source.
-func (k *Kernel) disconnect6(gone netlink.Address) {
+func (k *Kernel) disconnect6(removed netlink.Address) {
 	if !slices.ContainsFunc(k.addresses, func(a netlink.Address) bool {
-		return a.LinkIndex == gone.LinkIndex && a.Prefix.Masked() == gone.Prefix.Masked()
+		return a.LinkIndex == removed.LinkIndex && a.Prefix.Masked() == removed.Prefix.Masked()
 	}) {
 		k.routes = slices.DeleteFunc(k.routes, func(r netlink.Route) bool {
-			return r.LinkIndex == gone.LinkIndex && r.Protocol == unix.RTPROT_KERNEL && r.Destination == gone.Prefix.Masked()
+			return r.LinkIndex == removed.LinkIndex && r.Protocol == unix.RTPROT_KERNEL && r.Destination == removed.Prefix.Masked()
 		})
 	}
 
 	for i := range k.routes {
-		if k.routes[i].Source == gone.Prefix.Addr() {
+		if k.routes[i].Source == removed.Prefix.Addr() {
 			k.routes[i].Source = netip.Addr{}
 		}
 	}

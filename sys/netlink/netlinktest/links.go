@@ -46,12 +46,12 @@ func (k *Kernel) Unplug(index uint32) {
 }
 
 func (k *Kernel) remove(index uint32) {
-	gone, ok := k.link(index)
+	removed, ok := k.link(index)
 	if !ok {
 		return
 	}
 
-	peer := gone.Parent
+	peer := removed.Parent
 	k.links = slices.DeleteFunc(k.links, func(l netlink.Link) bool { return l.Index == index })
 	k.addresses = slices.DeleteFunc(k.addresses, func(a netlink.Address) bool { return a.LinkIndex == index })
 	k.routes = slices.DeleteFunc(k.routes, func(r netlink.Route) bool { return r.LinkIndex == index })
@@ -68,7 +68,7 @@ func (k *Kernel) remove(index uint32) {
 		}
 	}
 
-	if gone.Kind == "veth" {
+	if removed.Kind == "veth" {
 		k.remove(peer)
 	}
 
