@@ -14,6 +14,7 @@ import (
 	"testing/synctest"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/uuid"
 
 	"github.com/seed-59268b81/talos/cosi/memory"
 	"github.com/seed-59268b81/talos/cosi/resource"
@@ -86,7 +87,7 @@ func TestKernelToVolumes(t *testing.T) {
 	sys := t.TempDir()
 	sysfs(t, sys, map[string]string{"vda": disk, "vdb": "MAJOR=254\nMINOR=16\nDEVNAME=vdb\n"})
 
-	meta := gpt.Partition{Number: 1, Label: "META", Type: gpt.TypeLinuxData, ID: gpt.NewGUID(), First: 2048, Last: 4095}
+	meta := gpt.Partition{Number: 1, Label: "META", Type: gpt.TypeLinuxData, ID: uuid.New(), First: 2048, Last: 4095}
 	prober := &fakeProber{on: map[string]Probed{
 		"/dev/vda": {blkid.Info{Name: blkid.GPT, Table: &gpt.Table{SectorSize: 512, Partitions: []gpt.Partition{meta}}}, 10 * gib, 512, 512},
 	}}

@@ -132,7 +132,7 @@ func (Mounts) Unmount(target string) error {
 		return err
 	}
 
-	for _, e := range mount.Standing(table, target) {
+	for _, e := range mount.UnmountOrder(table, target) {
 		if err := mount.Unmount(e.Target); err != nil {
 			return err
 		}

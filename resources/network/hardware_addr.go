@@ -16,7 +16,7 @@ var hardwareAddrDefinition = &resource.Definition{
 	},
 }
 
-// HardwareAddrSpec is the hardware address that stands for the machine.
+// HardwareAddrSpec is the hardware address that identifies the machine.
 type HardwareAddrSpec struct {
 	Name         string                  `yaml:"name" protobuf:"1"`
 	HardwareAddr nethelpers.HardwareAddr `yaml:"hardwareAddr" protobuf:"2"`

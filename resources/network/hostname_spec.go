@@ -49,7 +49,7 @@ func (s *HostnameSpecSpec) ParseFQDN(fqdn string) error {
 	return nil
 }
 
-// checkLabel holds a label to RFC 1123: letters, digits and inner hyphens, 63 bytes at most.
+// checkLabel returns an error unless a label is valid by RFC 1123: letters, digits and inner hyphens, at most 63 bytes.
 func checkLabel(label string) error {
 	if label == "" || len(label) > 63 {
 		return fmt.Errorf("label %q: want 1 to 63 bytes between the dots", label)

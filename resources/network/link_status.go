@@ -59,13 +59,12 @@ type LinkStatusSpec struct {
 // Definition implements resource.Spec.
 func (LinkStatusSpec) Definition() *resource.Definition { return linkStatusDefinition }
 
-// Physical tells a network card: hardware of Ethernet's kind that no software made.
+// Physical reports whether the link is a network card: of type Ethernet, and not created by software.
 func (s LinkStatusSpec) Physical() bool {
 	return s.Type == nethelpers.LinkTypeEther && s.Kind == ""
 }
 
-// Permanent is the hardware address that the card was made with, or the present one where the kernel knows
-// no other.
+// Permanent returns the card's permanent hardware address, or the current one if the kernel knows no other.
 func (s LinkStatusSpec) Permanent() nethelpers.HardwareAddr {
 	if len(s.PermanentAddr) > 0 {
 		return s.PermanentAddr

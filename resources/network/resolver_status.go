@@ -18,7 +18,7 @@ var resolverStatusDefinition = &resource.Definition{
 	},
 }
 
-// ResolverStatusSpec is the name servers in use.
+// ResolverStatusSpec has the name servers in use.
 type ResolverStatusSpec struct {
 	DNSServers    []netip.Addr     `yaml:"dnsServers" protobuf:"1"`
 	NameServers   []NameServerSpec `yaml:"nameServers,omitempty" protobuf:"4"`

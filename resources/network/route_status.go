@@ -42,13 +42,13 @@ type RouteStatusSpec struct {
 // Definition implements resource.Spec.
 func (RouteStatusSpec) Definition() *resource.Definition { return routeStatusDefinition }
 
-// IsDefault reports whether the route leads everywhere, of IPv4 or IPv6: by a gateway, or over a link on which everybody is.
-// (The kernel's own unreachable ones lead nowhere.)
+// IsDefault reports whether the route is a default route of IPv4 or IPv6, with or without a gateway. The kernel's own unreachable routes
+// are not.
 func (s RouteStatusSpec) IsDefault() bool {
 	return !s.Destination.IsValid() && s.Type == nethelpers.TypeUnicast && s.Table == nethelpers.TableMain
 }
 
-// RouteNextHop is one of several ways that a route takes.
+// RouteNextHop is one of several next hops of a route.
 type RouteNextHop struct {
 	Gateway     netip.Addr `yaml:"gateway" protobuf:"1"`
 	OutLinkName string     `yaml:"outLinkName" protobuf:"2"`

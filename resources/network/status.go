@@ -18,7 +18,7 @@ var statusDefinition = &resource.Definition{
 	},
 }
 
-// StatusSpec tells which parts of the network are ready.
+// StatusSpec is which parts of the network are ready.
 type StatusSpec struct {
 	AddressReady      bool `yaml:"addressReady" protobuf:"1"`
 	ConnectivityReady bool `yaml:"connectivityReady" protobuf:"2"`
@@ -29,7 +29,7 @@ type StatusSpec struct {
 // Definition implements resource.Spec.
 func (StatusSpec) Definition() *resource.Definition { return statusDefinition }
 
-// Ready tells whether every part is.
+// Ready reports whether every part is ready.
 func (s StatusSpec) Ready() bool {
 	return s.AddressReady && s.ConnectivityReady && s.HostnameReady && s.EtcFilesReady
 }

@@ -11,7 +11,7 @@ var timeServerSpecDefinition = &resource.Definition{
 	DefaultNamespace: NamespaceName,
 }
 
-// TimeServerSpecSpec is time servers that one layer proposes.
+// TimeServerSpecSpec has the time servers that one layer proposes.
 type TimeServerSpecSpec struct {
 	NTPServers []string    `yaml:"timeServers" protobuf:"1"`
 	UseNTS     bool        `yaml:"useNTS,omitempty" protobuf:"3"`

@@ -15,7 +15,7 @@ var timeServerStatusDefinition = &resource.Definition{
 	},
 }
 
-// TimeServerStatusSpec is the time servers in use.
+// TimeServerStatusSpec has the time servers in use.
 type TimeServerStatusSpec struct {
 	NTPServers []string `yaml:"timeServers" protobuf:"1"`
 	UseNTS     bool     `yaml:"useNTS,omitempty" protobuf:"2"`

@@ -59,7 +59,7 @@ var facts = []fact{
 	{
 		name: "user", owner: "layout", text: regexp.MustCompile(`(?m)^\w+:x:[1-9]\d*:`), number: regexp.MustCompile(`^65534$`),
 		others: map[string]string{
-			"build": "users of container images", "resources/network/nethelpers/linktype.go": "a link type of the kernel",
+			"build": "users of container images", "resources/network/nethelpers/link.go": "a link type of the kernel",
 		},
 	},
 }

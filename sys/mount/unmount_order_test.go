@@ -10,7 +10,7 @@ import (
 	"github.com/seed-59268b81/talos/sys/mount"
 )
 
-func TestStanding(t *testing.T) {
+func TestUnmountOrder(t *testing.T) {
 	table, err := mount.ParseTable([]byte(`20 1 7:0 / / ro - squashfs /dev/loop0 ro
 21 20 0:30 / /run rw - tmpfs tmpfs rw
 22 20 0:31 / /var rw - tmpfs tmpfs rw
@@ -51,7 +51,7 @@ func TestStanding(t *testing.T) {
 		"/elsewhere":         nil,
 	} {
 		var got []string
-		for _, e := range mount.Standing(table, target) {
+		for _, e := range mount.UnmountOrder(table, target) {
 			got = append(got, e.Target)
 		}
 

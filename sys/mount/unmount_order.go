@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// Standing returns the mounts that must go before the file system mounted at target is free, and that mount itself, in
-// the order in which to unmount them: those below it, other mounts of the same file system, file systems in a file of it, and
-// overlays with a layer on it, each with what is below them in turn. Of several mounts at the target, the last is meant.
-func Standing(table []Entry, target string) []Entry {
+// UnmountOrder returns the mounts to unmount so that the file system mounted at target is not in use any more, in that order, with that
+// mount itself. They are the mounts below it, other mounts of the same file system, file systems in a file on it, overlays with a
+// layer on it, and all mounts below these. Of several mounts at the target the last one counts.
+func UnmountOrder(table []Entry, target string) []Entry {
 	device := ""
 
 	for _, e := range table {
@@ -21,13 +21,13 @@ func Standing(table []Entry, target string) []Entry {
 
 	needed := make([]bool, len(table))
 
-	// Parents and lower file systems are mounted first, so one pass in order finds all; an overlay may have been moved,
-	// so passes go on while something is found.
+	// Parents and lower file systems are mounted first, so that one pass usually finds all. An overlay may have been moved, so the
+	// passes are repeated until one finds nothing.
 	for again := true; again; {
 		again = false
 
 		for i, e := range table {
-			if !needed[i] && (e.Device == device || stands(e, table, needed)) {
+			if !needed[i] && (e.Device == device || uses(e, table, needed)) {
 				needed[i], again = true, true
 			}
 		}
@@ -44,10 +44,10 @@ func Standing(table []Entry, target string) []Entry {
 	return out
 }
 
-// stands tells whether a mount is below, in a file of, or an overlay of, one that is to go.
-func stands(e Entry, table []Entry, going []bool) bool {
+// uses reports whether a mount is below a mount that is to be removed, in a file on it, or an overlay with a layer on it.
+func uses(e Entry, table []Entry, removed []bool) bool {
 	for i, g := range table {
-		if !going[i] {
+		if !removed[i] {
 			continue
 		}
 
@@ -59,8 +59,8 @@ func stands(e Entry, table []Entry, going []bool) bool {
 	return false
 }
 
-// overlays tells whether the options of an overlay name a folder or one below it as a layer. Newer kernels show one lowerdir+
-// for each.
+// overlays reports whether the options of an overlay name a folder, or a folder below it, as a layer. Newer kernels show one lowerdir+
+// for each layer.
 func overlays(options, target string) bool {
 	for option := range strings.SplitSeq(options, ",") {
 		name, layers, _ := strings.Cut(option, "=")
