@@ -79,7 +79,7 @@ func BenchmarkTranslate(b *testing.B) {
 	for _, proto := range []uint8{udp, tcp} {
 		for _, sessions := range []int{1, 10000} {
 			for d, name := range map[Direction]string{Outbound: "out", Inbound: "in"} {
-				b.Run(fmt.Sprintf("%s/%s/sessions=%d", protocolName(proto), name, sessions), func(b *testing.B) {
+				b.Run(fmt.Sprintf("%s/%s/sessions=%d", map[uint8]string{tcp: "tcp", udp: "udp", icmp: "icmp"}[proto], name, sessions), func(b *testing.B) {
 					now := time.Now()
 
 					table, err := New(Config{External: at(external + ":0").Addr()})

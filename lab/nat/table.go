@@ -3,12 +3,9 @@
 package nat
 
 import (
-	"cmp"
 	"errors"
-	"fmt"
 	"math/rand/v2"
 	"net/netip"
-	"slices"
 	"time"
 )
 
@@ -257,49 +254,4 @@ func (t *Table) sweep(now time.Time) {
 			delete(t.parts, key)
 		}
 	}
-}
-
-// Mapping is one line of what a table remembers.
-type Mapping struct {
-	Protocol string         `json:"protocol"`
-	Inside   netip.AddrPort `json:"inside"`
-	External netip.AddrPort `json:"external"`
-	// Remotes is the number of remote endpoints with a session.
-	Remotes int  `json:"remotes"`
-	Static  bool `json:"static,omitempty"`
-}
-
-// Mappings returns the live mappings, in order of protocol and external port.
-func (t *Table) Mappings(now time.Time) []Mapping {
-	t.sweep(now)
-
-	var list []Mapping
-
-	for _, m := range t.ports {
-		list = append(list, Mapping{
-			Protocol: protocolName(m.key.proto),
-			Inside:   netip.AddrPortFrom(netip.AddrFrom4(m.key.local.addr), m.key.local.port),
-			External: netip.AddrPortFrom(t.cfg.External, m.port),
-			Remotes:  len(m.sessions), Static: m.static,
-		})
-	}
-
-	slices.SortFunc(list, func(a, b Mapping) int {
-		return cmp.Or(cmp.Compare(a.Protocol, b.Protocol), a.External.Compare(b.External))
-	})
-
-	return list
-}
-
-func protocolName(proto uint8) string {
-	switch proto {
-	case icmp:
-		return "icmp"
-	case tcp:
-		return "tcp"
-	case udp:
-		return "udp"
-	}
-
-	return fmt.Sprint(proto)
 }

@@ -8,11 +8,8 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
-	"time"
 
 	"github.com/seed-59268b81/talos/lab/nat"
-
-	"gvisor.dev/gvisor/pkg/tcpip/header"
 )
 
 // The bounds of a leg's MTU: what IPv4 hosts must be able to receive, and what
@@ -26,34 +23,38 @@ const (
 
 // Config describes a router.
 type Config struct {
-	Legs []Leg `json:"legs"`
+	Legs []Leg
 	// Routes beyond the subnets of the legs. The longest prefix wins.
-	Routes []Route `json:"routes,omitempty"`
+	Routes []Route
 }
 
 // Leg is one of the router's network cards.
 type Leg struct {
 	// Name is that of the leg, for routes and messages.
-	Name string `json:"name"`
+	Name string
 	// MAC of the card.
-	MAC HardwareAddr `json:"mac"`
+	MAC HardwareAddr
 	// Addresses with their subnets, IPv4 and IPv6. A leg with an IPv6 address
 	// also has the link-local one that follows from its MAC.
-	Addresses []netip.Prefix `json:"addresses"`
+	Addresses []netip.Prefix
 	// MTU is DefaultMTU if zero.
-	MTU int `json:"mtu,omitempty"`
-	// NAT translates IPv4 packets that leave the router through this leg. Its
+	MTU int
+
+	Setting
+}
+
+// Setting is what can be changed of a leg while the router runs.
+type Setting struct {
+	// NAT translates IPv4 packets that leave the router through the leg. Its
 	// External is the first IPv4 address of the leg if it is not set. Packets that
 	// come in through the leg for other addresses than External are dropped.
 	NAT *nat.Config `json:"nat,omitempty"`
-	// BlockUDP drops UDP, IPv4 and IPv6, that would cross the router through this
+	// BlockUDP drops UDP, IPv4 and IPv6, that would cross the router through the
 	// leg.
 	BlockUDP bool `json:"blockUDP,omitempty"`
-	// SilentTooBig drops packets too big for this leg without a word to their
+	// SilentTooBig drops packets too big for the leg without an ICMP error to their
 	// sender: a black hole for path MTU discovery.
 	SilentTooBig bool `json:"silentTooBig,omitempty"`
-	// Announce makes the router the default router of this leg's IPv6 hosts.
-	Announce *Announcement `json:"announce,omitempty"`
 }
 
 // Route is a static route.
@@ -66,67 +67,11 @@ type Route struct {
 	Leg string `json:"leg,omitempty"`
 }
 
-// Announcement is what router advertisements (RFC 4861) say.
-type Announcement struct {
-	Prefixes []AnnouncedPrefix `json:"prefixes,omitempty"`
-	// Lifetime as a default router, DefaultRouterLifetime if zero. A negative one
-	// is announced as zero: the router is no default router.
-	Lifetime time.Duration `json:"lifetime,omitempty"`
-	// Interval between advertisements that nobody asked for,
-	// DefaultAnnounceInterval if zero.
-	Interval time.Duration `json:"interval,omitempty"`
-	// Managed and Other tell hosts to ask DHCPv6 for addresses or for the rest.
-	Managed bool `json:"managed,omitempty"`
-	Other   bool `json:"other,omitempty"`
-	// DNS servers (RFC 8106).
-	DNS []netip.Addr `json:"dns,omitempty"`
-	// MTU is announced if it is not zero.
-	MTU int `json:"mtu,omitempty"`
-}
-
-// AnnouncedPrefix is a prefix in an announcement: on the link, for addresses
-// that hosts make themselves unless NotAutonomous.
-type AnnouncedPrefix struct {
-	Prefix netip.Prefix `json:"prefix"`
-	// Valid and Preferred lifetimes, DefaultPrefixValid and DefaultPrefixPreferred
-	// if zero.
-	Valid         time.Duration `json:"valid,omitempty"`
-	Preferred     time.Duration `json:"preferred,omitempty"`
-	NotAutonomous bool          `json:"notAutonomous,omitempty"`
-}
-
-// The defaults of announcements.
-const (
-	DefaultRouterLifetime   = 30 * time.Minute
-	DefaultAnnounceInterval = 10 * time.Second
-	DefaultPrefixValid      = 24 * time.Hour
-	DefaultPrefixPreferred  = 4 * time.Hour
-)
-
 // HardwareAddr is an Ethernet address.
 type HardwareAddr [6]byte
 
 // String writes it as 52:54:00:00:00:01.
 func (a HardwareAddr) String() string { return net.HardwareAddr(a[:]).String() }
-
-// MarshalText is String.
-func (a HardwareAddr) MarshalText() ([]byte, error) { return []byte(a.String()), nil }
-
-// UnmarshalText reads what String writes.
-func (a *HardwareAddr) UnmarshalText(text []byte) error {
-	mac, err := net.ParseMAC(string(text))
-	if err != nil {
-		return err
-	}
-
-	if len(mac) != len(a) {
-		return fmt.Errorf("hardware address %s: want %d bytes", text, len(a))
-	}
-
-	*a = HardwareAddr(mac)
-
-	return nil
-}
 
 // group reports whether it is a multicast or broadcast address.
 func (a HardwareAddr) group() bool { return a[0]&1 != 0 }
@@ -167,7 +112,7 @@ func (l *Leg) validate() error {
 	var errs []error
 
 	wrong := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
-	has6 := l.Announce != nil
+	has6 := false
 
 	for _, a := range l.Addresses {
 		if !a.IsValid() || a.Addr().IsMulticast() || a.Addr().IsUnspecified() || a.Addr().IsLoopback() || a.Addr().Is4In6() {
@@ -204,10 +149,6 @@ func (l *Leg) validate() error {
 		}
 	}
 
-	if l.Announce != nil {
-		errs = append(errs, l.Announce.validate()...)
-	}
-
 	return errors.Join(errs...)
 }
 
@@ -234,47 +175,6 @@ func (l *Leg) owns(a netip.Addr) bool {
 	}
 
 	return false
-}
-
-func (a *Announcement) validate() []error {
-	var errs []error
-
-	wrong := func(format string, args ...any) { errs = append(errs, fmt.Errorf("announcement: "+format, args...)) }
-
-	for _, p := range a.Prefixes {
-		if !p.Prefix.IsValid() || !p.Prefix.Addr().Is6() || p.Prefix.Addr().IsLinkLocalUnicast() {
-			wrong("prefix %v: want a global one of IPv6", p.Prefix)
-		}
-
-		if p.Valid < 0 || p.Preferred < 0 || cmp.Or(p.Preferred, DefaultPrefixPreferred) > cmp.Or(p.Valid, DefaultPrefixValid) {
-			wrong("prefix %v: lifetimes %v, preferred %v: want the second within the first", p.Prefix, p.Valid, p.Preferred)
-		}
-	}
-
-	for _, d := range a.DNS {
-		if !d.Is6() {
-			wrong("DNS server %v: want IPv6", d)
-		}
-	}
-
-	// RFC 4861, section 6.2.1, has 4 s at least; a lab may be in a hurry.
-	if a.Interval < 0 || a.Interval > 0 && a.Interval < 100*time.Millisecond {
-		wrong("interval %v: want 100ms or more", a.Interval)
-	}
-
-	if a.Lifetime > 9000*time.Second {
-		wrong("lifetime %v: want 9000s or less", a.Lifetime)
-	}
-
-	if size := header.IPv6MinimumSize + len(a.message(HardwareAddr{})); size > MinMTU6 {
-		wrong("a packet of %d bytes: want at most %d: fewer prefixes or DNS servers", size, MinMTU6)
-	}
-
-	if a.MTU != 0 && (a.MTU < MinMTU6 || a.MTU > MaxMTU) {
-		wrong("MTU %d: want %d to %d", a.MTU, MinMTU6, MaxMTU)
-	}
-
-	return errs
 }
 
 // routeLeg returns the index of a static route's leg.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/seed-59268b81/talos/lab/nat"
 
+	"gvisor.dev/gvisor/pkg/tcpip"
 	"gvisor.dev/gvisor/pkg/tcpip/header"
 )
 
@@ -36,14 +37,9 @@ type Core struct {
 	id    uint16    // of the router's own IPv4 packets
 	due   time.Time // of Tick, if waits
 	waits bool
-	count Count
-}
-
-// Count is what the router did with packets.
-type Count struct {
-	Forwarded uint64 `json:"forwarded"`
-	// Dropped by reason.
-	Dropped map[string]uint64 `json:"dropped,omitempty"`
+	// forwarded and dropped count packets, dropped by reason.
+	forwarded uint64
+	dropped   map[string]uint64
 }
 
 // leg is a leg and what is known about its network.
@@ -54,7 +50,6 @@ type leg struct {
 	neighbors map[netip.Addr]*neighbor
 	waiting   int        // bytes of frames in the queues of neighbors
 	linkLocal netip.Addr // not valid without IPv6
-	announce  time.Time  // when the next router advertisement is due
 }
 
 // route is a way to a prefix: over a gateway, or directly if there is none.
@@ -81,7 +76,7 @@ func NewCore(cfg Config) (*Core, error) {
 		return nil, fmt.Errorf("router: %w", err)
 	}
 
-	c := &Core{own: map[netip.Addr]*leg{}, count: Count{Dropped: map[string]uint64{}}}
+	c := &Core{own: map[netip.Addr]*leg{}, dropped: map[string]uint64{}}
 
 	for i, l := range cfg.Legs {
 		leg := &leg{Leg: l, index: i, neighbors: map[netip.Addr]*neighbor{}}
@@ -97,12 +92,9 @@ func NewCore(cfg Config) (*Core, error) {
 			}
 		}
 
-		if l.Announce != nil {
-			leg.linkLocal, c.waits = linkLocal(l.MAC), true
-		}
-
-		if err := c.SetNAT(l.Name, l.NAT); err != nil {
-			return nil, err
+		var err error
+		if leg.table, err = leg.newTable(); err != nil {
+			return nil, fmt.Errorf("leg %q: NAT: %w", l.Name, err)
 		}
 	}
 
@@ -120,13 +112,9 @@ func NewCore(cfg Config) (*Core, error) {
 	return c, nil
 }
 
-// linkLocal returns the address that follows from a hardware address (RFC
-// 4291, appendix A).
+// linkLocal returns the address that follows from a hardware address.
 func linkLocal(mac HardwareAddr) netip.Addr {
-	return netip.AddrFrom16([16]byte{
-		0: 0xfe, 1: 0x80,
-		8: mac[0] ^ 2, 9: mac[1], 10: mac[2], 11: 0xff, 12: 0xfe, 13: mac[3], 14: mac[4], 15: mac[5],
-	})
+	return netip.AddrFrom16(header.LinkLocalAddr(tcpip.LinkAddress(mac[:])).As16())
 }
 
 // Receive takes a frame that came in through a leg and returns those that go
@@ -156,23 +144,17 @@ func (c *Core) Receive(index int, frame []byte, now time.Time) []Frame {
 	return c.out
 }
 
-// Tick does what is due: asks again for neighbors, gives up on others, sends
-// announcements.
+// Tick does what is due: it asks again for neighbors, and gives up on others.
 func (c *Core) Tick(now time.Time) []Frame {
 	c.begin(now)
 
 	for _, l := range c.legs {
 		c.tickNeighbors(l)
-		c.tickAnnouncement(l)
 	}
 
 	c.waits = false
 
 	for _, l := range c.legs {
-		if l.Announce != nil {
-			c.wake(l.announce)
-		}
-
 		for _, n := range l.neighbors {
 			if n.asking() {
 				c.wake(n.next)
@@ -230,14 +212,4 @@ func (c *Core) route(to netip.Addr) (route, bool) {
 	return route{}, false
 }
 
-func (c *Core) drop(reason string) { c.count.Dropped[reason]++ }
-
-// Count returns what the router did so far.
-func (c *Core) Count() Count {
-	count := Count{Forwarded: c.count.Forwarded, Dropped: map[string]uint64{}}
-	for reason, n := range c.count.Dropped {
-		count.Dropped[reason] = n
-	}
-
-	return count
-}
+func (c *Core) drop(reason string) { c.dropped[reason]++ }

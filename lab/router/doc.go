@@ -6,7 +6,7 @@
 //	r, err := router.Start(router.Config{
 //		Legs: []router.Leg{
 //			{Name: "site", MAC: siteMAC, Addresses: []netip.Prefix{site}},
-//			{Name: "world", MAC: worldMAC, Addresses: []netip.Prefix{world}, NAT: &nat.Config{}},
+//			{Name: "world", MAC: worldMAC, Addresses: []netip.Prefix{world}, Setting: router.Setting{NAT: &nat.Config{}}},
 //		},
 //		Routes: []router.Route{{Destination: everywhere, Gateway: upstream}},
 //	}, []router.Plug{{Switch: siteSwitch, Port: "router"}, {Switch: worldSwitch, Port: "site-router"}})
@@ -28,7 +28,6 @@
 //   - A leg can have a NAT (package nat), block UDP, or swallow packets that are
 //     too big for it without a word. These three can be changed while the router
 //     runs.
-//   - A leg can announce IPv6 prefixes, every few seconds and when asked.
 //
 // # The way of a packet
 //
@@ -44,9 +43,9 @@
 //
 // No reassembly, no redirects, no routing protocols, no multicast forwarding,
 // no DHCP relay, no reverse path check, and no rate limit on errors. The router
-// believes what ARP and neighbor discovery say, as most do. One that is to give
-// its hosts addresses of IPv4 needs a lab/gateway on their network, whose DHCP
-// names the router.
+// believes what ARP and neighbor discovery say, as most do. Its hosts get their
+// addresses from a lab/gateway on their network, whose DHCP and router
+// advertisements name the router.
 //
 // The NAT matrix, which pairs of hosts behind NATs reach each other directly, is
 // this package's test: go test ./lab/router -run Matrix -v.

@@ -131,34 +131,8 @@ func (c *Core) forward4(p *packet) {
 		return
 	}
 
-	if h.TTL() <= 1 {
-		c.drop("TTL exceeded")
-		c.unreachable(p, timeExceeded)
-
-		return
-	}
-
-	r, ok := c.route(to)
+	r, ok := c.way(p, to, h.TTL(), h.Flags()&header.IPv4FlagDontFragment == 0)
 	if !ok {
-		c.drop("no route")
-		c.unreachable(p, netUnreachable)
-
-		return
-	}
-
-	if r.leg.BlockUDP && h.Protocol() == ip.UDP {
-		c.drop("UDP blocked")
-
-		return
-	}
-
-	if len(h) > r.leg.MTU && h.Flags()&header.IPv4FlagDontFragment != 0 {
-		c.drop("too big")
-
-		if !r.leg.SilentTooBig {
-			c.tooBig(p, r.leg.MTU)
-		}
-
 		return
 	}
 
@@ -172,8 +146,39 @@ func (c *Core) forward4(p *packet) {
 
 	decrementTTL(h)
 
-	c.count.Forwarded++
+	c.forwarded++
 	c.leave4(r, p)
+}
+
+// way returns the route of a packet that may go on. It drops the others, and
+// tells their senders.
+func (c *Core) way(p *packet, to netip.Addr, hops uint8, mayFragment bool) (route, bool) {
+	if hops <= 1 {
+		c.drop("TTL exceeded")
+		c.unreachable(p, timeExceeded)
+
+		return route{}, false
+	}
+
+	r, ok := c.route(to)
+
+	switch {
+	case !ok:
+		c.drop("no route")
+		c.unreachable(p, netUnreachable)
+	case r.leg.BlockUDP && ip.IsUDP(p.ip()):
+		c.drop("UDP blocked")
+	case len(p.ip()) > r.leg.MTU && !mayFragment:
+		c.drop("too big")
+
+		if !r.leg.SilentTooBig {
+			c.tooBig(p, r.leg.MTU)
+		}
+	default:
+		return r, true
+	}
+
+	return route{}, false
 }
 
 // decrementTTL takes one from the TTL and updates the checksum (RFC 1141).

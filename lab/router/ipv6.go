@@ -65,40 +65,14 @@ func (c *Core) forward6(p *packet) {
 		return
 	}
 
-	if h.HopLimit() <= 1 {
-		c.drop("TTL exceeded")
-		c.unreachable(p, timeExceeded)
-
-		return
-	}
-
-	r, ok := c.route(to)
+	r, ok := c.way(p, to, h.HopLimit(), false)
 	if !ok {
-		c.drop("no route")
-		c.unreachable(p, netUnreachable)
-
-		return
-	}
-
-	if r.leg.BlockUDP && ip.IsUDP(h) {
-		c.drop("UDP blocked")
-
-		return
-	}
-
-	if len(h) > r.leg.MTU {
-		c.drop("too big")
-
-		if !r.leg.SilentTooBig {
-			c.tooBig(p, r.leg.MTU)
-		}
-
 		return
 	}
 
 	h.SetHopLimit(h.HopLimit() - 1)
 
-	c.count.Forwarded++
+	c.forwarded++
 	c.leave6(r, p)
 }
 

@@ -132,7 +132,7 @@ func site(w world, number int, k access, open []Route) *hostAgents {
 	inside, outside := card(byte(2*number)), card(byte(2*number+1))
 	network := fmt.Sprintf("10.0.%d.", number)
 
-	world := Leg{Name: "world", MAC: outside, Addresses: prefixes(fmt.Sprintf("198.51.100.%d/24", number)), BlockUDP: k.blocked}
+	world := Leg{Name: "world", MAC: outside, Addresses: prefixes(fmt.Sprintf("198.51.100.%d/24", number)), Setting: Setting{BlockUDP: k.blocked}}
 
 	switch {
 	case k.open:

@@ -40,7 +40,7 @@ func newUniverse(t *testing.T, seed uint64) *universe {
 				netip.PrefixFrom(netip.AddrFrom4([4]byte{10, byte(i), 0, 1}), 16),
 				netip.PrefixFrom(netip.AddrFrom16([16]byte{0: 0x20, 1: 1, 3: byte(i), 15: 1}), 32),
 			},
-			MTU: []int{0, 1280, 1400}[u.IntN(3)], BlockUDP: u.IntN(4) == 0, SilentTooBig: u.IntN(4) == 0,
+			MTU: []int{0, 1280, 1400}[u.IntN(3)], Setting: Setting{BlockUDP: u.IntN(4) == 0, SilentTooBig: u.IntN(4) == 0},
 		})
 	}
 

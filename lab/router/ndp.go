@@ -5,6 +5,7 @@ package router
 import (
 	"net/netip"
 
+	"gvisor.dev/gvisor/pkg/tcpip"
 	"gvisor.dev/gvisor/pkg/tcpip/header"
 )
 
@@ -19,7 +20,6 @@ const (
 	// flags, and the target.
 	targetOffset = 8
 	neighborLen  = 24
-	solicitLen   = 8 // a router solicitation without options
 )
 
 // The flags of a neighbor advertisement.
@@ -29,19 +29,14 @@ const (
 	override   = 0x20
 )
 
-// solicitedNode returns the multicast group of an address (RFC 4291, section
-// 2.7.1).
+// solicitedNode returns the multicast group of an address.
 func solicitedNode(a netip.Addr) netip.Addr {
-	b := a.As16()
-
-	return netip.AddrFrom16([16]byte{0: 0xff, 1: 2, 11: 1, 12: 0xff, 13: b[13], 14: b[14], 15: b[15]})
+	return netip.AddrFrom16(header.SolicitedNodeAddr(tcpip.AddrFrom16(a.As16())).As16())
 }
 
-// multicastMAC returns the hardware address of a multicast group (RFC 2464).
+// multicastMAC returns the hardware address of a multicast group.
 func multicastMAC(group netip.Addr) HardwareAddr {
-	b := group.As16()
-
-	return HardwareAddr{0x33, 0x33, b[12], b[13], b[14], b[15]}
+	return HardwareAddr([]byte(header.EthernetAddressFromMulticastIPv6Address(tcpip.AddrFrom16(group.As16()))))
 }
 
 // solicits reports whether it is the solicited-node group of one of the leg's
@@ -67,14 +62,6 @@ func (c *Core) receiveNDP(l *leg, message header.ICMPv6, from, to netip.Addr, ho
 	}
 
 	switch kind := message.Type(); {
-	case kind == header.ICMPv6RouterSolicit && l.Announce != nil:
-		mac, ok := linkOption(message[solicitLen:], sourceLinkAddress)
-		if ok && !from.IsUnspecified() {
-			c.learn(l, from, mac, true)
-			c.announceTo(l, from, mac)
-		} else {
-			c.announceTo(l, allNodes, multicastMAC(allNodes))
-		}
 	case len(message) < neighborLen:
 	case kind == header.ICMPv6NeighborSolicit:
 		c.answerSolicitation(l, message, from)

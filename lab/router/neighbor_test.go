@@ -3,7 +3,6 @@
 package router
 
 import (
-	"encoding/binary"
 	"fmt"
 	"net/netip"
 	"strings"
@@ -11,7 +10,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/gopacket/gopacket"
 	"github.com/gopacket/gopacket/layers"
 )
 
@@ -47,7 +45,7 @@ func TestNeighborIsFound(t *testing.T) {
 		t.Errorf("what waited (-want +got):\n%s", d)
 	}
 
-	if got := b.core.Count().Dropped["neighbor queue full"]; got != 6 {
+	if got := b.core.dropped["neighbor queue full"]; got != 6 {
 		t.Errorf("got %d dropped, want 6", got)
 	}
 
@@ -167,75 +165,7 @@ func TestForgedNeighbors(t *testing.T) {
 	}
 }
 
-func announced() *Announcement {
-	return &Announcement{
-		Prefixes: []AnnouncedPrefix{{Prefix: prefix("2001:db8:1::/64")}},
-		DNS:      []netip.Addr{netip.MustParseAddr("2001:db8:1::53")}, Other: true, MTU: 1400,
-	}
-}
-
-func TestAnnouncement(t *testing.T) {
-	b := newBench(t, func(site, _ *Leg) { site.Announce = announced() })
-
-	ra := "site to 33:33:00:00:00:01: fe80::ff:fe00:1 > ff02::1 ttl 255 icmp6 134/0\n"
-	if d := cmp.Diff(ra+ra+ra, b.tick(2*DefaultAnnounceInterval)); d != "" {
-		t.Errorf("in twenty seconds (-want +got):\n%s", d)
-	}
-
-	solicit := func(from string, options ...layers.ICMPv6Option) []byte {
-		ip := &layers.IPv6{Version: 6, HopLimit: 255, NextHeader: layers.IPProtocolICMPv6, SrcIP: netip.MustParseAddr(from).AsSlice(), DstIP: allRouters.AsSlice()}
-		message := &layers.ICMPv6{TypeCode: layers.CreateICMPv6TypeCode(layers.ICMPv6TypeRouterSolicitation, 0)}
-		_ = message.SetNetworkLayerForChecksum(ip)
-
-		return build(ethernet(siteHost, multicastMAC(allRouters), layers.EthernetTypeIPv6), ip, message, &layers.ICMPv6RouterSolicitation{Options: options})
-	}
-
-	if d := cmp.Diff(strings.TrimSpace(ra), b.receive(0, solicit("::"))); d != "" {
-		t.Errorf("asked by a host without an address (-want +got):\n%s", d)
-	}
-
-	want := "site to 02:00:00:00:00:03: fe80::ff:fe00:1 > fe80::3 ttl 255 icmp6 134/0"
-	if d := cmp.Diff(want, b.receive(0, solicit("fe80::3", layers.ICMPv6Option{Type: layers.ICMPv6OptSourceAddress, Data: siteHost[:]}))); d != "" {
-		t.Errorf("asked by a host (-want +got):\n%s", d)
-	}
-
-	// What it says.
-	frames := b.core.Receive(0, solicit("::"), b.now)
-	p := gopacket.NewPacket(frames[0].Data, layers.LayerTypeEthernet, gopacket.Default)
-
-	got, _ := p.Layer(layers.LayerTypeICMPv6RouterAdvertisement).(*layers.ICMPv6RouterAdvertisement)
-	if got == nil || got.RouterLifetime != 1800 || got.HopLimit != 64 || got.ManagedAddressConfig() || !got.OtherConfig() {
-		t.Fatalf("got %+v", got)
-	}
-
-	options := map[layers.ICMPv6Opt][]byte{}
-	for _, o := range got.Options {
-		options[o.Type] = o.Data
-	}
-
-	if got := HardwareAddr(options[layers.ICMPv6OptSourceAddress]); got != siteCard {
-		t.Errorf("got source %v, want %v", got, siteCard)
-	}
-
-	if got := binary.BigEndian.Uint32(options[layers.ICMPv6OptMTU][2:]); got != 1400 {
-		t.Errorf("got MTU %d, want 1400", got)
-	}
-
-	info := options[layers.ICMPv6OptPrefixInfo]
-	if got := netip.PrefixFrom(netip.AddrFrom16([16]byte(info[14:])), int(info[0])); got != prefix("2001:db8:1::/64") || info[1] != 0xc0 {
-		t.Errorf("got prefix %v flags %#x, want 2001:db8:1::/64, on the link and autonomous", got, info[1])
-	}
-
-	if valid, preferred := binary.BigEndian.Uint32(info[2:]), binary.BigEndian.Uint32(info[6:]); valid != 86400 || preferred != 14400 {
-		t.Errorf("got lifetimes %d and %d, want 86400 and 14400", valid, preferred)
-	}
-
-	if got := netip.AddrFrom16([16]byte(options[25][6:])); got != netip.MustParseAddr("2001:db8:1::53") {
-		t.Errorf("got DNS server %v", got)
-	}
-}
-
-func TestNoAnnouncementUnasked(t *testing.T) {
+func TestNothingUnasked(t *testing.T) {
 	if got := newBench(t, nil).tick(time.Hour); got != "" {
 		t.Errorf("got %s, want nothing", got)
 	}

@@ -7,7 +7,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/seed-59268b81/talos/lab/nat"
 	"github.com/seed-59268b81/talos/lab/netswitch"
 )
 
@@ -91,44 +90,10 @@ func (r *Router) Close() {
 	}
 }
 
-// SetNAT gives a leg another NAT, without the mappings of the old one; nil takes
-// the NAT away.
-func (r *Router) SetNAT(leg string, cfg *nat.Config) error {
+// Set changes how a leg treats packets, see Core.Set.
+func (r *Router) Set(leg string, s Setting) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 
-	return r.core.SetNAT(leg, cfg)
-}
-
-// SetBlockUDP blocks UDP on a leg, or lets it pass.
-func (r *Router) SetBlockUDP(leg string, block bool) error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-
-	return r.core.SetBlockUDP(leg, block)
-}
-
-// SetSilentTooBig makes a leg a black hole for packets that are too big for it,
-// or has their senders told.
-func (r *Router) SetSilentTooBig(leg string, silent bool) error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-
-	return r.core.SetSilentTooBig(leg, silent)
-}
-
-// Mappings returns the mappings of a leg's NAT.
-func (r *Router) Mappings(leg string) ([]nat.Mapping, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-
-	return r.core.Mappings(leg, time.Now())
-}
-
-// Count returns what the router did so far.
-func (r *Router) Count() Count {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-
-	return r.core.Count()
+	return r.core.Set(leg, s)
 }

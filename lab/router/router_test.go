@@ -228,7 +228,7 @@ func TestForward(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			b := newBench(t, tt.edit)
 			if d := cmp.Diff(tt.want, b.receive(tt.leg, tt.frame)); d != "" {
-				t.Errorf("frames (-want +got):\n%s\n%+v", d, b.core.Count())
+				t.Errorf("frames (-want +got):\n%s\n%v", d, b.core.dropped)
 			}
 		})
 	}

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"reflect"
 	"slices"
 
 	"github.com/seed-59268b81/talos/lab/control"
@@ -101,16 +100,7 @@ func (s *Supervisor) SetLeg(name, network string, setting world.Setting) error {
 
 // setLeg needs mu.
 func (s *Supervisor) setLeg(name string, r *runningRouter, network string, setting world.Setting) error {
-	was := r.settings[network]
-
-	// Another NAT forgets its mappings, so one that stays is left alone.
-	if !reflect.DeepEqual(was.NAT, setting.NAT) {
-		if err := r.SetNAT(network, setting.NAT); err != nil {
-			return fmt.Errorf("router %s: %w", name, err)
-		}
-	}
-
-	if err := errors.Join(r.SetBlockUDP(network, setting.BlockUDP), r.SetSilentTooBig(network, setting.SilentTooBig)); err != nil {
+	if err := r.Set(network, setting); err != nil {
 		return fmt.Errorf("router %s: %w", name, err)
 	}
 

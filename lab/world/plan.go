@@ -3,6 +3,7 @@
 package world
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net"
@@ -78,9 +79,7 @@ func (w *World) Plan(machines []Machine) error {
 func (n *Network) setDefaults() {
 	n.Subnet4, n.Subnet6 = n.Subnet4.Masked(), n.Subnet6.Masked()
 
-	if n.MTU == 0 {
-		n.MTU = defaultMTU
-	}
+	n.MTU = cmp.Or(n.MTU, defaultMTU)
 
 	if n.Subnet4.IsValid() && !n.Gateway4.IsValid() {
 		n.Gateway4 = n.Subnet4.Addr().Next()
@@ -161,12 +160,8 @@ func (w *World) RouterConfig(r *Router) router.Config {
 	for _, leg := range r.Legs {
 		network, _ := w.Network(leg.Network)
 		l := router.Leg{
-			Name: leg.Network, MAC: w.LegMAC(r.Name, leg.Network), MTU: int(leg.MTU),
-			NAT: leg.NAT, BlockUDP: leg.BlockUDP, SilentTooBig: leg.SilentTooBig,
-		}
-
-		if l.MTU == 0 {
-			l.MTU = int(network.MTU)
+			Name: leg.Network, MAC: w.LegMAC(r.Name, leg.Network), MTU: int(cmp.Or(leg.MTU, network.MTU)),
+			Setting: leg.Setting,
 		}
 
 		if leg.Addr4.IsValid() {

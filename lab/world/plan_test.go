@@ -91,7 +91,7 @@ func TestPlanSites(t *testing.T) {
 				{Name: "site-1", MAC: router.HardwareAddr{0x52, 0x54, 0xff, 0, 0, 1}, Addresses: []netip.Prefix{prefix("10.5.0.254/24")}, MTU: 1500},
 				{
 					Name: "internet", MAC: router.HardwareAddr{0x52, 0x54, 0xff, 0, 1, 1}, Addresses: []netip.Prefix{prefix("203.0.113.254/24")},
-					MTU: 1500, NAT: &nat.Config{Mapping: nat.AddressDependent},
+					MTU: 1500, Setting: router.Setting{NAT: &nat.Config{Mapping: nat.AddressDependent}},
 				},
 			},
 			Routes: route("203.0.113.1"),
@@ -101,7 +101,7 @@ func TestPlanSites(t *testing.T) {
 				{Name: "site-2", MAC: router.HardwareAddr{0x52, 0x54, 0xff, 1, 0, 1}, Addresses: []netip.Prefix{prefix("10.5.0.254/24")}, MTU: 1500},
 				{
 					Name: "internet", MAC: router.HardwareAddr{0x52, 0x54, 0xff, 1, 1, 1}, Addresses: []netip.Prefix{prefix("203.0.113.253/24")},
-					MTU: 1500, NAT: &nat.Config{}, BlockUDP: true,
+					MTU: 1500, Setting: router.Setting{NAT: &nat.Config{}, BlockUDP: true},
 				},
 			},
 			Routes: route("203.0.113.1"),
@@ -111,7 +111,7 @@ func TestPlanSites(t *testing.T) {
 				{Name: "home", MAC: router.HardwareAddr{0x52, 0x54, 0xff, 2, 0, 1}, Addresses: []netip.Prefix{prefix("192.168.1.254/24")}, MTU: 1500},
 				{
 					Name: "site-1", MAC: router.HardwareAddr{0x52, 0x54, 0xff, 2, 1, 1}, Addresses: []netip.Prefix{prefix("10.5.0.253/24")},
-					MTU: 1400, NAT: &nat.Config{},
+					MTU: 1400, Setting: router.Setting{NAT: &nat.Config{}},
 				},
 			},
 			Routes: route("10.5.0.254"), // the site's router, not its gateway

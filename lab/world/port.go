@@ -61,12 +61,7 @@ func (w *World) owned(machines []Machine) []owned {
 
 // Ports are all ports of a lab.
 func (w *World) Ports(machines []Machine) []Port {
-	var all []Port
-	for _, p := range w.owned(machines) {
-		all = append(all, p.Port)
-	}
-
-	return all
+	return collect(w.owned(machines), func(p owned) Port { return p.Port })
 }
 
 // Find returns the ports that a name means:
@@ -109,13 +104,9 @@ func (w *World) Find(machines []Machine, name string) ([]Port, error) {
 
 // Names are all names that Find knows, without parts.
 func (w *World) Names(machines []Machine) []string {
-	var all []string
+	names := collect(machines, func(m Machine) string { return m.Name })
 
-	for _, m := range machines {
-		all = append(all, m.Name)
-	}
-
-	return slices.Concat(all, w.RouterNames(), w.NetworkNames(), []string{gateway.PortName})
+	return slices.Concat(names, w.RouterNames(), w.NetworkNames(), []string{gateway.PortName})
 }
 
 // Paths are the one-way connections from the ports of one name to those of

@@ -286,22 +286,22 @@ func (w *World) validateRouters() error {
 
 // NetworkNames are the names of all networks.
 func (w *World) NetworkNames() []string {
-	var all []string
-	for _, n := range w.Networks {
-		all = append(all, n.Name)
-	}
-
-	return all
+	return collect(w.Networks, func(n Network) string { return n.Name })
 }
 
 // RouterNames are the names of all routers.
 func (w *World) RouterNames() []string {
-	var all []string
-	for _, r := range w.Routers {
-		all = append(all, r.Name)
+	return collect(w.Routers, func(r Router) string { return r.Name })
+}
+
+// collect returns one thing of each.
+func collect[T, V any](all []T, of func(T) V) []V {
+	var list []V
+	for _, one := range all {
+		list = append(list, of(one))
 	}
 
-	return all
+	return list
 }
 
 // known tells which names there are.

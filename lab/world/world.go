@@ -5,10 +5,8 @@ package world
 import (
 	"net"
 	"net/netip"
-	"slices"
 
 	"github.com/seed-59268b81/talos/lab/gateway"
-	"github.com/seed-59268b81/talos/lab/nat"
 	"github.com/seed-59268b81/talos/lab/router"
 )
 
@@ -97,15 +95,8 @@ type Leg struct {
 	Setting
 }
 
-// Setting is what of a leg can be changed while the lab runs.
-type Setting struct {
-	// NAT translates the IPv4 packets that leave the router through the leg.
-	NAT *nat.Config `json:"nat,omitempty"`
-	// BlockUDP drops UDP that would cross the router through the leg.
-	BlockUDP bool `json:"blockUDP,omitempty"`
-	// SilentTooBig drops packets too big for the leg without telling their sender.
-	SilentTooBig bool `json:"silentTooBig,omitempty"`
-}
+// Setting is what can be changed of a leg while the lab runs.
+type Setting = router.Setting
 
 // Card is a machine's network card.
 type Card struct {
@@ -138,30 +129,25 @@ func (c Card) HardwareAddr() net.HardwareAddr {
 
 // Network returns a network by its name.
 func (w *World) Network(name string) (*Network, bool) {
-	i := slices.IndexFunc(w.Networks, func(n Network) bool { return n.Name == name })
-	if i < 0 {
-		return nil, false
-	}
-
-	return &w.Networks[i], true
+	return find(w.Networks, func(n *Network) bool { return n.Name == name })
 }
 
 // Router returns a router by its name.
 func (w *World) Router(name string) (*Router, bool) {
-	i := slices.IndexFunc(w.Routers, func(r Router) bool { return r.Name == name })
-	if i < 0 {
-		return nil, false
-	}
-
-	return &w.Routers[i], true
+	return find(w.Routers, func(r *Router) bool { return r.Name == name })
 }
 
 // Leg returns a router's leg on a network.
 func (r *Router) Leg(network string) (*Leg, bool) {
-	i := slices.IndexFunc(r.Legs, func(l Leg) bool { return l.Network == network })
-	if i < 0 {
-		return nil, false
+	return find(r.Legs, func(l *Leg) bool { return l.Network == network })
+}
+
+func find[T any](all []T, is func(*T) bool) (*T, bool) {
+	for i := range all {
+		if is(&all[i]) {
+			return &all[i], true
+		}
 	}
 
-	return &r.Legs[i], true
+	return nil, false
 }
