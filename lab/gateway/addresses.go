@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"net"
 	"net/netip"
+	"slices"
 
 	"gvisor.dev/gvisor/pkg/tcpip"
 	"gvisor.dev/gvisor/pkg/tcpip/header"
@@ -63,9 +64,19 @@ func (c *Config) prefixes() []netip.Prefix {
 	return own
 }
 
+// own returns the gateway's own addresses.
+func (c *Config) own() []netip.Addr {
+	var own []netip.Addr
+	for _, p := range c.prefixes() {
+		own = append(own, p.Addr())
+	}
+
+	return own
+}
+
 // inside returns all prefixes that are the lab's.
 func (c *Config) inside() []netip.Prefix {
-	inside := append([]netip.Prefix(nil), c.Inside...)
+	inside := slices.Clone(c.Inside)
 	for _, own := range c.prefixes() {
 		inside = append(inside, own.Masked())
 	}

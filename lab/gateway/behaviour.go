@@ -95,12 +95,8 @@ type MetadataBehaviour struct {
 
 // Validate reports what of a behaviour cannot be.
 func (b DHCPBehaviour) Validate() error {
-	if b.Delay < 0 || b.StopAfter < 0 {
-		return fmt.Errorf("DHCP behaviour: delay %v or stop after %d is negative", b.Delay, b.StopAfter)
-	}
-
-	if b.LeaseTime < 0 || b.LeaseTime%time.Second != 0 || b.LeaseTime > maxLease {
-		return fmt.Errorf("DHCP behaviour: lease time %v is not whole seconds from 0 to %v", b.LeaseTime, maxLease)
+	if err := checkDHCP("DHCP", b.Delay, b.StopAfter, b.LeaseTime); err != nil {
+		return err
 	}
 
 	for what, addr := range map[string]netip.Addr{"router": b.Router, "server identifier": b.ServerID, "address": b.Addr} {
@@ -118,12 +114,16 @@ func (b DHCPBehaviour) Validate() error {
 
 // Validate reports what of a behaviour cannot be.
 func (b DHCPv6Behaviour) Validate() error {
-	if b.Delay < 0 || b.StopAfter < 0 {
-		return fmt.Errorf("DHCPv6 behaviour: delay %v or stop after %d is negative", b.Delay, b.StopAfter)
+	return checkDHCP("DHCPv6", b.Delay, b.StopAfter, b.LeaseTime)
+}
+
+func checkDHCP(protocol string, delay time.Duration, stopAfter int, lease time.Duration) error {
+	if delay < 0 || stopAfter < 0 {
+		return fmt.Errorf("%s behaviour: delay %v or stop after %d is negative", protocol, delay, stopAfter)
 	}
 
-	if b.LeaseTime < 0 || b.LeaseTime%time.Second != 0 || b.LeaseTime > maxLease {
-		return fmt.Errorf("DHCPv6 behaviour: lease time %v is not whole seconds from 0 to %v", b.LeaseTime, maxLease)
+	if lease < 0 || lease%time.Second != 0 || lease > maxLease {
+		return fmt.Errorf("%s behaviour: lease time %v is not whole seconds from 0 to %v", protocol, lease, maxLease)
 	}
 
 	return nil

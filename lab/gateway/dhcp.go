@@ -4,6 +4,7 @@ package gateway
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"net"
@@ -25,12 +26,7 @@ func (g *Gateway) serveDHCP(ctx context.Context) error {
 		return fmt.Errorf("start DHCP: %w", err)
 	}
 
-	context.AfterFunc(ctx, func() { _ = server.Close() })
-	g.run(func() {
-		if err := server.Serve(); err != nil && ctx.Err() == nil {
-			g.cfg.Log.Error("DHCP stopped", "error", err)
-		}
-	})
+	g.serveUntilClosed(ctx, "DHCP", server.Serve, server)
 
 	return nil
 }
@@ -122,7 +118,7 @@ func (c *Config) answerDHCP(request *dhcpv4.DHCPv4, b DHCPBehaviour, acks int) (
 	reply.ServerIPAddr = self
 	if request.MessageType() != dhcpv4.MessageTypeInform {
 		reply.YourIPAddr = addr
-		reply.UpdateOption(dhcpv4.OptIPAddressLeaseTime(orDefault(b.LeaseTime, c.LeaseTime)))
+		reply.UpdateOption(dhcpv4.OptIPAddressLeaseTime(cmp.Or(b.LeaseTime, c.LeaseTime)))
 	}
 
 	for _, option := range c.dhcpOptions(host, b, acks) {

@@ -30,12 +30,7 @@ func (g *Gateway) serveDHCPv6(ctx context.Context) error {
 		return fmt.Errorf("start DHCPv6: %w", err)
 	}
 
-	context.AfterFunc(ctx, func() { _ = server.Close() })
-	g.run(func() {
-		if err := server.Serve(); err != nil && ctx.Err() == nil {
-			g.cfg.Log.Error("DHCPv6 stopped", "error", err)
-		}
-	})
+	g.serveUntilClosed(ctx, "DHCPv6", server.Serve, server)
 
 	return nil
 }

@@ -4,6 +4,7 @@ package gateway
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"net"
@@ -61,7 +62,7 @@ func (c *Config) answerDHCPv6(request *dhcpv6.Message, from netip.Addr, b DHCPv6
 		return nil, fmt.Errorf("the client declines %v: something else answers for it", host.Addr6)
 	case dhcpv6.MessageTypeInformationRequest:
 		if wants(request, dhcpv6.OptionInformationRefreshTime) {
-			reply.AddOption(dhcpv6.OptInformationRefreshTime(max(orDefault(b.LeaseTime, c.LeaseTime), minRefresh)))
+			reply.AddOption(dhcpv6.OptInformationRefreshTime(max(cmp.Or(b.LeaseTime, c.LeaseTime), minRefresh)))
 		}
 	default:
 		return nil, fmt.Errorf("message type %v is not a client's", kind)
@@ -138,7 +139,7 @@ func (c *Config) hostByDUID(id dhcpv6.DUID, from netip.Addr) *Host {
 // host's address or prefix, and what else the client believes to have there ends
 // (RFC 8415, 18.3.4).
 func (c *Config) lease(reply, request *dhcpv6.Message, host *Host, b DHCPv6Behaviour) {
-	valid := orDefault(b.LeaseTime, c.LeaseTime)
+	valid := cmp.Or(b.LeaseTime, c.LeaseTime)
 	preferred := max(valid/8*5, time.Second).Truncate(time.Second) // the longest lease times five is no duration
 	renew, rebind := (valid / 2).Truncate(time.Second), (valid / 5 * 4).Truncate(time.Second)
 	addr := net.IP(host.Addr6.AsSlice())

@@ -25,36 +25,21 @@ func (g *Gateway) serveDNS(ctx context.Context) error {
 		return fmt.Errorf("start DNS: %w", err)
 	}
 
-	var own []netip.Addr
-	for _, p := range g.cfg.prefixes() {
-		own = append(own, p.Addr())
-	}
-
-	streams, err := g.listenStreams(dnsPort, own...)
+	streams, err := g.listenStreams(dnsPort, g.cfg.own()...)
 	if err != nil {
 		return fmt.Errorf("start DNS: %w", errors.Join(err, closeAll(packets)))
 	}
 
+	handler := dns.HandlerFunc(func(w dns.ResponseWriter, query *dns.Msg) { g.handleDNS(ctx, w, query) })
+
 	// Closing the sockets ends the servers; their own Shutdown needs them to have
 	// started.
-	context.AfterFunc(ctx, func() { _ = closeAll(packets); _ = closeAll(streams) })
-
-	var servers []*dns.Server
 	for _, conn := range packets {
-		servers = append(servers, &dns.Server{PacketConn: conn})
+		g.serveUntilClosed(ctx, "DNS", (&dns.Server{PacketConn: conn, Handler: handler}).ActivateAndServe, conn)
 	}
 
 	for _, l := range streams {
-		servers = append(servers, &dns.Server{Listener: l})
-	}
-
-	for _, server := range servers {
-		server.Handler = dns.HandlerFunc(func(w dns.ResponseWriter, query *dns.Msg) { g.handleDNS(ctx, w, query) })
-		g.run(func() {
-			if err := server.ActivateAndServe(); err != nil && ctx.Err() == nil {
-				g.cfg.Log.Error("DNS stopped", "error", err)
-			}
-		})
+		g.serveUntilClosed(ctx, "DNS", (&dns.Server{Listener: l, Handler: handler}).ActivateAndServe, l)
 	}
 
 	return nil
@@ -205,14 +190,9 @@ type namedAddrs struct {
 
 // names returns what the network's names stand for.
 func (c *Config) names() []namedAddrs {
-	var own []netip.Addr
-	for _, p := range c.prefixes() {
-		own = append(own, p.Addr())
-	}
-
-	names := append([]namedAddrs{{PortName, own}}, c.metadataNames()...)
+	names := append([]namedAddrs{{PortName, c.own()}}, c.metadataNames()...)
 	if c.PortName != PortName {
-		names = append(names, namedAddrs{c.PortName, own})
+		names = append(names, namedAddrs{c.PortName, c.own()})
 	}
 
 	for i := range c.Hosts {

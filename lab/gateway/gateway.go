@@ -30,6 +30,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -125,6 +126,16 @@ func (g *Gateway) serve(ctx context.Context) error {
 
 // run starts a task that Close waits for.
 func (g *Gateway) run(task func()) { g.tasks.Go(task) }
+
+// serveUntilClosed runs a server until ctx ends, which closes what it serves.
+func (g *Gateway) serveUntilClosed(ctx context.Context, name string, serve func() error, closed ...io.Closer) {
+	context.AfterFunc(ctx, func() { _ = closeAll(closed) })
+	g.run(func() {
+		if err := serve(); err != nil && ctx.Err() == nil {
+			g.cfg.Log.Error(name+" stopped", "error", err)
+		}
+	})
+}
 
 // delayedLimit is how many requests wait at once for the delays of services.
 const delayedLimit = 1024

@@ -3,6 +3,7 @@
 package gateway
 
 import (
+	"cmp"
 	"net/netip"
 	"slices"
 
@@ -24,20 +25,10 @@ func (c *Config) allInstances() []metadata.Instance {
 
 // instance fills in what a host's instance leaves to the network.
 func (c *Config) instance(h *Host, in metadata.Instance) metadata.Instance {
-	if in.Platform == "" {
-		in.Platform = c.Cloud
-	}
-
-	in.Name = h.Name
-
-	if in.Domain == "" {
-		in.Domain = c.Domain
-	}
+	in.Platform, in.Name, in.Domain = cmp.Or(in.Platform, c.Cloud), h.Name, cmp.Or(in.Domain, c.Domain)
 
 	if in.DNS == nil && c.has(ServiceDNS) {
-		for _, own := range c.prefixes() {
-			in.DNS = append(in.DNS, own.Addr())
-		}
+		in.DNS = c.own()
 	}
 
 	if in.Cards != nil {
@@ -47,23 +38,13 @@ func (c *Config) instance(h *Host, in metadata.Instance) metadata.Instance {
 	card := metadata.Card{MAC: h.MAC, MTU: int(c.MTU)}
 
 	if c.Subnet4.IsValid() {
-		router := c.Addr4
-		if c.Router4.IsValid() {
-			router = c.Router4
-		}
-
 		card.Addrs = append(card.Addrs, netip.PrefixFrom(h.Addr4, c.Subnet4.Bits()))
-		card.Routers = append(card.Routers, router)
+		card.Routers = append(card.Routers, cmp.Or(c.Router4, c.Addr4))
 	}
 
 	if c.Subnet6.IsValid() {
-		router := c.Addr6
-		if c.Router6.IsValid() {
-			router = c.Router6
-		}
-
 		card.Addrs = append(card.Addrs, netip.PrefixFrom(h.Addr6, c.Subnet6.Bits()))
-		card.Routers = append(card.Routers, router)
+		card.Routers = append(card.Routers, cmp.Or(c.Router6, c.Addr6))
 	}
 
 	in.Cards = []metadata.Card{card}
@@ -73,10 +54,11 @@ func (c *Config) instance(h *Host, in metadata.Instance) metadata.Instance {
 
 // clouds returns the platforms that the network's metadata server plays.
 func (c *Config) clouds() []string {
-	var clouds []string
 	if !c.has(ServiceMetadata) {
 		return nil
 	}
+
+	var clouds []string
 
 	for _, in := range c.allInstances() {
 		if !slices.Contains(clouds, in.Platform) {
@@ -90,12 +72,7 @@ func (c *Config) clouds() []string {
 // metadataAddrs returns where the metadata server listens: where its clouds do,
 // on the gateway's own addresses too, which some clouds have instead.
 func (c *Config) metadataAddrs() []netip.Addr {
-	addrs := c.fixedMetadataAddrs()
-	for _, own := range c.prefixes() {
-		addrs = append(addrs, own.Addr())
-	}
-
-	return addrs
+	return append(c.fixedMetadataAddrs(), c.own()...)
 }
 
 // metadataPrefixes are the metadata server's own addresses for the stack.
@@ -113,13 +90,9 @@ func (c *Config) metadataNames() []namedAddrs {
 	var names []namedAddrs
 
 	for _, cloud := range c.clouds() {
-		addrs := slices.DeleteFunc(slices.Clone(metadata.Addresses(cloud)), func(addr netip.Addr) bool {
-			return !slices.Contains(c.fixedMetadataAddrs(), addr)
-		})
+		addrs := slices.DeleteFunc(slices.Clone(metadata.Addresses(cloud)), func(addr netip.Addr) bool { return !c.family(addr) })
 		if len(addrs) == 0 {
-			for _, own := range c.prefixes() {
-				addrs = append(addrs, own.Addr())
-			}
+			addrs = c.own()
 		}
 
 		for _, name := range metadata.Names(cloud) {
@@ -135,12 +108,16 @@ func (c *Config) fixedMetadataAddrs() []netip.Addr {
 
 	for _, cloud := range c.clouds() {
 		for _, addr := range metadata.Addresses(cloud) {
-			family := addr.Is4() && c.Subnet4.IsValid() || addr.Is6() && c.Subnet6.IsValid()
-			if family && !slices.Contains(addrs, addr) {
+			if c.family(addr) && !slices.Contains(addrs, addr) {
 				addrs = append(addrs, addr)
 			}
 		}
 	}
 
 	return addrs
+}
+
+// family reports whether the network has an address's protocol.
+func (c *Config) family(addr netip.Addr) bool {
+	return addr.Is4() && c.Subnet4.IsValid() || addr.Is6() && c.Subnet6.IsValid()
 }

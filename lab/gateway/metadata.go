@@ -43,14 +43,9 @@ func (g *Gateway) serveMetadata(ctx context.Context) error {
 	httpServer := &http.Server{
 		Handler: http.HandlerFunc(g.handleMetadata), ReadHeaderTimeout: metadataPatience, IdleTimeout: metadataPatience,
 	}
-	context.AfterFunc(ctx, func() { _ = httpServer.Close(); _ = closeAll(listeners) })
 
 	for _, l := range listeners {
-		g.run(func() {
-			if err := httpServer.Serve(l); ctx.Err() == nil {
-				g.cfg.Log.Error("metadata server stopped", "error", err)
-			}
-		})
+		g.serveUntilClosed(ctx, "metadata server", func() error { return httpServer.Serve(l) }, httpServer, l)
 	}
 
 	return nil

@@ -32,12 +32,7 @@ func (g *Gateway) serveNTP(ctx context.Context) error {
 	}
 
 	for _, conn := range conns {
-		context.AfterFunc(ctx, func() { _ = conn.Close() })
-		g.run(func() {
-			if err := g.answerNTPOn(conn); ctx.Err() == nil {
-				g.cfg.Log.Error("NTP stopped", "error", err)
-			}
-		})
+		g.serveUntilClosed(ctx, "NTP", func() error { return g.answerNTPOn(conn) }, conn)
 	}
 
 	return nil

@@ -3,6 +3,7 @@
 package gateway
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net"
@@ -134,14 +135,14 @@ func (r RouterAdvertisement) Validate() error {
 	return nil
 }
 
-func (r RouterAdvertisement) interval() time.Duration { return orDefault(r.Interval, raInterval) }
+func (r RouterAdvertisement) interval() time.Duration { return cmp.Or(r.Interval, raInterval) }
 
 func (r RouterAdvertisement) lifetime() time.Duration {
 	if r.NotDefault {
 		return 0
 	}
 
-	return orDefault(r.Lifetime, raLifetime)
+	return cmp.Or(r.Lifetime, raLifetime)
 }
 
 func (r RouterAdvertisement) valid() time.Duration {
@@ -149,7 +150,7 @@ func (r RouterAdvertisement) valid() time.Duration {
 		return 0
 	}
 
-	return orDefault(r.Valid, raValid)
+	return cmp.Or(r.Valid, raValid)
 }
 
 func (r RouterAdvertisement) preferred() time.Duration {
@@ -164,31 +165,18 @@ func (r RouterAdvertisement) preferred() time.Duration {
 	return r.Preferred
 }
 
-func orDefault(d, otherwise time.Duration) time.Duration {
-	if d == 0 {
-		return otherwise
-	}
-
-	return d
-}
-
 // SetRA changes what is announced, and announces it.
 func (g *Gateway) SetRA(r RouterAdvertisement) error {
 	if err := change(&g.ra, r); err != nil {
 		return err
 	}
 
-	g.solicit()
-
-	return nil
-}
-
-// solicit makes the router advertise soon.
-func (g *Gateway) solicit() {
 	select {
 	case g.solicited <- struct{}{}:
-	default: // it will
+	default: // an advertisement is due already
 	}
+
+	return nil
 }
 
 // wait lets time pass, unless ctx is done.

@@ -3,6 +3,7 @@
 package gateway
 
 import (
+	"cmp"
 	"encoding/binary"
 	"math"
 	"net"
@@ -55,13 +56,8 @@ func (c *Config) advertisement(ra RouterAdvertisement) []byte {
 	body = append(body, mac...)
 
 	if !ra.NoMTU {
-		mtu := ra.MTU
-		if mtu == 0 {
-			mtu = uint32(c.MTU)
-		}
-
 		body = append(body, ndMTU, 1, 0, 0)
-		body = binary.BigEndian.AppendUint32(body, mtu)
+		body = binary.BigEndian.AppendUint32(body, cmp.Or(ra.MTU, uint32(c.MTU)))
 	}
 
 	if !ra.NoPrefix {

@@ -5,6 +5,7 @@ package metadata
 import (
 	"net/http"
 	"regexp"
+	"strconv"
 	"strings"
 )
 
@@ -26,28 +27,17 @@ var aws = platform{
 			"instanceType": in.Type, "privateIp": in.ipv4(), "accountId": in.Project, "architecture": "x86_64",
 		})
 
-		docs.put("/latest/meta-data/ipv6", in.ipv6())
-		docs.put("/latest/meta-data/placement/region", in.Region)
-		docs.put("/latest/meta-data/instance-life-cycle", "on-demand")
+		docs.put("/latest/meta-data/", "ipv6", in.ipv6(), "placement/region", in.Region, "instance-life-cycle", "on-demand")
 
 		for name, value := range in.Tags {
-			docs.put("/latest/meta-data/tags/instance/"+name, value)
+			docs.put("/latest/meta-data/tags/instance/", name, value)
 		}
 
 		for i, card := range in.Cards {
 			at := "/latest/meta-data/network/interfaces/macs/" + card.MAC.String() + "/"
-			docs.leaves(at+"device-number", i)
-			docs.put(at+"mac", card.MAC.String())
-			docs.put(at+"local-ipv4s", addrText(card.addr4()))
-			docs.put(at+"ipv6s", addrText(card.addr6()))
-
-			if p := card.addr4(); p.IsValid() {
-				docs.put(at+"subnet-ipv4-cidr-block", p.Masked().String())
-			}
-
-			if p := card.addr6(); p.IsValid() {
-				docs.put(at+"subnet-ipv6-cidr-blocks", p.Masked().String())
-			}
+			docs.put(at, "device-number", strconv.Itoa(i), "mac", card.MAC.String(), "local-ipv4s", addrText(card.addr4()),
+				"ipv6s", addrText(card.addr6()), "subnet-ipv4-cidr-block", subnetText(card.addr4()),
+				"subnet-ipv6-cidr-blocks", subnetText(card.addr6()))
 		}
 
 		return docs
@@ -57,14 +47,9 @@ var aws = platform{
 // ec2Tree is what clouds have in common that copy EC2's paths.
 func ec2Tree(in *Instance, at string) tree {
 	docs := tree{}
-	docs.put(at+"/instance-id", in.ID)
-	docs.put(at+"/instance-type", in.Type)
-	docs.put(at+"/hostname", in.fqdn())
-	docs.put(at+"/local-hostname", in.fqdn())
-	docs.put(at+"/local-ipv4", in.ipv4())
-	docs.put(at+"/public-ipv4", hostText(in.Public4))
-	docs.put(at+"/mac", in.Cards[0].MAC.String())
-	docs.put(at+"/placement/availability-zone", in.Zone)
+	docs.put(at, "/instance-id", in.ID, "/instance-type", in.Type, "/hostname", in.fqdn(), "/local-hostname", in.fqdn(),
+		"/local-ipv4", in.ipv4(), "/public-ipv4", hostText(in.Public4), "/mac", in.Cards[0].MAC.String(),
+		"/placement/availability-zone", in.Zone)
 
 	return docs
 }

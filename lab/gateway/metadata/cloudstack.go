@@ -2,7 +2,10 @@
 
 package metadata
 
-import "net/netip"
+import (
+	"cmp"
+	"net/netip"
+)
 
 // cloudstack is the virtual router of an Apache CloudStack network, which is
 // its DHCP server too.
@@ -11,7 +14,10 @@ var cloudstack = platform{
 	names: []string{"data-server"},
 	lists: true,
 	render: func(in *Instance) tree {
-		docs := cloudstackTree(in)
+		docs := tree{}
+		docs.put("/latest/meta-data/", "instance-id", in.ID, "vm-id", in.ID, "service-offering", in.Type, "availability-zone", in.Zone,
+			"local-hostname", in.Name, "local-ipv4", in.ipv4(), "public-hostname", cmp.Or(hostText(in.Public4), in.fqdn()),
+			"public-ipv4", cmp.Or(hostText(in.Public4), in.ipv4()), "cloud-identifier", in.Project, "cloud-domain", in.Domain)
 		docs.user("/latest/user-data", in)
 
 		return docs
@@ -26,17 +32,4 @@ var exoscale = platform{
 	lists:  true,
 	serve:  datedVersion,
 	render: cloudstack.render,
-}
-
-func cloudstackTree(in *Instance) tree {
-	docs := tree{}
-	for _, fact := range [][2]string{
-		{"instance-id", in.ID}, {"vm-id", in.ID}, {"service-offering", in.Type}, {"availability-zone", in.Zone},
-		{"local-hostname", in.Name}, {"local-ipv4", in.ipv4()}, {"public-hostname", orElse(hostText(in.Public4), in.fqdn())},
-		{"public-ipv4", orElse(hostText(in.Public4), in.ipv4())}, {"cloud-identifier", in.Project}, {"cloud-domain", in.Domain},
-	} {
-		docs.put("/latest/meta-data/"+fact[0], fact[1])
-	}
-
-	return docs
 }

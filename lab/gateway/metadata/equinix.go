@@ -44,8 +44,7 @@ var equinixMetal = platform{
 			"operating_system": object{"slug": "custom_ipxe"},
 		})}
 		docs.user("/userdata", in)
-		docs.put("/2009-04-04/meta-data/hostname", in.Name)
-		docs.put("/2009-04-04/meta-data/instance-id", in.uuid())
+		docs.put("/2009-04-04/meta-data/", "hostname", in.Name, "instance-id", in.uuid())
 
 		return docs
 	},

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"slices"
 	"strconv"
 )
 
@@ -35,22 +36,13 @@ func (in *Instance) fqdn() string {
 
 // first returns a card's first address of a protocol, with its subnet's length,
 // and the router for it. They are invalid for a card that has none.
-func (c *Card) first(is4 bool) (netip.Prefix, netip.Addr) {
-	var (
-		addr   netip.Prefix
-		router netip.Addr
-	)
-
-	for _, a := range c.Addrs {
-		if a.Addr().Is4() == is4 && !addr.IsValid() {
-			addr = a
-		}
+func (c *Card) first(is4 bool) (addr netip.Prefix, router netip.Addr) {
+	if i := slices.IndexFunc(c.Addrs, func(a netip.Prefix) bool { return a.Addr().Is4() == is4 }); i >= 0 {
+		addr = c.Addrs[i]
 	}
 
-	for _, r := range c.Routers {
-		if r.Is4() == is4 && !router.IsValid() {
-			router = r
-		}
+	if i := slices.IndexFunc(c.Routers, func(r netip.Addr) bool { return r.Is4() == is4 }); i >= 0 {
+		router = c.Routers[i]
 	}
 
 	return addr, router
@@ -74,6 +66,15 @@ func (c *Card) addr6() netip.Prefix {
 
 // addrText is an address, empty where there is none.
 func addrText(p netip.Prefix) string { return hostText(p.Addr()) }
+
+// subnetText is the subnet of an address, empty where there is none.
+func subnetText(p netip.Prefix) string {
+	if !p.IsValid() {
+		return ""
+	}
+
+	return p.Masked().String()
+}
 
 func hostText(addr netip.Addr) string {
 	if !addr.IsValid() {
@@ -123,20 +124,21 @@ func (in *Instance) number() uint64 {
 	return n
 }
 
-// orElse is a text, or another one where it is empty.
-func orElse(s, otherwise string) string {
-	if s == "" {
-		return otherwise
+// tags are the instance's, never nil.
+func (in *Instance) tags() object {
+	tags := object{}
+	for name, value := range in.Tags {
+		tags[name] = value
 	}
 
-	return s
+	return tags
 }
 
-// tagsOf are the instance's tags, an empty map where it has none.
-func tagsOf(in *Instance) map[string]string {
-	if in.Tags == nil {
-		return map[string]string{}
+// cardKind is what clouds call the network of a card: the first one's is public.
+func cardKind(card int) string {
+	if card == 0 {
+		return "public"
 	}
 
-	return in.Tags
+	return "private"
 }

@@ -3,6 +3,7 @@
 package metadata
 
 import (
+	"cmp"
 	"net/http"
 	"strconv"
 	"strings"
@@ -43,7 +44,7 @@ var gcp = platform{
 		}
 
 		path := strings.Split(strings.Trim(strings.TrimPrefix(r.URL.Path, gcpRoot), "/"), "/")
-		if part, ok := dig(all, camel(path)); ok {
+		if part, ok := dig(all, path); ok {
 			jsonDocument(camelKeys(part)).write(w)
 
 			return true
@@ -56,7 +57,7 @@ var gcp = platform{
 const gcpRoot = "/computeMetadata/v1"
 
 func gcpMetadata(in *Instance) object {
-	project := orElse(in.Project, "000000000000")
+	project := cmp.Or(in.Project, "000000000000")
 
 	var cards []object
 
@@ -126,15 +127,6 @@ func dig(v any, path []string) (any, bool) {
 	}
 
 	return v, true
-}
-
-func camel(path []string) []string {
-	out := make([]string, len(path))
-	for i, name := range path {
-		out[i] = camelName(name)
-	}
-
-	return out
 }
 
 // camelName is a name of a path as the recursive JSON has it.

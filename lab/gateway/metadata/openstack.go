@@ -19,7 +19,7 @@ var openstack = platform{
 
 		meta := object{
 			"uuid": in.uuid(), "name": in.Name, "hostname": in.fqdn(), "availability_zone": in.Zone, "launch_index": 0,
-			"project_id": in.Project, "meta": tagsOf(in),
+			"project_id": in.Project, "meta": in.tags(),
 		}
 
 		docs["/openstack/latest/meta_data.json"] = jsonDocument(meta)

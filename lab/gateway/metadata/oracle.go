@@ -20,11 +20,7 @@ var oracle = platform{
 		return 0, ""
 	},
 	render: func(in *Instance) tree {
-		metadata := object{}
-		for name, value := range in.Tags {
-			metadata[name] = value
-		}
-
+		metadata := in.tags()
 		if len(in.UserData) > 0 {
 			metadata["user_data"] = base64Of(in.UserData)
 		}

@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+
+	"go.yaml.in/yaml/v4"
 )
 
 // tree is documents by their path.
@@ -35,6 +37,16 @@ func jsonDocument(v any) document {
 	}
 
 	return document{"application/json", b}
+}
+
+// yamlDocument is a document in YAML, which clouds call a text.
+func yamlDocument(v any) document {
+	b, err := yaml.Marshal(v)
+	if err != nil {
+		panic(fmt.Sprintf("metadata: %v", err)) // as in jsonDocument
+	}
+
+	return text(string(b))
 }
 
 // serve answers with the document at a path. With lists, a path above documents
@@ -83,10 +95,12 @@ func (t tree) below(folder string) []string {
 	return slices.Sorted(maps.Keys(names))
 }
 
-// put adds a text where there is one.
-func (t tree) put(path, value string) {
-	if value != "" {
-		t[path] = text(value)
+// put adds the texts below a path that are not empty: name, text, name, text.
+func (t tree) put(path string, facts ...string) {
+	for fact := range slices.Chunk(facts, 2) {
+		if fact[1] != "" {
+			t[path+fact[0]] = text(fact[1])
+		}
 	}
 }
 
@@ -105,6 +119,6 @@ func (t tree) leaves(path string, value any) {
 		t[path] = lines(value)
 	case nil:
 	default:
-		t.put(path, fmt.Sprint(value))
+		t.put(path, "", fmt.Sprint(value))
 	}
 }
