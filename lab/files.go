@@ -3,6 +3,7 @@
 package lab
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -36,12 +37,8 @@ func (o *Options) checkFiles() []error {
 func (o *Options) checkQEMU() []error {
 	var errs []error
 
-	if o.QEMU == "" {
-		o.QEMU = "qemu-system-x86_64"
-	}
-
 	//program:qemu-system-x86_64 or another, which the user names
-	path, err := exec.LookPath(o.QEMU)
+	path, err := exec.LookPath(cmp.Or(o.QEMU, "qemu-system-x86_64"))
 	if err != nil {
 		errs = append(errs, fmt.Errorf("%w: install QEMU (Debian: qemu-system-x86)", err))
 	}

@@ -41,7 +41,9 @@ func Open(dir string, supervisor ...string) (*Lab, error) {
 }
 
 func newLab(s *state.Lab, supervisor []string) *Lab {
-	l := &Lab{state: s, control: control.NewClient(s.SocketPath()), supervisor: supervisor}
+	l := &Lab{state: s, supervisor: supervisor}
+	l.control = control.NewClient(s.SocketPath(), l.running)
+
 	for i := range s.Nodes {
 		l.nodes = append(l.nodes, &Node{Node: s.Nodes[i], lab: l})
 	}
@@ -87,13 +89,7 @@ func (l *Lab) running() error {
 }
 
 // Status asks how the lab is.
-func (l *Lab) Status(ctx context.Context) (*control.Status, error) {
-	if err := l.running(); err != nil {
-		return nil, err
-	}
-
-	return l.control.Status(ctx)
-}
+func (l *Lab) Status(ctx context.Context) (*control.Status, error) { return l.control.Status(ctx) }
 
 // Stop cuts the power of all nodes and ends the supervisor. Start boots them from
 // their disks.

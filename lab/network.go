@@ -20,10 +20,6 @@ import (
 // router's, all or one of them, a gateway's, or those of all that is on a
 // network (world.Find). The zero Link heals them.
 func (l *Lab) SetLink(ctx context.Context, name string, link netswitch.Link) error {
-	if err := l.running(); err != nil {
-		return err
-	}
-
 	return l.control.SetLink(ctx, name, link)
 }
 
@@ -58,10 +54,6 @@ func (l *Lab) EditLink(ctx context.Context, name string, edit func(*netswitch.Li
 // their names, on each network that both are on; routers and the gateway
 // (gateway.PortName) have paths as well.
 func (l *Lab) SetPath(ctx context.Context, from, to string, i netswitch.Impairment) error {
-	if err := l.running(); err != nil {
-		return err
-	}
-
 	return l.control.SetPath(ctx, control.PathFault{Path: netswitch.Path{From: from, To: to}, Impairment: i})
 }
 
@@ -188,10 +180,6 @@ func outerLeg(routers []control.RouterStatus, name string) (control.LegStatus, e
 // Heal takes all faults away: links, paths, services and routers are again as
 // they were created. Unplugged cards stay unplugged.
 func (l *Lab) Heal(ctx context.Context) error {
-	if err := l.running(); err != nil {
-		return err
-	}
-
 	return l.control.Heal(ctx)
 }
 
@@ -237,9 +225,5 @@ func (l *Lab) HealOnly(ctx context.Context, name string) error {
 // without names all frames of the lab, to w as a pcapng file, until ctx is done,
 // which is no error.
 func (l *Lab) Capture(ctx context.Context, w io.Writer, names ...string) error {
-	if err := l.running(); err != nil {
-		return err
-	}
-
 	return l.control.Capture(ctx, names, w)
 }

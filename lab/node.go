@@ -60,10 +60,6 @@ func (n *Node) PowerCut(ctx context.Context) error { return n.power(ctx, control
 func (n *Node) Reset(ctx context.Context) error { return n.power(ctx, control.Reset) }
 
 func (n *Node) power(ctx context.Context, action control.Action) error {
-	if err := n.lab.running(); err != nil {
-		return err
-	}
-
 	return n.lab.control.Power(ctx, n.Name, action)
 }
 
@@ -75,18 +71,14 @@ func (n *Node) SetLink(ctx context.Context, link netswitch.Link) error {
 
 // Plug puts a network card into the machine, or into one that is off before it
 // is switched on.
-func (n *Node) Plug(ctx context.Context, card int) error { return n.setCard(ctx, card, false) }
+func (n *Node) Plug(ctx context.Context, card int) error {
+	return n.lab.control.SetCard(ctx, n.Name, card, false)
+}
 
 // Unplug takes a network card out of the machine, as soon as its kernel has let
 // go of it.
-func (n *Node) Unplug(ctx context.Context, card int) error { return n.setCard(ctx, card, true) }
-
-func (n *Node) setCard(ctx context.Context, card int, unplugged bool) error {
-	if err := n.lab.running(); err != nil {
-		return err
-	}
-
-	return n.lab.control.SetCard(ctx, n.Name, card, unplugged)
+func (n *Node) Unplug(ctx context.Context, card int) error {
+	return n.lab.control.SetCard(ctx, n.Name, card, true)
 }
 
 // Consoles are the paths of all console logs that are kept, the latest boot's

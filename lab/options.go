@@ -3,10 +3,11 @@
 package lab
 
 import (
-	"crypto/rand"
+	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
+	"math/rand/v2"
 	"net/netip"
 	"path/filepath"
 	"regexp"
@@ -84,19 +85,7 @@ type Size struct {
 }
 
 func (s Size) withDefaults(d Size) Size {
-	if s.CPUs == 0 {
-		s.CPUs = d.CPUs
-	}
-
-	if s.MemoryMiB == 0 {
-		s.MemoryMiB = d.MemoryMiB
-	}
-
-	if s.DiskGiB == 0 {
-		s.DiskGiB = d.DiskGiB
-	}
-
-	return s
+	return Size{CPUs: cmp.Or(s.CPUs, d.CPUs), MemoryMiB: cmp.Or(s.MemoryMiB, d.MemoryMiB), DiskGiB: cmp.Or(s.DiskGiB, d.DiskGiB)}
 }
 
 // Image is what machines boot: a disk image through UEFI, or a kernel directly,
@@ -128,26 +117,10 @@ var names = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,30}[a-z0-9])?$`)
 
 // Plan checks options and returns the lab that they describe.
 func (o Options) Plan() (*state.Lab, error) {
-	if o.LeaseTime == 0 {
-		o.LeaseTime = time.Hour
-	}
-
-	if o.Provisioner == "" {
-		o.Provisioner = state.QEMU
-	}
-
-	if o.WorkerProvisioner == "" {
-		o.WorkerProvisioner = o.Provisioner
-	}
-
-	if o.Seed == 0 {
-		var seed [8]byte
-		_, _ = rand.Read(seed[:]) // never fails
-
-		for _, b := range seed {
-			o.Seed = o.Seed<<8 | uint64(b)
-		}
-	}
+	o.LeaseTime = cmp.Or(o.LeaseTime, time.Hour)
+	o.Provisioner = cmp.Or(o.Provisioner, state.QEMU)
+	o.WorkerProvisioner = cmp.Or(o.WorkerProvisioner, o.Provisioner)
+	o.Seed = cmp.Or(o.Seed, rand.Uint64())
 
 	if err := o.check(); err != nil {
 		return nil, err

@@ -3,6 +3,7 @@
 package lab
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -26,10 +27,7 @@ func (o *Options) world() world.World {
 	}
 
 	for i := range w.Networks {
-		if w.Networks[i].MTU == 0 {
-			w.Networks[i].MTU = o.MTU
-		}
-
+		w.Networks[i].MTU = cmp.Or(w.Networks[i].MTU, o.MTU)
 		w.Networks[i].Offline = w.Networks[i].Offline || o.Offline
 	}
 

@@ -5,9 +5,10 @@
 package container
 
 import (
-	"net"
 	"path/filepath"
 	"strconv"
+
+	"github.com/seed-59268b81/talos/lab/machine"
 )
 
 // Config describes a machine.
@@ -21,7 +22,7 @@ type Config struct {
 	// ImageCache is a folder with an OCI image layout, or empty.
 	ImageCache string
 	// Cards are the network cards: eth0, eth1, ….
-	Cards []Card
+	Cards []machine.Card
 	// Cgroup is the machine's own.
 	Cgroup Cgroup
 	// Limits of that cgroup.
@@ -30,13 +31,6 @@ type Config struct {
 	IDs *IDs
 	// Env is added to the environment of process 1.
 	Env []string
-}
-
-// Card is a network card.
-type Card struct {
-	MAC net.HardwareAddr
-	// Unplugged cards are not there when the machine is switched on.
-	Unplugged bool
 }
 
 func cardName(card int) string { return "eth" + strconv.Itoa(card) }

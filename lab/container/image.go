@@ -20,21 +20,26 @@ import (
 // folder and returns where it is: at a name made from its content, so that an
 // image is unpacked once. Its files belong to the caller: root has those of the
 // image.
-func Unpack(ctx context.Context, image, dir string) (string, error) {
+func Unpack(ctx context.Context, image, dir string) (to string, err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("unpack the root image: %w", err)
+		}
+	}()
+
 	if info, err := os.Stat(image); err != nil {
-		return "", fmt.Errorf("unpack the root image: %w", err)
+		return "", err
 	} else if info.IsDir() {
 		return filepath.Abs(image)
 	}
 
 	name, err := digest(image)
 	if err != nil {
-		return "", fmt.Errorf("unpack the root image: %w", err)
+		return "", err
 	}
 
-	to, err := filepath.Abs(filepath.Join(dir, name))
-	if err != nil {
-		return "", fmt.Errorf("unpack the root image: %w", err)
+	if to, err = filepath.Abs(filepath.Join(dir, name)); err != nil {
+		return "", err
 	}
 
 	if _, err := os.Stat(to); err == nil {
@@ -44,25 +49,21 @@ func Unpack(ctx context.Context, image, dir string) (string, error) {
 	// Programs of the image that run as their owner are root's here too: other
 	// users must not come to them.
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return "", fmt.Errorf("unpack the root image: %w", err)
+		return "", err
 	}
 
 	// Whole or not at all.
 	part := to + ".part"
 	if err := os.RemoveAll(part); err != nil {
-		return "", fmt.Errorf("unpack the root image: %w", err)
+		return "", err
 	}
 
 	out, err := exec.CommandContext(ctx, "unsquashfs", "-quiet", "-no-progress", "-no-xattrs", "-dest", part, image).CombinedOutput()
 	if err != nil {
-		return "", fmt.Errorf("unpack the root image: unsquashfs %s: %w: %s", image, err, strings.TrimSpace(string(out)))
+		return "", fmt.Errorf("unsquashfs %s: %w: %s", image, err, strings.TrimSpace(string(out)))
 	}
 
-	if err := os.Rename(part, to); err != nil {
-		return "", fmt.Errorf("unpack the root image: %w", err)
-	}
-
-	return to, nil
+	return to, os.Rename(part, to)
 }
 
 func digest(path string) (string, error) {

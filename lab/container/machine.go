@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -31,8 +32,7 @@ type Machine struct {
 	// guards which of them are unplugged.
 	button sync.Mutex
 
-	mu  sync.Mutex // guards run
-	run *run       // nil while off
+	run atomic.Pointer[run] // nil while off
 }
 
 // run is the time from one power-on to the next time that the power is off.
@@ -73,19 +73,12 @@ func New(cfg Config, plug func(card int, frames io.ReadWriteCloser), changed fun
 // Status returns how the machine is.
 func (m *Machine) Status() machine.Status { return m.tracker.Status() }
 
-func (m *Machine) current() *run {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-
-	return m.run
-}
-
 // On switches the power on.
 func (m *Machine) On(context.Context) error {
 	m.button.Lock()
 	defer m.button.Unlock()
 
-	if m.current() != nil {
+	if m.run.Load() != nil {
 		return fmt.Errorf("switch on %s: %w", m.cfg.Name, machine.ErrOn)
 	}
 
@@ -98,9 +91,7 @@ func (m *Machine) On(context.Context) error {
 
 	r := &run{boot: b, gone: make(chan struct{})}
 
-	m.mu.Lock()
-	m.run = r
-	m.mu.Unlock()
+	m.run.Store(r)
 	m.booted(b, "switched on")
 
 	go m.live(r)
@@ -187,9 +178,7 @@ func (m *Machine) live(r *run) {
 			}
 		}
 
-		m.mu.Lock()
-		m.run = nil
-		m.mu.Unlock()
+		m.run.Store(nil)
 		m.tracker.Update(func(s *machine.Status) { s.Power, s.Why, s.PID = machine.Off, e.why, 0 })
 
 		if err := m.console.Close(); err != nil {
@@ -259,7 +248,7 @@ func (m *Machine) next(r *run, pause time.Duration) (*boot, error) {
 
 // Reset presses the reset button.
 func (m *Machine) Reset(ctx context.Context) error {
-	r := m.current()
+	r := m.run.Load()
 	if r == nil {
 		return fmt.Errorf("reset %s: %w", m.cfg.Name, machine.ErrOff)
 	}
@@ -283,7 +272,7 @@ func (m *Machine) Reset(ctx context.Context) error {
 
 // Off asks the guest to power off, and waits until it has or ctx is done.
 func (m *Machine) Off(ctx context.Context) error {
-	r := m.current()
+	r := m.run.Load()
 	if r == nil {
 		return nil
 	}
@@ -310,7 +299,7 @@ func (m *Machine) Cut() {
 	m.button.Lock()
 	defer m.button.Unlock()
 
-	r := m.current()
+	r := m.run.Load()
 	if r == nil {
 		return
 	}

@@ -58,7 +58,7 @@ func newMachine(t *testing.T) *Machine {
 
 	cfg := Config{
 		Name: "test", Dir: t.TempDir(), Root: root, Cgroup: cgroups.Machine("test"), Limits: Limits{MemoryMiB: 128, CPUs: 1},
-		Cards: []Card{{MAC: net.HardwareAddr{0x52, 0x54, 0, 0, 0, 2}}, {MAC: net.HardwareAddr{0x52, 0x54, 0, 0, 0, 3}, Unplugged: true}},
+		Cards: []machine.Card{{MAC: net.HardwareAddr{0x52, 0x54, 0, 0, 0, 2}}, {MAC: net.HardwareAddr{0x52, 0x54, 0, 0, 0, 3}, Unplugged: true}},
 	}
 
 	m := New(cfg, func(_ int, card io.ReadWriteCloser) { go func() { _, _ = io.Copy(io.Discard, card) }() }, nil, slog.New(slog.DiscardHandler))

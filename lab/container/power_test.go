@@ -11,6 +11,8 @@ import (
 	"os"
 	"testing"
 	"time"
+
+	"github.com/seed-59268b81/talos/lab/machine"
 )
 
 // TestBetweenTwoBoots holds what the buttons do while process 1 has ended and is
@@ -23,12 +25,12 @@ func TestBetweenTwoBoots(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	m := New(Config{Name: "test", Dir: t.TempDir(), Cards: []Card{{}, {Unplugged: true}}, Cgroup: (&Cgroups{}).Machine("test")},
+	m := New(Config{Name: "test", Dir: t.TempDir(), Cards: []machine.Card{{}, {Unplugged: true}}, Cgroup: (&Cgroups{}).Machine("test")},
 		nil, nil, slog.New(slog.DiscardHandler))
 
 	b := &boot{process: &process{console: reader, writer: writer, ended: make(chan error, 1)}, cards: map[int]*os.File{}, over: make(chan struct{})}
 	r := &run{boot: b, gone: make(chan struct{})}
-	m.run = r
+	m.run.Store(r)
 	b.process.ended <- nil
 
 	if e := m.watch(r, b); !e.again || e.pause == 0 {

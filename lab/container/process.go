@@ -135,17 +135,9 @@ func (p *process) openConsole(path string) error {
 
 // connect makes the pair of sockets and returns the stage's end.
 func (p *process) connect() (*os.File, error) {
-	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
+	conn, far, err := machine.SocketPair(unix.SOCK_SEQPACKET)
 	if err != nil {
-		return nil, fmt.Errorf("make a pair of sockets: %w", err)
-	}
-
-	near, far := os.NewFile(uintptr(fds[0]), "near"), os.NewFile(uintptr(fds[1]), "far")
-	defer near.Close() // FileConn has its own copy
-
-	conn, err := net.FileConn(near)
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("make a pair of sockets: %w", err), far.Close())
+		return nil, err
 	}
 
 	p.lab, _ = conn.(*net.UnixConn) // which a Unix socket is

@@ -4,7 +4,6 @@ package control
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -45,28 +44,14 @@ func (f *flusher) Write(b []byte) (int, error) {
 // Capture writes the frames of the ports that names mean, or all frames of the
 // lab, to w as pcapng until ctx is done or the lab ends.
 func (c *Client) Capture(ctx context.Context, names []string, w io.Writer) error {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://lab/capture?"+url.Values{portParameter: names}.Encode(), nil)
+	frames, err := c.send(ctx, http.MethodGet, "/capture?"+url.Values{portParameter: names}.Encode(), nil)
 	if err != nil {
 		return fmt.Errorf("capture: %w", err)
 	}
-
-	response, err := c.http.Do(request)
-	if err != nil {
-		return fmt.Errorf("capture: %w", err)
-	}
-	defer response.Body.Close()
-
-	if response.StatusCode != http.StatusOK {
-		var f failure
-		if err := json.NewDecoder(response.Body).Decode(&f); err != nil || f.Error == "" {
-			f.Error = response.Status
-		}
-
-		return fmt.Errorf("capture: %s", f.Error)
-	}
+	defer frames.Close()
 
 	written := &destination{Writer: w}
-	if _, err := io.Copy(written, response.Body); written.err != nil {
+	if _, err := io.Copy(written, frames); written.err != nil {
 		return fmt.Errorf("write the capture: %w", written.err)
 	} else if err != nil && ctx.Err() == nil {
 		return fmt.Errorf("capture: the lab ended: %w", err)

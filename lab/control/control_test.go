@@ -140,7 +140,7 @@ func serve(t *testing.T, name string) (*fakeLab, *Client) {
 	go func() { _ = server.Serve(l) }()
 	t.Cleanup(func() { _ = server.Close() })
 
-	return lab, NewClient(socket)
+	return lab, NewClient(socket, func() error { return nil })
 }
 
 func TestClientAndServer(t *testing.T) {

@@ -3,8 +3,13 @@
 package machine
 
 import (
+	"errors"
+	"fmt"
+	"net"
+	"os"
 	"os/exec"
 	"runtime"
+	"syscall"
 )
 
 // Start starts a program whose Pdeathsig the kernel sends when the thread ends
@@ -26,4 +31,23 @@ func Start(cmd *exec.Cmd, ended chan<- error) error {
 	}()
 
 	return <-started
+}
+
+// SocketPair returns the two ends of a connection: this program's, and the one
+// for a program that it starts. The kind is syscall.SOCK_STREAM or another.
+func SocketPair(kind int) (net.Conn, *os.File, error) {
+	fds, err := syscall.Socketpair(syscall.AF_UNIX, kind|syscall.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return nil, nil, fmt.Errorf("create a socket pair: %w", err)
+	}
+
+	near, far := os.NewFile(uintptr(fds[0]), "near"), os.NewFile(uintptr(fds[1]), "far")
+	defer near.Close() // FileConn has its own copy
+
+	conn, err := net.FileConn(near)
+	if err != nil {
+		return nil, nil, errors.Join(fmt.Errorf("create a socket pair: %w", err), far.Close())
+	}
+
+	return conn, far, nil
 }

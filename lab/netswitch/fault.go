@@ -51,10 +51,7 @@ func (i Impairment) Validate() error {
 		errs = append(errs, fmt.Errorf("delay %v, jitter %v: neither may be negative", i.Delay, i.Jitter))
 	}
 
-	for _, p := range []struct {
-		name  string
-		value float64
-	}{{"loss", i.Loss}, {"duplicate", i.Duplicate}, {"corrupt", i.Corrupt}} {
+	for _, p := range i.chances() {
 		if !(p.value >= 0 && p.value <= 1) { // NaN too
 			errs = append(errs, fmt.Errorf("%s %v: want a probability from 0 to 1", p.name, p.value))
 		}
@@ -75,6 +72,15 @@ func (i Impairment) Validate() error {
 	return errors.Join(errs...)
 }
 
+type probability struct {
+	name  string
+	value float64
+}
+
+func (i Impairment) chances() []probability {
+	return []probability{{"loss", i.Loss}, {"duplicate", i.Duplicate}, {"corrupt", i.Corrupt}}
+}
+
 // String writes it for people: "delay 20ms±5ms loss 1% bandwidth 1000000 bit/s".
 // It is empty for one that does nothing.
 func (i Impairment) String() string {
@@ -90,10 +96,7 @@ func (i Impairment) String() string {
 		add("delay %v±%v", i.Delay, i.Jitter)
 	}
 
-	for _, p := range []struct {
-		name  string
-		value float64
-	}{{"loss", i.Loss}, {"duplicate", i.Duplicate}, {"corrupt", i.Corrupt}} {
+	for _, p := range i.chances() {
 		if p.value > 0 {
 			add("%s %.3g%%", p.name, p.value*100)
 		}

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"os"
 	"syscall"
 )
 
@@ -45,14 +44,4 @@ func packetWriter(w io.Writer) func([]*Frame) error {
 
 		return nil
 	}
-}
-
-// packetError drops the errors with which a tap device ends when its machine is
-// switched off.
-func packetError(err error) error {
-	if errors.Is(err, os.ErrClosed) || errors.Is(err, syscall.EIO) || errors.Is(err, syscall.EBADFD) {
-		return nil
-	}
-
-	return streamError(err)
 }

@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os"
+	"slices"
 	"syscall"
 )
 
@@ -39,7 +41,7 @@ func (s *Switch) serve(ctx context.Context, name string, conn io.Closer, read fu
 	stop()
 	_ = conn.Close() // a second close reports only that it is one
 
-	if err := errors.Join(packetError(readErr), packetError(<-written)); err != nil && ctx.Err() == nil {
+	if err := errors.Join(failure(readErr), failure(<-written)); err != nil && ctx.Err() == nil {
 		return fmt.Errorf("switch port %s: %w", name, err)
 	}
 
@@ -75,11 +77,16 @@ func streamWriter(w io.Writer) func([]*Frame) error {
 	}
 }
 
-// streamError drops the errors with which a stream ends when the machine on the
-// other side is switched off, in the middle of a frame or not.
-func streamError(err error) error {
-	if errors.Is(err, io.EOF) || errors.Is(err, net.ErrClosed) || errors.Is(err, io.ErrClosedPipe) ||
-		errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET) {
+// ends are the errors with which a stream or a tap device ends when its machine
+// is switched off, in the middle of a frame or not.
+var ends = []error{
+	io.EOF, io.ErrUnexpectedEOF, io.ErrClosedPipe, net.ErrClosed, os.ErrClosed,
+	syscall.EPIPE, syscall.ECONNRESET, syscall.EIO, syscall.EBADFD,
+}
+
+// failure returns an error that is not the end of a connection.
+func failure(err error) error {
+	if slices.ContainsFunc(ends, func(end error) bool { return errors.Is(err, end) }) {
 		return nil
 	}
 

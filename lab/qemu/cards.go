@@ -62,57 +62,26 @@ func cardID(card int) string { return "card" + strconv.Itoa(card) }
 // Plug puts a network card into its slot. A machine that is off has it when it
 // is switched on.
 func (m *Machine) Plug(ctx context.Context, card int) error {
-	m.button.Lock()
-	defer m.button.Unlock()
-
-	if err := m.cardIs(card, true); err != nil {
-		return fmt.Errorf("plug card %d into %s: %w", card, m.cfg.Name, err)
-	}
-
-	if r := m.current(); r != nil {
-		if err := m.insert(ctx, r, card); err != nil {
-			return fmt.Errorf("plug card %d into %s: %w", card, m.cfg.Name, err)
-		}
-	}
-
-	m.cfg.Cards[card].Unplugged = false
-
-	return nil
+	return m.change(card, false, func(r *run) error { return m.insert(ctx, r, card) })
 }
 
-// Unplug takes a network card out of its slot, as soon as the guest has let go
-// of it.
+// Unplug takes a network card out of its slot, as soon as the guest has released
+// it.
 func (m *Machine) Unplug(ctx context.Context, card int) error {
+	return m.change(card, true, func(r *run) error { return m.release(ctx, r, card) })
+}
+
+func (m *Machine) change(card int, unplugged bool, do func(*run) error) error {
 	m.button.Lock()
 	defer m.button.Unlock()
 
-	if err := m.cardIs(card, false); err != nil {
-		return fmt.Errorf("unplug card %d of %s: %w", card, m.cfg.Name, err)
-	}
-
-	if r := m.current(); r != nil {
-		if err := m.release(ctx, r, card); err != nil {
-			return fmt.Errorf("unplug card %d of %s: %w", card, m.cfg.Name, err)
+	return machine.ChangeCard(m.cfg.Name, m.cfg.Cards, card, unplugged, func() error {
+		if r := m.run.Load(); r != nil {
+			return do(r)
 		}
-	}
 
-	m.cfg.Cards[card].Unplugged = true
-
-	return nil
-}
-
-// cardIs fails unless a card exists and is as wanted.
-func (m *Machine) cardIs(card int, unplugged bool) error {
-	switch {
-	case card < 0 || card >= len(m.cfg.Cards):
-		return fmt.Errorf("the machine has %d cards, counted from 0", len(m.cfg.Cards))
-	case m.cfg.Cards[card].Unplugged == unplugged:
 		return nil
-	case unplugged:
-		return machine.ErrPlugged
-	}
-
-	return machine.ErrUnplugged
+	})
 }
 
 // insert has QEMU connect a new card to a socket. It cannot be handed one, as

@@ -21,7 +21,7 @@ import (
 func TestPlug(t *testing.T) {
 	m := newMachine(t, func(c *Config) {
 		for i := range byte(2) {
-			c.Cards = append(c.Cards, Card{MAC: net.HardwareAddr{0x52, 0x54, 0, 0, 1, i}, Unplugged: i == 1})
+			c.Cards = append(c.Cards, machine.Card{MAC: net.HardwareAddr{0x52, 0x54, 0, 0, 1, i}, Unplugged: i == 1})
 		}
 	})
 

@@ -4,11 +4,11 @@ package qemu
 
 import (
 	"fmt"
-	"net"
 	"path/filepath"
 	"strconv"
 	"strings"
 
+	"github.com/seed-59268b81/talos/lab/machine"
 	"github.com/seed-59268b81/talos/lab/qemu/accel"
 )
 
@@ -27,20 +27,13 @@ type Config struct {
 	MemoryMiB int
 	// Cards are the machine's network cards, in the order in which the guest
 	// finds them.
-	Cards []Card
+	Cards []machine.Card
 	// Firmware is UEFI; without it the machine has a BIOS.
 	Firmware *Firmware
 	// Disks, the first being the one to boot from.
 	Disks []Disk
 	// Kernel, if set, is started directly, with Initrd and Cmdline.
 	Kernel, Initrd, Cmdline string
-}
-
-// Card is a network card. It keeps its slot, so that a guest knows it again.
-type Card struct {
-	MAC net.HardwareAddr
-	// Unplugged cards are not there until they are plugged in.
-	Unplugged bool
 }
 
 // Firmware is a UEFI build for QEMU.

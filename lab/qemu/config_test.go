@@ -10,13 +10,14 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/seed-59268b81/talos/lab/machine"
 	"github.com/seed-59268b81/talos/lab/qemu/accel"
 )
 
 func TestArgs(t *testing.T) {
 	base := Config{
 		Name: "demo-1", UUID: "u", Dir: "/lab/demo-1", CPUs: 2, MemoryMiB: 4096,
-		Cards: []Card{{MAC: net.HardwareAddr{0x52, 0x54, 0, 0, 0, 2}}},
+		Cards: []machine.Card{{MAC: net.HardwareAddr{0x52, 0x54, 0, 0, 0, 2}}},
 	}
 
 	tests := []struct {
@@ -81,7 +82,7 @@ func TestArgs(t *testing.T) {
 
 // TestCardArgs wants each card in a slot of its own, whichever others are there.
 func TestCardArgs(t *testing.T) {
-	cfg := Config{Cards: []Card{
+	cfg := Config{Cards: []machine.Card{
 		{MAC: net.HardwareAddr{0x52, 0x54, 0, 0, 0, 2}, Unplugged: true},
 		{MAC: net.HardwareAddr{0x52, 0x54, 0, 0, 0, 3}},
 		{MAC: net.HardwareAddr{0x52, 0x54, 0, 0, 0, 4}},

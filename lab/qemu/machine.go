@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/seed-59268b81/talos/lab/machine"
@@ -35,16 +36,18 @@ type Machine struct {
 	// guards which of them are unplugged.
 	button sync.Mutex
 
-	mu  sync.Mutex // guards run
-	run *run       // nil while off
+	run atomic.Pointer[run] // nil while off
 }
 
 // run is one life of the QEMU process.
 type run struct {
 	process *process
 	monitor *monitor
+
+	mu sync.Mutex // guards last
 	// last is what the guest or the button did last, to explain the end.
 	last string
+
 	// reset is when the latest reset was, for the monitor's goroutine alone.
 	reset time.Time
 	// gone is closed when the process has ended and the status says so.
@@ -70,19 +73,12 @@ func New(cfg Config, plug func(card int, conn net.Conn), changed func(machine.St
 // Status returns how the machine is.
 func (m *Machine) Status() machine.Status { return m.tracker.Status() }
 
-func (m *Machine) current() *run {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-
-	return m.run
-}
-
 // On switches the power on.
 func (m *Machine) On(ctx context.Context) error {
 	m.button.Lock()
 	defer m.button.Unlock()
 
-	if m.current() != nil {
+	if m.run.Load() != nil {
 		return fmt.Errorf("switch on %s: %w", m.cfg.Name, machine.ErrOn)
 	}
 
@@ -114,9 +110,7 @@ func (m *Machine) start(ctx context.Context) error {
 	r := &run{process: p, last: "QEMU ended", gone: make(chan struct{}), released: make(chan string, 1)}
 	r.monitor = newMonitor(p.monitor, func(e qmpMessage) { m.event(r, e) })
 
-	m.mu.Lock()
-	m.run = r
-	m.mu.Unlock()
+	m.run.Store(r)
 	m.tracker.Update(func(s *machine.Status) { s.Power, s.Why, s.PID, s.Boots = machine.On, "switched on", p.pid, s.Boots+1 })
 
 	go m.watch(r)
@@ -164,10 +158,10 @@ func (m *Machine) watch(r *run) {
 
 	err := r.process.wait()
 
-	m.mu.Lock()
+	r.mu.Lock()
 	why := r.last
-	m.run = nil
-	m.mu.Unlock()
+	r.mu.Unlock()
+	m.run.Store(nil)
 
 	if err != nil && why != machine.PowerCut {
 		why = fmt.Sprintf("%s: %v: %s", why, err, r.process.complaint())
@@ -210,11 +204,11 @@ func (m *Machine) event(r *run, e qmpMessage) {
 			why = "the guest powered off"
 		}
 
-		m.mu.Lock()
+		r.mu.Lock()
 		if r.last != machine.PowerCut {
 			r.last = why
 		}
-		m.mu.Unlock()
+		r.mu.Unlock()
 	case "DEVICE_DELETED":
 		if e.Data.Device != "" { // else it is a part of one
 			select {
@@ -232,7 +226,7 @@ func (m *Machine) Reset(ctx context.Context) error { return m.tell(ctx, "reset",
 
 // Off asks the guest to power off, and waits until it has or ctx is done.
 func (m *Machine) Off(ctx context.Context) error {
-	r := m.current()
+	r := m.run.Load()
 	if r == nil {
 		return nil
 	}
@@ -250,7 +244,7 @@ func (m *Machine) Off(ctx context.Context) error {
 }
 
 func (m *Machine) tell(ctx context.Context, op, command string) error {
-	r := m.current()
+	r := m.run.Load()
 	if r == nil {
 		return fmt.Errorf("%s %s: %w", op, m.cfg.Name, machine.ErrOff)
 	}
@@ -267,15 +261,15 @@ func (m *Machine) Cut() {
 	m.button.Lock()
 	defer m.button.Unlock()
 
-	m.mu.Lock()
-	r := m.run
-	if r != nil {
-		r.last = machine.PowerCut
+	r := m.run.Load()
+	if r == nil {
+		return
 	}
-	m.mu.Unlock()
 
-	if r != nil {
-		r.process.kill()
-		<-r.gone
-	}
+	r.mu.Lock()
+	r.last = machine.PowerCut
+	r.mu.Unlock()
+	r.process.kill()
+
+	<-r.gone
 }

@@ -28,7 +28,7 @@ func newMachine(t *testing.T, edit func(*Config)) *Machine {
 	binary := hosttest.Need(t, "qemu-system-x86_64")
 	cfg := Config{
 		Name: "test", UUID: "8c7f9a52-3f2b-4d8e-9a55-0123456789ab", Dir: t.TempDir(), Binary: binary,
-		CPUs: 1, MemoryMiB: 32, Cards: []Card{{MAC: net.HardwareAddr{0x52, 0x54, 0, 0, 0, 2}}},
+		CPUs: 1, MemoryMiB: 32, Cards: []machine.Card{{MAC: net.HardwareAddr{0x52, 0x54, 0, 0, 0, 2}}},
 	}
 	if edit != nil {
 		edit(&cfg)
@@ -109,7 +109,7 @@ func TestQEMUDies(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	r := m.current()
+	r := m.run.Load()
 
 	process, err := os.FindProcess(m.Status().PID)
 	if err != nil {

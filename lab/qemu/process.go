@@ -3,7 +3,6 @@
 package qemu
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -90,7 +89,7 @@ func (p *process) connect() ([]*os.File, error) {
 	}
 
 	for _, conn := range conns {
-		near, far, err := socketPair()
+		near, far, err := machine.SocketPair(syscall.SOCK_STREAM)
 		if err != nil {
 			return files, err
 		}
@@ -100,23 +99,6 @@ func (p *process) connect() ([]*os.File, error) {
 	}
 
 	return files, nil
-}
-
-func socketPair() (net.Conn, *os.File, error) {
-	fds, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
-	if err != nil {
-		return nil, nil, fmt.Errorf("make a pair of sockets: %w", err)
-	}
-
-	near, far := os.NewFile(uintptr(fds[0]), "near"), os.NewFile(uintptr(fds[1]), "far")
-	defer near.Close() // FileConn has its own copy
-
-	conn, err := net.FileConn(near)
-	if err != nil {
-		return nil, nil, errors.Join(fmt.Errorf("make a pair of sockets: %w", err), far.Close())
-	}
-
-	return conn, far, nil
 }
 
 func (p *process) disconnect() {

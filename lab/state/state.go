@@ -8,6 +8,7 @@ package state
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -150,13 +151,7 @@ func (l *Lab) Uses(p Provisioner) bool {
 }
 
 // As is what the node runs as.
-func (n *Node) As() Provisioner {
-	if n.Provisioner == "" {
-		return QEMU
-	}
-
-	return n.Provisioner
-}
+func (n *Node) As() Provisioner { return cmp.Or(n.Provisioner, QEMU) }
 
 // DiskPath is a node's disk.
 func (l *Lab) DiskPath(name string) string { return filepath.Join(l.NodeDir(name), "disk.qcow2") }
@@ -220,24 +215,28 @@ func (l *Lab) decode(text []byte) error {
 		return err
 	}
 
-	return l.check()
+	if err := l.check(); err != nil {
+		return fmt.Errorf("%w: the file is damaged; remove the directory", err)
+	}
+
+	return nil
 }
 
 // check reports what a damaged file lacks.
 func (l *Lab) check() error {
 	if l.Name == "" || len(l.Nodes) == 0 || len(l.World.Networks) == 0 {
-		return errors.New("name, nodes or network are missing: the file is damaged; remove the directory")
+		return errors.New("name, nodes or network are missing")
 	}
 
 	for _, n := range l.World.Networks {
 		if !n.Subnet4.IsValid() && !n.Subnet6.IsValid() {
-			return fmt.Errorf("network %q has no subnet: the file is damaged; remove the directory", n.Name)
+			return fmt.Errorf("network %q has no subnet", n.Name)
 		}
 	}
 
 	for _, n := range l.Nodes {
 		if len(n.Cards) == 0 {
-			return fmt.Errorf("node %s has no card: the file is damaged; remove the directory", n.Name)
+			return fmt.Errorf("node %s has no card", n.Name)
 		}
 
 		for _, c := range n.Cards {
@@ -246,7 +245,7 @@ func (l *Lab) check() error {
 			}
 
 			if len(c.HardwareAddr()) != 6 {
-				return fmt.Errorf("node %s has a card with the address %q: the file is damaged; remove the directory", n.Name, c.MAC)
+				return fmt.Errorf("node %s has a card with the address %q", n.Name, c.MAC)
 			}
 		}
 	}
@@ -264,7 +263,7 @@ func (l *Lab) check() error {
 
 func (l *Lab) checkNetwork(who, network string) error {
 	if _, ok := l.World.Network(network); !ok {
-		return fmt.Errorf("%s is on network %q, which there is not: the file is damaged; remove the directory", who, network)
+		return fmt.Errorf("%s is on network %q, which there is not", who, network)
 	}
 
 	return nil

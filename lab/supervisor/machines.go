@@ -56,14 +56,9 @@ func (s *Supervisor) machine(ctx context.Context, node *state.Node) machine.Mach
 
 // container returns a machine in namespaces of this computer's kernel.
 func (s *Supervisor) container(ctx context.Context, node *state.Node) machine.Machine {
-	var cards []container.Card
-	for _, card := range node.Cards {
-		cards = append(cards, container.Card{MAC: card.HardwareAddr(), Unplugged: card.Unplugged})
-	}
-
 	return container.New(container.Config{
 		Name: node.Name, Dir: s.lab.NodeDir(node.Name), Root: s.lab.Machine.RootDir, ImageCache: s.lab.Machine.Cache,
-		Cards: cards, IDs: s.ids, Cgroup: s.cgroups.Machine(node.Name),
+		Cards: cards(node), IDs: s.ids, Cgroup: s.cgroups.Machine(node.Name),
 		Limits: container.Limits{MemoryMiB: node.MemoryMiB, CPUs: node.CPUs, Processes: s.processes},
 	}, s.plugTap(ctx, node), s.record(node), s.log)
 }
@@ -73,12 +68,8 @@ func (s *Supervisor) virtual(ctx context.Context, node *state.Node) machine.Mach
 	common := s.lab.Machine
 	cfg := qemu.Config{
 		Name: node.Name, UUID: node.UUID, Dir: s.lab.NodeDir(node.Name), Binary: common.QEMU, Accel: s.accel,
-		CPUs: node.CPUs, MemoryMiB: node.MemoryMiB, Firmware: common.Firmware,
+		CPUs: node.CPUs, MemoryMiB: node.MemoryMiB, Firmware: common.Firmware, Cards: cards(node),
 		Kernel: common.Kernel, Initrd: common.Initrd, Cmdline: common.Cmdline,
-	}
-
-	for _, card := range node.Cards {
-		cfg.Cards = append(cfg.Cards, qemu.Card{MAC: card.HardwareAddr(), Unplugged: card.Unplugged})
 	}
 
 	if _, err := os.Stat(s.lab.DiskPath(node.Name)); err == nil {
@@ -90,6 +81,15 @@ func (s *Supervisor) virtual(ctx context.Context, node *state.Node) machine.Mach
 	}
 
 	return qemu.New(cfg, s.plug(ctx, node), s.record(node), s.log)
+}
+
+func cards(node *state.Node) []machine.Card {
+	var cards []machine.Card
+	for _, card := range node.Cards {
+		cards = append(cards, machine.Card{MAC: card.HardwareAddr(), Unplugged: card.Unplugged})
+	}
+
+	return cards
 }
 
 // plug returns what connects the network cards of a virtual machine.

@@ -139,15 +139,6 @@ func (c *Cluster) Resource(ctx context.Context, namespace, kind, id string, into
 	return version, err
 }
 
-func resourceSpec(ctx context.Context, api *client.Client, namespace, kind, id string) (string, error) {
-	r, err := api.Resource(ctx, client.Kind{Namespace: namespace, Type: kind}, id)
-	if err != nil {
-		return "", err
-	}
-
-	return r.GetSpec().GetYamlSpec(), nil
-}
-
 // Talosctl runs talosctl as the administrator and returns all that it says. It must succeed.
 func (c *Cluster) Talosctl(args ...string) string {
 	c.t.Helper()

@@ -67,28 +67,22 @@ var size = lab.Size{CPUs: 2, MemoryMiB: 4096, DiskGiB: 10}
 func Start(t *testing.T, extraDisks ...int) *Cluster {
 	t.Helper()
 
-	return start(t, lab.Options{Provisioner: state.QEMU, ExtraDisks: extraDisks})
+	return StartIn(t, lab.Options{Provisioner: state.QEMU, ExtraDisks: extraDisks})
 }
 
 // StartContainer is Start for a machine in a container.
 func StartContainer(t *testing.T) *Cluster {
 	t.Helper()
 
-	return start(t, lab.Options{Provisioner: state.Container})
-}
-
-// StartIn is Start for a machine in another world: the options say what it is, with which network cards, and what is
-// around it.
-func StartIn(t *testing.T, options lab.Options) *Cluster {
-	t.Helper()
-
-	return start(t, options)
+	return StartIn(t, lab.Options{Provisioner: state.Container})
 }
 
 // Contained reports whether the machine is a container.
 func (c *Cluster) Contained() bool { return c.Node.As() == state.Container }
 
-func start(t *testing.T, options lab.Options) *Cluster {
+// StartIn is Start for a machine in another world: the options say what it is, with which network cards, and what is
+// around it.
+func StartIn(t *testing.T, options lab.Options) *Cluster {
 	t.Helper()
 
 	built, err := find()
