@@ -18,7 +18,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// inside is process 1 of the machine: it mounts, makes the root its own, and does what a user does.
+// inside is process 1 of the machine: it mounts the root, enters it, and does what a user does.
 func inside(description string) error {
 	var m machine
 	if err := json.Unmarshal([]byte(description), &m); err != nil {
@@ -32,9 +32,9 @@ func inside(description string) error {
 	return m.use()
 }
 
-// mount mounts the machine's root and makes it the root.
+// mount mounts the machine's root and enters it.
 func (m *machine) mount() error {
-	// Nothing of it shows outside.
+	// The mounts are not visible outside.
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
 		return fmt.Errorf("make the mounts private: %w", err)
 	}
@@ -73,7 +73,7 @@ func (m *machine) mount() error {
 		return fmt.Errorf("mount /proc: %w", err)
 	}
 
-	// The old root goes below the new one, and from there out of sight.
+	// The old root is mounted over the new one, and then unmounted.
 	if err := os.Chdir(m.Root); err != nil {
 		return err
 	}
@@ -89,7 +89,7 @@ func (m *machine) mount() error {
 	return errors.Join(os.Chdir("/"), unix.Sethostname([]byte("fresh")))
 }
 
-// overlay shows a folder at a place of the machine so that what is written there does not come to it.
+// overlay mounts a folder at a place of the machine, so that writes there do not change the folder.
 func (m *machine) overlay(lower, place string) error {
 	upper, work, target := m.upper(place), m.upper(place)+".work", filepath.Join(m.Root, place)
 	for _, dir := range []string{upper, work, target} {
@@ -98,7 +98,7 @@ func (m *machine) overlay(lower, place string) error {
 		}
 	}
 
-	// A cache of Go may not be there yet.
+	// A cache of Go may not exist yet.
 	if err := os.MkdirAll(lower, 0o755); err != nil {
 		return err
 	}
@@ -115,7 +115,7 @@ func (m *machine) overlay(lower, place string) error {
 	return nil
 }
 
-// use does what README says. A machine that is only powered on is left in maintenance.
+// use runs the commands of README. With untilMachinesOn the machines stay in maintenance.
 func (m *machine) use() error {
 	up := []string{"up", "NAME=fresh", "IN=" + m.In}
 	if m.Until == untilMachinesOn {
@@ -148,7 +148,7 @@ func (m *machine) use() error {
 	return nil
 }
 
-// endTime is how long what was told to end may take.
+// endTime is how long stopped processes may take to end.
 const endTime = 10 * time.Second
 
 // alone waits until no other process runs.
@@ -165,7 +165,7 @@ func alone(patience time.Duration) error {
 	}
 }
 
-// processes are the command lines of all that still run beside this one. What has ended and waits for nobody is none.
+// processes returns the command lines of all other processes that still run. Zombies are left out.
 func processes() ([]string, error) {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
