@@ -3,6 +3,7 @@
 package control
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -14,20 +15,25 @@ import (
 const pathLimit = 107
 
 // Listen opens the socket of a lab, in the place of one left by a crash.
-func Listen(socket string) (net.Listener, error) {
+func Listen(socket string) (l net.Listener, err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("open the lab's control socket: %w", err)
+		}
+	}()
+
 	if err := os.Remove(socket); err != nil && !os.IsNotExist(err) {
-		return nil, fmt.Errorf("open the lab's control socket: %w", err)
+		return nil, err
 	}
 
 	short, done, err := shortPath(socket)
 	if err != nil {
-		return nil, fmt.Errorf("open the lab's control socket: %w", err)
+		return nil, err
 	}
 	defer done()
 
-	l, err := net.Listen("unix", short)
-	if err != nil {
-		return nil, fmt.Errorf("open the lab's control socket: %w", err)
+	if l, err = net.Listen("unix", short); err != nil {
+		return nil, err
 	}
 
 	// The short path means something else by the time of closing.
@@ -36,9 +42,7 @@ func Listen(socket string) (net.Listener, error) {
 	}
 
 	if err := os.Chmod(socket, 0o600); err != nil {
-		_ = l.Close()
-
-		return nil, fmt.Errorf("open the lab's control socket: %w", err)
+		return nil, errors.Join(err, l.Close())
 	}
 
 	return l, nil

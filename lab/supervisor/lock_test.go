@@ -31,7 +31,7 @@ func TestOneSupervisor(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	unlock, err := state.Lock(lab.Dir)
+	unlock, err := state.Lock(lab.Dir, "taken")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,7 +52,7 @@ func TestOneSupervisor(t *testing.T) {
 
 	unlock()
 
-	if unlock, err = state.Lock(lab.Dir); err != nil {
+	if unlock, err = state.Lock(lab.Dir, "taken"); err != nil {
 		t.Fatalf("after the first one: %v", err)
 	}
 

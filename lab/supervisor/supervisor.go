@@ -53,7 +53,7 @@ type Supervisor struct {
 // Ready, if not nil, is called when all machines are switched on and the control
 // socket answers.
 func Run(ctx context.Context, dir string, log *slog.Logger, ready func()) (err error) {
-	unlock, err := state.Lock(dir)
+	unlock, err := state.Lock(dir, "another supervisor runs, starts or ends the lab")
 	if err != nil {
 		return err
 	}

@@ -11,11 +11,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/seed-59268b81/talos/test/host"
 )
 
 // inside is process 1 of the machine: it mounts the root, enters it, and does what a user does.
@@ -154,7 +155,7 @@ const endTime = 10 * time.Second
 // alone waits until no other process runs.
 func alone(patience time.Duration) error {
 	for deadline := time.Now().Add(patience); ; time.Sleep(100 * time.Millisecond) {
-		left, err := processes()
+		left, err := host.Left()
 		if err != nil || len(left) == 0 {
 			return err
 		}
@@ -163,29 +164,4 @@ func alone(patience time.Duration) error {
 			return fmt.Errorf("processes still run: %s", strings.Join(left, "; "))
 		}
 	}
-}
-
-// processes returns the command lines of all other processes that still run. Zombies are left out.
-func processes() ([]string, error) {
-	entries, err := os.ReadDir("/proc")
-	if err != nil {
-		return nil, err
-	}
-
-	var all []string
-
-	for _, e := range entries {
-		if pid, err := strconv.Atoi(e.Name()); err != nil || pid == os.Getpid() {
-			continue
-		}
-
-		line, err := os.ReadFile(filepath.Join("/proc", e.Name(), "cmdline"))
-		if err != nil || len(line) == 0 {
-			continue
-		}
-
-		all = append(all, e.Name()+" "+strings.TrimSpace(strings.ReplaceAll(string(line), "\x00", " ")))
-	}
-
-	return all, nil
 }

@@ -31,9 +31,8 @@ import (
 	"syscall"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/seed-59268b81/talos/build/artifact"
+	"github.com/seed-59268b81/talos/lab/state"
 )
 
 // How far make up goes.
@@ -156,14 +155,5 @@ func lock(dir string) (unlock func(), err error) {
 		return nil, err
 	}
 
-	f, err := os.Open(dir)
-	if err != nil {
-		return nil, err
-	}
-
-	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
-		return nil, errors.Join(fmt.Errorf("lock %s: another run has it: %w", dir, err), f.Close())
-	}
-
-	return func() { _ = f.Close() }, nil
+	return state.Lock(dir, "another run has it")
 }
