@@ -12,7 +12,7 @@ import (
 	"github.com/seed-59268b81/talos/lab/machine"
 )
 
-// insert makes a network card of a machine that boots or runs.
+// insert creates a network card of a machine that boots or runs.
 func (m *Machine) insert(b *boot, card int) error {
 	tap, err := b.process.tap(card, m.cfg.Cards[card].MAC)
 	if err != nil {
@@ -32,7 +32,7 @@ func (m *Machine) Plug(_ context.Context, card int) error { return m.change(card
 // Unplug takes a network card out of its slot.
 func (m *Machine) Unplug(_ context.Context, card int) error {
 	return m.change(card, true, func(b *boot, card int) error {
-		// The device goes with its descriptor.
+		// The device is removed with its descriptor.
 		if err := b.cards[card].Close(); err != nil && !errors.Is(err, os.ErrClosed) {
 			return err
 		}

@@ -16,10 +16,9 @@ import (
 	"strings"
 )
 
-// Unpack unpacks a root image, which is a squashfs or already a folder, below a
-// folder and returns where it is: at a name made from its content, so that an
-// image is unpacked once. Its files belong to the caller: root has those of the
-// image.
+// Unpack unpacks a root image, which is a squashfs or already a folder, below a folder
+// and returns its path. The name is a hash of the content, so that an image is
+// unpacked once. The files belong to the caller; for root they keep their owners.
 func Unpack(ctx context.Context, image, dir string) (to string, err error) {
 	defer func() {
 		if err != nil {
@@ -46,13 +45,13 @@ func Unpack(ctx context.Context, image, dir string) (to string, err error) {
 		return to, nil
 	}
 
-	// Programs of the image that run as their owner are root's here too: other
-	// users must not come to them.
+	// The image can hold setuid programs, whose owner is a user of this computer: other
+	// users must not run them.
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return "", err
 	}
 
-	// Whole or not at all.
+	// Unpack beside it and rename, so that the folder is always complete.
 	part := to + ".part"
 	if err := os.RemoveAll(part); err != nil {
 		return "", err

@@ -76,7 +76,7 @@ func TestCardsComeAndGo(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// want holds that the machine has eth0, and whether it has eth1.
+	// want checks that the machine has eth0, and whether it has eth1.
 	want := func(step string, second bool) {
 		t.Helper()
 
@@ -100,7 +100,7 @@ func TestCardsComeAndGo(t *testing.T) {
 	want("power-on", false)
 
 	if err := m.Unplug(t.Context(), 1); !errors.Is(err, machine.ErrUnplugged) {
-		t.Errorf("unplug what is not plugged in: got %v, want %v", err, machine.ErrUnplugged)
+		t.Errorf("unplug a card that is not plugged in: got %v, want %v", err, machine.ErrUnplugged)
 	}
 
 	for range spareTaps {
@@ -110,16 +110,16 @@ func TestCardsComeAndGo(t *testing.T) {
 		want("unplugging", false)
 	}
 
-	// With the unplugged card's own that is one more.
+	// The unplugged card has a descriptor of its own, so there is one more.
 	must(m.Plug(t.Context(), 1))
 
 	if err := m.Plug(t.Context(), 1); !errors.Is(err, machine.ErrPlugged) {
-		t.Errorf("plug in what is plugged in: got %v, want %v", err, machine.ErrPlugged)
+		t.Errorf("plug in a card that is plugged in: got %v, want %v", err, machine.ErrPlugged)
 	}
 
 	must(m.Unplug(t.Context(), 1))
 
-	if err := m.Plug(t.Context(), 1); err == nil || !strings.Contains(err.Error(), "which is the most") {
+	if err := m.Plug(t.Context(), 1); err == nil || !strings.Contains(err.Error(), "which is the limit") {
 		t.Errorf("plug in once too often: got %v", err)
 	}
 
@@ -128,7 +128,7 @@ func TestCardsComeAndGo(t *testing.T) {
 	want("a reset", true)
 
 	if err := m.Plug(t.Context(), 2); err == nil || !strings.Contains(err.Error(), "2 cards") {
-		t.Errorf("a card that is not there: got %v", err)
+		t.Errorf("a card that does not exist: got %v", err)
 	}
 }
 

@@ -11,12 +11,12 @@ import (
 	"path/filepath"
 )
 
-// probe makes a machine as it will be made, with an empty root, and lets go of
-// it before its first process begins.
+// probe creates a machine like a real one, with an empty root, and removes it before
+// its first process starts.
 func probe(ids *IDs) (err error) {
 	defer func() {
 		if err != nil {
-			err = fmt.Errorf("try to make a machine: %w", err)
+			err = fmt.Errorf("try to create a machine: %w", err)
 		}
 	}()
 
@@ -57,7 +57,7 @@ func probe(ids *IDs) (err error) {
 
 	p, err := startProcess(spec, cfg.Cgroup, ids)
 	if err != nil {
-		return fmt.Errorf("%w; it needs what a root without a container around it may do, or subordinate ids and a delegated cgroup", err)
+		return fmt.Errorf("%w; it needs root outside of a container, or subordinate ids and a delegated cgroup", err)
 	}
 
 	return p.wait()

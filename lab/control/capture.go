@@ -12,7 +12,7 @@ import (
 
 const portParameter = "port"
 
-// capture streams what Lab.Capture writes, each write at once.
+// capture streams the output of Lab.Capture, each write at once.
 func capture(lab Lab, w http.ResponseWriter, r *http.Request) {
 	write, err := lab.Capture(r.URL.Query()[portParameter])
 	if err != nil {
@@ -24,7 +24,7 @@ func capture(lab Lab, w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/x-pcapng")
 	w.WriteHeader(http.StatusOK)
 
-	_ = write(r.Context(), &flusher{w, http.NewResponseController(w)}) // the client is gone, or the lab
+	_ = write(r.Context(), &flusher{w, http.NewResponseController(w)}) // the client or the lab has ended
 }
 
 type flusher struct {
@@ -41,8 +41,8 @@ func (f *flusher) Write(b []byte) (int, error) {
 	return n, f.control.Flush()
 }
 
-// Capture writes the frames of the ports that names mean, or all frames of the
-// lab, to w as pcapng until ctx is done or the lab ends.
+// Capture writes the frames of the ports of names, or all frames of the lab, to w as
+// pcapng until ctx is done or the lab ends.
 func (c *Client) Capture(ctx context.Context, names []string, w io.Writer) error {
 	frames, err := c.send(ctx, http.MethodGet, "/capture?"+url.Values{portParameter: names}.Encode(), nil)
 	if err != nil {
@@ -60,7 +60,7 @@ func (c *Client) Capture(ctx context.Context, names []string, w io.Writer) error
 	return nil
 }
 
-// destination remembers that it was writing what failed, and not reading.
+// destination records an error of a write, to tell it from one of a read.
 type destination struct {
 	io.Writer
 	err error

@@ -18,14 +18,14 @@ import (
 	"github.com/seed-59268b81/talos/lab/world"
 )
 
-// Client tells a running lab what to do.
+// Client is a client of a running lab.
 type Client struct {
 	http    *http.Client
 	running func() error
 }
 
-// NewClient returns a client of the lab that listens on a socket. Each call first
-// asks running, which fails for a lab that cannot answer.
+// NewClient returns a client of the lab with a socket. Each call first checks
+// running, which fails for a lab that cannot answer.
 func NewClient(socket string, running func() error) *Client {
 	return &Client{running: running, http: &http.Client{Transport: &http.Transport{
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
@@ -37,12 +37,12 @@ func NewClient(socket string, running func() error) *Client {
 
 			return new(net.Dialer).DialContext(ctx, "unix", short)
 		},
-		// A connection kept open would hold up the supervisor's end.
+		// An open connection would delay the supervisor's end.
 		DisableKeepAlives: true,
 	}}}
 }
 
-// Status returns how the lab is.
+// Status returns the status of the lab.
 func (c *Client) Status(ctx context.Context) (*Status, error) {
 	var s Status
 	if err := c.call(ctx, http.MethodGet, "/status", nil, &s); err != nil {
@@ -62,7 +62,7 @@ func (c *Client) SetCard(ctx context.Context, node string, number int, unplugged
 	return c.call(ctx, http.MethodPut, "/nodes/"+url.PathEscape(node)+"/cards/"+strconv.Itoa(number), card{unplugged}, nil)
 }
 
-// SetLink sets the faults of the links that a name means; see world.Find.
+// SetLink sets the faults of the links of a name; see world.Find.
 func (c *Client) SetLink(ctx context.Context, name string, link netswitch.Link) error {
 	return c.call(ctx, http.MethodPut, "/links/"+url.PathEscape(name), link, nil)
 }
@@ -72,7 +72,7 @@ func (c *Client) SetPath(ctx context.Context, fault PathFault) error {
 	return c.call(ctx, http.MethodPut, "/paths", fault, nil)
 }
 
-// SetServices sets how the services of a network behave.
+// SetServices sets the behaviour of a network's services.
 func (c *Client) SetServices(ctx context.Context, network string, s world.Services) error {
 	return c.call(ctx, http.MethodPut, "/networks/"+url.PathEscape(network)+"/services", s, nil)
 }
@@ -82,7 +82,7 @@ func (c *Client) SetLeg(ctx context.Context, router, network string, s world.Set
 	return c.call(ctx, http.MethodPut, "/routers/"+url.PathEscape(router)+"/legs/"+url.PathEscape(network), s, nil)
 }
 
-// Heal takes all faults away. Unplugged cards stay unplugged.
+// Heal removes all faults. Unplugged cards stay unplugged.
 func (c *Client) Heal(ctx context.Context) error {
 	return c.call(ctx, http.MethodDelete, "/faults", struct{}{}, nil)
 }

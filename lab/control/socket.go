@@ -10,11 +10,11 @@ import (
 	"path/filepath"
 )
 
-// pathLimit is the longest path that fits the address of a Unix socket, which
-// holds 108 bytes with an end of its own.
+// pathLimit is the longest path that fits the address of a Unix socket, which has
+// 108 bytes with its terminating zero.
 const pathLimit = 107
 
-// Listen opens the socket of a lab, in the place of one left by a crash.
+// Listen opens the socket of a lab, and replaces one that a crash has left.
 func Listen(socket string) (l net.Listener, err error) {
 	defer func() {
 		if err != nil {
@@ -36,7 +36,7 @@ func Listen(socket string) (l net.Listener, err error) {
 		return nil, err
 	}
 
-	// The short path means something else by the time of closing.
+	// The short path is not valid any more when the listener is closed.
 	if u, ok := l.(*net.UnixListener); ok {
 		u.SetUnlinkOnClose(false)
 	}
@@ -48,8 +48,8 @@ func Listen(socket string) (l net.Listener, err error) {
 	return l, nil
 }
 
-// shortPath returns a path of any length in a form that fits a socket's
-// address, valid until done is called.
+// shortPath returns a path in a form that fits a socket's address. It is valid until
+// done is called.
 func shortPath(path string) (short string, done func(), err error) {
 	if len(path) <= pathLimit {
 		return path, func() {}, nil

@@ -12,7 +12,7 @@ import (
 	"gvisor.dev/gvisor/pkg/tcpip/header"
 )
 
-// linkLocal6 is where hosts reach each other without any configuration.
+// linkLocal6 has the addresses that hosts use without any configuration.
 var linkLocal6 = netip.MustParsePrefix("fe80::/64")
 
 // SLAAC returns the address that a host with this hardware address gives itself
@@ -25,7 +25,8 @@ func SLAAC(subnet netip.Prefix, mac net.HardwareAddr) netip.Addr {
 	return netip.AddrFrom16(addr)
 }
 
-// macOf returns the hardware address whose EUI-64 ends an address, or nil.
+// macOf returns the hardware address whose EUI-64 is the end of an address, or
+// nil.
 func macOf(addr netip.Addr) net.HardwareAddr {
 	b := addr.As16()
 	if b[11] != 0xff || b[12] != 0xfe {
@@ -35,9 +36,9 @@ func macOf(addr netip.Addr) net.HardwareAddr {
 	return net.HardwareAddr{b[8] ^ 2, b[9], b[10], b[13], b[14], b[15]}
 }
 
-// DefaultSubnet6 returns the IPv6 subnet of a network that is not told another:
-// a unique local /64 (RFC 4193) made from the network's name, so that a lab has
-// the same one each time.
+// DefaultSubnet6 returns the IPv6 subnet of a network that has none configured: a
+// unique local /64 (RFC 4193), derived from the network's name, so that it is the
+// same each time.
 func DefaultSubnet6(network string) netip.Prefix {
 	sum := sha256.Sum256([]byte(network))
 
@@ -74,7 +75,7 @@ func (c *Config) own() []netip.Addr {
 	return own
 }
 
-// inside returns all prefixes that are the lab's.
+// inside returns all prefixes of the lab.
 func (c *Config) inside() []netip.Prefix {
 	inside := slices.Clone(c.Inside)
 	for _, own := range c.prefixes() {
@@ -90,7 +91,7 @@ func (c *Config) inside() []netip.Prefix {
 	return inside
 }
 
-// addrs4 and addrs6 return where a host may be found: leased addresses first.
+// addrs4 and addrs6 return the addresses of a host, leased ones first.
 func (c *Config) addrs4(h *Host) []netip.Addr {
 	if !c.Subnet4.IsValid() {
 		return nil

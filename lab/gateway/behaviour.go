@@ -12,26 +12,26 @@ import (
 
 // DHCPBehaviour is how the DHCP server behaves. The zero value is a healthy one.
 type DHCPBehaviour struct {
-	// Silent answers nothing.
+	// Silent sends no answers.
 	Silent bool `json:",omitempty"`
-	// StopAfter is after how many answers the server falls silent, zero for
-	// never. The count starts when the behaviour is set.
+	// StopAfter is the number of answers after which the server becomes silent; zero
+	// is no limit. The count starts when the behaviour is set.
 	StopAfter int `json:",omitempty"`
 	// Delay is how long each answer takes.
 	Delay time.Duration `json:",omitempty"`
 	// RefuseRequests answers each REQUEST with a NAK.
 	RefuseRequests bool `json:",omitempty"`
-	// NoRouter leaves out the default router; Router tells another one.
+	// NoRouter leaves out the default router; Router announces another one.
 	NoRouter bool       `json:",omitempty"`
 	Router   netip.Addr `json:",omitzero"`
-	// ServerID is told as the server's identifier instead of its address.
+	// ServerID is announced as the server's identifier instead of its address.
 	ServerID netip.Addr `json:",omitzero"`
-	// Addr is leased to every client, whoever has it.
+	// Addr is leased to every client, even if another one has it.
 	Addr netip.Addr `json:",omitzero"`
-	// LeaseTime is told instead of Config.LeaseTime, in whole seconds.
+	// LeaseTime replaces Config.LeaseTime, in whole seconds.
 	LeaseTime time.Duration `json:",omitempty"`
-	// HostNames are told instead of the host's name: each ACK the next one, from
-	// the first again after the last.
+	// HostNames are sent instead of the host's name: with each ACK the next one, and
+	// after the last the first again.
 	HostNames []string `json:",omitempty"`
 }
 
@@ -47,7 +47,7 @@ type DHCPv6Behaviour struct {
 	NoAddresses bool `json:",omitempty"`
 	// NoRapidCommit answers a SOLICIT always with an ADVERTISE.
 	NoRapidCommit bool `json:",omitempty"`
-	// LeaseTime is the valid lifetime instead of Config.LeaseTime.
+	// LeaseTime is the valid lifetime, instead of Config.LeaseTime.
 	LeaseTime time.Duration `json:",omitempty"`
 }
 
@@ -59,7 +59,7 @@ type DNSBehaviour struct {
 	// "REFUSED".
 	Rcode string `json:",omitempty"`
 	// Truncate answers over UDP with the TC bit and no records, so that clients
-	// must ask over TCP.
+	// must use TCP.
 	Truncate bool `json:",omitempty"`
 }
 
@@ -86,14 +86,14 @@ type NTPBehaviour struct {
 // MetadataBehaviour is how the metadata server behaves. The zero value is a
 // healthy one.
 type MetadataBehaviour struct {
-	// Silent takes connections and answers nothing.
+	// Silent accepts connections and sends no answers.
 	Silent bool          `json:",omitempty"`
 	Delay  time.Duration `json:",omitempty"`
 	// Status answers every request with this HTTP status.
 	Status int `json:",omitempty"`
 }
 
-// Validate reports what of a behaviour cannot be.
+// Validate returns an error for a behaviour that is not possible.
 func (b DHCPBehaviour) Validate() error {
 	if err := checkDHCP("DHCP", b.Delay, b.StopAfter, b.LeaseTime); err != nil {
 		return err
@@ -112,7 +112,7 @@ func (b DHCPBehaviour) Validate() error {
 	return nil
 }
 
-// Validate reports what of a behaviour cannot be.
+// Validate returns an error for a behaviour that is not possible.
 func (b DHCPv6Behaviour) Validate() error {
 	return checkDHCP("DHCPv6", b.Delay, b.StopAfter, b.LeaseTime)
 }
@@ -129,7 +129,7 @@ func checkDHCP(protocol string, delay time.Duration, stopAfter int, lease time.D
 	return nil
 }
 
-// Validate reports what of a behaviour cannot be.
+// Validate returns an error for a behaviour that is not possible.
 func (b DNSBehaviour) Validate() error {
 	if b.Delay < 0 {
 		return fmt.Errorf("DNS behaviour: delay %v is negative", b.Delay)
@@ -142,7 +142,7 @@ func (b DNSBehaviour) Validate() error {
 	return nil
 }
 
-// Validate reports what of a behaviour cannot be.
+// Validate returns an error for a behaviour that is not possible.
 func (b NTPBehaviour) Validate() error {
 	switch {
 	case b.Delay < 0:
@@ -160,7 +160,7 @@ func (b NTPBehaviour) Validate() error {
 	return nil
 }
 
-// Validate reports what of a behaviour cannot be.
+// Validate returns an error for a behaviour that is not possible.
 func (b MetadataBehaviour) Validate() error {
 	if b.Delay < 0 {
 		return fmt.Errorf("metadata behaviour: delay %v is negative", b.Delay)

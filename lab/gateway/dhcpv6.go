@@ -66,7 +66,7 @@ func (g *Gateway) handleDHCPv6(conn net.PacketConn, peer net.Addr, packet dhcpv6
 	}
 }
 
-// addrOf is the IP address of a peer.
+// addrOf returns the IP address of a peer.
 func addrOf(peer net.Addr) netip.Addr {
 	switch peer := peer.(type) {
 	case *net.UDPAddr:

@@ -23,7 +23,7 @@ func (c *Config) allInstances() []metadata.Instance {
 	return instances
 }
 
-// instance fills in what a host's instance leaves to the network.
+// instance fills in what a host's instance leaves out.
 func (c *Config) instance(h *Host, in metadata.Instance) metadata.Instance {
 	in.Platform, in.Name, in.Domain = cmp.Or(in.Platform, c.Cloud), h.Name, cmp.Or(in.Domain, c.Domain)
 
@@ -52,7 +52,7 @@ func (c *Config) instance(h *Host, in metadata.Instance) metadata.Instance {
 	return in
 }
 
-// clouds returns the platforms that the network's metadata server plays.
+// clouds returns the platforms of the network's metadata server.
 func (c *Config) clouds() []string {
 	if !c.has(ServiceMetadata) {
 		return nil
@@ -69,13 +69,13 @@ func (c *Config) clouds() []string {
 	return clouds
 }
 
-// metadataAddrs returns where the metadata server listens: where its clouds do,
-// on the gateway's own addresses too, which some clouds have instead.
+// metadataAddrs returns the addresses of the metadata server: those of its clouds,
+// and the gateway's own, which some clouds use instead.
 func (c *Config) metadataAddrs() []netip.Addr {
 	return append(c.fixedMetadataAddrs(), c.own()...)
 }
 
-// metadataPrefixes are the metadata server's own addresses for the stack.
+// metadataPrefixes returns the metadata server's own addresses for the stack.
 func (c *Config) metadataPrefixes() []netip.Prefix {
 	var prefixes []netip.Prefix
 	for _, addr := range c.fixedMetadataAddrs() {
@@ -85,7 +85,7 @@ func (c *Config) metadataPrefixes() []netip.Prefix {
 	return prefixes
 }
 
-// metadataNames returns what DNS has for the network's clouds.
+// metadataNames returns the DNS names of the network's clouds.
 func (c *Config) metadataNames() []namedAddrs {
 	var names []namedAddrs
 

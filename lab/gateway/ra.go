@@ -13,7 +13,7 @@ import (
 	"github.com/miekg/dns"
 )
 
-// Times of router advertisements where none are configured. Hosts ask when they
+// The default times of router advertisements. Hosts send solicitations when they
 // come up, so that the interval only matters for changes.
 const (
 	raInterval  = 10 * time.Second
@@ -22,30 +22,30 @@ const (
 	raPreferred = 4 * time.Hour
 	// raLifetimeMax is the longest router lifetime (RFC 8319, 4).
 	raLifetimeMax = 65535 * time.Second
-	// raInfinite is the first prefix lifetime that means for ever.
+	// raInfinite is the shortest prefix lifetime that is infinite.
 	raInfinite = 0xffffffff * time.Second
-	// raSpacing is the least time between two advertisements (RFC 4861's is
-	// three seconds, which a lab that boots should not wait for).
+	// raSpacing is the shortest time between two advertisements. RFC 4861 has three
+	// seconds, too long for a lab that boots.
 	raSpacing = 100 * time.Millisecond
-	// raOptions is how many bytes of DNS servers and search domains leave an
-	// advertisement within the MTU that every IPv6 network has.
+	// raOptions is the largest size of DNS servers and search domains with which an
+	// advertisement fits the smallest MTU of IPv6.
 	raOptions = 1024
-	// raHopLimit is the hop limit that hosts are told to send with.
+	// raHopLimit is the hop limit that hosts must use.
 	raHopLimit = 64
 )
 
-// RouterAdvertisement is what the network's router tells hosts (RFC 4861, 4.2).
+// RouterAdvertisement describes the network's router to hosts (RFC 4861, 4.2).
 // The zero value announces the gateway as default router for half an hour, its
 // subnet for addresses that hosts give themselves (SLAAC), the MTU, and the
 // gateway as DNS server.
 type RouterAdvertisement struct {
-	// Off announces nothing.
+	// Off sends no advertisements.
 	Off bool `json:",omitempty"`
-	// Interval between advertisements, 10 s if zero. Hosts that ask are answered
-	// at once.
+	// Interval between advertisements, 10 s by default. Solicitations are answered at
+	// once.
 	Interval time.Duration `json:",omitempty"`
-	// Lifetime as default router, 30 minutes if zero. NotDefault announces
-	// lifetime 0: this is no default router.
+	// Lifetime as default router, 30 minutes by default. NotDefault announces
+	// lifetime 0: this is not a default router.
 	Lifetime   time.Duration `json:",omitempty"`
 	NotDefault bool          `json:",omitempty"`
 	// Managed and Other are the M and O flags: DHCPv6 has addresses, or other
@@ -57,9 +57,9 @@ type RouterAdvertisement struct {
 	NoPrefix     bool `json:",omitempty"`
 	NoOnLink     bool `json:",omitempty"`
 	NoAutonomous bool `json:",omitempty"`
-	// Valid and Preferred are the prefix's lifetimes, 24 h and 4 h if zero.
-	// Deprecated announces preferred lifetime 0, Withdrawn both as 0: hosts give
-	// up the addresses soon (RFC 4862, 5.5.3).
+	// Valid and Preferred are the prefix's lifetimes, by default 24 h and 4 h.
+	// Deprecated announces preferred lifetime 0, Withdrawn both as 0: hosts remove
+	// the addresses soon (RFC 4862, 5.5.3).
 	Valid      time.Duration `json:",omitempty"`
 	Preferred  time.Duration `json:",omitempty"`
 	Deprecated bool          `json:",omitempty"`
@@ -72,23 +72,23 @@ type RouterAdvertisement struct {
 	NoDNS  bool         `json:",omitempty"`
 	DNS    []netip.Addr `json:",omitempty"`
 	Search []string     `json:",omitempty"`
-	// From is the router that is announced, if not the gateway itself.
+	// From is the router to announce, by default the gateway.
 	From AnnouncedRouter `json:",omitzero"`
-	// Goodbye announces lifetime 0 when the gateway closes or announcing is
-	// turned off, so that hosts drop the router at once.
+	// Goodbye announces lifetime 0 when the gateway closes or Off is set, so that
+	// hosts drop the router at once.
 	Goodbye bool `json:",omitempty"`
 }
 
-// AnnouncedRouter is a router on whose behalf a gateway advertises.
+// AnnouncedRouter is a router that a gateway announces.
 type AnnouncedRouter struct {
 	Addr netip.Addr // link-local
 	MAC  string     `json:",omitempty"`
 }
 
-// IsZero reports that the gateway is the router itself.
+// IsZero reports whether the gateway itself is the router.
 func (r AnnouncedRouter) IsZero() bool { return r == AnnouncedRouter{} }
 
-// Validate reports what cannot be announced.
+// Validate returns an error for what cannot be announced.
 func (r RouterAdvertisement) Validate() error {
 	if r.Interval < 0 || r.Interval > 0 && r.Interval < raSpacing {
 		return fmt.Errorf("router advertisement: interval %v is shorter than %v", r.Interval, raSpacing)
@@ -165,7 +165,7 @@ func (r RouterAdvertisement) preferred() time.Duration {
 	return r.Preferred
 }
 
-// SetRA changes what is announced, and announces it.
+// SetRA changes the advertisements, and sends one.
 func (g *Gateway) SetRA(r RouterAdvertisement) error {
 	if err := change(&g.ra, r); err != nil {
 		return err
@@ -179,7 +179,7 @@ func (g *Gateway) SetRA(r RouterAdvertisement) error {
 	return nil
 }
 
-// wait lets time pass, unless ctx is done.
+// wait waits for a time or until ctx is done.
 func wait(ctx context.Context, d time.Duration) {
 	select {
 	case <-time.After(d):
@@ -187,8 +187,8 @@ func wait(ctx context.Context, d time.Duration) {
 	}
 }
 
-// heardAll forgets solicitations.
-func (g *Gateway) heardAll() {
+// discardSolicitations discards solicitations.
+func (g *Gateway) discardSolicitations() {
 	select {
 	case <-g.solicited:
 	default:
@@ -197,7 +197,7 @@ func (g *Gateway) heardAll() {
 
 func (g *Gateway) serveRA(ctx context.Context) error {
 	g.run(func() {
-		heard := RouterAdvertisement{Off: true} // what hosts know
+		heard := RouterAdvertisement{Off: true} // the latest advertisement
 
 		for {
 			ra := g.ra.get().value
@@ -215,7 +215,7 @@ func (g *Gateway) serveRA(ctx context.Context) error {
 			case <-time.After(ra.interval()):
 			case <-g.solicited:
 				wait(ctx, raSpacing)
-				g.heardAll() // one answer is for all who asked meanwhile
+				g.discardSolicitations() // one advertisement answers all solicitations
 			case <-ctx.Done():
 				if heard.Goodbye && !heard.Off {
 					g.port.Send(g.cfg.goodbye(heard))

@@ -17,7 +17,7 @@ import (
 // maxLease is the longest lease below infinity.
 const maxLease = (1<<32 - 2) * time.Second
 
-// setDefaults fills in what is not set, and reports what cannot be.
+// setDefaults fills in defaults, and returns an error for what is not possible.
 func (c *Config) setDefaults() error {
 	c.PortName = cmp.Or(c.PortName, PortName)
 	c.MTU = cmp.Or(c.MTU, 1500)
@@ -56,7 +56,7 @@ func (c *Config) setDefaults() error {
 
 func (c *Config) checkSubnets() error {
 	if len(c.MAC) != 6 || c.MAC[0]&1 != 0 {
-		return fmt.Errorf("gateway hardware address %v is not a card's", c.MAC)
+		return fmt.Errorf("gateway hardware address %v is not that of a network card", c.MAC)
 	}
 
 	if !c.Subnet4.IsValid() && !c.Subnet6.IsValid() {
@@ -106,7 +106,7 @@ func (c *Config) checkHosts() error {
 
 		if c.Subnet6.IsValid() && !h.Addr6.IsValid() {
 			if c.Subnet6.Bits() != 64 {
-				return fmt.Errorf("machine %s has no address in subnet %v, and gives itself one only in a /64", h.Name, c.Subnet6)
+				return fmt.Errorf("machine %s has no address in subnet %v, and can choose one itself only in a /64", h.Name, c.Subnet6)
 			}
 
 			h.Addr6 = SLAAC(c.Subnet6, h.MAC)
@@ -125,7 +125,7 @@ func (c *Config) checkHosts() error {
 			}
 
 			if who, used := taken[at.addr]; used {
-				return fmt.Errorf("address %v of machine %s is already that of %s", at.addr, h.Name, who)
+				return fmt.Errorf("address %v of machine %s is taken by %s", at.addr, h.Name, who)
 			}
 
 			taken[at.addr] = h.Name
@@ -139,7 +139,7 @@ func (c *Config) checkHosts() error {
 	return nil
 }
 
-// possible is a service with what the network must have for it.
+// possible is a service and whether it can run on the network.
 type possible struct {
 	Service
 	possible bool

@@ -9,31 +9,30 @@ import (
 	"time"
 )
 
-// sweepEvery is how often what has timed out is taken out of memory. What
-// packets meet does not depend on it.
+// sweepEvery is how often expired entries are removed from memory. Verdicts do not
+// depend on it.
 const sweepEvery = 10 * time.Second
 
-// fullSweepEvery is how often a full table looks for sessions that have timed
-// out.
+// fullSweepEvery is how often a full table looks for expired sessions.
 const fullSweepEvery = time.Second
 
-// Table is a NAT and all that it remembers.
+// Table is a NAT with its mappings and sessions.
 type Table struct {
 	cfg      Config
 	external [4]byte
 
-	flows  map[flowKey]*session    // by both ends, the one that answers go through
-	inside map[flowKey]*mapping    // by the internal endpoint and what mapping depends on
+	flows  map[flowKey]*session    // by both ends: the session of the answers
+	inside map[flowKey]*mapping    // by the internal endpoint and the part of the remote one that mapping depends on
 	ports  map[portKey]*mapping    // by the external port
-	parts  map[partKey]translation // fragments to come
+	parts  map[partKey]translation // of expected fragments
 
 	sessions int    // of all mappings
-	next     uint16 // port after the last one given
+	next     uint16 // port after the last one
 	rand     *rand.Rand
 	swept    time.Time
 }
 
-// flowKey names a session, or with less of the remote endpoint, a mapping.
+// flowKey identifies a session or, with a part of the remote endpoint, a mapping.
 type flowKey struct {
 	proto         uint8
 	local, remote endpoint
@@ -53,13 +52,13 @@ type mapping struct {
 	sessions map[endpoint]*session
 }
 
-// session is what passes between a mapping and one remote endpoint.
+// session is the traffic between a mapping and one remote endpoint.
 type session struct {
 	mapping *mapping
 	remote  endpoint
 	expires time.Time
-	// opened tells that a packet went out. A session that only saw packets come
-	// in keeps no mapping alive and opens no filter.
+	// opened is set by the first outbound packet. A session with only inbound packets
+	// does not refresh a mapping or open a filter.
 	opened bool
 	tcp    tcpState
 }
@@ -70,8 +69,7 @@ func (m *mapping) live(now time.Time) bool {
 	return m.static || m.opened(now, func(*session) bool { return true })
 }
 
-// opened reports whether a live session to some remote endpoint was opened from
-// inside.
+// opened reports whether a live session that some selects was opened from inside.
 func (m *mapping) opened(now time.Time, some func(*session) bool) bool {
 	for _, s := range m.sessions {
 		if s.opened && s.live(now) && some(s) {
@@ -82,7 +80,7 @@ func (m *mapping) opened(now time.Time, some func(*session) bool) bool {
 	return false
 }
 
-// New returns a table without mappings but for the forwards.
+// New returns a table with no mappings but the forwards.
 func New(cfg Config) (*Table, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
@@ -164,7 +162,7 @@ func (t *Table) sessionOf(flow flowKey, now time.Time) *session {
 	return s
 }
 
-// alive returns the mapping if it is, and forgets it otherwise.
+// alive returns a mapping that is alive. It removes another one and returns nil.
 func (t *Table) alive(m *mapping, now time.Time) *mapping {
 	if m == nil || m.live(now) {
 		return m
@@ -175,8 +173,8 @@ func (t *Table) alive(m *mapping, now time.Time) *mapping {
 	return nil
 }
 
-// open returns the session of a mapping with a remote endpoint, or nil where no
-// more are kept.
+// open returns the session of a mapping with a remote endpoint, or nil if the table
+// is full.
 func (t *Table) open(m *mapping, remote endpoint, now time.Time) *session {
 	s := m.sessions[remote]
 
@@ -202,8 +200,8 @@ func (t *Table) open(m *mapping, remote endpoint, now time.Time) *session {
 	return s
 }
 
-// claim makes a session the one that answers go through, unless its flow has a
-// live one: a flow stays with its mapping.
+// claim makes a session that of its flow's answers, unless the flow has a live one:
+// a flow keeps its mapping.
 func (t *Table) claim(s *session, now time.Time) {
 	if t.sessionOf(s.flow(), now) == nil {
 		t.flows[s.flow()] = s
@@ -227,13 +225,13 @@ func (t *Table) end(s *session) {
 	delete(s.mapping.sessions, s.remote)
 	t.sessions--
 
-	// Another mapping may have the flow by now.
+	// The flow may belong to another mapping by now.
 	if t.flows[s.flow()] == s {
 		delete(t.flows, s.flow())
 	}
 }
 
-// sweep takes what has timed out out of memory.
+// sweep removes expired entries from memory.
 func (t *Table) sweep(now time.Time) {
 	t.swept = now
 

@@ -14,16 +14,16 @@ import (
 	"syscall"
 )
 
-// readBuffer is how much one read takes off a stream: over a hundred frames.
+// readBuffer is the size of one read from a stream: over a hundred frames.
 const readBuffer = 256 << 10
 
 // ServeStream connects a stream of length-prefixed frames to the switch under a
-// name, until the stream ends, which is no error, or ctx is done.
+// name, until the stream ends, which is not an error, or ctx is done.
 func (s *Switch) ServeStream(ctx context.Context, name string, conn net.Conn) error {
 	return s.serve(ctx, name, conn, func(p *Port) error { return p.readFrom(conn) }, streamWriter(conn))
 }
 
-// serve connects something to the switch until it ends or ctx is done.
+// serve connects a stream or device to the switch until it ends or ctx is done.
 func (s *Switch) serve(ctx context.Context, name string, conn io.Closer, read func(*Port) error, write func([]*Frame) error) error {
 	p := s.plug(name)
 	stop := context.AfterFunc(ctx, func() { _ = conn.Close() }) // unblocks both directions
@@ -31,7 +31,7 @@ func (s *Switch) serve(ctx context.Context, name string, conn io.Closer, read fu
 	written := make(chan error, 1)
 	go func() {
 		written <- p.run(write)
-		// Without a way out the port is of no use: end the reader too.
+		// Without its writer the port is of no use: end the reader too.
 		_ = conn.Close()
 	}()
 
@@ -39,7 +39,7 @@ func (s *Switch) serve(ctx context.Context, name string, conn io.Closer, read fu
 
 	p.Close()
 	stop()
-	_ = conn.Close() // a second close reports only that it is one
+	_ = conn.Close() // fails if it is already closed
 
 	if err := errors.Join(failure(readErr), failure(<-written)); err != nil && ctx.Err() == nil {
 		return fmt.Errorf("switch port %s: %w", name, err)
@@ -84,7 +84,7 @@ var ends = []error{
 	syscall.EPIPE, syscall.ECONNRESET, syscall.EIO, syscall.EBADFD,
 }
 
-// failure returns an error that is not the end of a connection.
+// failure returns nil for an error that is the end of a connection.
 func failure(err error) error {
 	if slices.ContainsFunc(ends, func(end error) bool { return errors.Is(err, end) }) {
 		return nil

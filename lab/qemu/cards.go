@@ -16,14 +16,14 @@ import (
 )
 
 const (
-	// firstSlot is where the root ports of the cards begin on the root bus, above
-	// the places that QEMU gives to other devices by itself.
+	// firstSlot is the address of the first card's root port on the root bus, above
+	// those that QEMU assigns to other devices.
 	firstSlot = 0x10
-	// releaseTime is how long a guest may take to let go of a card.
+	// releaseTime is how long a guest may take to release a card.
 	releaseTime = 20 * time.Second
 )
 
-// plugged are the numbers of the cards that are there when the machine is
+// plugged returns the numbers of the cards that are plugged in when the machine is
 // switched on.
 func (c *Config) plugged() []int {
 	var cards []int
@@ -37,8 +37,8 @@ func (c *Config) plugged() []int {
 	return cards
 }
 
-// cardArgs are the slots of all cards, and the cards that are plugged in. Only
-// devices behind a root port can come and go.
+// cardArgs returns the arguments for the slots of all cards, and for the cards that
+// are plugged in. Only devices behind a root port can be plugged and unplugged.
 func (c *Config) cardArgs() []string {
 	var args []string
 
@@ -84,9 +84,9 @@ func (m *Machine) change(card int, unplugged bool, do func(*run) error) error {
 	})
 }
 
-// insert has QEMU connect a new card to a socket. It cannot be handed one, as
-// when it starts: QEMU 7.2 looks for the descriptor in a thread that knows
-// nothing of the monitor's.
+// insert makes QEMU connect a new card to a socket. A running QEMU 7.2 cannot use an
+// inherited descriptor, as at its start: it looks for the descriptor in a thread that
+// does not know those of the monitor.
 func (m *Machine) insert(ctx context.Context, r *run, card int) error {
 	dir, err := os.MkdirTemp("", "lab") // a short path, which no other user can enter
 	if err != nil {
@@ -135,7 +135,7 @@ func (m *Machine) insert(ctx context.Context, r *run, card int) error {
 
 func (m *Machine) release(ctx context.Context, r *run, card int) error {
 	select {
-	case <-r.released: // of a try whose patience had ended
+	case <-r.released: // from a try that timed out
 	default:
 	}
 
@@ -145,7 +145,7 @@ func (m *Machine) release(ctx context.Context, r *run, card int) error {
 	err := r.monitor.do(ctx, qmpCommand{Name: "device_del", Arguments: map[string]string{"id": cardID(card)}})
 
 	switch {
-	case errors.As(err, &refused) && refused.Class == "DeviceNotFound": // it went after an earlier try had been given up
+	case errors.As(err, &refused) && refused.Class == "DeviceNotFound": // it was released after an earlier try timed out
 		return r.monitor.do(ctx, disconnect)
 	case err != nil:
 		return err
@@ -160,10 +160,10 @@ func (m *Machine) release(ctx context.Context, r *run, card int) error {
 			if device == cardID(card) {
 				return r.monitor.do(ctx, disconnect)
 			}
-		case <-r.gone:
-			return nil // a machine that is off holds nothing
+		case <-r.off:
+			return nil // a machine that is off has released it
 		case <-ctx.Done():
-			return fmt.Errorf("the guest has not released it (%w); it can once its kernel runs", ctx.Err())
+			return fmt.Errorf("the guest has not released it (%w); it can when its kernel runs", ctx.Err())
 		}
 	}
 }

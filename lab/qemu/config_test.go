@@ -69,7 +69,7 @@ func TestArgs(t *testing.T) {
 			}
 
 			if strings.Contains(strings.Join(args, " "), "-no-reboot") {
-				t.Error("a guest that reboots would not come back")
+				t.Error("a guest that reboots would not boot again")
 			}
 
 			from := slices.IndexFunc(args, func(a string) bool { return strings.HasPrefix(a, "-accel") })
@@ -80,7 +80,8 @@ func TestArgs(t *testing.T) {
 	}
 }
 
-// TestCardArgs wants each card in a slot of its own, whichever others are there.
+// TestCardArgs checks that each card keeps its own slot, whichever others are plugged
+// in.
 func TestCardArgs(t *testing.T) {
 	cfg := Config{Cards: []machine.Card{
 		{MAC: net.HardwareAddr{0x52, 0x54, 0, 0, 0, 2}, Unplugged: true},

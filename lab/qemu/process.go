@@ -14,7 +14,7 @@ import (
 	"github.com/seed-59268b81/talos/lab/machine"
 )
 
-// process is a running QEMU with this side of its connections.
+// process is a running QEMU with this program's side of its connections.
 type process struct {
 	pid     int
 	console *os.File
@@ -27,8 +27,8 @@ type process struct {
 	ended   chan error
 }
 
-// startProcess starts QEMU, with a number of network cards, so that it ends with
-// this program, however that ends. What it prints is appended to a log.
+// startProcess starts QEMU with a number of network cards. QEMU ends with this
+// program. Its output is appended to a log.
 func startProcess(binary string, args []string, cards int, logPath string) (*process, error) {
 	p := &process{logPath: logPath, cards: make([]net.Conn, cards), ended: make(chan error, 1)}
 
@@ -72,12 +72,12 @@ func startProcess(binary string, args []string, cards int, logPath string) (*pro
 	return p, nil
 }
 
-// connect makes the console's pipe and the sockets and returns QEMU's ends, in
-// the order of the descriptors in config.go.
+// connect creates the console's pipe and the sockets, and returns QEMU's ends, in the
+// order of the descriptors in config.go.
 func (p *process) connect() ([]*os.File, error) {
 	ours, theirs, err := os.Pipe()
 	if err != nil {
-		return nil, fmt.Errorf("make the console's pipe: %w", err)
+		return nil, fmt.Errorf("create the console's pipe: %w", err)
 	}
 
 	p.console = ours
@@ -123,8 +123,8 @@ func (p *process) wait() error {
 	return err
 }
 
-// complaint is the last that the process said.
-func (p *process) complaint() string {
+// lastOutput returns the last line of the process's output.
+func (p *process) lastOutput() string {
 	file, err := os.Open(p.logPath)
 	if err != nil {
 		return ""

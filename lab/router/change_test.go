@@ -12,8 +12,8 @@ import (
 	"github.com/seed-59268b81/talos/lab/netswitch"
 )
 
-// TestChange changes a running router and asks a server on the other side each
-// time where a question came from.
+// TestChange changes a running router, and each time asks a server on the other side
+// for the source of a packet.
 func TestChange(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		site, world := netswitch.New(1), netswitch.New(1)
@@ -90,7 +90,7 @@ func TestChange(t *testing.T) {
 			r.Set("world", Setting{NAT: &nat.Config{Mapping: "open"}}), r.Set("world", Setting{NAT: &nat.Config{External: at("10.0.0.1:0").Addr()}}),
 		} {
 			if err == nil {
-				t.Error("a change that cannot be was accepted")
+				t.Error("a wrong change was accepted")
 			}
 		}
 	})

@@ -12,8 +12,8 @@ import (
 	"github.com/seed-59268b81/talos/lab/nat"
 )
 
-// The bounds of a leg's MTU: what IPv4 hosts must be able to receive, and what
-// fits a frame of the lab's switch.
+// The bounds of a leg's MTU: the packets that IPv4 and IPv6 hosts must be able to
+// receive, and the longest that fits a frame of the lab's switch.
 const (
 	MinMTU     = 576
 	MinMTU6    = 1280
@@ -30,12 +30,12 @@ type Config struct {
 
 // Leg is one of the router's network cards.
 type Leg struct {
-	// Name is that of the leg, for routes and messages.
+	// Name of the leg, for routes and messages.
 	Name string
 	// MAC of the card.
 	MAC HardwareAddr
-	// Addresses with their subnets, IPv4 and IPv6. A leg with an IPv6 address
-	// also has the link-local one that follows from its MAC.
+	// Addresses with their subnets, IPv4 and IPv6. A leg with an IPv6 address also
+	// has the link-local one that follows from its MAC.
 	Addresses []netip.Prefix
 	// MTU is DefaultMTU if zero.
 	MTU int
@@ -43,7 +43,7 @@ type Leg struct {
 	Setting
 }
 
-// Setting is what can be changed of a leg while the router runs.
+// Setting is the part of a leg that can change while the router runs.
 type Setting struct {
 	// NAT translates IPv4 packets that leave the router through the leg. Its
 	// External is the first IPv4 address of the leg if it is not set. Packets that
@@ -62,26 +62,25 @@ type Route struct {
 	Destination netip.Prefix `json:"destination"`
 	// Gateway is a neighbor on the leg.
 	Gateway netip.Addr `json:"gateway"`
-	// Leg is the name of the leg; if it is empty, the one whose subnet has
-	// the gateway.
+	// Leg is the name of the leg, by default the one whose subnet has the gateway.
 	Leg string `json:"leg,omitempty"`
 }
 
 // HardwareAddr is an Ethernet address.
 type HardwareAddr [6]byte
 
-// String writes it as 52:54:00:00:00:01.
+// String returns the form 52:54:00:00:00:01.
 func (a HardwareAddr) String() string { return net.HardwareAddr(a[:]).String() }
 
-// group reports whether it is a multicast or broadcast address.
+// group reports whether a is a multicast or broadcast address.
 func (a HardwareAddr) group() bool { return a[0]&1 != 0 }
 
-// Validate tells what is wrong with a configuration.
+// Validate returns an error for a wrong configuration.
 func (c Config) Validate() error {
 	var errs []error
 
 	if len(c.Legs) < 2 {
-		errs = append(errs, fmt.Errorf("a router has two legs or more, not %d", len(c.Legs)))
+		errs = append(errs, fmt.Errorf("a router needs at least two legs, and has %d", len(c.Legs)))
 	}
 
 	names := map[string]bool{}
@@ -116,7 +115,7 @@ func (l *Leg) validate() error {
 
 	for _, a := range l.Addresses {
 		if !a.IsValid() || a.Addr().IsMulticast() || a.Addr().IsUnspecified() || a.Addr().IsLoopback() || a.Addr().Is4In6() {
-			wrong("address %v: no address of a network card", a)
+			wrong("address %v: not the address of a network card", a)
 		}
 
 		has6 = has6 || a.Addr().Is6()
@@ -127,7 +126,7 @@ func (l *Leg) validate() error {
 	}
 
 	if l.MAC == (HardwareAddr{}) || l.MAC.group() {
-		wrong("hardware address %v: no address of a network card", l.MAC)
+		wrong("hardware address %v: not that of a network card", l.MAC)
 	}
 
 	least := MinMTU
@@ -145,14 +144,14 @@ func (l *Leg) validate() error {
 		}
 
 		if external := l.external(); !external.IsValid() || !l.owns(external) {
-			wrong("NAT: the external address %v is none of the leg's addresses %v", external, l.Addresses)
+			wrong("NAT: the external address %v is not one of the leg's addresses %v", external, l.Addresses)
 		}
 	}
 
 	return errors.Join(errs...)
 }
 
-// external returns the address that the leg's NAT lends.
+// external returns the external address of the leg's NAT.
 func (l *Leg) external() netip.Addr {
 	if l.NAT.External.IsValid() {
 		return l.NAT.External
@@ -180,7 +179,7 @@ func (l *Leg) owns(a netip.Addr) bool {
 // routeLeg returns the index of a static route's leg.
 func (c Config) routeLeg(r Route) (int, error) {
 	if !r.Destination.IsValid() || r.Destination.Addr().Is4() != r.Gateway.Is4() || !r.Gateway.IsValid() {
-		return 0, fmt.Errorf("the destination and the gateway %v are not of one kind", r.Gateway)
+		return 0, fmt.Errorf("the destination and the gateway %v are not both IPv4 or both IPv6", r.Gateway)
 	}
 
 	for i := range c.Legs {
@@ -199,5 +198,5 @@ func (c Config) routeLeg(r Route) (int, error) {
 		return 0, fmt.Errorf("there is no leg %q", r.Leg)
 	}
 
-	return 0, fmt.Errorf("gateway %v is in no leg's subnet", r.Gateway)
+	return 0, fmt.Errorf("gateway %v is not in a leg's subnet", r.Gateway)
 }

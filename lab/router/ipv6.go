@@ -15,7 +15,7 @@ var (
 	allRouters = netip.IPv6LinkLocalAllRouters()
 )
 
-// receive6 takes an IPv6 packet from a leg.
+// receive6 handles an IPv6 packet from a leg.
 func (c *Core) receive6(l *leg, b []byte, mac HardwareAddr) {
 	if !l.linkLocal.IsValid() {
 		return // the leg has no IPv6
@@ -54,7 +54,7 @@ func addresses6(b []byte) (from, to netip.Addr) {
 	return netip.AddrFrom16([16]byte(header.IPv6(b).SourceAddressSlice())), netip.AddrFrom16([16]byte(header.IPv6(b).DestinationAddressSlice()))
 }
 
-// forward6 sends a packet on.
+// forward6 forwards a packet.
 func (c *Core) forward6(p *packet) {
 	h := header.IPv6(p.ip())
 	from, to := addresses6(h)
@@ -85,7 +85,7 @@ func (c *Core) leave6(r route, p *packet) {
 	c.send(r.leg, next, p)
 }
 
-// local6 takes a packet for the router itself: neighbor discovery and echo
+// local6 handles a packet for the router itself: neighbor discovery and echo
 // requests.
 func (c *Core) local6(l *leg, p *packet) {
 	h := p.ip()

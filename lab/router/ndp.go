@@ -10,9 +10,9 @@ import (
 )
 
 const (
-	// ndpHopLimit proves that a message was not forwarded (RFC 4861).
+	// ndpHopLimit is the hop limit of messages that were not forwarded (RFC 4861).
 	ndpHopLimit = 255
-	// The options of neighbor discovery that hold a hardware address.
+	// The options of neighbor discovery with a hardware address.
 	sourceLinkAddress = 1
 	targetLinkAddress = 2
 	linkOptionLen     = 8
@@ -39,7 +39,7 @@ func multicastMAC(group netip.Addr) HardwareAddr {
 	return HardwareAddr([]byte(header.EthernetAddressFromMulticastIPv6Address(tcpip.AddrFrom16(group.As16()))))
 }
 
-// solicits reports whether it is the solicited-node group of one of the leg's
+// solicits reports whether group is the solicited-node group of one of the leg's
 // addresses.
 func (l *leg) solicits(group netip.Addr) bool {
 	if !group.IsMulticast() {
@@ -55,7 +55,7 @@ func (l *leg) solicits(group netip.Addr) bool {
 	return solicitedNode(l.linkLocal) == group
 }
 
-// receiveNDP takes a message of neighbor discovery (RFC 4861).
+// receiveNDP handles a message of neighbor discovery (RFC 4861).
 func (c *Core) receiveNDP(l *leg, message header.ICMPv6, from, to netip.Addr, hopLimit uint8) {
 	if hopLimit != ndpHopLimit || message.Code() != 0 {
 		return
@@ -89,7 +89,7 @@ func (c *Core) answerSolicitation(l *leg, message header.ICMPv6, from netip.Addr
 	mac, ok := linkOption(message[neighborLen:], sourceLinkAddress)
 
 	switch {
-	case from.IsUnspecified(): // somebody wants to have the address (RFC 4862)
+	case from.IsUnspecified(): // a host checks whether the address is free (RFC 4862)
 		c.advertise(l, target, allNodes, multicastMAC(allNodes), 0)
 	case ok && !mac.group():
 		c.learn(l, from, mac, true)
@@ -101,12 +101,12 @@ func (c *Core) answerSolicitation(l *leg, message header.ICMPv6, from netip.Addr
 	}
 }
 
-// advertise says that an address is this leg's.
+// advertise announces an address of this leg.
 func (c *Core) advertise(l *leg, target, to netip.Addr, mac HardwareAddr, flags byte) {
 	c.sendNDP(l, header.ICMPv6NeighborAdvert, fromRouter|override|flags, target, targetLinkAddress, target, to, mac)
 }
 
-// solicitNeighbor asks who has an address.
+// solicitNeighbor sends a solicitation for an address.
 func (c *Core) solicitNeighbor(l *leg, target netip.Addr) {
 	group := solicitedNode(target)
 	c.sendNDP(l, header.ICMPv6NeighborSolicit, 0, target, sourceLinkAddress, l.linkLocal, group, multicastMAC(group))

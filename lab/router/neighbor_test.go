@@ -30,7 +30,8 @@ func TestNeighborIsFound(t *testing.T) {
 		}
 	}
 
-	// Asked again, and found: what waited comes in order, the rest was dropped.
+	// The neighbor is found at the second request. Queued packets are sent in order; the
+	// others were dropped.
 	if d := cmp.Diff(askARP+"\n", b.tick(probeEvery)); d != "" {
 		t.Errorf("after %v (-want +got):\n%s", probeEvery, d)
 	}
@@ -42,7 +43,7 @@ func TestNeighborIsFound(t *testing.T) {
 
 	answer := arpFrame(layers.ARPReply, card(9), worldCard, netip.MustParseAddr("198.51.100.9"), netip.MustParseAddr("198.51.100.1"))
 	if d := cmp.Diff(lines(want...), b.receive(1, answer)); d != "" {
-		t.Errorf("what waited (-want +got):\n%s", d)
+		t.Errorf("queued packets (-want +got):\n%s", d)
 	}
 
 	if got := b.core.dropped["neighbor queue full"]; got != 6 {
@@ -81,7 +82,7 @@ func TestNeighborIsGone(t *testing.T) {
 	}
 }
 
-// TestNeighborIsAskedAgain uses one that was not heard of for a while.
+// TestNeighborIsAskedAgain uses a neighbor that was silent for a while.
 func TestNeighborIsAskedAgain(t *testing.T) {
 	b := newBench(t, nil)
 	b.tick(freshFor)
@@ -93,7 +94,7 @@ func TestNeighborIsAskedAgain(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", d)
 	}
 
-	// It has another card now, and packets go there at once.
+	// It has another card now, and gets packets there at once.
 	b.receive(1, arpFrame(layers.ARPReply, card(8), worldCard, netip.MustParseAddr("198.51.100.2"), netip.MustParseAddr("198.51.100.1")))
 
 	through = "world to 02:00:00:00:00:08: 10.0.0.2 > 198.51.100.2 ttl 63 udp 1 > 7"
@@ -114,12 +115,12 @@ func TestNeighborsAreBounded(t *testing.T) {
 		t.Errorf("got %d neighbors, want %d", got, neighborLimit)
 	}
 
-	// Those not heard of for a while make room.
+	// Silent neighbors are evicted.
 	b.tick(freshFor)
 	b.receive(0, arpFrame(layers.ARPRequest, siteHost, broadcast, netip.MustParseAddr("10.2.0.1"), netip.MustParseAddr("10.0.0.1")))
 
 	if got := b.core.legs[0].neighbors[netip.MustParseAddr("10.2.0.1")]; got == nil {
-		t.Error("a new neighbor found no room")
+		t.Error("a new neighbor was not added")
 	}
 }
 
@@ -152,7 +153,7 @@ func TestWaitingPacketsAreBounded(t *testing.T) {
 	}
 }
 
-// TestForgedNeighbors sends what must not be believed.
+// TestForgedNeighbors sends messages that must be ignored.
 func TestForgedNeighbors(t *testing.T) {
 	b := newBench(t, nil)
 

@@ -10,8 +10,8 @@ import (
 	"github.com/seed-59268b81/talos/lab/netswitch"
 )
 
-// Plug is where a leg is plugged in: a port name on a switch. Faults on the
-// switch are set for that name.
+// Plug connects a leg to a switch, under a port name. Faults on the switch are set
+// for that name.
 type Plug struct {
 	Switch *netswitch.Switch
 	Port   string
@@ -19,7 +19,7 @@ type Plug struct {
 
 // Router is a Core on ports of switches, with this computer's clock.
 type Router struct {
-	mu     sync.Mutex // guards core, timer, closed, and the sending of what core returns
+	mu     sync.Mutex // guards core, timer, closed, and the order of sent frames
 	core   *Core
 	timer  *time.Timer
 	closed bool
@@ -27,8 +27,8 @@ type Router struct {
 	ports []*netswitch.Port
 }
 
-// Start plugs a router in: each of its legs, in their order, into the plug of
-// the same index.
+// Start starts a router and connects each of its legs to the plug of the same
+// index.
 func Start(cfg Config, plugs []Plug) (*Router, error) {
 	core, err := NewCore(cfg)
 	if err != nil {
@@ -41,7 +41,7 @@ func Start(cfg Config, plugs []Plug) (*Router, error) {
 
 	r := &Router{core: core}
 
-	// No frame is taken before all ports are there.
+	// No frame is handled before all ports exist.
 	r.mu.Lock()
 	defer r.mu.Unlock()
 
@@ -56,7 +56,7 @@ func Start(cfg Config, plugs []Plug) (*Router, error) {
 	return r, nil
 }
 
-// step has the core do something, sends what comes of it, and sets the timer.
+// step calls the core, sends the frames that it returns, and sets the timer.
 func (r *Router) step(do func(now time.Time) []Frame) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -72,7 +72,7 @@ func (r *Router) step(do func(now time.Time) []Frame) {
 		r.ports[f.Leg].Send(f.Data)
 	}
 
-	// Most frames leave the timer as it is.
+	// Most frames do not change the timer.
 	if next, waits := r.core.Next(); waits && (!waited || next != before || !next.After(now)) {
 		r.timer.Reset(next.Sub(now))
 	}
@@ -90,7 +90,7 @@ func (r *Router) Close() {
 	}
 }
 
-// Set changes how a leg treats packets, see Core.Set.
+// Set changes the setting of a leg, see Core.Set.
 func (r *Router) Set(leg string, s Setting) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

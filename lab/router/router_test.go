@@ -66,7 +66,7 @@ func (b *bench) receive(leg int, frame []byte) string {
 	return describeAll(b.t, b.cfg.Legs, b.core.Receive(leg, frame, b.now))
 }
 
-// tick lets time pass and does what is due, all of it.
+// tick advances the time and does everything that is due.
 func (b *bench) tick(d time.Duration) string {
 	b.t.Helper()
 
@@ -98,7 +98,7 @@ func fromWorld(from, to string, ttl uint8, size int) []byte {
 	return udpFrame(worldHost, worldCard, at(from), at(to), ttl, make([]byte, size))
 }
 
-// whole forbids to cut an IPv4 packet.
+// whole forbids fragmentation of an IPv4 packet.
 func whole(frame []byte) []byte {
 	p := gopacket.NewPacket(frame, layers.LayerTypeEthernet, gopacket.Default)
 	link, _ := p.LinkLayer().(*layers.Ethernet)
@@ -234,8 +234,7 @@ func TestForward(t *testing.T) {
 	}
 }
 
-// beyondLongest returns a fragment that ends after the last byte that a packet
-// can have.
+// beyondLongest returns a fragment that ends after the last byte of the longest packet.
 func beyondLongest() []byte {
 	frame := fromSite("10.0.0.2:5", "198.51.100.2:7", 64, 1400)
 	h := header.IPv4(frame[etherLen:])

@@ -15,13 +15,13 @@ import (
 	"github.com/seed-59268b81/talos/lab/world"
 )
 
-// runningRouter is a router with how its legs are set now.
+// runningRouter is a router with the current settings of its legs.
 type runningRouter struct {
 	*router.Router
 	settings map[string]world.Setting // by network
 }
 
-// SetLink sets the faults of the links that a name means.
+// SetLink sets the faults of the links of a name.
 func (s *Supervisor) SetLink(name string, link netswitch.Link) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -46,8 +46,8 @@ func (s *Supervisor) SetLink(name string, link netswitch.Link) error {
 	return nil
 }
 
-// SetPath sets the fault of a one-way path, on its network or all that both
-// ends are on.
+// SetPath sets the fault of a one-way path, on its network or on all networks with
+// both ends.
 func (s *Supervisor) SetPath(fault control.PathFault) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -77,7 +77,7 @@ func (s *Supervisor) SetPath(fault control.PathFault) error {
 	return nil
 }
 
-// SetLeg changes how a router treats what crosses one of its legs.
+// SetLeg changes the setting of a router's leg.
 func (s *Supervisor) SetLeg(name, network string, setting world.Setting) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -109,8 +109,8 @@ func (s *Supervisor) setLeg(name string, r *runningRouter, network string, setti
 	return nil
 }
 
-// Heal takes all faults away: links, paths, routers and services are again as
-// the lab was created. Cards stay as they are.
+// Heal removes all faults: links, paths, routers and services are as they were
+// created. Unplugged cards stay unplugged.
 func (s *Supervisor) Heal() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -45,7 +45,7 @@ func (s *Supervisor) powerOn(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// machine returns the machine of a node, by what the node runs as.
+// machine returns the machine of a node, of its provisioner.
 func (s *Supervisor) machine(ctx context.Context, node *state.Node) machine.Machine {
 	if node.As() == state.Container {
 		return s.container(ctx, node)
@@ -54,7 +54,7 @@ func (s *Supervisor) machine(ctx context.Context, node *state.Node) machine.Mach
 	return s.virtual(ctx, node)
 }
 
-// container returns a machine in namespaces of this computer's kernel.
+// container returns a machine that runs as a container.
 func (s *Supervisor) container(ctx context.Context, node *state.Node) machine.Machine {
 	return container.New(container.Config{
 		Name: node.Name, Dir: s.lab.NodeDir(node.Name), Root: s.lab.Machine.RootDir, ImageCache: s.lab.Machine.Cache,
@@ -92,21 +92,21 @@ func cards(node *state.Node) []machine.Card {
 	return cards
 }
 
-// plug returns what connects the network cards of a virtual machine.
+// plug returns a function that connects the network cards of a virtual machine.
 func (s *Supervisor) plug(ctx context.Context, node *state.Node) func(int, net.Conn) {
 	return func(card int, conn net.Conn) {
 		s.serve(node, card, func(sw *netswitch.Switch, port string) error { return sw.ServeStream(ctx, port, conn) })
 	}
 }
 
-// plugTap returns what connects the network cards of a container.
+// plugTap returns a function that connects the network cards of a container.
 func (s *Supervisor) plugTap(ctx context.Context, node *state.Node) func(int, io.ReadWriteCloser) {
 	return func(card int, frames io.ReadWriteCloser) {
 		s.serve(node, card, func(sw *netswitch.Switch, port string) error { return sw.ServePackets(ctx, port, frames) })
 	}
 }
 
-// serve connects a card with its network.
+// serve connects a card to its network.
 func (s *Supervisor) serve(node *state.Node, card int, serve func(sw *netswitch.Switch, port string) error) {
 	sw, port := s.networks[node.Cards[card].Network].sw, world.CardPort(node.Name, card)
 
@@ -117,7 +117,7 @@ func (s *Supervisor) serve(node *state.Node, card int, serve func(sw *netswitch.
 	})
 }
 
-// record returns what keeps a node's process in the state file.
+// record returns a function that saves a node's process in the state file.
 func (s *Supervisor) record(node *state.Node) func(machine.Status) {
 	return func(status machine.Status) {
 		s.mu.Lock()
@@ -125,7 +125,7 @@ func (s *Supervisor) record(node *state.Node) func(machine.Status) {
 
 		node.Process = nil
 		if status.PID != 0 {
-			// A process gone meanwhile has no entry, and needs none.
+			// A process that has ended needs no entry.
 			node.Process, _ = state.Identify(status.PID)
 		}
 

@@ -13,7 +13,7 @@ import (
 	"github.com/seed-59268b81/talos/lab/world"
 )
 
-// Status tells how the lab is.
+// Status returns the status of the lab.
 func (s *Supervisor) Status() control.Status {
 	s.mu.Lock()
 	defer s.mu.Unlock()

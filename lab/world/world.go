@@ -10,7 +10,7 @@ import (
 	"github.com/seed-59268b81/talos/lab/router"
 )
 
-// World is the networks of a lab and what is between them.
+// World is the networks and routers of a lab.
 type World struct {
 	Networks []Network `json:"networks"`
 	Routers  []Router  `json:"routers,omitempty"`
@@ -28,19 +28,19 @@ type Network struct {
 	Gateway6 netip.Addr `json:"gateway6,omitzero"`
 	// MTU is 1500 by default.
 	MTU uint16 `json:"mtu,omitempty"`
-	// Router is the name of the router that machines have as their default one, by
-	// default the gateway.
+	// Router is the name of the machines' default router, by default the gateway.
 	Router string `json:"router,omitempty"`
-	// Offline gateways lead nowhere.
+	// Offline gateways have no connection to the world.
 	Offline bool `json:"offline,omitempty"`
 	// Services of the gateway.
 	Services Services `json:"services,omitzero"`
 }
 
-// Services are how the services of a network behave. The zero value is healthy
-// ones.
+// Services are the services of a network and their behaviour. The zero value is
+// healthy.
 type Services struct {
-	// Only these run; without any, all that the network's protocols allow.
+	// Only is the services that run, by default all that the network's protocols
+	// allow.
 	Only []gateway.Service `json:"only,omitempty"`
 	// Cloud is the platform whose metadata server runs, if any.
 	Cloud string `json:"cloud,omitempty"`
@@ -56,7 +56,7 @@ type Services struct {
 	SecondDHCP *gateway.DHCPBehaviour `json:"secondDHCP,omitempty"`
 }
 
-// Validate reports which behaviour cannot be.
+// Validate returns an error for a behaviour that is not possible.
 func (s Services) Validate() error {
 	errs := []interface{ Validate() error }{s.DHCP, s.DHCPv6, s.RA, s.DNS, s.NTP, s.Metadata}
 	if s.SecondDHCP != nil {
@@ -76,9 +76,8 @@ func (s Services) Validate() error {
 type Router struct {
 	Name string `json:"name"`
 	Legs []Leg  `json:"legs"`
-	// Routes beyond the networks of the legs. Without any, a router whose leg is
-	// on a network with the gateway as default router has default routes to that
-	// gateway.
+	// Routes beyond the networks of the legs. By default, a router with a leg on a
+	// network whose default router is the gateway has default routes to that gateway.
 	Routes []router.Route `json:"routes,omitempty"`
 }
 
@@ -95,23 +94,22 @@ type Leg struct {
 	Setting
 }
 
-// Setting is what can be changed of a leg while the lab runs.
+// Setting is the part of a leg that can change while the lab runs.
 type Setting = router.Setting
 
 // Card is a machine's network card.
 type Card struct {
 	Network string `json:"network"`
-	// MAC is made from the address by default.
+	// MAC is derived from the address by default.
 	MAC string `json:"mac,omitempty"`
-	// Addr4 and Addr6 are what the card gets on its network; the next free ones
-	// by default.
+	// Addr4 and Addr6 are the card's addresses, by default the next free ones.
 	Addr4 netip.Addr `json:"addr4,omitzero"`
 	Addr6 netip.Addr `json:"addr6,omitzero"`
-	// Unplugged cards are not there when the machine is switched on.
+	// Unplugged cards are missing when the machine is switched on.
 	Unplugged bool `json:"unplugged,omitempty"`
 }
 
-// Addr is the card's address: IPv4 if it has one.
+// Addr returns the card's IPv4 address or, without one, its IPv6 address.
 func (c Card) Addr() netip.Addr {
 	if c.Addr4.IsValid() {
 		return c.Addr4
@@ -120,7 +118,7 @@ func (c Card) Addr() netip.Addr {
 	return c.Addr6
 }
 
-// HardwareAddr is the MAC of a card that Plan has seen.
+// HardwareAddr returns the MAC of a card after Plan.
 func (c Card) HardwareAddr() net.HardwareAddr {
 	mac, _ := net.ParseMAC(c.MAC)
 

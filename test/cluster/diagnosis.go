@@ -14,14 +14,14 @@ import (
 
 const consoleTail = 40
 
-// diagnosis collects what a person would look at first. What does not answer is said, and is no error here.
+// diagnosis collects what a person would look at first. It names parts that do not answer, and does not fail.
 func (c *Cluster) diagnosis() string {
 	var b strings.Builder
 
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 
-	fmt.Fprintf(&b, "--- the console's end\n%s\n", lastLines(c.Console(), consoleTail))
+	fmt.Fprintf(&b, "--- the end of the console\n%s\n", lastLines(c.Console(), consoleTail))
 
 	err := c.API(ctx, func(ctx context.Context, api *client.Client) error {
 		services, err := api.Services(ctx)

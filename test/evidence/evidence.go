@@ -110,7 +110,7 @@ func copyLogs(dir, folder string) error {
 			return nil
 		}
 
-		if d.Type().IsRegular() && tells(d.Name()) {
+		if d.Type().IsRegular() && isLog(d.Name()) {
 			errs = append(errs, copyFile(path, filepath.Join(folder, strings.TrimPrefix(path, dir))))
 		}
 
@@ -142,8 +142,8 @@ func copyFile(from, to string) error {
 	return errors.Join(err, out.Close())
 }
 
-// tells reports whether a file of a lab is a log or a capture: console.log.1, lab.log, wan.pcapng.
-func tells(name string) bool {
+// isLog reports whether a file of a lab is a log or a capture: console.log.1, lab.log, wan.pcapng.
+func isLog(name string) bool {
 	ext := filepath.Ext(name)
 
 	return ext == ".pcap" || ext == ".pcapng" || ext == ".log" || strings.Contains(name, ".log.")

@@ -5,7 +5,7 @@ package metadata
 import "strings"
 
 // alibabacloud is Alibaba Cloud's ECS metadata service in its normal mode, where
-// a token is taken but not asked for.
+// tokens are optional.
 var alibabacloud = platform{
 	name:  "alibabacloud",
 	addrs: addrs("100.100.100.200"),

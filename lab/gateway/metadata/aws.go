@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// aws is EC2's instance metadata service, version 2: each request shows a token.
+// aws is EC2's instance metadata service, version 2: each request needs a token.
 var aws = platform{
 	name:  "aws",
 	addrs: append(addrs("fd00:ec2::254"), everywhere),
@@ -44,7 +44,7 @@ var aws = platform{
 	},
 }
 
-// ec2Tree is what clouds have in common that copy EC2's paths.
+// ec2Tree returns the documents of clouds that copy EC2's paths.
 func ec2Tree(in *Instance, at string) tree {
 	docs := tree{}
 	docs.put(at, "/instance-id", in.ID, "/instance-type", in.Type, "/hostname", in.fqdn(), "/local-hostname", in.fqdn(),
@@ -54,7 +54,7 @@ func ec2Tree(in *Instance, at string) tree {
 	return docs
 }
 
-// user adds the machine configuration; without one there is no document.
+// user adds the machine configuration, if there is one.
 func (t tree) user(path string, in *Instance) {
 	if len(in.UserData) > 0 {
 		t[path] = octets(in.UserData)
@@ -63,8 +63,8 @@ func (t tree) user(path string, in *Instance) {
 
 var dated = regexp.MustCompile(`^/(\d{4}-\d\d-\d\d|1\.0)(/|$)`)
 
-// datedVersion has EC2's older versions, whose names are dates, answer as the
-// latest.
+// datedVersion answers requests for EC2's older versions, whose names are dates,
+// as for the latest.
 func datedVersion(w http.ResponseWriter, r *http.Request, _ *Instance, docs tree) bool {
 	version := dated.FindString(r.URL.Path)
 	if version == "" {

@@ -37,7 +37,7 @@ var azure = platform{
 
 		return 0, ""
 	},
-	render: func(*Instance) tree { return nil }, // everything has a form by request
+	render: func(*Instance) tree { return nil }, // the form depends on the request
 	serve: func(w http.ResponseWriter, r *http.Request, in *Instance, _ tree) bool {
 		if !strings.HasPrefix(r.URL.Path, "/metadata") {
 			wireServer(w, r, in)

@@ -24,8 +24,8 @@ var cloudstack = platform{
 	},
 }
 
-// exoscale is Exoscale's metadata server, a CloudStack's with an address of its
-// own and older versions.
+// exoscale is Exoscale's metadata server: CloudStack's, with an address of its own
+// and older versions.
 var exoscale = platform{
 	name:   "exoscale",
 	addrs:  []netip.Addr{everywhere},

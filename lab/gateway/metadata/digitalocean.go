@@ -41,7 +41,7 @@ var digitalOcean = platform{
 		docs.leaves(at, all)
 		delete(docs, at+"/droplet_id")
 
-		// What JSON calls ip_address is a document named address.
+		// The document of the JSON field ip_address is named address.
 		for path, doc := range docs {
 			if folder, ok := strings.CutSuffix(path, "/ip_address"); ok {
 				docs[folder+"/address"] = doc

@@ -25,7 +25,7 @@ func addrs(list ...string) []netip.Addr {
 
 func base64Of(b []byte) string { return base64.StdEncoding.EncodeToString(b) }
 
-// fqdn is the instance's name with its domain, if it has one.
+// fqdn returns the instance's name with its domain, if it has one.
 func (in *Instance) fqdn() string {
 	if in.Domain == "" {
 		return in.Name
@@ -48,7 +48,7 @@ func (c *Card) first(is4 bool) (addr netip.Prefix, router netip.Addr) {
 	return addr, router
 }
 
-// ipv4 and ipv6 are the first card's addresses, empty where it has none.
+// ipv4 and ipv6 return the first card's addresses, or an empty text.
 func (in *Instance) ipv4() string { return addrText(in.Cards[0].addr4()) }
 func (in *Instance) ipv6() string { return addrText(in.Cards[0].addr6()) }
 
@@ -64,10 +64,10 @@ func (c *Card) addr6() netip.Prefix {
 	return addr
 }
 
-// addrText is an address, empty where there is none.
+// addrText returns an address, or an empty text.
 func addrText(p netip.Prefix) string { return hostText(p.Addr()) }
 
-// subnetText is the subnet of an address, empty where there is none.
+// subnetText returns the subnet of an address, or an empty text.
 func subnetText(p netip.Prefix) string {
 	if !p.IsValid() {
 		return ""
@@ -88,7 +88,7 @@ func netmask(p netip.Prefix) string {
 	return net.IP(net.CIDRMask(p.Bits(), p.Addr().BitLen())).String()
 }
 
-// dns are the DNS servers as texts.
+// dns returns the DNS servers as texts.
 func (in *Instance) dns() []string {
 	list := []string{}
 	for _, addr := range in.DNS {
@@ -98,8 +98,8 @@ func (in *Instance) dns() []string {
 	return list
 }
 
-// uuid is a stable identifier in the form of a UUID, made from the instance's
-// id, for clouds that have such.
+// uuid returns a stable identifier in the form of a UUID, for clouds that use
+// UUIDs. It is derived from the first card's hardware address.
 func (in *Instance) uuid() string {
 	var b [16]byte
 
@@ -109,8 +109,8 @@ func (in *Instance) uuid() string {
 	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
 }
 
-// number is the instance's id for clouds whose ids are numbers: made from the
-// first card's hardware address where ID is none.
+// number returns the instance's id for clouds whose ids are numbers. It is derived
+// from the first card's hardware address if ID is not a number.
 func (in *Instance) number() uint64 {
 	if n, err := strconv.ParseUint(in.ID, 10, 64); err == nil {
 		return n
@@ -124,7 +124,7 @@ func (in *Instance) number() uint64 {
 	return n
 }
 
-// tags are the instance's, never nil.
+// tags returns the instance's tags, never nil.
 func (in *Instance) tags() object {
 	tags := object{}
 	for name, value := range in.Tags {
@@ -134,7 +134,7 @@ func (in *Instance) tags() object {
 	return tags
 }
 
-// cardKind is what clouds call the network of a card: the first one's is public.
+// cardKind returns the clouds' name of a card's network: the first one's is public.
 func cardKind(card int) string {
 	if card == 0 {
 		return "public"

@@ -95,7 +95,7 @@ func gcpMetadata(in *Instance) object {
 	}
 }
 
-// dig returns what is at a path of nested objects and lists.
+// dig returns the value at a path of nested objects and lists.
 func dig(v any, path []string) (any, bool) {
 	for _, name := range path {
 		if name == "" {
@@ -129,7 +129,7 @@ func dig(v any, path []string) (any, bool) {
 	return v, true
 }
 
-// camelName is a name of a path as the recursive JSON has it.
+// camelName returns a path's name in the form of the recursive JSON.
 func camelName(name string) string {
 	words := strings.Split(name, "-")
 	for i, word := range words[1:] {
@@ -141,7 +141,7 @@ func camelName(name string) string {
 	return strings.Join(words, "")
 }
 
-// camelKeys renames all but the attributes, whose names are the user's.
+// camelKeys renames all fields but the attributes, whose names the user has chosen.
 func camelKeys(v any) any {
 	switch v := v.(type) {
 	case object:

@@ -43,8 +43,8 @@ var hcloud = platform{
 	},
 }
 
-// hetznerNetwork is cloud-init's network configuration, version 1: IPv4 by DHCP,
-// IPv6 fixed.
+// hetznerNetwork returns cloud-init's network configuration, version 1, with DHCP
+// for IPv4 and a fixed address for IPv6.
 func hetznerNetwork(in *Instance) object {
 	subnets := []object{}
 
@@ -66,7 +66,7 @@ func hetznerNetwork(in *Instance) object {
 	}}}
 }
 
-// hetznerPrivate lists the cards after the first.
+// hetznerPrivate returns the cards after the first.
 func hetznerPrivate(in *Instance) []object {
 	list := []object{}
 

@@ -9,7 +9,7 @@ import (
 )
 
 // nocloud is a NoCloud seed over the network ("ds=nocloud;s=http://GATEWAY/"):
-// four documents in any folder, so that a seed's URL may have a path.
+// four documents in any folder, since a seed's URL may have a path.
 var nocloud = platform{
 	name: "nocloud",
 	render: func(in *Instance) tree {
@@ -29,7 +29,7 @@ var nocloud = platform{
 	},
 }
 
-// netplan is cloud-init's network configuration, version 2.
+// netplan returns cloud-init's network configuration, version 2.
 func netplan(in *Instance) object {
 	cards := object{}
 

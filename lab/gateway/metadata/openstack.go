@@ -41,7 +41,7 @@ var openstack = platform{
 	},
 }
 
-// networkData is OpenStack's description of cards, networks and DNS servers.
+// networkData returns OpenStack's description of cards, networks and DNS servers.
 func networkData(in *Instance) object {
 	links, networks, services := []object{}, []object{}, []object{}
 

@@ -33,7 +33,7 @@ type object = map[string]any
 func jsonDocument(v any) document {
 	b, err := json.Marshal(v)
 	if err != nil {
-		panic(fmt.Sprintf("metadata: %v", err)) // strings, numbers, lists and maps of them
+		panic(fmt.Sprintf("metadata: %v", err)) // not for strings, numbers, and lists and maps of them
 	}
 
 	return document{"application/json", b}
@@ -49,8 +49,8 @@ func yamlDocument(v any) document {
 	return text(string(b))
 }
 
-// serve answers with the document at a path. With lists, a path above documents
-// has the names below it, those of folders with a slash.
+// serve answers with the document at a path. With lists, a folder is answered with
+// the names in it; those of folders end with a slash.
 func (t tree) serve(w http.ResponseWriter, path string, lists bool) {
 	doc, ok := t[path]
 	if !ok {
@@ -73,10 +73,10 @@ func (t tree) serve(w http.ResponseWriter, path string, lists bool) {
 
 func (d document) write(w http.ResponseWriter) {
 	w.Header().Set("Content-Type", d.kind)
-	_, _ = w.Write(d.body) // the client is gone
+	_, _ = w.Write(d.body) // fails if the client has closed the connection
 }
 
-// below lists what is in a folder.
+// below returns the names in a folder.
 func (t tree) below(folder string) []string {
 	folder = strings.TrimSuffix(folder, "/") + "/"
 	names := make(map[string]struct{})
@@ -95,7 +95,8 @@ func (t tree) below(folder string) []string {
 	return slices.Sorted(maps.Keys(names))
 }
 
-// put adds the texts below a path that are not empty: name, text, name, text.
+// put adds texts below a path, given as name, text, name, text. Empty ones are left
+// out.
 func (t tree) put(path string, facts ...string) {
 	for fact := range slices.Chunk(facts, 2) {
 		if fact[1] != "" {
