@@ -25,11 +25,10 @@ type monitor struct {
 
 // qmpMessage is a message of QEMU.
 type qmpMessage struct {
-	Greeting json.RawMessage `json:"QMP"`
-	Return   json.RawMessage `json:"return"`
-	Error    *qmpError       `json:"error"`
-	Event    string          `json:"event"`
-	Data     struct {
+	Return json.RawMessage `json:"return"`
+	Error  *qmpError       `json:"error"`
+	Event  string          `json:"event"`
+	Data   struct {
 		Device string `json:"device"`
 		Guest  bool   `json:"guest"`
 		Reason string `json:"reason"`

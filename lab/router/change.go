@@ -5,6 +5,7 @@ package router
 import (
 	"fmt"
 	"reflect"
+	"strings"
 
 	"github.com/seed-59268b81/talos/lab/nat"
 )
@@ -51,11 +52,15 @@ func (l *Leg) newTable() (*nat.Table, error) {
 }
 
 func (c *Core) leg(name string) (*leg, error) {
+	var all []string
+
 	for _, l := range c.legs {
 		if l.Name == name {
 			return l, nil
 		}
+
+		all = append(all, l.Name)
 	}
 
-	return nil, fmt.Errorf("the router has no leg %q", name)
+	return nil, fmt.Errorf("there is no leg %q: there is %s", name, strings.Join(all, ", "))
 }

@@ -97,3 +97,17 @@ func (r *Router) Set(leg string, s Setting) error {
 
 	return r.core.Set(leg, s)
 }
+
+// Setting returns the current setting of a leg, or the zero value if there is no
+// such leg.
+func (r *Router) Setting(leg string) Setting {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+
+	l, err := r.core.leg(leg)
+	if err != nil {
+		return Setting{}
+	}
+
+	return l.Setting
+}

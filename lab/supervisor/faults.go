@@ -6,20 +6,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 
 	"github.com/seed-59268b81/talos/lab/control"
 	"github.com/seed-59268b81/talos/lab/netswitch"
-	"github.com/seed-59268b81/talos/lab/router"
 	"github.com/seed-59268b81/talos/lab/world"
 )
-
-// runningRouter is a router with the current settings of its legs.
-type runningRouter struct {
-	*router.Router
-	settings map[string]world.Setting // by network
-}
 
 // SetLink sets the faults of the links of a name.
 func (s *Supervisor) SetLink(name string, link netswitch.Link) error {
@@ -87,24 +79,13 @@ func (s *Supervisor) SetLeg(name, network string, setting world.Setting) error {
 		return s.unknown("router", name)
 	}
 
-	if _, ok := r.settings[network]; !ok {
-		return fmt.Errorf("router %s has no leg on network %q: it has legs on %v", name, network, slices.Sorted(maps.Keys(r.settings)))
-	}
-
 	if text, err := json.Marshal(setting); err == nil {
 		s.log.Info("router", "name", name, "leg", network, "setting", string(text))
 	}
 
-	return s.setLeg(name, r, network, setting)
-}
-
-// setLeg needs mu.
-func (s *Supervisor) setLeg(name string, r *runningRouter, network string, setting world.Setting) error {
 	if err := r.Set(network, setting); err != nil {
 		return fmt.Errorf("router %s: %w", name, err)
 	}
-
-	r.settings[network] = setting
 
 	return nil
 }
@@ -127,7 +108,7 @@ func (s *Supervisor) Heal() error {
 	for name, r := range s.routers {
 		created, _ := s.lab.World.Router(name)
 		for _, leg := range created.Legs {
-			errs = append(errs, s.setLeg(name, r, leg.Network, leg.Setting))
+			errs = append(errs, r.Set(leg.Network, leg.Setting))
 		}
 	}
 

@@ -246,12 +246,7 @@ func (s *Supervisor) openRouter(r *world.Router) error {
 		return err
 	}
 
-	running := &runningRouter{Router: started, settings: map[string]world.Setting{}}
-	for _, leg := range r.Legs {
-		running.settings[leg.Network] = leg.Setting
-	}
-
-	s.routers[r.Name] = running
+	s.routers[r.Name] = started
 
 	return nil
 }

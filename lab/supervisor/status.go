@@ -64,7 +64,7 @@ func (s *Supervisor) Status() control.Status {
 
 		for _, leg := range r.Legs {
 			router.Legs = append(router.Legs, control.LegStatus{
-				LinkStatus: link(world.Port{Network: leg.Network, Name: r.Name}), Setting: s.routers[r.Name].settings[leg.Network],
+				LinkStatus: link(world.Port{Network: leg.Network, Name: r.Name}), Setting: s.routers[r.Name].Setting(leg.Network),
 			})
 		}
 

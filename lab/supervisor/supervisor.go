@@ -22,6 +22,7 @@ import (
 	"github.com/seed-59268b81/talos/lab/control"
 	"github.com/seed-59268b81/talos/lab/machine"
 	"github.com/seed-59268b81/talos/lab/qemu/accel"
+	"github.com/seed-59268b81/talos/lab/router"
 	"github.com/seed-59268b81/talos/lab/state"
 )
 
@@ -40,7 +41,7 @@ type Supervisor struct {
 	stop context.CancelFunc
 
 	networks map[string]*network
-	routers  map[string]*runningRouter
+	routers  map[string]*router.Router
 
 	// mu guards lab and its file, and the settings of services and routers.
 	mu    sync.Mutex
@@ -71,7 +72,7 @@ func Run(ctx context.Context, dir string, log *slog.Logger, ready func()) (err e
 
 	s := &Supervisor{
 		lab: lab, log: log, done: ctx, stop: stop,
-		nodes: map[string]machine.Machine{}, networks: map[string]*network{}, routers: map[string]*runningRouter{},
+		nodes: map[string]machine.Machine{}, networks: map[string]*network{}, routers: map[string]*router.Router{},
 	}
 	defer func() { err = errors.Join(err, s.end()) }()
 
