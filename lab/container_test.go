@@ -174,8 +174,7 @@ func testContainerPower(t *testing.T, one, two *lab.Node) {
 	}
 }
 
-// TestContainersOfKilledLab kills the supervisor. Its containers must end with it, and
-// its leftovers must be found.
+// TestContainersOfKilledLab kills the supervisor. Its containers must end with it, and its leftovers must be found.
 func TestContainersOfKilledLab(t *testing.T) {
 	image := guestRoot(t)
 	t.Setenv(supervisorEnv, "yes")

@@ -70,8 +70,7 @@ func explainExisting(dir string) error {
 	return errors.New(s.Explain())
 }
 
-// Start starts a lab that is stopped or has crashed. Its machines keep their disks
-// and ports.
+// Start starts a lab that is stopped or has crashed. Its machines keep their disks and ports.
 func (l *Lab) Start(ctx context.Context) error {
 	s, err := state.Load(l.state.Dir)
 	if err != nil {
@@ -172,8 +171,7 @@ func (l *Lab) startLocal(ctx context.Context, log *slog.Logger) error {
 	}
 }
 
-// startProcess starts the supervisor as a process in a session of its own, and waits
-// until it answers.
+// startProcess starts the supervisor as a process in a session of its own, and waits until it answers.
 func (l *Lab) startProcess(ctx context.Context) error {
 	log, err := openLog(l.state.LogPath())
 	if err != nil {

@@ -27,8 +27,8 @@ func makeDisks(ctx context.Context, s *state.Lab, image string) error {
 	}
 
 	for _, n := range s.Nodes {
-		// The directory of a container can hold setuid programs, whose owner is a user of
-		// this computer: other users must not run them.
+		// The directory of a container can hold setuid programs, whose owner is a user of this computer: other users
+		// must not run them.
 		if err := os.MkdirAll(s.NodeDir(n.Name), 0o700); err != nil {
 			return fmt.Errorf("create the directory of node %s: %w", n.Name, err)
 		}
@@ -53,8 +53,7 @@ func makeDisks(ctx context.Context, s *state.Lab, image string) error {
 	return nil
 }
 
-// The disk space of a container: its unpacked images and the first data of its pods.
-// An unpacked root image is shared.
+// The disk space of a container: its unpacked images and the first data of its pods. An unpacked root image is shared.
 const (
 	controlPlaneSpace = 3 << 30
 	workerSpace       = 3 << 29

@@ -111,8 +111,7 @@ func buildGuest(t *testing.T, program string) {
 	}
 }
 
-// withDependencies returns the files of modules in the order to load them. Built-in
-// modules have no files.
+// withDependencies returns the files of modules in the order to load them. Built-in modules have no files.
 func withDependencies(dep string, names ...string) []string {
 	var order []string
 

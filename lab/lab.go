@@ -14,8 +14,7 @@ import (
 	"github.com/seed-59268b81/talos/lab/state"
 )
 
-// stopTime is the timeout of a supervisor's answer, and then of its end. A test
-// shortens it.
+// stopTime is the timeout of a supervisor's answer, and then of its end. A test shortens it.
 var stopTime = 15 * time.Second
 
 // Lab is a lab on this computer.
@@ -29,8 +28,7 @@ type Lab struct {
 	supervisor []string
 }
 
-// Open opens a lab by its directory, running or not. The supervisor command is
-// needed only for Start.
+// Open opens a lab by its directory, running or not. The supervisor command is needed only for Start.
 func Open(dir string, supervisor ...string) (*Lab, error) {
 	s, err := state.Load(dir)
 	if err != nil {
@@ -91,8 +89,7 @@ func (l *Lab) running() error {
 // Status returns the status of the lab.
 func (l *Lab) Status(ctx context.Context) (*control.Status, error) { return l.control.Status(ctx) }
 
-// Stop cuts the power of all nodes and ends the supervisor. Start boots them again
-// from their disks.
+// Stop cuts the power of all nodes and ends the supervisor. Start boots them again from their disks.
 func (l *Lab) Stop(ctx context.Context) error {
 	s, err := state.Load(l.state.Dir)
 	if err != nil {

@@ -13,8 +13,7 @@ import (
 	"github.com/seed-59268b81/talos/lab/state"
 )
 
-// TestContainerBesideVirtualMachine checks that both kinds of machines share a network
-// and its faults.
+// TestContainerBesideVirtualMachine checks that both kinds of machines share a network and its faults.
 func TestContainerBesideVirtualMachine(t *testing.T) {
 	if testing.Short() {
 		t.Skip("boots a virtual machine")

@@ -16,8 +16,8 @@ import (
 	"github.com/seed-59268b81/talos/lab/world"
 )
 
-// SetLink sets the faults of the links of a name: all or one of a node or router, a
-// gateway's, or all on a network (world.Find). The zero Link removes them.
+// SetLink sets the faults of the links of a name: all or one of a node or router, a gateway's, or all on a network
+// (world.Find). The zero Link removes them.
 func (l *Lab) SetLink(ctx context.Context, name string, link netswitch.Link) error {
 	return l.control.SetLink(ctx, name, link)
 }
@@ -49,17 +49,15 @@ func (l *Lab) EditLink(ctx context.Context, name string, edit func(*netswitch.Li
 	return nil
 }
 
-// SetPath sets the fault of the one-way path from one node to another, by their
-// names, on each network that has both. Routers and the gateway (gateway.PortName)
-// have paths as well.
+// SetPath sets the fault of the one-way path from one node to another, by their names, on each network that has both.
+// Routers and the gateway (gateway.PortName) have paths as well.
 func (l *Lab) SetPath(ctx context.Context, from, to string, i netswitch.Impairment) error {
 	return l.control.SetPath(ctx, control.PathFault{Path: netswitch.Path{From: from, To: to}, Impairment: i})
 }
 
-// Partition cuts the paths between the nodes of different groups in both directions.
-// Paths within a group, and those to the gateway, through which tests reach the
-// nodes, do not change. Connections through routers stay: to separate sites, name
-// their routers.
+// Partition cuts the paths between the nodes of different groups in both directions. Paths within a group, and those to
+// the gateway, through which tests reach the nodes, do not change. Connections through routers stay: to separate sites,
+// name their routers.
 func (l *Lab) Partition(ctx context.Context, groups ...[]string) error {
 	return l.between(ctx, groups, netswitch.Impairment{Cut: true})
 }
@@ -69,8 +67,7 @@ func (l *Lab) Join(ctx context.Context, groups ...[]string) error {
 	return l.between(ctx, groups, netswitch.Impairment{})
 }
 
-// between sets the paths between the nodes of different groups. If one path does not
-// exist, it sets none.
+// between sets the paths between the nodes of different groups. If one path does not exist, it sets none.
 func (l *Lab) between(ctx context.Context, groups [][]string, i netswitch.Impairment) error {
 	var all []netswitch.Path
 
@@ -124,8 +121,7 @@ func (l *Lab) SetNAT(ctx context.Context, router string, config nat.Config) erro
 	return l.EditRouter(ctx, router, func(s *world.Setting) { s.NAT = &config })
 }
 
-// EditRouter changes the current setting of a router's outer leg, the one with the
-// NAT, or of the leg ROUTER/NETWORK.
+// EditRouter changes the current setting of a router's outer leg, the one with the NAT, or of the leg ROUTER/NETWORK.
 func (l *Lab) EditRouter(ctx context.Context, name string, edit func(*world.Setting)) error {
 	status, err := l.Status(ctx)
 	if err != nil {
@@ -174,14 +170,13 @@ func outerLeg(routers []control.RouterStatus, name string) (control.LegStatus, e
 	return control.LegStatus{}, fmt.Errorf("router %s has no NAT: name one of its legs: %s", router, strings.Join(legs, ", "))
 }
 
-// Heal removes all faults: links, paths, services and routers are as they were
-// created. Unplugged cards stay unplugged.
+// Heal removes all faults: links, paths, services and routers are as they were created. Unplugged cards stay unplugged.
 func (l *Lab) Heal(ctx context.Context) error {
 	return l.control.Heal(ctx)
 }
 
-// HealOnly removes the faults of a name: those of its links, of paths from and to it,
-// of a router and of a network's services.
+// HealOnly removes the faults of a name: those of its links, of paths from and to it, of a router and of a network's
+// services.
 func (l *Lab) HealOnly(ctx context.Context, name string) error {
 	w := &l.state.World
 
@@ -218,9 +213,8 @@ func (l *Lab) HealOnly(ctx context.Context, name string) error {
 	return errors.Join(errs...)
 }
 
-// Capture writes the frames of the ports of names (world.Find) or, without names,
-// all frames of the lab to w as a pcapng file, until ctx is done, which is not an
-// error.
+// Capture writes the frames of the ports of names (world.Find) or, without names, all frames of the lab to w as a
+// pcapng file, until ctx is done, which is not an error.
 func (l *Lab) Capture(ctx context.Context, w io.Writer, names ...string) error {
 	return l.control.Capture(ctx, names, w)
 }

@@ -27,8 +27,8 @@ func (n *Node) APIEndpoint() string { return loopback(n.APIPort) }
 // KubernetesEndpoint returns the address on this computer of its port 6443.
 func (n *Node) KubernetesEndpoint() string { return loopback(n.KubernetesPort) }
 
-// ConsolePath returns the log of the serial console since the latest boot. That of
-// the boot before is at ConsolePath + ".1", and so on.
+// ConsolePath returns the log of the serial console since the latest boot. That of the boot before is at ConsolePath +
+// ".1", and so on.
 func (n *Node) ConsolePath() string { return n.lab.state.ConsolePath(n.Name) }
 
 // Status returns the status of the machine.
@@ -62,20 +62,17 @@ func (n *Node) power(ctx context.Context, action control.Action) error {
 	return n.lab.control.Power(ctx, n.Name, action)
 }
 
-// SetLink sets the faults of the links of all the machine's cards. The zero Link
-// removes them.
+// SetLink sets the faults of the links of all the machine's cards. The zero Link removes them.
 func (n *Node) SetLink(ctx context.Context, link netswitch.Link) error {
 	return n.lab.SetLink(ctx, n.Name, link)
 }
 
-// Plug plugs a network card into the machine. A machine that is off has it when it
-// is switched on.
+// Plug plugs a network card into the machine. A machine that is off has it when it is switched on.
 func (n *Node) Plug(ctx context.Context, card int) error {
 	return n.lab.control.SetCard(ctx, n.Name, card, false)
 }
 
-// Unplug unplugs a network card of the machine, as soon as its kernel has released
-// it.
+// Unplug unplugs a network card of the machine, as soon as its kernel has released it.
 func (n *Node) Unplug(ctx context.Context, card int) error {
 	return n.lab.control.SetCard(ctx, n.Name, card, true)
 }

@@ -19,8 +19,7 @@ import (
 	"github.com/seed-59268b81/talos/lab/world"
 )
 
-// Options describe a lab to create. Zero values have the defaults that are named
-// here.
+// Options describe a lab to create. Zero values have the defaults that are named here.
 type Options struct {
 	// Name of the lab, which is the first part of its nodes' names.
 	Name string
@@ -29,12 +28,12 @@ type Options struct {
 
 	// ControlPlanes and Workers are numbers of nodes; together at least one.
 	ControlPlanes, Workers int
-	// ControlPlane and Worker are the sizes of their machines, by default 2
-	// CPUs, 4096 and 2048 MiB of memory, and 10 GiB of disk.
+	// ControlPlane and Worker are the sizes of their machines, by default 2 CPUs, 4096 and 2048 MiB of memory, and 10
+	// GiB of disk.
 	ControlPlane, Worker Size
 
-	// Provisioner is that of the control planes, by default QEMU. WorkerProvisioner is
-	// that of the workers, by default the same.
+	// Provisioner is that of the control planes, by default QEMU. WorkerProvisioner is that of the workers, by default
+	// the same.
 	Provisioner, WorkerProvisioner state.Provisioner
 
 	// ExtraDisks are the sizes in GiB of further, empty disks of each machine.
@@ -45,20 +44,18 @@ type Options struct {
 	// QEMU is the program, by default qemu-system-x86_64 on the path.
 	QEMU string
 
-	// Subnet, of IPv4, and Subnet6 are those of the network "lab", which exists if no
-	// other network is described. Without a Subnet6 it has only IPv4, by default
-	// 10.5.0.0/24. With only a Subnet6 it has only IPv6.
+	// Subnet, of IPv4, and Subnet6 are those of the network "lab", which exists if no other network is described.
+	// Without a Subnet6 it has only IPv4, by default 10.5.0.0/24. With only a Subnet6 it has only IPv6.
 	Subnet, Subnet6 netip.Prefix
 	// MTU of the networks without one of their own, 1500 by default.
 	MTU uint16
-	// Networks and Routers describe a world of more than one network, and Sites
-	// one of networks behind NAT routers; see package world.
+	// Networks and Routers describe a world of more than one network, and Sites one of networks behind NAT routers; see
+	// package world.
 	Networks []world.Network
 	Routers  []world.Router
 	Sites    []world.Site
-	// ControlPlaneCards and WorkerCards are the network cards of each machine of a
-	// role. By default each machine has one on the first network. With sites, each
-	// worker has its card on the next site.
+	// ControlPlaneCards and WorkerCards are the network cards of each machine of a role. By default each machine has
+	// one on the first network. With sites, each worker has its card on the next site.
 	ControlPlaneCards, WorkerCards []world.Card
 	// ExtraCards are further cards of each machine of a role.
 	ExtraCards []world.Card
@@ -71,9 +68,8 @@ type Options struct {
 	// Seed makes the loss of frames repeatable.
 	Seed uint64
 
-	// Supervisor is the command that runs the lab. The lab's directory is added as its
-	// last argument. Without a command, the lab runs in this process and ends with
-	// it.
+	// Supervisor is the command that runs the lab. The lab's directory is added as its last argument. Without a
+	// command, the lab runs in this process and ends with it.
 	Supervisor []string
 	// Log is for a lab in this process, by default the lab's log file.
 	Log *slog.Logger
@@ -88,8 +84,7 @@ func (s Size) withDefaults(d Size) Size {
 	return Size{CPUs: cmp.Or(s.CPUs, d.CPUs), MemoryMiB: cmp.Or(s.MemoryMiB, d.MemoryMiB), DiskGiB: cmp.Or(s.DiskGiB, d.DiskGiB)}
 }
 
-// Image is what machines boot: a disk image through UEFI, or a kernel directly, with
-// or without a disk image.
+// Image is what machines boot: a disk image through UEFI, or a kernel directly, with or without a disk image.
 type Image struct {
 	// Disk is a raw image, copied once for the lab.
 	Disk string
@@ -98,11 +93,10 @@ type Image struct {
 
 	Kernel, Initrd, Cmdline string
 
-	// Root is the root image of containers (squashfs), which is unpacked once for the
-	// lab, or a folder with its content.
+	// Root is the root image of containers (squashfs), which is unpacked once for the lab, or a folder with its
+	// content.
 	Root string
-	// Cache is a folder with an OCI image layout for containers, in place of a
-	// partition.
+	// Cache is a folder with an OCI image layout for containers, in place of a partition.
 	Cache string
 }
 

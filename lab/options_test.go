@@ -56,8 +56,8 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-// TestPlanCards checks that control planes are on the first network and workers on the
-// sites in turn, unless they have cards of their own.
+// TestPlanCards checks that control planes are on the first network and workers on the sites in turn, unless they have
+// cards of their own.
 func TestPlanCards(t *testing.T) {
 	o := validOptions(t)
 	o.Workers, o.MTU, o.Offline = 3, 1400, true

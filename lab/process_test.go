@@ -31,8 +31,7 @@ func runSupervisor(dir string) {
 	os.Exit(0)
 }
 
-// bootless returns options for a lab of machines that do nothing: a kernel without a
-// root.
+// bootless returns options for a lab of machines that do nothing: a kernel without a root.
 func bootless(t *testing.T) lab.Options {
 	image := lab.Image{Kernel: kernelPaths(t).Vmlinuz(), Cmdline: "console=ttyS0 panic=-1"}
 

@@ -21,8 +21,8 @@ import (
 	"github.com/seed-59268b81/talos/lab/world"
 )
 
-// TestWorld boots a machine on the internet and one on a site behind a NAT, both with a
-// second card on a network of their own.
+// TestWorld boots a machine on the internet and one on a site behind a NAT, both with a second card on a network of
+// their own.
 func TestWorld(t *testing.T) {
 	if testing.Short() {
 		t.Skip("boots two machines")

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package cluster makes the machines of a lab a cluster: it applies a configuration to each machine through its API,
-// bootstraps etcd, and waits for Kubernetes. talosctl cluster create does it as a whole (Make), the end-to-end tests step by
-// step.
+// bootstraps etcd, and waits for Kubernetes. talosctl cluster create does it as a whole (Make), the end-to-end tests
+// step by step.
 //
 // Package lab only knows machines and networks; this package is a client of what runs on them.
 package cluster
@@ -30,7 +30,8 @@ type Cluster struct {
 	// Alive, if set, is called before each call of a machine, and fails if the machine is off.
 	Alive func(context.Context, *lab.Node) error
 
-	// Generated are the machines' configurations and the talosconfig, and Context is the administrator's in it; see Generate.
+	// Generated are the machines' configurations and the talosconfig, and Context is the administrator's in it; see
+	// Generate.
 	Generated   *generate.Output
 	Context     *talosconfig.Context
 	talosconfig *talosconfig.Config

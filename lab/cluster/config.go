@@ -16,8 +16,8 @@ import (
 	"github.com/seed-59268b81/talos/lab/state"
 )
 
-// Options returns the options for configurations of a lab's machines: their disk, the address 127.0.0.1 for clients on this
-// computer, and for an offline lab no discovery service.
+// Options returns the options for configurations of a lab's machines: their disk, the address 127.0.0.1 for clients on
+// this computer, and for an offline lab no discovery service.
 func Options(workers int, offline bool) generate.Options {
 	return generate.Options{
 		InstallDisk: "/dev/vda", AdditionalSANs: []string{"127.0.0.1"}, NoClusterDiscovery: offline,
@@ -25,12 +25,12 @@ func Options(workers int, offline bool) generate.Options {
 	}
 }
 
-// alone is for a single control plane node, which needs no leader election. An emulated one may be too slow to renew the lease
-// within its 10 s. The component would then start again, which makes the node still slower.
+// alone is for a single control plane node, which needs no leader election. An emulated one may be too slow to renew
+// the lease within its 10 s. The component would then start again, which makes the node still slower.
 const alone = `cluster: {controllerManager: {extraArgs: {leader-elect: "false"}}, scheduler: {extraArgs: {leader-elect: "false"}}}`
 
-// shared is for a cluster with containers. kube-proxy runs with the same arguments on all nodes, and in a container it cannot
-// set the size of the kernel's connection table. A control plane that is a container configures that itself.
+// shared is for a cluster with containers. kube-proxy runs with the same arguments on all nodes, and in a container it
+// cannot set the size of the kernel's connection table. A control plane that is a container configures that itself.
 const shared = `cluster: {proxy: {extraArgs: {conntrack-max-per-core: "0", conntrack-min: "0"}}}`
 
 // ownPatches returns the patches of the control planes for the kinds of machines in the lab.

@@ -18,8 +18,8 @@ import (
 	"github.com/seed-59268b81/talos/lab"
 )
 
-// Kubeconfig waits until the first machine returns a kubeconfig, sets the forwarded port as its server, and writes it into the
-// lab's directory.
+// Kubeconfig waits until the first machine returns a kubeconfig, sets the forwarded port as its server, and writes it
+// into the lab's directory.
 func (c *Cluster) Kubeconfig(ctx context.Context) (*kubeconfig.File, error) {
 	var content []byte
 

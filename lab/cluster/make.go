@@ -72,7 +72,8 @@ func (c *Cluster) generate(p Plan) error {
 	return p.Talosconfig(c.talosconfig)
 }
 
-// kubernetes waits until the cluster is ready. The later machines get their configuration when the first ones are ready.
+// kubernetes waits until the cluster is ready. The later machines get their configuration when the first ones are
+// ready.
 func (c *Cluster) kubernetes(ctx context.Context, p Plan, first, later []*lab.Node) error {
 	config, err := c.Kubeconfig(ctx)
 	if err != nil {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package console finds faults in the log of a machine's serial console. A test
-// passes only if the kernel and the system's programs have not crashed, even if the
-// machine recovered.
+// Package console finds faults in the log of a machine's serial console. A test passes only if the kernel and the
+// system's programs have not crashed, even if the machine recovered.
 package console
 
 import (
@@ -29,19 +28,16 @@ func (f Finding) String() string { return fmt.Sprintf("line %d: %s: %s", f.Line,
 // contextLines is how many lines after a fault are kept with it.
 const contextLines = 12
 
-// longestLine is how much of a line is read. The rest is dropped: firmware may write
-// endless lines.
+// longestLine is how much of a line is read. The rest is dropped: firmware may write endless lines.
 const longestLine = 16 << 10
 
-// stamp matches the time before a line: the lab's seconds since power-on, then the
-// kernel's level, time and caller.
+// stamp matches the time before a line: the lab's seconds since power-on, then the kernel's level, time and caller.
 var stamp = regexp.MustCompile(`^(?:\+\s*\d+\.\d+ )?(?:<\d+>)?(?:\[\s*\d+\.\d+\](?:\[\s*[TC]\d+\])? )?`)
 
 // program matches the name of the program that wrote the line, after the stamp.
 var program = regexp.MustCompile(`^(?:\[[\w./-]{1,32}\] )?(?:[\w./-]{1,32}(?:\[\d+\])?: )?`)
 
-// sign is the pattern of a fault. A pattern with ^ matches at the beginning of the
-// line's own text.
+// sign is the pattern of a fault. A pattern with ^ matches at the beginning of the line's own text.
 type sign struct {
 	kind    string
 	pattern *regexp.Regexp
@@ -61,8 +57,8 @@ var signs = []sign{
 	{"Go stack trace", regexp.MustCompile(`^goroutine \d+ (gp=\S+ m=\S+ (mp=\S+ )?)?\[[^\]]+\]:$`)},
 }
 
-// Scan reads a console to its end and returns its faults, in order. A stack trace that
-// belongs to a fault before it is not a fault of its own.
+// Scan reads a console to its end and returns its faults, in order. A stack trace that belongs to a fault before it is
+// not a fault of its own.
 func Scan(r io.Reader) ([]Finding, error) {
 	var (
 		found []Finding
@@ -94,8 +90,7 @@ func Scan(r io.Reader) ([]Finding, error) {
 
 // match returns the kind of fault that a line shows, or "".
 func match(line []byte) string {
-	// A sign can look like a program's name ("panic: "), so the line is matched with
-	// and without it.
+	// A sign can look like a program's name ("panic: "), so the line is matched with and without it.
 	timed := line[len(stamp.Find(line)):]
 	own := timed[len(program.Find(timed)):]
 

@@ -26,8 +26,7 @@ func apply(points []point, root string) error {
 	return nil
 }
 
-// absent reports whether an error means that this computer's kernel lacks the file or
-// file system.
+// absent reports whether an error means that this computer's kernel lacks the file or file system.
 func absent(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENODEV) || errors.Is(err, unix.ENXIO)
 }
@@ -85,8 +84,7 @@ func bindAt(source, target string, create bool, flags uintptr) error {
 	return remount(target, flags)
 }
 
-// remount sets the flags of a mount. Flags from outside of a user namespace are
-// locked, and must be set again.
+// remount sets the flags of a mount. Flags from outside of a user namespace are locked, and must be set again.
 func remount(target string, flags uintptr) error {
 	var st unix.Statfs_t
 	if err := unix.Statfs(target, &st); err != nil {

@@ -25,8 +25,7 @@ func (m *Machine) insert(b *boot, card int) error {
 	return nil
 }
 
-// Plug puts a network card into its slot. A machine that is off has it when it
-// is switched on.
+// Plug puts a network card into its slot. A machine that is off has it when it is switched on.
 func (m *Machine) Plug(_ context.Context, card int) error { return m.change(card, false, m.insert) }
 
 // Unplug takes a network card out of its slot.

@@ -17,8 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Cgroups are those of a lab: one folder in each hierarchy of this computer, with a
-// folder for each machine.
+// Cgroups are those of a lab: one folder in each hierarchy of this computer, with a folder for each machine.
 type Cgroups struct {
 	all  []hierarchy
 	name string
@@ -30,9 +29,9 @@ const namePrefix = "talos-lab-"
 // needed are the controllers without which Kubernetes does not run.
 var needed = []string{"cpu", "cpuset", "memory", "pids"}
 
-// NewCgroups plans the cgroups of a lab, whose name must be unique on this computer.
-// For root they are in cgroup v2 beside those of systemd, and in v1 below this
-// process's. Without root they are in the caller's cgroup, which must be delegated.
+// NewCgroups plans the cgroups of a lab, whose name must be unique on this computer. For root they are in cgroup v2
+// beside those of systemd, and in v1 below this process's. Without root they are in the caller's cgroup, which must be
+// delegated.
 func NewCgroups(name string) (*Cgroups, error) {
 	all, err := hierarchies()
 	if err != nil {
@@ -84,8 +83,7 @@ func (c *Cgroups) Create() error {
 	return nil
 }
 
-// makeCgroup creates a cgroup for processes. A cpuset of v1 accepts processes only
-// when it has processors.
+// makeCgroup creates a cgroup for processes. A cpuset of v1 accepts processes only when it has processors.
 func makeCgroup(dir string) error {
 	if err := os.Mkdir(dir, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("create cgroup: %w", err)
@@ -113,9 +111,8 @@ func makeCgroup(dir string) error {
 	return nil
 }
 
-// delegate enables controllers for the children of the caller's own cgroup. A cgroup
-// of v2, except the root, has either processes or controllers for its children, so
-// its processes move to a child.
+// delegate enables controllers for the children of the caller's own cgroup. A cgroup of v2, except the root, has either
+// processes or controllers for its children, so its processes move to a child.
 func (h *hierarchy) delegate() error {
 	if h.own == h.mount {
 		return nil // checked by Check, and not the lab's
@@ -258,8 +255,7 @@ func (c Cgroup) join(pid int) error {
 type Limits struct {
 	MemoryMiB int
 	CPUs      int
-	// Processes bounds processes and threads, so that some are left for this
-	// computer.
+	// Processes bounds processes and threads, so that some are left for this computer.
 	Processes int
 }
 

@@ -12,8 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestLimitsWhereTheControllersAre checks that a limit is written only to the file of
-// the existing cgroup version.
+// TestLimitsWhereTheControllersAre checks that a limit is written only to the file of the existing cgroup version.
 func TestLimitsWhereTheControllersAre(t *testing.T) {
 	tests := []struct {
 		name   string

@@ -26,8 +26,8 @@ type Needs struct {
 	Squashfs bool
 }
 
-// Check returns an error if this computer cannot run containers. It names each
-// missing part with the command that adds it, and leaves nothing behind.
+// Check returns an error if this computer cannot run containers. It names each missing part with the command that adds
+// it, and leaves nothing behind.
 func Check(n Needs) error {
 	errs := []error{n.space(), checkTun()}
 

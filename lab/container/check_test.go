@@ -11,8 +11,7 @@ import (
 	"testing"
 )
 
-// TestCheckNamesWhatIsMissing checks that each missing part is named with the command
-// that adds it.
+// TestCheckNamesWhatIsMissing checks that each missing part is named with the command that adds it.
 func TestCheckNamesWhatIsMissing(t *testing.T) {
 	cgroup := func(t *testing.T, files map[string]string) string {
 		dir := t.TempDir()

@@ -16,8 +16,7 @@ type Config struct {
 	Name string
 	// Dir is the folder of the machine's console logs and volumes.
 	Dir string
-	// Root is the folder of the unpacked root image, which the machines of a lab share
-	// read-only.
+	// Root is the folder of the unpacked root image, which the machines of a lab share read-only.
 	Root string
 	// ImageCache is a folder with an OCI image layout, or empty.
 	ImageCache string
@@ -35,8 +34,7 @@ type Config struct {
 
 func cardName(card int) string { return "eth" + strconv.Itoa(card) }
 
-// ConsolePath returns the log of the latest boot; those of earlier boots are beside
-// it, see machine.Console.
+// ConsolePath returns the log of the latest boot; those of earlier boots are beside it, see machine.Console.
 func (c *Config) ConsolePath() string { return filepath.Join(c.Dir, "console.log") }
 
 // The folders of a machine besides its console.

@@ -23,9 +23,8 @@ import (
 // confinedVariable makes the test's program the confined process.
 const confinedVariable = "LAB_TEST_CONFINED"
 
-// TestConfine checks a program that a confined process has executed: it has only its
-// standard descriptors, a session keyring of its own, and no capabilities that change
-// the whole computer.
+// TestConfine checks a program that a confined process has executed: it has only its standard descriptors, a session
+// keyring of its own, and no capabilities that change the whole computer.
 func TestConfine(t *testing.T) {
 	if os.Getenv(confinedVariable) != "" {
 		becomeConfined(t)
@@ -80,8 +79,8 @@ func TestConfine(t *testing.T) {
 	}
 }
 
-// becomeConfined leaves a descriptor open, as a shell does, and executes a program that
-// prints its descriptors and capabilities.
+// becomeConfined leaves a descriptor open, as a shell does, and executes a program that prints its descriptors and
+// capabilities.
 func becomeConfined(t *testing.T) {
 	runtime.LockOSThread()
 

@@ -14,8 +14,8 @@ import (
 	"github.com/seed-59268b81/talos/lab/machine"
 )
 
-// crashPause is how long a machine stays down after its process 1 crashed, so that
-// repeated crashes do not use up this computer's processors.
+// crashPause is how long a machine stays down after its process 1 crashed, so that repeated crashes do not use up this
+// computer's processors.
 const crashPause = 3 * time.Second
 
 // end is how process 1 ended and what follows.
@@ -25,9 +25,8 @@ type end struct {
 	pause time.Duration
 }
 
-// judge returns what the machine does next, from the button's actions and the end of
-// process 1. As a kernel whose process 1 ends panics and is reset, so the machine
-// boots again.
+// judge returns what the machine does next, from the button's actions and the end of process 1. As a kernel whose
+// process 1 ends panics and is reset, so the machine boots again.
 func judge(cut, reset bool, err error) end {
 	status := endedBy(err)
 

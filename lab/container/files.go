@@ -15,9 +15,8 @@ import (
 	"time"
 )
 
-// RemoveFiles removes the folder of a lab's machines with all files in it. Without
-// root, some files belong to the caller's subordinate ids; they are removed in a user
-// namespace with these ids.
+// RemoveFiles removes the folder of a lab's machines with all files in it. Without root, some files belong to the
+// caller's subordinate ids; they are removed in a user namespace with these ids.
 func RemoveFiles(dir string) error {
 	err := removeEach(dir)
 	if !errors.Is(err, fs.ErrPermission) {
@@ -32,8 +31,7 @@ func RemoveFiles(dir string) error {
 	return removeAs(ids, dir)
 }
 
-// removeEach removes the machines' folders in parallel, since to remove their files
-// takes as long as to write them.
+// removeEach removes the machines' folders in parallel, since to remove their files takes as long as to write them.
 func removeEach(dir string) error {
 	machines, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {

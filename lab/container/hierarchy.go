@@ -19,8 +19,7 @@ import (
 type hierarchy struct {
 	// mount is where it is mounted.
 	mount string
-	// controllers are those of a v1 hierarchy. One without controllers has a name
-	// instead ("name=systemd").
+	// controllers are those of a v1 hierarchy. One without controllers has a name instead ("name=systemd").
 	controllers []string
 	v2          bool
 	// own is the folder of this process's cgroup.
@@ -42,8 +41,7 @@ func hierarchies() ([]hierarchy, error) {
 	return parseHierarchies(mounts, own)
 }
 
-// parseHierarchies reads proc_pid_mountinfo(5) and the file /proc/PID/cgroup of
-// cgroups(7).
+// parseHierarchies reads proc_pid_mountinfo(5) and the file /proc/PID/cgroup of cgroups(7).
 func parseHierarchies(mounts, own []byte) ([]hierarchy, error) {
 	all, err := mountinfo.GetMountsFromReader(bytes.NewReader(mounts), func(m *mountinfo.Info) (skip, stop bool) {
 		return m.FSType != "cgroup" && m.FSType != "cgroup2", false

@@ -16,12 +16,10 @@ import (
 	subid "github.com/moby/sys/user"
 )
 
-// idCount is how many ids a machine has besides root's: pods use any of 16 bits, and
-// the scheduler uses 65536.
+// idCount is how many ids a machine has besides root's: pods use any of 16 bits, and the scheduler uses 65536.
 const idCount = 1 << 16
 
-// IDs are this computer's ids for a machine's ids. Id 0 is the caller, and those from
-// 1 on are subordinate ids.
+// IDs are this computer's ids for a machine's ids. Id 0 is the caller, and those from 1 on are subordinate ids.
 type IDs struct {
 	UID, GID       int
 	SubUID, SubGID int

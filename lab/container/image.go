@@ -16,9 +16,9 @@ import (
 	"strings"
 )
 
-// Unpack unpacks a root image, which is a squashfs or already a folder, below a folder
-// and returns its path. The name is a hash of the content, so that an image is
-// unpacked once. The files belong to the caller; for root they keep their owners.
+// Unpack unpacks a root image, which is a squashfs or already a folder, below a folder and returns its path. The name
+// is a hash of the content, so that an image is unpacked once. The files belong to the caller; for root they keep their
+// owners.
 func Unpack(ctx context.Context, image, dir string) (to string, err error) {
 	defer func() {
 		if err != nil {
@@ -45,8 +45,7 @@ func Unpack(ctx context.Context, image, dir string) (to string, err error) {
 		return to, nil
 	}
 
-	// The image can hold setuid programs, whose owner is a user of this computer: other
-	// users must not run them.
+	// The image can hold setuid programs, whose owner is a user of this computer: other users must not run them.
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return "", err
 	}

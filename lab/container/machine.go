@@ -28,8 +28,7 @@ type Machine struct {
 	console *machine.Console
 	tracker *machine.Tracker
 
-	// button is held while the power button or a card is used. It guards which cards
-	// are unplugged.
+	// button is held while the power button or a card is used. It guards which cards are unplugged.
 	button sync.Mutex
 
 	run atomic.Pointer[run] // nil while off
@@ -56,9 +55,9 @@ type boot struct {
 	over chan struct{}
 }
 
-// New returns a machine that is off. When it boots, or a card is plugged in, plug is
-// called with the device of each network card. It must return at once, and close the
-// device later. Changed, if not nil, is called after each change of the status.
+// New returns a machine that is off. When it boots, or a card is plugged in, plug is called with the device of each
+// network card. It must return at once, and close the device later. Changed, if not nil, is called after each change of
+// the status.
 func New(cfg Config, plug func(card int, frames io.ReadWriteCloser), changed func(machine.Status), log *slog.Logger) *Machine {
 	cfg.Cards = slices.Clone(cfg.Cards) // which are unplugged changes
 

@@ -20,8 +20,7 @@ import (
 	"github.com/seed-59268b81/talos/lab/machine"
 )
 
-// newMachine returns a machine with two network cards, one of them unplugged,
-// whose process 1 only waits for a lease.
+// newMachine returns a machine with two network cards, one of them unplugged, whose process 1 only waits for a lease.
 func newMachine(t *testing.T) *Machine {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root")

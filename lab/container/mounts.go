@@ -35,8 +35,7 @@ const (
 	hardened = unix.MS_NOSUID | unix.MS_NODEV | unix.MS_NOEXEC
 )
 
-// devices are those of this computer that a machine sees. Disks and the kernel's log
-// are not among them.
+// devices are those of this computer that a machine sees. Disks and the kernel's log are not among them.
 var devices = []struct {
 	path     string
 	optional bool
@@ -55,9 +54,8 @@ var (
 	readOnly      = []string{"/proc/bus", "/proc/dynamic_debug", "/proc/fs", "/proc/irq", "/proc/mtrr"}
 )
 
-// mounts returns the mounts of a machine before its first process starts, in order.
-// The targets are paths in the machine. The flags are those of the system's own mounts
-// in a virtual machine (machine/boot, Mounts).
+// mounts returns the mounts of a machine before its first process starts, in order. The targets are paths in the
+// machine. The flags are those of the system's own mounts in a virtual machine (machine/boot, Mounts).
 func (s *Spec) mounts() []point {
 	points := []point{
 		{source: s.Root, target: "/", fsType: bind, flags: unix.MS_RDONLY | unix.MS_NOSUID | unix.MS_NODEV},
@@ -68,8 +66,8 @@ func (s *Spec) mounts() []point {
 		{source: "tmpfs", target: "/tmp", fsType: "tmpfs", flags: hardened, data: "mode=1777,size=64M"},
 		{target: layout.StateDir, fsType: mkdir},
 		{source: s.State, target: layout.StateDir, fsType: bind, flags: hardened},
-		// Containers run from here where there are no overlays, so setuid programs must
-		// work. Device files that pods create must not, as in a virtual machine.
+		// Containers run from here where there are no overlays, so setuid programs must work. Device files that pods
+		// create must not, as in a virtual machine.
 		{source: s.Ephemeral, target: layout.VarDir, fsType: bind, flags: unix.MS_NODEV},
 	}
 
@@ -136,9 +134,8 @@ func (s *Spec) cgroups() []point {
 	return points
 }
 
-// shield returns mounts that hide or protect files of the whole computer. The file
-// systems themselves stay writable, since the kernel refuses pods' own mounts of
-// read-only ones.
+// shield returns mounts that hide or protect files of the whole computer. The file systems themselves stay writable,
+// since the kernel refuses pods' own mounts of read-only ones.
 func shield() []point {
 	points := []point{
 		{source: "/proc/sys", target: "/proc/sys", fsType: bind, flags: hardened | unix.MS_RDONLY},

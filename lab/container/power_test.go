@@ -15,10 +15,9 @@ import (
 	"github.com/seed-59268b81/talos/lab/machine"
 )
 
-// TestBetweenTwoBoots uses the buttons while process 1 has ended and has not yet been
-// started again. Cards change for the next boot. A reset is already under way, and
-// must not count for the end of the next boot. After a power-off the machine does not
-// boot again.
+// TestBetweenTwoBoots uses the buttons while process 1 has ended and has not yet been started again. Cards change for
+// the next boot. A reset is already under way, and must not count for the end of the next boot. After a power-off the
+// machine does not boot again.
 func TestBetweenTwoBoots(t *testing.T) {
 	reader, writer, err := os.Pipe()
 	if err != nil {

@@ -11,8 +11,7 @@ import (
 	"path/filepath"
 )
 
-// probe creates a machine like a real one, with an empty root, and removes it before
-// its first process starts.
+// probe creates a machine like a real one, with an empty root, and removes it before its first process starts.
 func probe(ids *IDs) (err error) {
 	defer func() {
 		if err != nil {

@@ -21,15 +21,14 @@ import (
 	"github.com/seed-59268b81/talos/lab/machine"
 )
 
-// stageTime is the timeout of the stage, which takes some milliseconds on an idle
-// computer.
+// stageTime is the timeout of the stage, which takes some milliseconds on an idle computer.
 const stageTime = time.Minute
 
 // process is a running first process with this program's side of its connections.
 type process struct {
 	pid int
-	// console is the reading end of the machine's console. It ends when writer is
-	// closed, which keeps it open between two writers of the machine.
+	// console is the reading end of the machine's console. It ends when writer is closed, which keeps it open between
+	// two writers of the machine.
 	console, writer *os.File
 	lab             *net.UnixConn
 	// taps are descriptors for further cards.
@@ -39,8 +38,8 @@ type process struct {
 	ended chan error
 }
 
-// startProcess starts the stage in new namespaces, and returns when it waits for
-// "go". The stage ends with this program.
+// startProcess starts the stage in new namespaces, and returns when it waits for "go". The stage ends with this
+// program.
 func startProcess(spec Spec, cgroup Cgroup, ids *IDs) (*process, error) {
 	p := &process{ended: make(chan error, 1)}
 
@@ -119,8 +118,7 @@ func (p *process) openConsole(path string) error {
 		return fmt.Errorf("open the console: %w", err)
 	}
 
-	// The machine's programs need a blocking descriptor, which os.OpenFile does not
-	// open.
+	// The machine's programs need a blocking descriptor, which os.OpenFile does not open.
 	fd, err := unix.Open(path, unix.O_WRONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		p.disconnect()
@@ -145,8 +143,7 @@ func (p *process) connect() (*os.File, error) {
 	return far, nil
 }
 
-// prepare moves the stage into its cgroups, sets its ids, sends it the Spec and
-// receives the descriptors of the cards.
+// prepare moves the stage into its cgroups, sets its ids, sends it the Spec and receives the descriptors of the cards.
 func (p *process) prepare(spec Spec, cgroup Cgroup, ids *IDs) error {
 	if err := cgroup.join(p.pid); err != nil {
 		return err
@@ -283,8 +280,7 @@ func (p *process) disconnect() {
 
 func (p *process) kill() { _ = p.cmd.Process.Kill() } // fails only when it has ended
 
-// wait returns how the process ended, once. All other processes of its PID namespace
-// have ended too.
+// wait returns how the process ended, once. All other processes of its PID namespace have ended too.
 func (p *process) wait() error {
 	err := <-p.ended
 	p.disconnect()

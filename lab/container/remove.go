@@ -18,13 +18,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// removeTime is how long killed processes may take to leave their cgroup: they free
-// their memory first.
+// removeTime is how long killed processes may take to leave their cgroup: they free their memory first.
 const removeTime = time.Minute
 
-// RemoveCgroups kills all processes in cgroups and those below them, and removes the
-// cgroups that exist. The paths come from a file: if one of them is not a lab's, it
-// does nothing and returns an error.
+// RemoveCgroups kills all processes in cgroups and those below them, and removes the cgroups that exist. The paths come
+// from a file: if one of them is not a lab's, it does nothing and returns an error.
 func RemoveCgroups(dirs ...string) error {
 	for _, dir := range dirs {
 		if !ofLab(dir) {
@@ -89,8 +87,7 @@ func removeCgroup(root string) error {
 	}
 }
 
-// tree returns a cgroup and those below it, parents first, or nothing if it does not
-// exist.
+// tree returns a cgroup and those below it, parents first, or nothing if it does not exist.
 func tree(root string) ([]string, error) {
 	var dirs []string
 
@@ -121,8 +118,8 @@ func killAll(dir string) error {
 	}
 
 	for _, pid := range processes {
-		// The handle is opened before the list is read again, so that the process in the
-		// list is the one that is killed.
+		// The handle is opened before the list is read again, so that the process in the list is the one that is
+		// killed.
 		handle, err := os.FindProcess(pid)
 		if err != nil {
 			continue // it ended

@@ -12,8 +12,7 @@ import (
 	"testing"
 )
 
-// TestRemoveOnlyCgroupsOfLabs checks that a path in a damaged file does not end other
-// processes.
+// TestRemoveOnlyCgroupsOfLabs checks that a path in a damaged file does not end other processes.
 func TestRemoveOnlyCgroupsOfLabs(t *testing.T) {
 	root := t.TempDir()
 	other, own := filepath.Join(root, "system.slice"), filepath.Join(root, "talos-lab-demo")

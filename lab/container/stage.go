@@ -23,8 +23,8 @@ const stageName = "lab-machine"
 // stageSocket is the descriptor of the stage's end of the socket pair.
 const stageSocket = 3
 
-// init runs the stage in every program that can run a lab, before the program's own
-// code: the stage has no command line, and a test's program would not know it.
+// init runs the stage in every program that can run a lab, before the program's own code: the stage has no command
+// line, and a test's program would not know it.
 func init() {
 	if len(os.Args) == 0 || os.Args[0] != stageName {
 		return
@@ -34,11 +34,9 @@ func init() {
 	os.Exit(1)
 }
 
-// stage runs as the first process of the new namespaces. It returns only after a
-// failure, which it has reported.
+// stage runs as the first process of the new namespaces. It returns only after a failure, which it has reported.
 func stage() {
-	// A cgroup namespace belongs to a thread, and the machine continues from the thread
-	// that calls exec.
+	// A cgroup namespace belongs to a thread, and the machine continues from the thread that calls exec.
 	runtime.LockOSThread()
 	unix.CloseOnExec(stageSocket)
 
@@ -66,8 +64,7 @@ func stage() {
 	_, _ = lab.Write(reply)                              // fails if the lab has ended
 }
 
-// prepare creates a machine and executes its process 1. It returns without error if
-// the Spec has no process 1.
+// prepare creates a machine and executes its process 1. It returns without error if the Spec has no process 1.
 func prepare(lab *net.UnixConn) error {
 	message := make([]byte, messageLimit)
 
@@ -107,8 +104,8 @@ func prepare(lab *net.UnixConn) error {
 		return errors.New("the lab ended")
 	}
 
-	// A signal that this program's parent ignores would be ignored in the whole machine.
-	// A caught signal has its default again after exec.
+	// A signal that this program's parent ignores would be ignored in the whole machine. A caught signal has its
+	// default again after exec.
 	caught := make(chan os.Signal, 1)
 	signal.Notify(caught)
 
@@ -116,8 +113,7 @@ func prepare(lab *net.UnixConn) error {
 	return fmt.Errorf("run %s: %w", spec.Init, syscall.Exec(spec.Init, []string{spec.Init}, spec.Env))
 }
 
-// enter creates the machine around this process and returns descriptors of
-// /dev/net/tun.
+// enter creates the machine around this process and returns descriptors of /dev/net/tun.
 func (s *Spec) enter() ([]int, error) {
 	if err := s.identity(); err != nil {
 		return nil, err
@@ -154,8 +150,8 @@ func (s *Spec) enter() ([]int, error) {
 	return taps, s.confine()
 }
 
-// identity makes this process root of its user namespace, if it has one. The kernel
-// clears Pdeathsig when the user changes, so it is set again.
+// identity makes this process root of its user namespace, if it has one. The kernel clears Pdeathsig when the user
+// changes, so it is set again.
 func (s *Spec) identity() error {
 	if !s.UserNamespace {
 		return nil
@@ -180,9 +176,8 @@ func (s *Spec) identity() error {
 	return nil
 }
 
-// pivot makes a folder the root and unmounts the old one. With the same folder as both
-// arguments the old root is stacked on the new one (pivot_root(2), "pivot_root(".",
-// ".")"), and needs no folder.
+// pivot makes a folder the root and unmounts the old one. With the same folder as both arguments the old root is
+// stacked on the new one (pivot_root(2), "pivot_root(".", ".")"), and needs no folder.
 func pivot(root string) error {
 	if err := unix.Chdir(root); err != nil {
 		return fmt.Errorf("enter the new root: %w", err)

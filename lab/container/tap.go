@@ -15,8 +15,7 @@ import (
 
 const tunPath = "/dev/net/tun"
 
-// spareTaps is how often network cards can be plugged in while a machine runs: a
-// descriptor can create only one device.
+// spareTaps is how often network cards can be plugged in while a machine runs: a descriptor can create only one device.
 const spareTaps = 16
 
 // openTaps opens /dev/net/tun in this network namespace.
@@ -35,9 +34,8 @@ func openTaps(count int) ([]int, error) {
 	return fds, nil
 }
 
-// makeTap creates a tap device from a descriptor of /dev/net/tun, in the network
-// namespace in which it was opened. Each read and write is one frame. Without
-// IFF_VNET_HDR the kernel computes checksums and segments packets.
+// makeTap creates a tap device from a descriptor of /dev/net/tun, in the network namespace in which it was opened. Each
+// read and write is one frame. Without IFF_VNET_HDR the kernel computes checksums and segments packets.
 func makeTap(fd int, name string, mac net.HardwareAddr) (*os.File, error) {
 	request, err := unix.NewIfreq(name)
 	if err != nil {

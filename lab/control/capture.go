@@ -41,8 +41,8 @@ func (f *flusher) Write(b []byte) (int, error) {
 	return n, f.control.Flush()
 }
 
-// Capture writes the frames of the ports of names, or all frames of the lab, to w as
-// pcapng until ctx is done or the lab ends.
+// Capture writes the frames of the ports of names, or all frames of the lab, to w as pcapng until ctx is done or the
+// lab ends.
 func (c *Client) Capture(ctx context.Context, names []string, w io.Writer) error {
 	frames, err := c.send(ctx, http.MethodGet, "/capture?"+url.Values{portParameter: names}.Encode(), nil)
 	if err != nil {

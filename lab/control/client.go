@@ -24,8 +24,8 @@ type Client struct {
 	running func() error
 }
 
-// NewClient returns a client of the lab with a socket. Each call first checks
-// running, which fails for a lab that cannot answer.
+// NewClient returns a client of the lab with a socket. Each call first checks running, which fails for a lab that
+// cannot answer.
 func NewClient(socket string, running func() error) *Client {
 	return &Client{running: running, http: &http.Client{Transport: &http.Transport{
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package control is the API of a running lab: JSON over HTTP on a Unix socket in the
-// lab's directory, which its file mode protects.
+// Package control is the API of a running lab: JSON over HTTP on a Unix socket in the lab's directory, which its file
+// mode protects.
 //
 //	GET    /status                  the status of the lab
 //	POST   /nodes/NAME/power        {"action": "on" | "off" | "cut" | "reset"}
@@ -44,8 +44,7 @@ const (
 // Status is the status of a lab.
 type Status struct {
 	Name string `json:"name"`
-	// Accel is "kvm" or "tcg", and AccelWhy the reason; empty without virtual
-	// machines.
+	// Accel is "kvm" or "tcg", and AccelWhy the reason; empty without virtual machines.
 	Accel    string `json:"accel,omitempty"`
 	AccelWhy string `json:"accelWhy,omitempty"`
 	// Containers describes how containers run; empty without them.
@@ -95,8 +94,8 @@ type LegStatus struct {
 	world.Setting
 }
 
-// PathFault is the fault of a one-way path: on one network or, in a request without
-// a network, on all networks with both ends.
+// PathFault is the fault of a one-way path: on one network or, in a request without a network, on all networks with
+// both ends.
 type PathFault struct {
 	Network string `json:"network,omitempty"`
 	netswitch.Path
@@ -135,8 +134,8 @@ type Lab interface {
 	SetPath(fault PathFault) error
 	SetServices(network string, services world.Services) error
 	SetLeg(router, network string, setting world.Setting) error
-	// Capture returns a function that writes the frames of the ports of names or,
-	// without names, all frames to w until ctx is done.
+	// Capture returns a function that writes the frames of the ports of names or, without names, all frames to w until
+	// ctx is done.
 	Capture(names []string) (write func(ctx context.Context, w io.Writer) error, err error)
 	Heal() error
 	Stop()

@@ -10,8 +10,7 @@ import (
 	"path/filepath"
 )
 
-// pathLimit is the longest path that fits the address of a Unix socket, which has
-// 108 bytes with its terminating zero.
+// pathLimit is the longest path that fits the address of a Unix socket, which has 108 bytes with its terminating zero.
 const pathLimit = 107
 
 // Listen opens the socket of a lab, and replaces one that a crash has left.
@@ -48,8 +47,7 @@ func Listen(socket string) (l net.Listener, err error) {
 	return l, nil
 }
 
-// shortPath returns a path in a form that fits a socket's address. It is valid until
-// done is called.
+// shortPath returns a path in a form that fits a socket's address. It is valid until done is called.
 func shortPath(path string) (short string, done func(), err error) {
 	if len(path) <= pathLimit {
 		return path, func() {}, nil

@@ -15,9 +15,8 @@ import (
 // linkLocal6 has the addresses that hosts use without any configuration.
 var linkLocal6 = netip.MustParsePrefix("fe80::/64")
 
-// SLAAC returns the address that a host with this hardware address gives itself
-// in a /64 without privacy extensions: its interface identifier is the modified
-// EUI-64 (RFC 4291, appendix A).
+// SLAAC returns the address that a host with this hardware address gives itself in a /64 without privacy extensions:
+// its interface identifier is the modified EUI-64 (RFC 4291, appendix A).
 func SLAAC(subnet netip.Prefix, mac net.HardwareAddr) netip.Addr {
 	addr := subnet.Masked().Addr().As16()
 	header.EthernetAdddressToModifiedEUI64IntoBuf(tcpip.LinkAddress(mac), addr[8:])
@@ -25,8 +24,7 @@ func SLAAC(subnet netip.Prefix, mac net.HardwareAddr) netip.Addr {
 	return netip.AddrFrom16(addr)
 }
 
-// macOf returns the hardware address whose EUI-64 is the end of an address, or
-// nil.
+// macOf returns the hardware address whose EUI-64 is the end of an address, or nil.
 func macOf(addr netip.Addr) net.HardwareAddr {
 	b := addr.As16()
 	if b[11] != 0xff || b[12] != 0xfe {
@@ -36,9 +34,8 @@ func macOf(addr netip.Addr) net.HardwareAddr {
 	return net.HardwareAddr{b[8] ^ 2, b[9], b[10], b[13], b[14], b[15]}
 }
 
-// DefaultSubnet6 returns the IPv6 subnet of a network that has none configured: a
-// unique local /64 (RFC 4193), derived from the network's name, so that it is the
-// same each time.
+// DefaultSubnet6 returns the IPv6 subnet of a network that has none configured: a unique local /64 (RFC 4193), derived
+// from the network's name, so that it is the same each time.
 func DefaultSubnet6(network string) netip.Prefix {
 	sum := sha256.Sum256([]byte(network))
 

@@ -14,8 +14,8 @@ import (
 type DHCPBehaviour struct {
 	// Silent sends no answers.
 	Silent bool `json:",omitempty"`
-	// StopAfter is the number of answers after which the server becomes silent; zero
-	// is no limit. The count starts when the behaviour is set.
+	// StopAfter is the number of answers after which the server becomes silent; zero is no limit. The count starts when
+	// the behaviour is set.
 	StopAfter int `json:",omitempty"`
 	// Delay is how long each answer takes.
 	Delay time.Duration `json:",omitempty"`
@@ -30,13 +30,11 @@ type DHCPBehaviour struct {
 	Addr netip.Addr `json:",omitzero"`
 	// LeaseTime replaces Config.LeaseTime, in whole seconds.
 	LeaseTime time.Duration `json:",omitempty"`
-	// HostNames are sent instead of the host's name: with each ACK the next one, and
-	// after the last the first again.
+	// HostNames are sent instead of the host's name: with each ACK the next one, and after the last the first again.
 	HostNames []string `json:",omitempty"`
 }
 
-// DHCPv6Behaviour is how the DHCPv6 server behaves. The zero value is a healthy
-// one.
+// DHCPv6Behaviour is how the DHCPv6 server behaves. The zero value is a healthy one.
 type DHCPv6Behaviour struct {
 	Silent    bool          `json:",omitempty"`
 	StopAfter int           `json:",omitempty"`
@@ -55,36 +53,31 @@ type DHCPv6Behaviour struct {
 type DNSBehaviour struct {
 	Silent bool          `json:",omitempty"`
 	Delay  time.Duration `json:",omitempty"`
-	// Rcode answers every question with this code, such as "SERVFAIL" or
-	// "REFUSED".
+	// Rcode answers every question with this code, such as "SERVFAIL" or "REFUSED".
 	Rcode string `json:",omitempty"`
-	// Truncate answers over UDP with the TC bit and no records, so that clients
-	// must use TCP.
+	// Truncate answers over UDP with the TC bit and no records, so that clients must use TCP.
 	Truncate bool `json:",omitempty"`
 }
 
-// NTPBehaviour is how the NTP server behaves. The zero value is a healthy server
-// of stratum 1 with this computer's time.
+// NTPBehaviour is how the NTP server behaves. The zero value is a healthy server of stratum 1 with this computer's
+// time.
 type NTPBehaviour struct {
 	Silent bool          `json:",omitempty"`
 	Delay  time.Duration `json:",omitempty"`
 	// Offset is how far the server's clock is ahead of this computer's.
 	Offset time.Duration `json:",omitempty"`
-	// Drift is how many seconds the server's clock gains each second after the
-	// behaviour was set; 0.0001 is 100 ppm fast.
+	// Drift is how many seconds the server's clock gains each second after the behaviour was set; 0.0001 is 100 ppm
+	// fast.
 	Drift float64 `json:",omitempty"`
-	// Kiss answers with a kiss-o'-death of this code: "DENY", "RATE" or "RSTR"
-	// (RFC 5905, 7.4).
+	// Kiss answers with a kiss-o'-death of this code: "DENY", "RATE" or "RSTR" (RFC 5905, 7.4).
 	Kiss string `json:",omitempty"`
-	// Leap is the leap indicator: 1 announces a 61st second, 2 a missing one, 3
-	// an unsynchronized clock.
+	// Leap is the leap indicator: 1 announces a 61st second, 2 a missing one, 3 an unsynchronized clock.
 	Leap uint8 `json:",omitempty"`
 	// Stratum is 1 if zero; 16 is an unsynchronized server.
 	Stratum uint8 `json:",omitempty"`
 }
 
-// MetadataBehaviour is how the metadata server behaves. The zero value is a
-// healthy one.
+// MetadataBehaviour is how the metadata server behaves. The zero value is a healthy one.
 type MetadataBehaviour struct {
 	// Silent accepts connections and sends no answers.
 	Silent bool          `json:",omitempty"`

@@ -86,8 +86,8 @@ func TestDHCPBehaviour(t *testing.T) {
 	}
 }
 
-// TestSecondDHCPServer checks that a machine gets the answers of two servers on its
-// network, and that a server changes while it runs.
+// TestSecondDHCPServer checks that a machine gets the answers of two servers on its network, and that a server changes
+// while it runs.
 func TestSecondDHCPServer(t *testing.T) {
 	sw, gw, m := newLab(t)
 	rogue := newGateway(t, sw, testConfig(t, func(c *Config) {
@@ -306,8 +306,8 @@ func TestNTPDrift(t *testing.T) {
 	})
 }
 
-// TestBehavioursAsJSON checks that a healthy service is an empty object, and that a
-// behaviour is the same after encoding and decoding.
+// TestBehavioursAsJSON checks that a healthy service is an empty object, and that a behaviour is the same after
+// encoding and decoding.
 func TestBehavioursAsJSON(t *testing.T) {
 	addr := netip.MustParseAddr
 

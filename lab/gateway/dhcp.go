@@ -61,8 +61,8 @@ func (g *Gateway) handleDHCP(conn net.PacketConn, _ net.Addr, request *dhcpv4.DH
 	}
 }
 
-// replyAddr returns the destination of a reply: the client's address if it has one
-// on this network and keeps it, else broadcast (RFC 2131, 4.1).
+// replyAddr returns the destination of a reply: the client's address if it has one on this network and keeps it, else
+// broadcast (RFC 2131, 4.1).
 func (c *Config) replyAddr(request, reply *dhcpv4.DHCPv4) net.IP {
 	has, ok := netip.AddrFromSlice(request.ClientIPAddr.To4())
 	if !ok || !c.Subnet4.Contains(has) || request.IsBroadcast() || reply.MessageType() == dhcpv4.MessageTypeNak {
@@ -72,9 +72,8 @@ func (c *Config) replyAddr(request, reply *dhcpv4.DHCPv4) net.IP {
 	return request.ClientIPAddr
 }
 
-// answerDHCP returns the answer to a client's message, or nil for a message that
-// gets none (RFC 2131, 4.3). Acks is how many ACKs the server has sent since its
-// behaviour was set.
+// answerDHCP returns the answer to a client's message, or nil for a message that gets none (RFC 2131, 4.3). Acks is how
+// many ACKs the server has sent since its behaviour was set.
 func (c *Config) answerDHCP(request *dhcpv4.DHCPv4, b DHCPBehaviour, acks int) (*dhcpv4.DHCPv4, error) {
 	if request.OpCode != dhcpv4.OpcodeBootRequest {
 		return nil, fmt.Errorf("operation %v is not a request", request.OpCode)
@@ -129,9 +128,8 @@ func (c *Config) answerDHCP(request *dhcpv4.DHCPv4, b DHCPBehaviour, acks int) (
 	return reply, nil
 }
 
-// answerType returns the type of the answer to a client's message, or
-// MessageTypeNone, from a server with this identifier and this address for the
-// client.
+// answerType returns the type of the answer to a client's message, or MessageTypeNone, from a server with this
+// identifier and this address for the client.
 func answerType(request *dhcpv4.DHCPv4, id, addr net.IP) (dhcpv4.MessageType, error) {
 	switch request.MessageType() {
 	case dhcpv4.MessageTypeDiscover:

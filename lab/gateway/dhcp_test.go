@@ -145,8 +145,8 @@ func leaseString(m *dhcpv4.DHCPv4) string {
 		" lease " + m.IPAddressLeaseTime(0).Round(time.Second).String()
 }
 
-// FuzzAnswerDHCP checks that no message crashes the server, and that only the lab's
-// machines get answers, each with its own address.
+// FuzzAnswerDHCP checks that no message crashes the server, and that only the lab's machines get answers, each with its
+// own address.
 func FuzzAnswerDHCP(f *testing.F) {
 	cfg := testConfig(f)
 

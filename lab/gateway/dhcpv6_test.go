@@ -204,8 +204,8 @@ func leaseString6(m *dhcpv6.Message) string {
 	return strings.Join(words, " ")
 }
 
-// TestDHCPv6OverTheSwitch checks that a client gets its lease through the group
-// address, and what a server that misbehaves sends.
+// TestDHCPv6OverTheSwitch checks that a client gets its lease through the group address, and what a server that
+// misbehaves sends.
 func TestDHCPv6OverTheSwitch(t *testing.T) {
 	_, gw, m := newLab(t, leased6)
 	client := &Gateway{stack: m.Stack} // has the port that hears multicasts
@@ -279,8 +279,8 @@ func TestDHCPv6OverTheSwitch(t *testing.T) {
 	}
 }
 
-// FuzzAnswerDHCPv6 checks that no message crashes the server, and that only the lab's
-// machines get leases, each of its own address.
+// FuzzAnswerDHCPv6 checks that no message crashes the server, and that only the lab's machines get leases, each of its
+// own address.
 func FuzzAnswerDHCPv6(f *testing.F) {
 	cfg := testConfig(f, leased6)
 

@@ -17,8 +17,8 @@ import (
 	"github.com/insomniacslk/dhcp/rfc1035label"
 )
 
-// answerDHCPv6 returns the answer to a client's message from an address, or nil for
-// a message that gets none (RFC 8415, 18.3).
+// answerDHCPv6 returns the answer to a client's message from an address, or nil for a message that gets none (RFC 8415,
+// 18.3).
 func (c *Config) answerDHCPv6(request *dhcpv6.Message, from netip.Addr, b DHCPv6Behaviour) (*dhcpv6.Message, error) {
 	kind := request.Type()
 	if b.Stateless && kind != dhcpv6.MessageTypeInformationRequest {
@@ -73,12 +73,11 @@ func (c *Config) answerDHCPv6(request *dhcpv6.Message, from netip.Addr, b DHCPv6
 	return reply, nil
 }
 
-// minRefresh is the shortest time after which stateless clients repeat their
-// request (RFC 8415, 21.23).
+// minRefresh is the shortest time after which stateless clients repeat their request (RFC 8415, 21.23).
 const minRefresh = 10 * time.Minute
 
-// isForMe checks the identifiers that a message must have (RFC 8415, 16). It
-// reports whether the message is for this server.
+// isForMe checks the identifiers that a message must have (RFC 8415, 16). It reports whether the message is for this
+// server.
 func (c *Config) isForMe(request *dhcpv6.Message) (bool, error) {
 	kind, server := request.Type(), request.Options.ServerID()
 	if request.Options.ClientID() == nil && kind != dhcpv6.MessageTypeInformationRequest {
@@ -104,8 +103,8 @@ func (c *Config) duid() dhcpv6.DUID {
 	return &dhcpv6.DUIDLL{HWType: iana.HWTypeEthernet, LinkLayerAddr: c.MAC}
 }
 
-// hostByDUID returns the host with a DUID, or else the host whose hardware address
-// is part of the DUID or of the sender's address.
+// hostByDUID returns the host with a DUID, or else the host whose hardware address is part of the DUID or of the
+// sender's address.
 func (c *Config) hostByDUID(id dhcpv6.DUID, from netip.Addr) *Host {
 	if id != nil {
 		for i := range c.Hosts {
@@ -135,9 +134,8 @@ func (c *Config) hostByDUID(id dhcpv6.DUID, from netip.Addr) *Host {
 	return nil
 }
 
-// lease answers each of the client's identity associations. The first gets the
-// host's address or prefix. Other addresses that the client lists get lifetime zero
-// (RFC 8415, 18.3.4).
+// lease answers each of the client's identity associations. The first gets the host's address or prefix. Other
+// addresses that the client lists get lifetime zero (RFC 8415, 18.3.4).
 func (c *Config) lease(reply, request *dhcpv6.Message, host *Host, b DHCPv6Behaviour) {
 	valid := cmp.Or(b.LeaseTime, c.LeaseTime)
 	preferred := max(valid/8*5, time.Second).Truncate(time.Second) // multiplied first, the longest lease would overflow
@@ -177,8 +175,8 @@ func (c *Config) lease(reply, request *dhcpv6.Message, host *Host, b DHCPv6Behav
 	}
 }
 
-// confirm answers whether a client's addresses belong to this network. A message
-// without addresses gets no answer (RFC 8415, 18.3.3).
+// confirm answers whether a client's addresses belong to this network. A message without addresses gets no answer (RFC
+// 8415, 18.3.3).
 func (c *Config) confirm(reply, request *dhcpv6.Message) *dhcpv6.Message {
 	answer := status(iana.StatusSuccess, "the addresses belong to this network")
 	known := false

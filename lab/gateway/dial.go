@@ -16,9 +16,8 @@ import (
 	"gvisor.dev/gvisor/pkg/waiter"
 )
 
-// A machine that rebooted answers the first probe with a reset, so that clients
-// notice it within seconds. A silent machine is given up after half a minute, so
-// that connections survive a shorter cut of its link.
+// A machine that rebooted answers the first probe with a reset, so that clients notice it within seconds. A silent
+// machine is given up after half a minute, so that connections survive a shorter cut of its link.
 const (
 	probeAfter = 5 * time.Second
 	probeEvery = 5 * time.Second

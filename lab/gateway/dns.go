@@ -32,8 +32,7 @@ func (g *Gateway) serveDNS(ctx context.Context) error {
 
 	handler := dns.HandlerFunc(func(w dns.ResponseWriter, query *dns.Msg) { g.handleDNS(ctx, w, query) })
 
-	// Closing the sockets ends the servers; their own Shutdown needs them to have
-	// started.
+	// Closing the sockets ends the servers; their own Shutdown needs them to have started.
 	for _, conn := range packets {
 		g.serveUntilClosed(ctx, "DNS", (&dns.Server{PacketConn: conn, Handler: handler}).ActivateAndServe, conn)
 	}
@@ -93,8 +92,7 @@ func (g *Gateway) answerDNS(ctx context.Context, query *dns.Msg, overTCP bool) *
 	return answer
 }
 
-// answerDNS answers queries about the lab. It returns nil for a query that goes to
-// this computer's resolvers.
+// answerDNS answers queries about the lab. It returns nil for a query that goes to this computer's resolvers.
 func (c *Config) answerDNS(query *dns.Msg) *dns.Msg {
 	if query.Opcode != dns.OpcodeQuery {
 		return new(dns.Msg).SetRcode(query, dns.RcodeNotImplemented)

@@ -103,8 +103,7 @@ func answerString(m *dns.Msg) string {
 	return strings.Join(words, " ")
 }
 
-// FuzzAnswerDNS sends any bytes to the server of an offline lab, which must answer
-// every message itself.
+// FuzzAnswerDNS sends any bytes to the server of an offline lab, which must answer every message itself.
 func FuzzAnswerDNS(f *testing.F) {
 	for _, m := range []*dns.Msg{
 		new(dns.Msg).SetQuestion("demo-controlplane-1.", dns.TypeANY), new(dns.Msg).SetQuestion("2.0.5.10.in-addr.arpa.", dns.TypePTR),

@@ -12,16 +12,15 @@ import (
 	"time"
 )
 
-// acceptAgain is how long a listener waits after a connection that it could not
-// accept.
+// acceptAgain is how long a listener waits after a connection that it could not accept.
 const acceptAgain = 100 * time.Millisecond
 
-// dialTimeout is how long a connection to a machine may take: several tries of
-// TCP, so that it succeeds on a lossy link.
+// dialTimeout is how long a connection to a machine may take: several tries of TCP, so that it succeeds on a lossy
+// link.
 const dialTimeout = 10 * time.Second
 
-// Forward connects each connection to l with a TCP port of a machine, until l or
-// the gateway is closed. While the machine does not answer, connections are reset.
+// Forward connects each connection to l with a TCP port of a machine, until l or the gateway is closed. While the
+// machine does not answer, connections are reset.
 func (g *Gateway) Forward(l net.Listener, to netip.AddrPort) {
 	ctx, stop := context.WithCancel(g.done)
 	context.AfterFunc(ctx, func() { _ = l.Close() })

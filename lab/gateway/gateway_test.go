@@ -27,8 +27,7 @@ func itoa(n int) string { return strconv.Itoa(n) }
 
 func ips(list []net.IP) string { return fmt.Sprint(list) }
 
-// machine is a host on the lab's switch, with a stack in this process, whose default
-// router is the gateway.
+// machine is a host on the lab's switch, with a stack in this process, whose default router is the gateway.
 type machine struct{ *netStack }
 
 // newLab returns a switch with a gateway and the configuration's first machine.
@@ -51,8 +50,7 @@ func newGateway(t *testing.T, sw *netswitch.Switch, cfg *Config) *Gateway {
 	return gw
 }
 
-// newMachine returns the configuration's first machine. It has its IPv4 address, and
-// gives itself an IPv6 address.
+// newMachine returns the configuration's first machine. It has its IPv4 address, and gives itself an IPv6 address.
 func newMachine(t *testing.T, sw *netswitch.Switch, cfg *Config) *machine {
 	host := cfg.Hosts[0]
 
@@ -207,8 +205,7 @@ func TestForward(t *testing.T) {
 	}
 }
 
-// testForward checks forwarding to a machine's address. Connections must come from the
-// gateway's.
+// testForward checks forwarding to a machine's address. Connections must come from the gateway's.
 func testForward(t *testing.T, sw *netswitch.Switch, gw *Gateway, m *machine, to netip.Addr, from string) {
 	service, err := gonet.ListenTCP(m.Stack, endpoint(netip.Addr{}, 50000), protocolOf(to))
 	if err != nil {
@@ -297,8 +294,7 @@ func (l *shortOfFiles) Accept() (net.Conn, error) {
 	return l.Listener.Accept()
 }
 
-// TestForwardOutlivesWantOfFiles checks that a port is forwarded again when the process
-// can open files again.
+// TestForwardOutlivesWantOfFiles checks that a port is forwarded again when the process can open files again.
 func TestForwardOutlivesWantOfFiles(t *testing.T) {
 	_, gw, m := newLab(t)
 
@@ -331,8 +327,7 @@ func TestForwardOutlivesWantOfFiles(t *testing.T) {
 	_ = arrived.Close()
 }
 
-// TestOfflineRefusesAtOnce checks that a client in an offline lab does not wait for the
-// world.
+// TestOfflineRefusesAtOnce checks that a client in an offline lab does not wait for the world.
 func TestOfflineRefusesAtOnce(t *testing.T) {
 	_, _, m := newLab(t, dualStack)
 	m.waitFor(t, netip.MustParseAddr("fd05::5054:ff:fe00:2"))

@@ -69,8 +69,8 @@ func (c *Config) clouds() []string {
 	return clouds
 }
 
-// metadataAddrs returns the addresses of the metadata server: those of its clouds,
-// and the gateway's own, which some clouds use instead.
+// metadataAddrs returns the addresses of the metadata server: those of its clouds, and the gateway's own, which some
+// clouds use instead.
 func (c *Config) metadataAddrs() []netip.Addr {
 	return append(c.fixedMetadataAddrs(), c.own()...)
 }

@@ -121,8 +121,7 @@ func TestDefaultSubnet6(t *testing.T) {
 	}
 }
 
-// TestTwoGateways checks that networks in one process are independent, and that
-// gateways can share a switch.
+// TestTwoGateways checks that networks in one process are independent, and that gateways can share a switch.
 func TestTwoGateways(t *testing.T) {
 	sw, _, m := newLab(t, dualStack)
 	m.waitFor(t, netip.MustParseAddr("fd05::5054:ff:fe00:2"))
@@ -155,8 +154,8 @@ func TestTwoGateways(t *testing.T) {
 	}
 }
 
-// TestInsideGoesThroughTheRouter checks that the gateway of a network reaches the lab's
-// other networks through its configured router.
+// TestInsideGoesThroughTheRouter checks that the gateway of a network reaches the lab's other networks through its
+// configured router.
 func TestInsideGoesThroughTheRouter(t *testing.T) {
 	sw := netswitch.New(1)
 	cfg := testConfig(t, dualStack, func(c *Config) {
@@ -191,8 +190,7 @@ func TestInsideGoesThroughTheRouter(t *testing.T) {
 	}
 }
 
-// TestDelegatedPrefixIsRouted checks that the gateway routes a host's delegated prefix
-// to that host.
+// TestDelegatedPrefixIsRouted checks that the gateway routes a host's delegated prefix to that host.
 func TestDelegatedPrefixIsRouted(t *testing.T) {
 	_, gw, m := newLab(t, leased6)
 	behind := netip.MustParseAddr("fd05:0:0:101::7")

@@ -23,9 +23,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestRealKernel checks the network with a real kernel: it configures itself by router
-// advertisements and both DHCP protocols, reaches every service, and gets "network
-// unreachable" from the rest of the world.
+// TestRealKernel checks the network with a real kernel: it configures itself by router advertisements and both DHCP
+// protocols, reaches every service, and gets "network unreachable" from the rest of the world.
 func TestRealKernel(t *testing.T) {
 	if !nstest.Isolate(t) {
 		return
@@ -174,8 +173,7 @@ func eventually(t *testing.T, what string, is func() bool) {
 	}
 }
 
-// plugTap returns a card of the test's own network namespace that is plugged
-// into a switch.
+// plugTap returns a card of the test's own network namespace that is plugged into a switch.
 func plugTap(t *testing.T, sw *netswitch.Switch) *net.Interface {
 	t.Helper()
 

@@ -22,8 +22,7 @@ const (
 	metadataPatience = time.Minute
 )
 
-// linkLocal4 has the first addresses of hosts, and the metadata servers of most
-// clouds.
+// linkLocal4 has the first addresses of hosts, and the metadata servers of most clouds.
 var linkLocal4 = netip.MustParsePrefix("169.254.0.0/16")
 
 func (g *Gateway) serveMetadata(ctx context.Context) error {
@@ -88,8 +87,8 @@ func (g *Gateway) handleMetadata(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// neighbor returns the hardware address of an address on the link, or nil. Hosts
-// without a lease send requests from addresses of their own choice.
+// neighbor returns the hardware address of an address on the link, or nil. Hosts without a lease send requests from
+// addresses of their own choice.
 func (g *Gateway) neighbor(addr netip.Addr) net.HardwareAddr {
 	entries, err := g.stack.Neighbors(nic, protocolOf(addr))
 	if err != nil {

@@ -17,8 +17,8 @@ const (
 	ntpLen    = 48
 	ntpClient = 3
 	ntpServer = 4
-	// ntpUnsynchronized is the leap indicator of a clock that was never set, and
-	// ntpStratumMax the stratum of its server.
+	// ntpUnsynchronized is the leap indicator of a clock that was never set, and ntpStratumMax the stratum of its
+	// server.
 	ntpUnsynchronized = 3
 	ntpStratumMax     = 16
 	// ntpEpoch is 1 January 1970 in seconds of NTP's era 0.
@@ -71,8 +71,7 @@ func (g *Gateway) answerNTPOn(conn net.PacketConn) error {
 	}
 }
 
-// clock returns what a server's clock shows at a time t, if it has this behaviour
-// since from.
+// clock returns what a server's clock shows at a time t, if it has this behaviour since from.
 func (b NTPBehaviour) clock(t, from time.Time) time.Time {
 	return t.Add(b.Offset + time.Duration(b.Drift*float64(t.Sub(from))))
 }

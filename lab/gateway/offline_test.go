@@ -22,15 +22,13 @@ import (
 	"gvisor.dev/gvisor/pkg/tcpip/adapters/gonet"
 )
 
-// The addresses of TestOffline's world, on the loopback of its own network namespace,
-// and the port on which it listens.
+// The addresses of TestOffline's world, on the loopback of its own network namespace, and the port on which it listens.
 var worldAddrs = []netip.Addr{netip.MustParseAddr("192.0.2.1"), netip.MustParseAddr("2001:db8::1")}
 
 const worldPort = 4453
 
-// TestOffline checks with the kernel's own counters that nothing leaves the lab through
-// an offline gateway. The same packets through an online gateway show that the world
-// would have received them.
+// TestOffline checks with the kernel's own counters that nothing leaves the lab through an offline gateway. The same
+// packets through an online gateway show that the world would have received them.
 func TestOffline(t *testing.T) {
 	if !nstest.Isolate(t) {
 		return
@@ -107,8 +105,8 @@ func TestOffline(t *testing.T) {
 	}
 }
 
-// startWorld adds the world's addresses to this namespace's loopback, and returns a
-// function for the received texts, in order.
+// startWorld adds the world's addresses to this namespace's loopback, and returns a function for the received texts, in
+// order.
 func startWorld(t *testing.T) func() []string {
 	t.Helper()
 

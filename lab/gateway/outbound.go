@@ -18,8 +18,8 @@ import (
 	"gvisor.dev/gvisor/pkg/tcpip/transport/udp"
 )
 
-// refuseOutbound makes the stack a router that knows only the lab's network, and
-// answers packets for others with "network unreachable".
+// refuseOutbound makes the stack a router that knows only the lab's network, and answers packets for others with
+// "network unreachable".
 func refuseOutbound(s *stack.Stack) error {
 	for _, protocol := range []tcpip.NetworkProtocolNumber{ipv4.ProtocolNumber, ipv6.ProtocolNumber} {
 		if err := s.SetForwardingDefaultAndAllNICs(protocol, true); err != nil {
@@ -30,8 +30,7 @@ func refuseOutbound(s *stack.Stack) error {
 	return nil
 }
 
-// openOutbound accepts connections to addresses outside the lab, and connects them
-// from this computer's own sockets.
+// openOutbound accepts connections to addresses outside the lab, and connects them from this computer's own sockets.
 func openOutbound(s *stack.Stack, lab []netip.Prefix) error {
 	if err := s.SetPromiscuousMode(nic, true); err != nil {
 		return stackError("accept packets for any address", err)
@@ -54,9 +53,8 @@ func openOutbound(s *stack.Stack, lab []netip.Prefix) error {
 
 type packetHandler = func(stack.TransportEndpointID, *stack.PacketBuffer) bool
 
-// beyond refuses connections to the lab's own addresses, which belong to other
-// hosts or to none outside the lab, and to metadata servers, which would send this
-// computer's secrets.
+// beyond refuses connections to the lab's own addresses, which belong to other hosts or to none outside the lab, and to
+// metadata servers, which would send this computer's secrets.
 func beyond(lab []netip.Prefix, handle packetHandler) packetHandler {
 	return func(id stack.TransportEndpointID, pkt *stack.PacketBuffer) bool {
 		to, ok := netip.AddrFromSlice(id.LocalAddress.AsSlice())

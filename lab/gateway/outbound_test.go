@@ -15,8 +15,8 @@ import (
 	"gvisor.dev/gvisor/pkg/tcpip/stack"
 )
 
-// TestBeyond checks to which addresses the gateway connects from this computer: never
-// to its own loopback, or to hosts outside with the lab's addresses.
+// TestBeyond checks to which addresses the gateway connects from this computer: never to its own loopback, or to hosts
+// outside with the lab's addresses.
 func TestBeyond(t *testing.T) {
 	for to, want := range map[string]bool{
 		"192.0.2.1": true, "10.6.0.1": true,
@@ -52,8 +52,8 @@ func TestOnlineGatewayStarts(t *testing.T) {
 	gw.Close()
 }
 
-// TestGatewayAnswersForItself checks that neither an online nor an offline gateway
-// answers for the addresses of others on its network.
+// TestGatewayAnswersForItself checks that neither an online nor an offline gateway answers for the addresses of others
+// on its network.
 func TestGatewayAnswersForItself(t *testing.T) {
 	for _, offline := range []bool{true, false} {
 		sw := netswitch.New(1)

@@ -13,8 +13,8 @@ import (
 	"github.com/miekg/dns"
 )
 
-// The default times of router advertisements. Hosts send solicitations when they
-// come up, so that the interval only matters for changes.
+// The default times of router advertisements. Hosts send solicitations when they come up, so that the interval only
+// matters for changes.
 const (
 	raInterval  = 10 * time.Second
 	raLifetime  = 30 * time.Minute
@@ -24,42 +24,36 @@ const (
 	raLifetimeMax = 65535 * time.Second
 	// raInfinite is the shortest prefix lifetime that is infinite.
 	raInfinite = 0xffffffff * time.Second
-	// raSpacing is the shortest time between two advertisements. RFC 4861 has three
-	// seconds, too long for a lab that boots.
+	// raSpacing is the shortest time between two advertisements. RFC 4861 has three seconds, too long for a lab that
+	// boots.
 	raSpacing = 100 * time.Millisecond
-	// raOptions is the largest size of DNS servers and search domains with which an
-	// advertisement fits the smallest MTU of IPv6.
+	// raOptions is the largest size of DNS servers and search domains with which an advertisement fits the smallest MTU
+	// of IPv6.
 	raOptions = 1024
 	// raHopLimit is the hop limit that hosts must use.
 	raHopLimit = 64
 )
 
-// RouterAdvertisement describes the network's router to hosts (RFC 4861, 4.2).
-// The zero value announces the gateway as default router for half an hour, its
-// subnet for addresses that hosts give themselves (SLAAC), the MTU, and the
+// RouterAdvertisement describes the network's router to hosts (RFC 4861, 4.2). The zero value announces the gateway as
+// default router for half an hour, its subnet for addresses that hosts give themselves (SLAAC), the MTU, and the
 // gateway as DNS server.
 type RouterAdvertisement struct {
 	// Off sends no advertisements.
 	Off bool `json:",omitempty"`
-	// Interval between advertisements, 10 s by default. Solicitations are answered at
-	// once.
+	// Interval between advertisements, 10 s by default. Solicitations are answered at once.
 	Interval time.Duration `json:",omitempty"`
-	// Lifetime as default router, 30 minutes by default. NotDefault announces
-	// lifetime 0: this is not a default router.
+	// Lifetime as default router, 30 minutes by default. NotDefault announces lifetime 0: this is not a default router.
 	Lifetime   time.Duration `json:",omitempty"`
 	NotDefault bool          `json:",omitempty"`
-	// Managed and Other are the M and O flags: DHCPv6 has addresses, or other
-	// configuration only.
+	// Managed and Other are the M and O flags: DHCPv6 has addresses, or other configuration only.
 	Managed bool `json:",omitempty"`
 	Other   bool `json:",omitempty"`
-	// NoPrefix leaves out the prefix information. NoOnLink clears its L flag,
-	// NoAutonomous its A flag.
+	// NoPrefix leaves out the prefix information. NoOnLink clears its L flag, NoAutonomous its A flag.
 	NoPrefix     bool `json:",omitempty"`
 	NoOnLink     bool `json:",omitempty"`
 	NoAutonomous bool `json:",omitempty"`
-	// Valid and Preferred are the prefix's lifetimes, by default 24 h and 4 h.
-	// Deprecated announces preferred lifetime 0, Withdrawn both as 0: hosts remove
-	// the addresses soon (RFC 4862, 5.5.3).
+	// Valid and Preferred are the prefix's lifetimes, by default 24 h and 4 h. Deprecated announces preferred lifetime
+	// 0, Withdrawn both as 0: hosts remove the addresses soon (RFC 4862, 5.5.3).
 	Valid      time.Duration `json:",omitempty"`
 	Preferred  time.Duration `json:",omitempty"`
 	Deprecated bool          `json:",omitempty"`
@@ -67,15 +61,14 @@ type RouterAdvertisement struct {
 	// NoMTU leaves out the MTU; MTU announces another one than the network's.
 	NoMTU bool   `json:",omitempty"`
 	MTU   uint32 `json:",omitempty"`
-	// NoDNS leaves out DNS servers and search domains (RFC 8106); DNS announces
-	// other servers than the gateway, Search other domains than Config.Domain.
+	// NoDNS leaves out DNS servers and search domains (RFC 8106); DNS announces other servers than the gateway, Search
+	// other domains than Config.Domain.
 	NoDNS  bool         `json:",omitempty"`
 	DNS    []netip.Addr `json:",omitempty"`
 	Search []string     `json:",omitempty"`
 	// From is the router to announce, by default the gateway.
 	From AnnouncedRouter `json:",omitzero"`
-	// Goodbye announces lifetime 0 when the gateway closes or Off is set, so that
-	// hosts drop the router at once.
+	// Goodbye announces lifetime 0 when the gateway closes or Off is set, so that hosts drop the router at once.
 	Goodbye bool `json:",omitempty"`
 }
 

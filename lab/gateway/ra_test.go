@@ -165,8 +165,8 @@ func lifetimeText(d time.Duration) string {
 	return d.String()
 }
 
-// TestAdvertising checks when a router sends advertisements: at its start, at each
-// interval, after a solicitation, after a change, and at its end.
+// TestAdvertising checks when a router sends advertisements: at its start, at each interval, after a solicitation,
+// after a change, and at its end.
 func TestAdvertising(t *testing.T) {
 	sw := netswitch.New(1)
 	heard := make(chan string, 100)

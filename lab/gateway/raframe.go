@@ -71,13 +71,13 @@ func (c *Config) advertisement(ra RouterAdvertisement) []byte {
 		body = append(body, c.dnsOptions(ra)...)
 	}
 
-	// The Ethernet source is the gateway's own, so that the switch does not learn
-	// the announced router's address on the gateway's port.
+	// The Ethernet source is the gateway's own, so that the switch does not learn the announced router's address on the
+	// gateway's port.
 	return ipv6Frame(c.MAC, from, allNodes, body)
 }
 
-// dnsOptions returns the options RDNSS and DNSSL. They are valid for three
-// intervals, as RFC 8106 recommends, but at least for the router's lifetime.
+// dnsOptions returns the options RDNSS and DNSSL. They are valid for three intervals, as RFC 8106 recommends, but at
+// least for the router's lifetime.
 func (c *Config) dnsOptions(ra RouterAdvertisement) []byte {
 	servers, search := ra.DNS, ra.Search
 	if servers == nil && c.has(ServiceDNS) {
@@ -154,8 +154,8 @@ func ipv6Frame(mac net.HardwareAddr, from, to netip.Addr, icmp []byte) []byte {
 	return append(frame, icmp...)
 }
 
-// isSolicitation reports whether a frame is a router solicitation. The other checks
-// of RFC 4861, 6.1.1, are not needed in a lab.
+// isSolicitation reports whether a frame is a router solicitation. The other checks of RFC 4861, 6.1.1, are not needed
+// in a lab.
 func isSolicitation(frame []byte) bool {
 	if len(frame) < header.EthernetMinimumSize+header.IPv6MinimumSize+header.ICMPv6HeaderSize+4 {
 		return false

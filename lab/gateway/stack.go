@@ -31,8 +31,7 @@ const (
 	nic tcpip.NICID = 1
 	// sendQueue bounds the packets that wait for the switch.
 	sendQueue = 1024
-	// arpEvery is the interval, and arpPatience the total time, of ARP requests for
-	// a machine that does not answer.
+	// arpEvery is the interval, and arpPatience the total time, of ARP requests for a machine that does not answer.
 	arpEvery    = 200 * time.Millisecond
 	arpPatience = 3 * time.Second
 )
@@ -43,13 +42,12 @@ type netStack struct {
 	mac  tcpip.LinkAddress
 	card *channel.Endpoint
 	own  sync.Map // the stack's addresses
-	// solicited receives a value for each router solicitation; nil for a stack that
-	// is not a router.
+	// solicited receives a value for each router solicitation; nil for a stack that is not a router.
 	solicited chan<- struct{}
 }
 
-// newStack returns a stack with addresses and with routes to their subnets. Its
-// IPv6 link-local address follows from its hardware address.
+// newStack returns a stack with addresses and with routes to their subnets. Its IPv6 link-local address follows from
+// its hardware address.
 func newStack(mtu uint16, mac net.HardwareAddr, ndp ipv6.NDPConfigurations, addrs ...netip.Prefix) (*netStack, error) {
 	s := &netStack{
 		Stack: stack.New(stack.Options{
@@ -208,9 +206,8 @@ func (s *netStack) receive(frame []byte) {
 	pkt.DecRef()
 }
 
-// isARPForOther reports whether a frame is an ARP request for an address that is not
-// the stack's. A stack that accepts packets for any address (see openOutbound) would
-// answer it.
+// isARPForOther reports whether a frame is an ARP request for an address that is not the stack's. A stack that accepts
+// packets for any address (see openOutbound) would answer it.
 func (s *netStack) isARPForOther(frame []byte) bool {
 	if header.Ethernet(frame).Type() != header.ARPProtocolNumber {
 		return false
@@ -231,8 +228,7 @@ func stackError(op string, err tcpip.Error) error {
 	return fmt.Errorf("%s: %w", op, errors.New(err.String()))
 }
 
-// endpoint returns a port of an address on the stack's card or, without an address,
-// of all of them.
+// endpoint returns a port of an address on the stack's card or, without an address, of all of them.
 func endpoint(addr netip.Addr, port uint16) tcpip.FullAddress {
 	full := tcpip.FullAddress{NIC: nic, Port: port}
 	if addr.IsValid() {

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package ip finds the protocol of an IP packet, for the filters of the switch and
-// the router. Other fields are read and written with gVisor's package header. Its
-// walk over the extension headers of IPv6 allocates buffers for each packet, so it
-// is not used here.
+// Package ip finds the protocol of an IP packet, for the filters of the switch and the router. Other fields are read
+// and written with gVisor's package header. Its walk over the extension headers of IPv6 allocates buffers for each
+// packet, so it is not used here.
 package ip
 
 import "encoding/binary"
@@ -33,8 +32,8 @@ type Upper struct {
 	Later bool
 }
 
-// Parse returns the protocol of a packet. It returns false for a packet that is
-// neither IPv4 nor IPv6, or that is too short.
+// Parse returns the protocol of a packet. It returns false for a packet that is neither IPv4 nor IPv6, or that is too
+// short.
 func Parse(b []byte) (Upper, bool) {
 	switch {
 	case len(b) >= 20 && b[0]>>4 == 4:

@@ -14,8 +14,7 @@ type Card struct {
 	Unplugged bool
 }
 
-// ChangeCard plugs or unplugs one of a machine's cards: it calls do, and then
-// updates cards.
+// ChangeCard plugs or unplugs one of a machine's cards: it calls do, and then updates cards.
 func ChangeCard(name string, cards []Card, card int, unplugged bool, do func() error) (err error) {
 	op, already := "plug card %d into %s", ErrPlugged
 	if unplugged {

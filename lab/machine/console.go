@@ -15,10 +15,9 @@ import (
 // consoleKeep is how many logs of earlier boots are kept.
 const consoleKeep = 20
 
-// Console writes a machine's serial console to a file as text. Each line is preceded
-// by the seconds since power-on or reset; the firmware's escape sequences are removed.
-// The file at its path is the latest boot's; that of the boot before is at path +
-// ".1", and so on.
+// Console writes a machine's serial console to a file as text. Each line is preceded by the seconds since power-on or
+// reset; the firmware's escape sequences are removed. The file at its path is the latest boot's; that of the boot
+// before is at path + ".1", and so on.
 type Console struct {
 	path string
 
@@ -64,8 +63,8 @@ func (c *Console) numbered(i int) string {
 	return fmt.Sprintf("%s.%d", c.path, i)
 }
 
-// ReadFrom logs the output of a machine until it ends. It continues to read after a
-// failed write: a machine whose console is not read blocks.
+// ReadFrom logs the output of a machine until it ends. It continues to read after a failed write: a machine whose
+// console is not read blocks.
 func (c *Console) ReadFrom(r io.Reader) (int64, error) {
 	var (
 		total int64

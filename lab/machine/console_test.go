@@ -54,8 +54,7 @@ func TestCleaner(t *testing.T) {
 	}
 }
 
-// FuzzCleaner checks that the text does not depend on the chunks of the input, and has
-// no control characters.
+// FuzzCleaner checks that the text does not depend on the chunks of the input, and has no control characters.
 func FuzzCleaner(f *testing.F) {
 	f.Add([]byte("\x1b[2J\x1b]0;t\x07one\r\n\ttwo"), 3)
 	f.Add([]byte("\x1bP\x1b\\\x1b\x1b[\n"), 1)

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package machine has the common parts of virtual machines (package qemu) and
-// containers (package container): power button, status, network cards, and the
-// console with a log of each boot.
+// Package machine has the common parts of virtual machines (package qemu) and containers (package container): power
+// button, status, network cards, and the console with a log of each boot.
 package machine
 
 import (
@@ -59,8 +58,8 @@ type Machine interface {
 	Reset(ctx context.Context) error
 	// Cut cuts the power. A machine that is off stays off.
 	Cut()
-	// Plug plugs a network card into its slot. It returns ErrPlugged if the card is
-	// there. A machine that is off has it when it is switched on.
+	// Plug plugs a network card into its slot. It returns ErrPlugged if the card is there. A machine that is off has it
+	// when it is switched on.
 	Plug(ctx context.Context, card int) error
 	// Unplug unplugs a network card. It returns ErrUnplugged if it is not there.
 	Unplug(ctx context.Context, card int) error

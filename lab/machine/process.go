@@ -12,9 +12,8 @@ import (
 	"syscall"
 )
 
-// Start starts a program with a Pdeathsig. The kernel sends that signal when the
-// thread that started the program ends, so the thread stays until the program has
-// ended. The result of Wait is sent to ended, which needs a buffer.
+// Start starts a program with a Pdeathsig. The kernel sends that signal when the thread that started the program ends,
+// so the thread stays until the program has ended. The result of Wait is sent to ended, which needs a buffer.
 func Start(cmd *exec.Cmd, ended chan<- error) error {
 	started := make(chan error)
 
@@ -33,8 +32,8 @@ func Start(cmd *exec.Cmd, ended chan<- error) error {
 	return <-started
 }
 
-// SocketPair returns the two ends of a connection: this program's, and that of a
-// program to start. The kind is syscall.SOCK_STREAM or another.
+// SocketPair returns the two ends of a connection: this program's, and that of a program to start. The kind is
+// syscall.SOCK_STREAM or another.
 func SocketPair(kind int) (net.Conn, *os.File, error) {
 	fds, err := syscall.Socketpair(syscall.AF_UNIX, kind|syscall.SOCK_CLOEXEC, 0)
 	if err != nil {

@@ -17,8 +17,7 @@ type Tracker struct {
 	status Status
 }
 
-// NewTracker returns the tracker of a machine that is off. Changed, if not nil,
-// is called after each change.
+// NewTracker returns the tracker of a machine that is off. Changed, if not nil, is called after each change.
 func NewTracker(log *slog.Logger, changed func(Status)) *Tracker {
 	return &Tracker{log: log, changed: changed, status: Status{Power: Off, Why: "never switched on", Since: time.Now()}}
 }

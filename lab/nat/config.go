@@ -37,23 +37,20 @@ const (
 	Random Allocation = "random"
 )
 
-// Hairpin is how packets from inside for a mapping of the external address are
-// treated.
+// Hairpin is how packets from inside for a mapping of the external address are treated.
 type Hairpin string
 
 // The kinds of hairpinning (RFC 4787, section 6).
 const (
 	// HairpinOff drops them. It is the default.
 	HairpinOff Hairpin = ""
-	// HairpinExternal delivers them from the sender's external endpoint, as RFC
-	// 4787, REQ-9, requires.
+	// HairpinExternal delivers them from the sender's external endpoint, as RFC 4787, REQ-9, requires.
 	HairpinExternal Hairpin = "external"
 	// HairpinInternal delivers them from the sender's internal endpoint.
 	HairpinInternal Hairpin = "internal"
 )
 
-// The default timeouts: those that RFC 4787 REQ-5, RFC 5382 REQ-5 and RFC 5508
-// REQ-1 recommend or require at least.
+// The default timeouts: those that RFC 4787 REQ-5, RFC 5382 REQ-5 and RFC 5508 REQ-1 recommend or require at least.
 const (
 	DefaultUDPTimeout            = 5 * time.Minute
 	DefaultTCPEstablishedTimeout = 2*time.Hour + 4*time.Minute
@@ -78,13 +75,11 @@ type Forward struct {
 	Protocol Protocol `json:"protocol"`
 	// Port of the external address.
 	Port uint16 `json:"port"`
-	// To is the internal endpoint. It has at most one forward, so that its answers
-	// come from a known port.
+	// To is the internal endpoint. It has at most one forward, so that its answers come from a known port.
 	To netip.AddrPort `json:"to"`
 }
 
-// Config describes a NAT. The zero value of each field but External is a
-// default.
+// Config describes a NAT. The zero value of each field but External is a default.
 type Config struct {
 	// External is the one external address, IPv4.
 	External netip.Addr `json:"external,omitzero"`
@@ -94,8 +89,7 @@ type Config struct {
 	Filtering Behavior `json:"filtering,omitempty"`
 	// Allocation of ports, Preserve by default.
 	Allocation Allocation `json:"allocation,omitempty"`
-	// FirstPort and LastPort bound the ports of mappings, 1024 and 65535 by
-	// default.
+	// FirstPort and LastPort bound the ports of mappings, 1024 and 65535 by default.
 	FirstPort uint16 `json:"firstPort,omitempty"`
 	LastPort  uint16 `json:"lastPort,omitempty"`
 	// Hairpin is off by default.
@@ -107,8 +101,7 @@ type Config struct {
 	ICMPTimeout           time.Duration `json:"icmpTimeout,omitempty"`
 	// RefreshInbound makes UDP packets from outside refresh a mapping.
 	RefreshInbound bool `json:"refreshInbound,omitempty"`
-	// Sessions bounds the remote endpoints kept at once, DefaultSessions by
-	// default.
+	// Sessions bounds the remote endpoints kept at once, DefaultSessions by default.
 	Sessions int       `json:"sessions,omitempty"`
 	Forwards []Forward `json:"forwards,omitempty"`
 	// Seed makes random ports repeatable.
@@ -129,8 +122,7 @@ const (
 // Kinds are all kinds.
 var Kinds = []Kind{FullCone, Restricted, PortRestricted, Symmetric}
 
-// Behaviors returns the mapping and the filtering behavior of a kind, and whether
-// the kind exists.
+// Behaviors returns the mapping and the filtering behavior of a kind, and whether the kind exists.
 func (k Kind) Behaviors() (mapping, filtering Behavior, ok bool) {
 	switch k {
 	case FullCone:
@@ -159,8 +151,8 @@ func (c *Config) setDefaults() {
 	c.Sessions = cmp.Or(c.Sessions, DefaultSessions)
 }
 
-// Validate returns an error for a wrong configuration. It accepts a missing
-// External, for a router that uses the address of its leg; New does not.
+// Validate returns an error for a wrong configuration. It accepts a missing External, for a router that uses the
+// address of its leg; New does not.
 func (c Config) Validate() error {
 	c.setDefaults()
 

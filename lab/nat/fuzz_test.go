@@ -13,9 +13,8 @@ import (
 	"gvisor.dev/gvisor/pkg/tcpip/header"
 )
 
-// FuzzTranslate sends any bytes through a table with mappings. A packet that passes must
-// be valid, of the same length, and from or to the external address. In its payload
-// only the endpoints may differ.
+// FuzzTranslate sends any bytes through a table with mappings. A packet that passes must be valid, of the same length,
+// and from or to the external address. In its payload only the endpoints may differ.
 func FuzzTranslate(f *testing.F) {
 	for _, proto := range []uint8{udp, tcp, icmp} {
 		b := probe(f, proto, at(hostA), at(serverX), "S", "hello")

@@ -20,8 +20,8 @@ func errorAbout(t testing.TB, from, to string, packet []byte, most int) []byte {
 		gopacket.Payload(packet[:min(len(packet), most)]))
 }
 
-// TestErrors answers packets of each protocol with an error, on both sides. The error
-// must arrive with the packet as it was sent (RFC 5508, REQ-4 and REQ-5).
+// TestErrors answers packets of each protocol with an error, on both sides. The error must arrive with the packet as it
+// was sent (RFC 5508, REQ-4 and REQ-5).
 func TestErrors(t *testing.T) {
 	now := time.Now()
 

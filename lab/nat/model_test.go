@@ -12,9 +12,8 @@ import (
 	"time"
 )
 
-// model is a NAT whose code is obviously correct: it searches lists, and removes
-// entries as soon as they have expired. It does not choose ports: it checks those that
-// the table has chosen.
+// model is a NAT whose code is obviously correct: it searches lists, and removes entries as soon as they have expired.
+// It does not choose ports: it checks those that the table has chosen.
 type model struct {
 	cfg      Config
 	mappings []*modelMapping
@@ -347,8 +346,8 @@ func (h *history) pause() time.Duration {
 	}
 }
 
-// TestAgainstModel sends random packets at random times through tables of all behaviors,
-// and compares each verdict with that of the model.
+// TestAgainstModel sends random packets at random times through tables of all behaviors, and compares each verdict with
+// that of the model.
 func TestAgainstModel(t *testing.T) {
 	const packets = 600
 

@@ -36,16 +36,13 @@ type packet struct {
 	ip    header.IPv4
 	l4    []byte // the bytes after the IP header
 	proto uint8
-	// src and dst have no port in a later fragment and an ICMP error. In an ICMP
-	// query both have its identifier.
+	// src and dst have no port in a later fragment and an ICMP error. In an ICMP query both have its identifier.
 	src, dst endpoint
-	// later marks a fragment other than the first one, more a fragment that is not
-	// the last one.
+	// later marks a fragment other than the first one, more a fragment that is not the last one.
 	later, more bool
 }
 
-// parse reads a whole packet. It returns false for one that is invalid or too
-// short.
+// parse reads a whole packet. It returns false for one that is invalid or too short.
 func parse(b []byte) (packet, bool) {
 	ip := header.IPv4(b)
 	if !ip.IsValid(len(b)) || !ip.IsChecksumValid() {
@@ -75,8 +72,7 @@ func parse(b []byte) (packet, bool) {
 	return p, true
 }
 
-// parseEmbedded reads the packet inside an ICMP error: its header and at least
-// eight more bytes.
+// parseEmbedded reads the packet inside an ICMP error: its header and at least eight more bytes.
 func parseEmbedded(b []byte) (packet, bool) {
 	if len(b) < header.IPv4MinimumSize || header.IPVersion(b) != header.IPv4Version {
 		return packet{}, false
@@ -128,8 +124,7 @@ func (p *packet) isReply() bool {
 	return p.proto == icmp && header.ICMPv4Type(p.l4[0]) == header.ICMPv4EchoReply
 }
 
-// isError reports whether the packet is an ICMP error, which carries the beginning
-// of another packet.
+// isError reports whether the packet is an ICMP error, which carries the beginning of another packet.
 func (p *packet) isError() bool {
 	if p.proto != icmp || p.later {
 		return false
@@ -143,8 +138,7 @@ func (p *packet) isError() bool {
 	return false
 }
 
-// remote returns the endpoint on the other side of p's session, as seen from
-// inside. That of an ICMP query has no port.
+// remote returns the endpoint on the other side of p's session, as seen from inside. That of an ICMP query has no port.
 func (p *packet) remote(d Direction) endpoint {
 	r := p.dst
 	if d == Inbound {
@@ -168,8 +162,7 @@ func (p *packet) setDestination(e endpoint) {
 	p.dst = e
 }
 
-// rewrite replaces one of the packet's endpoints; port is the offset of its
-// port.
+// rewrite replaces one of the packet's endpoints; port is the offset of its port.
 func (p *packet) rewrite(old, next endpoint, addr []byte, port int) {
 	copy(addr, next.addr[:])
 	address := addressDelta(old, next)
@@ -203,8 +196,8 @@ func (p *packet) rewrite(old, next endpoint, addr []byte, port int) {
 	}
 }
 
-// addressDelta and portDelta return what a change of an endpoint adds to a
-// complemented checksum: the complements of the old words, and the new words.
+// addressDelta and portDelta return what a change of an endpoint adds to a complemented checksum: the complements of
+// the old words, and the new words.
 func addressDelta(old, next endpoint) uint32 {
 	return uint32(^binary.BigEndian.Uint16(old.addr[:])) + uint32(^binary.BigEndian.Uint16(old.addr[2:])) +
 		uint32(binary.BigEndian.Uint16(next.addr[:])) + uint32(binary.BigEndian.Uint16(next.addr[2:]))

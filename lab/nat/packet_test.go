@@ -11,8 +11,7 @@ import (
 	"github.com/gopacket/gopacket/layers"
 )
 
-// build serializes layers with correct lengths and checksums. Its implementation is not
-// the one under test.
+// build serializes layers with correct lengths and checksums. Its implementation is not the one under test.
 func build(t testing.TB, list ...gopacket.SerializableLayer) []byte {
 	t.Helper()
 
@@ -74,8 +73,7 @@ func probe(t testing.TB, proto uint8, from, to netip.AddrPort, flags segment, pa
 	}
 }
 
-// ends reads a packet's endpoints with another implementation, and checks its
-// checksums.
+// ends reads a packet's endpoints with another implementation, and checks its checksums.
 func ends(t testing.TB, b []byte) (from, to netip.AddrPort) {
 	t.Helper()
 

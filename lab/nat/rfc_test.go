@@ -42,8 +42,7 @@ func (s step) with(flags segment) step { s.flags = flags; return s }
 
 func ext(port int) string { return fmt.Sprintf("%s:%d", external, port) }
 
-// TestRFC tests the requirements of RFC 4787 (UDP), 5382 (TCP) and 5508 (ICMP) as
-// histories.
+// TestRFC tests the requirements of RFC 4787 (UDP), 5382 (TCP) and 5508 (ICMP) as histories.
 func TestRFC(t *testing.T) {
 	const (
 		min = time.Minute
@@ -89,8 +88,7 @@ func TestRFC(t *testing.T) {
 		}},
 		{"4787 REQ-6: outbound refresh", Config{}, []step{
 			out(udp, hostA, serverX, outX), out(udp, hostA, serverX, outX).later(4 * min), in(udp, serverX, ext(5000), backX).later(4 * min),
-			// Inbound packets do not refresh: the mapping ends five minutes after the last
-			// outbound one.
+			// Inbound packets do not refresh: the mapping ends five minutes after the last outbound one.
 			in(udp, serverX, ext(5000), "no mapping").later(2 * min),
 		}},
 		{"4787 REQ-6: inbound refresh where it is asked for", Config{RefreshInbound: true}, []step{

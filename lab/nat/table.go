@@ -9,8 +9,7 @@ import (
 	"time"
 )
 
-// sweepEvery is how often expired entries are removed from memory. Verdicts do not
-// depend on it.
+// sweepEvery is how often expired entries are removed from memory. Verdicts do not depend on it.
 const sweepEvery = 10 * time.Second
 
 // fullSweepEvery is how often a full table looks for expired sessions.
@@ -57,8 +56,8 @@ type session struct {
 	mapping *mapping
 	remote  endpoint
 	expires time.Time
-	// opened is set by the first outbound packet. A session with only inbound packets
-	// does not refresh a mapping or open a filter.
+	// opened is set by the first outbound packet. A session with only inbound packets does not refresh a mapping or
+	// open a filter.
 	opened bool
 	tcp    tcpState
 }
@@ -123,8 +122,7 @@ func (t *Table) dependsOn(remote endpoint) endpoint {
 	}
 }
 
-// mappingOf returns the live mapping of an internal endpoint towards a remote
-// one, or nil.
+// mappingOf returns the live mapping of an internal endpoint towards a remote one, or nil.
 func (t *Table) mappingOf(flow flowKey, now time.Time) *mapping {
 	if m := t.static(flow); m != nil {
 		return m
@@ -173,8 +171,7 @@ func (t *Table) alive(m *mapping, now time.Time) *mapping {
 	return nil
 }
 
-// open returns the session of a mapping with a remote endpoint, or nil if the table
-// is full.
+// open returns the session of a mapping with a remote endpoint, or nil if the table is full.
 func (t *Table) open(m *mapping, remote endpoint, now time.Time) *session {
 	s := m.sessions[remote]
 
@@ -200,8 +197,7 @@ func (t *Table) open(m *mapping, remote endpoint, now time.Time) *session {
 	return s
 }
 
-// claim makes a session that of its flow's answers, unless the flow has a live one:
-// a flow keeps its mapping.
+// claim makes a session that of its flow's answers, unless the flow has a live one: a flow keeps its mapping.
 func (t *Table) claim(s *session, now time.Time) {
 	if t.sessionOf(s.flow(), now) == nil {
 		t.flows[s.flow()] = s

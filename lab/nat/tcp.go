@@ -8,8 +8,7 @@ import (
 	"gvisor.dev/gvisor/pkg/tcpip/header"
 )
 
-// tcpState is the part of a connection's state that its timeout depends on: the
-// flags that each side has sent.
+// tcpState is the part of a connection's state that its timeout depends on: the flags that each side has sent.
 type tcpState struct {
 	syn, fin [2]bool // by direction
 	reset    bool

@@ -8,8 +8,8 @@ import (
 	"gvisor.dev/gvisor/pkg/tcpip/header"
 )
 
-// Translate returns the verdict on an IPv4 packet, and translates it in place. The
-// content of a dropped packet is undefined. Times must not go backwards.
+// Translate returns the verdict on an IPv4 packet, and translates it in place. The content of a dropped packet is
+// undefined. Times must not go backwards.
 func (t *Table) Translate(d Direction, b []byte, now time.Time) Verdict {
 	if now.Sub(t.swept) >= sweepEvery {
 		t.sweep(now)
@@ -177,8 +177,7 @@ func (t *Table) admit(m *mapping, p *packet, now time.Time) Verdict {
 	return Pass
 }
 
-// letsIn reports whether the filter of a mapping accepts a remote endpoint, with its
-// live session or nil.
+// letsIn reports whether the filter of a mapping accepts a remote endpoint, with its live session or nil.
 func (t *Table) letsIn(m *mapping, s *session, remote endpoint, now time.Time) bool {
 	switch {
 	case s != nil && s.opened, t.cfg.Filtering == EndpointIndependent:

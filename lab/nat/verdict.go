@@ -26,8 +26,8 @@ const (
 	Malformed
 	// Unsupported protocols are not translated.
 	Unsupported
-	// NoMapping means that no mapping has the packet's external endpoint, or that a
-	// TCP segment belongs to no connection.
+	// NoMapping means that no mapping has the packet's external endpoint, or that a TCP segment belongs to no
+	// connection.
 	NoMapping
 	// Filtered packets come from a remote endpoint that the filter refuses.
 	Filtered

@@ -11,9 +11,8 @@ import (
 	"time"
 )
 
-// BenchmarkStream sends full frames from one Unix socket through the switch to another,
-// as between two machines. The sender waits for space in the receiver's queue, as with
-// TCP.
+// BenchmarkStream sends full frames from one Unix socket through the switch to another, as between two machines. The
+// sender waits for space in the receiver's queue, as with TCP.
 func BenchmarkStream(b *testing.B) {
 	for _, size := range []int{64, 1514} {
 		for _, fault := range []Link{{}, {In: Impairment{Delay: time.Millisecond}}} {

@@ -25,9 +25,8 @@ const (
 
 // Capture describes what to capture.
 type Capture struct {
-	// Ports are the names of the captured ports. Frames from a port are captured
-	// before faults, frames to it after them. Without ports, each frame is captured
-	// once, when it enters the switch.
+	// Ports are the names of the captured ports. Frames from a port are captured before faults, frames to it after
+	// them. Without ports, each frame is captured once, when it enters the switch.
 	Ports []string
 	// SnapLen is how many bytes are kept of a frame; zero keeps all.
 	SnapLen int
@@ -96,9 +95,8 @@ func (c *capture) add(f captured) {
 	c.dropped.Add(1)
 }
 
-// Capture writes frames to w, as a pcapng file with an interface for each port,
-// until ctx is done, which is not an error, or w fails. Frames into the switch are
-// inbound. A slow w drops frames from the capture, never from the switch.
+// Capture writes frames to w, as a pcapng file with an interface for each port, until ctx is done, which is not an
+// error, or w fails. Frames into the switch are inbound. A slow w drops frames from the capture, never from the switch.
 func (s *Switch) Capture(ctx context.Context, c Capture, w io.Writer) (CaptureCount, error) {
 	one := &capture{Capture: c, queue: make(chan captured, captureLimit)}
 
@@ -118,8 +116,7 @@ func (s *Switch) Capture(ctx context.Context, c Capture, w io.Writer) (CaptureCo
 		err = fmt.Errorf("write capture: %w", err)
 	}
 
-	// A frame that is added at this moment stays in the queue, for the garbage
-	// collector.
+	// A frame that is added at this moment stays in the queue, for the garbage collector.
 	return CaptureCount{Frames: frames, Dropped: one.dropped.Load()}, err
 }
 
@@ -139,8 +136,8 @@ func (s *Switch) changeCaptures(edit func([]*capture) []*capture) {
 	s.captures.Store(next)
 }
 
-// write writes the queued frames. When ctx is done it calls end, after which no
-// more frames are added, and writes the rest of the queue.
+// write writes the queued frames. When ctx is done it calls end, after which no more frames are added, and writes the
+// rest of the queue.
 func (c *capture) write(ctx context.Context, w io.Writer, end func()) (frames uint64, err error) {
 	numbers := map[string]int{}
 	out := pcap.NgHeader() // at once, so that the reader sees that the capture runs
@@ -152,8 +149,7 @@ func (c *capture) write(ctx context.Context, w io.Writer, end func()) (frames ui
 
 		out = out[:0]
 
-		// Checked first: the queue is never empty while frames come faster than they are
-		// written.
+		// Checked first: the queue is never empty while frames come faster than they are written.
 		if ctx.Err() != nil {
 			end()
 		}

@@ -16,8 +16,7 @@ const (
 	delayBytes = 32 << 20
 )
 
-// delayLine delays frames before they enter a queue. Frames due at the same time
-// keep their order.
+// delayLine delays frames before they enter a queue. Frames due at the same time keep their order.
 type delayLine struct {
 	out     *queue
 	dropped *atomic.Uint64 // counts frames that find the queue full
@@ -34,8 +33,8 @@ func newDelayLine(out *queue, dropped *atomic.Uint64) *delayLine {
 	return &delayLine{out: out, dropped: dropped}
 }
 
-// push delays a frame by d and takes over the caller's reference. It returns false,
-// and releases the frame, when the line is full or closed.
+// push delays a frame by d and takes over the caller's reference. It returns false, and releases the frame, when the
+// line is full or closed.
 func (l *delayLine) push(f *Frame, d time.Duration) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

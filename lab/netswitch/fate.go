@@ -21,8 +21,7 @@ const (
 	congested
 )
 
-// fate is how a frame is treated on its path to one port. The extra copies are
-// treated alike.
+// fate is how a frame is treated on its path to one port. The extra copies are treated alike.
 type fate struct {
 	verdict verdict
 	delay   time.Duration
@@ -36,12 +35,10 @@ type rules struct {
 	shapers map[stage]*shaper
 }
 
-// stage is a part of a frame's path that can have an impairment. The sender's link
-// has no to, the receiver's no from.
+// stage is a part of a frame's path that can have an impairment. The sender's link has no to, the receiver's no from.
 type stage struct{ from, to string }
 
-// newRules returns nil for no faults. A bandwidth limit that is the same as in old
-// keeps its state.
+// newRules returns nil for no faults. A bandwidth limit that is the same as in old keeps its state.
 func newRules(f *Faults, old *rules) *rules {
 	if len(f.Links)+len(f.Paths) == 0 {
 		return nil
@@ -81,8 +78,8 @@ func (r *rules) current() *Faults {
 	return r.faults
 }
 
-// leave returns the part of a frame's fate that is decided on the sender's link, for
-// all receivers. Chance returns random numbers from 0 up to 1.
+// leave returns the part of a frame's fate that is decided on the sender's link, for all receivers. Chance returns
+// random numbers from 0 up to 1.
 func (r *rules) leave(from string, f *Frame, chance func() float64) fate {
 	var fate fate
 

@@ -221,8 +221,7 @@ func TestBandwidthIsKept(t *testing.T) {
 	})
 }
 
-// TestDelayedFramesDroppedAreCounted delays more frames to one time than the port's
-// queue holds.
+// TestDelayedFramesDroppedAreCounted delays more frames to one time than the port's queue holds.
 func TestDelayedFramesDroppedAreCounted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		sw := New(1)

@@ -20,21 +20,18 @@ const UDP Protocol = "udp"
 type Impairment struct {
 	// Delay is added to each frame.
 	Delay time.Duration `json:"delay,omitempty"`
-	// Jitter is the largest random difference from Delay. Frames may overtake each
-	// other.
+	// Jitter is the largest random difference from Delay. Frames may overtake each other.
 	Jitter time.Duration `json:"jitter,omitempty"`
 	// Loss is the probability that a frame is lost, from 0 to 1.
 	Loss float64 `json:"loss,omitempty"`
 	// Duplicate is the probability that a frame arrives twice.
 	Duplicate float64 `json:"duplicate,omitempty"`
-	// Corrupt is the probability that one bit after the Ethernet header is
-	// flipped.
+	// Corrupt is the probability that one bit after the Ethernet header is flipped.
 	Corrupt float64 `json:"corrupt,omitempty"`
-	// Bandwidth in bits per second; 0 is no limit. Frames wait in a queue, and are
-	// dropped when it is full.
+	// Bandwidth in bits per second; 0 is no limit. Frames wait in a queue, and are dropped when it is full.
 	Bandwidth uint64 `json:"bandwidth,omitempty"`
-	// DropOver is a black hole for frames of more bytes than this, Ethernet header
-	// included: 1414 lets IP packets of up to 1400 bytes pass. 0 is none.
+	// DropOver is a black hole for frames of more bytes than this, Ethernet header included: 1414 lets IP packets of up
+	// to 1400 bytes pass. 0 is none.
 	DropOver int `json:"dropOver,omitempty"`
 	// Block drops all packets of a protocol.
 	Block Protocol `json:"block,omitempty"`
@@ -79,8 +76,7 @@ func (i Impairment) chances() []probability {
 	return []probability{{"loss", i.Loss}, {"duplicate", i.Duplicate}, {"corrupt", i.Corrupt}}
 }
 
-// String returns a text such as "delay 20ms±5ms loss 1% bandwidth 1000000 bit/s",
-// or an empty one for no impairment.
+// String returns a text such as "delay 20ms±5ms loss 1% bandwidth 1000000 bit/s", or an empty one for no impairment.
 func (i Impairment) String() string {
 	if i.Cut {
 		return "cut"

@@ -73,8 +73,8 @@ func TestReadFrame(t *testing.T) {
 	}
 }
 
-// FuzzReadFrame checks that a stream of any bytes is read to its end, with frames of
-// valid length and the stream's content.
+// FuzzReadFrame checks that a stream of any bytes is read to its end, with frames of valid length and the stream's
+// content.
 func FuzzReadFrame(f *testing.F) {
 	f.Add(prefixed(make([]byte, 60), nil, make([]byte, 14)))
 	f.Add([]byte{0xff, 0xff, 0xff, 0xff, 1})

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// TestMemoryOfWaitingFrames checks that the frames for a machine that reads none are
-// bounded in bytes, not only in number.
+// TestMemoryOfWaitingFrames checks that the frames for a machine that reads none are bounded in bytes, not only in
+// number.
 func TestMemoryOfWaitingFrames(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
@@ -102,8 +102,7 @@ func TestShortFramesTakeLittleMemory(t *testing.T) {
 	}
 }
 
-// floodingWriter sends a frame with each write, so that a capture always has one to
-// write.
+// floodingWriter sends a frame with each write, so that a capture always has one to write.
 type floodingWriter struct{ from *Port }
 
 func (w floodingWriter) Write(b []byte) (int, error) {

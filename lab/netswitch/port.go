@@ -51,8 +51,8 @@ type Stats struct {
 	ReceivedBytes uint64 `json:"receivedBytes"`
 	// Dropped frames found the machine's queue, or that of a bandwidth limit, full.
 	Dropped uint64 `json:"dropped"`
-	// Lost, Cut and Blocked frames to the machine were dropped by a fault. Blocked
-	// ones were of a protocol, or too long.
+	// Lost, Cut and Blocked frames to the machine were dropped by a fault. Blocked ones were of a protocol, or too
+	// long.
 	Lost    uint64 `json:"lost"`
 	Cut     uint64 `json:"cut"`
 	Blocked uint64 `json:"blocked"`
@@ -71,8 +71,8 @@ func (p *Port) Stats() Stats {
 	}
 }
 
-// Send sends a frame from the port's machine into the switch. The frame is copied.
-// A frame too short for an Ethernet header or over MaxFrame is not sent.
+// Send sends a frame from the port's machine into the switch. The frame is copied. A frame too short for an Ethernet
+// header or over MaxFrame is not sent.
 func (p *Port) Send(frame []byte) {
 	if len(frame) < headerLen || len(frame) > MaxFrame {
 		return

@@ -12,14 +12,13 @@ const (
 	minBandwidth = 1000
 	// bucketSize is how many bytes may pass at once after a pause: ten full frames.
 	bucketSize = 15140
-	// The queue of a bandwidth limit is bounded by this time, but not below this many
-	// bytes, so that a slow line can queue a frame.
+	// The queue of a bandwidth limit is bounded by this time, but not below this many bytes, so that a slow line can
+	// queue a frame.
 	shaperQueueTime  = 100 * time.Millisecond
 	shaperQueueBytes = 64 << 10
 )
 
-// shaper is a token bucket with a queue. It holds no frames: it computes how long
-// each waits in the port's delay line.
+// shaper is a token bucket with a queue. It holds no frames: it computes how long each waits in the port's delay line.
 type shaper struct {
 	rate uint64 // bits per second
 
@@ -28,8 +27,7 @@ type shaper struct {
 	free time.Time
 }
 
-// take returns how long a frame that arrives at a time waits, or false if the queue
-// is full.
+// take returns how long a frame that arrives at a time waits, or false if the queue is full.
 func (s *shaper) take(size int, at time.Time) (time.Duration, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -17,8 +17,8 @@ import (
 // readBuffer is the size of one read from a stream: over a hundred frames.
 const readBuffer = 256 << 10
 
-// ServeStream connects a stream of length-prefixed frames to the switch under a
-// name, until the stream ends, which is not an error, or ctx is done.
+// ServeStream connects a stream of length-prefixed frames to the switch under a name, until the stream ends, which is
+// not an error, or ctx is done.
 func (s *Switch) ServeStream(ctx context.Context, name string, conn net.Conn) error {
 	return s.serve(ctx, name, conn, func(p *Port) error { return p.readFrom(conn) }, streamWriter(conn))
 }
@@ -77,8 +77,8 @@ func streamWriter(w io.Writer) func([]*Frame) error {
 	}
 }
 
-// ends are the errors with which a stream or a tap device ends when its machine
-// is switched off, in the middle of a frame or not.
+// ends are the errors with which a stream or a tap device ends when its machine is switched off, in the middle of a
+// frame or not.
 var ends = []error{
 	io.EOF, io.ErrUnexpectedEOF, io.ErrClosedPipe, net.ErrClosed, os.ErrClosed,
 	syscall.EPIPE, syscall.ECONNRESET, syscall.EIO, syscall.EBADFD,

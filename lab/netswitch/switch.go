@@ -10,8 +10,8 @@ import (
 	"sync/atomic"
 )
 
-// addressLimit bounds the learned addresses, so that a guest that sends from many
-// addresses cannot fill the memory. Frames for others are flooded.
+// addressLimit bounds the learned addresses, so that a guest that sends from many addresses cannot fill the memory.
+// Frames for others are flooded.
 const addressLimit = 4096
 
 // Switch forwards Ethernet frames between ports.
@@ -41,9 +41,8 @@ func New(seed uint64) *Switch {
 	return s
 }
 
-// Attach opens a port with a name. One goroutine passes outgoing frames to receive
-// until the port is closed. The bytes belong to the switch and are valid only during
-// the call.
+// Attach opens a port with a name. One goroutine passes outgoing frames to receive until the port is closed. The bytes
+// belong to the switch and are valid only during the call.
 func (s *Switch) Attach(name string, receive func(frame []byte)) *Port {
 	p := s.plug(name)
 
@@ -143,8 +142,7 @@ func (s *Switch) learn(a address, p *Port) {
 	s.table.Store(next)
 }
 
-// pass sends a frame to an output port through the faults between the ports. Fate is
-// that of its sender's link.
+// pass sends a frame to an output port through the faults between the ports. Fate is that of its sender's link.
 func (s *Switch) pass(in, out *Port, f *Frame, faults *rules, fate fate) {
 	if faults != nil {
 		faults.arrive(&fate, in.name, out.name, f, s.draw)
@@ -205,8 +203,7 @@ func (s *Switch) SetLink(name string, link Link) {
 	})
 }
 
-// SetPath sets the fault of a one-way path between two ports. The zero Impairment
-// removes it.
+// SetPath sets the fault of a one-way path between two ports. The zero Impairment removes it.
 func (s *Switch) SetPath(path Path, i Impairment) {
 	s.change(func(f *Faults) {
 		if f.Paths[path] = i; i == (Impairment{}) {

@@ -27,8 +27,7 @@ func frame(to, from address, payload string) []byte {
 	return append(b, payload...)
 }
 
-// bench is a switch with ports a, b, c and the frames that each received, as "elapsed
-// payload".
+// bench is a switch with ports a, b, c and the frames that each received, as "elapsed payload".
 type bench struct {
 	sw    *Switch
 	ports map[string]*Port

@@ -9,9 +9,8 @@ import (
 	"time"
 )
 
-// The switch forwards a gigabit per second and core: full frames, in and out, with the
-// kernel's work included. The test measures CPU time and uses the best of several
-// attempts, so that other load on the computer matters little.
+// The switch forwards a gigabit per second and core: full frames, in and out, with the kernel's work included. The test
+// measures CPU time and uses the best of several attempts, so that other load on the computer matters little.
 const (
 	gigabit   = 1e9
 	fullFrame = 1514

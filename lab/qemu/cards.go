@@ -16,15 +16,14 @@ import (
 )
 
 const (
-	// firstSlot is the address of the first card's root port on the root bus, above
-	// those that QEMU assigns to other devices.
+	// firstSlot is the address of the first card's root port on the root bus, above those that QEMU assigns to other
+	// devices.
 	firstSlot = 0x10
 	// releaseTime is how long a guest may take to release a card.
 	releaseTime = 20 * time.Second
 )
 
-// plugged returns the numbers of the cards that are plugged in when the machine is
-// switched on.
+// plugged returns the numbers of the cards that are plugged in when the machine is switched on.
 func (c *Config) plugged() []int {
 	var cards []int
 
@@ -37,8 +36,8 @@ func (c *Config) plugged() []int {
 	return cards
 }
 
-// cardArgs returns the arguments for the slots of all cards, and for the cards that
-// are plugged in. Only devices behind a root port can be plugged and unplugged.
+// cardArgs returns the arguments for the slots of all cards, and for the cards that are plugged in. Only devices behind
+// a root port can be plugged and unplugged.
 func (c *Config) cardArgs() []string {
 	var args []string
 
@@ -59,14 +58,12 @@ func slotID(card int) string { return "slot" + strconv.Itoa(card) }
 func netID(card int) string  { return "net" + strconv.Itoa(card) }
 func cardID(card int) string { return "card" + strconv.Itoa(card) }
 
-// Plug puts a network card into its slot. A machine that is off has it when it
-// is switched on.
+// Plug puts a network card into its slot. A machine that is off has it when it is switched on.
 func (m *Machine) Plug(ctx context.Context, card int) error {
 	return m.change(card, false, func(r *run) error { return m.insert(ctx, r, card) })
 }
 
-// Unplug takes a network card out of its slot, as soon as the guest has released
-// it.
+// Unplug takes a network card out of its slot, as soon as the guest has released it.
 func (m *Machine) Unplug(ctx context.Context, card int) error {
 	return m.change(card, true, func(r *run) error { return m.release(ctx, r, card) })
 }
@@ -84,9 +81,8 @@ func (m *Machine) change(card int, unplugged bool, do func(*run) error) error {
 	})
 }
 
-// insert makes QEMU connect a new card to a socket. A running QEMU 7.2 cannot use an
-// inherited descriptor, as at its start: it looks for the descriptor in a thread that
-// does not know those of the monitor.
+// insert makes QEMU connect a new card to a socket. A running QEMU 7.2 cannot use an inherited descriptor, as at its
+// start: it looks for the descriptor in a thread that does not know those of the monitor.
 func (m *Machine) insert(ctx context.Context, r *run, card int) error {
 	dir, err := os.MkdirTemp("", "lab") // a short path, which no other user can enter
 	if err != nil {

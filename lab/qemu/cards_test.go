@@ -16,8 +16,7 @@ import (
 	"github.com/seed-59268b81/talos/lab/machine"
 )
 
-// TestPlug plugs and unplugs cards of a machine without a system. A reset releases a
-// card here, in place of a guest.
+// TestPlug plugs and unplugs cards of a machine without a system. A reset releases a card here, in place of a guest.
 func TestPlug(t *testing.T) {
 	m := newMachine(t, func(c *Config) {
 		for i := range byte(2) {

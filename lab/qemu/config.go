@@ -17,16 +17,14 @@ type Config struct {
 	Name string
 	// UUID is that of the machine in the firmware.
 	UUID string
-	// Dir is the folder of the machine's console logs and its copy of the firmware's
-	// variables.
+	// Dir is the folder of the machine's console logs and its copy of the firmware's variables.
 	Dir string
 	// Binary is QEMU's path.
 	Binary    string
 	Accel     accel.Accel
 	CPUs      int
 	MemoryMiB int
-	// Cards are the machine's network cards, in the order in which the guest
-	// finds them.
+	// Cards are the machine's network cards, in the order in which the guest finds them.
 	Cards []machine.Card
 	// Firmware is UEFI; without it the machine has a BIOS.
 	Firmware *Firmware
@@ -51,8 +49,7 @@ type Disk struct {
 	Format string
 }
 
-// ConsolePath returns the log of the latest boot; those of earlier boots are beside
-// it, see machine.Console.
+// ConsolePath returns the log of the latest boot; those of earlier boots are beside it, see machine.Console.
 func (c *Config) ConsolePath() string { return filepath.Join(c.Dir, "console.log") }
 
 func (c *Config) varsPath() string { return filepath.Join(c.Dir, "efivars.fd") }
@@ -78,8 +75,8 @@ func (c *Config) args() []string {
 		// Boot only from the disk, without first trying the network.
 		"-boot", "menu=off,strict=on",
 		"-device", "virtio-rng-pci",
-		// A guest that opens the watchdog and then hangs is reset. Debian's kernel for
-		// clouds has no driver for it (build -sizes); softdog is what a guest has there.
+		// A guest that opens the watchdog and then hangs is reset. Debian's kernel for clouds has no driver for it
+		// (build -sizes); softdog is what a guest has there.
 		"-device", "i6300esb", "-action", "watchdog=reset",
 		"-add-fd", fmt.Sprintf("fd=%d,set=1", fdConsole),
 		"-chardev", "file,id=console,path=/dev/fdset/1,append=on",
@@ -99,9 +96,8 @@ func (c *Config) args() []string {
 	for i, d := range c.Disks {
 		id := "disk" + strconv.Itoa(i)
 		args = append(args,
-			// A flush by the guest reaches the host's page cache, which outlives a killed
-			// QEMU: a power cut loses only what the guest had not flushed. To wait for
-			// this computer's disk would only be slower.
+			// A flush by the guest reaches the host's page cache, which outlives a killed QEMU: a power cut loses only
+			// what the guest had not flushed. To wait for this computer's disk would only be slower.
 			"-drive", fmt.Sprintf("if=none,id=%s,format=%s,cache=unsafe,discard=unmap,file=%s", id, d.Format, comma(d.Path)),
 			"-device", fmt.Sprintf("virtio-blk-pci,drive=%s,serial=%s,bootindex=%d", id, id, i+1))
 	}

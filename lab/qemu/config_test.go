@@ -80,8 +80,7 @@ func TestArgs(t *testing.T) {
 	}
 }
 
-// TestCardArgs checks that each card keeps its own slot, whichever others are plugged
-// in.
+// TestCardArgs checks that each card keeps its own slot, whichever others are plugged in.
 func TestCardArgs(t *testing.T) {
 	cfg := Config{Cards: []machine.Card{
 		{MAC: net.HardwareAddr{0x52, 0x54, 0, 0, 0, 2}, Unplugged: true},

@@ -19,15 +19,13 @@ import (
 // entryName is the boot entry of machines with an emulated processor.
 const entryName = "emulated.conf"
 
-// AddEmulatedEntry adds a boot entry for emulated processors to a disk image, and
-// makes it the default: the image's unified kernel image with its own arguments, but
-// without isolation of page tables.
+// AddEmulatedEntry adds a boot entry for emulated processors to a disk image, and makes it the default: the image's
+// unified kernel image with its own arguments, but without isolation of page tables.
 //
-// The isolation (pti=on) is against Meltdown, which emulated processors do not have.
-// It changes the page tables twice in each system call, and each change makes QEMU
-// discard its translations: with QEMU 7.2, a node takes about twice as long to be
-// Ready. The kernel's tests of its own ciphers, which would take a quarter of a
-// second, are left out as well.
+// The isolation (pti=on) is against Meltdown, which emulated processors do not have. It changes the page tables twice
+// in each system call, and each change makes QEMU discard its translations: with QEMU 7.2, a node takes about twice as
+// long to be Ready. The kernel's tests of its own ciphers, which would take a quarter of a second, are left out as
+// well.
 //
 // An image without such a kernel image is not changed.
 func AddEmulatedEntry(ctx context.Context, image string) error {
@@ -94,8 +92,8 @@ func addEmulatedEntry(ctx context.Context, image string) error {
 	return mtool(ctx, "mcopy", "-o", "-i", esp, filepath.Join(dir, "loader.conf"), "::/loader/loader.conf")
 }
 
-// emulatedEntry returns the boot entry, in the form of the Boot Loader Specification.
-// It returns false if the arguments have no isolation.
+// emulatedEntry returns the boot entry, in the form of the Boot Loader Specification. It returns false if the arguments
+// have no isolation.
 func emulatedEntry(kernel, args string) (entry string, ok bool) {
 	words := strings.Fields(args)
 

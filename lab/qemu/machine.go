@@ -17,8 +17,8 @@ import (
 	"github.com/seed-59268b81/talos/lab/machine"
 )
 
-// answerTime is how long a new QEMU may take to answer on its monitor. It takes 50
-// ms, or some seconds on a busy computer that starts many at once.
+// answerTime is how long a new QEMU may take to answer on its monitor. It takes 50 ms, or some seconds on a busy
+// computer that starts many at once.
 const answerTime = 30 * time.Second
 
 // sameReset is how soon after a reset another one counts as the same.
@@ -32,8 +32,7 @@ type Machine struct {
 	console *machine.Console
 	tracker *machine.Tracker
 
-	// button is held while the power button or a card is used. It guards which cards
-	// are unplugged.
+	// button is held while the power button or a card is used. It guards which cards are unplugged.
 	button sync.Mutex
 
 	run atomic.Pointer[run] // nil while off
@@ -56,9 +55,8 @@ type run struct {
 	released chan string
 }
 
-// New returns a machine that is off. When it is switched on, or a card is plugged in,
-// plug is called with the stream of each network card; it must return at once.
-// Changed, if not nil, is called after each change of the status.
+// New returns a machine that is off. When it is switched on, or a card is plugged in, plug is called with the stream of
+// each network card; it must return at once. Changed, if not nil, is called after each change of the status.
 func New(cfg Config, plug func(card int, conn net.Conn), changed func(machine.Status), log *slog.Logger) *Machine {
 	cfg.Cards = slices.Clone(cfg.Cards) // which are unplugged changes
 
@@ -179,8 +177,8 @@ func (m *Machine) watch(r *run) {
 func (m *Machine) event(r *run, e qmpMessage) {
 	switch e.Event {
 	case "RESET":
-		// A BIOS that has run before resets once more, and the kernel may reset several
-		// times: this counts as one reset.
+		// A BIOS that has run before resets once more, and the kernel may reset several times: this counts as one
+		// reset.
 		if again := time.Since(r.reset) < sameReset; again {
 			return
 		}

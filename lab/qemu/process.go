@@ -27,8 +27,8 @@ type process struct {
 	ended   chan error
 }
 
-// startProcess starts QEMU with a number of network cards. QEMU ends with this
-// program. Its output is appended to a log.
+// startProcess starts QEMU with a number of network cards. QEMU ends with this program. Its output is appended to a
+// log.
 func startProcess(binary string, args []string, cards int, logPath string) (*process, error) {
 	p := &process{logPath: logPath, cards: make([]net.Conn, cards), ended: make(chan error, 1)}
 
@@ -72,8 +72,8 @@ func startProcess(binary string, args []string, cards int, logPath string) (*pro
 	return p, nil
 }
 
-// connect creates the console's pipe and the sockets, and returns QEMU's ends, in the
-// order of the descriptors in config.go.
+// connect creates the console's pipe and the sockets, and returns QEMU's ends, in the order of the descriptors in
+// config.go.
 func (p *process) connect() ([]*os.File, error) {
 	ours, theirs, err := os.Pipe()
 	if err != nil {

@@ -12,12 +12,11 @@ import (
 	"net"
 )
 
-// monitor is a client of QMP, QEMU's control protocol: one JSON object a line,
-// answers in the order of the commands, with events in between.
+// monitor is a client of QMP, QEMU's control protocol: one JSON object a line, answers in the order of the commands,
+// with events in between.
 type monitor struct {
 	conn net.Conn
-	// replies has the answer to the current command, and is closed when the connection
-	// ends.
+	// replies has the answer to the current command, and is closed when the connection ends.
 	replies chan qmpMessage
 	// busy holds a token during a command.
 	busy chan struct{}
@@ -46,8 +45,7 @@ func (e *qmpError) Error() string { return e.Desc }
 
 var errMonitorClosed = errors.New("the machine is off")
 
-// newMonitor returns a monitor on a connection. One goroutine passes events to
-// onEvent until the connection ends.
+// newMonitor returns a monitor on a connection. One goroutine passes events to onEvent until the connection ends.
 func newMonitor(conn net.Conn, onEvent func(qmpMessage)) *monitor {
 	m := &monitor{conn: conn, replies: make(chan qmpMessage), busy: make(chan struct{}, 1)}
 

@@ -10,8 +10,7 @@ import (
 
 var broadcast = HardwareAddr{0xff, 0xff, 0xff, 0xff, 0xff, 0xff}
 
-// receiveARP answers requests for the leg's own addresses, and learns those of
-// neighbors (RFC 826).
+// receiveARP answers requests for the leg's own addresses, and learns those of neighbors (RFC 826).
 func (c *Core) receiveARP(l *leg, b []byte) {
 	message := header.ARP(b)
 	if !message.IsValid() {
@@ -47,9 +46,8 @@ func (c *Core) sendARP(l *leg, op header.ARPOp, from netip.Addr, to HardwareAddr
 	c.emit(l, frame, to, uint16(header.ARPProtocolNumber))
 }
 
-// address4 returns the leg's IPv4 address for packets to a host: the one in the
-// host's subnet, or else the first. Without any it is 0.0.0.0, as in a probe (RFC
-// 5227).
+// address4 returns the leg's IPv4 address for packets to a host: the one in the host's subnet, or else the first.
+// Without any it is 0.0.0.0, as in a probe (RFC 5227).
 func (l *leg) address4(to netip.Addr) netip.Addr {
 	first := netip.IPv4Unspecified()
 

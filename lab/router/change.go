@@ -10,8 +10,7 @@ import (
 	"github.com/seed-59268b81/talos/lab/nat"
 )
 
-// Set changes the setting of a leg. A NAT that stays the same keeps its mappings; a
-// new one has none.
+// Set changes the setting of a leg. A NAT that stays the same keeps its mappings; a new one has none.
 func (c *Core) Set(name string, s Setting) error {
 	l, err := c.leg(name)
 	if err != nil {

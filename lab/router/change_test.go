@@ -12,8 +12,7 @@ import (
 	"github.com/seed-59268b81/talos/lab/netswitch"
 )
 
-// TestChange changes a running router, and each time asks a server on the other side
-// for the source of a packet.
+// TestChange changes a running router, and each time asks a server on the other side for the source of a packet.
 func TestChange(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		site, world := netswitch.New(1), netswitch.New(1)

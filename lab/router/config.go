@@ -12,8 +12,8 @@ import (
 	"github.com/seed-59268b81/talos/lab/nat"
 )
 
-// The bounds of a leg's MTU: the packets that IPv4 and IPv6 hosts must be able to
-// receive, and the longest that fits a frame of the lab's switch.
+// The bounds of a leg's MTU: the packets that IPv4 and IPv6 hosts must be able to receive, and the longest that fits a
+// frame of the lab's switch.
 const (
 	MinMTU     = 576
 	MinMTU6    = 1280
@@ -34,8 +34,8 @@ type Leg struct {
 	Name string
 	// MAC of the card.
 	MAC HardwareAddr
-	// Addresses with their subnets, IPv4 and IPv6. A leg with an IPv6 address also
-	// has the link-local one that follows from its MAC.
+	// Addresses with their subnets, IPv4 and IPv6. A leg with an IPv6 address also has the link-local one that follows
+	// from its MAC.
 	Addresses []netip.Prefix
 	// MTU is DefaultMTU if zero.
 	MTU int
@@ -45,15 +45,13 @@ type Leg struct {
 
 // Setting is the part of a leg that can change while the router runs.
 type Setting struct {
-	// NAT translates IPv4 packets that leave the router through the leg. Its
-	// External is the first IPv4 address of the leg if it is not set. Packets that
-	// come in through the leg for other addresses than External are dropped.
+	// NAT translates IPv4 packets that leave the router through the leg. Its External is the first IPv4 address of the
+	// leg if it is not set. Packets that come in through the leg for other addresses than External are dropped.
 	NAT *nat.Config `json:"nat,omitempty"`
-	// BlockUDP drops UDP, IPv4 and IPv6, that would cross the router through the
-	// leg.
+	// BlockUDP drops UDP, IPv4 and IPv6, that would cross the router through the leg.
 	BlockUDP bool `json:"blockUDP,omitempty"`
-	// SilentTooBig drops packets too big for the leg without an ICMP error to their
-	// sender: a black hole for path MTU discovery.
+	// SilentTooBig drops packets too big for the leg without an ICMP error to their sender: a black hole for path MTU
+	// discovery.
 	SilentTooBig bool `json:"silentTooBig,omitempty"`
 }
 

@@ -24,8 +24,8 @@ type Frame struct {
 	Data []byte
 }
 
-// Core is a router without a clock and a network: it gets frames and times, and
-// returns frames. It is not safe for concurrent use.
+// Core is a router without a clock and a network: it gets frames and times, and returns frames. It is not safe for
+// concurrent use.
 type Core struct {
 	legs   []*leg
 	own    map[netip.Addr]*leg // all addresses except the link-local ones
@@ -117,9 +117,8 @@ func linkLocal(mac HardwareAddr) netip.Addr {
 	return netip.AddrFrom16(header.LinkLocalAddr(tcpip.LinkAddress(mac[:])).As16())
 }
 
-// Receive handles a frame that a leg received, and returns the frames to send. The
-// frame is not changed. The result is valid until the next call. Times must not go
-// backwards.
+// Receive handles a frame that a leg received, and returns the frames to send. The frame is not changed. The result is
+// valid until the next call. Times must not go backwards.
 func (c *Core) Receive(index int, frame []byte, now time.Time) []Frame {
 	c.begin(now)
 

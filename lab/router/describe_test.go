@@ -13,8 +13,7 @@ import (
 	"github.com/gopacket/gopacket/layers"
 )
 
-// describe returns a frame as one line, read with another implementation, and checks its
-// checksums.
+// describe returns a frame as one line, read with another implementation, and checks its checksums.
 func describe(t testing.TB, legs []Leg, f Frame) string {
 	t.Helper()
 

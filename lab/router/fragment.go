@@ -14,8 +14,8 @@ func (c *Core) fragment(b []byte, mtu int) [][]byte {
 	size := int(h.HeaderLength())
 	step := (mtu - size) &^ 7
 
-	// Some options are only for the first fragment. The others have no-ops in their
-	// place, so that all headers have the same length.
+	// Some options are only for the first fragment. The others have no-ops in their place, so that all headers have the
+	// same length.
 	rest := slices.Clone(b[:size])
 	blankOptions(rest[header.IPv4MinimumSize:])
 

@@ -31,8 +31,8 @@ func fuzzed() Config {
 	}
 }
 
-// FuzzReceive sends any bytes to a router with known neighbors. Its frames must fit
-// their leg, and the input must not change.
+// FuzzReceive sends any bytes to a router with known neighbors. Its frames must fit their leg, and the input must not
+// change.
 func FuzzReceive(f *testing.F) {
 	for _, frame := range [][]byte{
 		fromSite("10.0.0.2:5", "198.51.100.2:7", 64, 9), fromSite("10.0.0.2:5", "198.51.100.1:7", 64, 9), fromSite("10.0.0.2:5", "192.0.2.1:7", 64, 1400),

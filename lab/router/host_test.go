@@ -11,8 +11,7 @@ import (
 	"github.com/gopacket/gopacket/layers"
 )
 
-// build serializes layers with correct lengths and checksums. Its implementation is not
-// the one under test.
+// build serializes layers with correct lengths and checksums. Its implementation is not the one under test.
 func build(list ...gopacket.SerializableLayer) []byte {
 	b := gopacket.NewSerializeBuffer()
 	if err := gopacket.SerializeLayers(b, gopacket.SerializeOptions{FixLengths: true, ComputeChecksums: true}, list...); err != nil {

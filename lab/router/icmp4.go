@@ -49,8 +49,7 @@ func (c *Core) tooBig(p *packet, mtu int) {
 	}
 }
 
-// error4 sends an ICMP error about a packet, except about the packets that never get
-// one (RFC 1812, section 4.3.2.7).
+// error4 sends an ICMP error about a packet, except about the packets that never get one (RFC 1812, section 4.3.2.7).
 func (c *Core) error4(p *packet, kind header.ICMPv4Type, code header.ICMPv4Code, rest uint32) {
 	sent := header.IPv4(p.sent)
 	if sent.FragmentOffset() != 0 || isError4(sent) {
@@ -62,8 +61,7 @@ func (c *Core) error4(p *packet, kind header.ICMPv4Type, code header.ICMPv4Code,
 		return
 	}
 
-	// Prefer the address that the sender has used; otherwise use that of the leg that
-	// received the packet.
+	// Prefer the address that the sender has used; otherwise use that of the leg that received the packet.
 	from := p.in.address4(to)
 
 	switch {
@@ -88,8 +86,7 @@ func (c *Core) error4(p *packet, kind header.ICMPv4Type, code header.ICMPv4Code,
 	c.send4(frame, from, to)
 }
 
-// isError4 reports whether a packet is an ICMP message other than a query or a
-// reply.
+// isError4 reports whether a packet is an ICMP message other than a query or a reply.
 func isError4(b header.IPv4) bool {
 	if b.Protocol() != ip.ICMP || len(b) <= int(b.HeaderLength()) {
 		return false

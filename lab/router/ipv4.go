@@ -17,8 +17,7 @@ const longest4 = 1<<16 - 1
 // receive4 handles an IPv4 packet from a leg.
 func (c *Core) receive4(l *leg, b []byte, group bool) {
 	h := header.IPv4(b)
-	// A fragment that ends beyond the longest packet is invalid: fragmented again, a
-	// part of it would have offset zero.
+	// A fragment that ends beyond the longest packet is invalid: fragmented again, a part of it would have offset zero.
 	if !h.IsValid(len(b)) || !h.IsChecksumValid() || int(h.FragmentOffset())+int(h.TotalLength()) > longest4 {
 		c.drop("malformed")
 
@@ -54,8 +53,7 @@ func addresses4(b []byte) (from, to netip.Addr) {
 	return netip.AddrFrom4([4]byte(h.SourceAddressSlice())), netip.AddrFrom4([4]byte(h.DestinationAddressSlice()))
 }
 
-// isBroadcast reports whether a is the broadcast address of the link or of one of
-// the router's subnets.
+// isBroadcast reports whether a is the broadcast address of the link or of one of the router's subnets.
 func (c *Core) isBroadcast(a netip.Addr) bool {
 	if a == netip.AddrFrom4([4]byte{255, 255, 255, 255}) {
 		return true
@@ -70,8 +68,8 @@ func (c *Core) isBroadcast(a netip.Addr) bool {
 	return false
 }
 
-// enter4 handles a packet from outside a leg's NAT. It reaches only the leg's own
-// addresses, or what the NAT translates it to.
+// enter4 handles a packet from outside a leg's NAT. It reaches only the leg's own addresses, or what the NAT translates
+// it to.
 func (c *Core) enter4(l *leg, p *packet, to netip.Addr) {
 	if to != l.table.External() {
 		if l.owns(to) {
@@ -100,8 +98,8 @@ func (c *Core) enter4(l *leg, p *packet, to netip.Addr) {
 	}
 }
 
-// self4 handles a packet for one of the router's addresses. A packet for the
-// external address of a NAT comes from its inside, and is hairpinned.
+// self4 handles a packet for one of the router's addresses. A packet for the external address of a NAT comes from its
+// inside, and is hairpinned.
 func (c *Core) self4(in *leg, p *packet, to netip.Addr) {
 	outside := c.own[to]
 	if outside == in || outside.table == nil || outside.table.External() != to {
@@ -150,8 +148,7 @@ func (c *Core) forward4(p *packet) {
 	c.leave4(r, p)
 }
 
-// way returns the route of a packet that may be forwarded. It drops other packets
-// and sends ICMP errors about them.
+// way returns the route of a packet that may be forwarded. It drops other packets and sends ICMP errors about them.
 func (c *Core) way(p *packet, to netip.Addr, hops uint8, mayFragment bool) (route, bool) {
 	if hops <= 1 {
 		c.drop("TTL exceeded")

@@ -85,8 +85,7 @@ func (c *Core) leave6(r route, p *packet) {
 	c.send(r.leg, next, p)
 }
 
-// local6 handles a packet for the router itself: neighbor discovery and echo
-// requests.
+// local6 handles a packet for the router itself: neighbor discovery and echo requests.
 func (c *Core) local6(l *leg, p *packet) {
 	h := p.ip()
 	from, to := addresses6(h)

@@ -45,15 +45,13 @@ func combinations() []access {
 	return list
 }
 
-// reaches predicts, by the definitions of RFC 4787, whether a probe of a arrives at b's
-// endpoint as a server saw it, while b probes a's endpoint as the server saw it.
+// reaches predicts, by the definitions of RFC 4787, whether a probe of a arrives at b's endpoint as a server saw it,
+// while b probes a's endpoint as the server saw it.
 //
-// Section 4.1: if b's mapping is endpoint-independent, b's probes leave from that
-// endpoint too. Otherwise they leave from another one, since server and a have different
-// addresses, and the filter of the first endpoint knows only the server.
-// Section 5: b accepts a's probe if b has no filter, or b has sent to a's address, or b
-// has sent to the source endpoint of the probe. The latter is the endpoint that the
-// server saw if a's mapping is endpoint-independent.
+// Section 4.1: if b's mapping is endpoint-independent, b's probes leave from that endpoint too. Otherwise they leave
+// from another one, since server and a have different addresses, and the filter of the first endpoint knows only the
+// server. Section 5: b accepts a's probe if b has no filter, or b has sent to a's address, or b has sent to the source
+// endpoint of the probe. The latter is the endpoint that the server saw if a's mapping is endpoint-independent.
 func reaches(a, b access) bool {
 	switch {
 	case b.open || b.filtering == nat.EndpointIndependent:
@@ -69,16 +67,15 @@ func reaches(a, b access) bool {
 
 func (a access) sameEndpoint() bool { return a.open || a.mapping == nat.EndpointIndependent }
 
-// answered predicts whether b's answer to a received probe arrives at a. It comes from
-// the endpoint that a probed, unless b has another mapping for the probe's source: that
-// is so if b has probed this endpoint and b's mapping is not endpoint-independent. Then
-// a's filter must not depend on ports.
+// answered predicts whether b's answer to a received probe arrives at a. It comes from the endpoint that a probed,
+// unless b has another mapping for the probe's source: that is so if b has probed this endpoint and b's mapping is not
+// endpoint-independent. Then a's filter must not depend on ports.
 func answered(a, b access) bool {
 	return b.sameEndpoint() || !a.sameEndpoint() || a.open || a.filtering != nat.AddressAndPortDependent
 }
 
-// predicted predicts whether two hosts reach each other directly: the probe of one of
-// them is answered. The server sees the endpoints of RFC 5780, section 4.3.
+// predicted predicts whether two hosts reach each other directly: the probe of one of them is answered. The server sees
+// the endpoints of RFC 5780, section 4.3.
 func predicted(a, b access) bool {
 	talks := func(a, b access) bool { return reaches(a, b) && answered(a, b) }
 
@@ -90,8 +87,7 @@ const (
 	stunServer = "198.51.100.200:3478"
 )
 
-// agent is one end of a pair: it asks the server for its endpoint, and probes
-// the other's.
+// agent is one end of a pair: it asks the server for its endpoint, and probes the other's.
 type agent struct {
 	host *host
 	port uint16
@@ -163,8 +159,8 @@ type hostAgents struct {
 	agents map[uint16]*agent
 }
 
-// matrix connects a host behind each kind with one behind each kind, all at once on
-// different ports, and returns how many pairs were as predicted.
+// matrix connects a host behind each kind with one behind each kind, all at once on different ports, and returns how
+// many pairs were as predicted.
 func matrix(t *testing.T, w world, list []access, round time.Duration) (right int) {
 	var (
 		hosts [2][]*hostAgents
@@ -271,9 +267,8 @@ func TestMatrixOverSwitches(t *testing.T) {
 	})
 }
 
-// TestPrediction compares the prediction with the well-known table (RFC 5128, section
-// 3.3): of the pairs without blocked UDP, only those of a symmetric NAT with one that
-// filters by port fail.
+// TestPrediction compares the prediction with the well-known table (RFC 5128, section 3.3): of the pairs without
+// blocked UDP, only those of a symmetric NAT with one that filters by port fail.
 func TestPrediction(t *testing.T) {
 	fails := map[string]bool{"symmetric symmetric": true, "symmetric port-restricted": true, "port-restricted symmetric": true}
 

@@ -14,8 +14,7 @@ import (
 	"github.com/gopacket/gopacket/layers"
 )
 
-// universe is a router of random legs and routes. Its networks have a host with each
-// address.
+// universe is a router of random legs and routes. Its networks have a host with each address.
 type universe struct {
 	*rand.Rand
 	cfg  Config
@@ -106,8 +105,7 @@ func (s sent) frame(mac HardwareAddr) []byte {
 	return build(ethernet(card(99), to, layers.EthernetTypeIPv6), ip, gopacket.Payload(make([]byte, size-20)))
 }
 
-// model returns what a router must do with a packet by the standards: its next hop, or
-// the error for its sender.
+// model returns what a router must do with a packet by the standards: its next hop, or the error for its sender.
 func (u *universe) model(s sent) string {
 	type way struct {
 		bits, leg int
@@ -166,9 +164,8 @@ func (u *universe) model(s sent) string {
 	}
 }
 
-// observe returns what the router did, in the model's form. The neighbors are unknown, so
-// the router sends a request for each. The request names the next hop, and after its
-// answer the router sends the packet.
+// observe returns what the router did, in the model's form. The neighbors are unknown, so the router sends a request
+// for each. The request names the next hop, and after its answer the router sends the packet.
 func (u *universe) observe(t *testing.T, s sent, now time.Time) string {
 	t.Helper()
 

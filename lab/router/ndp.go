@@ -16,8 +16,7 @@ const (
 	sourceLinkAddress = 1
 	targetLinkAddress = 2
 	linkOptionLen     = 8
-	// A solicitation and an advertisement of a neighbor are a header, four bytes of
-	// flags, and the target.
+	// A solicitation and an advertisement of a neighbor are a header, four bytes of flags, and the target.
 	targetOffset = 8
 	neighborLen  = 24
 )
@@ -39,8 +38,7 @@ func multicastMAC(group netip.Addr) HardwareAddr {
 	return HardwareAddr([]byte(header.EthernetAddressFromMulticastIPv6Address(tcpip.AddrFrom16(group.As16()))))
 }
 
-// solicits reports whether group is the solicited-node group of one of the leg's
-// addresses.
+// solicits reports whether group is the solicited-node group of one of the leg's addresses.
 func (l *leg) solicits(group netip.Addr) bool {
 	if !group.IsMulticast() {
 		return false

@@ -16,17 +16,16 @@ const (
 	// probeEvery is the interval, and probes the number, of probes for a neighbor.
 	probeEvery = 500 * time.Millisecond
 	probes     = 6
-	// freshFor is how long a neighbor's hardware address is valid. When it is used
-	// after that, the neighbor is probed again, while packets still use it.
+	// freshFor is how long a neighbor's hardware address is valid. When it is used after that, the neighbor is probed
+	// again, while packets still use it.
 	freshFor = 30 * time.Second
-	// neighborLimit bounds the neighbors of a leg, queueLimit the packets that
-	// wait for one of them. waitingBytes bounds the memory of all waiting packets of a
-	// leg.
+	// neighborLimit bounds the neighbors of a leg, queueLimit the packets that wait for one of them. waitingBytes
+	// bounds the memory of all waiting packets of a leg.
 	neighborLimit = 1024
 	queueLimit    = 16
 	waitingBytes  = 4 << 20
-	// sentLimit is how much of a packet an ICMP error of IPv4 quotes (RFC 1812,
-	// section 4.3.2.3), and sentLimit6 one of IPv6 (RFC 4443, section 2.4).
+	// sentLimit is how much of a packet an ICMP error of IPv4 quotes (RFC 1812, section 4.3.2.3), and sentLimit6 one of
+	// IPv6 (RFC 4443, section 2.4).
 	sentLimit  = 576 - header.IPv4MinimumSize - header.ICMPv4MinimumSize
 	sentLimit6 = header.IPv6MinimumMTU - header.IPv6MinimumSize - header.ICMPv6MinimumSize
 )
@@ -116,8 +115,8 @@ func (c *Core) ask(l *leg, n *neighbor) {
 	}
 }
 
-// learn records a neighbor's hardware address and sends the packets that waited for
-// it. An unknown neighbor is recorded only with create.
+// learn records a neighbor's hardware address and sends the packets that waited for it. An unknown neighbor is recorded
+// only with create.
 func (c *Core) learn(l *leg, addr netip.Addr, mac HardwareAddr, create bool) {
 	if mac.group() || mac == (HardwareAddr{}) || mac == l.MAC || c.own[addr] != nil || !addr.IsValid() || addr.IsUnspecified() || addr.IsMulticast() {
 		return
@@ -158,8 +157,8 @@ func (l *leg) onLink(a netip.Addr) bool {
 	return false
 }
 
-// tickNeighbors probes neighbors again, and gives up on those that have not
-// answered. The senders of queued packets get ICMP errors.
+// tickNeighbors probes neighbors again, and gives up on those that have not answered. The senders of queued packets get
+// ICMP errors.
 func (c *Core) tickNeighbors(l *leg) {
 	for _, n := range inOrder(l.neighbors) {
 		switch {
@@ -178,8 +177,7 @@ func (c *Core) tickNeighbors(l *leg) {
 	}
 }
 
-// inOrder returns neighbors in the order of their addresses, so that the router is
-// deterministic.
+// inOrder returns neighbors in the order of their addresses, so that the router is deterministic.
 func inOrder(neighbors map[netip.Addr]*neighbor) []*neighbor {
 	return slices.SortedFunc(maps.Values(neighbors), func(a, b *neighbor) int { return a.addr.Compare(b.addr) })
 }

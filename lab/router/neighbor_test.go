@@ -30,8 +30,7 @@ func TestNeighborIsFound(t *testing.T) {
 		}
 	}
 
-	// The neighbor is found at the second request. Queued packets are sent in order; the
-	// others were dropped.
+	// The neighbor is found at the second request. Queued packets are sent in order; the others were dropped.
 	if d := cmp.Diff(askARP+"\n", b.tick(probeEvery)); d != "" {
 		t.Errorf("after %v (-want +got):\n%s", probeEvery, d)
 	}

@@ -10,8 +10,7 @@ import (
 	"github.com/seed-59268b81/talos/lab/netswitch"
 )
 
-// Plug connects a leg to a switch, under a port name. Faults on the switch are set
-// for that name.
+// Plug connects a leg to a switch, under a port name. Faults on the switch are set for that name.
 type Plug struct {
 	Switch *netswitch.Switch
 	Port   string
@@ -27,8 +26,7 @@ type Router struct {
 	ports []*netswitch.Port
 }
 
-// Start starts a router and connects each of its legs to the plug of the same
-// index.
+// Start starts a router and connects each of its legs to the plug of the same index.
 func Start(cfg Config, plugs []Plug) (*Router, error) {
 	core, err := NewCore(cfg)
 	if err != nil {
@@ -98,8 +96,7 @@ func (r *Router) Set(leg string, s Setting) error {
 	return r.core.Set(leg, s)
 }
 
-// Setting returns the current setting of a leg, or the zero value if there is no
-// such leg.
+// Setting returns the current setting of a leg, or the zero value if there is no such leg.
 func (r *Router) Setting(leg string) Setting {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -22,9 +22,8 @@ var (
 	siteHost, worldHost = card(3), card(4)
 )
 
-// bench is a router with a leg on a site and one on the world, whose hosts are
-// 10.0.0.2 and 198.51.100.2, 2001:db8:1::2 and 2001:db8:2::2. It knows them, and
-// the world's host is a gateway to 203.0.113.0/24.
+// bench is a router with a leg on a site and one on the world, whose hosts are 10.0.0.2 and 198.51.100.2, 2001:db8:1::2
+// and 2001:db8:2::2. It knows them, and the world's host is a gateway to 203.0.113.0/24.
 type bench struct {
 	t    *testing.T
 	core *Core

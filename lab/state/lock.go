@@ -11,9 +11,8 @@ import (
 	"syscall"
 )
 
-// Lock reserves a directory for one process until it unlocks it or ends. On a file
-// system without locks, nothing is locked. Taken is the error for a directory that
-// another process has.
+// Lock reserves a directory for one process until it unlocks it or ends. On a file system without locks, nothing is
+// locked. Taken is the error for a directory that another process has.
 func Lock(dir, taken string) (unlock func(), err error) {
 	file, err := os.Open(dir)
 	if err != nil {

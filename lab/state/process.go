@@ -13,8 +13,7 @@ import (
 	"time"
 )
 
-// Process identifies a process. A PID alone does not: another process can get it
-// later.
+// Process identifies a process. A PID alone does not: another process can get it later.
 type Process struct {
 	PID int `yaml:"pid"`
 	// Start is when it started, in clock ticks since this computer's boot.
@@ -46,8 +45,7 @@ func (p *Process) Alive() bool {
 
 // Kill ends the process, if it still runs, and waits for its end.
 func (p *Process) Kill() error {
-	// The handle is opened before the start time is checked, so that the checked
-	// process is the one that is killed.
+	// The handle is opened before the start time is checked, so that the checked process is the one that is killed.
 	handle, err := os.FindProcess(p.PID)
 	if err != nil {
 		return fmt.Errorf("find process %d: %w", p.PID, err)
@@ -96,9 +94,8 @@ func readStat(pid int) (stat, error) {
 	return parseStat(text)
 }
 
-// parseStat reads fields 3, 20 and 22 of proc_pid_stat(5). Field 2, the program's
-// name, may contain blanks and parentheses. A process whose first thread has ended
-// keeps its files until its last thread ends.
+// parseStat reads fields 3, 20 and 22 of proc_pid_stat(5). Field 2, the program's name, may contain blanks and
+// parentheses. A process whose first thread has ended keeps its files until its last thread ends.
 func parseStat(text []byte) (stat, error) {
 	const state, threads, start = 3, 20, 22
 

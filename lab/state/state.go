@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package state is the state of a lab on disk: a directory with a description of its
-// machines, networks and processes, and with the disks and consoles. It outlives the
-// processes, so that a lab can be listed, explained, started again and destroyed
-// after a crash or a reboot of this computer.
+// Package state is the state of a lab on disk: a directory with a description of its machines, networks and processes,
+// and with the disks and consoles. It outlives the processes, so that a lab can be listed, explained, started again and
+// destroyed after a crash or a reboot of this computer.
 package state
 
 import (
@@ -96,12 +95,11 @@ type Node struct {
 	DiskGiB   int          `yaml:"diskGiB"`
 	// ExtraDisksGiB are the sizes of the disks besides the boot disk.
 	ExtraDisksGiB []int `yaml:"extraDisksGiB,omitempty"`
-	// APIPort and KubernetesPort are the ports of 127.0.0.1 that lead to its API and to Kubernetes.
-	// Zero lets the supervisor choose.
+	// APIPort and KubernetesPort are the ports of 127.0.0.1 that lead to its API and to Kubernetes. Zero lets the
+	// supervisor choose.
 	APIPort        uint16 `yaml:"apiPort"`
 	KubernetesPort uint16 `yaml:"kubernetesPort"`
-	// Process is its QEMU, or the first process of its container, while the power
-	// is on.
+	// Process is its QEMU, or the first process of its container, while the power is on.
 	Process *Process `yaml:"process,omitempty"`
 }
 

@@ -14,9 +14,8 @@ import (
 	"github.com/seed-59268b81/talos/sys/pcap"
 )
 
-// Capture returns a function that writes the frames of the ports of names or, without
-// names, each frame of the lab once to w. Frames of several networks become one
-// file.
+// Capture returns a function that writes the frames of the ports of names or, without names, each frame of the lab once
+// to w. Frames of several networks become one file.
 func (s *Supervisor) Capture(names []string) (func(ctx context.Context, w io.Writer) error, error) {
 	wanted, err := s.captured(names)
 	if err != nil {

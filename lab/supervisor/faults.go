@@ -38,8 +38,7 @@ func (s *Supervisor) SetLink(name string, link netswitch.Link) error {
 	return nil
 }
 
-// SetPath sets the fault of a one-way path, on its network or on all networks with
-// both ends.
+// SetPath sets the fault of a one-way path, on its network or on all networks with both ends.
 func (s *Supervisor) SetPath(fault control.PathFault) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -90,8 +89,7 @@ func (s *Supervisor) SetLeg(name, network string, setting world.Setting) error {
 	return nil
 }
 
-// Heal removes all faults: links, paths, routers and services are as they were
-// created. Unplugged cards stay unplugged.
+// Heal removes all faults: links, paths, routers and services are as they were created. Unplugged cards stay unplugged.
 func (s *Supervisor) Heal() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

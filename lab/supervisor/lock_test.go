@@ -14,8 +14,8 @@ import (
 	"github.com/seed-59268b81/talos/lab/world"
 )
 
-// TestOneSupervisor checks that a second supervisor, which starts before the first one
-// is in the state, changes nothing of the first.
+// TestOneSupervisor checks that a second supervisor, which starts before the first one is in the state, changes nothing
+// of the first.
 func TestOneSupervisor(t *testing.T) {
 	lab := &state.Lab{
 		Dir: t.TempDir(), Name: "two",

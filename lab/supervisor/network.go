@@ -208,8 +208,8 @@ func (s *Supervisor) setServices(n *network, services world.Services) error {
 	return nil
 }
 
-// change sets a behaviour if it differs from the one before. Otherwise effects that
-// count from the change, such as a drift, continue.
+// change sets a behaviour if it differs from the one before. Otherwise effects that count from the change, such as a
+// drift, continue.
 func change[T any](set func(T) error, was, now T) error {
 	if reflect.DeepEqual(was, now) {
 		return nil

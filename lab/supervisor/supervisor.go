@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package supervisor runs a lab: the switches, gateways, routers and machines, in one
-// process. With one process, frames pass between switch and gateway quickly, and the
-// whole lab ends at once.
+// Package supervisor runs a lab: the switches, gateways, routers and machines, in one process. With one process, frames
+// pass between switch and gateway quickly, and the whole lab ends at once.
 package supervisor
 
 import (
@@ -31,8 +30,7 @@ type Supervisor struct {
 	log   *slog.Logger
 	accel accel.Accel
 	nodes map[string]machine.Machine
-	// ids, cgroups and processes (the limit of a machine) are for containers; nil and
-	// 0 without them.
+	// ids, cgroups and processes (the limit of a machine) are for containers; nil and 0 without them.
 	ids       *container.IDs
 	cgroups   *container.Cgroups
 	processes int
@@ -49,8 +47,8 @@ type Supervisor struct {
 	plugs sync.WaitGroup // streams of the machines' cards
 }
 
-// Run runs the lab in a directory until ctx ends or the lab is stopped. Ready, if not
-// nil, is called when all machines are switched on and the control socket answers.
+// Run runs the lab in a directory until ctx ends or the lab is stopped. Ready, if not nil, is called when all machines
+// are switched on and the control socket answers.
 func Run(ctx context.Context, dir string, log *slog.Logger, ready func()) (err error) {
 	unlock, err := state.Lock(dir, "another supervisor runs, starts or ends the lab")
 	if err != nil {
@@ -143,8 +141,7 @@ func (s *Supervisor) begin(ctx context.Context) error {
 	return s.powerOn(ctx)
 }
 
-// forward forwards a port of loopback to a node, the same one as before if it had
-// one.
+// forward forwards a port of loopback to a node, the same one as before if it had one.
 func (s *Supervisor) forward(node *state.Node, port *uint16, to uint16) error {
 	l, err := net.Listen("tcp", netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), *port).String())
 	if err != nil {
@@ -158,8 +155,7 @@ func (s *Supervisor) forward(node *state.Node, port *uint16, to uint16) error {
 	return nil
 }
 
-// end cuts all power, stops the networks and records in the state that the lab is
-// stopped.
+// end cuts all power, stops the networks and records in the state that the lab is stopped.
 func (s *Supervisor) end() error {
 	var cut sync.WaitGroup
 	for _, m := range s.nodes {

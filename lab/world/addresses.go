@@ -13,8 +13,7 @@ type addresses struct {
 	network *Network
 	index   int // of the network in the world
 	taken   map[netip.Addr]bool
-	// next is the first address for cards that may be free, and count the number of
-	// cards.
+	// next is the first address for cards that may be free, and count the number of cards.
 	next  netip.Addr
 	count uint16
 }
@@ -48,8 +47,7 @@ func (w *World) taken(n *Network, machines []Machine) *addresses {
 	return a
 }
 
-// last assigns the last free addresses, of each kind that is wanted and not
-// configured.
+// last assigns the last free addresses, of each kind that is wanted and not configured.
 func (a *addresses) last(addr4, addr6 *netip.Addr) error {
 	if subnet := a.network.Subnet4; addr4 != nil && subnet.IsValid() && !addr4.IsValid() {
 		addr := broadcast(subnet).Prev()

@@ -26,8 +26,7 @@ var (
 	everywhere6 = netip.MustParsePrefix("::/0")
 )
 
-// Plan fills in the defaults of a world and its machines' cards, and returns all
-// mistakes in them.
+// Plan fills in the defaults of a world and its machines' cards, and returns all mistakes in them.
 func (w *World) Plan(machines []Machine) error {
 	for i := range w.Networks {
 		w.Networks[i].setDefaults()
@@ -113,8 +112,7 @@ func (w *World) route(r *Router) {
 	}
 }
 
-// uplink returns the leg to the outside: one whose network has another default
-// router, preferably one with a NAT.
+// uplink returns the leg to the outside: one whose network has another default router, preferably one with a NAT.
 func (w *World) uplink(r *Router) *Leg {
 	var up *Leg
 
@@ -187,8 +185,7 @@ func (w *World) LastFree(n *Network, machines []Machine) (netip.Addr, error) {
 	return addr4, err
 }
 
-// cardMAC returns the default of a card's hardware address, derived from its IPv4
-// address.
+// cardMAC returns the default of a card's hardware address, derived from its IPv4 address.
 func cardMAC(c *Card, network int, count uint16) net.HardwareAddr {
 	if c.Addr4.IsValid() {
 		a := c.Addr4.As4()
@@ -199,8 +196,7 @@ func cardMAC(c *Card, network int, count uint16) net.HardwareAddr {
 	return net.HardwareAddr{0x52, 0x54, 0xfe, byte(network), byte(count >> 8), byte(count)}
 }
 
-// address6 returns the address that a card gives itself, or that DHCPv6 leases in
-// subnets where hosts cannot.
+// address6 returns the address that a card gives itself, or that DHCPv6 leases in subnets where hosts cannot.
 func address6(subnet netip.Prefix, mac net.HardwareAddr, count uint16) netip.Addr {
 	if subnet.Bits() == 64 {
 		return gateway.SLAAC(subnet, mac)

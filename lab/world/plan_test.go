@@ -21,8 +21,8 @@ var (
 	compare = cmpopts.EquateComparable(netip.Addr{}, netip.Prefix{})
 )
 
-// TestPlanAddresses assigns the addresses of two networks: one of both protocols, with
-// some configured addresses, and one of only IPv6.
+// TestPlanAddresses assigns the addresses of two networks: one of both protocols, with some configured addresses, and
+// one of only IPv6.
 func TestPlanAddresses(t *testing.T) {
 	w := World{Networks: []Network{
 		{Name: "lab", Subnet4: prefix("10.5.0.77/24"), Subnet6: prefix("fd00:5::/64")},
@@ -65,8 +65,7 @@ func TestPlanAddresses(t *testing.T) {
 	}
 }
 
-// TestPlanSites checks the default routes of sites' routers, one of them behind another
-// one.
+// TestPlanSites checks the default routes of sites' routers, one of them behind another one.
 func TestPlanSites(t *testing.T) {
 	w := World{}
 	w.Add(

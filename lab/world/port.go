@@ -30,8 +30,7 @@ func (p Port) Exact() string {
 	return p.Name + "/" + p.Network
 }
 
-// owned is a port with the name of its machine, router or gateway, and the number of
-// the card or leg.
+// owned is a port with the name of its machine, router or gateway, and the number of the card or leg.
 type owned struct {
 	Port
 	owner, number string
@@ -109,8 +108,7 @@ func (w *World) Names(machines []Machine) []string {
 	return slices.Concat(names, w.RouterNames(), w.NetworkNames(), []string{gateway.PortName})
 }
 
-// Paths returns the one-way paths from the ports of one name to those of another, on
-// each network that has both.
+// Paths returns the one-way paths from the ports of one name to those of another, on each network that has both.
 func (w *World) Paths(machines []Machine, from, to string) ([]Path, error) {
 	sources, err := w.Find(machines, from)
 	if err != nil {
@@ -139,8 +137,8 @@ func (w *World) Paths(machines []Machine, from, to string) ([]Path, error) {
 	return paths, nil
 }
 
-// Routed reports whether routers connect a network of one name with another network
-// of the other. Cut paths on networks do not separate the two then.
+// Routed reports whether routers connect a network of one name with another network of the other. Cut paths on networks
+// do not separate the two then.
 func (w *World) Routed(machines []Machine, from, to string) bool {
 	sources, _ := w.Find(machines, from) // without ports there is no connection
 	targets, _ := w.Find(machines, to)

@@ -11,16 +11,15 @@ import (
 // Internet is the network that sites share.
 const Internet = "internet"
 
-// InternetSubnet is its subnet: public addresses that are reserved for documentation (RFC 5737,
-// TEST-NET-3), and so unused on the real Internet.
+// InternetSubnet is its subnet: public addresses that are reserved for documentation (RFC 5737, TEST-NET-3), and so
+// unused on the real Internet.
 var InternetSubnet = netip.MustParsePrefix("203.0.113.0/24")
 
 // Site is a network behind a router with a NAT.
 type Site struct {
 	// Name of the network. Its router is NAME-router.
 	Name string
-	// Subnet of the site, 10.6.N.0/24 for the N-th site by default. Several sites may
-	// have the same one, as homes do.
+	// Subnet of the site, 10.6.N.0/24 for the N-th site by default. Several sites may have the same one, as homes do.
 	Subnet netip.Prefix
 	// NAT of the site's router; External is the router's address.
 	NAT nat.Config

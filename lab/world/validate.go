@@ -110,8 +110,8 @@ func (w *World) validateNetwork(n *Network, errs *errorList) {
 	}
 }
 
-// Accepts returns an error for a behaviour that is not possible, or that is one of a
-// service that does not run on the network.
+// Accepts returns an error for a behaviour that is not possible, or that is one of a service that does not run on the
+// network.
 func (n *Network) Accepts(s Services) error {
 	if err := s.Validate(); err != nil {
 		return err
@@ -206,8 +206,7 @@ func (w *World) validateCards(m Machine, errs *errorList) {
 	}
 }
 
-// validateAddresses returns an error for addresses that are not in their subnets, or
-// that are used twice.
+// validateAddresses returns an error for addresses that are not in their subnets, or that are used twice.
 func (w *World) validateAddresses(n *Network, machines []Machine, errs *errorList) {
 	taken := owners{addrs: map[netip.Addr]string{}, macs: map[string]string{gateway.DefaultMAC.String(): "the gateway"}, errs: errs}
 

@@ -22,8 +22,7 @@ type Network struct {
 	// Subnet4 and Subnet6 exist only inside the lab.
 	Subnet4 netip.Prefix `json:"subnet4,omitzero"`
 	Subnet6 netip.Prefix `json:"subnet6,omitzero"`
-	// Gateway4 and Gateway6 are the addresses of the gateway, by default the first
-	// of each subnet.
+	// Gateway4 and Gateway6 are the addresses of the gateway, by default the first of each subnet.
 	Gateway4 netip.Addr `json:"gateway4,omitzero"`
 	Gateway6 netip.Addr `json:"gateway6,omitzero"`
 	// MTU is 1500 by default.
@@ -36,11 +35,9 @@ type Network struct {
 	Services Services `json:"services,omitzero"`
 }
 
-// Services are the services of a network and their behaviour. The zero value is
-// healthy.
+// Services are the services of a network and their behaviour. The zero value is healthy.
 type Services struct {
-	// Only is the services that run, by default all that the network's protocols
-	// allow.
+	// Only is the services that run, by default all that the network's protocols allow.
 	Only []gateway.Service `json:"only,omitempty"`
 	// Cloud is the platform whose metadata server runs, if any.
 	Cloud string `json:"cloud,omitempty"`
@@ -76,8 +73,8 @@ func (s Services) Validate() error {
 type Router struct {
 	Name string `json:"name"`
 	Legs []Leg  `json:"legs"`
-	// Routes beyond the networks of the legs. By default, a router with a leg on a
-	// network whose default router is the gateway has default routes to that gateway.
+	// Routes beyond the networks of the legs. By default, a router with a leg on a network whose default router is the
+	// gateway has default routes to that gateway.
 	Routes []router.Route `json:"routes,omitempty"`
 }
 

@@ -9,8 +9,8 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// A world is written in one form, that of JSON: the control API of a lab uses JSON,
-// and the lab's state the same fields in YAML.
+// A world is written in one form, that of JSON: the control API of a lab uses JSON, and the lab's state the same fields
+// in YAML.
 
 // MarshalYAML returns the fields of the JSON form.
 func (w World) MarshalYAML() (any, error) { return throughJSON(w) }

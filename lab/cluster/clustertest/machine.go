@@ -38,8 +38,8 @@ import (
 	"github.com/seed-59268b81/talos/pki"
 )
 
-// Machine serves the API of a machine and of the Kubernetes that it becomes:
-// in maintenance to anyone, then with its cluster's certificates only.
+// Machine serves the API of a machine and of the Kubernetes that it becomes: in maintenance to anyone, then with its
+// cluster's certificates only.
 type Machine struct {
 	machine.UnimplementedMachineServiceServer
 	cluster.UnimplementedClusterServiceServer

@@ -4,8 +4,7 @@ package metadata
 
 import "strings"
 
-// alibabacloud is Alibaba Cloud's ECS metadata service in its normal mode, where
-// tokens are optional.
+// alibabacloud is Alibaba Cloud's ECS metadata service in its normal mode, where tokens are optional.
 var alibabacloud = platform{
 	name:  "alibabacloud",
 	addrs: addrs("100.100.100.200"),

@@ -63,8 +63,7 @@ func (t tree) user(path string, in *Instance) {
 
 var dated = regexp.MustCompile(`^/(\d{4}-\d\d-\d\d|1\.0)(/|$)`)
 
-// datedVersion answers requests for EC2's older versions, whose names are dates,
-// as for the latest.
+// datedVersion answers requests for EC2's older versions, whose names are dates, as for the latest.
 func datedVersion(w http.ResponseWriter, r *http.Request, _ *Instance, docs tree) bool {
 	version := dated.FindString(r.URL.Path)
 	if version == "" {

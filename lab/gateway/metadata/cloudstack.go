@@ -7,8 +7,7 @@ import (
 	"net/netip"
 )
 
-// cloudstack is the virtual router of an Apache CloudStack network, which is
-// its DHCP server too.
+// cloudstack is the virtual router of an Apache CloudStack network, which is its DHCP server too.
 var cloudstack = platform{
 	name:  "cloudstack",
 	names: []string{"data-server"},
@@ -24,8 +23,7 @@ var cloudstack = platform{
 	},
 }
 
-// exoscale is Exoscale's metadata server: CloudStack's, with an address of its own
-// and older versions.
+// exoscale is Exoscale's metadata server: CloudStack's, with an address of its own and older versions.
 var exoscale = platform{
 	name:   "exoscale",
 	addrs:  []netip.Addr{everywhere},

@@ -4,9 +4,8 @@ package metadata
 
 import "fmt"
 
-// equinixMetal is Equinix Metal's metadata service. Machines find it by name. Here
-// it is served without TLS, since machines in the lab trust no certificate for that
-// name.
+// equinixMetal is Equinix Metal's metadata service. Machines find it by name. Here it is served without TLS, since
+// machines in the lab trust no certificate for that name.
 var equinixMetal = platform{
 	name:  "equinixMetal",
 	names: []string{"metadata.platformequinix.com", "metadata.packet.net"},

@@ -34,8 +34,8 @@ func (in *Instance) fqdn() string {
 	return in.Name + "." + in.Domain
 }
 
-// first returns a card's first address of a protocol, with its subnet's length,
-// and the router for it. They are invalid for a card that has none.
+// first returns a card's first address of a protocol, with its subnet's length, and the router for it. They are invalid
+// for a card that has none.
 func (c *Card) first(is4 bool) (addr netip.Prefix, router netip.Addr) {
 	if i := slices.IndexFunc(c.Addrs, func(a netip.Prefix) bool { return a.Addr().Is4() == is4 }); i >= 0 {
 		addr = c.Addrs[i]
@@ -98,8 +98,8 @@ func (in *Instance) dns() []string {
 	return list
 }
 
-// uuid returns a stable identifier in the form of a UUID, for clouds that use
-// UUIDs. It is derived from the first card's hardware address.
+// uuid returns a stable identifier in the form of a UUID, for clouds that use UUIDs. It is derived from the first
+// card's hardware address.
 func (in *Instance) uuid() string {
 	var b [16]byte
 
@@ -109,8 +109,8 @@ func (in *Instance) uuid() string {
 	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
 }
 
-// number returns the instance's id for clouds whose ids are numbers. It is derived
-// from the first card's hardware address if ID is not a number.
+// number returns the instance's id for clouds whose ids are numbers. It is derived from the first card's hardware
+// address if ID is not a number.
 func (in *Instance) number() uint64 {
 	if n, err := strconv.ParseUint(in.ID, 10, 64); err == nil {
 		return n

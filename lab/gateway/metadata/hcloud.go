@@ -43,8 +43,8 @@ var hcloud = platform{
 	},
 }
 
-// hetznerNetwork returns cloud-init's network configuration, version 1, with DHCP
-// for IPv4 and a fixed address for IPv6.
+// hetznerNetwork returns cloud-init's network configuration, version 1, with DHCP for IPv4 and a fixed address for
+// IPv6.
 func hetznerNetwork(in *Instance) object {
 	subnets := []object{}
 

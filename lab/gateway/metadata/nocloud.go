@@ -8,8 +8,8 @@ import (
 	"path"
 )
 
-// nocloud is a NoCloud seed over the network ("ds=nocloud;s=http://GATEWAY/"):
-// four documents in any folder, since a seed's URL may have a path.
+// nocloud is a NoCloud seed over the network ("ds=nocloud;s=http://GATEWAY/"): four documents in any folder, since a
+// seed's URL may have a path.
 var nocloud = platform{
 	name: "nocloud",
 	render: func(in *Instance) tree {

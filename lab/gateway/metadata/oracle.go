@@ -7,8 +7,7 @@ import (
 	"net/http"
 )
 
-// oracle is Oracle Cloud's instance metadata service: version 2, and the older one,
-// which needs no header.
+// oracle is Oracle Cloud's instance metadata service: version 2, and the older one, which needs no header.
 var oracle = platform{
 	name:  "oracle",
 	addrs: append(addrs("fd00:c1::a9fe:a9fe"), everywhere),

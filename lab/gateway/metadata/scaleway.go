@@ -11,8 +11,7 @@ import (
 // privilegedPorts are ports that only privileged programs can use.
 const privilegedPorts = 1024
 
-// scaleway is Scaleway's metadata API. It sends user data only to requests from a
-// privileged port.
+// scaleway is Scaleway's metadata API. It sends user data only to requests from a privileged port.
 var scaleway = platform{
 	name:  "scaleway",
 	addrs: addrs("169.254.42.42", "fd00:42::42"),

@@ -1,17 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package metadata simulates the metadata servers of clouds: the HTTP service from
-// which a machine reads its configuration, host name and network (on most clouds
-// at 169.254.169.254).
+// Package metadata simulates the metadata servers of clouds: the HTTP service from which a machine reads its
+// configuration, host name and network (on most clouds at 169.254.169.254).
 //
-// A platform is a value in a table: the addresses of its server, the requests that
-// it refuses, and a function that renders an Instance to a tree of documents.
-// Paths, headers, tokens and formats follow the clouds' public documentation.
-// Documents that machines do not read when they boot (credentials, signed identity,
-// maintenance events) are left out and answered with 404.
+// A platform is a value in a table: the addresses of its server, the requests that it refuses, and a function that
+// renders an Instance to a tree of documents. Paths, headers, tokens and formats follow the clouds' public
+// documentation. Documents that machines do not read when they boot (credentials, signed identity, maintenance events)
+// are left out and answered with 404.
 //
-// OpenNebula and VMware have no metadata server: they pass the configuration on a
-// disk or through the hypervisor.
+// OpenNebula and VMware have no metadata server: they pass the configuration on a disk or through the hypervisor.
 package metadata
 
 import (
@@ -26,14 +23,13 @@ import (
 // platform is a cloud's metadata server.
 type platform struct {
 	name string
-	// addrs are the server's addresses besides the gateway's own. names are its DNS
-	// names, which resolve to addrs, or to the gateway if there are none.
+	// addrs are the server's addresses besides the gateway's own. names are its DNS names, which resolve to addrs, or
+	// to the gateway if there are none.
 	addrs []netip.Addr
 	names []string
 	// token is the service for the tokens that requests must have.
 	token *tokenService
-	// refuse returns an HTTP status other than 0 for a request that the cloud would
-	// refuse.
+	// refuse returns an HTTP status other than 0 for a request that the cloud would refuse.
 	refuse func(*http.Request) (status int, why string)
 	// render returns the documents of an instance.
 	render func(*Instance) tree
@@ -68,8 +64,8 @@ func find(name string) *platform {
 	return platforms[i]
 }
 
-// Addresses returns the addresses of a cloud's metadata server. On a cloud without
-// any, it is at the network's router or DHCP server.
+// Addresses returns the addresses of a cloud's metadata server. On a cloud without any, it is at the network's router
+// or DHCP server.
 func Addresses(cloud string) []netip.Addr {
 	if p := find(cloud); p != nil {
 		return p.addrs

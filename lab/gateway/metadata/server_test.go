@@ -13,8 +13,7 @@ import (
 	"time"
 )
 
-// TestBareInstance checks that a minimal instance has metadata, and no user data, on
-// every platform.
+// TestBareInstance checks that a minimal instance has metadata, and no user data, on every platform.
 func TestBareInstance(t *testing.T) {
 	for _, platform := range Platforms() {
 		for name, addrs := range map[string][]netip.Prefix{

@@ -33,8 +33,8 @@ type token struct {
 	until    time.Time
 }
 
-// serve issues a token, or refuses a request without a valid one. It returns false
-// for a request that is not yet answered.
+// serve issues a token, or refuses a request without a valid one. It returns false for a request that is not yet
+// answered.
 func (t *tokens) serve(w http.ResponseWriter, r *http.Request, service *tokenService, instance string) bool {
 	if r.URL.Path == service.path {
 		t.give(w, r, service, instance)

@@ -49,8 +49,8 @@ func yamlDocument(v any) document {
 	return text(string(b))
 }
 
-// serve answers with the document at a path. With lists, a folder is answered with
-// the names in it; those of folders end with a slash.
+// serve answers with the document at a path. With lists, a folder is answered with the names in it; those of folders
+// end with a slash.
 func (t tree) serve(w http.ResponseWriter, path string, lists bool) {
 	doc, ok := t[path]
 	if !ok {
@@ -95,8 +95,7 @@ func (t tree) below(folder string) []string {
 	return slices.Sorted(maps.Keys(names))
 }
 
-// put adds texts below a path, given as name, text, name, text. Empty ones are left
-// out.
+// put adds texts below a path, given as name, text, name, text. Empty ones are left out.
 func (t tree) put(path string, facts ...string) {
 	for fact := range slices.Chunk(facts, 2) {
 		if fact[1] != "" {

@@ -2,9 +2,8 @@
 
 // Package accel finds the best accelerator for virtual machines on this computer.
 //
-// An open /dev/kvm is not enough: on nested and emulated hosts guests may still hang
-// or crash. So hardware virtualization is used only after a guest of a few
-// instructions has run with it, to its end, in time.
+// An open /dev/kvm is not enough: on nested and emulated hosts guests may still hang or crash. So hardware
+// virtualization is used only after a guest of a few instructions has run with it, to its end, in time.
 package accel
 
 import (
@@ -24,8 +23,7 @@ import (
 const (
 	// probeTime is how long the probe's guest may take. It takes a tenth of that.
 	probeTime = 2 * time.Second
-	// probeExit is QEMU's exit code when the guest writes 0x10 to its
-	// isa-debug-exit device: 0x10<<1 | 1.
+	// probeExit is QEMU's exit code when the guest writes 0x10 to its isa-debug-exit device: 0x10<<1 | 1.
 	probeExit = 33
 	// firmwareLen is the shortest firmware that QEMU takes.
 	firmwareLen = 64 << 10
@@ -63,9 +61,8 @@ func (a Accel) Args(cpus int) []string {
 	// API. No machine of the lab has so much memory that it needs them.
 	cpu := "max,-la57"
 	if cpus == 1 {
-		// With a single CPU, Linux uses the TSC as its clock, at a rate that it measures
-		// at boot. On a busy computer that rate is wrong by several times. With more CPUs
-		// Linux finds that their TSCs differ, and uses the HPET.
+		// With a single CPU, Linux uses the TSC as its clock, at a rate that it measures at boot. On a busy computer
+		// that rate is wrong by several times. With more CPUs Linux finds that their TSCs differ, and uses the HPET.
 		cpu += ",-tsc"
 	}
 
@@ -74,8 +71,7 @@ func (a Accel) Args(cpus int) []string {
 
 var virtualizationFlag = regexp.MustCompile(`(?m)^flags\s*:.*\b(vmx|svm)\b`)
 
-// Choose returns the best accelerator for a QEMU. The probe's result is cached until
-// this computer is booted again.
+// Choose returns the best accelerator for a QEMU. The probe's result is cached until this computer is booted again.
 func Choose(ctx context.Context, qemu string) Accel {
 	cpuinfo, err := os.ReadFile("/proc/cpuinfo")
 	if err != nil {

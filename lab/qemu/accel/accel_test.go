@@ -23,8 +23,8 @@ func qemu(t *testing.T) string {
 	return hosttest.Need(t, "qemu-system-x86_64")
 }
 
-// TestProbeGuestRuns runs the guest under emulation, where it must reach its end.
-// Otherwise a negative result of the probe would mean nothing.
+// TestProbeGuestRuns runs the guest under emulation, where it must reach its end. Otherwise a negative result of the
+// probe would mean nothing.
 func TestProbeGuestRuns(t *testing.T) {
 	if got := Probe(t.Context(), qemu(t), Accel{}.Args(1)); !got.KVM {
 		t.Errorf("the guest did not run under emulation: %s", got.Why)
@@ -57,8 +57,7 @@ func TestProbeSaysNo(t *testing.T) {
 	})
 }
 
-// TestChooseIsQuick checks that the choice takes a bounded time on any computer, and that
-// the second one is immediate.
+// TestChooseIsQuick checks that the choice takes a bounded time on any computer, and that the second one is immediate.
 func TestChooseIsQuick(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 

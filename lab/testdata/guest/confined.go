@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// confined tries actions that must fail in a container, and some that must succeed. It
-// returns "ok" or the error, by name.
+// confined tries actions that must fail in a container, and some that must succeed. It returns "ok" or the error, by
+// name.
 func confined() map[string]string {
 	same := func(path string) error { // writes what it has read, so that nothing changes
 		text, err := os.ReadFile(path)

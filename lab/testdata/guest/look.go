@@ -25,8 +25,7 @@ type Look struct {
 	// ClockOffset is the difference from NTP's time, in seconds.
 	ClockOffset float64
 	NTP         string
-	// World are the results of connections to the world, by address, and Slow their
-	// duration.
+	// World are the results of connections to the world, by address, and Slow their duration.
 	World map[string]string
 	Slow  time.Duration
 }

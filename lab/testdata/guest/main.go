@@ -2,9 +2,8 @@
 
 //go:build linux
 
-// Command guest is the whole user space of the machines that the lab's own test
-// boots: it takes a lease, and then reports over HTTP on port 50000 what it sees of its
-// network.
+// Command guest is the whole user space of the machines that the lab's own test boots: it takes a lease, and then
+// reports over HTTP on port 50000 what it sees of its network.
 package main
 
 import (
