@@ -23,9 +23,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestRealKernel checks what a real kernel makes of the network: it configures
-// itself by router advertisements and both DHCP protocols, reaches every
-// service, and is told that there is no world.
+// TestRealKernel checks the network with a real kernel: it configures itself by router advertisements and both DHCP
+// protocols, reaches every service, and gets "network unreachable" from the rest of the world.
 func TestRealKernel(t *testing.T) {
 	if !nstest.Isolate(t) {
 		return
@@ -41,7 +40,7 @@ func TestRealKernel(t *testing.T) {
 	card := plugTap(t, sw)
 	cfg := testConfig(t, leased6, onCloud("hcloud"), func(c *Config) {
 		c.Hosts[0].MAC = card.HardwareAddr
-		c.RA.Interval, c.RA.Goodbye = raSpacing, true // the kernel asks before the gateway is there
+		c.RA.Interval, c.RA.Goodbye = raSpacing, true // the kernel sends its solicitation before the gateway starts
 	})
 	gw := newGateway(t, sw, cfg)
 
@@ -143,7 +142,7 @@ func TestRealKernel(t *testing.T) {
 		}
 	}
 
-	// The way in, to both addresses.
+	// Forwarded ports, to both addresses.
 	for _, addr := range []string{"10.5.0.2", "fd05::2", slaac.String()} {
 		l, err := net.Listen("tcp", net.JoinHostPort(addr, "50000"))
 		if err != nil {
@@ -161,7 +160,7 @@ func TestRealKernel(t *testing.T) {
 	}
 
 	gw.Close()
-	eventually(t, "the router that left is gone", func() bool { return !hasRouter() })
+	eventually(t, "the router is removed", func() bool { return !hasRouter() })
 }
 
 func eventually(t *testing.T, what string, is func() bool) {
@@ -174,8 +173,7 @@ func eventually(t *testing.T, what string, is func() bool) {
 	}
 }
 
-// plugTap returns a card of the test's own network namespace that is plugged
-// into a switch.
+// plugTap returns a card of the test's own network namespace that is plugged into a switch.
 func plugTap(t *testing.T, sw *netswitch.Switch) *net.Interface {
 	t.Helper()
 

@@ -74,7 +74,7 @@ this is no event
 0 passed, 1 failed, 0 skipped
 `},
 		{"nothing at all", "", true, `
-  0:00  FAIL  go test failed without naming a test; what it said stands above
+  0:00  FAIL  go test failed without naming a test; see its output above
   0:00  packages without tests: 0
 0 passed, 1 failed, 0 skipped
 `},
