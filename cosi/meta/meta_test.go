@@ -65,7 +65,7 @@ func TestResourceDefinition(t *testing.T) {
 				Type: "AddressStatuses.net.talos.dev", DisplayType: "AddressStatus",
 				Aliases:     []string{"addressstatus", "as"},
 				AllAliases:  []string{"addressstatuses", "addressstatuses.net", "addressstatuses.net.talos", "addressstatus", "as"},
-				Sensitivity: Sensitive,
+				Sensitivity: resource.Sensitive,
 			},
 		},
 		{
@@ -114,7 +114,7 @@ func TestResourceDefinitionErrors(t *testing.T) {
 		}
 	}
 
-	if _, err := NewResourceDefinition(&resource.Definition{Type: "Links.net", Sensitivity: "very"}); err == nil {
+	if err := new(resource.Sensitivity).UnmarshalText([]byte("very")); err == nil {
 		t.Error("an unknown sensitivity was taken")
 	}
 }

@@ -130,11 +130,7 @@ func (m *Metadata) Labels() KeyValues { return m.rare().labels }
 func (m *Metadata) Annotations() KeyValues { return m.rare().annotations }
 
 // Pointer returns the address.
-func (m *Metadata) Pointer() Pointer {
-	k := m.Kind()
-
-	return Pointer{Namespace: k.Namespace, Type: k.Type, ID: m.id}
-}
+func (m *Metadata) Pointer() Pointer { return m.Kind().Pointer(m.id) }
 
 // Kind returns the kind.
 func (m *Metadata) Kind() Kind {

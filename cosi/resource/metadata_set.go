@@ -86,31 +86,34 @@ func (m *Metadata) edit(change func(*extra)) {
 	}
 }
 
-// AddFinalizer adds the finalizer and tells whether it was absent.
-func (m *Metadata) AddFinalizer(f string) bool {
+// AddFinalizer adds finalizers and reports whether one of them was absent.
+func (m *Metadata) AddFinalizer(finalizers ...string) bool {
 	m.mutable()
 
-	if m.HasFinalizer(f) {
-		return false
+	before := len(m.Finalizers())
+
+	for _, f := range finalizers {
+		if !m.HasFinalizer(f) {
+			m.edit(func(e *extra) { e.finalizers = append(slices.Clip(e.finalizers), f) })
+		}
 	}
 
-	m.edit(func(e *extra) { e.finalizers = append(slices.Clip(e.finalizers), f) })
-
-	return true
+	return len(m.Finalizers()) > before
 }
 
-// RemoveFinalizer removes the finalizer and tells whether it was present.
-func (m *Metadata) RemoveFinalizer(f string) bool {
+// RemoveFinalizer removes finalizers and reports whether one of them was present.
+func (m *Metadata) RemoveFinalizer(finalizers ...string) bool {
 	m.mutable()
 
-	i := slices.Index(m.Finalizers(), f)
-	if i < 0 {
-		return false
+	before := len(m.Finalizers())
+
+	for _, f := range finalizers {
+		if i := slices.Index(m.Finalizers(), f); i >= 0 {
+			m.edit(func(e *extra) { e.finalizers = slices.Concat(e.finalizers[:i], e.finalizers[i+1:]) })
+		}
 	}
 
-	m.edit(func(e *extra) { e.finalizers = slices.Concat(e.finalizers[:i], e.finalizers[i+1:]) })
-
-	return true
+	return len(m.Finalizers()) < before
 }
 
 // SetLabel sets one label.

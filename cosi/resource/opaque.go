@@ -10,8 +10,8 @@ import (
 
 // RawSpec is a spec as it came: both forms, neither interpreted.
 type RawSpec struct {
-	Proto []byte
-	YAML  string
+	Proto []byte `protobuf:"1"`
+	YAML  string `protobuf:"2"`
 }
 
 // Opaque is a resource of a type that this program does not know, or does not care to decode. It passes

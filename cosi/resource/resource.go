@@ -38,6 +38,11 @@ type Pointer struct {
 // Kind returns the kind that the pointer points into.
 func (p Pointer) Kind() Kind { return Kind{Namespace: p.Namespace, Type: p.Type} }
 
+// Pointer returns the address of a resource of the kind.
+func (k Kind) Pointer(id string) Pointer {
+	return Pointer{Namespace: k.Namespace, Type: k.Type, ID: id}
+}
+
 // String prints the pointer as type(namespace/id).
 func (p Pointer) String() string { return p.Type + "(" + p.Namespace + "/" + p.ID + ")" }
 

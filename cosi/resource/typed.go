@@ -60,9 +60,7 @@ func KindOf[S Spec](namespace string) Kind {
 
 // PointerOf returns the address of a resource of type S; an empty namespace means the default.
 func PointerOf[S Spec](namespace, id string) Pointer {
-	k := KindOf[S](namespace)
-
-	return Pointer{Namespace: k.Namespace, Type: k.Type, ID: id}
+	return KindOf[S](namespace).Pointer(id)
 }
 
 // Metadata implements Resource.

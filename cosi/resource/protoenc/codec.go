@@ -227,25 +227,32 @@ func (c *codec) readField(wire protowire.Type, b []byte, v reflect.Value, depth 
 	return c.decode(b, v, depth)
 }
 
-// nextField splits a message: one field's number, type and value, and the rest.
-func nextField(b []byte) (num protowire.Number, wire protowire.Type, value, rest []byte, err error) {
-	num, wire, n := protowire.ConsumeTag(b)
-	if n < 0 {
-		return 0, 0, nil, nil, fmt.Errorf("field tag: %w", protowire.ParseError(n))
+// eachField calls fn for each field of a message; a length-delimited value comes without its length.
+func eachField(b []byte, fn func(num protowire.Number, wire protowire.Type, value []byte) error) error {
+	for len(b) > 0 {
+		num, wire, n := protowire.ConsumeTag(b)
+		if n < 0 {
+			return fmt.Errorf("field tag: %w", protowire.ParseError(n))
+		}
+
+		b = b[n:]
+
+		size := protowire.ConsumeFieldValue(num, wire, b)
+		if size < 0 {
+			return fmt.Errorf("field %d: %w", num, protowire.ParseError(size))
+		}
+
+		value := b[:size]
+		b = b[size:]
+
+		if wire == protowire.BytesType {
+			value, _ = protowire.ConsumeBytes(value)
+		}
+
+		if err := fn(num, wire, value); err != nil {
+			return err
+		}
 	}
 
-	b = b[n:]
-
-	size := protowire.ConsumeFieldValue(num, wire, b)
-	if size < 0 {
-		return 0, 0, nil, nil, fmt.Errorf("field %d: %w", num, protowire.ParseError(size))
-	}
-
-	value, rest = b[:size], b[size:]
-
-	if wire == protowire.BytesType {
-		value, _ = protowire.ConsumeBytes(value)
-	}
-
-	return num, wire, value, rest, nil
+	return nil
 }

@@ -3,6 +3,7 @@
 package protoenc
 
 import (
+	"cmp"
 	"fmt"
 	"reflect"
 	"slices"
@@ -167,20 +168,9 @@ func compareKeys(a, b reflect.Value) int {
 	case a.Kind() == reflect.Bool:
 		return int(protowire.EncodeBool(a.Bool())) - int(protowire.EncodeBool(b.Bool()))
 	case a.CanInt():
-		return compare(a.Int(), b.Int())
+		return cmp.Compare(a.Int(), b.Int())
 	default:
-		return compare(a.Uint(), b.Uint())
-	}
-}
-
-func compare[T int64 | uint64](a, b T) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	default:
-		return 0
+		return cmp.Compare(a.Uint(), b.Uint())
 	}
 }
 
@@ -195,14 +185,7 @@ func decodeEntry(wire protowire.Type, b []byte, v reflect.Value, key, elem *code
 
 	k, e := reflect.New(v.Type().Key()).Elem(), reflect.New(v.Type().Elem()).Elem()
 
-	for len(b) > 0 {
-		num, wire, value, rest, err := nextField(b)
-		if err != nil {
-			return err
-		}
-
-		b = rest
-
+	err := eachField(b, func(num protowire.Number, wire protowire.Type, value []byte) (err error) {
 		switch num {
 		case 1:
 			err = key.readField(wire, value, k, depth)
@@ -213,6 +196,11 @@ func decodeEntry(wire protowire.Type, b []byte, v reflect.Value, key, elem *code
 		if err != nil {
 			return fmt.Errorf("entry %v: %w", k, err)
 		}
+
+		return nil
+	})
+	if err != nil {
+		return err
 	}
 
 	if v.IsNil() {

@@ -99,13 +99,10 @@ var text = codec{
 		return checkText(s)
 	},
 	decode: func(b []byte, v reflect.Value, _ int) error {
-		if !utf8.Valid(b) {
-			return fmt.Errorf("string %q is not UTF-8", b)
-		}
+		s := string(b)
+		v.SetString(s)
 
-		v.SetString(string(b))
-
-		return nil
+		return checkText(s)
 	},
 }
 

@@ -44,16 +44,9 @@ type parts struct {
 }
 
 func split(b []byte) (p parts, err error) {
-	for len(b) > 0 {
-		num, wire, value, rest, err := nextField(b)
-		if err != nil {
-			return p, err
-		}
-
-		b = rest
-
+	err = eachField(b, func(num protowire.Number, wire protowire.Type, value []byte) error {
 		if num > 2 {
-			continue
+			return nil
 		}
 
 		switch wire { // the well-known messages have no others
@@ -62,11 +55,13 @@ func split(b []byte) (p parts, err error) {
 		case protowire.BytesType:
 			p.bytes[num] = value
 		default:
-			return p, fmt.Errorf("field %d has wire type %d", num, wire)
+			return fmt.Errorf("field %d has wire type %d", num, wire)
 		}
-	}
 
-	return p, nil
+		return nil
+	})
+
+	return p, err
 }
 
 func appendInt(b []byte, num protowire.Number, x int64) []byte {
