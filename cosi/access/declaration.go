@@ -37,17 +37,16 @@ func (d *Declaration) Outputs() []controller.Output { return d.outputs }
 
 // SetInputs replaces the inputs.
 func (d *Declaration) SetInputs(inputs []controller.Input) error {
-	type place struct{ namespace, typ, id string }
-
-	seen := map[place]bool{}
+	seen := map[controller.Input]bool{}
 
 	for _, in := range inputs {
-		p := place{in.Namespace, in.Type, in.ID}
-		if seen[p] {
+		in.Kind = 0 // also of two kinds
+
+		if seen[in] {
 			return fmt.Errorf("input %s(%s) %q is declared twice", in.Type, in.Namespace, in.ID)
 		}
 
-		seen[p] = true
+		seen[in] = true
 	}
 
 	inputs = slices.Clone(inputs)

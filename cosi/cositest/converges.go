@@ -57,7 +57,7 @@ func converge(t *testing.T, seed int, controllers func() []Named, act func(e *En
 
 	synctest.Test(t, func(t *testing.T) {
 		mem := memory.New()
-		f := &faulty{State: mem, rng: rand.New(rand.NewPCG(uint64(seed), 0))} // it is to be the same each time
+		f := newFaulty(mem, rand.New(rand.NewPCG(uint64(seed), 0))) // it is to be the same each time
 
 		e := StartOn(t, f, controllers()...)
 		e.State, e.patience = mem, longPatience

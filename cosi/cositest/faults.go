@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/seed-59268b81/talos/cosi/access"
 	"github.com/seed-59268b81/talos/cosi/meta"
 	"github.com/seed-59268b81/talos/cosi/resource"
 	"github.com/seed-59268b81/talos/cosi/state"
@@ -27,6 +28,23 @@ type faulty struct {
 
 	mu  sync.Mutex
 	rng *rand.Rand
+}
+
+func newFaulty(st state.State, rng *rand.Rand) *faulty {
+	f := &faulty{rng: rng}
+	f.State = access.Route(func(_ context.Context, a access.Attempt) (state.State, error) {
+		if a.Verb == access.Get || a.Verb == access.List {
+			f.wait()
+
+			if f.oneIn(failedBefore) {
+				return nil, errFault
+			}
+		}
+
+		return st, nil
+	})
+
+	return f
 }
 
 // faults are one in so many.
@@ -87,69 +105,17 @@ func (f *faulty) write(ptr resource.Pointer, call func() error) error {
 	}
 }
 
-// Get implements state.State.
-func (f *faulty) Get(ctx context.Context, ptr resource.Pointer, opts ...state.GetOption) (resource.Resource, error) {
-	f.wait()
-
-	if f.oneIn(failedBefore) {
-		return nil, errFault
-	}
-
-	return f.State.Get(ctx, ptr, opts...)
-}
-
-// List implements state.State.
-func (f *faulty) List(ctx context.Context, kind resource.Kind, opts ...state.ListOption) ([]resource.Resource, error) {
-	f.wait()
-
-	if f.oneIn(failedBefore) {
-		return nil, errFault
-	}
-
-	return f.State.List(ctx, kind, opts...)
-}
-
 // WatchKindAggregated implements state.State.
 func (f *faulty) WatchKindAggregated(ctx context.Context, kind resource.Kind, ch chan<- []state.Event, opts ...state.WatchKindOption) error {
-	watch, cancel := context.WithCancel(ctx)
-	events := make(chan []state.Event, 1)
-
-	if err := f.State.WatchKindAggregated(watch, kind, events, opts...); err != nil {
-		cancel()
-
-		return err
-	}
-
-	go func() {
-		defer cancel()
-
-		for {
-			var list []state.Event
-
-			select {
-			case <-ctx.Done():
-				return
-			case list = <-events:
-			}
-
-			broken := f.oneIn(brokenWatch)
-			if broken {
-				list = []state.Event{{Type: state.Errored, Error: errFault}}
-			}
-
-			select {
-			case <-ctx.Done():
-				return
-			case ch <- list:
-			}
-
-			if broken {
-				return
-			}
+	return state.Relay(ctx, ch, func(list []state.Event) (next []state.Event, last bool) {
+		if f.oneIn(brokenWatch) {
+			return []state.Event{{Type: state.Errored, Error: errFault}}, true
 		}
-	}()
 
-	return nil
+		return list, false
+	}, func(ctx context.Context, events chan<- []state.Event) error {
+		return f.State.WatchKindAggregated(ctx, kind, events, opts...)
+	})
 }
 
 // Create implements state.State.

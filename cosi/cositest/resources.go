@@ -27,16 +27,14 @@ func Wait[S resource.Spec](e *Environment, id string, condition func(S) bool) S 
 }
 
 // WaitResource is Wait for the resource with its metadata.
-func WaitResource[S resource.Spec](e *Environment, id string, condition func(*resource.Typed[S]) bool) *resource.Typed[S] {
+func WaitResource[S resource.Spec](e *Environment, id string, condition func(*resource.Typed[S]) bool) (r *resource.Typed[S]) {
 	e.t.Helper()
 
-	ctx, cancel := context.WithTimeout(context.Background(), e.patience)
-	defer cancel()
+	await[S](e, id, func(ctx context.Context) (err error) {
+		r, err = typed.WatchFor(ctx, e.State, "", id, condition)
 
-	r, err := typed.WatchFor(ctx, e.State, "", id, condition)
-	if err != nil {
-		e.t.Fatalf("%v\nnow: %s%s", err, describe[S](e, id), e.failing())
-	}
+		return err
+	})
 
 	return r
 }
@@ -45,22 +43,28 @@ func WaitResource[S resource.Spec](e *Environment, id string, condition func(*re
 func WaitGone[S resource.Spec](e *Environment, id string) {
 	e.t.Helper()
 
-	ctx, cancel := context.WithTimeout(context.Background(), e.patience)
-	defer cancel()
+	await[S](e, id, func(ctx context.Context) error {
+		_, err := e.WatchFor(ctx, resource.PointerOf[S]("", id), state.EventTypeIs(state.Destroyed))
 
-	if _, err := e.WatchFor(ctx, resource.PointerOf[S]("", id), state.EventTypeIs(state.Destroyed)); err != nil {
-		e.t.Fatalf("%v\nnow: %s%s", err, describe[S](e, id), e.failing())
-	}
+		return err
+	})
 }
 
 // Teardown has a resource torn down and destroyed, which takes until nobody holds it.
 func Teardown[S resource.Spec](e *Environment, id string) {
 	e.t.Helper()
 
+	await[S](e, id, func(ctx context.Context) error { return e.TeardownAndDestroy(ctx, resource.PointerOf[S]("", id)) })
+}
+
+// await ends the test if fn fails or takes too long, and shows the resource that it waits for.
+func await[S resource.Spec](e *Environment, id string, fn func(context.Context) error) {
+	e.t.Helper()
+
 	ctx, cancel := context.WithTimeout(context.Background(), e.patience)
 	defer cancel()
 
-	if err := e.TeardownAndDestroy(ctx, resource.PointerOf[S]("", id)); err != nil {
+	if err := fn(ctx); err != nil {
 		e.t.Fatalf("%v\nnow: %s%s", err, describe[S](e, id), e.failing())
 	}
 }

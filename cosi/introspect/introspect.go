@@ -35,7 +35,7 @@ const owner = "runtime"
 
 // shown is a state that is brought up to date when it is read. Writes are refused.
 type shown struct {
-	state.State // for reading
+	state.State // kept, behind serve
 
 	read func() []runtime.Metrics
 
@@ -47,17 +47,21 @@ type shown struct {
 
 // New returns a state with a resource for each controller that read returns, such as runtime.Runtime's Metrics.
 func New(read func() []runtime.Metrics) state.State {
-	kept := memory.New()
+	s := &shown{read: read, kept: memory.New()}
+	s.State = access.Route(s.serve)
 
-	return &shown{read: read, kept: kept, State: access.New(kept, func(_ context.Context, a access.Attempt) error {
-		if a.Verb.Writes() {
-			ptr := resource.Pointer{Namespace: a.Namespace, Type: a.Type, ID: a.ID}
+	return s
+}
 
-			return state.NewError(state.Unsupported, a.Verb.String(), ptr, "counters are not written")
-		}
-
-		return nil
-	})}
+func (s *shown) serve(ctx context.Context, a access.Attempt) (state.State, error) {
+	switch {
+	case a.Verb.Writes():
+		return nil, state.NewError(state.Unsupported, a.Verb.String(), a.Pointer, "counters are not written")
+	case a.Verb == access.Watch:
+		return s.kept, s.watched(ctx)
+	default:
+		return s.kept, s.refresh()
+	}
 }
 
 // refresh reads the counters. What has not changed is not written.
@@ -143,51 +147,6 @@ func (s *shown) unwatched() bool {
 	s.following = s.watchers > 0
 
 	return !s.following
-}
-
-// Get implements state.State.
-func (s *shown) Get(ctx context.Context, ptr resource.Pointer, opts ...state.GetOption) (resource.Resource, error) {
-	if err := s.refresh(); err != nil {
-		return nil, err
-	}
-
-	return s.State.Get(ctx, ptr, opts...)
-}
-
-// List implements state.State.
-func (s *shown) List(ctx context.Context, kind resource.Kind, opts ...state.ListOption) ([]resource.Resource, error) {
-	if err := s.refresh(); err != nil {
-		return nil, err
-	}
-
-	return s.State.List(ctx, kind, opts...)
-}
-
-// Watch implements state.State.
-func (s *shown) Watch(ctx context.Context, ptr resource.Pointer, ch chan<- state.Event, opts ...state.WatchOption) error {
-	if err := s.watched(ctx); err != nil {
-		return err
-	}
-
-	return s.State.Watch(ctx, ptr, ch, opts...)
-}
-
-// WatchKind implements state.State.
-func (s *shown) WatchKind(ctx context.Context, kind resource.Kind, ch chan<- state.Event, opts ...state.WatchKindOption) error {
-	if err := s.watched(ctx); err != nil {
-		return err
-	}
-
-	return s.State.WatchKind(ctx, kind, ch, opts...)
-}
-
-// WatchKindAggregated implements state.State.
-func (s *shown) WatchKindAggregated(ctx context.Context, kind resource.Kind, ch chan<- []state.Event, opts ...state.WatchKindOption) error {
-	if err := s.watched(ctx); err != nil {
-		return err
-	}
-
-	return s.State.WatchKindAggregated(ctx, kind, ch, opts...)
 }
 
 // WatchFor implements state.State.

@@ -158,10 +158,8 @@ func (r *routes) subscribe(k *kindRoutes, routes []route) error {
 
 // follow has the changes of a kind delivered until the context ends.
 func (r *routes) follow(ctx context.Context, k *kindRoutes) error {
-	if n, ok := r.state.(state.Notifier); ok {
-		if err := n.Notify(ctx, k.kind, k.deliver); state.ClassOf(err) != state.Unsupported {
-			return err
-		}
+	if err := state.Notify(ctx, r.state, k.kind, k.deliver); state.ClassOf(err) != state.Unsupported {
+		return err
 	}
 
 	k.known.possible = true

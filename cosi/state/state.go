@@ -73,3 +73,12 @@ type State interface {
 type Notifier interface {
 	Notify(ctx context.Context, kind resource.Kind, fn func(*Event)) error
 }
+
+// Notify calls the state's Notify; it is Unsupported by a state that is not a Notifier.
+func Notify(ctx context.Context, st State, kind resource.Kind, fn func(*Event)) error {
+	if n, ok := st.(Notifier); ok {
+		return n.Notify(ctx, kind, fn)
+	}
+
+	return NewError(Unsupported, "notify", kind.Pointer(""), "the state cannot notify")
+}

@@ -25,14 +25,14 @@ type Event[S resource.Spec] struct {
 
 // Watch is state.Watcher's for one resource.
 func Watch[S resource.Spec](ctx context.Context, w state.Watcher, namespace, id string, ch chan<- Event[S], opts ...state.WatchOption) error {
-	return convert(ctx, ch, func(ctx context.Context, events chan<- state.Event) error {
+	return state.Relay(ctx, ch, eventOf[S], func(ctx context.Context, events chan<- state.Event) error {
 		return w.Watch(ctx, resource.PointerOf[S](namespace, id), events, opts...)
 	})
 }
 
 // WatchKind is state.Watcher's for all resources of a kind.
 func WatchKind[S resource.Spec](ctx context.Context, w state.Watcher, namespace string, ch chan<- Event[S], opts ...state.WatchKindOption) error {
-	return convert(ctx, ch, func(ctx context.Context, events chan<- state.Event) error {
+	return state.Relay(ctx, ch, eventOf[S], func(ctx context.Context, events chan<- state.Event) error {
 		return w.WatchKind(ctx, resource.KindOf[S](namespace), events, opts...)
 	})
 }
@@ -52,66 +52,27 @@ func WatchFor[S resource.Spec](ctx context.Context, w state.Watcher, namespace, 
 	return As[S](r)
 }
 
-// convert passes the events of a watch on, typed, until the context ends or the watch does.
-func convert[S resource.Spec](ctx context.Context, ch chan<- Event[S], watch func(context.Context, chan<- state.Event) error) error {
-	ctx, cancel := context.WithCancel(ctx)
-	events := make(chan state.Event, 1)
-
-	if err := watch(ctx, events); err != nil {
-		cancel()
-
-		return err
-	}
-
-	go func() {
-		defer cancel()
-
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case ev := <-events:
-				next := eventOf[S](ev)
-
-				select {
-				case <-ctx.Done():
-					return
-				case ch <- next:
-				}
-
-				if next.Type == state.Errored {
-					return
-				}
-			}
-		}
-	}()
-
-	return nil
-}
-
-// eventOf returns the event typed; one of another type than S is an Errored event.
-func eventOf[S resource.Spec](ev state.Event) Event[S] {
-	out := Event[S]{Error: ev.Error, Bookmark: ev.Bookmark, Type: ev.Type}
+// eventOf returns the event typed, and whether the watch ends with it; one of another type than S is an Errored event.
+func eventOf[S resource.Spec](ev state.Event) (out Event[S], last bool) {
+	out = Event[S]{Error: ev.Error, Bookmark: ev.Bookmark, Type: ev.Type}
 	if ev.Resource == nil {
-		return out
+		return out, ev.Type == state.Errored
 	}
 
 	out.ID = ev.Resource.Metadata().ID()
 
 	if _, unknown := ev.Resource.(*resource.Tombstone); unknown {
-		return out
+		return out, ev.Type == state.Errored
 	}
 
 	var err error
-	if out.Resource, err = As[S](ev.Resource); err != nil {
-		return Event[S]{Type: state.Errored, Error: err, ID: out.ID}
+	if out.Resource, err = As[S](ev.Resource); err == nil && ev.Old != nil {
+		out.Old, err = As[S](ev.Old)
 	}
 
-	if ev.Old != nil {
-		if out.Old, err = As[S](ev.Old); err != nil {
-			return Event[S]{Type: state.Errored, Error: err, ID: out.ID}
-		}
+	if err != nil {
+		return Event[S]{Type: state.Errored, Error: err, ID: out.ID}, true
 	}
 
-	return out
+	return out, ev.Type == state.Errored
 }
