@@ -16,6 +16,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/seed-59268b81/talos/cosi/resource"
 	"github.com/seed-59268b81/talos/cosi/state"
 )
@@ -127,18 +129,35 @@ func (b *bench) item(r resource.Resource) Item {
 	return i
 }
 
-// set changes the value of an item.
-func (b *bench) set(id, value string) Item {
+// edit changes an existing item.
+func (b *bench) edit(id string, fn func(Item)) Item {
 	b.Helper()
 
 	r, err := b.UpdateWithConflicts(b.ctx, ptr(id), func(r resource.Resource) error {
-		b.item(r).TypedSpec().Value = value
+		fn(b.item(r))
 
 		return nil
 	})
 	b.ok(err)
 
 	return b.item(r)
+}
+
+// set changes the value of an item.
+func (b *bench) set(id, value string) Item {
+	b.Helper()
+
+	return b.edit(id, func(i Item) { i.TypedSpec().Value = value })
+}
+
+// teardown tears an item down, and reports whether it has no finalizers.
+func (b *bench) teardown(id string) bool {
+	b.Helper()
+
+	ready, err := b.Teardown(b.ctx, ptr(id))
+	b.ok(err)
+
+	return ready
 }
 
 func (b *bench) list(opts ...state.ListOption) string {
@@ -153,6 +172,14 @@ func (b *bench) list(opts ...state.ListOption) string {
 	}
 
 	return strings.Join(ids, " ")
+}
+
+func equal[T any](b *bench, what string, got, want T) {
+	b.Helper()
+
+	if !cmp.Equal(got, want) {
+		b.Errorf("%s: got %v, want %v", what, got, want)
+	}
 }
 
 func (b *bench) wantClass(what string, err error, want state.Class) {

@@ -7,8 +7,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/seed-59268b81/talos/cosi/resource"
 	"github.com/seed-59268b81/talos/cosi/state"
 )
@@ -31,9 +29,7 @@ var crudTests = []test{
 		_, err = b.UpdateWithConflicts(b.ctx, ptr("none"), func(resource.Resource) error { return nil })
 		b.wantClass("update with conflicts", err, state.NotFound)
 
-		if got := b.list(); got != "" {
-			b.Errorf("list: got %q, want nothing", got)
-		}
+		equal(b, "list", b.list(), "")
 	}},
 
 	{"create", func(b *bench) {
@@ -51,16 +47,12 @@ var crudTests = []test{
 			b.Errorf("created: got %s, want now", c)
 		}
 
-		if got, want := stored.TypedSpec().Value, "of a"; got != want {
-			b.Errorf("spec: got %q, want %q", got, want)
-		}
+		equal(b, "spec", stored.TypedSpec().Value, "of a")
 
 		b.wantClass("again", b.Create(b.ctx, NewItem(ns, "a", "other")), state.AlreadyExists)
 		b.ok(b.Create(b.ctx, NewItem(ns+"-other", "a", "other")))
 
-		if got, want := b.get("a").TypedSpec().Value, "of a"; got != want {
-			b.Errorf("spec after a refused create: got %q, want %q", got, want)
-		}
+		equal(b, "spec after a refused create", b.get("a").TypedSpec().Value, "of a")
 	}},
 
 	{"the state keeps a copy", func(b *bench) {
@@ -73,9 +65,7 @@ var crudTests = []test{
 		r.Metadata().SetLabel("k", "2")
 
 		got := b.get("a")
-		if diff := cmp.Diff([]string{"x", "y"}, got.TypedSpec().Parts); diff != "" {
-			b.Errorf("parts (-want +got):\n%s", diff)
-		}
+		equal(b, "parts", got.TypedSpec().Parts, []string{"x", "y"})
 
 		if v, _ := got.Metadata().Labels().Get("k"); v != "1" {
 			b.Errorf("label: got %q, want 1", v)
@@ -109,17 +99,13 @@ var crudTests = []test{
 			b.Errorf("got %v, want %v", got.Metadata(), md)
 		}
 
-		if diff := cmp.Diff([]string{"f2", "f1"}, got.Metadata().Finalizers()); diff != "" {
-			b.Errorf("finalizers (-want +got):\n%s", diff)
-		}
+		equal(b, "finalizers", got.Metadata().Finalizers(), []string{"f2", "f1"})
 	}},
 
 	{"empty id", func(b *bench) {
 		b.create("")
 
-		if got := b.get("").Metadata().ID(); got != "" {
-			b.Errorf("got %q, want an empty id", got)
-		}
+		equal(b, "id", b.get("").Metadata().ID(), "")
 	}},
 
 	{"update", func(b *bench) {
@@ -129,9 +115,7 @@ var crudTests = []test{
 		r.TypedSpec().Value = "2"
 		b.ok(b.Update(b.ctx, r))
 
-		if got := r.Metadata().Version(); got != 2 {
-			b.Errorf("the caller's version: got %d, want 2", got)
-		}
+		equal(b, "the caller's version", r.Metadata().Version(), 2)
 
 		got := b.get("a")
 		if got.TypedSpec().Value != "2" || got.Metadata().Version() != 2 {
@@ -144,9 +128,7 @@ var crudTests = []test{
 
 		b.ok(b.Update(b.ctx, r)) // the same contents: a version all the same
 
-		if got := b.get("a").Metadata().Version(); got != 3 {
-			b.Errorf("version: got %d, want 3", got)
-		}
+		equal(b, "version", b.get("a").Metadata().Version(), 3)
 	}},
 
 	{"update of another version", func(b *bench) {
@@ -160,9 +142,7 @@ var crudTests = []test{
 		b.wantConflict("future", b.Update(b.ctx, future))
 		b.wantConflict("undefined", b.Update(b.ctx, NewItem(ns, "a", "")))
 
-		if got := b.get("a").Metadata().Version(); got != 2 {
-			b.Errorf("version: got %d, want 2", got)
-		}
+		equal(b, "version", b.get("a").Metadata().Version(), 2)
 	}},
 
 	{"update of an earlier life", func(b *bench) {
@@ -174,9 +154,7 @@ var crudTests = []test{
 
 		b.wantConflict("earlier", b.Update(b.ctx, earlier))
 
-		if got := b.get("a").Metadata().Version(); got != 1 {
-			b.Errorf("version: got %d, want 1", got)
-		}
+		equal(b, "version", b.get("a").Metadata().Version(), 1)
 	}},
 
 	{"create of a time, and the same again", func(b *bench) {
@@ -263,9 +241,7 @@ var crudTests = []test{
 			want += fmt.Sprintf("%02d ", i)
 		}
 
-		if got := b.list() + " "; got != want {
-			b.Errorf("got %s, want %s", got, want)
-		}
+		equal(b, "list", b.list()+" ", want)
 	}},
 
 	{"destroy at once", func(b *bench) {

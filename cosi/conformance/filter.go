@@ -12,16 +12,13 @@ import (
 func (b *bench) label(id, key, value string) {
 	b.Helper()
 
-	_, err := b.UpdateWithConflicts(b.ctx, ptr(id), func(r resource.Resource) error {
+	b.edit(id, func(i Item) {
 		if value == "" {
-			r.Metadata().DeleteLabel(key)
+			i.Metadata().DeleteLabel(key)
 		} else {
-			r.Metadata().SetLabel(key, value)
+			i.Metadata().SetLabel(key, value)
 		}
-
-		return nil
 	})
-	b.ok(err)
 }
 
 var filterTests = []test{

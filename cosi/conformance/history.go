@@ -108,9 +108,7 @@ var historyTests = []test{
 				}
 			}
 
-			if got := b.get(id).Metadata().Version(); got != seen[id] {
-				b.Errorf("%s: stored version %d, the watch saw %d", id, got, seen[id])
-			}
+			equal(b, "version of "+id, b.get(id).Metadata().Version(), seen[id])
 		}
 	}},
 }

@@ -77,9 +77,7 @@ var sharingTests = []test{
 			r, err := b.UpdateWithConflicts(b.ctx, ptr(tt.name), fill(parts))
 			b.ok(err)
 
-			if got, want := r.Metadata().Version(), stored.Metadata().Version()+1; got != want {
-				b.Errorf("%s: the next write made version %d, want %d", tt.name, got, want)
-			}
+			equal(b, tt.name+": version of the next write", r.Metadata().Version(), stored.Metadata().Version()+1)
 		}
 	}},
 
@@ -103,9 +101,7 @@ var sharingTests = []test{
 				})
 				b.ok(err)
 
-				if v := r.Metadata().Version(); v != 1 {
-					b.Errorf("%s: the same again made version %d", tt.name, v)
-				}
+				equal(b, tt.name+": version of the same again", r.Metadata().Version(), 1)
 			}
 		}
 	}},
@@ -162,12 +158,8 @@ var sharingTests = []test{
 			}
 		}
 
-		if got := b.list(); got != "good" {
-			b.Errorf("got %q, want only the good one", got)
-		}
+		equal(b, "list", b.list(), "good")
 
-		if v := b.get("good").Metadata().Version(); v != 1 {
-			b.Errorf("the good one has version %d, want 1", v)
-		}
+		equal(b, "version of the good one", b.get("good").Metadata().Version(), 1)
 	}},
 }

@@ -71,11 +71,7 @@ func (t *try) update() {
 
 	if t.e != nil {
 		r.Metadata().SetVersion(t.e.version - uint64(t.r.IntN(2)))
-
-		for _, f := range t.e.finalizers {
-			r.Metadata().AddFinalizer(f)
-		}
-
+		r.Metadata().AddFinalizer(t.e.finalizers...)
 		r.Metadata().SetPhase(t.e.phase())
 	}
 

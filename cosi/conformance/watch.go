@@ -35,8 +35,7 @@ var watchTests = []test{
 		b.ok(b.AddFinalizer(b.ctx, ptr("a"), "f"))
 		s.live(state.Updated, "a", 3)
 
-		_, err := b.Teardown(b.ctx, ptr("a"))
-		b.ok(err)
+		b.teardown("a")
 
 		ev = s.live(state.Updated, "a", 4)
 		if now, old := ev.Resource.Metadata().Phase(), ev.Old.Metadata().Phase(); now != resource.PhaseTearingDown || old != resource.PhaseRunning {

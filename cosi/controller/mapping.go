@@ -55,7 +55,7 @@ func MapInputs(ctx context.Context, r state.Reader, inputs []MappedInput, primar
 		}
 
 		for _, id := range ids {
-			out = append(out, resource.Pointer{Namespace: primary.Namespace, Type: primary.Type, ID: id})
+			out = append(out, primary.Pointer(id))
 		}
 	}
 

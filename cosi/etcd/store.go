@@ -120,7 +120,7 @@ func (s *Store) Close() {
 
 // Get implements state.State.
 func (s *Store) Get(ctx context.Context, ptr resource.Pointer, opts ...state.GetOption) (resource.Resource, error) {
-	if !state.NewGetOptions(opts...).Current {
+	if !state.Apply(opts).Current {
 		return s.copy.Get(ctx, ptr)
 	}
 

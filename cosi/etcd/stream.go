@@ -97,8 +97,7 @@ func (st *stream) receive(events func([]*mvccpb.Event), progress func(revision i
 	dead := time.AfterFunc(st.silence, st.cancel)
 	defer dead.Stop()
 
-	alive := st.askRegularly()
-	defer alive()
+	go st.askRegularly()
 
 	for {
 		res, err := st.Recv()
@@ -121,23 +120,19 @@ func (st *stream) receive(events func([]*mvccpb.Event), progress func(revision i
 	}
 }
 
-func (st *stream) askRegularly() (stop func()) {
+// askRegularly asks until the stream ends.
+func (st *stream) askRegularly() {
 	const perSilence = 3
 
-	ticker, done := time.NewTicker(st.silence/perSilence), make(chan struct{})
+	ticker := time.NewTicker(st.silence / perSilence)
+	defer ticker.Stop()
 
-	go func() {
-		defer ticker.Stop()
-
-		for {
-			select {
-			case <-done:
-				return
-			case <-ticker.C:
-				st.askProgress() // then nothing arrives
-			}
+	for {
+		select {
+		case <-st.Context().Done():
+			return
+		case <-ticker.C:
+			st.askProgress() // then nothing arrives
 		}
-	}()
-
-	return sync.OnceFunc(func() { close(done) })
+	}
 }

@@ -172,21 +172,20 @@ func (s *Store) Create(ctx context.Context, r resource.Resource, opts ...state.W
 		return err
 	}
 
-	next := r.DeepCopy()
-	created(next, o)
+	first := created(r.DeepCopy(), o)
 
 	_, err := s.write(ctx, ptr, func(cur resource.Resource) (decision, error) {
 		if cur != nil {
 			return decision{}, state.NewError(state.AlreadyExists, "create", ptr, "already exists")
 		}
 
-		return decision{next: next}, nil
+		return first, nil
 	})
 	if err != nil {
 		return err
 	}
 
-	state.WriteBack(md, next.Metadata())
+	state.WriteBack(md, first.next.Metadata())
 
 	return nil
 }
@@ -229,39 +228,28 @@ func (s *Store) change(ctx context.Context, op string, ptr resource.Pointer, fn 
 			return decision{}, err
 		}
 
-		succeed(cur, next)
-
-		return decision{next: next}, nil
+		return succeed(cur, next), nil
 	})
 }
 
 // created makes a resource a first version.
-func created(next resource.Resource, o state.WriteOptions) {
+func created(next resource.Resource, o state.WriteOptions) decision {
 	at := o.Created
 	if at.IsZero() {
 		at = time.Now()
 	}
 
-	md := next.Metadata()
-	md.SetVersion(1)
-	md.SetOwner(o.Owner)
-	md.SetCreated(at)
+	next.Metadata().Begin(o.Owner, at.UnixNano())
+	next.Metadata().Seal()
 
-	if md.Updated().IsZero() {
-		md.SetUpdated(md.Created())
-	}
-
-	md.Seal()
+	return decision{next: next}
 }
 
 // succeed makes a resource the version after the current one.
-func succeed(cur, next resource.Resource) {
-	was, md := cur.Metadata(), next.Metadata()
-	md.SetVersion(was.Version() + 1)
-	md.SetOwner(was.Owner())
-	md.SetCreated(was.Created())
-	md.SetUpdated(time.Now())
-	md.Seal()
+func succeed(cur, next resource.Resource) decision {
+	next.Metadata().Succeed(cur.Metadata(), time.Now().UnixNano())
+
+	return decision{next: next}
 }
 
 // Destroy implements state.State.

@@ -29,11 +29,7 @@ func (s *State) Modify(ctx context.Context, empty resource.Resource, fn func(res
 		}
 
 		next := empty.DeepCopy()
-		if err := fn(next); err != nil {
-			return nil, err
-		}
-
-		if err := checkSame(ptr, next); err != nil {
+		if err := state.Change(ptr, next, fn); err != nil {
 			return nil, err
 		}
 
@@ -74,20 +70,9 @@ func (s *State) modify(ptr resource.Pointer, fn func(resource.Resource) error, o
 		}
 
 		seen := c.load()
-		if err := state.CheckOwner("modify", seen, o.Owner); err != nil {
-			return nil, err
-		}
 
-		if err := state.CheckPhase("modify", seen, o.ExpectedPhase); err != nil {
-			return nil, err
-		}
-
-		next := seen.DeepCopy()
-		if err := fn(next); err != nil {
-			return nil, err
-		}
-
-		if err := checkSame(ptr, next); err != nil {
+		next, err := state.Edit(seen, fn, o)
+		if err != nil {
 			return nil, err
 		}
 
@@ -121,36 +106,14 @@ func isOf(err error, ptr resource.Pointer) bool {
 	return errors.As(err, &e) && e.Ptr == ptr && e.Op == "modify"
 }
 
-func checkSame(ptr resource.Pointer, r resource.Resource) error {
-	if got := r.Metadata().Pointer(); got != ptr {
-		return state.NewError(state.InvalidArgument, "modify", ptr, "became %s, a resource keeps its address", got)
-	}
-
-	return nil
-}
-
 // AddFinalizer implements state.State.
 func (s *State) AddFinalizer(_ context.Context, ptr resource.Pointer, finalizers ...string) error {
-	return s.edit("add finalizer", ptr, func(md *resource.Metadata) bool {
-		changed := false
-		for _, f := range finalizers {
-			changed = md.AddFinalizer(f) || changed
-		}
-
-		return changed
-	})
+	return s.edit("add finalizer", ptr, func(md *resource.Metadata) bool { return md.AddFinalizer(finalizers...) })
 }
 
 // RemoveFinalizer implements state.State.
 func (s *State) RemoveFinalizer(_ context.Context, ptr resource.Pointer, finalizers ...string) error {
-	return s.edit("remove finalizer", ptr, func(md *resource.Metadata) bool {
-		changed := false
-		for _, f := range finalizers {
-			changed = md.RemoveFinalizer(f) || changed
-		}
-
-		return changed
-	})
+	return s.edit("remove finalizer", ptr, func(md *resource.Metadata) bool { return md.RemoveFinalizer(finalizers...) })
 }
 
 // edit changes only the metadata; the next version shares the spec.

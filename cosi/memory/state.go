@@ -170,14 +170,9 @@ func (s *State) List(_ context.Context, kind resource.Kind, opts ...state.ListOp
 		return k.list(), nil
 	}
 
-	var o state.ListOptions
-	for _, opt := range opts {
-		opt(&o)
-	}
+	o := state.Apply(opts)
 
-	f := filter{labels: o.LabelQueries, id: o.IDQuery}
-
-	return k.listMatching(f), nil
+	return k.listMatching(filter{labels: o.LabelQueries, id: o.IDQuery}), nil
 }
 
 func notFound(op string, ptr resource.Pointer) error {

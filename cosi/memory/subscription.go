@@ -278,7 +278,7 @@ func (s *subscription) take() (batch []state.Event, last bool) {
 
 func (s *subscription) overrun() state.Event {
 	k := s.kind
-	ptr := resource.Pointer{Namespace: k.name.Namespace, Type: k.name.Type}
+	ptr := k.name.Pointer("")
 
 	return state.Event{
 		Type:     state.Errored,

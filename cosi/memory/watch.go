@@ -11,10 +11,7 @@ import (
 
 // Watch implements state.State.
 func (s *State) Watch(ctx context.Context, ptr resource.Pointer, ch chan<- state.Event, opts ...state.WatchOption) error {
-	var o state.WatchOptions
-	for _, opt := range opts {
-		opt(&o)
-	}
+	o := state.Apply(opts)
 
 	if err := ctx.Err(); err != nil {
 		return err
@@ -88,12 +85,9 @@ func (s *State) WatchKindAggregated(ctx context.Context, kind resource.Kind, ch 
 }
 
 func (s *State) watchKind(ctx context.Context, name resource.Kind, sub *subscription, opts []state.WatchKindOption) error {
-	var o state.WatchKindOptions
-	for _, opt := range opts {
-		opt(&o)
-	}
+	o := state.Apply(opts)
 
-	ptr := resource.Pointer{Namespace: name.Namespace, Type: name.Type}
+	ptr := name.Pointer("")
 
 	if err := ctx.Err(); err != nil {
 		return err
@@ -147,11 +141,7 @@ func (s *State) watchKind(ctx context.Context, name resource.Kind, sub *subscrip
 func (k *kind) marker(typ state.EventType) state.Event { return k.markerAt(typ, k.bookmarkNow()) }
 
 func (k *kind) markerAt(typ state.EventType, bookmark state.Bookmark) state.Event {
-	return state.Event{
-		Type:     typ,
-		Resource: resource.NewTombstone(resource.Pointer{Namespace: k.name.Namespace, Type: k.name.Type}),
-		Bookmark: bookmark,
-	}
+	return state.Event{Type: typ, Resource: resource.NewTombstone(k.name.Pointer("")), Bookmark: bookmark}
 }
 
 func checkOptions(o state.WatchKindOptions, ptr resource.Pointer) error {

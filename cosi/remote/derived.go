@@ -23,24 +23,12 @@ func (s *State) UpdateWithConflicts(ctx context.Context, ptr resource.Pointer, f
 
 // AddFinalizer implements state.State.
 func (s *State) AddFinalizer(ctx context.Context, ptr resource.Pointer, finalizers ...string) error {
-	_, err := state.EditByUpdate(ctx, s, ptr, func(md *resource.Metadata) {
-		for _, f := range finalizers {
-			md.AddFinalizer(f)
-		}
-	})
-
-	return err
+	return state.EditByUpdate(ctx, s, ptr, func(md *resource.Metadata) { md.AddFinalizer(finalizers...) })
 }
 
 // RemoveFinalizer implements state.State.
 func (s *State) RemoveFinalizer(ctx context.Context, ptr resource.Pointer, finalizers ...string) error {
-	_, err := state.EditByUpdate(ctx, s, ptr, func(md *resource.Metadata) {
-		for _, f := range finalizers {
-			md.RemoveFinalizer(f)
-		}
-	})
-
-	return err
+	return state.EditByUpdate(ctx, s, ptr, func(md *resource.Metadata) { md.RemoveFinalizer(finalizers...) })
 }
 
 // WatchFor implements state.State.

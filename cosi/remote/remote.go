@@ -89,12 +89,9 @@ func (s *State) Get(ctx context.Context, ptr resource.Pointer, _ ...state.GetOpt
 
 // List implements state.State.
 func (s *State) List(ctx context.Context, kind resource.Kind, opts ...state.ListOption) ([]resource.Resource, error) {
-	var o state.ListOptions
-	for _, opt := range opts {
-		opt(&o)
-	}
+	o := state.Apply(opts)
 
-	ptr := resource.Pointer{Namespace: kind.Namespace, Type: kind.Type}
+	ptr := kind.Pointer("")
 
 	stream, err := s.client.List(ctx, &v1alpha1.ListRequest{
 		Namespace: kind.Namespace, Type: kind.Type,

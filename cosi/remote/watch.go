@@ -23,10 +23,7 @@ const apiVersion = 1
 
 // Watch implements state.State.
 func (s *State) Watch(ctx context.Context, ptr resource.Pointer, ch chan<- state.Event, opts ...state.WatchOption) error {
-	var o state.WatchOptions
-	for _, opt := range opts {
-		opt(&o)
-	}
+	o := state.Apply(opts)
 
 	w := &watch{
 		state: s, ptr: ptr, single: true,
@@ -73,16 +70,13 @@ func sendEach(ctx context.Context, ch chan<- state.Event, events []state.Event) 
 func (s *State) watchKind(ctx context.Context, kind resource.Kind, aggregated bool, opts []state.WatchKindOption,
 	send func(context.Context, []state.Event) bool,
 ) error {
-	var o state.WatchKindOptions
-	for _, opt := range opts {
-		opt(&o)
-	}
+	o := state.Apply(opts)
 
 	// To resume, a bookmark is needed before the first event: one that nobody asked for is swallowed.
 	placed := o.TailEvents == 0 && o.StartFromBookmark == nil
 
 	w := &watch{
-		state: s, ptr: resource.Pointer{Namespace: kind.Namespace, Type: kind.Type}, send: send,
+		state: s, ptr: kind.Pointer(""), send: send,
 		req: &v1alpha1.WatchRequest{
 			Namespace: kind.Namespace, Type: kind.Type, ApiVersion: apiVersion,
 			Options: &v1alpha1.WatchOptions{

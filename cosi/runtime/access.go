@@ -72,7 +72,7 @@ func (a *declared) Get(ctx context.Context, ptr resource.Pointer, opts ...state.
 
 // List implements state.Reader.
 func (a *declared) List(ctx context.Context, kind resource.Kind, opts ...state.ListOption) ([]resource.Resource, error) {
-	if err := a.mayRead("list", resource.Pointer{Namespace: kind.Namespace, Type: kind.Type}, true); err != nil {
+	if err := a.mayRead("list", kind.Pointer(""), true); err != nil {
 		return nil, err
 	}
 

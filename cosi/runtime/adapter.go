@@ -7,12 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"runtime/debug"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/seed-59268b81/talos/cosi/controller"
+	"github.com/seed-59268b81/talos/cosi/guard"
 	"github.com/seed-59268b81/talos/cosi/resource"
 	"github.com/seed-59268b81/talos/cosi/state"
 )
@@ -229,16 +229,8 @@ func (a *adapter) pause(ctx context.Context, delay, floor time.Duration) (early,
 	}
 }
 
-func (a *adapter) attempt(ctx context.Context) (err error) {
+func (a *adapter) attempt(ctx context.Context) error {
 	defer a.outputs.stop()
-	defer func() {
-		if p := recover(); p != nil {
-			err = panicked(p)
-		}
-	}()
 
-	return a.c.Run(ctx, a, a.log)
+	return guard.Call(func() error { return a.c.Run(ctx, a, a.log) })
 }
-
-// panicked is a panic as an error; it is called where it was recovered.
-func panicked(p any) error { return fmt.Errorf("panic: %v\n%s", p, debug.Stack()) }

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/seed-59268b81/talos/cosi/controller"
+	"github.com/seed-59268b81/talos/cosi/guard"
 	"github.com/seed-59268b81/talos/cosi/resource"
 )
 
@@ -55,7 +56,7 @@ func OutcomeOf(err error) Outcome {
 }
 
 // observe runs one round before all observers.
-func (rt *Runtime) observe(ctx context.Context, r Round, fn func(context.Context) error) (err error) {
+func (rt *Runtime) observe(ctx context.Context, r Round, fn func(context.Context) error) error {
 	if len(rt.observers) == 0 {
 		return fn(ctx)
 	}
@@ -69,16 +70,11 @@ func (rt *Runtime) observe(ctx context.Context, r Round, fn func(context.Context
 		}
 	}
 
-	defer func() {
-		p := recover()
-		if p != nil {
-			err = panicked(p)
-		}
+	err := guard.Call(func() error { return fn(ctx) })
 
-		for _, end := range slices.Backward(ends) {
-			end(err)
-		}
-	}()
+	for _, end := range slices.Backward(ends) {
+		end(err)
+	}
 
-	return fn(ctx)
+	return err
 }

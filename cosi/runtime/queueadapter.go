@@ -14,6 +14,7 @@ import (
 	"unique"
 
 	"github.com/seed-59268b81/talos/cosi/controller"
+	"github.com/seed-59268b81/talos/cosi/guard"
 	"github.com/seed-59268b81/talos/cosi/resource"
 	"github.com/seed-59268b81/talos/cosi/state"
 )
@@ -43,11 +44,7 @@ type job struct {
 // compareJobs orders the jobs of one kind.
 func compareJobs(a, b job) int { return strings.Compare(a.id, b.id) }
 
-func (j job) pointer() resource.Pointer {
-	kind := j.kind.Value()
-
-	return resource.Pointer{Namespace: kind.Namespace, Type: kind.Type, ID: j.id}
-}
+func (j job) pointer() resource.Pointer { return j.kind.Value().Pointer(j.id) }
 
 // RegisterQueueController adds a queue controller, and starts it if the runtime runs.
 func (rt *Runtime) RegisterQueueController(c controller.QueueController) error {
@@ -213,7 +210,7 @@ func (a *queueAdapter) run(ctx context.Context) {
 	<-ctx.Done()
 
 	if a.settings.ShutdownHook != nil {
-		if err := a.protect(func() error { return a.settings.ShutdownHook(context.WithoutCancel(ctx), a.declared, a.log) }); err != nil {
+		if err := guard.Call(func() error { return a.settings.ShutdownHook(context.WithoutCancel(ctx), a.declared, a.log) }); err != nil {
 			a.log.Error("shutdown hook failed", "error", err)
 		}
 	}
@@ -221,7 +218,7 @@ func (a *queueAdapter) run(ctx context.Context) {
 
 func (a *queueAdapter) runHook(ctx context.Context) {
 	for retry := newBackoff(); ; {
-		err := a.protect(func() error { return a.settings.RunHook(ctx, a.declared, a.log) })
+		err := guard.Call(func() error { return a.settings.RunHook(ctx, a.declared, a.log) })
 		if err == nil || ctx.Err() != nil {
 			return
 		}
@@ -254,7 +251,7 @@ func (a *queueAdapter) do(ctx context.Context, j job, changed *controller.Change
 
 	ptr := j.pointer()
 
-	return a.protect(func() error {
+	return guard.Call(func() error {
 		if len(a.rt.observers) == 0 {
 			return a.round(ctx, j, ptr, changed)
 		}
@@ -367,17 +364,6 @@ func (a *queueAdapter) healthy(j job) {
 	if failed {
 		a.rt.failures.succeeded(a.Name(), subject{resource: j.pointer().String()})
 	}
-}
-
-// protect turns a panic into an error.
-func (a *queueAdapter) protect(fn func() error) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = panicked(p)
-		}
-	}()
-
-	return fn()
 }
 
 func sleep(ctx context.Context, d time.Duration) bool {

@@ -42,16 +42,23 @@ func NewFor(pick func(ctx context.Context) (state.State, error)) *Server { retur
 
 var _ v1alpha1.StateServer = (*Server)(nil)
 
-// addressed is any request for one resource.
-type addressed interface {
+// ofKind is any request.
+type ofKind interface {
 	GetNamespace() string
 	GetType() string
+}
+
+func kindOf(r ofKind) resource.Kind {
+	return resource.Kind{Namespace: r.GetNamespace(), Type: r.GetType()}
+}
+
+// addressed is any request for one resource.
+type addressed interface {
+	ofKind
 	GetId() string
 }
 
-func pointerOf(r addressed) resource.Pointer {
-	return resource.Pointer{Namespace: r.GetNamespace(), Type: r.GetType(), ID: r.GetId()}
-}
+func pointerOf(r addressed) resource.Pointer { return kindOf(r).Pointer(r.GetId()) }
 
 // Get implements v1alpha1.StateServer.
 func (s *Server) Get(ctx context.Context, req *v1alpha1.GetRequest) (*v1alpha1.GetResponse, error) {
@@ -82,17 +89,13 @@ func (s *Server) List(req *v1alpha1.ListRequest, stream grpc.ServerStreamingServ
 		return err
 	}
 
-	var opts []state.ListOption
+	var opts []state.ListOption // none of a whole kind, which is faster
 
-	for _, q := range labels {
-		opts = append(opts, state.WithLabelQuery(q.Terms...))
+	if len(labels) > 0 || id != nil {
+		opts = append(opts, func(o *state.ListOptions) { o.LabelQueries, o.IDQuery = labels, id })
 	}
 
-	if id != nil {
-		opts = append(opts, state.WithIDQuery(id))
-	}
-
-	items, err := st.List(stream.Context(), resource.Kind{Namespace: req.GetNamespace(), Type: req.GetType()}, opts...)
+	items, err := st.List(stream.Context(), kindOf(req), opts...)
 	if err != nil {
 		return readError(err)
 	}

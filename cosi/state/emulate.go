@@ -71,19 +71,10 @@ func updateFrom(
 	ctx context.Context, st core, cur resource.Resource, fn func(resource.Resource) error, wait *pause, opts ...WriteOption,
 ) (r resource.Resource, gone bool, err error) {
 	o := NewWriteOptions(opts...)
-	ptr := cur.Metadata().Pointer()
 
 	for {
-		if err := CheckOwner("modify", cur, o.Owner); err != nil {
-			return nil, false, err
-		}
-
-		if err := CheckPhase("modify", cur, o.ExpectedPhase); err != nil {
-			return nil, false, err
-		}
-
-		next := cur.DeepCopy()
-		if err := Change(ptr, next, fn); err != nil {
+		next, err := Edit(cur, fn, o)
+		if err != nil {
 			return nil, false, err
 		}
 
@@ -91,7 +82,7 @@ func updateFrom(
 			return cur, false, nil
 		}
 
-		err := st.Update(ctx, next, opts...)
+		err = st.Update(ctx, next, opts...)
 		if err == nil {
 			next.Metadata().Seal()
 
@@ -106,10 +97,25 @@ func updateFrom(
 			return nil, false, err
 		}
 
-		if cur, err = st.Get(ctx, ptr, WithCurrent()); err != nil {
+		if cur, err = st.Get(ctx, cur.Metadata().Pointer(), WithCurrent()); err != nil {
 			return nil, IsNotFound(err), err
 		}
 	}
+}
+
+// Edit returns the copy of the current version that fn has changed, if it may be changed.
+func Edit(cur resource.Resource, fn func(resource.Resource) error, o WriteOptions) (resource.Resource, error) {
+	if err := CheckOwner("modify", cur, o.Owner); err != nil {
+		return nil, err
+	}
+
+	if err := CheckPhase("modify", cur, o.ExpectedPhase); err != nil {
+		return nil, err
+	}
+
+	next := cur.DeepCopy()
+
+	return next, Change(cur.Metadata().Pointer(), next, fn)
 }
 
 // Change runs fn on the next version of a resource, and refuses one that has become another resource.
@@ -126,31 +132,31 @@ func Change(ptr resource.Pointer, r resource.Resource, fn func(resource.Resource
 }
 
 // EditByUpdate changes only the metadata of an existing resource, as its owner and in any phase.
-func EditByUpdate(ctx context.Context, st core, ptr resource.Pointer, fn func(*resource.Metadata)) (resource.Resource, error) {
+func EditByUpdate(ctx context.Context, st core, ptr resource.Pointer, fn func(*resource.Metadata)) error {
 	cur, err := st.Get(ctx, ptr, WithCurrent())
 	if err != nil {
-		return nil, err
+		return err
 	}
 
 	for {
 		owner := cur.Metadata().Owner()
 
-		r, _, failed := updateFrom(ctx, st, cur, func(r resource.Resource) error {
+		_, _, failed := updateFrom(ctx, st, cur, func(r resource.Resource) error {
 			fn(r.Metadata())
 
 			return nil
 		}, newPause(), WithOwner(owner), WithAnyPhase())
 		if !IsOwnerConflict(failed) {
-			return r, failed
+			return failed
 		}
 
 		// Made anew by another owner meanwhile? If not, it is refused for good.
 		if cur, err = st.Get(ctx, ptr, WithCurrent()); err != nil {
-			return nil, err
+			return err
 		}
 
 		if cur.Metadata().Owner() == owner {
-			return nil, failed
+			return failed
 		}
 	}
 }

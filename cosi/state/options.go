@@ -9,6 +9,15 @@ import (
 	"github.com/seed-59268b81/talos/cosi/resource"
 )
 
+// Apply returns the options that the functions set. Those of writes have defaults: see NewWriteOptions.
+func Apply[O any, F ~func(*O)](opts []F) (o O) {
+	for _, opt := range opts {
+		opt(&o)
+	}
+
+	return o
+}
+
 // GetOptions of a Get.
 type GetOptions struct {
 	// Current asks for what the store has now. A store that reads from a copy, which may be behind what others have
@@ -21,15 +30,6 @@ type GetOption func(*GetOptions)
 
 // WithCurrent reads what the store has now; see GetOptions.Current.
 func WithCurrent() GetOption { return func(o *GetOptions) { o.Current = true } }
-
-// NewGetOptions applies options to the defaults.
-func NewGetOptions(opts ...GetOption) (o GetOptions) {
-	for _, opt := range opts {
-		opt(&o)
-	}
-
-	return o
-}
 
 // ListOptions of a List: several label queries combine with OR, the terms of one with AND.
 type ListOptions struct {

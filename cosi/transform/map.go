@@ -25,7 +25,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"slices"
 
 	"github.com/seed-59268b81/talos/cosi/controller"
 	"github.com/seed-59268b81/talos/cosi/resource"
@@ -177,18 +176,7 @@ func (m *Map[In, Out]) one(ctx context.Context, rt controller.Runtime, log *slog
 			return err
 		}
 
-		t, err := typed.As[Out](r)
-		if err != nil {
-			return err
-		}
-
-		*t.TypedSpec() = out
-
-		if m.Label != nil {
-			m.Label(in, t.Metadata())
-		}
-
-		return nil
+		return fill(r, out, in, m.Label)
 	})
 
 	// An output that others still hold while it is torn down is created again when they let go: the runtime wakes us.
@@ -205,9 +193,25 @@ func (m *Map[In, Out]) one(ctx context.Context, rt controller.Runtime, log *slog
 	return err
 }
 
+// fill makes a resource the output of an input.
+func fill[In, Out resource.Spec](r resource.Resource, out Out, in *resource.Typed[In], label func(*resource.Typed[In], *resource.Metadata)) error {
+	t, err := typed.As[Out](r)
+	if err != nil {
+		return err
+	}
+
+	*t.TypedSpec() = out
+
+	if label != nil {
+		label(in, t.Metadata())
+	}
+
+	return nil
+}
+
 // release lets an input go whose output is gone.
 func (m *Map[In, Out]) release(ctx context.Context, rt controller.Runtime, log *slog.Logger, in *resource.Typed[In]) error {
-	if !slices.Contains(in.Metadata().Finalizers(), m.Name) {
+	if !in.Metadata().HasFinalizer(m.Name) {
 		return nil
 	}
 

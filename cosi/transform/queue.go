@@ -146,18 +146,7 @@ func (c *queueController[In, Out]) follow(ctx context.Context, rt controller.Acc
 	}
 
 	_, err := rt.Modify(ctx, resource.New[Out](c.q.OutNamespace, c.q.ID(md.ID())), func(r resource.Resource) error {
-		t, err := typed.As[Out](r)
-		if err != nil {
-			return err
-		}
-
-		*t.TypedSpec() = out
-
-		if c.q.Label != nil {
-			c.q.Label(in, t.Metadata())
-		}
-
-		return nil
+		return fill(r, out, in, c.q.Label)
 	})
 
 	// An output that others still hold while it is torn down comes back, as an input, when they let go.
