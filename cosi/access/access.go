@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package access puts a rule before a state: each call is first shown to a function that may refuse it.
+// Package access puts a rule in front of a state: a function that sees each call first and may refuse it.
 //
 //	readOnly := access.New(st, func(ctx context.Context, a access.Attempt) error {
 //		if a.Verb.Writes() {
@@ -60,7 +60,7 @@ type Attempt struct {
 // Rule refuses an attempt by an error.
 type Rule func(ctx context.Context, a Attempt) error
 
-// New returns the state behind the rule. It can notify (state.Notifier) if st can.
+// New returns the state behind the rule. It is a state.Notifier as far as st is one.
 func New(st state.State, rule Rule) state.State {
 	return Route(func(ctx context.Context, a Attempt) (state.State, error) { return st, rule(ctx, a) })
 }

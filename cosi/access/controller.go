@@ -12,16 +12,15 @@ import (
 	"github.com/seed-59268b81/talos/cosi/state"
 )
 
-// AsController returns the state as one controller may use it: it reads its inputs and outputs, writes its outputs and
-// only as their owner, and changes nothing but its own finalizer, which has its name, on its strong inputs. The
-// finalizers of others it leaves alone, on its outputs too. It is for controllers that one does not
-// trust to keep to what they declared, because they run in another process: give the server (server.NewFor) this state
-// for the identity of the connection.
+// AsController returns the state as one controller may use it. The controller reads its inputs and outputs. It writes its
+// outputs, and only as their owner. On its strong inputs it may add and remove one finalizer: its own name. It cannot
+// change the finalizers of others, on its outputs neither. AsController is for controllers in another process, which are
+// not trusted to keep to their declaration: give the server (server.NewFor) this state for the identity of the connection.
 func AsController(st state.State, d *Declaration) state.State {
 	return &asController{State: New(st, d.rule), st: st, d: d}
 }
 
-// rule covers what the address and the owner tell.
+// rule checks the address and the owner.
 func (d *Declaration) rule(_ context.Context, a Attempt) error {
 	if !a.Verb.Writes() {
 		return d.MayRead(a.Op, a.Pointer, a.Verb == List || a.Verb == Watch && a.ID == "")
@@ -30,7 +29,7 @@ func (d *Declaration) rule(_ context.Context, a Attempt) error {
 	return cmp.Or(d.own(a.Op, a.Pointer, a.Options), d.MayWrite(a.Verb.String(), a.Pointer))
 }
 
-// own refuses a write in another name.
+// own refuses a write as another owner.
 func (d *Declaration) own(op string, ptr resource.Pointer, opts []state.WriteOption) error {
 	if o := state.NewWriteOptions(opts...); o.Owner != d.name {
 		return state.NewError(state.OwnerConflict, op, ptr, "controller %q writes as %q", d.name, o.Owner)
@@ -55,7 +54,7 @@ func (c *asController) Create(ctx context.Context, r resource.Resource, opts ...
 	return c.State.Create(ctx, r, opts...)
 }
 
-// Update implements state.State. Over the wire, a change of finalizers is an update, too, in the name of the owner.
+// Update implements state.State. Over the wire, a change of finalizers is also an update, as the owner of the resource.
 func (c *asController) Update(ctx context.Context, r resource.Resource, opts ...state.WriteOption) error {
 	ptr := r.Metadata().Pointer()
 	holds := c.d.MayHold("update", ptr) == nil
@@ -97,7 +96,7 @@ func (c *asController) holdsOnlyItself(op string, ptr resource.Pointer, before, 
 	return nil
 }
 
-// guard has the function that changes a resource leave the finalizers of others alone.
+// guard makes fn fail when it changes the finalizers of others.
 func (c *asController) guard(op string, fn func(resource.Resource) error) func(resource.Resource) error {
 	return func(r resource.Resource) error {
 		before := slices.Clone(r.Metadata().Finalizers())

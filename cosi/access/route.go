@@ -9,8 +9,9 @@ import (
 	"github.com/seed-59268b81/talos/cosi/state"
 )
 
-// Route returns a state that asks pick for the state that serves each call. An error refuses the call, and is returned as
-// it is. The returned state is a state.Notifier; Notify is Unsupported where the picked state cannot notify.
+// Route returns a state that calls pick for each call, and passes the call on to the state that pick returns. An error of
+// pick refuses the call and is returned as it is. The returned state is a state.Notifier; Notify returns Unsupported if the
+// picked state cannot notify.
 func Route(pick func(ctx context.Context, a Attempt) (state.State, error)) state.State {
 	return router(pick)
 }

@@ -6,8 +6,8 @@
 //		conformance.Run(t, func(t *testing.T) state.State { return memory.New() })
 //	}
 //
-// Open is called for each test, and returns an empty state that keeps a history of at least 192 events a kind. What
-// a driver needs to shut down it gives to t.Cleanup. No goroutine may be left at the end.
+// Open is called for each test and returns an empty state that keeps a history of at least 192 events a kind. A driver
+// shuts down in t.Cleanup. No goroutine may be left at the end.
 package conformance
 
 import (
@@ -82,7 +82,7 @@ func Run(t *testing.T, open func(t *testing.T) state.State) {
 	}
 }
 
-// patience is how long a test waits for what must come.
+// patience is the time after which a test fails if an expected event has not come.
 const patience = 20 * time.Second
 
 const ns = "conformance"
@@ -99,7 +99,7 @@ func (b *bench) ok(err error) {
 	}
 }
 
-// create makes an item and returns it as the caller has it afterwards.
+// create creates an item and returns the caller's resource, as it is afterwards.
 func (b *bench) create(id string, opts ...state.WriteOption) Item {
 	b.Helper()
 
@@ -190,7 +190,7 @@ func (b *bench) wantClass(what string, err error, want state.Class) {
 	}
 }
 
-// wantConflict accepts any conflict: over the wire their sorts are told apart less finely.
+// wantConflict accepts any conflict: the wire distinguishes fewer classes of them.
 func (b *bench) wantConflict(what string, err error) {
 	b.Helper()
 

@@ -12,7 +12,7 @@ import (
 )
 
 var crudTests = []test{
-	{"what is missing", func(b *bench) {
+	{"missing resource", func(b *bench) {
 		_, err := b.Get(b.ctx, ptr("none"))
 		b.wantClass("get", err, state.NotFound)
 
@@ -71,7 +71,7 @@ var crudTests = []test{
 			b.Errorf("label: got %q, want 1", v)
 		}
 
-		// A copy of what was read is free to change, and does not change what was read.
+		// A copy may be changed, and the original stays as it was.
 		c := b.item(got.DeepCopy())
 		c.TypedSpec().Parts[0] = "changed"
 		c.Metadata().AddFinalizer("f")
@@ -81,7 +81,7 @@ var crudTests = []test{
 		}
 	}},
 
-	{"everything of a resource is kept", func(b *bench) {
+	{"all parts of a resource are kept", func(b *bench) {
 		r := NewItem(ns, "id/with:odd chars\t☃", "v")
 		md := r.Metadata()
 		md.SetLabel("l1", "a")
@@ -126,7 +126,7 @@ var crudTests = []test{
 			b.Errorf("created: got %s, want %s", got.Metadata().Created(), created)
 		}
 
-		b.ok(b.Update(b.ctx, r)) // the same contents: a version all the same
+		b.ok(b.Update(b.ctx, r)) // the same contents are a new version too
 
 		equal(b, "version", b.get("a").Metadata().Version(), 3)
 	}},
@@ -157,10 +157,10 @@ var crudTests = []test{
 		equal(b, "version", b.get("a").Metadata().Version(), 1)
 	}},
 
-	{"create of a time, and the same again", func(b *bench) {
+	{"create with a time, then create again", func(b *bench) {
 		at := time.Unix(1e9, 5)
 
-		// As clients of another make do over the wire: they go on with what they have made.
+		// Clients of the reference implementation do so over the wire: they update the resource that they created.
 		r := b.create("a", state.WithCreated(at))
 		b.ok(b.Update(b.ctx, r))
 

@@ -45,7 +45,7 @@ var listTests = []test{
 		equal(b, "spec", b.item(items[5]).TypedSpec().Value, "changed")
 	}},
 
-	{"a list is the caller's", func(b *bench) {
+	{"a list belongs to the caller", func(b *bench) {
 		b.create("a")
 		b.create("b")
 
@@ -102,14 +102,14 @@ var listTests = []test{
 				opts = append(opts, state.WithLabelQuery(q...))
 			}
 
-			// Twice, because a state may answer from what it kept.
+			// Twice, because a state may answer from a cache.
 			for range 2 {
 				equal(b, tt.name, b.list(opts...), tt.want)
 			}
 		}
 	}},
 
-	{"labels that change", func(b *bench) {
+	{"changed labels", func(b *bench) {
 		b.labelled("1", map[string]string{"k": "a"})
 		b.labelled("2", map[string]string{"k": "b"})
 

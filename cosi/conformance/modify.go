@@ -36,10 +36,10 @@ var modifyTests = []test{
 		}
 
 		_, err = b.modify("a", "3")
-		b.wantClass("by nobody", err, state.OwnerConflict)
+		b.wantClass("without an owner", err, state.OwnerConflict)
 	}},
 
-	{"modify of nothing", func(b *bench) {
+	{"modify without a change", func(b *bench) {
 		_, err := b.modify("a", "1")
 		b.ok(err)
 
@@ -50,7 +50,7 @@ var modifyTests = []test{
 
 		equal(b, "version", r.Metadata().Version(), 1)
 
-		// Its event would come first.
+		// An event of the modify would come first.
 		b.create("next")
 		ch.want(state.Created, "next", 1)
 	}},
@@ -63,7 +63,7 @@ var modifyTests = []test{
 		b.wantClass("running by default", err, state.PhaseConflict)
 
 		_, err = b.modify("a", "of a") // changes nothing
-		b.wantClass("even of nothing", err, state.PhaseConflict)
+		b.wantClass("even without a change", err, state.PhaseConflict)
 
 		_, err = b.modify("a", "1", state.WithAnyPhase())
 		b.ok(err)
@@ -94,7 +94,7 @@ var modifyTests = []test{
 
 		equal(b, "spec", b.get("a").TypedSpec().Value, "of a")
 
-		// A not-found of fn's own is passed on, and does not make it a creation.
+		// A NotFound error of fn is passed on, and does not lead to a creation.
 		_, err = b.Modify(b.ctx, NewItem(ns, "a", ""), func(resource.Resource) error {
 			_, err := b.Get(b.ctx, ptr("none"))
 
@@ -103,7 +103,7 @@ var modifyTests = []test{
 		b.wantClass("not found within", err, state.NotFound)
 	}},
 
-	{"modify gives a copy", func(b *bench) {
+	{"modify passes a copy", func(b *bench) {
 		r := b.create("a")
 
 		got := b.edit("a", func(i Item) {

@@ -18,7 +18,7 @@ var ownerTests = []test{
 
 		equal(b, "the stored owner", b.get("a").Metadata().Owner(), "me")
 
-		for what, opts := range map[string][]state.WriteOption{"nobody": nil, "other": {other}} {
+		for what, opts := range map[string][]state.WriteOption{"no owner": nil, "other": {other}} {
 			b.wantClass("update by "+what, b.Update(b.ctx, r, opts...), state.OwnerConflict)
 			b.wantClass("destroy by "+what, b.Destroy(b.ctx, ptr("a"), opts...), state.OwnerConflict)
 
@@ -35,7 +35,7 @@ var ownerTests = []test{
 		}
 
 		b.ok(b.Update(b.ctx, r, me))
-		b.ok(b.AddFinalizer(b.ctx, ptr("a"), "f")) // whoever owns it
+		b.ok(b.AddFinalizer(b.ctx, ptr("a"), "f")) // without being the owner
 		b.ok(b.RemoveFinalizer(b.ctx, ptr("a"), "f"))
 
 		_, err := b.Teardown(b.ctx, ptr("a"), me)
@@ -46,7 +46,7 @@ var ownerTests = []test{
 		b.ok(b.Destroy(b.ctx, ptr("a"), me))
 	}},
 
-	{"the owner of nobody's", func(b *bench) {
+	{"owner of a resource without an owner", func(b *bench) {
 		r := b.create("a")
 		b.wantClass("update", b.Update(b.ctx, r, state.WithOwner("me")), state.OwnerConflict)
 		b.wantClass("destroy", b.Destroy(b.ctx, ptr("a"), state.WithOwner("me")), state.OwnerConflict)
@@ -61,7 +61,7 @@ var ownerTests = []test{
 		}
 
 		if err := b.Create(b.ctx, r); err == nil {
-			b.Error("create as nobody of a resource of me succeeded")
+			b.Error("create without an owner of a resource of me succeeded")
 		}
 
 		b.ok(b.Create(b.ctx, r, state.WithOwner("me")))

@@ -9,7 +9,7 @@ import (
 	"github.com/seed-59268b81/talos/cosi/state"
 )
 
-// fill is a function for Modify that puts parts into the spec, as they are.
+// fill returns a function for Modify that puts parts into the spec without a copy.
 func fill(parts []string) func(resource.Resource) error {
 	return func(r resource.Resource) error {
 		r.(Item).TypedSpec().Parts = parts // the tests' own
@@ -19,7 +19,7 @@ func fill(parts []string) func(resource.Resource) error {
 }
 
 var sharingTests = []test{
-	{"what a writer keeps is the writer's", func(b *bench) {
+	{"a writer may keep and change its spec", func(b *bench) {
 		var kept *ItemSpec
 
 		for _, tt := range []struct {
@@ -36,7 +36,7 @@ var sharingTests = []test{
 				r.TypedSpec().Parts = parts
 				b.ok(b.Update(b.ctx, r))
 			}},
-			{"modify of nothing", func(id string, parts []string) {
+			{"modify of a missing resource", func(id string, parts []string) {
 				_, err := b.Modify(b.ctx, NewItem(ns, id, ""), fill(parts))
 				b.ok(err)
 			}},
@@ -73,7 +73,7 @@ var sharingTests = []test{
 				b.Errorf("%s: the stored parts became %q without a write", tt.name, got)
 			}
 
-			// The same change by a write is one.
+			// The same change by a write is a change.
 			r, err := b.UpdateWithConflicts(b.ctx, ptr(tt.name), fill(parts))
 			b.ok(err)
 
@@ -81,7 +81,7 @@ var sharingTests = []test{
 		}
 	}},
 
-	{"a spec that says the same is no change", func(b *bench) {
+	{"an equal spec is no change", func(b *bench) {
 		at := time.Now().In(time.FixedZone("somewhere", 3600))
 
 		for _, tt := range []struct {
@@ -106,7 +106,7 @@ var sharingTests = []test{
 		}
 	}},
 
-	{"text that can not be sent is refused", func(b *bench) {
+	{"text that is not UTF-8 is refused", func(b *bench) {
 		const bad = "\xff"
 
 		b.create("good")
@@ -126,7 +126,7 @@ var sharingTests = []test{
 
 				return b.Create(b.ctx, r)
 			}},
-			{"modify of nothing", func() error {
+			{"modify of a missing resource", func() error {
 				_, err := b.Modify(b.ctx, NewItem(ns, "bad", ""), fill([]string{bad}))
 
 				return err

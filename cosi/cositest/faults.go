@@ -16,11 +16,11 @@ import (
 	"github.com/seed-59268b81/talos/cosi/state"
 )
 
-// errFault is what a fault looks like to a controller.
+// errFault is the error of a fault.
 var errFault = errors.New("a fault of the test")
 
-// faulty is a state, as if far away, on which calls take their time and fail: before anything was done, or after it was
-// done, as when the answer is lost. Watches break. What is random is so by the seed, in a bubble of testing/synctest.
+// faulty is a state that behaves like one on another machine: calls are slow, and fail before or after they took effect (as
+// when the answer is lost), and watches break. The seed determines the faults in a bubble of testing/synctest.
 type faulty struct {
 	state.State
 
@@ -47,7 +47,7 @@ func newFaulty(st state.State, rng *rand.Rand) *faulty {
 	return f
 }
 
-// faults are one in so many.
+// Each fault happens once in so many calls.
 const (
 	failedBefore = 6
 	failedAfter  = 6
@@ -78,7 +78,7 @@ func (f *faulty) wait() {
 	time.Sleep(d)
 }
 
-// write makes a call that may fail. A panic is for controllers: what the runtime writes itself only fails.
+// write makes a call that may fail. Only calls of controllers panic: those of the runtime itself just fail.
 func (f *faulty) write(ptr resource.Pointer, call func() error) error {
 	f.wait()
 

@@ -45,7 +45,7 @@ func (s *Store) UpdateWithConflicts(ctx context.Context, ptr resource.Pointer, f
 	})
 }
 
-// modified decides what fn makes of the current version.
+// modified decides a change of the current version by fn.
 func modified(cur resource.Resource, fn func(resource.Resource) error, o state.WriteOptions) (decision, error) {
 	next, err := state.Edit(cur, fn, o)
 	if err != nil || resource.Equal(cur, next) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package introspect shows the counters of controllers as resources, for clients that have nothing but the resource API:
+// Package introspect shows the counters of controllers as resources, for clients that have only the resource API:
 //
 //	metrics := introspect.New(rt.Metrics)
 //	served := namespaced.New(func(namespace string) state.State {
@@ -10,8 +10,8 @@
 //		return st
 //	})
 //
-// The counters change all the time, and nobody should be woken by that who does not ask: they are read when somebody gets
-// or lists them, and every few seconds while somebody watches. For Prometheus there is package cosiprom.
+// The counters change all the time, so a change must not wake clients. The counters are read when a client gets or lists
+// them, and every few seconds while a client watches them. Package cosiprom serves them to Prometheus.
 package introspect
 
 import (
@@ -27,13 +27,13 @@ import (
 	"github.com/seed-59268b81/talos/cosi/typed"
 )
 
-// Every is how often watches are told what has changed.
+// Every is how often watches receive changes.
 const Every = 5 * time.Second
 
 // owner of the resources.
 const owner = "runtime"
 
-// shown is a state that is brought up to date when it is read. Writes are refused.
+// shown is a state that is refreshed when it is read. Writes are refused.
 type shown struct {
 	state.State // kept, behind serve
 
@@ -64,7 +64,7 @@ func (s *shown) serve(ctx context.Context, a access.Attempt) (state.State, error
 	}
 }
 
-// refresh reads the counters. What has not changed is not written.
+// refresh reads the counters. Unchanged ones are not written.
 func (s *shown) refresh() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -98,7 +98,7 @@ func (s *shown) refresh() error {
 	return nil
 }
 
-// watched keeps the state up to date until the context ends, however many watch it.
+// watched refreshes the state until the context ends. All watches share one goroutine.
 func (s *shown) watched(ctx context.Context) error {
 	if err := s.refresh(); err != nil {
 		return err
@@ -125,7 +125,7 @@ func (s *shown) watched(ctx context.Context) error {
 	return nil
 }
 
-// follow refreshes the state while somebody watches.
+// follow refreshes the state while there are watches.
 func (s *shown) follow() {
 	tick := time.NewTicker(Every)
 	defer tick.Stop()
@@ -135,11 +135,11 @@ func (s *shown) follow() {
 			return
 		}
 
-		s.refresh() // the store in memory takes what it took before
+		s.refresh() // an error would have come up in the first refresh
 	}
 }
 
-// unwatched reports whether nobody watches, and that nobody follows then.
+// unwatched reports whether there are no watches, and records that follow ends then.
 func (s *shown) unwatched() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

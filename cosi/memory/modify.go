@@ -10,7 +10,7 @@ import (
 	"github.com/seed-59268b81/talos/cosi/state"
 )
 
-// errMoved says that the version a change was made from is no longer the current one.
+// errMoved means that the version that was copied is no longer the current one.
 var errMoved = errors.New("moved")
 
 // Modify implements state.State.
@@ -39,7 +39,7 @@ func (s *State) Modify(ctx context.Context, empty resource.Resource, fn func(res
 
 		next, _ = resource.Isolate(next, nil)
 
-		// Lost to another creation, it becomes an update of that one.
+		// If another writer has created the resource, Modify updates it.
 		err = s.create(next, ptr, state.WriteOptions{Owner: o.Owner})
 		if err == nil {
 			return next, nil
@@ -56,7 +56,7 @@ func (s *State) UpdateWithConflicts(_ context.Context, ptr resource.Pointer, fn 
 	return s.modify(ptr, fn, state.NewWriteOptions(opts...))
 }
 
-// modify runs fn on a copy, without the lock, until it was made of the version that is current when it is stored.
+// modify runs fn on a copy, without the lock. It repeats that if the version that it copied has been replaced.
 func (s *State) modify(ptr resource.Pointer, fn func(resource.Resource) error, o state.WriteOptions) (resource.Resource, error) {
 	for {
 		k := s.lookup(ptr.Kind())
@@ -99,7 +99,7 @@ func (s *State) modify(ptr resource.Pointer, fn func(resource.Resource) error, o
 	}
 }
 
-// isOf tells whether the error is about this very resource: fn may return a NotFound about another one.
+// isOf reports whether the error is about this resource: fn may return a NotFound about another one.
 func isOf(err error, ptr resource.Pointer) bool {
 	var e *state.Error
 

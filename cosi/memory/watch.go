@@ -48,7 +48,7 @@ func (s *State) Watch(ctx context.Context, ptr resource.Pointer, ch chan<- state
 	return nil
 }
 
-// present is the event that tells a new watcher what there is.
+// present returns the first event of a watch: the current version, or a tombstone.
 func (k *kind) present(ptr resource.Pointer) state.Event {
 	if c := k.index.Load().find(ptr.ID); c != nil {
 		return state.Event{Type: state.Created, Resource: c.load()}
@@ -57,7 +57,7 @@ func (k *kind) present(ptr resource.Pointer) state.Event {
 	return state.Event{Type: state.Destroyed, Resource: resource.NewTombstone(ptr)}
 }
 
-// tailOf returns the number after which n events of the resource follow, or all that are left.
+// tailOf returns the number after which the last n events of the resource follow, or all its events if there are fewer.
 func (k *kind) tailOf(id string, n int) uint64 {
 	h := &k.history
 
@@ -137,7 +137,7 @@ func (s *State) watchKind(ctx context.Context, name resource.Kind, sub *subscrip
 	return nil
 }
 
-// marker is an event about the watch itself: a tombstone without an id.
+// marker returns an event about the watch itself: a tombstone without an id.
 func (k *kind) marker(typ state.EventType) state.Event { return k.markerAt(typ, k.bookmarkNow()) }
 
 func (k *kind) markerAt(typ state.EventType, bookmark state.Bookmark) state.Event {

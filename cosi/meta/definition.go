@@ -19,7 +19,7 @@ type ResourceDefinitionSpec struct {
 	DefaultNamespace string   `yaml:"defaultNamespace" protobuf:"3"`
 	Aliases          []string `yaml:"aliases"          protobuf:"4"`
 	AllAliases       []string `yaml:"allAliases"       protobuf:"5"`
-	// SkipAutomaticAliases has no place on the wire.
+	// SkipAutomaticAliases is not part of the wire form.
 	SkipAutomaticAliases bool                   `yaml:"skipAutomaticAliases,omitempty"`
 	PrintColumns         []resource.PrintColumn `yaml:"printColumns"          protobuf:"6"`
 	Sensitivity          resource.Sensitivity   `yaml:"sensitivity,omitempty" protobuf:"7"`
@@ -35,7 +35,7 @@ var resourceDefinition = &resource.Definition{
 // Definition implements resource.Spec.
 func (ResourceDefinitionSpec) Definition() *resource.Definition { return resourceDefinition }
 
-// NewResourceDefinition returns the description of a type, with what is derived from its name filled in.
+// NewResourceDefinition returns the description of a type, including the parts that are derived from its name.
 func NewResourceDefinition(def *resource.Definition) (*resource.Typed[ResourceDefinitionSpec], error) {
 	rd := resource.New[ResourceDefinitionSpec](NamespaceName, strings.ToLower(def.Type))
 

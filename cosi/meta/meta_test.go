@@ -115,7 +115,7 @@ func TestResourceDefinitionErrors(t *testing.T) {
 	}
 
 	if err := new(resource.Sensitivity).UnmarshalText([]byte("very")); err == nil {
-		t.Error("an unknown sensitivity was taken")
+		t.Error("an unknown sensitivity was accepted")
 	}
 }
 
@@ -172,7 +172,7 @@ func TestRegister(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	// An earlier version of the program described it otherwise.
+	// An earlier version of the program had another description.
 	if err := RegisterNamespace(ctx, st, NamespaceName, "of old"); err != nil {
 		t.Fatal(err)
 	}

@@ -85,7 +85,7 @@ func (d *Detector) WatchFor(ctx context.Context, ptr resource.Pointer, condition
 	return d.State.WatchFor(ctx, ptr, append([]state.Condition{seen}, conditions...)...)
 }
 
-// Notify implements state.Notifier, as far as the state does.
+// Notify implements state.Notifier. It is Unsupported if the state cannot notify.
 func (d *Detector) Notify(ctx context.Context, kind resource.Kind, fn func(*state.Event)) error {
 	reader := caller()
 
@@ -95,7 +95,7 @@ func (d *Detector) Notify(ctx context.Context, kind resource.Kind, fn func(*stat
 	})
 }
 
-// relay notes what comes out of a watch, on its way to the reader.
+// relay notes the events of a watch and passes them on.
 func (d *Detector) relay(ctx context.Context, out chan<- state.Event, watch func(context.Context, chan<- state.Event) error) error {
 	reader := caller()
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package namespaced makes one state of several: each namespace lives in one of them. So what is of this machine stays
-// in memory, and what is of the whole cluster in etcd, side by side under one API:
+// Package namespaced combines several states into one: each namespace is in one of them. For example, resources of this
+// machine are in memory, those of the whole cluster in etcd, and clients use one API:
 //
 //	st := namespaced.New(func(namespace string) state.State {
 //		if namespace == "cluster" {
@@ -18,9 +18,9 @@ import (
 	"github.com/seed-59268b81/talos/cosi/state"
 )
 
-// New returns the state that asks pick for the state of each namespace. It must give the same one each time. Nothing is
-// in a namespace for which it gives nil: a Get finds nothing there, and all else is Unsupported. It can notify
-// (state.Notifier) as far as the state of the namespace does.
+// New returns a state that calls pick for the state of a namespace. pick must return the same state each time. A namespace
+// for which pick returns nil is empty: Get returns NotFound, and all other calls return Unsupported. The returned state is a
+// state.Notifier; Notify is Unsupported if the state of the namespace cannot notify.
 func New(pick func(namespace string) state.State) state.State {
 	return access.Route(func(_ context.Context, a access.Attempt) (state.State, error) {
 		if st := pick(a.Namespace); st != nil {

@@ -17,7 +17,7 @@ type rawResource struct {
 	Spec     *RawSpec     `protobuf:"2"`
 }
 
-// RawMetadata is metadata as it came: a cosi.resource.Metadata.
+// RawMetadata is a cosi.resource.Metadata: version and phase are text.
 type RawMetadata struct {
 	Namespace   string            `protobuf:"1"`
 	Type        string            `protobuf:"2"`
@@ -32,7 +32,7 @@ type RawMetadata struct {
 	Annotations map[string]string `protobuf:"11"`
 }
 
-// Metadata reads the version and the phase. A time that Metadata cannot hold becomes none.
+// Metadata parses the version and the phase. A time that Metadata cannot hold becomes the zero time.
 func (r *RawMetadata) Metadata() (Metadata, error) {
 	md := NewMetadata(r.Namespace, r.Type, r.ID)
 	md.SetOwner(r.Owner)
@@ -60,7 +60,7 @@ func (r *RawMetadata) Metadata() (Metadata, error) {
 	return md, nil
 }
 
-// storable returns the time, or the zero time for one that does not fit nanoseconds since 1970, which end in 2262.
+// storable returns t, or the zero time if t does not fit into nanoseconds since 1970, which end in 2262.
 func storable(t time.Time) time.Time {
 	if t.Year() < 1700 || t.Year() > 2200 {
 		return time.Time{}

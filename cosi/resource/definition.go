@@ -44,11 +44,11 @@ type PrintColumn struct {
 	JSONPath string `yaml:"jsonPath" protobuf:"2"`
 }
 
-// Definition describes a resource type: what meta.ResourceDefinition is filled from.
+// Definition describes a resource type; meta.NewResourceDefinition turns it into a resource.
 type Definition struct {
 	// Type is Plural.suffix, such as AddressStatuses.net.talos.dev.
 	Type string
-	// DefaultNamespace is used where no namespace is given.
+	// DefaultNamespace is used if no namespace is given.
 	DefaultNamespace string
 	// Aliases beyond the automatic ones (singular, initials).
 	Aliases []string

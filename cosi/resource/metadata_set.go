@@ -45,8 +45,8 @@ func (m *Metadata) SetCreated(t time.Time) { m.mutable(); m.created = toNanos(t)
 // SetUpdated is for states and codecs.
 func (m *Metadata) SetUpdated(t time.Time) { m.mutable(); m.updated = toNanos(t) }
 
-// Begin makes the metadata those of the first version, created at a time in Unix nanoseconds. An earlier time of update stays.
-// It is for states.
+// Begin sets the metadata of the first version, created at a time in Unix nanoseconds. A time of update that is set already
+// stays. It is for states.
 func (m *Metadata) Begin(owner string, created int64) {
 	m.SetVersion(1)
 	m.SetOwner(owner)
@@ -57,15 +57,15 @@ func (m *Metadata) Begin(owner string, created int64) {
 	}
 }
 
-// Succeed makes the metadata those of the next version after was, updated at a time in Unix nanoseconds, and seals them. It
-// is for states.
+// Succeed sets the metadata of the next version after was, updated at a time in Unix nanoseconds, and seals it. It is for
+// states.
 func (m *Metadata) Succeed(was *Metadata, updated int64) {
 	m.SetVersion(was.Version() + 1)
 	m.owner, m.created, m.updated = was.owner, was.created, updated
 	m.bits |= bitSealed
 }
 
-// TakeOver takes over what a state has set in the version that it stored: version, owner and times.
+// TakeOver copies the fields that a state has set in the stored version: version, owner and times.
 func (m *Metadata) TakeOver(stored *Metadata) {
 	m.mutable()
 
@@ -73,7 +73,7 @@ func (m *Metadata) TakeOver(stored *Metadata) {
 	m.owner, m.created, m.updated = stored.owner, stored.created, stored.updated
 }
 
-// edit changes the rare part on a private copy.
+// edit changes a private copy of the extra part.
 func (m *Metadata) edit(change func(*extra)) {
 	m.mutable()
 

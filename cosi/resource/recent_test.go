@@ -26,7 +26,7 @@ func frameOf(t *testing.T, r Resource) []byte {
 	return b
 }
 
-// TestEncodingsAreForgotten encodes far more than is kept.
+// TestEncodingsAreForgotten encodes far more than the limit.
 func TestEncodingsAreForgotten(t *testing.T) {
 	for _, tt := range []struct {
 		name  string

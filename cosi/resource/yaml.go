@@ -55,7 +55,7 @@ func specNode(r Resource) (*yaml.Node, error) {
 	return node, nil
 }
 
-// unwrap takes the value out of a document; a comment on the document goes with it.
+// unwrap returns the value of a document. A comment on the document moves to the value.
 func unwrap(doc *yaml.Node) *yaml.Node {
 	if doc.Kind != yaml.DocumentNode {
 		return doc
@@ -113,7 +113,7 @@ func pairsNode(kv KeyValues) *yaml.Node {
 	return node
 }
 
-// mapping takes keys and nodes in turn.
+// mapping takes keys and nodes alternately.
 func mapping(pairs ...any) *yaml.Node {
 	node := &yaml.Node{Kind: yaml.MappingNode}
 	for i := 0; i < len(pairs); i += 2 {

@@ -18,7 +18,7 @@ func metadataFromYAML(node *yaml.Node) (Metadata, error) {
 		texts = map[string]*string{
 			"namespace": &raw.Namespace, "type": &raw.Type, "id": &raw.ID, "owner": &raw.Owner, "phase": &raw.Phase,
 		}
-		at = node // of what is wrong with it as a whole
+		at = node // of an error in version or phase
 	)
 
 	for i := 0; i+1 < len(node.Content); i += 2 {

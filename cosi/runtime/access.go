@@ -13,7 +13,7 @@ import (
 )
 
 // NewAccess returns the state as a controller with these inputs and outputs may use it. It is for tests and tools that
-// call a controller's functions without a runtime.
+// call functions of a controller without a runtime.
 func NewAccess(st state.State, name string, inputs []controller.Input, outputs []controller.Output) (controller.Access, error) {
 	return newDeclared(st, name, inputs, outputs)
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/seed-59268b81/talos/cosi/typed"
 )
 
-// intToStr makes a string of each int, and holds the int while the string is there.
+// intToStr creates a string for each int, and keeps a finalizer on the int while the string exists.
 func intToStr() controller.Controller {
 	return transform.Map[intSpec, strSpec]{
 		Name: "IntToStr",
@@ -108,7 +108,7 @@ func TestOutputHeldByOthers(t *testing.T) {
 		b.wantGone(out)
 		b.ok(b.st.Destroy(ctx, in))
 
-		// Torn down again, but wanted again before it is free: it comes back when it is.
+		// Torn down again, but needed again before its finalizers are removed: it is created again afterwards.
 		b.setInt("one", 2)
 		b.settle()
 		b.ok(b.st.AddFinalizer(ctx, out, "other"))
@@ -156,7 +156,7 @@ func TestErrorOfOneInput(t *testing.T) {
 		b.settle()
 
 		b.setInt("a", -1) // its output stays
-		b.setInt("c", 3)  // others go on
+		b.setInt("c", 3)  // others are processed
 		time.Sleep(time.Second)
 		b.wantStr("a", "1")
 		b.wantStr("b", "2")
@@ -280,10 +280,10 @@ func TestFailureAndPanic(t *testing.T) {
 				}
 
 				if !strings.Contains(b.log.String(), "no luck") || !strings.Contains(b.log.String(), "controller=Failing") {
-					b.Errorf("log does not tell what failed:\n%s", b.log)
+					b.Errorf("the log does not name the failure:\n%s", b.log)
 				}
 
-				// The others never noticed.
+				// The others are not affected.
 				b.setInt("one", 1)
 				b.settle()
 				b.wantStr("one", "1")

@@ -5,12 +5,12 @@
 //	g := grpc.NewServer(server.Options()...)
 //	v1alpha1.RegisterStateServer(g, server.New(st))
 //
-// What may be done is the state's affair: wrap it with package access first.
+// The server itself checks no access: wrap the state with package access first.
 //
-// Answers and events carry resources as the bytes that each immutable version was encoded to once (see
-// resource.WireFrame), however many clients get them. They travel in the generated messages as fields that the message
-// does not know, which marshal as they are: on the wire there is no difference, but a server-side interceptor that
-// wants to look into a resource finds it there. A change that many watches are told of is one message for all.
+// Each immutable version of a resource is encoded once (see resource.WireFrame), however many clients receive it. Answers and
+// events contain these bytes as unknown fields of the generated messages, which are marshalled unchanged. On the wire there is
+// no difference, but a server-side interceptor that inspects resources finds them in the unknown fields. A change that many
+// watches receive is one message for all of them.
 package server
 
 import (
@@ -36,8 +36,8 @@ func New(st state.State) *Server {
 	return NewFor(func(context.Context) (state.State, error) { return st, nil })
 }
 
-// NewFor returns a server that asks for each call which state it is on, so that each client, known by the context of
-// its connection, gets what it may use: see access.AsController. An error is a refusal, and best a gRPC status.
+// NewFor returns a server that calls pick for the state of each call. So each client, identified by the context of its
+// connection, can get a state of its own: see access.AsController. An error, preferably a gRPC status, refuses the call.
 func NewFor(pick func(ctx context.Context) (state.State, error)) *Server { return &Server{pick: pick} }
 
 var _ v1alpha1.StateServer = (*Server)(nil)
@@ -89,7 +89,7 @@ func (s *Server) List(req *v1alpha1.ListRequest, stream grpc.ServerStreamingServ
 		return err
 	}
 
-	var opts []state.ListOption // none of a whole kind, which is faster
+	var opts []state.ListOption // without options a list is faster
 
 	if len(labels) > 0 || id != nil {
 		opts = append(opts, func(o *state.ListOptions) { o.LabelQueries, o.IDQuery = labels, id })
@@ -126,7 +126,7 @@ func (s *Server) Create(ctx context.Context, req *v1alpha1.CreateRequest) (*v1al
 		return nil, malformed(err)
 	}
 
-	// Clients of another make tell when they have made it, and update it later as of that time.
+	// Clients of the reference implementation set the time of creation themselves, and send it with later updates.
 	if err := st.Create(ctx, r, state.WithOwner(req.GetOptions().GetOwner()), state.WithCreated(r.Metadata().Created())); err != nil {
 		return nil, createError(err)
 	}

@@ -19,8 +19,8 @@ const maxMessage = 1 << 20
 
 type watchStream = grpc.ServerStreamingServer[v1alpha1.WatchResponse]
 
-// Watch implements v1alpha1.StateServer. All that is pending goes out in one message, whether the client asked for
-// aggregation or not: clients take both.
+// Watch implements v1alpha1.StateServer. All pending events are sent in one message, whether the client requested aggregation
+// or not: clients accept both.
 func (s *Server) Watch(req *v1alpha1.WatchRequest, stream watchStream) error {
 	ctx := stream.Context()
 
@@ -29,7 +29,7 @@ func (s *Server) Watch(req *v1alpha1.WatchRequest, stream watchStream) error {
 		return err
 	}
 
-	// An empty message tells that the watch is established.
+	// An empty message confirms that the watch is established.
 	if err := stream.Send(&v1alpha1.WatchResponse{}); err != nil {
 		return err
 	}

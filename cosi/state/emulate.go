@@ -9,14 +9,14 @@ import (
 	"github.com/seed-59268b81/talos/cosi/resource"
 )
 
-// core is what the emulations below need of a driver.
+// core is the part of a driver that the emulations below need.
 type core interface {
 	Reader
 	Create(ctx context.Context, r resource.Resource, opts ...WriteOption) error
 	Update(ctx context.Context, r resource.Resource, opts ...WriteOption) error
 }
 
-// ModifyByUpdate is Modify by means of Get, Create and Update, tried again while others get in between.
+// ModifyByUpdate implements Modify with Get, Create and Update. It tries again after a conflict with another writer.
 func ModifyByUpdate(ctx context.Context, st core, empty resource.Resource, fn func(resource.Resource) error, opts ...WriteOption) (resource.Resource, error) {
 	for wait := newPause(); ; {
 		ptr := empty.Metadata().Pointer()
@@ -53,7 +53,7 @@ func ModifyByUpdate(ctx context.Context, st core, empty resource.Resource, fn fu
 	}
 }
 
-// UpdateByUpdate is UpdateWithConflicts by means of Get and Update.
+// UpdateByUpdate implements UpdateWithConflicts with Get and Update.
 func UpdateByUpdate(ctx context.Context, st core, ptr resource.Pointer, fn func(resource.Resource) error, opts ...WriteOption) (resource.Resource, error) {
 	cur, err := st.Get(ctx, ptr, WithCurrent())
 	if err != nil {
@@ -65,8 +65,8 @@ func UpdateByUpdate(ctx context.Context, st core, ptr resource.Pointer, fn func(
 	return r, err
 }
 
-// updateFrom changes an existing resource. It also tells whether it fails because the resource is gone; fn may return
-// a NotFound about another one.
+// updateFrom changes an existing resource. gone reports whether it failed because the resource does not exist any more; the
+// class of the error is not enough, because fn may return a NotFound about another resource.
 func updateFrom(
 	ctx context.Context, st core, cur resource.Resource, fn func(resource.Resource) error, wait *pause, opts ...WriteOption,
 ) (r resource.Resource, gone bool, err error) {
@@ -103,7 +103,7 @@ func updateFrom(
 	}
 }
 
-// Edit returns the copy of the current version that fn has changed, if it may be changed.
+// Edit returns a copy of the current version, changed by fn, if owner and phase allow a change.
 func Edit(cur resource.Resource, fn func(resource.Resource) error, o WriteOptions) (resource.Resource, error) {
 	if err := CheckOwner("modify", cur, o.Owner); err != nil {
 		return nil, err
@@ -118,7 +118,7 @@ func Edit(cur resource.Resource, fn func(resource.Resource) error, o WriteOption
 	return next, Change(cur.Metadata().Pointer(), next, fn)
 }
 
-// Change runs fn on the next version of a resource, and refuses one that has become another resource.
+// Change runs fn on the next version of a resource, and refuses a change of its address.
 func Change(ptr resource.Pointer, r resource.Resource, fn func(resource.Resource) error) error {
 	if err := fn(r); err != nil {
 		return err
@@ -131,7 +131,7 @@ func Change(ptr resource.Pointer, r resource.Resource, fn func(resource.Resource
 	return nil
 }
 
-// EditByUpdate changes only the metadata of an existing resource, as its owner and in any phase.
+// EditByUpdate changes only the metadata of an existing resource, as its owner and in any phase. It uses Get and Update.
 func EditByUpdate(ctx context.Context, st core, ptr resource.Pointer, fn func(*resource.Metadata)) error {
 	cur, err := st.Get(ctx, ptr, WithCurrent())
 	if err != nil {
@@ -150,7 +150,7 @@ func EditByUpdate(ctx context.Context, st core, ptr resource.Pointer, fn func(*r
 			return failed
 		}
 
-		// Made anew by another owner meanwhile? If not, it is refused for good.
+		// Another owner may have created it again. If not, the refusal is final.
 		if cur, err = st.Get(ctx, ptr, WithCurrent()); err != nil {
 			return err
 		}
@@ -161,7 +161,7 @@ func EditByUpdate(ctx context.Context, st core, ptr resource.Pointer, fn func(*r
 	}
 }
 
-// TeardownByUpdate is Teardown by means of Get and Update.
+// TeardownByUpdate implements Teardown with Get and Update.
 func TeardownByUpdate(ctx context.Context, st core, ptr resource.Pointer, opts ...WriteOption) (bool, error) {
 	opts = append(opts[:len(opts):len(opts)], WithAnyPhase())
 
@@ -177,7 +177,7 @@ func TeardownByUpdate(ctx context.Context, st core, ptr resource.Pointer, opts .
 	return len(r.Metadata().Finalizers()) == 0, nil
 }
 
-// pause grows between attempts that others spoil.
+// pause is the growing wait between attempts after conflicts.
 type pause struct{ d time.Duration }
 
 func newPause() *pause { return &pause{} }

@@ -4,8 +4,8 @@ package state
 
 import "context"
 
-// Relay starts a watch and passes what it sends on to another channel, until the context ends. each turns what came into
-// what is passed on, and reports whether it is the last.
+// Relay starts a watch and sends its events to another channel, until the context ends. each converts an event, and reports
+// whether it is the last one.
 func Relay[T, U any](ctx context.Context, out chan<- U, each func(T) (next U, last bool), watch func(context.Context, chan<- T) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	in := make(chan T, 1)

@@ -9,7 +9,7 @@ import (
 	"github.com/seed-59268b81/talos/cosi/typed"
 )
 
-// TestRead holds that an input is read while it is there and not being torn down, and that Find sees it until it is gone.
+// TestRead: Read finds an input while it exists and is not tearing down, and Find finds it until it is destroyed.
 func TestRead(t *testing.T) {
 	ctx, st := t.Context(), memory.New()
 	ok := func(err error) {
@@ -38,7 +38,7 @@ func TestRead(t *testing.T) {
 	}
 
 	if found, err := typed.Find[HostSpec](ctx, st, "", "mail"); found == nil || err != nil {
-		t.Errorf("find: got %v, %v, want the one that is being torn down", found, err)
+		t.Errorf("find: got %v, %v, want the resource that is tearing down", found, err)
 	}
 
 	if f := typed.Read(ctx, st, "none", &web); f.OK || f.Err != nil || web.Name != "www" {

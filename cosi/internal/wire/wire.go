@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package wire reads resources out of the messages of the State API, for the server and the client alike.
+// Package wire reads resources from the messages of the State API, for the server and the client.
 package wire
 
 import (
@@ -44,7 +44,7 @@ func MetadataOf(in *v1alpha1.Metadata) (resource.Metadata, error) {
 	return md, nil
 }
 
-// timeOf reads a time that the store does not need to believe: one out of range is none.
+// timeOf returns a time of a message; a time that is not valid becomes the zero time.
 func timeOf(ts *timestamppb.Timestamp) time.Time {
 	if !ts.IsValid() {
 		return time.Time{}

@@ -138,7 +138,7 @@ func appendAny(b []byte, x any) ([]byte, error) {
 			return b, nil
 		})
 	default:
-		return nil, fmt.Errorf("a %T has no place in a google.protobuf.Value", x)
+		return nil, fmt.Errorf("a google.protobuf.Value cannot hold a %T", x)
 	}
 }
 

@@ -149,7 +149,7 @@ func (b builder) fillPointer(c *codec, t reflect.Type) error {
 	*c = codec{
 		appendField: func(b []byte, num protowire.Number, v reflect.Value) ([]byte, error) {
 			if v.IsNil() {
-				// Only an element of a list or map can be nil here: an empty value keeps its place.
+				// Only an element of a list or map can be nil here: it is written as an empty value.
 				v = reflect.New(t.Elem())
 			}
 

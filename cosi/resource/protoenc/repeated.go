@@ -18,7 +18,7 @@ func (b builder) fillList(c *codec, t reflect.Type) error {
 		return err
 	}
 
-	switch t.Elem().Kind() { // the rest may be elements
+	switch t.Elem().Kind() { // other kinds may be elements
 	case reflect.Map:
 		if t.Elem() != reflect.TypeFor[map[string]any]() {
 			return fmt.Errorf("type %s has no protobuf form", t)
@@ -42,7 +42,8 @@ func (b builder) fillList(c *codec, t reflect.Type) error {
 	return nil
 }
 
-// packed tells a list of numbers. Evaluated late, because the codec of a recursive type is filled last.
+// packed reports whether a list of the type is packed: numbers are. It is evaluated late, because the codec of a recursive
+// type is filled last.
 func (c *codec) packed() bool { return c.append != nil && c.wire != protowire.BytesType }
 
 func (c *codec) appendList(b []byte, num protowire.Number, v reflect.Value) ([]byte, error) {
@@ -110,7 +111,7 @@ func (b builder) fillMap(c *codec, t reflect.Type) error {
 		return err
 	}
 
-	switch t.Key().Kind() { // the rest are refused
+	switch t.Key().Kind() { // other kinds are refused
 	case reflect.String, reflect.Bool, reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64,
 		reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
 	default:

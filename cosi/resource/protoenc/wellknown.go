@@ -12,7 +12,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// wellKnown is the codec of a T that is a message of known fields.
+// wellKnown returns the codec of a T that is encoded as a well-known message.
 func wellKnown[T any](put func([]byte, T) ([]byte, error), get func(parts) (T, error)) codec {
 	return codec{
 		wire: protowire.BytesType, message: true,
@@ -49,7 +49,7 @@ func split(b []byte) (p parts, err error) {
 			return nil
 		}
 
-		switch wire { // the well-known messages have no others
+		switch wire { // the well-known messages have no other types
 		case protowire.VarintType:
 			p.ints[num], _ = protowire.ConsumeVarint(value)
 		case protowire.BytesType:
