@@ -182,6 +182,9 @@ func equal[T any](b *bench, what string, got, want T) {
 	}
 }
 
+// errOf returns the error of a call with two results.
+func errOf[T any](_ T, err error) error { return err }
+
 func (b *bench) wantClass(what string, err error, want state.Class) {
 	b.Helper()
 

@@ -13,21 +13,14 @@ import (
 
 var crudTests = []test{
 	{"missing resource", func(b *bench) {
-		_, err := b.Get(b.ctx, ptr("none"))
-		b.wantClass("get", err, state.NotFound)
-
+		b.wantClass("get", errOf(b.Get(b.ctx, ptr("none"))), state.NotFound)
 		b.wantClass("update", b.Update(b.ctx, NewItem(ns, "none", "")), state.NotFound)
 		b.wantClass("destroy", b.Destroy(b.ctx, ptr("none")), state.NotFound)
-
-		_, err = b.Teardown(b.ctx, ptr("none"))
-		b.wantClass("teardown", err, state.NotFound)
-
+		b.wantClass("teardown", errOf(b.Teardown(b.ctx, ptr("none"))), state.NotFound)
 		b.wantClass("teardown and destroy", b.TeardownAndDestroy(b.ctx, ptr("none")), state.NotFound)
 		b.wantClass("add finalizer", b.AddFinalizer(b.ctx, ptr("none"), "f"), state.NotFound)
 		b.wantClass("remove finalizer", b.RemoveFinalizer(b.ctx, ptr("none"), "f"), state.NotFound)
-
-		_, err = b.UpdateWithConflicts(b.ctx, ptr("none"), func(resource.Resource) error { return nil })
-		b.wantClass("update with conflicts", err, state.NotFound)
+		b.wantClass("update with conflicts", errOf(b.UpdateWithConflicts(b.ctx, ptr("none"), func(resource.Resource) error { return nil })), state.NotFound)
 
 		equal(b, "list", b.list(), "")
 	}},
@@ -199,8 +192,7 @@ var crudTests = []test{
 		b.set("a", "2")
 		b.ok(b.Destroy(b.ctx, ptr("a")))
 
-		_, err := b.Get(b.ctx, ptr("a"))
-		b.wantClass("get", err, state.NotFound)
+		b.wantClass("get", errOf(b.Get(b.ctx, ptr("a"))), state.NotFound)
 		b.wantClass("destroy", b.Destroy(b.ctx, ptr("a")), state.NotFound)
 
 		if r := b.create("a"); r.Metadata().Version() != 1 {

@@ -35,13 +35,11 @@ var modifyTests = []test{
 			b.Errorf("got %s %v, want version 2 with 2", md, r.Spec())
 		}
 
-		_, err = b.modify("a", "3")
-		b.wantClass("without an owner", err, state.OwnerConflict)
+		b.wantClass("without an owner", errOf(b.modify("a", "3")), state.OwnerConflict)
 	}},
 
 	{"modify without a change", func(b *bench) {
-		_, err := b.modify("a", "1")
-		b.ok(err)
+		b.ok(errOf(b.modify("a", "1")))
 
 		ch := b.watchKind()
 
@@ -59,17 +57,10 @@ var modifyTests = []test{
 		b.create("a")
 		b.teardown("a")
 
-		_, err := b.modify("a", "1")
-		b.wantClass("running by default", err, state.PhaseConflict)
-
-		_, err = b.modify("a", "of a") // changes nothing
-		b.wantClass("even without a change", err, state.PhaseConflict)
-
-		_, err = b.modify("a", "1", state.WithAnyPhase())
-		b.ok(err)
-
-		_, err = b.modify("a", "2", state.WithExpectedPhase(resource.PhaseTearingDown))
-		b.ok(err)
+		b.wantClass("running by default", errOf(b.modify("a", "1")), state.PhaseConflict)
+		b.wantClass("even without a change", errOf(b.modify("a", "of a")), state.PhaseConflict)
+		b.ok(errOf(b.modify("a", "1", state.WithAnyPhase())))
+		b.ok(errOf(b.modify("a", "2", state.WithExpectedPhase(resource.PhaseTearingDown))))
 	}},
 
 	{"modify that fails", func(b *bench) {

@@ -38,11 +38,9 @@ var ownerTests = []test{
 		b.ok(b.AddFinalizer(b.ctx, ptr("a"), "f")) // without being the owner
 		b.ok(b.RemoveFinalizer(b.ctx, ptr("a"), "f"))
 
-		_, err := b.Teardown(b.ctx, ptr("a"), me)
-		b.ok(err)
+		b.ok(errOf(b.Teardown(b.ctx, ptr("a"), me)))
 
-		_, err = b.Teardown(b.ctx, ptr("a"), other)
-		b.wantClass("second teardown by other", err, state.OwnerConflict)
+		b.wantClass("second teardown by other", errOf(b.Teardown(b.ctx, ptr("a"), other)), state.OwnerConflict)
 		b.ok(b.Destroy(b.ctx, ptr("a"), me))
 	}},
 
@@ -175,8 +173,7 @@ var finalizerTests = []test{
 		b.ok(b.RemoveFinalizer(b.ctx, ptr("a"), "x"))
 		b.ok(<-done)
 
-		_, err := b.Get(b.ctx, ptr("a"))
-		b.wantClass("get", err, state.NotFound)
+		b.wantClass("get", errOf(b.Get(b.ctx, ptr("a"))), state.NotFound)
 	}},
 
 	{"teardown and destroy without finalizers", func(b *bench) {
@@ -195,8 +192,7 @@ var finalizerTests = []test{
 			go func() { errs <- b.TeardownAndDestroy(b.ctx, ptr("a")) }()
 		}
 
-		_, err := b.WatchFor(b.ctx, ptr("a"), state.PhaseIs(resource.PhaseTearingDown))
-		b.ok(err)
+		b.ok(errOf(b.WatchFor(b.ctx, ptr("a"), state.PhaseIs(resource.PhaseTearingDown))))
 		b.ok(b.RemoveFinalizer(b.ctx, ptr("a"), "x"))
 
 		for range 10 {
@@ -215,8 +211,7 @@ var finalizerTests = []test{
 
 		go func() { done <- b.TeardownAndDestroy(ctx, ptr("a")) }()
 
-		_, err := b.WatchFor(b.ctx, ptr("a"), state.PhaseIs(resource.PhaseTearingDown))
-		b.ok(err)
+		b.ok(errOf(b.WatchFor(b.ctx, ptr("a"), state.PhaseIs(resource.PhaseTearingDown))))
 		cancel()
 
 		if err := <-done; err == nil {

@@ -37,20 +37,17 @@ var sharingTests = []test{
 				b.ok(b.Update(b.ctx, r))
 			}},
 			{"modify of a missing resource", func(id string, parts []string) {
-				_, err := b.Modify(b.ctx, NewItem(ns, id, ""), fill(parts))
-				b.ok(err)
+				b.ok(errOf(b.Modify(b.ctx, NewItem(ns, id, ""), fill(parts))))
 			}},
 			{"modify", func(id string, parts []string) {
 				b.create(id)
 
-				_, err := b.Modify(b.ctx, NewItem(ns, id, ""), fill(parts))
-				b.ok(err)
+				b.ok(errOf(b.Modify(b.ctx, NewItem(ns, id, ""), fill(parts))))
 			}},
 			{"update with conflicts", func(id string, parts []string) {
 				b.create(id)
 
-				_, err := b.UpdateWithConflicts(b.ctx, ptr(id), fill(parts))
-				b.ok(err)
+				b.ok(errOf(b.UpdateWithConflicts(b.ctx, ptr(id), fill(parts))))
 			}},
 			{"the spec itself", func(id string, parts []string) {
 				_, err := b.Modify(b.ctx, NewItem(ns, id, ""), func(r resource.Resource) error {
