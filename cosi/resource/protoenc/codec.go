@@ -21,7 +21,7 @@ type codec struct {
 
 	// append adds the value.
 	append func(b []byte, v reflect.Value) ([]byte, error)
-	// decode sets v from the value's bytes; depth is how many levels of messages may follow.
+	// decode sets v from the value's bytes, which eachField has checked; depth is how many levels of messages may follow.
 	decode func(b []byte, v reflect.Value, depth int) error
 
 	// inspect checks the text in the value and adds to size the bytes that it refers to; nil if it refers to none.
