@@ -117,7 +117,7 @@ func TestKill(t *testing.T) {
 		}
 
 		if err := cmd.Wait(); cmd.ProcessState.Exited() {
-			t.Fatalf("the victim ended by itself: %v\n%s", err, stderr.String())
+			t.Fatalf("the victim ended before it was killed: %v\n%s", err, stderr.String())
 		}
 
 		check(t, path, acknowledged)
@@ -146,7 +146,7 @@ func check(t *testing.T, path string, acknowledged map[string]int) {
 		}
 
 		if r.Metadata().Version() != uint64(n) || spec.Parts[0] != strings.Repeat(spec.Value+" ", 50) {
-			t.Errorf("%s: half a write: %s %v", id, r.Metadata(), spec)
+			t.Errorf("%s: partial write: %s %v", id, r.Metadata(), spec)
 		}
 	}
 

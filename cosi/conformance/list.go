@@ -174,7 +174,7 @@ var waitTests = []test{
 					b.Errorf("%s: got %v, %v", tt.name, got.r, got.err)
 				}
 			case <-time.After(patience):
-				b.Fatalf("%s: nothing came", tt.name)
+				b.Fatalf("%s: timed out", tt.name)
 			}
 		}
 	}},

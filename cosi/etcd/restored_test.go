@@ -146,7 +146,7 @@ func TestRestored(t *testing.T) {
 				}
 
 				if err := st.WatchKind(ctx, kind(), make(chan state.Event), state.WithKindStartFromBookmark(mark)); !state.IsInvalidBookmark(err) {
-					t.Errorf("%s takes a bookmark from before: %v", name, err)
+					t.Errorf("%s accepts an earlier bookmark: %v", name, err)
 				}
 			}
 

@@ -60,7 +60,7 @@ func TestUnreadable(t *testing.T) {
 			}
 
 			if err := typed.Set(t.Context(), st, ns, "a", conformance.ItemSpec{Value: "ours"}); err == nil {
-				t.Error("it was written over")
+				t.Error("it was overwritten")
 			}
 
 			if _, err := st.Get(t.Context(), ptr); err != nil {

@@ -117,5 +117,5 @@ func TestListsHoldNothing(t *testing.T) {
 		time.Sleep(10 * time.Millisecond)
 	}
 
-	t.Error("a version that was replaced three times is still held")
+	t.Error("a version that was replaced three times is still in memory")
 }

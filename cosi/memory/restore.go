@@ -88,7 +88,7 @@ func (k *kind) restore(contents *KindContents) error {
 		}
 
 		if c.Now == nil {
-			return fmt.Errorf("change %d of %q led to nothing", c.Seq, c.ID)
+			return fmt.Errorf("change %d of %q has no new version", c.Seq, c.ID)
 		}
 
 		if i > 0 && contents.History[i-1].Seq != c.Seq-1 {

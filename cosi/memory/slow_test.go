@@ -48,7 +48,7 @@ func (p replay) apply(t *testing.T, ev state.Event) {
 	switch ev.Type { // other types are wrong here
 	case state.Created:
 		if known != nil {
-			t.Fatalf("created %s, which was there as %s", ev.Resource.Metadata(), known.Metadata())
+			t.Fatalf("created %s, but %s exists", ev.Resource.Metadata(), known.Metadata())
 		}
 
 		p[id] = ev.Resource
@@ -60,7 +60,7 @@ func (p replay) apply(t *testing.T, ev state.Event) {
 		p[id] = ev.Resource
 	case state.Destroyed:
 		if known == nil {
-			t.Fatalf("destroyed %s, which was not there", ev.Resource.Metadata())
+			t.Fatalf("destroyed %s, which did not exist", ev.Resource.Metadata())
 		}
 
 		delete(p, id)

@@ -71,7 +71,7 @@ func TestEncodingsAreForgotten(t *testing.T) {
 		}
 
 		if got := frameOf(t, first); string(got) != string(want) {
-			t.Errorf("%s: encoded again, it is another one", tt.name)
+			t.Errorf("%s: encoded again, it differs", tt.name)
 		}
 	}
 }

@@ -34,7 +34,7 @@ func (b *bench) wantFailing(name, resource, text string, failures uint32) {
 	}
 
 	if since := r.TypedSpec().Since; since.IsZero() || since.After(time.Now()) {
-		b.Errorf("status of %s: since %s, now it is %s", name, since, time.Now())
+		b.Errorf("status of %s: since %s, now %s", name, since, time.Now())
 	}
 }
 

@@ -101,7 +101,7 @@ func TestQueueSeesMissedDestructions(t *testing.T) {
 		st.unlisted.Store(true)
 
 		if err := b.rt.RegisterQueueController(early); !errors.Is(err, errDown) {
-			b.Errorf("registered though what there is could not be learned: %v", err)
+			b.Errorf("registered, although the list of the kind failed: %v", err)
 		}
 
 		st.unlisted.Store(false)

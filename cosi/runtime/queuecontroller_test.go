@@ -56,7 +56,7 @@ func TestQueueController(t *testing.T) {
 		b.ok(err)
 
 		if ready {
-			b.Error("the input is ready, but its output is there")
+			b.Error("the input is ready, but its output exists")
 		}
 
 		b.settle()

@@ -91,7 +91,7 @@ func TestOutputHeldByOthers(t *testing.T) {
 		b.ok(err)
 
 		if ready {
-			b.Error("input is ready, but its output is there")
+			b.Error("input is ready, but its output exists")
 		}
 
 		b.settle()
@@ -269,7 +269,7 @@ func TestFailureAndPanic(t *testing.T) {
 				for i := range 5 {
 					got := starts[i+1].Sub(starts[i])
 					if got < want/2 || got > want*3/2 {
-						b.Errorf("delay %d: got %s, want %s give or take a half", i, got, want)
+						b.Errorf("delay %d: got %s, want %s plus or minus half of it", i, got, want)
 					}
 
 					want = want * 3 / 2

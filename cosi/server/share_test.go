@@ -69,7 +69,7 @@ func TestShared(t *testing.T) {
 	}
 
 	if got, err := s.response(&ev, wire.DefaultMessage); err != nil || got == first || !proto.Equal(got, first) {
-		t.Errorf("a change of long ago: got the kept message, or another text (%v)", err)
+		t.Errorf("an old change: got the kept message, or another text (%v)", err)
 	}
 
 	large := state.Event{Type: state.Created, Resource: version(string(make([]byte, sharedBytes)))}

@@ -34,7 +34,7 @@ func TestRead(t *testing.T) {
 
 	mail = HostSpec{}
 	if all, err := typed.All(typed.Read(ctx, st, "web", &web), typed.Read(ctx, st, "mail", &mail)); all || err != nil || mail.Name != "" {
-		t.Errorf("one is being torn down: got %t, %v, %q, want false and nothing read", all, err, mail.Name)
+		t.Errorf("with one tearing down: got %t, %v, %q, want false and nothing read", all, err, mail.Name)
 	}
 
 	if found, err := typed.Find[HostSpec](ctx, st, "", "mail"); found == nil || err != nil {
@@ -42,6 +42,6 @@ func TestRead(t *testing.T) {
 	}
 
 	if f := typed.Read(ctx, st, "none", &web); f.OK || f.Err != nil || web.Name != "www" {
-		t.Errorf("none: got %+v, %q, want no error and the value as it was", f, web.Name)
+		t.Errorf("none: got %+v, %q, want no error and the unchanged value", f, web.Name)
 	}
 }

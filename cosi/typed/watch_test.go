@@ -152,7 +152,7 @@ func TestWatchFor(t *testing.T) {
 		defer cancel()
 
 		if _, err := typed.WatchFor[HostSpec](limit, st, "", "mail", nil); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("of what does not come: got %v", err)
+			t.Errorf("wait that times out: got %v", err)
 		}
 	})
 }
