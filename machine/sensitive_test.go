@@ -49,7 +49,7 @@ func TestEveryTypeForEveryRole(t *testing.T) {
 			t.Fatalf("%s is not a definition", r.Metadata())
 		}
 
-		sensitive := def.Sensitivity != meta.NonSensitive
+		sensitive := def.Sensitivity != resource.NonSensitive
 		if sensitive {
 			secret++
 		}

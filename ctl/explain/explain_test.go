@@ -60,7 +60,7 @@ func facts(t *testing.T, scenario string) *Facts {
 	f := &Facts{Edges: realEdges(t), Clock: map[string]string{}}
 
 	for _, def := range resource.RegisteredTypes() {
-		if def.Sensitivity != "" && def.Sensitivity != resource.NonSensitive {
+		if def.Sensitivity != resource.NonSensitive {
 			f.Hidden = append(f.Hidden, def.Type) // the caller is a reader
 		}
 	}

@@ -42,7 +42,7 @@ func ByRole(st state.Reader) Rule {
 			return status.Errorf(codes.PermissionDenied, "resource type %q is not known (talosctl get rd lists those that are)", kind.Type)
 		}
 
-		if def.Sensitivity != meta.NonSensitive && !slices.Contains(rolesFrom(ctx), contract.RoleAdmin) {
+		if def.Sensitivity != resource.NonSensitive && !slices.Contains(rolesFrom(ctx), contract.RoleAdmin) {
 			return status.Errorf(codes.PermissionDenied, "resource type %q is sensitive: it takes the role %s", kind.Type, contract.RoleAdmin)
 		}
 
