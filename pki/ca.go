@@ -5,12 +5,9 @@ package pki
 import (
 	"crypto"
 	"crypto/rand"
-	"crypto/sha256"
 	"crypto/x509"
 	"crypto/x509/pkix"
-	"errors"
 	"fmt"
-	"math/big"
 	"time"
 )
 
@@ -55,25 +52,13 @@ func NewCA(opts CAOptions) (*CA, error) {
 		return nil, fmt.Errorf("making a CA: %w", err)
 	}
 
-	id, err := keyID(key.Public())
-	if err != nil {
-		return nil, fmt.Errorf("making a CA: %w", err)
-	}
-
-	serial, err := newSerial()
-	if err != nil {
-		return nil, err
-	}
-
 	template := &x509.Certificate{
-		SerialNumber:          serial,
 		Subject:               pkix.Name{Organization: opts.Organization, CommonName: opts.CommonName},
 		NotBefore:             notBefore,
 		NotAfter:              notAfter,
 		KeyUsage:              x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign | x509.KeyUsageCRLSign,
 		BasicConstraintsValid: true,
 		IsCA:                  true,
-		SubjectKeyId:          id,
 	}
 
 	cert, err := create(template, template, key.Public(), key)
@@ -92,7 +77,9 @@ func NewCA(opts CAOptions) (*CA, error) {
 // ParseCA reads an authority and checks that it can sign: its certificate is one of a CA and the key is
 // its own.
 func ParseCA(crtPEM, keyPEM []byte) (*CA, error) {
-	cert, err := ParseCertificate(crtPEM)
+	pair := Pair{Crt: crtPEM, Key: keyPEM}
+
+	cert, key, err := pair.parse()
 	if err != nil {
 		return nil, fmt.Errorf("reading a CA: %w", err)
 	}
@@ -101,16 +88,7 @@ func ParseCA(crtPEM, keyPEM []byte) (*CA, error) {
 		return nil, fmt.Errorf("reading a CA: certificate %q is not one of an authority (basic constraints say CA: no)", cert.Subject)
 	}
 
-	key, err := ParseKey(keyPEM)
-	if err != nil {
-		return nil, fmt.Errorf("reading a CA: %w", err)
-	}
-
-	if !samePublicKey(cert.PublicKey, key.Public()) {
-		return nil, fmt.Errorf("reading a CA: certificate %q and the private key do not belong together", cert.Subject)
-	}
-
-	return &CA{Certificate: cert, Key: key, PEM: Pair{Crt: crtPEM, Key: keyPEM}}, nil
+	return &CA{Certificate: cert, Key: key, PEM: pair}, nil
 }
 
 // validity turns the start and lifetime of a request into the two times of a certificate.
@@ -146,30 +124,4 @@ func create(template, parent *x509.Certificate, public crypto.PublicKey, signer 
 	}
 
 	return cert, nil
-}
-
-// newSerial is a random positive number of 127 bits at most (RFC 5280 asks for 20 octets at most).
-func newSerial() (*big.Int, error) {
-	serial, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 127))
-	if err != nil {
-		return nil, fmt.Errorf("making a serial number: %w", err)
-	}
-
-	if serial.Sign() == 0 {
-		return nil, errors.New("making a serial number: the random source returned zero")
-	}
-
-	return serial, nil
-}
-
-// keyID is the subject key identifier: the start of SHA-256 of the public key (RFC 7093, method 1).
-func keyID(public crypto.PublicKey) ([]byte, error) {
-	der, err := x509.MarshalPKIXPublicKey(public)
-	if err != nil {
-		return nil, fmt.Errorf("encoding a public key: %w", err)
-	}
-
-	sum := sha256.Sum256(der)
-
-	return sum[:20], nil
 }

@@ -28,12 +28,7 @@ func NewCSR(opts CSROptions) (csrPEM, keyPEM []byte, err error) {
 	keyPEM = opts.Key
 
 	if len(keyPEM) == 0 {
-		key, err := NewKey(opts.Kind)
-		if err != nil {
-			return nil, nil, fmt.Errorf("making a signing request: %w", err)
-		}
-
-		if keyPEM, err = EncodeKey(key); err != nil {
+		if keyPEM, _, err = NewKeyPair(opts.Kind); err != nil {
 			return nil, nil, fmt.Errorf("making a signing request: %w", err)
 		}
 	}

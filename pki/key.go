@@ -28,20 +28,12 @@ const (
 )
 
 func (k KeyKind) String() string {
-	switch k {
-	case SameAsCA:
-		return "same as CA"
-	case Ed25519:
-		return "Ed25519"
-	case ECDSAP256:
-		return "ECDSA P-256"
-	case RSA2048:
-		return "RSA 2048"
-	case RSA4096:
-		return "RSA 4096"
-	default:
+	names := [...]string{"same as CA", "Ed25519", "ECDSA P-256", "RSA 2048", "RSA 4096"}
+	if k < 0 || int(k) >= len(names) {
 		return fmt.Sprintf("KeyKind(%d)", int(k))
 	}
+
+	return names[k]
 }
 
 // PEM block types, as existing configurations carry them.
@@ -171,13 +163,6 @@ func ParseKey(text []byte) (crypto.Signer, error) {
 	}
 
 	return signer, nil
-}
-
-// samePublicKey tells whether two public keys are one.
-func samePublicKey(a, b crypto.PublicKey) bool {
-	comparable, ok := a.(interface{ Equal(crypto.PublicKey) bool })
-
-	return ok && comparable.Equal(b)
 }
 
 var errNotPEM = errors.New("not PEM: expected a text that starts with \"-----BEGIN\"")

@@ -87,13 +87,7 @@ func (ca *CA) SignPublicKey(public crypto.PublicKey, opts LeafOptions) ([]byte, 
 			ca.Certificate.Subject, ca.Certificate.NotAfter.Format(time.RFC3339))
 	}
 
-	serial, err := newSerial()
-	if err != nil {
-		return nil, err
-	}
-
 	template := &x509.Certificate{
-		SerialNumber:          serial,
 		Subject:               pkix.Name{CommonName: opts.CommonName, Organization: opts.Organization},
 		DNSNames:              opts.DNSNames,
 		IPAddresses:           netIPs(opts.IPs),

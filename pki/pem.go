@@ -4,6 +4,7 @@ package pki
 
 import (
 	"bytes"
+	"crypto"
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/pem"
@@ -19,20 +20,30 @@ type Pair struct {
 	Key []byte
 }
 
-// TLS makes the pair usable by crypto/tls, and checks that key and certificate belong together.
-func (p Pair) TLS() (tls.Certificate, error) {
+// parse reads the first certificate and the key, and checks that they belong together.
+func (p Pair) parse() (*x509.Certificate, crypto.Signer, error) {
 	cert, err := ParseCertificate(p.Crt)
 	if err != nil {
-		return tls.Certificate{}, err
+		return nil, nil, err
 	}
 
 	key, err := ParseKey(p.Key)
 	if err != nil {
-		return tls.Certificate{}, err
+		return nil, nil, err
 	}
 
-	if !samePublicKey(cert.PublicKey, key.Public()) {
-		return tls.Certificate{}, fmt.Errorf("certificate %q and the private key do not belong together", cert.Subject)
+	if public, ok := cert.PublicKey.(interface{ Equal(crypto.PublicKey) bool }); !ok || !public.Equal(key.Public()) {
+		return nil, nil, fmt.Errorf("certificate %q and the private key do not belong together", cert.Subject)
+	}
+
+	return cert, key, nil
+}
+
+// TLS makes the pair usable by crypto/tls, and checks that key and certificate belong together.
+func (p Pair) TLS() (tls.Certificate, error) {
+	cert, key, err := p.parse()
+	if err != nil {
+		return tls.Certificate{}, err
 	}
 
 	certs, err := ParseCertificates(p.Crt)
