@@ -4,7 +4,6 @@ package trustd
 
 import (
 	"net/netip"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -43,14 +42,10 @@ func (c *claims) take(
 	c.sweep(now)
 
 	mine := func(what string, always bool) bool {
-		what = strings.ToLower(what)
-
 		held, ok := c.of[what]
 		room := ok || len(c.of) < maxClaims
 
 		if !always && (!room || ok && held.from != from && now.Before(held.until)) {
-			left = append(left, what)
-
 			return false
 		}
 
@@ -61,26 +56,13 @@ func (c *claims) take(
 		return true
 	}
 
-	own = granted
-	own.Addresses, own.DNSNames = nil, nil
+	return granted.keep(func(addr netip.Addr) bool {
+		return addr.IsLoopback() || mine(addr.String(), addr == from)
+	}, func(name string) bool {
+		name = strings.ToLower(name)
 
-	for _, addr := range granted.Addresses {
-		if addr.IsLoopback() || mine(addr.String(), addr == from) {
-			own.Addresses = append(own.Addresses, addr)
-		}
-	}
-
-	for _, name := range granted.DNSNames {
-		if strings.EqualFold(name, "localhost") || mine(name, confirmed[strings.ToLower(name)]) {
-			own.DNSNames = append(own.DNSNames, name)
-		}
-	}
-
-	if own.CommonName != "" && !slices.Contains(own.DNSNames, own.CommonName) && !mine(own.CommonName, confirmed[strings.ToLower(own.CommonName)]) {
-		own.CommonName = ""
-	}
-
-	return own, left
+		return name == "localhost" || mine(name, confirmed[name])
+	})
 }
 
 // sweep forgets what is no longer valid when there is no room.

@@ -36,7 +36,7 @@ func TestClaims(t *testing.T) {
 			name: "somebody else with the token wants to be it", from: "10.5.0.66",
 			ask:  Request{CommonName: "W1", DNSNames: []string{"W1.example.org", "mine", "localhost"}, Addresses: addrs("10.5.0.66", "10.5.0.3", "fd00::3")},
 			want: Request{DNSNames: []string{"mine", "localhost"}, Addresses: addrs("10.5.0.66")},
-			left: []string{"10.5.0.3", "fd00::3", "w1.example.org", "w1"},
+			left: []string{"10.5.0.3", "fd00::3", "W1.example.org", "CN=W1"},
 		},
 		{
 			name: "the worker renews", from: "::ffff:10.5.0.3", wait: 12 * time.Hour,
@@ -66,7 +66,7 @@ func TestClaims(t *testing.T) {
 		{
 			name: "the machine, before its Node is there", from: "10.5.0.9",
 			ask:  Request{CommonName: "w9", DNSNames: []string{"w9"}, Addresses: addrs("10.5.0.9")},
-			want: Request{Addresses: addrs("10.5.0.9")}, left: []string{"w9", "w9"},
+			want: Request{Addresses: addrs("10.5.0.9")}, left: []string{"w9", "CN=w9"},
 		},
 		{
 			name: "and with it", from: "10.5.0.9", confirmed: map[string]bool{"w9": true},

@@ -5,6 +5,7 @@ package trustd
 import (
 	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 )
 
@@ -52,37 +53,47 @@ func (r *Reserved) add(names []string, addrs []netip.Addr) {
 // calls pass through (a load balancer's, that the configuration names).
 func (r *Request) Grant(from netip.Addr, reserved Reserved) (granted Request, left []string, err error) {
 	from = from.Unmap().WithZone("")
-	own := reserved.Addresses[from]
-	granted.Key = r.Key
 
-	for _, addr := range r.Addresses {
-		own = own || addr == from
-
-		if reserved.Addresses[addr] && (addr != from || !reserved.Declared[addr]) {
-			left = append(left, addr.String())
-		} else {
-			granted.Addresses = append(granted.Addresses, addr)
-		}
-	}
-
-	if !own {
+	if !reserved.Addresses[from] && !slices.Contains(r.Addresses, from) {
 		return Request{}, nil, fmt.Errorf("the request comes from %s, which is not among the addresses that it asks for: a node asks for itself only "+
 			"(if the network translates its address, list %s in machine.certSANs of the node)", from, from)
 	}
 
-	for _, name := range r.DNSNames {
-		if reserved.Names[strings.ToLower(name)] {
-			left = append(left, name)
+	granted, left = r.keep(
+		func(addr netip.Addr) bool {
+			return !reserved.Addresses[addr] || addr == from && reserved.Declared[addr]
+		},
+		func(name string) bool { return !reserved.Names[strings.ToLower(name)] },
+	)
+
+	return granted, left, nil
+}
+
+// keep returns the part of a request whose addresses and names pass, and what does not.
+func (r *Request) keep(address func(netip.Addr) bool, name func(string) bool) (kept Request, left []string) {
+	kept.Key = r.Key
+
+	for _, addr := range r.Addresses {
+		if address(addr) {
+			kept.Addresses = append(kept.Addresses, addr)
 		} else {
-			granted.DNSNames = append(granted.DNSNames, name)
+			left = append(left, addr.String())
 		}
 	}
 
-	if reserved.Names[strings.ToLower(r.CommonName)] {
-		left = append(left, "CN="+r.CommonName)
-	} else {
-		granted.CommonName = r.CommonName
+	for _, n := range r.DNSNames {
+		if name(n) {
+			kept.DNSNames = append(kept.DNSNames, n)
+		} else {
+			left = append(left, n)
+		}
 	}
 
-	return granted, left, nil
+	if r.CommonName == "" || name(r.CommonName) {
+		kept.CommonName = r.CommonName
+	} else {
+		left = append(left, "CN="+r.CommonName)
+	}
+
+	return kept, left
 }

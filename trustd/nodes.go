@@ -106,31 +106,9 @@ func (n Nodes) own(granted Request, from netip.Addr, passed bool) (own Request, 
 		return is || len(called) == 0
 	}
 
-	own = granted
-	own.Addresses, own.DNSNames = nil, nil
-
-	for _, addr := range granted.Addresses {
-		others := slices.ContainsFunc(n.at[addr], func(node string) bool { return !slices.Contains(callers, node) })
-
-		if others && addr != from {
-			left = append(left, addr.String())
-		} else {
-			own.Addresses = append(own.Addresses, addr)
-		}
-	}
-
-	for _, name := range granted.DNSNames {
-		if mine(name) {
-			own.DNSNames = append(own.DNSNames, name)
-		} else {
-			left = append(left, name)
-		}
-	}
-
-	if own.CommonName != "" && !mine(own.CommonName) {
-		left = append(left, "CN="+own.CommonName)
-		own.CommonName = ""
-	}
+	own, left = granted.keep(func(addr netip.Addr) bool {
+		return addr == from || !slices.ContainsFunc(n.at[addr], func(node string) bool { return !slices.Contains(callers, node) })
+	}, mine)
 
 	return own, left, confirmed
 }
