@@ -4,6 +4,7 @@ package apid
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"google.golang.org/grpc/codes"
@@ -34,15 +35,9 @@ const (
 
 // aggregates tells the services whose answers are made for that.
 func aggregates(method string) bool {
-	for _, service := range []string{
+	return slices.ContainsFunc([]string{
 		"/machine.MachineService/", "/cluster.ClusterService/", "/inspect.InspectService/", "/storage.StorageService/", "/time.TimeService/",
-	} {
-		if strings.HasPrefix(method, service) {
-			return true
-		}
-	}
-
-	return false
+	}, func(service string) bool { return strings.HasPrefix(method, service) })
 }
 
 // answersInFrames tells the methods that answer with a stream. Of one that is not known here, a newer node's, the name
@@ -156,9 +151,7 @@ func appendMessage(out, message, field []byte) []byte {
 	return append(append(out, message...), field...)
 }
 
-// errorFrame and errorReply stand for the answer of a node that gave none.
-func errorFrame(node string, err error) []byte { return metadataField(node, err) }
-
+// errorReply stands for the answer of a node that gave none; so does, in a stream, the metadata alone.
 func errorReply(node string, err error) []byte {
 	return appendMessage(nil, nil, metadataField(node, err))
 }

@@ -126,7 +126,7 @@ func TestErrorAnswers(t *testing.T) {
 	want.Status = status.New(codes.NotFound, "no such ? service").Proto()
 
 	frame := &common.Data{}
-	if err := proto.Unmarshal(errorFrame("n\xff1", err), frame); err != nil {
+	if err := proto.Unmarshal(metadataField("n\xff1", err), frame); err != nil {
 		t.Fatal(err)
 	}
 

@@ -4,6 +4,8 @@ package apid
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -37,19 +39,7 @@ func newCallers(view func() *View) *callers {
 // look goes through all when there is another view.
 func (c *callers) look(v *View) {
 	c.mu.Lock()
-
-	var (
-		strangers []*connection
-		calls     []*call
-	)
-
-	for s := range c.strangers {
-		strangers = append(strangers, s)
-	}
-
-	for call := range c.calls {
-		calls = append(calls, call)
-	}
+	strangers, calls := slices.Collect(maps.Keys(c.strangers)), slices.Collect(maps.Keys(c.calls))
 	c.mu.Unlock()
 
 	for _, call := range calls {

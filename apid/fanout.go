@@ -220,7 +220,7 @@ func (f *fanout) mix(ctx context.Context, cancel func(), view *View) error {
 			})
 
 			if err != nil && ctx.Err() == nil {
-				err = f.send(mem.BufferSlice{mem.SliceBuffer(errorFrame(l.node, err))})
+				err = f.send(mem.BufferSlice{mem.SliceBuffer(metadataField(l.node, err))})
 			}
 
 			results <- err

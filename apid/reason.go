@@ -4,6 +4,7 @@ package apid
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"google.golang.org/grpc/codes"
@@ -36,13 +37,9 @@ func unreachable(node string, err error, header, trailer metadata.MD) error {
 
 // isTransport tells the errors of gRPC's own about a connection that broke during a call.
 func isTransport(message string) bool {
-	for _, start := range []string{"error reading from server", "keepalive ping failed", "transport", "connection error", "closing transport", "the connection is draining"} {
-		if strings.HasPrefix(message, start) {
-			return true
-		}
-	}
-
-	return false
+	return slices.ContainsFunc([]string{
+		"error reading from server", "keepalive ping failed", "transport", "connection error", "closing transport", "the connection is draining",
+	}, func(start string) bool { return strings.HasPrefix(message, start) })
 }
 
 // The steps of a call to a node.

@@ -93,52 +93,45 @@ func (v *View) shut() *View {
 // readView puts a view together; nil before there is a first. Certificates that did not change keep their identity, so
 // that connections made with them are kept.
 func readView(ctx context.Context, st state.Reader, last *View) (*View, error) {
-	certs, err := typed.Find[secrets.APICertsSpec](ctx, st, "", secrets.APIID)
+	var (
+		certs     secrets.APICertsSpec
+		config    runtime.APIServiceConfigSpec
+		addresses network.NodeAddressSpec
+		hostname  network.HostnameStatusSpec
+	)
+
+	ready, err := typed.All(typed.Read(ctx, st, secrets.APIID, &certs), typed.Read(ctx, st, runtime.APIServiceConfigID, &config))
 	if err != nil {
 		return nil, err
 	}
 
-	config, err := typed.Find[runtime.APIServiceConfigSpec](ctx, st, "", runtime.APIServiceConfigID)
-	if err != nil {
-		return nil, err
-	}
-
-	if certs == nil || config == nil || certs.TypedSpec().SkipVerifyingClientCert != config.TypedSpec().SkipVerifyingClientCert {
+	if !ready || certs.SkipVerifyingClientCert != config.SkipVerifyingClientCert {
 		return last.shut(), nil
 	}
 
-	view := &View{
-		Listen:    config.TypedSpec().ListenAddress,
-		Open:      config.TypedSpec().SkipVerifyingClientCert,
-		NoRouting: config.TypedSpec().NodeRoutingDisabled,
-		certs:     *certs.TypedSpec(),
-	}
+	view := &View{Listen: config.ListenAddress, Open: config.SkipVerifyingClientCert, NoRouting: config.NodeRoutingDisabled, certs: certs}
 
 	// By content: a resource that was destroyed and made anew starts at the same version again.
 	if last != nil && reflect.DeepEqual(last.certs, view.certs) {
 		view.Server, view.Client, view.CAs = last.Server, last.Client, last.CAs
-	} else if err := view.load(certs.TypedSpec()); err != nil {
+	} else if err := view.load(&certs); err != nil {
 		return nil, err
 	}
 
-	if addresses, err := typed.Find[network.NodeAddressSpec](ctx, st, "", network.NodeAddressCurrentID); err != nil {
-		return nil, err
-	} else if addresses != nil {
-		for _, prefix := range addresses.TypedSpec().Addresses {
-			view.Addresses = append(view.Addresses, prefix.Addr().Unmap())
-		}
+	if f := typed.Read(ctx, st, network.NodeAddressCurrentID, &addresses); f.Err != nil {
+		return nil, f.Err
 	}
 
-	if hostname, err := typed.Find[network.HostnameStatusSpec](ctx, st, "", network.HostnameID); err != nil {
-		return nil, err
-	} else if hostname != nil {
-		view.Hostnames = []string{hostname.TypedSpec().Hostname}
-		if fqdn := hostname.TypedSpec().FQDN(); fqdn != hostname.TypedSpec().Hostname {
-			view.Hostnames = append(view.Hostnames, fqdn)
-		}
+	for _, prefix := range addresses.Addresses {
+		view.Addresses = append(view.Addresses, prefix.Addr().Unmap())
 	}
 
-	return view, nil
+	f := typed.Read(ctx, st, network.HostnameID, &hostname)
+	if f.OK {
+		view.Hostnames = hostname.DNSNames()
+	}
+
+	return view, f.Err
 }
 
 func (v *View) load(certs *secrets.APICertsSpec) error {
