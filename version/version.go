@@ -4,8 +4,6 @@
 // (build/program/own.go); a plain `go build` has the defaults below.
 package version
 
-import "runtime"
-
 // Set by the linker.
 var (
 	// Tag is the release, with a leading v.
@@ -18,9 +16,3 @@ var (
 
 // Name is the product's name.
 const Name = "Talos"
-
-// GoVersion is the Go release that compiled this program.
-func GoVersion() string { return runtime.Version() }
-
-// Platform is the operating system and architecture, as os/arch.
-func Platform() (os, arch string) { return runtime.GOOS, runtime.GOARCH }
