@@ -13,7 +13,5 @@ import (
 
 // GenerateClientConfiguration has a control plane node make a client certificate with the roles, valid for ttl.
 func (c *Client) GenerateClientConfiguration(ctx context.Context, roles []string, ttl time.Duration) (*machine.GenerateClientConfiguration, error) {
-	r, err := c.Machine.GenerateClientConfiguration(ctx, &machine.GenerateClientConfigurationRequest{Roles: roles, CrtTtl: durationpb.New(ttl)})
-
-	return unwrap("generate client configuration", r, err)
+	return call(ctx, "generate client configuration", c.Machine.GenerateClientConfiguration, &machine.GenerateClientConfigurationRequest{Roles: roles, CrtTtl: durationpb.New(ttl)})
 }

@@ -5,6 +5,7 @@ package client
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -74,17 +75,11 @@ var hints = []struct{ text, try string }{
 
 // isTransport tells the errors of a connection from those of which a server says that something is not available.
 func isTransport(message string) bool {
-	for _, start := range []string{
+	return slices.ContainsFunc([]string{
 		"connection error", "last connection error", "error reading from server", "keepalive ping failed", "transport", "closing transport",
 		"the connection is draining", "name resolver error", "no children to pick from", "dial ", "i/o timeout",
 		"remote error: ", "write tcp ", // of the connection's writer, which puts nothing before them
-	} {
-		if strings.HasPrefix(message, start) {
-			return true
-		}
-	}
-
-	return false
+	}, func(start string) bool { return strings.HasPrefix(message, start) })
 }
 
 func next(s *status.Status) string {

@@ -10,12 +10,14 @@ import (
 	"fmt"
 	"io"
 
+	"google.golang.org/protobuf/types/known/emptypb"
+
 	"github.com/seed-59268b81/talos/api/contract"
 )
 
 // Kubeconfig returns a kubeconfig with a new admin certificate, YAML. Only control plane nodes have it to give.
 func (c *Client) Kubeconfig(ctx context.Context) ([]byte, error) {
-	stream := c.kubeconfigArchive(ctx)
+	stream := newDataReader(ctx, "kubeconfig", c.Machine.Kubeconfig, &emptypb.Empty{})
 	defer stream.Close()
 
 	return unpackKubeconfig(stream)

@@ -8,8 +8,6 @@ import (
 	"fmt"
 	"iter"
 
-	"google.golang.org/grpc"
-
 	cosiapi "github.com/seed-59268b81/talos/api/cosi/v1alpha1"
 )
 
@@ -34,21 +32,11 @@ func (c *Client) Resource(ctx context.Context, kind Kind, id string) (*cosiapi.R
 
 // Resources streams the resources of a kind.
 func (c *Client) Resources(ctx context.Context, kind Kind) iter.Seq2[*cosiapi.Resource, error] {
-	return func(yield func(*cosiapi.Resource, error) bool) {
-		received := receive(ctx, "list "+kind.String(), func(ctx context.Context) (grpc.ServerStreamingClient[cosiapi.ListResponse], error) {
-			return c.State.List(ctx, &cosiapi.ListRequest{Namespace: kind.Namespace, Type: kind.Type})
-		})
+	received := receive(ctx, "list "+kind.String(), c.State.List, &cosiapi.ListRequest{Namespace: kind.Namespace, Type: kind.Type})
 
-		for m, err := range received {
-			if err == nil {
-				err = checkResource(m.GetResource())
-			}
-
-			if !yield(m.GetResource(), err) || err != nil {
-				return
-			}
-		}
-	}
+	return decoded(received, func(m *cosiapi.ListResponse) (*cosiapi.Resource, bool, error) {
+		return m.GetResource(), false, checkResource(m.GetResource())
+	})
 }
 
 // WatchResources streams the resources of a kind as they are and then every change, until the context ends. An id
@@ -61,9 +49,7 @@ func (c *Client) WatchResources(ctx context.Context, kind Kind, id string) iter.
 	}
 
 	return func(yield func(*cosiapi.Event, error) bool) {
-		received := receive(ctx, "watch "+kind.String(), func(ctx context.Context) (grpc.ServerStreamingClient[cosiapi.WatchResponse], error) {
-			return c.State.Watch(ctx, request)
-		})
+		received := receive(ctx, "watch "+kind.String(), c.State.Watch, request)
 
 		for m, err := range received {
 			if err != nil {

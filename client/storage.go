@@ -13,18 +13,12 @@ import (
 
 // Disks lists the node's disks. The Disks resources tell more.
 func (c *Client) Disks(ctx context.Context) ([]*storage.Disk, error) {
-	r, err := c.Storage.Disks(ctx, &emptypb.Empty{})
-	m, err := unwrap("list disks", r, err)
-
-	return m.GetDisks(), err
+	return field(ctx, "list disks", c.Storage.Disks, &emptypb.Empty{}, (*storage.Disks).GetDisks)
 }
 
 // WipeDevices wipes block devices that nothing uses.
 func (c *Client) WipeDevices(ctx context.Context, devices ...*storage.BlockDeviceWipeDescriptor) error {
-	r, err := c.Storage.BlockDeviceWipe(ctx, &storage.BlockDeviceWipeRequest{Devices: devices})
-	_, err = unwrap("wipe", r, err)
-
-	return err
+	return run(ctx, "wipe", c.Storage.BlockDeviceWipe, &storage.BlockDeviceWipeRequest{Devices: devices})
 }
 
 // RemoveLogicalVolume removes a logical volume of LVM.
@@ -57,16 +51,10 @@ func (c *Client) DestroyArray(ctx context.Context, device string) error {
 
 // WriteMeta sets a tag of the META partition.
 func (c *Client) WriteMeta(ctx context.Context, key uint8, value []byte) error {
-	r, err := c.Machine.MetaWrite(ctx, &machine.MetaWriteRequest{Key: uint32(key), Value: value})
-	_, err = unwrap("write META", r, err)
-
-	return err
+	return run(ctx, "write META", c.Machine.MetaWrite, &machine.MetaWriteRequest{Key: uint32(key), Value: value})
 }
 
 // DeleteMeta removes a tag of the META partition.
 func (c *Client) DeleteMeta(ctx context.Context, key uint8) error {
-	r, err := c.Machine.MetaDelete(ctx, &machine.MetaDeleteRequest{Key: uint32(key)})
-	_, err = unwrap("delete META", r, err)
-
-	return err
+	return run(ctx, "delete META", c.Machine.MetaDelete, &machine.MetaDeleteRequest{Key: uint32(key)})
 }

@@ -3,9 +3,11 @@
 package client
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
+	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
@@ -40,6 +42,33 @@ func unwrap[A answer, R reply[A]](call string, r R, err error) (A, error) {
 	}
 
 	return messages[0], nil
+}
+
+// call makes a unary call and takes the one answer out of its reply.
+func call[Q any, A answer, R reply[A]](
+	ctx context.Context, name string, method func(context.Context, Q, ...grpc.CallOption) (R, error), request Q,
+) (A, error) {
+	r, err := method(ctx, request)
+
+	return unwrap(name, r, err)
+}
+
+// run is call for a method whose answer says nothing.
+func run[Q any, A answer, R reply[A]](
+	ctx context.Context, name string, method func(context.Context, Q, ...grpc.CallOption) (R, error), request Q,
+) error {
+	_, err := call(ctx, name, method, request)
+
+	return err
+}
+
+// field is call for a method of whose answer one field matters.
+func field[Q, V any, A answer, R reply[A]](
+	ctx context.Context, name string, method func(context.Context, Q, ...grpc.CallOption) (R, error), request Q, get func(A) V,
+) (V, error) {
+	m, err := call(ctx, name, method, request)
+
+	return get(m), err
 }
 
 // named puts the name of the call in front of its error.

@@ -51,11 +51,8 @@ func (n *Node) record(method string, request proto.Message) {
 }
 
 // unary answers calls of registered services that the node has a script for.
-func (r routes) unary(ctx context.Context, request any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
-	n, err := r.node(ctx)
-	if err != nil {
-		return nil, err
-	}
+func unary(ctx context.Context, request any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
+	n := nodeOf(ctx)
 
 	script, ok := n.Scripts[strings.TrimPrefix(info.FullMethod, "/")]
 	if !ok {
@@ -72,29 +69,19 @@ func (r routes) unary(ctx context.Context, request any, info *grpc.UnaryServerIn
 }
 
 // stream is unary for streams.
-func (r routes) stream(server any, stream grpc.ServerStream, info *grpc.StreamServerInfo, next grpc.StreamHandler) error {
-	n, err := r.node(stream.Context())
-	if err != nil {
-		return err
-	}
-
-	if _, ok := n.Scripts[strings.TrimPrefix(info.FullMethod, "/")]; !ok {
+func stream(server any, stream grpc.ServerStream, info *grpc.StreamServerInfo, next grpc.StreamHandler) error {
+	if _, ok := nodeOf(stream.Context()).Scripts[strings.TrimPrefix(info.FullMethod, "/")]; !ok {
 		return next(server, stream)
 	}
 
-	return r.unknown(server, stream)
+	return unknown(server, stream)
 }
 
 // unknown answers calls of services that are not registered, from the scripts alone.
-func (r routes) unknown(_ any, stream grpc.ServerStream) error {
+func unknown(_ any, stream grpc.ServerStream) error {
 	ctx := stream.Context()
-	full, _ := grpc.MethodFromServerStream(stream)
-	full = strings.TrimPrefix(full, "/")
-
-	n, err := r.node(ctx)
-	if err != nil {
-		return err
-	}
+	name, _ := grpc.MethodFromServerStream(stream)
+	full, n := strings.TrimPrefix(name, "/"), nodeOf(ctx)
 
 	script, ok := n.Scripts[full]
 	if !ok {

@@ -45,13 +45,7 @@ func Start(t testing.TB, nodes map[string]*Node) *Server {
 		t.Fatal(err)
 	}
 
-	served := sign(t, ca, pki.LeafOptions{IPs: []netip.Addr{netip.MustParseAddr("127.0.0.1")}, Server: true, TTL: time.Hour})
 	shown := sign(t, ca, pki.LeafOptions{Organization: []string{contract.RoleAdmin}, Client: true, TTL: time.Hour})
-
-	certificate, err := served.TLS()
-	if err != nil {
-		t.Fatal(err)
-	}
 
 	clients, err := pki.Pool(ca.PEM.Crt)
 	if err != nil {
@@ -59,8 +53,8 @@ func Start(t testing.TB, nodes map[string]*Node) *Server {
 	}
 
 	s := serve(t, nodes, &tls.Config{
-		Certificates: []tls.Certificate{certificate}, ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: clients,
-		MinVersion: tls.VersionTLS13,
+		Certificates: serving(t, ca, pki.LeafOptions{IPs: []netip.Addr{netip.MustParseAddr("127.0.0.1")}}),
+		ClientAuth:   tls.RequireAndVerifyClientCert, ClientCAs: clients, MinVersion: tls.VersionTLS13,
 	})
 	s.Context = &talosconfig.Context{Endpoints: []string{s.Endpoint}, CA: ca.PEM.Crt, Crt: shown.Crt, Key: shown.Key}
 
@@ -104,14 +98,21 @@ func maintenance(t testing.TB) *tls.Config {
 		t.Fatal(err)
 	}
 
-	served := sign(t, ca, pki.LeafOptions{CommonName: pki.MaintenanceName, Server: true, TTL: time.Hour})
+	return &tls.Config{Certificates: serving(t, ca, pki.LeafOptions{CommonName: pki.MaintenanceName}), MinVersion: tls.VersionTLS13}
+}
 
-	certificate, err := served.TLS()
+// serving returns the certificate of a server.
+func serving(t testing.TB, ca *pki.CA, options pki.LeafOptions) []tls.Certificate {
+	t.Helper()
+
+	options.Server, options.TTL = true, time.Hour
+
+	certificate, err := sign(t, ca, options).TLS()
 	if err != nil {
 		t.Fatal(err)
 	}
 
-	return &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS13}
+	return []tls.Certificate{certificate}
 }
 
 func sign(t testing.TB, ca *pki.CA, options pki.LeafOptions) pki.Pair {
@@ -133,14 +134,13 @@ func serve(t testing.TB, nodes map[string]*Node, config *tls.Config) *Server {
 		t.Fatal(err)
 	}
 
-	machines := &machineServer{routes: nodes}
 	server := grpc.NewServer(
-		grpc.Creds(credentials.NewTLS(config)),
-		grpc.UnaryInterceptor(machines.unary), grpc.StreamInterceptor(machines.stream), grpc.UnknownServiceHandler(machines.unknown),
+		grpc.Creds(credentials.NewTLS(config)), grpc.InTapHandle(routes(nodes).enter),
+		grpc.UnaryInterceptor(unary), grpc.StreamInterceptor(stream), grpc.UnknownServiceHandler(unknown),
 	)
-	machine.RegisterMachineServiceServer(server, machines)
-	cluster.RegisterClusterServiceServer(server, machines)
-	cosiapi.RegisterStateServer(server, &stateServer{routes: nodes})
+	machine.RegisterMachineServiceServer(server, machineServer{})
+	cluster.RegisterClusterServiceServer(server, machineServer{})
+	cosiapi.RegisterStateServer(server, stateServer{})
 
 	done := make(chan error, 1)
 
