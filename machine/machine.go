@@ -90,7 +90,8 @@ func begin(signals <-chan os.Signal) {
 	log.Info("starting", "version", version.Tag, "platform", place.Name())
 
 	if err == nil {
-		err = guard.Call(func() error { return start(context.Background(), place, log, logs, journal, signals) })
+		m := &Machine{State: memory.New(), Events: &events.Ring{}, Journal: journal, Log: log, Platform: place}
+		err = guard.Call(func() error { return m.start(context.Background(), logs, signals) })
 	}
 
 	log.Error("the system cannot run", "error", err)
@@ -119,31 +120,27 @@ func keepEnd(journal *bootlog.Journal, reason string) error {
 }
 
 // start makes the mounts, and the types known beside that: both take a while on a slow machine.
-func start(
-	ctx context.Context, place platform.Platform, log *slog.Logger, logs *logring.Logs, journal *bootlog.Journal, signals <-chan os.Signal,
-) error {
+func (m *Machine) start(ctx context.Context, logs *logring.Logs, signals <-chan os.Signal) error {
 	var (
 		modules *module.Loader
 		err     error
 	)
 
-	if place.Owns(platform.KernelModules) {
+	if m.Platform.Owns(platform.KernelModules) {
 		if modules, err = module.NewLoader(); err != nil {
 			return err
 		}
 	}
 
-	state := memory.New()
-	defined := guard.Go(func() error { return registerDefinitions(ctx, state) })
+	defined := guard.Go(func() error { return registerDefinitions(ctx, m.State) })
 
-	if place.Owns(platform.KernelLog) {
+	if m.Platform.Owns(platform.KernelLog) {
 		if err := keepCrashes(modules.Load); err != nil {
-			log.Warn("the trace of a crash is shown on the console only", "error", err)
+			m.Log.Warn("the trace of a crash is shown on the console only", "error", err)
 		}
 	}
 
-	args, err := boot.Early(place, modules)
-	if err != nil {
+	if m.args, err = boot.Early(m.Platform, modules); err != nil {
 		return err
 	}
 
@@ -151,46 +148,41 @@ func start(
 		return err
 	}
 
-	guard.Detach(log, "signals", func() { obey(ctx, state, log, signals) })
+	guard.Detach(m.Log, "signals", func() { obey(ctx, m.State, m.Log, signals) })
 
-	return run(ctx, place, args, log, logs, journal, state, modules)
+	return m.run(ctx, logs, modules)
 }
 
-func run(
-	ctx context.Context, place platform.Platform, args cmdline.Cmdline,
-	log *slog.Logger, logs *logring.Logs, journal *bootlog.Journal, state *memory.State, modules *module.Loader,
-) error {
-	if err := makeGroups(place); err != nil {
+func (m *Machine) run(ctx context.Context, logs *logring.Logs, modules *module.Loader) error {
+	if err := makeGroups(m.Platform); err != nil {
 		// The system runs without its reservations; that is worth a word, not an end.
-		log.Error("the cgroups are not as they should be", "error", err)
+		m.Log.Error("the cgroups are not as they should be", "error", err)
 	}
 
-	if place.Owns(platform.KernelLog) {
-		guard.Detach(log, "kernel log", func() { keepKernelLog(ctx, log, journal) })
+	if m.Platform.Owns(platform.KernelLog) {
+		guard.Detach(m.Log, "kernel log", func() { keepKernelLog(ctx, m.Log, m.Journal) })
 	}
 
-	ring := &events.Ring{}
-	sup := supervisor.New(ctx, log, logs, func(st supervisor.Status) { ring.Publish(serviceEvent(st), "") })
+	m.Supervisor = supervisor.New(ctx, m.Log, logs, func(st supervisor.Status) { m.Events.Publish(serviceEvent(st), "") })
 
 	settled := make(chan struct{})
 
-	if place.Owns(platform.KernelModules) {
-		guard.Detach(log, "drivers", func() { afterAPI(ctx, log, sup, modules, settled) })
-		guard.Detach(log, "power button", func() { obeyButton(ctx, state, log, acpi.Listen) })
+	if m.Platform.Owns(platform.KernelModules) {
+		guard.Detach(m.Log, "drivers", func() { afterAPI(ctx, m.Log, m.Supervisor, modules, settled) })
+		guard.Detach(m.Log, "power button", func() { obeyButton(ctx, m.State, m.Log, acpi.Listen) })
 	} else {
 		close(settled)
 	}
 
-	m := &Machine{
-		State: state, Supervisor: sup, Events: ring, Journal: journal, Log: log, Platform: place, args: args,
-		server: &server.Server{State: state, Supervisor: sup, Outputs: logs, Ring: ring, Journal: journal, Log: log, Platform: place},
+	m.server = &server.Server{
+		State: m.State, Supervisor: m.Supervisor, Outputs: logs, Ring: m.Events, Journal: m.Journal, Log: m.Log, Platform: m.Platform,
 	}
 
 	if err := m.startAPID(); err != nil {
 		return err
 	}
 
-	rt := runtime.New(state, log)
+	rt := runtime.New(m.State, m.Log)
 	rt.ShowFailures()
 	m.server.Graph, m.metrics = rt.Graph, rt.Metrics
 
@@ -205,11 +197,11 @@ func run(
 		}
 	}
 
-	if err := block.StartVolumes(ctx, state); err != nil {
+	if err := block.StartVolumes(ctx, m.State); err != nil {
 		return err
 	}
 
-	if err := errors.Join(sup.Apply(m.apiService()), sup.Apply(m.trustdResources())); err != nil {
+	if err := errors.Join(m.Supervisor.Apply(m.apiService()), m.Supervisor.Apply(m.trustdResources())); err != nil {
 		return err
 	}
 

@@ -10,8 +10,6 @@ import (
 	"path/filepath"
 	"slices"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/seed-59268b81/talos/layout"
 	"github.com/seed-59268b81/talos/sys/mount"
 )
@@ -51,34 +49,15 @@ func standIns(bootID string) map[string]string {
 
 // earlyContainer is Early in a container: the same system folders and limits, and nothing of the host is touched.
 func earlyContainer(canRaise bool) error {
-	if err := mount.MakeShared("/"); err != nil {
-		return err
-	}
-
 	table, err := mount.Table()
 	if err != nil {
 		return err
 	}
 
-	if err := mount.All(containerMounts(Mounts(), table)); err != nil {
-		return err
-	}
-
-	unix.Umask(0o022)
-
-	if err := makeDirs(layout.SystemFolders); err != nil {
-		return err
-	}
-
-	if err := bindEtc(); err != nil {
-		return err
-	}
-
 	// The kernel's log is the host's. The kubelet does not start without one, and takes an empty one.
-	for link, target := range map[string]string{"/dev/fd": "/proc/self/fd", "/dev/kmsg": "/dev/null"} {
-		if err := os.Symlink(target, link); err != nil && !errors.Is(err, fs.ErrExist) {
-			return fmt.Errorf("make %s: %w", link, err)
-		}
+	links := map[string]string{"/dev/fd": "/proc/self/fd", "/dev/kmsg": "/dev/null"}
+	if err := prepare(containerMounts(Mounts(), table), links); err != nil {
+		return err
 	}
 
 	// The kernel makes a new one at each reading.

@@ -42,21 +42,11 @@ func Early(p platform.Platform, modules *module.Loader) (cmdline.Cmdline, error)
 }
 
 func earlyMachine(modules *module.Loader, line string) error {
-
-	// Containers and the host see each other's volumes: what is mounted below the root propagates both ways.
-	if err := mount.MakeShared("/"); err != nil {
-		return err
-	}
-
 	for _, p := range Mounts() {
 		// The kernel would do so too, by a program for each. What it has built in has no module.
 		if err := modules.Load("fs-" + p.FSType); err != nil && !errors.Is(err, module.ErrNotFound) && !p.Optional {
 			return err
 		}
-	}
-
-	if err := mount.All(Mounts()); err != nil {
-		return err
 	}
 
 	// Kernels that do not say are taken to be affected.
@@ -69,9 +59,7 @@ func earlyMachine(modules *module.Loader, line string) error {
 		return err
 	}
 
-	unix.Umask(0o022)
-
-	if err := makeDirs(layout.SystemFolders); err != nil {
+	if err := prepare(Mounts(), map[string]string{"/dev/fd": "/proc/self/fd"}); err != nil {
 		return err
 	}
 
@@ -79,15 +67,37 @@ func earlyMachine(modules *module.Loader, line string) error {
 		return err
 	}
 
+	return setEnvironment(true)
+}
+
+// prepare makes mounts, the system's folders and symbolic links.
+func prepare(points []mount.Point, links map[string]string) error {
+	// Containers and the host see each other's volumes: what is mounted below the root propagates both ways.
+	if err := mount.MakeShared("/"); err != nil {
+		return err
+	}
+
+	if err := mount.All(points); err != nil {
+		return err
+	}
+
+	unix.Umask(0o022)
+
+	if err := makeDirs(layout.SystemFolders); err != nil {
+		return err
+	}
+
 	if err := bindEtc(); err != nil {
 		return err
 	}
 
-	if err := os.Symlink("/proc/self/fd", "/dev/fd"); err != nil && !errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("make /dev/fd: %w", err)
+	for link, target := range links {
+		if err := os.Symlink(target, link); err != nil && !errors.Is(err, fs.ErrExist) {
+			return fmt.Errorf("make %s: %w", link, err)
+		}
 	}
 
-	return setEnvironment(true)
+	return nil
 }
 
 func makeDirs(folders []layout.Folder) error {

@@ -3,6 +3,7 @@
 package healthsource
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -22,25 +23,23 @@ type Etcd struct{ State state.Reader }
 
 // Members implements health.Etcd.
 func (e Etcd) Members(ctx context.Context, endpoint string) ([]health.Member, error) {
-	if endpoint == "" {
-		endpoint = contract.EtcdURL
-	}
+	endpoint = cmp.Or(endpoint, contract.EtcdURL)
 
-	root, err := typed.Find[secrets.EtcdRootSpec](ctx, e.State, "", secrets.EtcdRootID)
+	var (
+		root  secrets.EtcdRootSpec
+		certs secrets.EtcdCertsSpec
+	)
+
+	ready, err := typed.All(typed.Read(ctx, e.State, secrets.EtcdRootID, &root), typed.Read(ctx, e.State, secrets.EtcdID, &certs))
 	if err != nil {
 		return nil, err
 	}
 
-	certs, err := typed.Find[secrets.EtcdCertsSpec](ctx, e.State, "", secrets.EtcdID)
-	if err != nil {
-		return nil, err
-	}
-
-	if root == nil || certs == nil {
+	if !ready {
 		return nil, errors.New("the certificates for etcd are not made yet")
 	}
 
-	client, err := etcdclient.New(ctx, *root.TypedSpec(), *certs.TypedSpec(), endpoint)
+	client, err := etcdclient.New(ctx, root, certs, endpoint)
 	if err != nil {
 		return nil, err
 	}

@@ -6,13 +6,9 @@ package server
 
 import (
 	"context"
-	"errors"
-	"syscall"
 
 	"github.com/rs/xid"
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
 
 	"github.com/seed-59268b81/talos/api/common"
 	"github.com/seed-59268b81/talos/api/machine"
@@ -40,29 +36,10 @@ func (s *Server) Bootstrap(ctx context.Context, req *machine.BootstrapRequest) (
 	s.Ring.Publish(done, actor)
 
 	if err != nil {
-		return nil, bootstrapError("bootstrap", err)
+		return nil, refused("bootstrap", err)
 	}
 
 	return &machine.BootstrapResponse{Messages: []*machine.Bootstrap{{}}}, nil
-}
-
-// bootstrapError gives the reasons for which etcd is not started their codes.
-func bootstrapError(what string, err error) error {
-	switch {
-	case errors.Is(err, etcd.ErrHasData), errors.Is(err, etcd.ErrAlreadyAsked):
-		return status.Error(codes.AlreadyExists, err.Error())
-	case errors.Is(err, etcd.ErrNotConfigured), errors.Is(err, etcd.ErrNotControlPlane), errors.Is(err, etcd.ErrNoSnapshot),
-		errors.Is(err, etcd.ErrTimeNotSynced), errors.Is(err, etcd.ErrDiskNotReady):
-		return status.Error(codes.FailedPrecondition, err.Error())
-	case errors.Is(err, etcd.ErrUploading):
-		return status.Error(codes.Aborted, err.Error())
-	case errors.Is(err, etcd.ErrEmptySnapshot):
-		return status.Error(codes.InvalidArgument, err.Error())
-	case errors.Is(err, syscall.ENOSPC):
-		return status.Errorf(codes.ResourceExhausted, "%s: %v", what, err)
-	default:
-		return status.Errorf(codes.Internal, "%s: %v", what, err)
-	}
 }
 
 // EtcdRecover implements machine.MachineService: it keeps the snapshot for a Bootstrap that asks for it.
@@ -73,7 +50,7 @@ func (s *Server) EtcdRecover(stream grpc.ClientStreamingServer[common.Data, mach
 		return piece.GetBytes(), err
 	}})
 	if err != nil {
-		return bootstrapError("recover etcd", err)
+		return refused("recover etcd", err)
 	}
 
 	return stream.SendAndClose(&machine.EtcdRecoverResponse{Messages: []*machine.EtcdRecover{{}}})

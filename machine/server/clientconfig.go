@@ -17,7 +17,6 @@ import (
 	"github.com/seed-59268b81/talos/api/machine"
 	"github.com/seed-59268b81/talos/config/generate"
 	"github.com/seed-59268b81/talos/config/view"
-	"github.com/seed-59268b81/talos/controllers/fromconfig"
 	"github.com/seed-59268b81/talos/cosi/typed"
 	"github.com/seed-59268b81/talos/resources/secrets"
 )
@@ -53,20 +52,17 @@ func (s *Server) GenerateClientConfiguration(ctx context.Context, req *machine.G
 		return nil, status.Errorf(codes.InvalidArgument, "%s: a lifetime of %s is not between %s and %s", what, ttl, minClientLifetime, maxClientLifetime)
 	}
 
+	cfg, err := s.configuration(ctx, what)
+	if err != nil {
+		return nil, err
+	}
+
 	root, err := typed.Find[secrets.OSRootSpec](ctx, s.State, "", secrets.OSRootID)
 	if err != nil {
 		return nil, err
 	}
 
-	cfg, err := fromconfig.Active(ctx, s.State)
-	if err != nil {
-		return nil, err
-	}
-
-	switch {
-	case cfg == nil:
-		return nil, status.Errorf(codes.FailedPrecondition, "%s: the machine has no configuration yet; apply one first (talosctl apply-config)", what)
-	case root == nil || len(root.TypedSpec().IssuingCA.Key) == 0:
+	if root == nil || len(root.TypedSpec().IssuingCA.Key) == 0 {
 		return nil, status.Errorf(codes.FailedPrecondition, "%s: only a control plane node has the authority's key; ask one of those", what)
 	}
 

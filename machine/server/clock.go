@@ -35,18 +35,18 @@ type timeService struct {
 
 // Time implements time.TimeService: it asks the first of the machine's own time servers that answers.
 func (s *timeService) Time(ctx context.Context, _ *emptypb.Empty) (*timeapi.TimeResponse, error) {
-	servers, err := typed.Find[network.TimeServerStatusSpec](ctx, s.server.State, "", network.TimeServerID)
+	servers, err := s.servers(ctx)
 	if err != nil {
-		return nil, status.Errorf(codes.Internal, "time: %v", err)
+		return nil, err
 	}
 
-	if servers == nil || len(servers.TypedSpec().NTPServers) == 0 {
+	if len(servers) == 0 {
 		return nil, status.Error(codes.FailedPrecondition, "time: the machine has no time servers; name one in its configuration, or in the call")
 	}
 
 	var errs []error
 
-	for _, server := range servers.TypedSpec().NTPServers {
+	for _, server := range servers {
 		reply, err := askTime(ctx, server)
 		if err == nil {
 			return reply, nil
@@ -70,12 +70,12 @@ func (s *timeService) TimeCheck(ctx context.Context, req *timeapi.TimeRequest) (
 	}
 
 	if roles := rolesFrom(ctx); !slices.ContainsFunc(operators, func(r string) bool { return slices.Contains(roles, r) }) {
-		own, err := typed.Find[network.TimeServerStatusSpec](ctx, s.server.State, "", network.TimeServerID)
+		own, err := s.servers(ctx)
 		if err != nil {
-			return nil, status.Errorf(codes.Internal, "time: %v", err)
+			return nil, err
 		}
 
-		if own == nil || !slices.Contains(own.TypedSpec().NTPServers, req.GetServer()) {
+		if !slices.Contains(own, req.GetServer()) {
 			return nil, status.Errorf(codes.PermissionDenied, "time: %.200q is not a time server of this machine (talosctl get timeservers): for another it takes one of the roles %s",
 				req.GetServer(), strings.Join(operators, ", "))
 		}
@@ -87,6 +87,17 @@ func (s *timeService) TimeCheck(ctx context.Context, req *timeapi.TimeRequest) (
 	}
 
 	return reply, nil
+}
+
+// servers returns the machine's own time servers.
+func (s *timeService) servers(ctx context.Context) ([]string, error) {
+	var own network.TimeServerStatusSpec
+
+	if found := typed.Read(ctx, s.server.State, network.TimeServerID, &own); found.Err != nil {
+		return nil, failed("time", found.Err)
+	}
+
+	return own.NTPServers, nil
 }
 
 func timeError(ctx context.Context, err error) error {

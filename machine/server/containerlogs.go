@@ -20,7 +20,6 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"github.com/seed-59268b81/talos/api/common"
 	"github.com/seed-59268b81/talos/layout"
 	"github.com/seed-59268b81/talos/sys/filetree"
 )
@@ -200,7 +199,7 @@ func nextLog(root string, f *os.File, id string) (*os.File, error) {
 
 // sendRest of a file.
 func sendRest(f *os.File, send func([]byte) error) error {
-	return fileError("read "+f.Name(), sendReader(f, func(d *common.Data) error { return send(d.GetBytes()) }))
+	return fileError("read "+f.Name(), sendReader(f, send))
 }
 
 func findPodLog(root, id string) (string, error) {

@@ -7,7 +7,6 @@ package server
 import (
 	"cmp"
 	"context"
-	"errors"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -24,7 +23,7 @@ func (s *Server) Containers(ctx context.Context, req *machine.ContainersRequest)
 		return i.List(ctx, cmp.Or(req.GetNamespace(), container.NamespaceSystem))
 	})
 	if err != nil {
-		return nil, containerError("containers", err)
+		return nil, containerdError("containers", err)
 	}
 
 	reply := &machine.Container{}
@@ -45,7 +44,7 @@ func (s *Server) Stats(ctx context.Context, req *machine.StatsRequest) (*machine
 		return i.Usage(ctx, cmp.Or(req.GetNamespace(), container.NamespaceSystem))
 	})
 	if err != nil {
-		return nil, containerError("container statistics", err)
+		return nil, containerdError("container statistics", err)
 	}
 
 	reply := &machine.Stats{}
@@ -70,7 +69,7 @@ func (s *Server) Restart(ctx context.Context, req *machine.RestartRequest) (*mac
 		return struct{}{}, i.Restart(ctx, cmp.Or(req.GetNamespace(), container.NamespaceSystem), req.GetId())
 	})
 	if err != nil {
-		return nil, containerError("restart", err)
+		return nil, containerdError("restart", err)
 	}
 
 	return &machine.RestartResponse{Messages: []*machine.Restart{{}}}, nil
@@ -87,23 +86,4 @@ func inventory[T any](s *Server, fn func(*container.Inventory) (T, error)) (T, e
 	defer i.Close()
 
 	return fn(i)
-}
-
-func containerError(operation string, err error) error {
-	code := status.Code(err)
-
-	switch {
-	case errors.Is(err, container.ErrNoContainer):
-		code = codes.NotFound
-	case errors.Is(err, container.ErrNotRunning):
-		code = codes.FailedPrecondition
-	case errors.Is(err, container.ErrSandbox):
-		code = codes.InvalidArgument
-	case code == codes.Unknown:
-		code = codes.Internal
-	case code == codes.Unavailable:
-		return status.Errorf(code, "%s: containerd does not answer (see the service cri): %v", operation, err)
-	}
-
-	return status.Errorf(code, "%s: %v", operation, err)
 }

@@ -26,7 +26,7 @@ func (s *Server) Copy(req *machine.CopyRequest, stream grpc.ServerStreamingServe
 		return err
 	}
 
-	out := bufio.NewWriterSize(sender{stream}, streamChunk)
+	out := bufio.NewWriterSize(sendWriter(func(p []byte) error { return stream.Send(&common.Data{Bytes: p}) }), streamChunk)
 
 	zip, err := gzip.NewWriterLevel(out, gzip.BestSpeed)
 	if err != nil {
@@ -51,15 +51,12 @@ func (s *Server) Copy(req *machine.CopyRequest, stream grpc.ServerStreamingServe
 	return nil
 }
 
-// sender writes to a stream of bytes.
-type sender struct {
-	stream grpc.ServerStreamingServer[common.Data]
-}
+// sendWriter sends what is written to a stream. gRPC has encoded it when it returns.
+type sendWriter func([]byte) error
 
 // Write implements io.Writer.
-func (s sender) Write(p []byte) (int, error) {
-	// gRPC has encoded it when it returns.
-	if err := s.stream.Send(&common.Data{Bytes: p}); err != nil {
+func (send sendWriter) Write(p []byte) (int, error) {
+	if err := send(p); err != nil {
 		return 0, err
 	}
 

@@ -59,7 +59,9 @@ func (s debugService) ContainerRun(stream debugStream) error {
 	})
 
 	spec.Stdin, spec.Signals, spec.Sizes = attached.input, attached.signals, attached.sizes
-	spec.Output = debugOutput{stream}
+	spec.Output = sendWriter(func(p []byte) error { // a slow caller holds the container up
+		return stream.Send(&machine.DebugContainerRunResponse{Response: &machine.DebugContainerRunResponse_StdoutData{StdoutData: p}})
+	})
 
 	err = s.withImages("debug", first.GetSpec().GetContainerd().GetNamespace(), func(images *container.Images) error {
 		if spec.Image, err = container.Reference(spec.Image); err != nil {
@@ -187,17 +189,4 @@ func (a *attached) pass(message *machine.DebugContainerRunRequest) error {
 	}
 
 	return nil
-}
-
-// debugOutput sends what a container writes. A slow caller holds the container up.
-type debugOutput struct{ stream debugStream }
-
-// Write implements io.Writer.
-func (o debugOutput) Write(p []byte) (int, error) {
-	err := o.stream.Send(&machine.DebugContainerRunResponse{Response: &machine.DebugContainerRunResponse_StdoutData{StdoutData: p}})
-	if err != nil {
-		return 0, err
-	}
-
-	return len(p), nil
 }

@@ -233,7 +233,7 @@ func etcdClient(t *testing.T, b *bench) *clientv3.Client {
 		t.Fatal(err)
 	}
 
-	c, err := etcdclient.New(t.Context(), *root, *certs, etcdEndpoint)
+	c, err := etcdclient.New(t.Context(), root, certs, etcdEndpoint)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -123,13 +123,9 @@ func (s *Server) checkEndpoint(ctx context.Context, endpoint string) error {
 
 // healthSource says what the checks look at. Only a control plane node has the keys for it.
 func (s *Server) healthSource(ctx context.Context, info *clusterapi.ClusterInfo, kube health.Kubernetes) (*health.Source, error) {
-	cfg, err := fromconfig.Active(ctx, s.State)
+	cfg, err := s.configuration(ctx, "health")
 	if err != nil {
 		return nil, err
-	}
-
-	if cfg == nil {
-		return nil, status.Error(codes.FailedPrecondition, "health: the machine has no configuration yet; apply one first (talosctl apply-config)")
 	}
 
 	if !cfg.Type().IsControlPlane() {

@@ -10,7 +10,6 @@ import (
 	"errors"
 	"io"
 
-	"github.com/containerd/errdefs/pkg/errgrpc"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -43,32 +42,11 @@ func (s *Server) withImages(what string, namespace common.ContainerdNamespace, f
 	}
 	defer images.Close()
 
-	return imageError(what, fn(images))
-}
-
-func imageError(what string, err error) error {
-	switch {
-	case err == nil:
-		return nil
-	case errors.Is(err, container.ErrNoImage):
-		return status.Errorf(codes.NotFound, "%s: %v", what, err)
-	case errors.Is(err, container.ErrReference), errors.Is(err, container.ErrArchive):
-		return status.Errorf(codes.InvalidArgument, "%s: %v", what, err)
-	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
-		return status.FromContextError(err).Err()
+	if err := fn(images); err != nil {
+		return containerdError(what, err)
 	}
 
-	// containerd's own errors have a kind, which is a code too.
-	st, ok := status.FromError(errgrpc.ToGRPC(err))
-
-	switch {
-	case !ok, st.Code() == codes.Unknown:
-		return status.Errorf(codes.Internal, "%s: %v", what, err)
-	case st.Code() == codes.Unavailable:
-		return status.Errorf(codes.Unavailable, "%s: containerd does not answer: %v; see: talosctl service cri", what, err)
-	default:
-		return status.Errorf(st.Code(), "%s: %v", what, err)
-	}
+	return nil
 }
 
 // ImageList implements machine.MachineService.
@@ -178,9 +156,4 @@ func (s imageService) Remove(ctx context.Context, req *machine.ImageServiceRemov
 	})
 
 	return &emptypb.Empty{}, err
-}
-
-// Verify implements machine.ImageService.
-func (imageService) Verify(context.Context, *machine.ImageServiceVerifyRequest) (*machine.ImageServiceVerifyResponse, error) {
-	return nil, status.Error(codes.Unimplemented, "verify image: this version knows no ImageVerificationConfig to verify by; pin images by digest (NAME@sha256:…) meanwhile")
 }

@@ -93,16 +93,11 @@ func (s *Server) bootLogs(ctx context.Context, boot int, id string, tail int, fo
 }
 
 func bootError(err error) error {
-	switch {
-	case err == nil:
-		return nil
-	case errors.Is(err, bootlog.ErrClosed):
-		return status.Error(codes.FailedPrecondition, err.Error())
-	case errors.Is(err, bootlog.ErrNoBoot):
-		return status.Error(codes.NotFound, err.Error())
-	default:
-		return fileError("logs of an earlier boot", err)
+	if _, ok := knownCauses.code(err); ok {
+		return refused("", err)
 	}
+
+	return fileError("logs of an earlier boot", err)
 }
 
 // LogsContainers implements machine.MachineService.

@@ -5,7 +5,6 @@
 package server
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -44,26 +43,17 @@ func (s *Server) Netstat(ctx context.Context, req *machine.NetstatRequest) (*mac
 	}
 
 	for _, space := range spaces {
-		err := n.read(space, s.path("proc/thread-self/net"))
+		what := "netstat"
+		if space.name != "" {
+			what += " of network namespace " + space.name
+		}
 
-		switch {
-		case err == nil:
-		case errors.Is(err, errTooManySockets):
-			return nil, status.Errorf(codes.ResourceExhausted, "netstat: %v", err)
-		default:
-			return nil, fileError(cmp.Or(prefixed("netstat of network namespace ", space.name), "netstat"), err)
+		if err := n.read(space, s.path("proc/thread-self/net")); err != nil {
+			return nil, fileError(what, err)
 		}
 	}
 
 	return &machine.NetstatResponse{Messages: []*machine.Netstat{n.reply}}, nil
-}
-
-func prefixed(prefix, s string) string {
-	if s == "" {
-		return ""
-	}
-
-	return prefix + s
 }
 
 // space is a network namespace; that of the host has neither a name nor a path.

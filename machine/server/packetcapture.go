@@ -5,8 +5,6 @@
 package server
 
 import (
-	"errors"
-
 	"golang.org/x/net/bpf"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -39,14 +37,11 @@ func (s *Server) PacketCapture(req *machine.PacketCaptureRequest, stream grpc.Se
 
 	err = capture.Run(stream.Context(), func(b []byte) error { return stream.Send(&common.Data{Bytes: b}) })
 
-	switch {
-	case err == nil, stream.Context().Err() != nil:
+	if err == nil || stream.Context().Err() != nil {
 		return nil
-	case errors.Is(err, pcap.ErrInvalid):
-		return status.Errorf(codes.InvalidArgument, "packet capture: %v", err)
-	default:
-		return fileError("packet capture", err)
 	}
+
+	return fileError("packet capture", err)
 }
 
 // bpfFilter has the numbers of a filter, which are of 16 and 8 bits; a message has no such types. What they mean is for the

@@ -17,6 +17,7 @@ import (
 	"github.com/seed-59268b81/talos/api/machine"
 	"github.com/seed-59268b81/talos/api/storage"
 	"github.com/seed-59268b81/talos/sys/disk"
+	"github.com/seed-59268b81/talos/sys/meta"
 	"github.com/seed-59268b81/talos/sys/netstat"
 )
 
@@ -84,9 +85,15 @@ func FuzzRequests(f *testing.F) {
 		var key machine.MetaWriteRequest
 		if proto.Unmarshal(b, &key) == nil {
 			server := &Server{System: System{Meta: &partition{}}}
-			if tag, err := server.metaTag("write", key.GetKey()); !refused(err) && uint32(tag) != key.GetKey() {
-				t.Errorf("META key %#x became %s", key.GetKey(), tag)
-			}
+
+			err := server.changeMeta("write", key.GetKey(), func(tag meta.Tag) error {
+				if uint32(tag) != key.GetKey() {
+					t.Errorf("META key %#x became %s", key.GetKey(), tag)
+				}
+
+				return nil
+			})
+			refused(err)
 		}
 
 		var debug machine.DebugContainerRunRequest

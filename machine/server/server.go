@@ -58,7 +58,7 @@ func (s *Server) Register(g grpc.ServiceRegistrar) {
 	machine.RegisterMachineServiceServer(g, s)
 	clusterapi.RegisterClusterServiceServer(g, s)
 	machine.RegisterImageServiceServer(g, imageService{Server: s})
-	machine.RegisterLifecycleServiceServer(g, lifecycleService{})
+	machine.RegisterLifecycleServiceServer(g, machine.UnimplementedLifecycleServiceServer{})
 	machine.RegisterDebugServiceServer(g, debugService{Server: s})
 	s.registerSystem(g)
 }
@@ -72,10 +72,18 @@ func New(log *slog.Logger, opts ...grpc.ServerOption) *grpc.Server {
 		grpc.ChainUnaryInterceptor(func(ctx context.Context, req any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (resp any, err error) {
 			defer recovered(log, info.FullMethod, &err)
 
+			if err := unsupported[info.FullMethod]; err != nil {
+				return nil, err
+			}
+
 			return next(ctx, req)
 		}),
 		grpc.ChainStreamInterceptor(func(srv any, stream grpc.ServerStream, info *grpc.StreamServerInfo, next grpc.StreamHandler) (err error) {
 			defer recovered(log, info.FullMethod, &err)
+
+			if err := unsupported[info.FullMethod]; err != nil {
+				return err
+			}
 
 			return next(srv, stream)
 		}),

@@ -42,6 +42,6 @@ func (s *Server) registerSystem(g grpc.ServiceRegistrar) {
 	inspect.RegisterInspectServiceServer(g, &inspectService{server: s})
 	storage.RegisterStorageServiceServer(g, &diskService{server: s})
 	machine.RegisterStorageServiceServer(g, &fileSystemService{server: s})
-	machine.RegisterLVMServiceServer(g, lvmService{})
-	machine.RegisterMDServiceServer(g, mdService{})
+	machine.RegisterLVMServiceServer(g, machine.UnimplementedLVMServiceServer{})
+	machine.RegisterMDServiceServer(g, machine.UnimplementedMDServiceServer{})
 }

@@ -60,7 +60,7 @@ func (s *diskService) BlockDeviceWipe(ctx context.Context, req *storage.BlockDev
 
 	for _, w := range wipes {
 		if err := w.run(ctx); err != nil {
-			return nil, wipeError(w.device.Name, err)
+			return nil, fileError("wipe "+w.device.Name, err)
 		}
 	}
 
@@ -69,14 +69,6 @@ func (s *diskService) BlockDeviceWipe(ctx context.Context, req *storage.BlockDev
 
 // noDisks is answered where disks are another's.
 const noDisks = "wipe: a container has no disks of its own; see: talosctl get platformconditions"
-
-func wipeError(device string, err error) error {
-	if errors.Is(err, disk.ErrInUse) {
-		return status.Errorf(codes.FailedPrecondition, "wipe %s: %v", device, err)
-	}
-
-	return fileError("wipe "+device, err)
-}
 
 type volumeStatus = *resource.Typed[block.VolumeStatusSpec]
 
@@ -112,7 +104,7 @@ func (w *wipe) check(devices []disk.Device, volumes []volumeStatus) error {
 
 	id, err := disk.Identify(w.sys, name)
 	if err != nil {
-		return wipeError(name, err)
+		return fileError("wipe "+name, err)
 	}
 
 	if id.ReadOnly || id.CDROM {
