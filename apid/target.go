@@ -5,6 +5,7 @@ package apid
 import (
 	"net"
 	"net/netip"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -128,8 +129,6 @@ func hostOf(target string) (string, error) {
 }
 
 // isName tells a host name; what one is made of is wider than RFC 1123, as some resolvers allow underscores.
-func isName(name string) bool {
-	return len(name) > 0 && len(name) <= 253 && !strings.HasPrefix(name, ".") && strings.IndexFunc(name, func(r rune) bool {
-		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '.' || r == '_')
-	}) < 0
-}
+func isName(name string) bool { return nameOfHost.MatchString(name) }
+
+var nameOfHost = regexp.MustCompile(`^[A-Za-z0-9_-][A-Za-z0-9._-]{0,252}$`)

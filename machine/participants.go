@@ -5,6 +5,7 @@
 package machine
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"time"
@@ -77,13 +78,8 @@ func (m *Machine) participants(bus *logind.Bus) func(ctx context.Context) ([]run
 
 // service is one of the supervisor's.
 func (m *Machine) service(svc supervisor.Service) runtime.Participant {
-	timeout := svc.StopTimeout
-	if timeout == 0 {
-		timeout = supervisor.DefaultStopTimeout
-	}
-
 	return runtime.Participant{
-		ID: svc.ID, Timeout: timeout, Needs: append(slices.Clone(svc.DependsOn), volumesEnd),
+		ID: svc.ID, Timeout: cmp.Or(svc.StopTimeout, supervisor.DefaultStopTimeout), Needs: append(slices.Clone(svc.DependsOn), volumesEnd),
 		Stop: func(ctx context.Context, _ runtimeres.PowerRequestSpec) error {
 			return m.Supervisor.Retire(ctx, svc.ID)
 		},

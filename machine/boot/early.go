@@ -102,11 +102,7 @@ func prepare(points []mount.Point, links map[string]string) error {
 
 func makeDirs(folders []layout.Folder) error {
 	for _, d := range folders {
-		if err := os.MkdirAll(d.Path, fs.FileMode(d.Mode)); err != nil {
-			return fmt.Errorf("make system folder: %w", err)
-		}
-
-		if err := os.Chown(d.Path, d.UID, d.UID); err != nil {
+		if err := errors.Join(os.MkdirAll(d.Path, fs.FileMode(d.Mode)), os.Chown(d.Path, d.UID, d.UID)); err != nil {
 			return fmt.Errorf("make system folder: %w", err)
 		}
 	}

@@ -83,6 +83,8 @@ type Start struct {
 	Actor string
 }
 
+func (s Start) wants(e Event) bool { return s.Actor == "" || e.ActorID == s.Actor }
+
 // ErrOverrun ends a reader that was too slow.
 var ErrOverrun = errors.New("events were overwritten before they could be sent: read faster, or start again with tail")
 
@@ -100,12 +102,10 @@ func (r *Ring) Watch(ctx context.Context, start Start, fn func(Event) error) err
 		}
 
 		for _, e := range batch {
-			if start.Actor != "" && e.ActorID != start.Actor {
-				continue
-			}
-
-			if err := fn(e); err != nil {
-				return err
+			if start.wants(e) {
+				if err := fn(e); err != nil {
+					return err
+				}
 			}
 		}
 
@@ -123,19 +123,11 @@ func (r *Ring) Watch(ctx context.Context, start Start, fn func(Event) error) err
 	}
 }
 
-func (r *Ring) oldest() uint64 {
-	if r.next > Capacity {
-		return r.next - Capacity
-	}
-
-	return 0
-}
+func (r *Ring) oldest() uint64 { return max(r.next, Capacity) - Capacity }
 
 func (r *Ring) position(start Start) (uint64, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-
-	wanted := func(e Event) bool { return start.Actor == "" || e.ActorID == start.Actor }
 
 	switch {
 	case start.After != "":
@@ -159,7 +151,7 @@ func (r *Ring) position(start Start) (uint64, error) {
 	case start.Tail < 0:
 		return r.oldest(), nil
 	default:
-		return r.last(start.Tail, wanted), nil
+		return r.last(start.Tail, start.wants), nil
 	}
 }
 

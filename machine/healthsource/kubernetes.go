@@ -38,16 +38,13 @@ type Kubernetes struct {
 }
 
 func (k *Kubernetes) connect(ctx context.Context) (*kube.Client, error) {
-	found, err := typed.Find[secrets.KubernetesRootSpec](ctx, k.State, "", secrets.KubernetesRootID)
-	if err != nil {
-		return nil, err
-	}
+	var root secrets.KubernetesRootSpec
 
-	if found == nil {
+	if found := typed.Read(ctx, k.State, secrets.KubernetesRootID, &root); found.Err != nil {
+		return nil, found.Err
+	} else if !found.OK {
 		return nil, errors.New("the authority of Kubernetes is not known here: ask a control plane node, or wait for its configuration")
 	}
-
-	root := *found.TypedSpec()
 
 	if k.client != nil && time.Now().Before(k.renew) && reflect.DeepEqual(k.root, root) {
 		return k.client, nil

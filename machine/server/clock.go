@@ -44,22 +44,7 @@ func (s *timeService) Time(ctx context.Context, _ *emptypb.Empty) (*timeapi.Time
 		return nil, status.Error(codes.FailedPrecondition, "time: the machine has no time servers; name one in its configuration, or in the call")
 	}
 
-	var errs []error
-
-	for _, server := range servers {
-		reply, err := askTime(ctx, server)
-		if err == nil {
-			return reply, nil
-		}
-
-		errs = append(errs, err)
-
-		if ctx.Err() != nil {
-			break
-		}
-	}
-
-	return nil, timeError(ctx, errors.Join(errs...))
+	return firstTime(ctx, servers...)
 }
 
 // TimeCheck implements time.TimeService. Readers, whom anybody is in maintenance mode, name one of the machine's own servers:
@@ -81,12 +66,7 @@ func (s *timeService) TimeCheck(ctx context.Context, req *timeapi.TimeRequest) (
 		}
 	}
 
-	reply, err := askTime(ctx, req.GetServer())
-	if err != nil {
-		return nil, timeError(ctx, err)
-	}
-
-	return reply, nil
+	return firstTime(ctx, req.GetServer())
 }
 
 // servers returns the machine's own time servers.
@@ -100,12 +80,24 @@ func (s *timeService) servers(ctx context.Context) ([]string, error) {
 	return own.NTPServers, nil
 }
 
-func timeError(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		return status.FromContextError(ctx.Err()).Err()
+// firstTime asks the servers in order until one answers.
+func firstTime(ctx context.Context, servers ...string) (*timeapi.TimeResponse, error) {
+	var errs []error
+
+	for _, server := range servers {
+		reply, err := askTime(ctx, server)
+		if err == nil {
+			return reply, nil
+		}
+
+		if ctx.Err() != nil {
+			return nil, status.FromContextError(ctx.Err()).Err()
+		}
+
+		errs = append(errs, err)
 	}
 
-	return status.Errorf(codes.Unavailable, "time: %v", err)
+	return nil, status.Errorf(codes.Unavailable, "time: %v", errors.Join(errs...))
 }
 
 func askTime(ctx context.Context, server string) (*timeapi.TimeResponse, error) {

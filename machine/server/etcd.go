@@ -88,9 +88,7 @@ func etcdError(what string, timeout time.Duration, err error) error {
 			"%s: etcd did not answer within %s: it does not run, or it has lost its quorum; see: talosctl service etcd, talosctl logs etcd", what, timeout)
 	}
 
-	st, ok := status.FromError(err)
-
-	switch {
+	switch st, ok := status.FromError(err); {
 	case !ok:
 		return status.Errorf(codes.Internal, "%s: %v", what, err)
 	case st.Code() == codes.Unavailable:

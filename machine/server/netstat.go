@@ -158,16 +158,9 @@ func protocols(p *machine.NetstatRequest_L4Proto) []string {
 func (n *netstats) add(sp space, protocol string, s netstat.Socket) error {
 	listens := s.State == netstat.Listen || !s.HasPeer() && protocol[0] != 't'
 
-	switch n.req.GetFilter() {
-	case machine.NetstatRequest_CONNECTED:
-		if !s.HasPeer() {
-			return nil
-		}
-	case machine.NetstatRequest_LISTENING:
-		if !listens {
-			return nil
-		}
-	case machine.NetstatRequest_ALL:
+	filter := n.req.GetFilter()
+	if filter == machine.NetstatRequest_CONNECTED && !s.HasPeer() || filter == machine.NetstatRequest_LISTENING && !listens {
+		return nil
 	}
 
 	if n.ctx.Err() != nil {
