@@ -12,7 +12,7 @@ import (
 	"github.com/seed-59268b81/talos/service/supervisor"
 )
 
-// serviceEvent is how a change of a service is told to those who watch events.
+// serviceEvent returns the event for a change of a service.
 func serviceEvent(st supervisor.Status) *machine.ServiceStateEvent {
 	event := &machine.ServiceStateEvent{
 		Service: st.ID,

@@ -47,7 +47,7 @@ func TestCheckArgs(t *testing.T) {
 	}
 }
 
-// The policy on mounts: never setuid; device files in /dev only; what is written is not executed.
+// The policy of mounts: never setuid, device files only in /dev, nothing both writable and executable.
 func TestMountPolicy(t *testing.T) {
 	mayExecute := []string{"/dev", "/run"} // see Mounts
 
@@ -162,6 +162,6 @@ func TestPrefetch(t *testing.T) {
 	}
 
 	if err := Prefetch(none); err == nil {
-		t.Error("what is no program was fetched")
+		t.Error("a file that is not a program was fetched")
 	}
 }

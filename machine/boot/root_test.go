@@ -15,7 +15,7 @@ import (
 	"github.com/seed-59268b81/talos/sys/mount"
 )
 
-// The root image's way: packed, attached to a loop device, mounted read-only.
+// The root image is packed, attached to a loop device, and mounted read-only.
 func TestMountImage(t *testing.T) {
 	mksquashfs := hosttest.Need(t, "mksquashfs")
 

@@ -140,7 +140,7 @@ func TestSince(t *testing.T) {
 	})
 }
 
-// TestAll gives a reader more than it takes at once.
+// TestAll gives a reader more events than fit into a batch.
 func TestAll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var r events.Ring

@@ -18,7 +18,7 @@ import (
 	"github.com/seed-59268b81/talos/resources/secrets"
 )
 
-// Etcd asks real members of etcd, with this system's own certificate.
+// Etcd reads from members of etcd with this system's own certificate.
 type Etcd struct{ State state.Reader }
 
 // Members implements health.Etcd.
@@ -36,7 +36,7 @@ func (e Etcd) Members(ctx context.Context, endpoint string) ([]health.Member, er
 	}
 
 	if !ready {
-		return nil, errors.New("the certificates for etcd are not made yet")
+		return nil, errors.New("the certificates for etcd are not issued yet")
 	}
 
 	client, err := etcdclient.New(ctx, root, certs, endpoint)

@@ -19,7 +19,7 @@ import (
 // bootstrapSequence names the call in events.
 const bootstrapSequence = "bootstrap"
 
-// Bootstrap implements machine.MachineService. It leaves the wish; the etcd controller follows it.
+// Bootstrap implements machine.MachineService. It records the request, which the etcd controller carries out.
 func (s *Server) Bootstrap(ctx context.Context, req *machine.BootstrapRequest) (*machine.BootstrapResponse, error) {
 	actor := xid.New().String()
 	s.Ring.Publish(&machine.SequenceEvent{Sequence: bootstrapSequence, Action: machine.SequenceEvent_START}, actor)
@@ -42,12 +42,12 @@ func (s *Server) Bootstrap(ctx context.Context, req *machine.BootstrapRequest) (
 	return &machine.BootstrapResponse{Messages: []*machine.Bootstrap{{}}}, nil
 }
 
-// EtcdRecover implements machine.MachineService: it keeps the snapshot for a Bootstrap that asks for it.
+// EtcdRecover implements machine.MachineService: it stores the snapshot for a later Bootstrap.
 func (s *Server) EtcdRecover(stream grpc.ClientStreamingServer[common.Data, machine.EtcdRecoverResponse]) error {
-	err := etcd.KeepSnapshot(stream.Context(), s.State, "/", &pieces{next: func() ([]byte, error) {
-		piece, err := stream.Recv()
+	err := etcd.KeepSnapshot(stream.Context(), s.State, "/", &chunks{next: func() ([]byte, error) {
+		chunk, err := stream.Recv()
 
-		return piece.GetBytes(), err
+		return chunk.GetBytes(), err
 	}})
 	if err != nil {
 		return refused("recover etcd", err)

@@ -49,7 +49,7 @@ func TestGenerateClientConfiguration(t *testing.T) {
 
 	set(t, b, secrets.OSRootID, secrets.OSRootSpec{IssuingCA: secrets.CertAndKey{Crt: ca.PEM.Crt, Key: ca.PEM.Key}})
 
-	refused("no role", request(time.Hour), codes.InvalidArgument, "name one role")
+	refused("no role", request(time.Hour), codes.InvalidArgument, "name at least one of the roles")
 	refused("impersonation", request(time.Hour, contract.RoleReader, "os:impersonator"), codes.InvalidArgument, `"os:impersonator"`)
 	refused("a role of no use", request(time.Hour, "system:masters"), codes.InvalidArgument, `"system:masters"`)
 	refused("no time", request(0, contract.RoleReader), codes.InvalidArgument, "not between")
@@ -86,7 +86,7 @@ func TestGenerateClientConfiguration(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	// The encoding has an order of its own.
+	// The order of organizations in the certificate is not that of the request.
 	if got, want := slices.Sorted(slices.Values(cert.Subject.Organization)), []string{contract.RoleEtcdBackup, contract.RoleReader}; !slices.Equal(got, want) {
 		t.Errorf("roles: got %v, want %v", got, want)
 	}

@@ -24,7 +24,7 @@ import (
 	"github.com/seed-59268b81/talos/resources/network"
 )
 
-// ntpTimeout of one question.
+// ntpTimeout is the timeout of one query.
 const ntpTimeout = 5 * time.Second
 
 type timeService struct {
@@ -33,7 +33,7 @@ type timeService struct {
 	server *Server
 }
 
-// Time implements time.TimeService: it asks the first of the machine's own time servers that answers.
+// Time implements time.TimeService. It queries the machine's own time servers in order until one answers.
 func (s *timeService) Time(ctx context.Context, _ *emptypb.Empty) (*timeapi.TimeResponse, error) {
 	servers, err := s.servers(ctx)
 	if err != nil {
@@ -47,8 +47,8 @@ func (s *timeService) Time(ctx context.Context, _ *emptypb.Empty) (*timeapi.Time
 	return firstTime(ctx, servers...)
 }
 
-// TimeCheck implements time.TimeService. Readers, whom anybody is in maintenance mode, name one of the machine's own servers:
-// they shall not have it send packets wherever they like.
+// TimeCheck implements time.TimeService. Readers may name only the machine's own servers: in maintenance mode everyone is a
+// reader, and must not be able to send packets to any address.
 func (s *timeService) TimeCheck(ctx context.Context, req *timeapi.TimeRequest) (*timeapi.TimeResponse, error) {
 	if req.GetServer() == "" {
 		return nil, status.Error(codes.InvalidArgument, "time: name the server to compare with")
@@ -61,7 +61,7 @@ func (s *timeService) TimeCheck(ctx context.Context, req *timeapi.TimeRequest) (
 		}
 
 		if !slices.Contains(own, req.GetServer()) {
-			return nil, status.Errorf(codes.PermissionDenied, "time: %.200q is not a time server of this machine (talosctl get timeservers): for another it takes one of the roles %s",
+			return nil, status.Errorf(codes.PermissionDenied, "time: %.200q is not a time server of this machine (talosctl get timeservers): another server requires one of the roles %s",
 				req.GetServer(), strings.Join(operators, ", "))
 		}
 	}
@@ -85,7 +85,7 @@ func firstTime(ctx context.Context, servers ...string) (*timeapi.TimeResponse, e
 	var errs []error
 
 	for _, server := range servers {
-		reply, err := askTime(ctx, server)
+		reply, err := queryTime(ctx, server)
 		if err == nil {
 			return reply, nil
 		}
@@ -100,7 +100,7 @@ func firstTime(ctx context.Context, servers ...string) (*timeapi.TimeResponse, e
 	return nil, status.Errorf(codes.Unavailable, "time: %v", errors.Join(errs...))
 }
 
-func askTime(ctx context.Context, server string) (*timeapi.TimeResponse, error) {
+func queryTime(ctx context.Context, server string) (*timeapi.TimeResponse, error) {
 	ctx, cancel := context.WithTimeout(ctx, ntpTimeout)
 	defer cancel()
 
@@ -109,7 +109,7 @@ func askTime(ctx context.Context, server string) (*timeapi.TimeResponse, error) 
 		Dialer: func(_, remote string) (net.Conn, error) {
 			conn, err := (&net.Dialer{}).DialContext(ctx, "udp", remote)
 			if err == nil {
-				// The library knows no context; it sees a closed connection. It has its own answer by the time the call ends.
+				// The library takes no context, but notices a closed connection.
 				context.AfterFunc(ctx, func() { conn.Close() })
 			}
 
@@ -121,7 +121,7 @@ func askTime(ctx context.Context, server string) (*timeapi.TimeResponse, error) 
 	}
 
 	if err != nil {
-		return nil, fmt.Errorf("ask %s: %w", server, err)
+		return nil, fmt.Errorf("query %s: %w", server, err)
 	}
 
 	local := time.Now()

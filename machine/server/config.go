@@ -18,8 +18,7 @@ import (
 	"github.com/seed-59268b81/talos/controllers/fromconfig"
 )
 
-// ApplyConfiguration implements machine.MachineService. AUTO is NO_REBOOT: nothing that a configuration can say needs
-// the machine to restart.
+// ApplyConfiguration implements machine.MachineService. AUTO means NO_REBOOT: no setting needs a reboot.
 func (s *Server) ApplyConfiguration(ctx context.Context, req *machine.ApplyConfigurationRequest) (*machine.ApplyConfigurationResponse, error) {
 	change := config.Change{
 		Text: req.GetData(), DryRun: req.GetDryRun(), Trial: req.GetTryModeTimeout().AsDuration(),
@@ -42,7 +41,7 @@ func (s *Server) ApplyConfiguration(ctx context.Context, req *machine.ApplyConfi
 
 		mode = machine.ApplyConfigurationRequest_NO_REBOOT
 	default:
-		return nil, status.Errorf(codes.InvalidArgument, "apply: mode %d is not known; use auto, no-reboot, staged or try", mode)
+		return nil, status.Errorf(codes.InvalidArgument, "apply: mode %d is unknown; use auto, no-reboot, staged or try", mode)
 	}
 
 	applied, err := s.Config.Apply(ctx, change)

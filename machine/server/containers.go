@@ -16,8 +16,8 @@ import (
 	"github.com/seed-59268b81/talos/service/container"
 )
 
-// Containers implements machine.MachineService. Pods' containers are found through containerd like any other, whatever
-// driver is asked for: its labels have all that the kubelet's interface would tell.
+// Containers implements machine.MachineService. Whatever the driver in the request, pods' containers are listed through
+// containerd: its labels have all that the kubelet's interface would report.
 func (s *Server) Containers(ctx context.Context, req *machine.ContainersRequest) (*machine.ContainersResponse, error) {
 	all, err := inventory(s, func(i *container.Inventory) ([]container.Listed, error) {
 		return i.List(ctx, cmp.Or(req.GetNamespace(), container.NamespaceSystem))
@@ -58,8 +58,8 @@ func (s *Server) Stats(ctx context.Context, req *machine.StatsRequest) (*machine
 	return &machine.StatsResponse{Messages: []*machine.Stats{reply}}, nil
 }
 
-// Restart implements machine.MachineService. It returns when the container has ended; whoever keeps it running, the
-// system or the kubelet, starts it anew.
+// Restart implements machine.MachineService. It returns when the container has ended; its owner, the system or the kubelet,
+// starts it again.
 func (s *Server) Restart(ctx context.Context, req *machine.RestartRequest) (*machine.RestartResponse, error) {
 	if req.GetId() == "" {
 		return nil, status.Error(codes.InvalidArgument, "restart: name the container")
@@ -75,7 +75,7 @@ func (s *Server) Restart(ctx context.Context, req *machine.RestartRequest) (*mac
 	return &machine.RestartResponse{Messages: []*machine.Restart{{}}}, nil
 }
 
-// inventory has fn ask containerd.
+// inventory calls fn with a connection to containerd.
 func inventory[T any](s *Server, fn func(*container.Inventory) (T, error)) (T, error) {
 	i, err := container.OpenInventory(cmp.Or(s.Containerd, layout.ContainerdSocket))
 	if err != nil {

@@ -27,13 +27,13 @@ import (
 	"github.com/seed-59268b81/talos/sys/pcap"
 )
 
-// causes are errors by the code that tells a caller what happened. The first that matches counts.
+// causes map errors to the code that callers get. The first match counts.
 type causes []struct {
 	code codes.Code
 	errs []error
 }
 
-// knownCauses are those of the packages that carry calls out.
+// knownCauses are the errors of the packages that carry calls out.
 var knownCauses = causes{
 	{codes.Canceled, []error{context.Canceled}},
 	{codes.DeadlineExceeded, []error{context.DeadlineExceeded}},
@@ -51,7 +51,7 @@ var knownCauses = causes{
 	}},
 }
 
-// fileCauses are those of calls for files.
+// fileCauses are further errors of operations on files.
 var fileCauses = causes{
 	{codes.DeadlineExceeded, []error{filetree.ErrNoAnswer}},
 	{codes.ResourceExhausted, []error{filetree.ErrBusy}},
@@ -60,7 +60,7 @@ var fileCauses = causes{
 	{codes.InvalidArgument, []error{unix.ELOOP, unix.ENAMETOOLONG, filetree.ErrNotRegular}},
 }
 
-// code returns the code of an error, and whether its cause is known.
+// code returns the code of an error, and whether the error is listed.
 func (c causes) code(err error) (codes.Code, bool) {
 	for _, cause := range c {
 		if slices.ContainsFunc(cause.errs, func(target error) bool { return errors.Is(err, target) }) {
@@ -71,7 +71,7 @@ func (c causes) code(err error) (codes.Code, bool) {
 	return codes.Internal, false
 }
 
-// failed returns the error of an operation with the code of its cause.
+// failed returns the error of an operation, with the code of its cause.
 func failed(operation string, err error) error {
 	code, known := knownCauses.code(err)
 	if !known && errors.Is(err, unix.ENOSPC) {
@@ -81,7 +81,7 @@ func failed(operation string, err error) error {
 	return status.Errorf(code, "%s: %v", operation, err)
 }
 
-// refused is failed for operations whose known errors say it all themselves.
+// refused is failed without the operation for errors that are listed, whose text is complete.
 func refused(operation string, err error) error {
 	if code, ok := knownCauses.code(err); ok {
 		return status.Error(code, err.Error())
@@ -90,7 +90,7 @@ func refused(operation string, err error) error {
 	return failed(operation, err)
 }
 
-// containerdError is failed for operations of containerd, whose own errors have a kind, which is a code too.
+// containerdError is failed for operations of containerd, whose own errors have a kind that maps to a code.
 func containerdError(operation string, err error) error {
 	code, known := knownCauses.code(err)
 	if !known {
@@ -107,7 +107,7 @@ func containerdError(operation string, err error) error {
 	}
 }
 
-// fileError is failed for operations on files. An error that has a code keeps it.
+// fileError is failed for operations on files. An error that already has a code is returned as it is.
 func fileError(operation string, err error) error {
 	if _, ok := status.FromError(err); ok {
 		return err

@@ -20,14 +20,13 @@ import (
 	"github.com/seed-59268b81/talos/resources/secrets"
 )
 
-// etcdTimeout is how long etcd may take to answer a call. Those that go through a whole database have
-// etcdMaintenanceTimeout.
+// etcdTimeout is how long etcd may take to answer. Calls that read or write the whole database have etcdMaintenanceTimeout.
 const (
 	etcdTimeout            = 15 * time.Second
 	etcdMaintenanceTimeout = 10 * time.Minute
 )
 
-// etcdEndpoint is the member of this node.
+// etcdEndpoint is this node's member.
 var etcdEndpoint = contract.EtcdURL
 
 // etcdCall runs fn with a connection to the local member; what names the call in errors.
@@ -53,7 +52,7 @@ func etcdCall[T any](
 	return answer, etcdError(what, timeout, err)
 }
 
-// etcdSecrets are there on a control plane node that has a configuration.
+// etcdSecrets returns the certificates for etcd, which exist on a configured control plane node.
 func (s *Server) etcdSecrets(ctx context.Context, what string) (root secrets.EtcdRootSpec, certs secrets.EtcdCertsSpec, err error) {
 	cfg, err := s.configuration(ctx, what)
 	if err != nil {
@@ -61,18 +60,18 @@ func (s *Server) etcdSecrets(ctx context.Context, what string) (root secrets.Etc
 	}
 
 	if !cfg.Type().IsControlPlane() {
-		return root, certs, status.Errorf(codes.FailedPrecondition, "%s: etcd runs on control plane nodes only; ask one of those", what)
+		return root, certs, status.Errorf(codes.FailedPrecondition, "%s: etcd runs on control plane nodes only; call one of those", what)
 	}
 
 	ready, err := typed.All(typed.Read(ctx, s.State, secrets.EtcdRootID, &root), typed.Read(ctx, s.State, secrets.EtcdID, &certs))
 	if err == nil && !ready {
-		err = status.Errorf(codes.Unavailable, "%s: the certificates for etcd are not made yet; see: talosctl get etcdsecrets", what)
+		err = status.Errorf(codes.Unavailable, "%s: the certificates for etcd are not issued yet; see: talosctl get etcdsecrets", what)
 	}
 
 	return root, certs, err
 }
 
-// etcdError says what etcd answered, with etcd's own code where it has one.
+// etcdError returns the error of a call to etcd, with etcd's own code if it has one.
 func etcdError(what string, timeout time.Duration, err error) error {
 	var answered rpctypes.EtcdError
 
@@ -85,14 +84,14 @@ func etcdError(what string, timeout time.Duration, err error) error {
 		return status.FromContextError(err).Err()
 	case errors.Is(err, context.DeadlineExceeded), status.Code(err) == codes.DeadlineExceeded:
 		return status.Errorf(codes.DeadlineExceeded,
-			"%s: etcd did not answer within %s: it does not run, or it has lost its quorum; see: talosctl service etcd, talosctl logs etcd", what, timeout)
+			"%s: etcd did not answer within %s: it is not running, or has no quorum; see: talosctl service etcd, talosctl logs etcd", what, timeout)
 	}
 
 	switch st, ok := status.FromError(err); {
 	case !ok:
 		return status.Errorf(codes.Internal, "%s: %v", what, err)
 	case st.Code() == codes.Unavailable:
-		return status.Errorf(codes.Unavailable, "%s: etcd is not there: %s; see: talosctl service etcd", what, st.Message())
+		return status.Errorf(codes.Unavailable, "%s: etcd does not answer: %s; see: talosctl service etcd", what, st.Message())
 	default:
 		return status.Errorf(st.Code(), "%s: %s", what, st.Message())
 	}

@@ -16,7 +16,7 @@ import (
 	"github.com/seed-59268b81/talos/api/machine"
 )
 
-// storageVersion is how etcd names a version of its storage.
+// storageVersion matches a version of etcd's storage.
 var storageVersion = regexp.MustCompile(`^v?[0-9]{1,3}\.[0-9]{1,3}(\.[0-9]{1,3})?$`)
 
 func (s *Server) etcdDowngrade(ctx context.Context, action clientv3.DowngradeAction, what, version string) (*machine.EtcdClusterDowngrade, error) {

@@ -18,8 +18,8 @@ import (
 	"github.com/seed-59268b81/talos/api/machine"
 )
 
-// streamChunk is how much of a file or database is sent at once. With more than 32 KiB, gRPC takes a mebibyte for each
-// message on its way.
+// streamChunk is the size of the messages in which files and databases are sent. For more than 32 KiB, gRPC allocates a
+// mebibyte for each message in transit.
 const streamChunk = 31 << 10
 
 // EtcdStatus implements machine.MachineService.
@@ -50,7 +50,7 @@ func (s *Server) EtcdAlarmList(ctx context.Context, _ *emptypb.Empty) (*machine.
 	return &machine.EtcdAlarmListResponse{Messages: []*machine.EtcdAlarm{{MemberAlarms: memberAlarms(resp.Alarms)}}}, nil
 }
 
-// EtcdAlarmDisarm implements machine.MachineService: all alarms of all members.
+// EtcdAlarmDisarm implements machine.MachineService. It disarms all alarms of all members.
 func (s *Server) EtcdAlarmDisarm(ctx context.Context, _ *emptypb.Empty) (*machine.EtcdAlarmDisarmResponse, error) {
 	resp, err := etcdCall(ctx, s, "disarm the alarms of etcd", etcdTimeout, func(ctx context.Context, c *clientv3.Client) (*clientv3.AlarmResponse, error) {
 		return c.AlarmDisarm(ctx, &clientv3.AlarmMember{})
@@ -62,7 +62,7 @@ func (s *Server) EtcdAlarmDisarm(ctx context.Context, _ *emptypb.Empty) (*machin
 	return &machine.EtcdAlarmDisarmResponse{Messages: []*machine.EtcdAlarmDisarm{{MemberAlarms: memberAlarms(resp.Alarms)}}}, nil
 }
 
-// memberAlarms have etcd's own numbers.
+// memberAlarms converts alarms; the numbers are etcd's own.
 func memberAlarms(alarms []*etcdserverpb.AlarmMember) []*machine.EtcdMemberAlarm {
 	var out []*machine.EtcdMemberAlarm
 	for _, a := range alarms {
@@ -72,7 +72,7 @@ func memberAlarms(alarms []*etcdserverpb.AlarmMember) []*machine.EtcdMemberAlarm
 	return out
 }
 
-// EtcdDefragment implements machine.MachineService. The member does not serve meanwhile.
+// EtcdDefragment implements machine.MachineService. The member does not serve while it runs.
 func (s *Server) EtcdDefragment(ctx context.Context, _ *emptypb.Empty) (*machine.EtcdDefragmentResponse, error) {
 	_, err := etcdCall(ctx, s, "defragment etcd", etcdMaintenanceTimeout, func(ctx context.Context, c *clientv3.Client) (*clientv3.DefragmentResponse, error) {
 		return c.Defragment(ctx, etcdEndpoint)
@@ -84,7 +84,7 @@ func (s *Server) EtcdDefragment(ctx context.Context, _ *emptypb.Empty) (*machine
 	return &machine.EtcdDefragmentResponse{Messages: []*machine.EtcdDefragment{{}}}, nil
 }
 
-// EtcdSnapshot implements machine.MachineService: the database, with etcd's checksum at its end.
+// EtcdSnapshot implements machine.MachineService. It sends the database with etcd's checksum at the end.
 func (s *Server) EtcdSnapshot(_ *machine.EtcdSnapshotRequest, stream grpc.ServerStreamingServer[common.Data]) error {
 	_, err := etcdCall(stream.Context(), s, "snapshot of etcd", etcdMaintenanceTimeout, func(ctx context.Context, c *clientv3.Client) (any, error) {
 		snapshot, err := c.Snapshot(ctx)
@@ -99,7 +99,7 @@ func (s *Server) EtcdSnapshot(_ *machine.EtcdSnapshotRequest, stream grpc.Server
 	return err
 }
 
-// sendReader sends what it reads in pieces, one at a time in memory: a slow receiver holds the reader up.
+// sendReader sends what it reads in chunks. It holds one chunk in memory, so a slow receiver slows the reader.
 func sendReader(r io.Reader, send func([]byte) error) error {
 	for buffer := make([]byte, streamChunk); ; {
 		n, err := io.ReadFull(r, buffer)

@@ -17,7 +17,7 @@ import (
 	"github.com/seed-59268b81/talos/api/machine"
 )
 
-// EtcdMemberList implements machine.MachineService. The local view needs no quorum.
+// EtcdMemberList implements machine.MachineService. A local query needs no quorum.
 func (s *Server) EtcdMemberList(ctx context.Context, req *machine.EtcdMemberListRequest) (*machine.EtcdMemberListResponse, error) {
 	var opts []clientv3.OpOption
 	if req.GetQueryLocal() {
@@ -43,7 +43,7 @@ func (s *Server) EtcdMemberList(ctx context.Context, req *machine.EtcdMemberList
 	return &machine.EtcdMemberListResponse{Messages: []*machine.EtcdMembers{list}}, nil
 }
 
-// EtcdRemoveMemberByID implements machine.MachineService. That those that remain have a quorum is etcd's to see to.
+// EtcdRemoveMemberByID implements machine.MachineService. etcd itself checks that the remaining members have a quorum.
 func (s *Server) EtcdRemoveMemberByID(ctx context.Context, req *machine.EtcdRemoveMemberByIDRequest) (*machine.EtcdRemoveMemberByIDResponse, error) {
 	id := req.GetMemberId()
 	what := fmt.Sprintf("remove etcd member %016x", id)
@@ -67,7 +67,7 @@ func (s *Server) EtcdRemoveMemberByID(ctx context.Context, req *machine.EtcdRemo
 	return &machine.EtcdRemoveMemberByIDResponse{Messages: []*machine.EtcdRemoveMemberByID{{}}}, nil
 }
 
-// removable refuses what etcd itself would do: to leave a cluster without a member that votes.
+// removable refuses to remove the last voting member, which etcd itself would do.
 func removable(members []*etcdserverpb.Member, id uint64) error {
 	i := slices.IndexFunc(members, func(m *etcdserverpb.Member) bool { return m.ID == id })
 	if i < 0 {
@@ -75,7 +75,7 @@ func removable(members []*etcdserverpb.Member, id uint64) error {
 	}
 
 	if !members[i].IsLearner && voters(members) == 1 {
-		return status.Error(codes.FailedPrecondition, "it is the only member, and all data would be gone")
+		return status.Error(codes.FailedPrecondition, "it is the only member, and all data would be lost")
 	}
 
 	return nil
@@ -102,14 +102,14 @@ func (s *Server) EtcdLeaveCluster(ctx context.Context, _ *machine.EtcdLeaveClust
 		}
 
 		if voters(members.Members) == 1 {
-			return nil, status.Error(codes.FailedPrecondition, "this node is the only member, and all data would be gone; to start anew, destroy the machine")
+			return nil, status.Error(codes.FailedPrecondition, "this node is the only member, and all data would be lost; to start again, destroy the machine")
 		}
 
 		return nil, status.Error(codes.Unimplemented, "this version cannot empty etcd's data on a running node; shut the node down (talosctl shutdown) and remove its member from another one (talosctl etcd remove-member)")
 	})
 }
 
-// EtcdForfeitLeadership implements machine.MachineService. Its answer has no member if this one did not lead.
+// EtcdForfeitLeadership implements machine.MachineService. The answer names no member if this one was not the leader.
 func (s *Server) EtcdForfeitLeadership(ctx context.Context, _ *machine.EtcdForfeitLeadershipRequest) (*machine.EtcdForfeitLeadershipResponse, error) {
 	heir, err := etcdCall(ctx, s, "forfeit the leadership of etcd", etcdTimeout, func(ctx context.Context, c *clientv3.Client) (*etcdserverpb.Member, error) {
 		st, err := c.Status(ctx, etcdEndpoint)

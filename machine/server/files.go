@@ -13,14 +13,14 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// absolute checks a path that a caller gives. What it may show is for the roles to say: the calls that show contents are
-// for administrators, who own the machine.
+// absolute checks the path of a request. Which files a caller may read is up to the roles: calls that return contents are for
+// administrators.
 func absolute(operation, path string) error {
 	switch {
 	case !filepath.IsAbs(path):
-		return status.Errorf(codes.InvalidArgument, "%s %q: the path must be absolute, that is, start with a slash", operation, path)
+		return status.Errorf(codes.InvalidArgument, "%s %q: the path must be absolute: it must start with a slash", operation, path)
 	case strings.ContainsRune(path, 0):
-		return status.Errorf(codes.InvalidArgument, "%s %q: a path has no NUL", operation, path)
+		return status.Errorf(codes.InvalidArgument, "%s %q: the path contains a zero byte", operation, path)
 	case len(path) >= unix.PathMax:
 		return status.Errorf(codes.InvalidArgument, "%s: the path has %d bytes, the limit is %d", operation, len(path), unix.PathMax-1)
 	default:

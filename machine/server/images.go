@@ -23,13 +23,13 @@ import (
 	"github.com/seed-59268b81/talos/service/container"
 )
 
-// imageNamespaces are containerd's, by the names of the API.
+// imageNamespaces map the API's names of containerd's namespaces to containerd's.
 var imageNamespaces = map[common.ContainerdNamespace]string{
 	common.ContainerdNamespace_NS_SYSTEM: container.NamespaceSystem,
 	common.ContainerdNamespace_NS_CRI:    container.NamespacePods,
 }
 
-// withImages has fn work on the images of a namespace.
+// withImages calls fn with the images of a namespace.
 func (s *Server) withImages(what string, namespace common.ContainerdNamespace, fn func(*container.Images) error) error {
 	name, ok := imageNamespaces[namespace]
 	if !ok {
@@ -72,7 +72,7 @@ func (s *Server) ImagePull(ctx context.Context, req *machine.ImagePullRequest) (
 	return &machine.ImagePullResponse{Messages: []*machine.ImagePull{{}}}, nil
 }
 
-// imageService is machine.ImageService; its methods have names that others of the server's have too.
+// imageService implements machine.ImageService, whose method names clash with those of other services.
 type imageService struct {
 	machine.UnimplementedImageServiceServer
 
@@ -101,7 +101,7 @@ var layerStates = map[container.LayerState]machine.ImageServicePullLayerProgress
 func (s imageService) Pull(req *machine.ImageServicePullRequest, stream grpc.ServerStreamingServer[machine.ImageServicePullResponse]) error {
 	return s.withImages("pull image", req.GetContainerd().GetNamespace(), func(images *container.Images) error {
 		name, err := images.Pull(stream.Context(), req.GetImageRef(), func(p container.LayerProgress) {
-			// A caller that is gone ends the pull by its context.
+			// If the caller has disconnected, the context ends the pull.
 			stream.Send(&machine.ImageServicePullResponse{Response: &machine.ImageServicePullResponse_PullProgress{
 				PullProgress: &machine.ImageServicePullProgress{LayerId: p.Digest, Progress: &machine.ImageServicePullLayerProgress{
 					Status: layerStates[p.State], Elapsed: durationpb.New(p.Elapsed), Offset: p.Offset, Total: p.Total,
@@ -116,7 +116,7 @@ func (s imageService) Pull(req *machine.ImageServicePullRequest, stream grpc.Ser
 	})
 }
 
-// Import implements machine.ImageService. The archive goes to containerd as it comes.
+// Import implements machine.ImageService. The archive is passed on to containerd as it arrives.
 func (s imageService) Import(stream grpc.ClientStreamingServer[machine.ImageServiceImportRequest, machine.ImageServiceImportResponse]) error {
 	first, err := stream.Recv()
 	if err != nil && !errors.Is(err, io.EOF) {
@@ -131,10 +131,10 @@ func (s imageService) Import(stream grpc.ClientStreamingServer[machine.ImageServ
 	var name string
 
 	err = s.withImages("import image", instance.GetNamespace(), func(images *container.Images) error {
-		name, err = images.Import(stream.Context(), &pieces{next: func() ([]byte, error) {
+		name, err = images.Import(stream.Context(), &chunks{next: func() ([]byte, error) {
 			msg, err := stream.Recv()
 			if err == nil && msg.GetImageChunk() == nil {
-				err = status.Error(codes.InvalidArgument, "import image: a message within the archive is no piece of it")
+				err = status.Error(codes.InvalidArgument, "import image: a message after the first must contain a chunk of the archive")
 			}
 
 			return msg.GetImageChunk().GetBytes(), err

@@ -23,7 +23,7 @@ import (
 	"github.com/seed-59268b81/talos/resources/secrets"
 )
 
-// Kubeconfig implements machine.MachineService: a tar.gz of one file.
+// Kubeconfig implements machine.MachineService. It sends a tar.gz with one file.
 func (s *Server) Kubeconfig(_ *emptypb.Empty, stream grpc.ServerStreamingServer[common.Data]) error {
 	ctx := stream.Context()
 
@@ -38,7 +38,7 @@ func (s *Server) Kubeconfig(_ *emptypb.Empty, stream grpc.ServerStreamingServer[
 	}
 
 	if root == nil {
-		return status.Error(codes.FailedPrecondition, "kubeconfig: only a control plane node can issue it; ask one of those")
+		return status.Error(codes.FailedPrecondition, "kubeconfig: only a control plane node can issue it; call one of those")
 	}
 
 	text, err := secretsctl.AdminKubeconfig(*root.TypedSpec(), cfg.AdminCertLifetime())

@@ -27,7 +27,7 @@ func (s *Server) MetaWrite(_ context.Context, req *machine.MetaWriteRequest) (*m
 	return &machine.MetaWriteResponse{Messages: []*machine.MetaWrite{{}}}, nil
 }
 
-// MetaDelete implements machine.MachineService. To delete what is not there is a success.
+// MetaDelete implements machine.MachineService. Deleting a missing key succeeds.
 func (s *Server) MetaDelete(_ context.Context, req *machine.MetaDeleteRequest) (*machine.MetaDeleteResponse, error) {
 	if err := s.changeMeta("delete", req.GetKey(), func(tag meta.Tag) error { return s.Meta.Delete(tag) }); err != nil {
 		return nil, err
@@ -45,8 +45,8 @@ func (s *Server) changeMeta(verb string, key uint32, change func(meta.Tag) error
 
 	switch {
 	case s.Meta == nil:
-	case tag == meta.Administrators: // with it one could let oneself in, or everybody
-		return status.Errorf(codes.PermissionDenied, "%s META key %s: the system keeps it: it follows machine.ca and machine.acceptedCAs", verb, tag)
+	case tag == meta.Administrators: // a caller could make anyone an administrator
+		return status.Errorf(codes.PermissionDenied, "%s META key %s: the system writes it, from machine.ca and machine.acceptedCAs", verb, tag)
 	default:
 		err = change(tag)
 	}

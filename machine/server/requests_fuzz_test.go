@@ -21,8 +21,8 @@ import (
 	"github.com/seed-59268b81/talos/sys/netstat"
 )
 
-// FuzzRequests has the checks of requests judge whatever a caller may send. What they let pass has what the calls rely on,
-// and what they refuse says why.
+// FuzzRequests runs the checks of requests on any request. One that they accept fulfils what the calls rely on; one that they refuse
+// has an error with a reason.
 func FuzzRequests(f *testing.F) {
 	for _, m := range []proto.Message{
 		&machine.ReadRequest{Path: "/etc/hosts"}, &machine.MetaWriteRequest{Key: 0xa, Value: []byte("x")},

@@ -20,10 +20,10 @@ import (
 	"github.com/seed-59268b81/talos/cosi/typed"
 )
 
-// Rule decides whether a caller may read resources of a kind; its error is what the caller gets.
+// Rule decides whether a caller may read resources of a kind. Its error is returned to the caller.
 type Rule func(ctx context.Context, kind resource.Kind) error
 
-// ReadOnly shows a state to the outside: reads by the rule, and no writes at all.
+// ReadOnly returns the state for clients: the rule decides about reads, and writes are refused.
 func ReadOnly(st state.State, rule Rule) state.State {
 	return access.New(st, func(ctx context.Context, a access.Attempt) error {
 		if a.Verb.Writes() {
@@ -34,7 +34,7 @@ func ReadOnly(st state.State, rule Rule) state.State {
 	})
 }
 
-// ByRole lets readers read every type that is known, and administrators those that are sensitive too.
+// ByRole lets readers read every registered type that is not sensitive, and administrators all of them.
 func ByRole(st state.Reader) Rule {
 	return func(ctx context.Context, kind resource.Kind) error {
 		def, err := typed.Find[meta.ResourceDefinitionSpec](ctx, st, meta.NamespaceName, strings.ToLower(kind.Type))
@@ -43,18 +43,18 @@ func ByRole(st state.Reader) Rule {
 		}
 
 		if def == nil {
-			return status.Errorf(codes.PermissionDenied, "resource type %q is not known (talosctl get rd lists those that are)", kind.Type)
+			return status.Errorf(codes.PermissionDenied, "resource type %q is unknown (talosctl get rd lists the known types)", kind.Type)
 		}
 
 		if def.TypedSpec().Sensitivity != meta.NonSensitive && !slices.Contains(rolesFrom(ctx), contract.RoleAdmin) {
-			return status.Errorf(codes.PermissionDenied, "resource type %q is sensitive: it takes the role %s", kind.Type, contract.RoleAdmin)
+			return status.Errorf(codes.PermissionDenied, "resource type %q is sensitive: it requires the role %s", kind.Type, contract.RoleAdmin)
 		}
 
 		return nil
 	}
 }
 
-// Only lets anybody read some kinds, in any namespace.
+// Only lets every caller read some kinds, in any namespace.
 func Only(kinds ...resource.Kind) Rule {
 	return func(_ context.Context, kind resource.Kind) error {
 		if slices.ContainsFunc(kinds, func(k resource.Kind) bool { return k.Type == kind.Type }) {

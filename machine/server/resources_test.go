@@ -73,7 +73,7 @@ func TestReadsByRole(t *testing.T) {
 	}
 }
 
-// TestNobodyWrites tries every verb that changes something, as the administrator.
+// TestNobodyWrites tries every write, as the administrator.
 func TestNobodyWrites(t *testing.T) {
 	b := newBench(t)
 	set(t, b, network.HostnameID, network.HostnameStatusSpec{Hostname: "cp-1"})
@@ -127,7 +127,7 @@ func TestNobodyWrites(t *testing.T) {
 	}
 }
 
-// TestOnly is what apid's own socket shows.
+// TestOnly tests the rule of apid's own socket.
 func TestOnly(t *testing.T) {
 	rule := Only(resource.KindOf[network.HostnameStatusSpec](""))
 
