@@ -51,7 +51,7 @@ func TestManyTargets(t *testing.T) {
 	}
 }
 
-// FuzzRoute has routing metadata of any shape: a call goes to this node, or to hosts on the API's port.
+// FuzzRoute routes any metadata: a call goes to this node, or to hosts on the port of the API.
 func FuzzRoute(f *testing.F) {
 	f.Add("10.5.0.2", "", true, false, "/machine.MachineService/Version")
 	f.Add("[fd00::2%eth0]:50000", "a,b", true, true, "/cosi.resource.State/Get")
