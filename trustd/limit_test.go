@@ -46,7 +46,7 @@ func TestLimit(t *testing.T) {
 	}
 }
 
-// TestLimitIsBounded has more peers come than are known, twice.
+// TestLimitIsBounded has more peers than accounts, twice.
 func TestLimitIsBounded(t *testing.T) {
 	l := newLimiter()
 	now := time.Unix(1_800_000_000, 0)
@@ -74,7 +74,7 @@ func TestLimitIsBounded(t *testing.T) {
 	}
 
 	if granted != requestsAtOnce {
-		t.Errorf("peers that there is no room for: got %d granted, want %d for all of them", granted, requestsAtOnce)
+		t.Errorf("peers without an account: got %d granted, want %d for all of them", granted, requestsAtOnce)
 	}
 
 	if len(l.peers) > maxPeers {
@@ -86,7 +86,7 @@ func TestLimitIsBounded(t *testing.T) {
 	}
 }
 
-// TestBoundedListener opens more connections than there may be.
+// TestBoundedListener opens more connections than the limits.
 func TestBoundedListener(t *testing.T) {
 	inner, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -123,7 +123,7 @@ func TestBoundedListener(t *testing.T) {
 		}
 	})
 
-	// opened tells whether the listener keeps a connection from an address.
+	// opened reports whether the listener keeps a connection from an address.
 	opened := func(from string) net.Conn {
 		dialer := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}}
 

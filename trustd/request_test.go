@@ -47,7 +47,7 @@ func encode(der []byte) []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE REQUEST", Bytes: der})
 }
 
-// requestFor makes a signing request.
+// requestFor creates a signing request.
 func requestFor(t testing.TB, key crypto.Signer, template x509.CertificateRequest) []byte {
 	t.Helper()
 
@@ -127,8 +127,8 @@ func TestParseRequest(t *testing.T) {
 		"oversized":           {text: bytes.Repeat([]byte("x"), maxRequest+1), err: "16385 bytes, want at most 16384"},
 		"not PEM":             {text: []byte("hello"), err: "not PEM"},
 		"a certificate":       {text: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: broken}), err: `holds a "CERTIFICATE"`},
-		"not DER":             {text: encode([]byte("hello")), err: "cannot be read"},
-		"cut":                 {text: encode(broken[:len(broken)/2]), err: "cannot be read"},
+		"not DER":             {text: encode([]byte("hello")), err: "read the signing request"},
+		"cut":                 {text: encode(broken[:len(broken)/2]), err: "read the signing request"},
 		"a signature of none": {text: encode(broken), err: "not signed with its own key"},
 		"RSA 1024":            {text: requestFor(t, rsa1024(), good), err: "RSA with 1024 bits, want 2048 to 4096"},
 		"too many names":      {text: withNames(many(maxNames + 1)...), err: "65 names, want at most 64"},
@@ -136,10 +136,10 @@ func TestParseRequest(t *testing.T) {
 			text: requestFor(t, edKey(), x509.CertificateRequest{IPAddresses: slicesRepeat(net.IPv4(10, 0, 0, 1), maxAddresses+1)}),
 			err:  "257 addresses, want at most 256",
 		},
-		"a wildcard":     {text: withNames("*.example.org"), err: `"*.example.org" is not one of a host`},
-		"an empty label": {text: withNames("a..b"), err: "is not one of a host"},
-		"a zero byte":    {text: withNames("a\x00b"), err: "is not one of a host"},
-		"a long label":   {text: withNames(strings.Repeat("a", 64)), err: "is not one of a host"},
+		"a wildcard":     {text: withNames("*.example.org"), err: `"*.example.org" is not the name of a host`},
+		"an empty label": {text: withNames("a..b"), err: "is not the name of a host"},
+		"a zero byte":    {text: withNames("a\x00b"), err: "is not the name of a host"},
+		"a long label":   {text: withNames(strings.Repeat("a", 64)), err: "is not the name of a host"},
 		"a long name":    {text: withNames(strings.Repeat("abc.", 64)), err: "256 characters, want at most 253"},
 		"no host's name as the common one": {
 			text: requestFor(t, edKey(), x509.CertificateRequest{Subject: pkix.Name{CommonName: "system:admin/x"}}), err: "common name: ",
@@ -170,7 +170,7 @@ func TestParseRequest(t *testing.T) {
 	}
 }
 
-// TestHugeKey holds that a key which takes long to use is refused before it is.
+// TestHugeKey: a key whose use takes long is refused before its use.
 func TestHugeKey(t *testing.T) {
 	key := rsa2048().(*rsa.PrivateKey)
 	block, _ := pem.Decode(requestFor(t, key, x509.CertificateRequest{}))
@@ -236,8 +236,8 @@ func TestGrant(t *testing.T) {
 			ask: Request{CommonName: "LB.example.org", Addresses: addrs("10.5.0.3")}, from: "10.5.0.3",
 			want: Request{Addresses: addrs("10.5.0.3")}, left: []string{"CN=LB.example.org"},
 		},
-		"somebody else":       {ask: ask, from: "10.5.0.4", err: "comes from 10.5.0.4, which is not among the addresses"},
-		"nobody":              {ask: Request{DNSNames: []string{"w1"}}, from: "10.5.0.3", err: "machine.certSANs"},
+		"another node":        {ask: ask, from: "10.5.0.4", err: "comes from 10.5.0.4, which is not among the addresses"},
+		"no address":          {ask: Request{DNSNames: []string{"w1"}}, from: "10.5.0.3", err: "machine.certSANs"},
 		"this very machine":   {ask: Request{Addresses: addrs("10.5.0.3")}, from: "127.0.0.1", err: "comes from 127.0.0.1"},
 		"an address of a kin": {ask: Request{Addresses: addrs("10.5.0.33")}, from: "10.5.0.3", err: "comes from 10.5.0.3"},
 	} {
@@ -267,7 +267,7 @@ func TestGrant(t *testing.T) {
 	}
 }
 
-// FuzzParseRequest holds that no bytes break trustd, and that what it takes is within its bounds.
+// FuzzParseRequest: no bytes panic, and an accepted request is within the limits.
 func FuzzParseRequest(f *testing.F) {
 	f.Add([]byte(nil))
 	f.Add([]byte("-----BEGIN CERTIFICATE REQUEST-----\n"))
