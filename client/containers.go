@@ -19,7 +19,7 @@ const (
 	KubernetesNamespace = "k8s.io"
 )
 
-// driver is how containers of a namespace are asked for: those of pods through the kubelet's interface.
+// driver returns the driver for a namespace: those of pods are listed through the kubelet's interface.
 func driver(namespace string) common.ContainerDriver {
 	if namespace == KubernetesNamespace {
 		return common.ContainerDriver_CRI

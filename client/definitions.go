@@ -11,10 +11,10 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// definitionKind is where a machine describes its resource types.
+// definitionKind is the kind of the descriptions of resource types.
 var definitionKind = Kind{Namespace: "meta", Type: "ResourceDefinitions.meta.cosi.dev"}
 
-// Definition describes a resource type: how it is called and shown.
+// Definition describes a resource type: its names, and how it is shown.
 type Definition struct {
 	Type             string        `yaml:"type"`
 	DisplayType      string        `yaml:"displayType"`

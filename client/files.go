@@ -12,7 +12,7 @@ import (
 	"github.com/seed-59268b81/talos/api/machine"
 )
 
-// List streams the files below a path. A file that the node could not look at has its Error set.
+// List streams the files below a path. A file that the node could not read has its Error set.
 func (c *Client) List(ctx context.Context, request *machine.ListRequest) iter.Seq2[*machine.FileInfo, error] {
 	return answers(receive(ctx, "list "+request.GetRoot(), c.Machine.List, request))
 }
@@ -37,7 +37,7 @@ func (c *Client) Mounts(ctx context.Context) ([]*machine.MountStat, error) {
 	return field(ctx, "list mounts", c.Machine.Mounts, &emptypb.Empty{}, (*machine.Mounts).GetStats)
 }
 
-// Statfs tells how full the file system is that holds the path.
+// Statfs returns the size and use of the file system of a path.
 func (c *Client) Statfs(ctx context.Context, path string) (*machine.StorageServiceStatfsResponse, error) {
 	r, err := c.FileSystems.Statfs(ctx, &machine.StorageServiceStatfsRequest{Path: path})
 

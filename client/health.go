@@ -9,8 +9,8 @@ import (
 	"github.com/seed-59268b81/talos/api/cluster"
 )
 
-// HealthCheck has the node check its cluster and streams what it waits for. The stream ends without an error when the
-// cluster is healthy.
+// HealthCheck makes the node check its cluster, and streams the conditions that it waits for. The stream ends without an error
+// when the cluster is healthy.
 func (c *Client) HealthCheck(ctx context.Context, request *cluster.HealthCheckRequest) iter.Seq2[string, error] {
 	received := answers(receive(ctx, "health check", c.Cluster.HealthCheck, request))
 

@@ -17,7 +17,7 @@ func (c *Client) ImagesOf(ctx context.Context, instance *common.ContainerdInstan
 	return receive(ctx, "list images", c.Images.List, &machine.ImageServiceListRequest{Containerd: instance})
 }
 
-// PullImage has the node pull an image and streams the progress of its layers. The last message has the image's name.
+// PullImage makes the node pull an image, and streams the progress of its layers. The last message has the image's name.
 func (c *Client) PullImage(ctx context.Context, instance *common.ContainerdInstance, reference string) iter.Seq2[*machine.ImageServicePullResponse, error] {
 	return receive(ctx, "pull "+reference, c.Images.Pull, &machine.ImageServicePullRequest{Containerd: instance, ImageRef: reference})
 }

@@ -21,8 +21,8 @@ func (c *Client) Reset(ctx context.Context, request *machine.ResetRequest) (acto
 	return field(ctx, "reset", c.Machine.Reset, request, (*machine.Reset).GetActorId)
 }
 
-// Upgrade writes another version of the operating system, from an installer image that the node has, and streams what
-// the installer says. The node has to be rebooted into it then.
+// Upgrade installs another version of the operating system from an installer image on the node, and streams the installer's
+// output. The node must be rebooted afterwards.
 func (c *Client) Upgrade(ctx context.Context, instance *common.ContainerdInstance, image string) iter.Seq2[string, error] {
 	request := &machine.LifecycleServiceUpgradeRequest{Containerd: instance, Source: &machine.InstallArtifactsSource{ImageName: image}}
 
@@ -37,8 +37,8 @@ func (c *Client) Upgrade(ctx context.Context, instance *common.ContainerdInstanc
 	})
 }
 
-// LegacyUpgrade pulls, installs and reboots in one call, as nodes without the lifecycle service do. It returns the
-// actor id of the events of the upgrade.
+// LegacyUpgrade pulls, installs and reboots in one call, for nodes without the lifecycle service. It returns the actor id of the
+// events of the upgrade.
 func (c *Client) LegacyUpgrade(ctx context.Context, request *machine.UpgradeRequest) (actorID string, err error) {
 	return field(ctx, "upgrade", c.Machine.Upgrade, request, (*machine.Upgrade).GetActorId) // older nodes have no other
 }

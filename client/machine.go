@@ -30,17 +30,17 @@ func (c *Client) Services(ctx context.Context) ([]*machine.ServiceInfo, error) {
 	return field(ctx, "list services", c.Machine.ServiceList, &emptypb.Empty{}, (*machine.ServiceList).GetServices)
 }
 
-// StartService starts a service and returns what the node says about it.
+// StartService starts a service and returns the node's message.
 func (c *Client) StartService(ctx context.Context, id string) (string, error) {
 	return field(ctx, "start service "+id, c.Machine.ServiceStart, &machine.ServiceStartRequest{Id: id}, (*machine.ServiceStart).GetResp)
 }
 
-// StopService stops a service and returns what the node says about it.
+// StopService stops a service and returns the node's message.
 func (c *Client) StopService(ctx context.Context, id string) (string, error) {
 	return field(ctx, "stop service "+id, c.Machine.ServiceStop, &machine.ServiceStopRequest{Id: id}, (*machine.ServiceStop).GetResp)
 }
 
-// RestartService restarts a service and returns what the node says about it.
+// RestartService restarts a service and returns the node's message.
 func (c *Client) RestartService(ctx context.Context, id string) (string, error) {
 	return field(ctx, "restart service "+id, c.Machine.ServiceRestart, &machine.ServiceRestartRequest{Id: id}, (*machine.ServiceRestart).GetResp)
 }

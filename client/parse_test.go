@@ -191,7 +191,7 @@ func TestExplain(t *testing.T) {
 			err:   status.Error(codes.ResourceExhausted, "grpc: received message larger than max (33554433 vs. 33554432)"),
 			cause: "grpc: received message larger than max (33554433 vs. 33554432)", try: "32 MiB",
 		},
-		{name: "too much of something else", err: status.Error(codes.ResourceExhausted, "packet capture: 8 are under way already"), cause: "packet capture: 8 are under way already"},
+		{name: "too much of something else", err: status.Error(codes.ResourceExhausted, "packet capture: 8 are running already"), cause: "packet capture: 8 are running already"},
 		{name: "refused while writing", err: status.Error(codes.Unavailable, "remote error: tls: unknown certificate authority"), cause: "remote error: tls: unknown certificate authority", try: "does not accept the talosconfig's certificate"},
 		{name: "silence", err: status.Error(codes.Unavailable, "i/o timeout"), cause: "i/o timeout", try: "up and reachable"},
 	} {

@@ -44,7 +44,7 @@ func receive[Q, M any](
 	}
 }
 
-// decoded yields what decode makes of messages, but for those that it skips; an error is the last thing it yields.
+// decoded yields what decode returns for each message that it does not skip; an error is the last thing it yields.
 func decoded[M, V any](messages iter.Seq2[*M, error], decode func(*M) (v V, skip bool, err error)) iter.Seq2[V, error] {
 	return func(yield func(V, error) bool) {
 		for m, err := range messages {

@@ -11,7 +11,7 @@ import (
 	"github.com/seed-59268b81/talos/api/storage"
 )
 
-// Disks lists the node's disks. The Disks resources tell more.
+// Disks lists the node's disks. The Disks resources have more details.
 func (c *Client) Disks(ctx context.Context) ([]*storage.Disk, error) {
 	return field(ctx, "list disks", c.Storage.Disks, &emptypb.Empty{}, (*storage.Disks).GetDisks)
 }
@@ -35,14 +35,14 @@ func (c *Client) RemoveVolumeGroup(ctx context.Context, group string) error {
 	return named("remove volume group "+group, err)
 }
 
-// RemovePhysicalVolume has LVM forget a device.
+// RemovePhysicalVolume removes LVM's data from a device.
 func (c *Client) RemovePhysicalVolume(ctx context.Context, device string) error {
 	_, err := c.LVM.PhysicalVolumeRemove(ctx, &machine.LVMServicePhysicalVolumeRemoveRequest{Device: device})
 
 	return named("remove physical volume "+device, err)
 }
 
-// DestroyArray stops a RAID array and has its devices forget it.
+// DestroyArray stops a RAID array and removes its data from its devices.
 func (c *Client) DestroyArray(ctx context.Context, device string) error {
 	_, err := c.MD.Destroy(ctx, &machine.MDDestroyRequest{Device: device})
 

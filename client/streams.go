@@ -19,7 +19,7 @@ func (c *Client) Logs(ctx context.Context, request *machine.LogsRequest) io.Read
 	return newDataReader(ctx, "logs of "+request.GetId(), c.Machine.Logs, request)
 }
 
-// Dmesg streams the kernel log. With follow it does not end, and with tail it leaves out what is already there.
+// Dmesg streams the kernel log. With follow it does not end, and with tail it leaves out existing messages.
 func (c *Client) Dmesg(ctx context.Context, follow, tail bool) io.ReadCloser {
 	return newDataReader(ctx, "dmesg", c.Machine.Dmesg, &machine.DmesgRequest{Follow: follow, Tail: tail})
 }

@@ -39,7 +39,7 @@ type machineServer struct {
 // nodeKey is the key of the node in the context of a call.
 type nodeKey struct{}
 
-// enter finds the node of a call before the call is read. It implements tap.ServerInHandle.
+// enter adds the node to the context of a call. It is a tap.ServerInHandle.
 func (r routes) enter(ctx context.Context, _ *tap.Info) (context.Context, error) {
 	var name string
 
@@ -184,7 +184,7 @@ func (machineServer) Kubeconfig(_ *emptypb.Empty, stream grpc.ServerStreamingSer
 	return sendChunks(stream, b.String(), false)
 }
 
-// sendChunks cuts the text at places that are not ends of lines.
+// sendChunks sends the text in chunks that do not end with a line.
 func sendChunks(stream grpc.ServerStreamingServer[common.Data], text string, follow bool) error {
 	const size = 10
 

@@ -18,7 +18,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoregistry"
 )
 
-// Script is what a node answers to one method, whatever it is asked.
+// Script is the answer of a node to one method, for any request.
 type Script struct {
 	// Answers are sent in order; a unary call has one.
 	Answers []proto.Message
@@ -31,7 +31,7 @@ type Script struct {
 // Answer is a script of answers only.
 func Answer(messages ...proto.Message) Script { return Script{Answers: messages} }
 
-// Requests are those that the node got for a method of its Scripts, in order.
+// Requests returns the requests that the node received for a method of its Scripts, in order.
 func (n *Node) Requests(method string) []proto.Message {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -50,7 +50,7 @@ func (n *Node) record(method string, request proto.Message) {
 	n.requests[method] = append(n.requests[method], request)
 }
 
-// unary answers calls of registered services that the node has a script for.
+// unary answers unary calls that the node has a script for.
 func unary(ctx context.Context, request any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
 	n := nodeOf(ctx)
 
@@ -77,7 +77,7 @@ func stream(server any, stream grpc.ServerStream, info *grpc.StreamServerInfo, n
 	return unknown(server, stream)
 }
 
-// unknown answers calls of services that are not registered, from the scripts alone.
+// unknown answers calls of services that are not registered, by script.
 func unknown(_ any, stream grpc.ServerStream) error {
 	ctx := stream.Context()
 	name, _ := grpc.MethodFromServerStream(stream)
@@ -112,7 +112,7 @@ func unknown(_ any, stream grpc.ServerStream) error {
 
 		n.record(full, m)
 
-		// A client that talks with the node hears it before it has said all.
+		// In a bidirectional stream the node answers the first request.
 		if !method.IsStreamingClient() || method.IsStreamingServer() {
 			break
 		}
@@ -147,7 +147,7 @@ func describe(full string) (protoreflect.MethodDescriptor, error) {
 
 	method, ok := found.(protoreflect.MethodDescriptor)
 	if !ok {
-		return nil, fmt.Errorf("%s is no method", full)
+		return nil, fmt.Errorf("%s is not a method", full)
 	}
 
 	return method, nil

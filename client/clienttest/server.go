@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package clienttest is an API endpoint for tests: a real gRPC server with mutual TLS on the loopback, in front of nodes
-// which are plain data in memory. It routes calls by node as apid does, and answers as machined would.
+// Package clienttest is an API endpoint for tests: a real gRPC server with mutual TLS on loopback, in front of nodes that are
+// plain data in memory. It routes calls by node as apid does, and answers as machined would.
 package clienttest
 
 import (
@@ -24,19 +24,19 @@ import (
 	"github.com/seed-59268b81/talos/pki"
 )
 
-// Server is an endpoint that listens.
+// Server is a running endpoint.
 type Server struct {
 	// Endpoint is its address.
 	Endpoint string
-	// Context has what a client needs to be let in.
+	// Context has the credentials of an administrator.
 	Context *talosconfig.Context
-	// Certificate is what it shows to clients.
+	// Certificate is its own certificate.
 	Certificate tls.Certificate
 
 	config *tls.Config
 }
 
-// Start serves the nodes, by name, until the test ends. The node "" serves calls that name none.
+// Start serves the nodes, by name, until the test ends. The node "" serves calls that name no node.
 func Start(t testing.TB, nodes map[string]*Node) *Server {
 	t.Helper()
 
@@ -71,15 +71,15 @@ func (s *Server) Beside(t testing.TB, nodes map[string]*Node) *Server {
 	return other
 }
 
-// StartMaintenance serves one node as a machine in maintenance does: to everyone, with a certificate of no cluster.
+// StartMaintenance serves one node like a machine in maintenance mode: to everyone, with a self-signed certificate.
 func StartMaintenance(t testing.TB, node *Node) *Server {
 	t.Helper()
 
 	return serve(t, map[string]*Node{"": node}, maintenance(t))
 }
 
-// StartLost serves one node as a machine that has lost its configuration does: with a certificate of no cluster, to the
-// administrators of the context alone.
+// StartLost serves one node like a machine that has lost its configuration: only to the administrators of the context, with a
+// self-signed certificate.
 func StartLost(t testing.TB, node *Node, context *talosconfig.Context) *Server {
 	t.Helper()
 
@@ -149,7 +149,7 @@ func serve(t testing.TB, nodes map[string]*Node, config *tls.Config) *Server {
 	t.Cleanup(func() {
 		server.Stop()
 
-		// A test may end before the server has begun.
+		// A test may end before the server has started.
 		if err := <-done; err != nil && !errors.Is(err, grpc.ErrServerStopped) {
 			t.Errorf("serve: %v", err)
 		}

@@ -41,11 +41,11 @@ func (stateServer) List(request *cosiapi.ListRequest, stream grpc.ServerStreamin
 	return nil
 }
 
-// Watch sends what is there, then the node's changes, and then loses the connection, so that tests of a watch end.
+// Watch sends the resources, then the node's changes, and then fails with Unavailable, so that tests of a watch end.
 func (stateServer) Watch(request *cosiapi.WatchRequest, stream grpc.ServerStreamingServer[cosiapi.WatchResponse]) error {
 	n := nodeOf(stream.Context())
 
-	// The first message says that the watch has begun.
+	// The first message confirms the watch.
 	if err := stream.Send(&cosiapi.WatchResponse{}); err != nil {
 		return err
 	}
