@@ -15,8 +15,7 @@ const (
 	// CALifetime is how long an authority lives unless the caller says otherwise.
 	CALifetime = 87600 * time.Hour
 
-	// Backdate is how far before now a certificate starts, so that a machine whose clock is a little
-	// behind the one which made it accepts it.
+	// Backdate is how long before now a certificate starts, so that a machine with a slow clock accepts it.
 	Backdate = time.Minute
 )
 
@@ -36,11 +35,11 @@ type CAOptions struct {
 	TTL          time.Duration // from now; default: CALifetime
 }
 
-// NewCA makes a self-signed authority.
+// NewCA creates a self-signed authority.
 func NewCA(opts CAOptions) (*CA, error) {
 	key, err := NewKey(opts.Kind)
 	if err != nil {
-		return nil, fmt.Errorf("making a CA: %w", err)
+		return nil, fmt.Errorf("create CA: %w", err)
 	}
 
 	if opts.TTL == 0 {
@@ -49,7 +48,7 @@ func NewCA(opts CAOptions) (*CA, error) {
 
 	notBefore, notAfter, err := validity(opts.NotBefore, opts.TTL)
 	if err != nil {
-		return nil, fmt.Errorf("making a CA: %w", err)
+		return nil, fmt.Errorf("create CA: %w", err)
 	}
 
 	template := &x509.Certificate{
@@ -63,35 +62,34 @@ func NewCA(opts CAOptions) (*CA, error) {
 
 	cert, err := create(template, template, key.Public(), key)
 	if err != nil {
-		return nil, fmt.Errorf("making a CA: %w", err)
+		return nil, fmt.Errorf("create CA: %w", err)
 	}
 
 	keyPEM, err := EncodeKey(key)
 	if err != nil {
-		return nil, fmt.Errorf("making a CA: %w", err)
+		return nil, fmt.Errorf("create CA: %w", err)
 	}
 
 	return &CA{Certificate: cert, Key: key, PEM: Pair{Crt: EncodeCertificate(cert), Key: keyPEM}}, nil
 }
 
-// ParseCA reads an authority and checks that it can sign: its certificate is one of a CA and the key is
-// its own.
+// ParseCA reads an authority and checks that it can sign: the certificate is that of a CA, and the key belongs to it.
 func ParseCA(crtPEM, keyPEM []byte) (*CA, error) {
 	pair := Pair{Crt: crtPEM, Key: keyPEM}
 
 	cert, key, err := pair.parse()
 	if err != nil {
-		return nil, fmt.Errorf("reading a CA: %w", err)
+		return nil, fmt.Errorf("read CA: %w", err)
 	}
 
 	if !cert.IsCA {
-		return nil, fmt.Errorf("reading a CA: certificate %q is not one of an authority (basic constraints say CA: no)", cert.Subject)
+		return nil, fmt.Errorf("read CA: certificate %q is not one of an authority (its basic constraints have CA: no)", cert.Subject)
 	}
 
 	return &CA{Certificate: cert, Key: key, PEM: pair}, nil
 }
 
-// validity turns the start and lifetime of a request into the two times of a certificate.
+// validity returns the start and end of a certificate.
 func validity(notBefore time.Time, ttl time.Duration) (time.Time, time.Time, error) {
 	if ttl <= 0 {
 		return time.Time{}, time.Time{}, fmt.Errorf("a lifetime of %s is not positive", ttl)
@@ -111,16 +109,16 @@ func validity(notBefore time.Time, ttl time.Duration) (time.Time, time.Time, err
 	return notBefore.UTC(), notAfter.UTC(), nil
 }
 
-// create signs the template and returns the certificate as it would be read back.
+// create signs the template and returns the parsed certificate.
 func create(template, parent *x509.Certificate, public crypto.PublicKey, signer crypto.Signer) (*x509.Certificate, error) {
 	der, err := x509.CreateCertificate(rand.Reader, template, parent, public, signer)
 	if err != nil {
-		return nil, fmt.Errorf("signing certificate %q: %w", template.Subject, err)
+		return nil, fmt.Errorf("sign certificate %q: %w", template.Subject, err)
 	}
 
 	cert, err := x509.ParseCertificate(der)
 	if err != nil {
-		return nil, fmt.Errorf("reading back certificate %q: %w", template.Subject, err)
+		return nil, fmt.Errorf("parse certificate %q: %w", template.Subject, err)
 	}
 
 	return cert, nil

@@ -36,7 +36,7 @@ func (k KeyKind) String() string {
 	return names[k]
 }
 
-// PEM block types, as existing configurations carry them.
+// PEM block types in existing configurations.
 const (
 	blockCertificate = "CERTIFICATE"
 	blockRequest     = "CERTIFICATE REQUEST"
@@ -47,7 +47,7 @@ const (
 	blockRSA         = "RSA PRIVATE KEY"
 )
 
-// NewKey makes a private key of the given kind.
+// NewKey creates a private key of the given kind.
 func NewKey(kind KeyKind) (crypto.Signer, error) {
 	var (
 		key crypto.Signer
@@ -64,17 +64,17 @@ func NewKey(kind KeyKind) (crypto.Signer, error) {
 	case RSA4096:
 		key, err = rsa.GenerateKey(rand.Reader, 4096)
 	default:
-		return nil, fmt.Errorf("making a key: %s is not a kind of key", kind)
+		return nil, fmt.Errorf("create key: %s is not a kind of key", kind)
 	}
 
 	if err != nil {
-		return nil, fmt.Errorf("making a %s key: %w", kind, err)
+		return nil, fmt.Errorf("create %s key: %w", kind, err)
 	}
 
 	return key, nil
 }
 
-// KindOf tells the kind of a key pair from its public half.
+// KindOf returns the kind of a key pair by its public key.
 func KindOf(public crypto.PublicKey) (KeyKind, error) {
 	switch key := public.(type) {
 	case ed25519.PublicKey:
@@ -111,21 +111,21 @@ func EncodeKey(key crypto.Signer) ([]byte, error) {
 		block = blockRSA
 		der = x509.MarshalPKCS1PrivateKey(key)
 	default:
-		return nil, fmt.Errorf("encoding a private key: type %T is not supported", key)
+		return nil, fmt.Errorf("encode private key: type %T is not supported", key)
 	}
 
 	if err != nil {
-		return nil, fmt.Errorf("encoding a private key: %w", err)
+		return nil, fmt.Errorf("encode private key: %w", err)
 	}
 
 	return pem.EncodeToMemory(&pem.Block{Type: block, Bytes: der}), nil
 }
 
-// EncodePublicKey writes the public half of a key as PEM (PKIX).
+// EncodePublicKey writes a public key as PEM (PKIX).
 func EncodePublicKey(key crypto.PublicKey) ([]byte, error) {
 	der, err := x509.MarshalPKIXPublicKey(key)
 	if err != nil {
-		return nil, fmt.Errorf("encoding a public key: %w", err)
+		return nil, fmt.Errorf("encode public key: %w", err)
 	}
 
 	return pem.EncodeToMemory(&pem.Block{Type: blockPublicKey, Bytes: der}), nil
@@ -150,19 +150,19 @@ func ParseKey(text []byte) (crypto.Signer, error) {
 	}
 
 	if err != nil {
-		return nil, fmt.Errorf("reading a private key from a %q PEM block: %w", block.Type, err)
+		return nil, fmt.Errorf("read a private key from a %q PEM block: %w", block.Type, err)
 	}
 
 	signer, ok := key.(crypto.Signer)
 	if !ok {
-		return nil, fmt.Errorf("reading a private key from a %q PEM block: type %T cannot sign", block.Type, key)
+		return nil, fmt.Errorf("read a private key from a %q PEM block: type %T cannot sign", block.Type, key)
 	}
 
 	if _, err := KindOf(signer.Public()); err != nil {
-		return nil, fmt.Errorf("reading a private key from a %q PEM block: %w", block.Type, err)
+		return nil, fmt.Errorf("read a private key from a %q PEM block: %w", block.Type, err)
 	}
 
 	return signer, nil
 }
 
-var errNotPEM = errors.New("not PEM: expected a text that starts with \"-----BEGIN\"")
+var errNotPEM = errors.New("not PEM: want a text that starts with \"-----BEGIN\"")
