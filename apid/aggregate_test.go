@@ -180,7 +180,7 @@ func FuzzTagReply(f *testing.F) {
 		if err := proto.Unmarshal(whole, decoded); err != nil {
 			// The structure is valid, but a field has another type, which shows only in decoding.
 			if broken == nil || errors.Is(broken, nil) {
-				t.Fatalf("a sound reply is unreadable after: %v", err)
+				t.Fatalf("a valid reply is unreadable afterwards: %v", err)
 			}
 
 			return
@@ -227,7 +227,7 @@ func FuzzTagFrame(f *testing.F) {
 		}
 
 		if err := proto.Unmarshal(tagged.Materialize(), got); err != nil {
-			t.Fatalf("a sound frame is unreadable after: %v", err)
+			t.Fatalf("a valid frame is unreadable afterwards: %v", err)
 		}
 
 		if got.GetMetadata().GetHostname() != "n1" || !bytes.Equal(got.GetBytes(), was.GetBytes()) {

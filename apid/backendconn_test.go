@@ -103,7 +103,7 @@ func TestBrokenPipe(t *testing.T) {
 	conn := &backendConn{Conn: pipe{a}, grow: func(bytes int) { counted += bytes }}
 
 	if _, err := io.WriteString(conn, "x"); !errors.Is(err, syscall.EPIPE) {
-		t.Errorf("before anything was heard: got %v, want it as it is", err)
+		t.Errorf("before the first byte: got %v, want it unchanged", err)
 	}
 
 	go io.WriteString(b, "abcdef") // all of it is read
@@ -115,11 +115,11 @@ func TestBrokenPipe(t *testing.T) {
 	}
 
 	if _, err := io.WriteString(conn, "x"); !errors.Is(err, syscall.EPIPE) {
-		t.Errorf("after: got %v, want it as it is", err)
+		t.Errorf("after it: got %v, want it unchanged", err)
 	}
 
 	if rest, err := io.ReadAll(io.LimitReader(conn, 3)); string(rest) != "def" || err != nil {
-		t.Errorf("got %q, %v, want what was not read yet", rest, err)
+		t.Errorf("got %q, %v, want the unread rest", rest, err)
 	}
 
 	if counted != 6 {

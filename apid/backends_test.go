@@ -51,7 +51,7 @@ func TestBackendsGoWithTheirNode(t *testing.T) {
 		time.Sleep(time.Hour)
 
 		if b.count() != 1 {
-			t.Error("the connection is gone while a call runs")
+			t.Error("the connection is closed while a call runs")
 		}
 
 		releaseAgain()
@@ -66,13 +66,13 @@ func TestBackendsGoWithTheirNode(t *testing.T) {
 		time.Sleep(idleDead - time.Second)
 
 		if b.count() != 1 {
-			t.Error("the connection is gone before its time")
+			t.Error("the connection is closed too early")
 		}
 
 		time.Sleep(2 * time.Second)
 
 		if b.count() != 0 || conn.GetState() != connectivity.Shutdown {
-			t.Errorf("a node that is not called: got %d connections, %s, want it dropped", b.count(), conn.GetState())
+			t.Errorf("an unused connection: got %d connections, %s, want it closed", b.count(), conn.GetState())
 		}
 	})
 }
@@ -96,7 +96,7 @@ func TestBackendsAreBounded(t *testing.T) {
 	}
 
 	if len(b.nodes) != maxBackends || b.nodes["n0"] == nil || b.nodes["n10"] != nil {
-		t.Errorf("got %d connections, want %d, those with calls among them and the oldest others not", len(b.nodes), maxBackends)
+		t.Errorf("got %d connections, want %d: those with calls and the newest others", len(b.nodes), maxBackends)
 	}
 
 	for i := range maxBackends - 10 {

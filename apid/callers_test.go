@@ -139,9 +139,9 @@ func TestMaintenanceEnds(t *testing.T) {
 			for name, ended := range map[string]<-chan error{"that sends": loud, "without a call": idle} {
 				select {
 				case err := <-ended:
-					t.Logf("the one %s ended: %v", name, err)
+					t.Logf("the stream %s ended: %v", name, err)
 				case <-time.After(time.Until(changed.Add(endsWithin))):
-					t.Errorf("the one %s is alive %s after the change", name, time.Since(changed))
+					t.Errorf("the stream %s is alive %s after the change", name, time.Since(changed))
 				}
 			}
 

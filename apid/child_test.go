@@ -201,7 +201,7 @@ func (p *apidProcess) memory(t testing.TB) (now, peak int) {
 	}
 
 	if now == 0 {
-		t.Fatal("apid is gone")
+		t.Fatal("apid has ended")
 	}
 
 	return now >> 10, peak >> 10

@@ -81,7 +81,7 @@ func TestNodeIsOff(t *testing.T) {
 
 	select {
 	case err := <-answered:
-		t.Fatalf("the node that is off was answered for before another node: %v, and %s", err, got)
+		t.Fatalf("the call to the node that is off ended before that to another: %v, and %s", err, got)
 	default:
 	}
 

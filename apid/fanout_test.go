@@ -190,7 +190,7 @@ func TestManyWithAHungNode(t *testing.T) {
 	select {
 	case <-ended:
 	case <-time.After(time.Minute):
-		t.Error("the call at the hung node goes on")
+		t.Error("the call at the hung node still runs")
 	}
 
 	// The caller's end ends all calls.
@@ -205,7 +205,7 @@ func TestManyWithAHungNode(t *testing.T) {
 	}()
 
 	if _, err := client.Version(ctx, &emptypb.Empty{}); status.Code(err) != codes.Canceled {
-		t.Errorf("called off: got %v, want Canceled", err)
+		t.Errorf("canceled: got %v, want Canceled", err)
 	}
 
 	<-ended
@@ -324,7 +324,7 @@ func TestManyTooLarge(t *testing.T) {
 	}
 
 	if whole != 2 || refused != 1 {
-		t.Errorf("got %d whole answers and %d refusals, want 2 and 1", whole, refused)
+		t.Errorf("got %d complete answers and %d refusals, want 2 and 1", whole, refused)
 	}
 }
 

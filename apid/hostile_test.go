@@ -70,9 +70,9 @@ func (p *apidProcess) served(t testing.TB, when string) {
 
 		_, err := p.client(t, from, nil).Version(ctx, &emptypb.Empty{}, grpc.WaitForReady(true))
 		if err != nil {
-			t.Errorf("%s: a client at %s gets %v after %s, want an answer", when, from, err, time.Since(start))
+			t.Errorf("%s: client at %s: got %v after %s, want an answer", when, from, err, time.Since(start))
 		} else {
-			t.Logf("%s: a client at %s has its answer after %s", when, from, time.Since(start).Round(time.Millisecond))
+			t.Logf("%s: client at %s: answered after %s", when, from, time.Since(start).Round(time.Millisecond))
 		}
 
 		cancel()
@@ -241,7 +241,7 @@ func TestMemoryOfLargeMessages(t *testing.T) {
 	}
 
 	wait.Wait()
-	t.Logf("of 16 large messages at once, %d passed and %d were cut off", done.Load(), no.Load())
+	t.Logf("of 16 large messages at once, %d passed and %d were refused", done.Load(), no.Load())
 	p.served(t, "after large messages")
 	p.bounded(t, "16 at once", memoryBudget)
 }

@@ -110,7 +110,7 @@ func TestRoles(t *testing.T) {
 		{"another apid", n, clientCert(t, ca, contract.RoleImpersonator), []string{"os:reader", "os:operator"}, []string{"os:reader", "os:operator"}},
 		{"an apid's role among others", n, clientCert(t, ca, "os:reader", contract.RoleImpersonator), []string{"os:admin"}, []string{"os:reader"}},
 		{"blanks", n, clientCert(t, ca, "", "os:reader", "unknown"), nil, []string{"unknown", "os:reader"}},
-		{"another apid that passes nothing on", n, clientCert(t, ca, contract.RoleImpersonator), nil, nil},
+		{"another apid without roles", n, clientCert(t, ca, contract.RoleImpersonator), nil, nil},
 		{"maintenance, no certificate", maintenance, nil, nil, []string{"os:reader"}},
 		{"maintenance, spoofed", maintenance, nil, []string{"os:admin"}, []string{"os:reader"}},
 		{"maintenance, with a certificate", maintenance, clientCert(t, ca, "os:admin"), nil, []string{"os:reader"}},
@@ -214,7 +214,7 @@ func TestResumedSessionIsVerified(t *testing.T) {
 	n.router.SetView(&rotated)
 
 	if got := alert(t, n.addr, config); got == "" {
-		t.Error("the client was let in by its old session")
+		t.Error("the client was admitted by its old session")
 	}
 }
 

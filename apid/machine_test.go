@@ -212,7 +212,7 @@ func (c *controlPlane) until(what string, done func() bool) {
 
 	for deadline := time.Now().Add(time.Minute); !done(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			c.t.Fatalf("node %s: still waiting until %s", c.name, what)
+			c.t.Fatalf("node %s: timed out waiting until %s", c.name, what)
 		}
 	}
 }

@@ -91,7 +91,7 @@ func (p *callerSet) out(when string, want ...string) {
 	slices.Sort(got)
 
 	if diff := cmp.Diff(want, got); diff != "" {
-		p.t.Fatalf("%s: cut off (-want +got):\n%s", when, diff)
+		p.t.Fatalf("%s: shed (-want +got):\n%s", when, diff)
 	}
 }
 
@@ -125,7 +125,7 @@ func TestMostIsShedFirst(t *testing.T) {
 	p.out("when it does not", "heavier", "heavy")
 
 	if got := len(p.pressure.calling); got != 2 {
-		t.Errorf("got %d connections that call, want those that are not gone", got)
+		t.Errorf("got %d connections with calls, want only open ones", got)
 	}
 }
 
@@ -229,7 +229,7 @@ func TestGrowthWaitsForTheLook(t *testing.T) {
 
 	select {
 	case <-through:
-		t.Error("more than a step was taken in while it was decided")
+		t.Error("more than a step was received during the check")
 	case <-time.After(50 * time.Millisecond):
 	}
 
@@ -237,6 +237,6 @@ func TestGrowthWaitsForTheLook(t *testing.T) {
 	wait.Wait()
 
 	if looks != 2 {
-		t.Errorf("got %d looks, want one of all that waited", looks)
+		t.Errorf("got %d checks, want one for all that waited", looks)
 	}
 }

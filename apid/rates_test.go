@@ -45,9 +45,9 @@ func TestManyHosts(t *testing.T) {
 		addr func(n int) netip.Addr
 	}{
 		{"one address", func(int) netip.Addr { return netip.MustParseAddr("192.0.2.1") }},
-		{"one network of 64 bits", func(n int) netip.Addr { return fromNetwork("2001:db8::", n, false) }},
-		{"many networks of 64 bits", func(n int) netip.Addr { return fromNetwork("2001:db8::", n, true) }},
-		{"many addresses of IPv4", func(n int) netip.Addr { return netip.AddrFrom4([4]byte{198, 18, byte(n >> 8), byte(n)}) }},
+		{"one /64 network", func(n int) netip.Addr { return fromNetwork("2001:db8::", n, false) }},
+		{"many /64 networks", func(n int) netip.Addr { return fromNetwork("2001:db8::", n, true) }},
+		{"many IPv4 addresses", func(n int) netip.Addr { return netip.AddrFrom4([4]byte{198, 18, byte(n >> 8), byte(n)}) }},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			l := newListener(nil, newPressure(nil))
@@ -67,7 +67,7 @@ func TestManyHosts(t *testing.T) {
 
 					v, out := l.accept(c)
 					if v == nil {
-						t.Fatalf("after %d strangers: the administrator is hung up on", n)
+						t.Fatalf("after %d strangers: the administrator is refused", n)
 					}
 
 					if out != nil {
@@ -93,10 +93,10 @@ func TestManyHosts(t *testing.T) {
 				}
 			}
 
-			t.Logf("of 5000 strangers at once %d may shake hands", admitted)
+			t.Logf("of 5000 strangers at once %d may do a handshake", admitted)
 
 			if admitted > handshakesOfStrangersAtOnce+handshakesOfStrangers || l.pendingCount > maxPending {
-				t.Errorf("got %d handshakes and %d that wait, want at most %d and %d", admitted, l.pendingCount, handshakesOfStrangersAtOnce, maxPending)
+				t.Errorf("got %d handshakes and %d pending, want at most %d and %d", admitted, l.pendingCount, handshakesOfStrangersAtOnce, maxPending)
 			}
 		})
 	}
@@ -134,6 +134,6 @@ func TestRates(t *testing.T) {
 	r.entered(one, now)
 
 	if !r.known(one, now.Add(lately-time.Second)) || r.known(one, now.Add(lately)) {
-		t.Error("a host that was inside: want it known for a day")
+		t.Error("an admitted host: want it known for a day")
 	}
 }

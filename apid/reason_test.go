@@ -28,7 +28,7 @@ func TestUnreachable(t *testing.T) {
 		{
 			"another cluster's", "cp-2", `connection error: desc = "transport: authentication handshake failed: tls: failed to verify certificate: x509: certificate signed by unknown authority"`, nil, nil,
 			"node cp-2: TLS handshake: tls: failed to verify certificate: x509: certificate signed by unknown authority; it belongs to another cluster, " +
-				"or one in maintenance mode (use --insecure and its own address as the endpoint)",
+				"or is in maintenance mode (use --insecure and its own address as the endpoint)",
 		},
 		{
 			"died in a call", "cp-2", "keepalive ping failed to receive ACK within timeout", said, nil,
@@ -48,11 +48,11 @@ func TestUnreachable(t *testing.T) {
 			"node cp-2: TLS handshake: context deadline exceeded; it accepts connections but does not answer: look at its console",
 		},
 		{
-			"machined hangs up", "", "write unix @->/x: write: broken pipe", nil, nil,
+			"machined closes the connection", "", "write unix @->/x: write: broken pipe", nil, nil,
 			"machined of this node: connect: write unix @->/x: write: broken pipe; if it is starting or going down, try again in a moment",
 		},
-		{"the node's own word", "cp-2", "etcd has no leader", nil, said, "etcd has no leader"},
-		{"the node's own word after some answers", "cp-2", "etcd has no leader", said, nil, "etcd has no leader"},
+		{"the node's own error", "cp-2", "etcd has no leader", nil, said, "etcd has no leader"},
+		{"the node's own error after some answers", "cp-2", "etcd has no leader", said, nil, "etcd has no leader"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			err := unreachable(tt.node, status.Error(codes.Unavailable, tt.message), tt.header, tt.trailer)

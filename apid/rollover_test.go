@@ -320,7 +320,7 @@ func watchNumbers(t *testing.T, c *client.Client, node string) *watch {
 	select {
 	case <-begun:
 	case <-time.After(time.Minute):
-		t.Fatalf("the watch %s does not begin", w.name)
+		t.Fatalf("the watch %s does not start", w.name)
 	}
 
 	return w

@@ -86,6 +86,6 @@ func TestReadViewTakesNewCertificates(t *testing.T) {
 	}
 
 	if second.Server == first.Server || second.CAs == first.CAs {
-		t.Error("apid goes on with the certificates of maintenance mode")
+		t.Error("apid still has the certificates of maintenance mode")
 	}
 }

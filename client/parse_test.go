@@ -170,7 +170,7 @@ func TestExplain(t *testing.T) {
 		cause, try string
 	}{
 		{name: "no status", err: fmt.Errorf("read: %w", net.ErrClosed), cause: "read: use of closed network connection"},
-		{name: "node's own words", err: fmt.Errorf("bootstrap: %w", status.Error(codes.FailedPrecondition, "a worker has no etcd")), cause: "bootstrap: a worker has no etcd"},
+		{name: "node's own text", err: fmt.Errorf("bootstrap: %w", status.Error(codes.FailedPrecondition, "a worker has no etcd")), cause: "bootstrap: a worker has no etcd"},
 		{
 			name:  "handshake",
 			err:   fmt.Errorf("version: %w", status.Error(codes.Unavailable, `connection error: desc = "transport: authentication handshake failed: tls: failed to verify certificate: x509: certificate signed by unknown authority"`)),

@@ -91,21 +91,21 @@ func TestWriteSurvivesPowerCuts(t *testing.T) {
 
 		err := durable.WriteTo(d, path, []byte(after), 0o600)
 		if got := d.durable[path]; got != after && (err == nil || got != before) {
-			t.Errorf("cut after %d: got %q on the disk and error %v, want %q or, with an error, %q", cut, got, err, after, before)
+			t.Errorf("power cut after %d: got %q on disk and error %v, want %q or, with an error, %q", cut, got, err, after, before)
 		}
 
 		if (err == nil) != (cut == 3) {
-			t.Errorf("cut after %d: got error %v", cut, err)
+			t.Errorf("power cut after %d: got error %v", cut, err)
 		}
 
 		// The leftover of the cut does not block the next write.
 		d = newCutDisk(d.durable, 3)
 		if err := durable.WriteTo(d, path, []byte(after), 0o600); err != nil {
-			t.Errorf("after the cut: %v", err)
+			t.Errorf("after the power cut: %v", err)
 		}
 
 		if diff := cmp.Diff(map[string]string{path: after}, d.durable); diff != "" {
-			t.Errorf("after the cut (-want +got):\n%s", diff)
+			t.Errorf("after the power cut (-want +got):\n%s", diff)
 		}
 	}
 }

@@ -28,6 +28,6 @@ func TestConsoleLog(t *testing.T) {
 	}
 
 	if !logs.Has(ServiceID) {
-		t.Error("machined's own log has nothing")
+		t.Error("machined's own log is empty")
 	}
 }

@@ -161,7 +161,7 @@ func TestReadersSeeNoSecret(t *testing.T) {
 	// The search finds the secrets in sensitive resources.
 	for _, name := range []string{"certs.os.key", "secrets.bootstraptoken, 2nd half", "trustdinfo.token", "what is placed", "secrets.secretboxencryptionsecret"} {
 		if !slices.ContainsFunc(slices.Collect(maps.Keys(hidden)), func(h string) bool { return strings.HasPrefix(h, name) }) {
-			t.Errorf("%s is in no resource: the search proves nothing of it", name)
+			t.Errorf("%s is in no resource: the search proves nothing", name)
 		}
 	}
 }

@@ -79,7 +79,7 @@ func TestEveryTypeForEveryRole(t *testing.T) {
 	}
 
 	if len(definitions) < 30 || secret < 5 {
-		t.Errorf("only %d types, %d of them sensitive, were looked at", len(definitions), secret)
+		t.Errorf("only %d types, %d of them sensitive, were checked", len(definitions), secret)
 	}
 }
 

@@ -84,7 +84,7 @@ func deliver(t *testing.T, st state.State, s os.Signal) {
 		select {
 		case signals <- s:
 		case err := <-obeyed:
-			t.Fatalf("the end of what obeys signals: %v", err)
+			t.Fatalf("the process that obeys signals: %v", err)
 		}
 	}
 

@@ -48,7 +48,7 @@ func TestRateLimit(t *testing.T) {
 		}
 
 		if compared < requestsAtOnce || compared > allowed {
-			t.Errorf("%d of %d tokens were looked at, want %d to %d", compared, tries, requestsAtOnce, allowed)
+			t.Errorf("%d of %d tokens were compared, want %d to %d", compared, tries, requestsAtOnce, allowed)
 		}
 
 		// One more request is allowed each second, which may be this one.
@@ -67,7 +67,7 @@ func TestRateLimit(t *testing.T) {
 	})
 
 	if lines := strings.Count(log.String(), "\n"); lines == 0 || lines > 50+int(time.Since(began).Seconds()) {
-		t.Errorf("got %d lines in the log, want some and not one for each", lines)
+		t.Errorf("got %d lines in the log, want some, but not one for each", lines)
 	}
 }
 

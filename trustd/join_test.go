@@ -192,7 +192,7 @@ func TestWorkerJoins(t *testing.T) {
 	}
 
 	if cert.VerifyHostname("172.20.0.2") == nil || cert.VerifyHostname("api.example.org") == nil {
-		t.Error("the worker may serve as the control plane")
+		t.Error("the worker may serve as a control plane node")
 	}
 
 	n.Hostname("w2")

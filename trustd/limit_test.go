@@ -82,7 +82,7 @@ func TestLimitIsBounded(t *testing.T) {
 	}
 
 	if later := now.Add(time.Minute); !l.allow(peer(100*maxPeers), later) || len(l.peers) != 1 {
-		t.Errorf("a minute later: got %d accounts, want those forgotten that are full again", len(l.peers))
+		t.Errorf("a minute later: got %d accounts, want full ones removed", len(l.peers))
 	}
 }
 
@@ -162,21 +162,21 @@ func TestBoundedListener(t *testing.T) {
 	}
 
 	if opened("127.0.0.1") != nil {
-		t.Error("a connection over the bound of one peer was kept")
+		t.Error("a connection over the limit of one peer was kept")
 	}
 
 	if opened("127.0.0.2") == nil || opened("127.0.0.3") == nil {
-		t.Error("other peers were kept out")
+		t.Error("other peers were refused")
 	}
 
 	if opened("127.0.0.4") != nil {
-		t.Error("a connection over the bound of all was kept")
+		t.Error("a connection over the limit of all was kept")
 	}
 
 	first.Close() // counted once
 	first.Close() // counted once
 
 	if opened("127.0.0.4") == nil || opened("127.0.0.5") != nil {
-		t.Error("the place of a closed connection was not free for just one")
+		t.Error("a closed connection did not make room for exactly one")
 	}
 }

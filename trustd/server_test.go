@@ -218,7 +218,7 @@ func TestCertificate(t *testing.T) {
 	}
 
 	if len(cert.UnknownExtKeyUsage) > 0 || len(cert.UnhandledCriticalExtensions) > 0 {
-		t.Error("the certificate has more than it should")
+		t.Error("the certificate has extra content")
 	}
 }
 
@@ -317,7 +317,7 @@ func TestRefused(t *testing.T) {
 			}
 
 			if !strings.Contains(name, "huge") && log.Len() == 0 {
-				t.Error("the log has nothing")
+				t.Error("the log is empty")
 			}
 		})
 	}
@@ -364,7 +364,7 @@ func TestView(t *testing.T) {
 	}
 
 	if _, err := certificate(t, dial(t, address, first), csr, "changed"); err == nil {
-		t.Error("a new connection still gets the certificate of before")
+		t.Error("a new connection still gets the old certificate")
 	}
 
 	if _, err := certificate(t, dial(t, address, second), csr, "changed"); err != nil {
@@ -430,6 +430,6 @@ func TestEndsWithItsContext(t *testing.T) {
 	}
 
 	if _, err := net.Dial("tcp", l.Addr().String()); err == nil || errors.Is(err, context.Canceled) {
-		t.Errorf("it still listens (%v)", err)
+		t.Errorf("the listener is still open (%v)", err)
 	}
 }

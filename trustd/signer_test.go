@@ -48,7 +48,7 @@ func TestTakenOver(t *testing.T) {
 		"from nowhere":           {metadata.MD{contract.KeyToken: {token}}, csr, codes.InvalidArgument},
 		"from two":               {metadata.MD{contract.KeyToken: {token}, keyAddress: {"10.5.0.3", "10.5.0.4"}}, csr, codes.InvalidArgument},
 		"from a name as address": {metadata.MD{contract.KeyToken: {token}, keyAddress: {"cp1"}}, csr, codes.InvalidArgument},
-		"of another's address":   {metadata.MD{contract.KeyToken: {token}, keyAddress: {"10.5.0.9"}}, csr, codes.PermissionDenied},
+		"another node's address": {metadata.MD{contract.KeyToken: {token}, keyAddress: {"10.5.0.9"}}, csr, codes.PermissionDenied},
 		"with garbage":           {metadata.MD{contract.KeyToken: {token}, keyAddress: {"10.5.0.3"}}, []byte("garbage"), codes.InvalidArgument},
 	} {
 		answer, err := signer.Certificate(metadata.NewIncomingContext(t.Context(), test.md), &securityapi.CertificateRequest{Csr: test.csr})
@@ -82,6 +82,6 @@ func TestTakenOver(t *testing.T) {
 // TestNoKeyInTrustd: the socket shows no resource with the authority's key or the token.
 func TestNoKeyInTrustd(t *testing.T) {
 	if kinds := Kinds(); slices.Contains(kinds, resource.KindOf[secrets.OSRootSpec]("")) || len(kinds) != 1 {
-		t.Errorf("got %v, want trustd's own certificate alone", kinds)
+		t.Errorf("got %v, want only trustd's own certificate", kinds)
 	}
 }

@@ -80,7 +80,7 @@ func TestReadAuthority(t *testing.T) {
 	}
 
 	if view, err := ReadView(t.Context(), st); err != nil || view == nil {
-		t.Errorf("trustd itself needs its certificate alone: got %v, %v", view, err)
+		t.Errorf("trustd itself needs only its certificate: got %v, %v", view, err)
 	}
 
 	set(t, st, secrets.OSRootID, root)

@@ -144,7 +144,7 @@ func TestPrefetch(t *testing.T) {
 
 	parts, err := needed(f)
 	if err != nil || len(parts) != 2 || parts[0].start != 0 {
-		t.Fatalf("got %v, %v, want what is before the table of lines and what is after it", parts, err)
+		t.Fatalf("got %v, %v, want the parts before and after the table of lines", parts, err)
 	}
 
 	size, left := parts[1].end, parts[1].start-parts[0].end

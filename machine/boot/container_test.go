@@ -202,7 +202,7 @@ func enterEmptyRoot(t *testing.T, root string) {
 	}
 
 	if err := unix.PivotRoot(root, filepath.Join(root, "old")); err != nil {
-		t.Skipf("no root of its own: %v", err)
+		t.Skipf("no new root: %v", err)
 	}
 
 	// The test's own files must be in place when it ends.

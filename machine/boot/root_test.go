@@ -22,7 +22,7 @@ func TestMountImage(t *testing.T) {
 	runtime.LockOSThread() // and not unlocked: the thread's namespace ends with it
 
 	if err := unix.Unshare(unix.CLONE_NEWNS); err != nil {
-		t.Skipf("no mount namespace of our own: %v", err)
+		t.Skipf("no mount namespace: %v", err)
 	}
 
 	if err := unix.Mount("", "/", "", unix.MS_PRIVATE|unix.MS_REC, ""); err != nil {

@@ -74,7 +74,7 @@ func TestGenerateClientConfiguration(t *testing.T) {
 
 	context, err := file.Find("")
 	if err != nil || string(context.CA) != string(ca.PEM.Crt) || string(context.Crt) != string(made.GetCrt()) || string(made.GetCa()) != string(ca.PEM.Crt) {
-		t.Errorf("the file does not hold what was made: %v", err)
+		t.Errorf("the file does not have the generated content: %v", err)
 	}
 
 	if _, err := (pki.Pair{Crt: made.GetCrt(), Key: made.GetKey()}).TLS(); err != nil {
@@ -92,7 +92,7 @@ func TestGenerateClientConfiguration(t *testing.T) {
 	}
 
 	if left := time.Until(cert.NotAfter); left > time.Hour || left < 55*time.Minute {
-		t.Errorf("it is good for %s, want an hour", left)
+		t.Errorf("it is valid for %s, want an hour", left)
 	}
 
 	if err := cert.CheckSignatureFrom(ca.Certificate); err != nil || !slices.Equal(cert.ExtKeyUsage, []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}) {

@@ -80,7 +80,7 @@ func (s *timeService) servers(ctx context.Context) ([]string, error) {
 	return own.NTPServers, nil
 }
 
-// firstTime asks the servers in order until one answers.
+// firstTime queries the servers in order until one answers.
 func firstTime(ctx context.Context, servers ...string) (*timeapi.TimeResponse, error) {
 	var errs []error
 

@@ -51,7 +51,7 @@ func TestApplyConfiguration(t *testing.T) {
 
 	for _, text := range []string{second, wrongType, unknownKey, noCA} {
 		if text == first {
-			t.Fatal("the example has changed: there is nothing to edit in it")
+			t.Fatal("the example has changed: the text to edit is missing")
 		}
 	}
 
@@ -132,11 +132,11 @@ func TestApplyConfiguration(t *testing.T) {
 		}
 
 		if active() != current {
-			t.Errorf("%s: the active configuration is another than before", tt.name)
+			t.Errorf("%s: the active configuration has changed", tt.name)
 		}
 
 		if stored() != onDisk {
-			t.Errorf("%s: the stored configuration is another than before", tt.name)
+			t.Errorf("%s: the stored configuration has changed", tt.name)
 		}
 	}
 }

@@ -101,7 +101,7 @@ func TestWipeRefused(t *testing.T) {
 		{"no such device", []*storage.BlockDeviceWipeDescriptor{{Device: "vdz"}}, codes.NotFound, `"vdz"`},
 		{"a path", []*storage.BlockDeviceWipeDescriptor{{Device: "../vda"}}, codes.NotFound, `"../vda"`},
 		{"no name", []*storage.BlockDeviceWipeDescriptor{{}}, codes.NotFound, `""`},
-		{"a method of tomorrow", []*storage.BlockDeviceWipeDescriptor{{Device: "vda1", Method: 7}}, codes.InvalidArgument, "method 7"},
+		{"an unknown method", []*storage.BlockDeviceWipeDescriptor{{Device: "vda1", Method: 7}}, codes.InvalidArgument, "method 7"},
 		{"a disk as a partition", []*storage.BlockDeviceWipeDescriptor{{Device: "vdc", DropPartition: true}}, codes.InvalidArgument, "not a partition"},
 		{"read-only", []*storage.BlockDeviceWipeDescriptor{{Device: "vdb"}}, codes.FailedPrecondition, "read-only"},
 		{"a volume", []*storage.BlockDeviceWipeDescriptor{{Device: "vda2"}}, codes.FailedPrecondition, "volume EPHEMERAL is on /dev/vda2"},
@@ -163,7 +163,7 @@ func TestRealWipe(t *testing.T) {
 	}
 
 	if err := unix.Mount(loop+"p1", mounted, "ext4", 0, ""); err == nil {
-		t.Error("the file system is still there")
+		t.Error("the file system still exists")
 	}
 
 	if err := call(&storage.BlockDeviceWipeDescriptor{Device: name + "p1", Method: storage.BlockDeviceWipeDescriptor_ZEROES, DropPartition: true}); err != nil {
@@ -171,7 +171,7 @@ func TestRealWipe(t *testing.T) {
 	}
 
 	if _, err := os.Stat("/sys/class/block/" + name + "p1"); !os.IsNotExist(err) {
-		t.Errorf("the partition: got %v, want it gone", err)
+		t.Errorf("the partition: got %v, want it removed", err)
 	}
 
 	all, err := os.ReadFile(image)
@@ -188,7 +188,7 @@ func TestRealWipe(t *testing.T) {
 	}
 
 	if all, err = os.ReadFile(image); err != nil || len(bytes.Trim(all, "\x00")) != 0 {
-		t.Errorf("the disk has still %d bytes, %v", len(bytes.Trim(all, "\x00")), err)
+		t.Errorf("the disk still has %d bytes, %v", len(bytes.Trim(all, "\x00")), err)
 	}
 }
 
@@ -220,7 +220,7 @@ func newLoop(t *testing.T, image string, size int64) string {
 
 	out, err := exec.CommandContext(t.Context(), losetup, "-f", "--show", image).CombinedOutput()
 	if err != nil {
-		t.Skipf("no loop device can be had: %v: %s", err, out)
+		t.Skipf("no loop device: %v: %s", err, out)
 	}
 
 	loop := strings.TrimSpace(string(out))
@@ -234,7 +234,7 @@ func newLoop(t *testing.T, image string, size int64) string {
 	defer d.Close()
 
 	if err := d.AddPartition(1, p.First*512, p.Sectors()*512); err != nil {
-		t.Skipf("the kernel takes no partitions: %v", err)
+		t.Skipf("the kernel accepts no partitions: %v", err)
 	}
 
 	if _, err := os.Stat(loop + "p1"); err != nil {

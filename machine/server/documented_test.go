@@ -149,7 +149,7 @@ func TestDocumentedNeeds(t *testing.T) {
 	all.Wait()
 
 	if count == 0 {
-		t.Error("no call needs a machine")
+		t.Error("no call is documented to need a machine")
 	}
 }
 

@@ -179,7 +179,7 @@ func TestEtcd(t *testing.T) {
 
 			return err
 		}, codes.FailedPrecondition, "no other member"},
-		{"downgrade to nonsense", func() error {
+		{"downgrade to an invalid version", func() error {
 			_, err := b.machine.EtcdDowngradeValidate(ctx, &machine.EtcdDowngradeValidateRequest{Version: "old"})
 
 			return err
@@ -301,7 +301,7 @@ func testEtcdSnapshot(t *testing.T, b *bench, ctx context.Context) {
 
 	content, sum := raw[:len(raw)-sha256.Size], raw[len(raw)-sha256.Size:]
 	if got := sha256.Sum256(content); !bytes.Equal(got[:], sum) {
-		t.Error("the snapshot is not whole: its checksum differs")
+		t.Error("the snapshot is not complete: its checksum differs")
 	}
 }
 

@@ -67,7 +67,7 @@ func (s *Server) EtcdRemoveMemberByID(ctx context.Context, req *machine.EtcdRemo
 	return &machine.EtcdRemoveMemberByIDResponse{Messages: []*machine.EtcdRemoveMemberByID{{}}}, nil
 }
 
-// removable refuses to remove the last voting member, which etcd itself would do.
+// removable refuses to remove the last voting member. etcd itself would allow it.
 func removable(members []*etcdserverpb.Member, id uint64) error {
 	i := slices.IndexFunc(members, func(m *etcdserverpb.Member) bool { return m.ID == id })
 	if i < 0 {

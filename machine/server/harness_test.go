@@ -189,7 +189,7 @@ func eventually(t *testing.T, what string, done func() bool) {
 
 	for deadline := time.Now().Add(time.Minute); !done(); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatalf("still waiting for %s", what)
+			t.Fatalf("timed out waiting for %s", what)
 		}
 	}
 }

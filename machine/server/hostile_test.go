@@ -166,7 +166,7 @@ func (s process1) peak(t *testing.T) (kib int) {
 	}
 
 	if kib == 0 {
-		t.Fatal("the server is gone")
+		t.Fatal("the server has ended")
 	}
 
 	return kib
@@ -206,7 +206,7 @@ var hostileCalls = []struct {
 	{"a configuration of brackets", contract.RoleReader, applyMethod, field(1, strings.Repeat("[", 1<<20-64), 1<<20), codes.InvalidArgument},
 	{"a configuration of dashes", contract.RoleReader, applyMethod, field(1, strings.Repeat("- ", 511<<10), 1<<20), codes.InvalidArgument},
 	{"a configuration of lines", contract.RoleReader, applyMethod, field(1, strings.Repeat("\n-", 511<<10), 1<<20), codes.InvalidArgument},
-	{"a configuration of as many values as there may be", contract.RoleReader, applyMethod, field(1, "["+strings.Repeat("abc, ", 14_990), 1), codes.InvalidArgument},
+	{"a configuration with the maximum of values", contract.RoleReader, applyMethod, field(1, "["+strings.Repeat("abc, ", 14_990), 1), codes.InvalidArgument},
 	{"a configuration of documents", contract.RoleReader, applyMethod, field(1, strings.Repeat("---\na: 1\n", 3_700), 1), codes.InvalidArgument},
 }
 

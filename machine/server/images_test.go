@@ -298,11 +298,11 @@ func TestImages(t *testing.T) {
 		}
 
 		if _, err := importImage(t, client, cri, []byte("rubbish")); err == nil {
-			t.Error("import of rubbish: got no error")
+			t.Error("import of garbage: got no error")
 		}
 
 		if _, err := importImage(t, client, nil, archive.Bytes()); status.Code(err) != codes.InvalidArgument {
-			t.Errorf("import into nowhere: got %v, want InvalidArgument", err)
+			t.Errorf("import without a namespace: got %v, want InvalidArgument", err)
 		}
 	})
 
@@ -322,19 +322,19 @@ func TestImages(t *testing.T) {
 
 			return err
 		}, codes.InvalidArgument, "not a reference"},
-		{"an image that is nowhere", func() error {
+		{"a missing image", func() error {
 			_, err := b.machine.ImagePull(ctx, &machine.ImagePullRequest{
 				Namespace: common.ContainerdNamespace_NS_CRI, Reference: strings.Replace(ref, "/some/", "/no/", 1),
 			})
 
 			return err
 		}, codes.NotFound, "/no/image:v1"},
-		{"remove what is not there", func() error {
+		{"remove a missing one", func() error {
 			_, err := client.Remove(ctx, &machine.ImageServiceRemoveRequest{Containerd: cri, ImageRef: "nginx"})
 
 			return err
 		}, codes.NotFound, "docker.io/library/nginx:latest"},
-		{"import of nothing", func() error {
+		{"an empty import", func() error {
 			stream, err := client.Import(ctx)
 			if err != nil {
 				return err

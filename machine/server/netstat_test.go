@@ -111,8 +111,8 @@ func TestNetstat(t *testing.T) {
 		want []string
 	}{
 		{"the host's", &machine.NetstatRequest{}, here},
-		{"those that listen", &machine.NetstatRequest{Filter: machine.NetstatRequest_LISTENING}, []string{here[0], here[3]}},
-		{"those that are connected", &machine.NetstatRequest{Filter: machine.NetstatRequest_CONNECTED}, here[1:3]},
+		{"listening sockets", &machine.NetstatRequest{Filter: machine.NetstatRequest_LISTENING}, []string{here[0], here[3]}},
+		{"connected sockets", &machine.NetstatRequest{Filter: machine.NetstatRequest_CONNECTED}, here[1:3]},
 		{"one protocol", &machine.NetstatRequest{L4Proto: &machine.NetstatRequest_L4Proto{Udp6: true}}, here[3:]},
 		{"a protocol without sockets", &machine.NetstatRequest{L4Proto: &machine.NetstatRequest_L4Proto{Raw: true, Udplite6: true}}, nil},
 		{"a pod's", &machine.NetstatRequest{Netns: &machine.NetstatRequest_NetNS{Netns: []string{"cni-2"}}}, []string{"tcp 0.0.0.0:8002 LISTEN cni-2"}},
@@ -136,7 +136,7 @@ func TestNetstat(t *testing.T) {
 			got = append(got, strings.TrimSpace(fmt.Sprintf("%s %s:%d %s %s", c.GetL4Proto(), c.GetLocalip(), c.GetLocalport(), c.GetState(), c.GetNetns())))
 
 			if c.GetProcess() != nil {
-				t.Errorf("%s: got a process without having asked: %v", tt.name, c)
+				t.Errorf("%s: got a process without a lookup: %v", tt.name, c)
 			}
 		}
 

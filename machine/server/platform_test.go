@@ -71,7 +71,7 @@ func TestDmesgInContainer(t *testing.T) {
 		select {
 		case line := <-lines:
 			if !strings.HasPrefix(line, "later\n") {
-				t.Errorf("got %q, want what came later", line)
+				t.Errorf("got %q, want only later lines", line)
 			}
 
 			return true

@@ -78,7 +78,7 @@ func FuzzRequests(f *testing.F) {
 
 			server := &Server{System: System{Root: "/nonexistent"}}
 			if spaces, err := server.spaces(sockets.GetNetns()); !refused(err) && len(spaces) != 1 {
-				t.Errorf("%v: got %v, want that of the host alone", &sockets, spaces)
+				t.Errorf("%v: got %v, want only that of the host", &sockets, spaces)
 			}
 		}
 
@@ -107,7 +107,7 @@ func FuzzRequests(f *testing.F) {
 		if proto.Unmarshal(b, &device) == nil {
 			w := wipe{request: &device, sys: "/nonexistent"}
 			if !refused(w.check(devices, nil)) {
-				t.Errorf("%v: a device of no kernel passed", &device)
+				t.Errorf("%v: an unknown device passed", &device)
 			}
 		}
 	})

@@ -171,7 +171,7 @@ func TestLogs(t *testing.T) {
 	}{
 		{"all", &machine.LogsRequest{Namespace: "system", Id: "etcd", TailLines: -1}, "one\ntwo\nthree\n", codes.OK},
 		{"the last", &machine.LogsRequest{Id: "etcd", TailLines: 1}, "three\n", codes.OK},
-		{"more than there are", &machine.LogsRequest{Id: "etcd", TailLines: 100}, "one\ntwo\nthree\n", codes.OK},
+		{"more than exist", &machine.LogsRequest{Id: "etcd", TailLines: 100}, "one\ntwo\nthree\n", codes.OK},
 		{"none", &machine.LogsRequest{Id: "etcd"}, "", codes.OK},
 		{"no such service", &machine.LogsRequest{Id: "unknown"}, "", codes.NotFound},
 		{"a container, its latest run", &machine.LogsRequest{Namespace: "k8s.io", Id: "kube-system/coredns-a:coredns", TailLines: -1}, "first\nsecond\n", codes.OK},

@@ -95,7 +95,7 @@ func TestSlowReaders(t *testing.T) {
 
 			return err
 		}},
-		{"logs of the boot before", func() error {
+		{"logs of the previous boot", func() error {
 			_, err := slow.Logs(ofBoot(ctx, "-1"), &machine.LogsRequest{Id: "etcd", TailLines: -1})
 
 			return err

@@ -201,7 +201,7 @@ func TestProcessTable(t *testing.T) {
 		return
 	}
 
-	t.Error("this process is not among them")
+	t.Error("this process is missing")
 }
 
 // TestManyArgs has more processes with long arguments than fit into an answer.
