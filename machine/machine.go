@@ -311,12 +311,9 @@ func (m *Machine) startAPID() error {
 		return err
 	}
 
-	return errors.Join(m.Supervisor.Apply(m.apidResources()), m.Supervisor.Apply(service))
-}
+	resources := m.resources("apid", contract.APIDSocket, layout.UserAPID, apid.Kinds())
 
-// apidResources returns the service that shows apid the resources that it needs.
-func (m *Machine) apidResources() supervisor.Service {
-	return m.resources("apid", contract.APIDSocket, layout.UserAPID, apid.Kinds())
+	return errors.Join(m.Supervisor.Apply(resources), m.Supervisor.Apply(service))
 }
 
 // trustdResources returns the service that shows trustd its certificate, and signs for it.

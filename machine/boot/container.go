@@ -82,11 +82,7 @@ func standIn(files map[string]string) error {
 
 		source := filepath.Join(layout.ProcDir, target)
 
-		if err := os.MkdirAll(filepath.Dir(source), 0o755); err != nil {
-			return fmt.Errorf("replace %s: %w", target, err)
-		}
-
-		if err := os.WriteFile(source, []byte(text), 0o444); err != nil {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(source), 0o755), os.WriteFile(source, []byte(text), 0o444)); err != nil {
 			return fmt.Errorf("replace %s: %w", target, err)
 		}
 

@@ -26,7 +26,10 @@ import (
 	"google.golang.org/grpc/status"
 
 	clusterapi "github.com/seed-59268b81/talos/api/cluster"
+	"github.com/seed-59268b81/talos/api/inspect"
 	"github.com/seed-59268b81/talos/api/machine"
+	"github.com/seed-59268b81/talos/api/storage"
+	timeapi "github.com/seed-59268b81/talos/api/time"
 	"github.com/seed-59268b81/talos/controllers/config"
 	"github.com/seed-59268b81/talos/cosi/state"
 	"github.com/seed-59268b81/talos/machine/events"
@@ -60,7 +63,12 @@ func (s *Server) Register(g grpc.ServiceRegistrar) {
 	machine.RegisterImageServiceServer(g, imageService{Server: s})
 	machine.RegisterLifecycleServiceServer(g, machine.UnimplementedLifecycleServiceServer{})
 	machine.RegisterDebugServiceServer(g, debugService{Server: s})
-	s.registerSystem(g)
+	machine.RegisterStorageServiceServer(g, &fileSystemService{server: s})
+	machine.RegisterLVMServiceServer(g, machine.UnimplementedLVMServiceServer{})
+	machine.RegisterMDServiceServer(g, machine.UnimplementedMDServiceServer{})
+	storage.RegisterStorageServiceServer(g, &diskService{server: s})
+	timeapi.RegisterTimeServiceServer(g, &timeService{server: s})
+	inspect.RegisterInspectServiceServer(g, &inspectService{server: s})
 }
 
 // New returns a gRPC server with the limits and interceptors of all servers in process 1.

@@ -7,12 +7,6 @@ package server
 import (
 	"path/filepath"
 
-	"google.golang.org/grpc"
-
-	"github.com/seed-59268b81/talos/api/inspect"
-	"github.com/seed-59268b81/talos/api/machine"
-	"github.com/seed-59268b81/talos/api/storage"
-	timeapi "github.com/seed-59268b81/talos/api/time"
 	"github.com/seed-59268b81/talos/cosi/runtime"
 	"github.com/seed-59268b81/talos/sys/meta"
 )
@@ -35,13 +29,3 @@ type System struct {
 
 // path returns the path of a file below Root.
 func (s *System) path(p string) string { return filepath.Join("/", s.Root, p) }
-
-// registerSystem adds the services that are not machine.MachineService.
-func (s *Server) registerSystem(g grpc.ServiceRegistrar) {
-	timeapi.RegisterTimeServiceServer(g, &timeService{server: s})
-	inspect.RegisterInspectServiceServer(g, &inspectService{server: s})
-	storage.RegisterStorageServiceServer(g, &diskService{server: s})
-	machine.RegisterStorageServiceServer(g, &fileSystemService{server: s})
-	machine.RegisterLVMServiceServer(g, machine.UnimplementedLVMServiceServer{})
-	machine.RegisterMDServiceServer(g, machine.UnimplementedMDServiceServer{})
-}
