@@ -56,7 +56,7 @@ var configTasks = []task{
 		s.talosctl(t, "config new --roles os:reader --crt-ttl 1h reader.talosconfig")
 		s.shows(t, `(?m)^Roles: +os:reader\nCertificate expires: +1 hour from now `, "config info --talosconfig reader.talosconfig")
 		s.shows(t, `(?m)^\s+NODE: +@$`, "version --talosconfig reader.talosconfig")
-		s.refused(t, `error: @: .*it takes one of the roles os:admin, the caller has \[os:reader\]`, "read /etc/hosts --talosconfig reader.talosconfig")
+		s.refused(t, `error: @: .*it requires one of the roles os:admin, the caller has \[os:reader\]`, "read /etc/hosts --talosconfig reader.talosconfig")
 	}},
 	{name: "a context by hand", do: contextByHand},
 	{name: "gen ca", do: func(t *testing.T, s *session) {

@@ -15,7 +15,7 @@ import (
 	"github.com/seed-59268b81/talos/api/machine"
 )
 
-// TestNotYet holds that what this version cannot do says so, and what to do instead.
+// TestNotYet checks the errors of unsupported calls: what is missing, and what to do instead.
 func TestNotYet(t *testing.T) {
 	b := newBench(t)
 	ctx := as(t.Context(), contract.RoleAdmin)

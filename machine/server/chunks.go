@@ -4,22 +4,22 @@
 
 package server
 
-// pieces reads what a caller sends in pieces.
-type pieces struct {
-	// next returns the next piece, and io.EOF at the end.
+// chunks reads what a caller sends in chunks.
+type chunks struct {
+	// next returns the next chunk, and io.EOF at the end.
 	next func() ([]byte, error)
 	rest []byte
 }
 
 // Read implements io.Reader.
-func (r *pieces) Read(p []byte) (int, error) {
+func (r *chunks) Read(p []byte) (int, error) {
 	for len(r.rest) == 0 {
-		piece, err := r.next()
+		chunk, err := r.next()
 		if err != nil {
 			return 0, err
 		}
 
-		r.rest = piece
+		r.rest = chunk
 	}
 
 	n := copy(p, r.rest)

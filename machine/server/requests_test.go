@@ -80,13 +80,13 @@ func TestPower(t *testing.T) {
 			t.Errorf("%s: got actor %q, %v", tt.name, actor, err)
 		}
 
-		wish, err := typed.Get[runtime.PowerRequestSpec](t.Context(), b.State, "", runtime.PowerRequestID)
+		request, err := typed.Get[runtime.PowerRequestSpec](t.Context(), b.State, "", runtime.PowerRequestID)
 		if err != nil {
 			t.Fatal(err)
 		}
 
-		if got := wish.TypedSpec(); got.Action != tt.want.Action || got.Force != tt.want.Force || got.ActorID != actor {
-			t.Errorf("%s: got the wish %+v, want %+v by %s", tt.name, got, tt.want, actor)
+		if got := request.TypedSpec(); got.Action != tt.want.Action || got.Force != tt.want.Force || got.ActorID != actor {
+			t.Errorf("%s: got the request %+v, want %+v by %s", tt.name, got, tt.want, actor)
 		}
 
 		if _, err := tt.call(); status.Code(err) != codes.FailedPrecondition || !strings.Contains(err.Error(), "already going down") {
@@ -118,7 +118,7 @@ func TestBootstrapRefusals(t *testing.T) {
 	refused(&machine.BootstrapRequest{}, codes.FailedPrecondition, "time is not in sync")
 	refused(&machine.BootstrapRequest{RecoverEtcd: true}, codes.FailedPrecondition, "time is not in sync")
 
-	// Nor is a snapshot taken before there is a disk for it.
+	// A snapshot needs a disk too.
 	stream, err := b.machine.EtcdRecover(ctx)
 	if err != nil {
 		t.Fatal(err)
@@ -178,7 +178,7 @@ func TestEvents(t *testing.T) {
 	}
 
 	if _, err := stream.Recv(); status.Code(err) != codes.InvalidArgument {
-		t.Errorf("after an id that is none: got %v, want InvalidArgument", err)
+		t.Errorf("after an id that is not valid: got %v, want InvalidArgument", err)
 	}
 }
 
@@ -202,7 +202,7 @@ func TestHealthCheck(t *testing.T) {
 
 	configure(t, b, configtest.Worker(t))
 
-	if _, err := check(time.Minute); status.Code(err) != codes.FailedPrecondition || !strings.Contains(err.Error(), "ask a control plane node") {
+	if _, err := check(time.Minute); status.Code(err) != codes.FailedPrecondition || !strings.Contains(err.Error(), "call a control plane node") {
 		t.Errorf("worker: got %v, want FailedPrecondition", err)
 	}
 
