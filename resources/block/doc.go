@@ -4,10 +4,15 @@
 // which a volume is mounted for somebody (VolumeMountRequest, VolumeMountStatus) and unmounted when nobody is left.
 package block
 
-import "github.com/seed-59268b81/talos/layout"
+import (
+	"github.com/seed-59268b81/talos/layout"
+	"github.com/seed-59268b81/talos/resources/definition"
+)
 
 // NamespaceName of the domain.
 const NamespaceName = "runtime"
+
+var domain = definition.Domain{Group: "block.talos.dev", Namespace: NamespaceName}
 
 // The ids of the system's own volumes, which are the labels of their partitions.
 const (

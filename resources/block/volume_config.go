@@ -2,13 +2,13 @@
 
 package block
 
-import "github.com/seed-59268b81/talos/cosi/resource"
+import (
+	"slices"
 
-var volumeConfigDefinition = &resource.Definition{
-	Type:             "VolumeConfigs.block.talos.dev",
-	DefaultNamespace: NamespaceName,
-	Sensitivity:      resource.Sensitive,
-}
+	"github.com/seed-59268b81/talos/cosi/resource"
+)
+
+var volumeConfigDefinition = domain.Sensitive().Type("VolumeConfigs")
 
 // VolumeConfigSpec is a volume that is wanted: how to find it, how to make it if it is not there, where to mount it.
 type VolumeConfigSpec struct {
@@ -74,13 +74,7 @@ type ParameterSpec struct {
 
 // ReadOnly tells a volume that nobody may write to.
 func (m MountSpec) ReadOnly() bool {
-	for _, p := range m.Parameters {
-		if p.Name == "ro" {
-			return true
-		}
-	}
-
-	return false
+	return slices.ContainsFunc(m.Parameters, func(p ParameterSpec) bool { return p.Name == "ro" })
 }
 
 // Definition implements resource.Spec.

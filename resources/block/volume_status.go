@@ -4,16 +4,7 @@ package block
 
 import "github.com/seed-59268b81/talos/cosi/resource"
 
-var volumeStatusDefinition = &resource.Definition{
-	Type:             "VolumeStatuses.block.talos.dev",
-	DefaultNamespace: NamespaceName,
-	PrintColumns: []resource.PrintColumn{
-		{Name: "Type", JSONPath: "{.type}"},
-		{Name: "Phase", JSONPath: "{.phase}"},
-		{Name: "Location", JSONPath: "{.location}"},
-		{Name: "Size", JSONPath: "{.prettySize}"},
-	},
-}
+var volumeStatusDefinition = domain.Type("VolumeStatuses", "Type={.type}", "Phase={.phase}", "Location={.location}", "Size={.prettySize}")
 
 // VolumeStatusSpec is how far a volume has come, and where it is. Who uses a ready volume holds a finalizer on it.
 type VolumeStatusSpec struct {
@@ -37,3 +28,15 @@ type VolumeStatusSpec struct {
 
 // Definition implements resource.Spec.
 func (VolumeStatusSpec) Definition() *resource.Definition { return volumeStatusDefinition }
+
+// VolumeLifecycleID is the id of the only one.
+const VolumeLifecycleID = "volumes"
+
+var volumeLifecycleDefinition = domain.Type("VolumeLifecycles")
+
+// VolumeLifecycleSpec is a signal: it exists from the start of the machine, and its teardown means that every volume
+// shall be unmounted. The volume controllers hold a finalizer on it until that is done.
+type VolumeLifecycleSpec struct{}
+
+// Definition implements resource.Spec.
+func (VolumeLifecycleSpec) Definition() *resource.Definition { return volumeLifecycleDefinition }

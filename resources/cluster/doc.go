@@ -4,8 +4,12 @@
 // the others are.
 package cluster
 
+import "github.com/seed-59268b81/talos/resources/definition"
+
 // NamespaceName of the cluster's resources.
 const NamespaceName = "cluster"
+
+var domain = definition.Domain{Group: "cluster.talos.dev", Namespace: NamespaceName}
 
 // LocalIdentityID is the identity of this machine.
 const LocalIdentityID = "local"

@@ -2,17 +2,9 @@
 
 package cluster
 
-import (
-	"github.com/seed-59268b81/talos/cosi/resource"
-)
+import "github.com/seed-59268b81/talos/cosi/resource"
 
-var identityDefinition = &resource.Definition{
-	Type:             "Identities.cluster.talos.dev",
-	DefaultNamespace: NamespaceName,
-	PrintColumns: []resource.PrintColumn{
-		{Name: "ID", JSONPath: "{.nodeId}"},
-	},
-}
+var identityDefinition = domain.Type("Identities", "ID={.nodeId}")
 
 // IdentitySpec is who the machine is, for as long as its disk lives.
 type IdentitySpec struct {
@@ -21,3 +13,6 @@ type IdentitySpec struct {
 
 // Definition implements resource.Spec.
 func (IdentitySpec) Definition() *resource.Definition { return identityDefinition }
+
+// Register makes the types of the domain known to this process.
+func Register() error { return resource.Register[IdentitySpec]() }

@@ -4,23 +4,24 @@
 // role of the machine, and the state of acquiring a configuration.
 package config
 
-import "github.com/seed-59268b81/talos/cosi/resource"
+import (
+	"errors"
+
+	"github.com/seed-59268b81/talos/cosi/resource"
+	"github.com/seed-59268b81/talos/resources/definition"
+)
 
 // NamespaceName of the domain.
 const NamespaceName = "config"
 
+var domain = definition.Domain{Group: "config.talos.dev", Namespace: NamespaceName}
+
 // Register makes the domain's types known to this process.
 func Register() error {
-	for _, register := range []func() error{
-		resource.Register[MachineConfigSpec],
-		resource.Register[MachineTypeSpec],
-		resource.Register[AcquireConfigSpec],
-		resource.Register[AcquireConfigStatus],
-	} {
-		if err := register(); err != nil {
-			return err
-		}
-	}
-
-	return nil
+	return errors.Join(
+		resource.Register[MachineConfigSpec](),
+		resource.Register[MachineTypeSpec](),
+		resource.Register[AcquireConfigSpec](),
+		resource.Register[AcquireConfigStatus](),
+	)
 }

@@ -4,14 +4,14 @@ package config
 
 import (
 	"bytes"
-	"errors"
+	"fmt"
 
 	"go.yaml.in/yaml/v4"
-	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/seed-59268b81/talos/config"
 	"github.com/seed-59268b81/talos/config/view"
 	"github.com/seed-59268b81/talos/cosi/resource"
+	"github.com/seed-59268b81/talos/cosi/resource/protoenc"
 )
 
 // The ids of machine configurations.
@@ -29,12 +29,7 @@ const (
 // AnnotationTextSpec tells clients that the printed form of the specification is a string, which is YAML by itself, and no object.
 const AnnotationTextSpec = "talos.dev/yaml-spec"
 
-var machineConfigDefinition = &resource.Definition{
-	Type:             "MachineConfigs.config.talos.dev",
-	DefaultNamespace: NamespaceName,
-	Aliases:          []string{"mc"},
-	Sensitivity:      resource.Sensitive,
-}
+var machineConfigDefinition = domain.Alias("mc").Sensitive().Type("MachineConfigs")
 
 // MachineConfigSpec is a whole configuration. Its forms, printed and on the wire, are the text as it was
 // applied, with its comments. It is immutable: a change is another configuration.
@@ -76,58 +71,33 @@ func (s MachineConfigSpec) MarshalYAML() (any, error) {
 	return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Style: yaml.LiteralStyle, Value: string(s.Bytes())}, nil
 }
 
-// fieldYAML is MachineConfigSpec.yaml_marshalled.
-const fieldYAML = 1
+// wire is the form on the wire.
+type wire struct {
+	YAML []byte `protobuf:"1"`
+}
 
 // MarshalProto implements protoenc.Marshaler.
-func (s MachineConfigSpec) MarshalProto() ([]byte, error) {
-	text := s.Bytes()
-	if len(text) == 0 {
-		return nil, nil
-	}
-
-	return protowire.AppendBytes(protowire.AppendTag(nil, fieldYAML, protowire.BytesType), text), nil
-}
+func (s MachineConfigSpec) MarshalProto() ([]byte, error) { return protoenc.Marshal(wire{s.Bytes()}) }
 
 // UnmarshalProto implements protoenc.Unmarshaler.
 func (s *MachineConfigSpec) UnmarshalProto(b []byte) error {
-	var text []byte
+	var (
+		w    wire
+		next MachineConfigSpec
+		err  error
+	)
 
-	for len(b) > 0 {
-		num, wire, n := protowire.ConsumeTag(b)
-		if n < 0 {
-			return protowire.ParseError(n)
-		}
-
-		b = b[n:]
-
-		if n = protowire.ConsumeFieldValue(num, wire, b); n < 0 {
-			return protowire.ParseError(n)
-		}
-
-		if num == fieldYAML {
-			if wire != protowire.BytesType {
-				return errors.New("machine configuration: the text is not bytes")
-			}
-
-			text, _ = protowire.ConsumeBytes(b)
-		}
-
-		b = b[n:]
+	if err = protoenc.Unmarshal(b, &w); err != nil {
+		return fmt.Errorf("machine configuration: %w", err)
 	}
 
-	if len(text) == 0 {
-		s.config = nil
-
-		return nil
+	if len(w.YAML) > 0 {
+		if next.config, err = config.Decode(w.YAML); err != nil {
+			return err
+		}
 	}
 
-	cfg, err := config.Decode(text)
-	if err != nil {
-		return err
-	}
-
-	s.config = cfg
+	*s = next
 
 	return nil
 }

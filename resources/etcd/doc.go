@@ -3,8 +3,12 @@
 // Package etcd holds the resources of the etcd member of this node.
 package etcd
 
+import "github.com/seed-59268b81/talos/resources/definition"
+
 // NamespaceName is the namespace of all of them.
 const NamespaceName = "etcd"
+
+var domain = definition.Domain{Group: "etcd.talos.dev", Namespace: NamespaceName}
 
 // Singleton ids.
 const (

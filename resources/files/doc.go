@@ -3,10 +3,15 @@
 // Package files holds the resources of the few files under /etc that differ between machines.
 package files
 
-import "github.com/seed-59268b81/talos/layout"
+import (
+	"github.com/seed-59268b81/talos/layout"
+	"github.com/seed-59268b81/talos/resources/definition"
+)
 
 // NamespaceName of the files' resources.
 const NamespaceName = "files"
+
+var domain = definition.Domain{Group: "files.talos.dev", Namespace: NamespaceName}
 
 // The ids of the files that the network makes.
 const (

@@ -4,16 +4,7 @@ package runtime
 
 import "github.com/seed-59268b81/talos/cosi/resource"
 
-var bootDefinition = &resource.Definition{
-	Type:             "Boots.runtime.talos.dev",
-	DefaultNamespace: NamespaceName,
-	PrintColumns: []resource.PrintColumn{
-		{Name: "Boot", JSONPath: "{.boot}"},
-		{Name: "Start", JSONPath: "{.start}"},
-		{Name: "End", JSONPath: "{.end}"},
-		{Name: "Reason", JSONPath: "{.reason}"},
-	},
-}
+var bootDefinition = domain.Type("Boots", "Boot={.boot}", "Start={.start}", "End={.end}", "Reason={.reason}")
 
 // BootSpec is one boot whose logs are kept. Its id is the number of its folder, which only grows.
 type BootSpec struct {

@@ -4,5 +4,9 @@
 // parameters and modules, META, maintenance, power.
 package runtime
 
+import "github.com/seed-59268b81/talos/resources/definition"
+
 // NamespaceName of the domain.
 const NamespaceName = "runtime"
+
+var domain = definition.Domain{Group: "runtime.talos.dev", Namespace: NamespaceName}

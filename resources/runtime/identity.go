@@ -13,32 +13,11 @@ const (
 )
 
 var (
-	versionDefinition = &resource.Definition{
-		Type:             "Versions.runtime.talos.dev",
-		DefaultNamespace: NamespaceName,
-		PrintColumns:     []resource.PrintColumn{{Name: "Version", JSONPath: "{.version}"}},
-	}
-	bootIDDefinition = &resource.Definition{
-		Type:             "BootIDs.runtime.talos.dev",
-		DefaultNamespace: NamespaceName,
-		PrintColumns:     []resource.PrintColumn{{Name: "Boot ID", JSONPath: "{.bootID}"}},
-	}
-	kernelCmdlineDefinition = &resource.Definition{
-		Type:             "KernelCmdlines.runtime.talos.dev",
-		DefaultNamespace: NamespaceName,
-		Sensitivity:      resource.Sensitive, // talos.config.inline is a configuration
-		Aliases:          []string{"cmdline"},
-		PrintColumns:     []resource.PrintColumn{{Name: "Cmdline", JSONPath: "{.cmdline}"}},
-	}
-	securityStateDefinition = &resource.Definition{
-		Type:             "SecurityStates.runtime.talos.dev",
-		DefaultNamespace: NamespaceName,
-		PrintColumns: []resource.PrintColumn{
-			{Name: "SecureBoot", JSONPath: "{.secureBoot}"},
-			{Name: "BootedWithUKI", JSONPath: "{.bootedWithUKI}"},
-			{Name: "ModuleSignatureEnforced", JSONPath: "{.moduleSignatureEnforced}"},
-		},
-	}
+	versionDefinition       = domain.Type("Versions", "Version={.version}")
+	bootIDDefinition        = domain.Type("BootIDs", "Boot ID={.bootID}")
+	kernelCmdlineDefinition = domain.Alias("cmdline").Sensitive().Type("KernelCmdlines", "Cmdline={.cmdline}") // talos.config.inline is a configuration
+	securityStateDefinition = domain.Type("SecurityStates",
+		"SecureBoot={.secureBoot}", "BootedWithUKI={.bootedWithUKI}", "ModuleSignatureEnforced={.moduleSignatureEnforced}")
 )
 
 // VersionSpec is the version of the operating system.

@@ -10,14 +10,7 @@ import (
 // MachineStatusID is the id of the only one.
 const MachineStatusID = "machine"
 
-var machineStatusDefinition = &resource.Definition{
-	Type:             "MachineStatuses.runtime.talos.dev",
-	DefaultNamespace: NamespaceName,
-	PrintColumns: []resource.PrintColumn{
-		{Name: "Stage", JSONPath: "{.stage}"},
-		{Name: "Ready", JSONPath: "{.status.ready}"},
-	},
-}
+var machineStatusDefinition = domain.Type("MachineStatuses", "Stage={.stage}", "Ready={.status.ready}")
 
 // MachineStage is what the machine is doing; numbers are those of the wire.
 type MachineStage int32

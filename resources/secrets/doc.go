@@ -6,8 +6,12 @@
 // Every type is sensitive: only administrators read it.
 package secrets
 
+import "github.com/seed-59268b81/talos/resources/definition"
+
 // NamespaceName is the namespace of all of them.
 const NamespaceName = "secrets"
+
+var domain = definition.Domain{Group: "secrets.talos.dev", Namespace: NamespaceName}.Sensitive()
 
 // FrontProxyName is the common name of the API server's certificate towards extension API servers, who trust its request headers.
 const FrontProxyName = "front-proxy-client"

@@ -6,11 +6,7 @@ import (
 	"github.com/seed-59268b81/talos/cosi/resource"
 )
 
-var kubeletDefinition = &resource.Definition{
-	Type:             "KubeletSecrets.secrets.talos.dev",
-	DefaultNamespace: NamespaceName,
-	Sensitivity:      resource.Sensitive,
-}
+var kubeletDefinition = domain.Type("KubeletSecrets")
 
 // KubeletSpec is what the kubelet joins the cluster with.
 type KubeletSpec struct {

@@ -8,11 +8,7 @@ import (
 	"github.com/seed-59268b81/talos/cosi/resource"
 )
 
-var etcFileSpecDefinition = &resource.Definition{
-	Type:             "EtcFileSpecs.files.talos.dev",
-	DefaultNamespace: NamespaceName,
-	Sensitivity:      resource.Sensitive,
-}
+var etcFileSpecDefinition = domain.Sensitive().Type("EtcFileSpecs")
 
 // EtcFileSpecSpec is a file wanted under /etc; its id is the path below it.
 type EtcFileSpecSpec struct {
@@ -23,3 +19,13 @@ type EtcFileSpecSpec struct {
 
 // Definition implements resource.Spec.
 func (EtcFileSpecSpec) Definition() *resource.Definition { return etcFileSpecDefinition }
+
+var etcFileStatusDefinition = domain.Type("EtcFileStatuses", "Spec Version={.specVersion}")
+
+// EtcFileStatusSpec tells that the file is in place, as of a version of its spec.
+type EtcFileStatusSpec struct {
+	SpecVersion string `yaml:"specVersion" protobuf:"1"`
+}
+
+// Definition implements resource.Spec.
+func (EtcFileStatusSpec) Definition() *resource.Definition { return etcFileStatusDefinition }

@@ -2,20 +2,16 @@
 
 package runtime
 
-import "github.com/seed-59268b81/talos/cosi/resource"
+import (
+	"time"
+
+	"github.com/seed-59268b81/talos/cosi/resource"
+)
 
 // PowerRequestID is the id of the only one: the first request wins.
 const PowerRequestID = "power"
 
-var powerRequestDefinition = &resource.Definition{
-	Type:             "PowerRequests.runtime.talos.dev",
-	DefaultNamespace: NamespaceName,
-	PrintColumns: []resource.PrintColumn{
-		{Name: "Action", JSONPath: "{.action}"},
-		{Name: "Force", JSONPath: "{.force}"},
-		{Name: "Reason", JSONPath: "{.reason}"},
-	},
-}
+var powerRequestDefinition = domain.Type("PowerRequests", "Action={.action}", "Force={.force}", "Reason={.reason}")
 
 // PowerAction is what the machine does when it has gone down.
 type PowerAction string
@@ -40,3 +36,18 @@ type PowerRequestSpec struct {
 
 // Definition implements resource.Spec.
 func (PowerRequestSpec) Definition() *resource.Definition { return powerRequestDefinition }
+
+var lifecycleDefinition = domain.Type("Lifecycles", "Needs={.needs}", "Timeout={.timeout}")
+
+// LifecycleSpec is something that has to end before the machine goes down: a service, the pods, the volumes. What needs it
+// holds a finalizer on it for as long as it runs, under its own id. When the machine goes down all are torn down; each
+// ends when nothing holds it any more, and is destroyed when it has ended.
+type LifecycleSpec struct {
+	// Needs are the ids of those that must outlive it, sorted.
+	Needs []string `yaml:"needs,omitempty" protobuf:"1"`
+	// Timeout of its end. After that it is left behind.
+	Timeout time.Duration `yaml:"timeout" protobuf:"2"`
+}
+
+// Definition implements resource.Spec.
+func (LifecycleSpec) Definition() *resource.Definition { return lifecycleDefinition }

@@ -2,21 +2,16 @@
 
 package runtime
 
-import "github.com/seed-59268b81/talos/cosi/resource"
+import (
+	"github.com/seed-59268b81/talos/cosi/resource"
+	"github.com/seed-59268b81/talos/resources/definition"
+)
 
 // PlatformMetadataID is the id of the only one.
 const PlatformMetadataID = "platformmetadata"
 
-var platformMetadataDefinition = &resource.Definition{
-	Type:             "PlatformMetadatas.talos.dev",
-	DefaultNamespace: NamespaceName,
-	PrintColumns: []resource.PrintColumn{
-		{Name: "Platform", JSONPath: "{.platform}"},
-		{Name: "Type", JSONPath: "{.instanceType}"},
-		{Name: "Region", JSONPath: "{.region}"},
-		{Name: "Zone", JSONPath: "{.zone}"},
-	},
-}
+var platformMetadataDefinition = definition.Domain{Group: "talos.dev", Namespace: NamespaceName}.Type("PlatformMetadatas",
+	"Platform={.platform}", "Type={.instanceType}", "Region={.region}", "Zone={.zone}")
 
 // PlatformMetadataSpec is what the place where the machine runs tells of it.
 type PlatformMetadataSpec struct {
@@ -35,3 +30,19 @@ type PlatformMetadataSpec struct {
 
 // Definition implements resource.Spec.
 func (PlatformMetadataSpec) Definition() *resource.Definition { return platformMetadataDefinition }
+
+// PlatformDisks is the id of the condition of a machine without disks of its own.
+const PlatformDisks = "disks"
+
+var platformConditionDefinition = domain.Type("PlatformConditions", "Applied={.applied}", "Reason={.reason}", "Message={.message}")
+
+// PlatformConditionSpec tells of one facility of the computer, which its id names, that the machine does not own where it
+// runs, and what is not applied for that. A machine that owns all has none.
+type PlatformConditionSpec struct {
+	Applied bool   `yaml:"applied" protobuf:"1"`
+	Reason  string `yaml:"reason"  protobuf:"2"`
+	Message string `yaml:"message" protobuf:"3"`
+}
+
+// Definition implements resource.Spec.
+func (PlatformConditionSpec) Definition() *resource.Definition { return platformConditionDefinition }

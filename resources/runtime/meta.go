@@ -4,14 +4,20 @@ package runtime
 
 import "github.com/seed-59268b81/talos/cosi/resource"
 
+var metaKeyDefinition = domain.Alias("meta").Type("MetaKeys", "Value={.value}")
+
+// MetaKeySpec is a value of the META partition; its id is the tag: 0x0a.
+type MetaKeySpec struct {
+	Value string `yaml:"value" protobuf:"1"`
+}
+
+// Definition implements resource.Spec.
+func (MetaKeySpec) Definition() *resource.Definition { return metaKeyDefinition }
+
 // MetaLoadedID is the id of the only one.
 const MetaLoadedID = "meta-loaded"
 
-var metaLoadedDefinition = &resource.Definition{
-	Type:             "MetaLoads.runtime.talos.dev",
-	DefaultNamespace: NamespaceName,
-	PrintColumns:     []resource.PrintColumn{{Name: "Done", JSONPath: "{.done}"}},
-}
+var metaLoadedDefinition = domain.Type("MetaLoads", "Done={.done}")
 
 // MetaLoadedSpec says that META was read, so that a MetaKey which is not there is not set.
 type MetaLoadedSpec struct {
