@@ -35,15 +35,13 @@ type workerAPI struct {
 }
 
 func (w *workerAPI) reconcile(ctx context.Context, rt controller.Runtime, log *slog.Logger, root secrets.OSRootSpec) error {
-	current, err := typed.Find[secrets.APICertsSpec](ctx, rt, "", secrets.APIID)
-	if err != nil {
-		return err
-	}
+	var (
+		held secrets.APICertsSpec
+		sans secrets.CertSANSpec
+	)
 
-	var held secrets.APICertsSpec
-
-	if current != nil {
-		held = *current.TypedSpec()
+	if f := typed.Read(ctx, rt, secrets.APIID, &held); f.Err != nil {
+		return f.Err
 	}
 
 	// What let anybody in before there was a configuration is over.
@@ -66,12 +64,11 @@ func (w *workerAPI) reconcile(ctx context.Context, rt controller.Runtime, log *s
 		}
 	}
 
-	sans, err := typed.Find[secrets.CertSANSpec](ctx, rt, "", secrets.CertSANAPIID)
-	if err != nil || sans == nil {
-		return err
+	if f := typed.Read(ctx, rt, secrets.CertSANAPIID, &sans); !f.OK {
+		return f.Err
 	}
 
-	return w.renew(ctx, rt, log, held, root, *sans.TypedSpec())
+	return w.renew(ctx, rt, log, held, root, sans)
 }
 
 // renew asks for a certificate if the one that is held is not, or not any more, what is wanted.
@@ -163,7 +160,7 @@ func usable(server secrets.CertAndKey, roots *x509.CertPool, now time.Time) (*x5
 		return nil, errors.New("there is none")
 	}
 
-	pair, err := pki.Pair{Crt: server.Crt, Key: server.Key}.TLS()
+	pair, err := pki.Pair(server).TLS()
 	if err != nil {
 		return nil, err
 	}
@@ -209,13 +206,7 @@ func authorityKind(root secrets.OSRootSpec) (pki.KeyKind, error) {
 
 // leftOut are the names and addresses that were asked for and not granted.
 func leftOut(sans secrets.CertSANSpec, cert *x509.Certificate) []string {
-	var out []string
-
-	for _, name := range sans.DNSNames {
-		if !slices.Contains(cert.DNSNames, name) {
-			out = append(out, name)
-		}
-	}
+	out := slices.DeleteFunc(slices.Clone(sans.DNSNames), func(name string) bool { return slices.Contains(cert.DNSNames, name) })
 
 	granted := certIPs(cert)
 	for _, addr := range sortedIPs(sans.IPs) {

@@ -4,6 +4,7 @@ package secrets
 
 import (
 	"crypto/x509"
+	"fmt"
 	"net/netip"
 	"slices"
 	"time"
@@ -11,6 +12,49 @@ import (
 	"github.com/seed-59268b81/talos/pki"
 	"github.com/seed-59268b81/talos/resources/secrets"
 )
+
+// authority signs certificates; path is where the configuration has it.
+type authority struct {
+	path string
+	secrets.CertAndKey
+}
+
+// leaf is a certificate that is kept or replaced.
+type leaf struct {
+	pair *secrets.CertAndKey
+	want pki.LeafOptions
+}
+
+// renew keeps or signs each certificate, and returns when the first is due.
+func renew(from authority, lifetime time.Duration, now time.Time, leaves ...leaf) (due time.Time, err error) {
+	ca, err := pki.ParseCA(from.Crt, from.Key)
+	if err != nil {
+		return now, fmt.Errorf("%s: %w", from.path, err)
+	}
+
+	due = now.Add(lifetime)
+
+	for _, l := range leaves {
+		l.want.TTL = lifetime
+
+		pair, at, err := keepOrSign(*l.pair, ca, l.want, now)
+		if err != nil {
+			return now, err
+		}
+
+		*l.pair, due = pair, earlier(due, at)
+	}
+
+	return due, nil
+}
+
+func earlier(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+
+	return a
+}
 
 // keepOrSign returns the current certificate if it still answers what is wanted, or a new one, and when to look
 // again: at half of its life.
@@ -32,7 +76,7 @@ func keepOrSign(current secrets.CertAndKey, ca *pki.CA, want pki.LeafOptions, no
 		return secrets.CertAndKey{}, time.Time{}, err
 	}
 
-	return secrets.CertAndKey{Crt: pair.Crt, Key: pair.Key}, pki.RenewAt(cert), nil
+	return secrets.CertAndKey(pair), pki.RenewAt(cert), nil
 }
 
 // answers tells whether a certificate may be kept, and until when. A clock that was set back to before the
@@ -42,7 +86,7 @@ func answers(current secrets.CertAndKey, ca *x509.Certificate, want pki.LeafOpti
 		return time.Time{}, false
 	}
 
-	held, err := pki.Pair{Crt: current.Crt, Key: current.Key}.TLS()
+	held, err := pki.Pair(current).TLS()
 	if err != nil {
 		return time.Time{}, false
 	}

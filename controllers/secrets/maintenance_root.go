@@ -28,7 +28,7 @@ func maintenanceRootController() controller.Controller {
 					return err
 				}
 
-				spec.CA = secrets.CertAndKey{Crt: ca.PEM.Crt, Key: ca.PEM.Key}
+				spec.CA = secrets.CertAndKey(ca.PEM)
 
 				return nil
 			})

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"fmt"
 	"net/netip"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -14,35 +15,35 @@ import (
 )
 
 // osRoot copies the machine API's authority out of the configuration. A worker has its certificate only.
-func osRoot(cfg *view.Config) secrets.OSRootSpec {
+func osRoot(cfg *view.Config) (*secrets.OSRootSpec, error) {
 	var sans names
 
 	sans.add(cfg.MachineCertSANs()...)
 
-	return secrets.OSRootSpec{
+	return &secrets.OSRootSpec{
 		IssuingCA:       certAndKey(cfg.MachineCA()),
 		CertSANIPs:      sans.ips,
 		CertSANDNSNames: sans.dns,
 		Token:           cfg.MachineToken(),
 		AcceptedCAs:     acceptedCAs(cfg.MachineCA(), cfg.MachineAcceptedCAs()),
-	}
+	}, nil
 }
 
 // etcdRoot copies etcd's authority.
-func etcdRoot(cfg *view.Config) secrets.EtcdRootSpec {
-	return secrets.EtcdRootSpec{EtcdCA: certAndKey(cfg.Etcd().CA)}
+func etcdRoot(cfg *view.Config) (*secrets.EtcdRootSpec, error) {
+	return &secrets.EtcdRootSpec{EtcdCA: certAndKey(cfg.Etcd().CA)}, nil
 }
 
 // kubernetesRoot copies the Kubernetes authorities, keys and names.
-func kubernetesRoot(cfg *view.Config) (secrets.KubernetesRootSpec, error) {
+func kubernetesRoot(cfg *view.Config) (*secrets.KubernetesRootSpec, error) {
 	id, secret, err := bootstrapToken(cfg.ClusterToken())
 	if err != nil {
-		return secrets.KubernetesRootSpec{}, err
+		return nil, err
 	}
 
 	endpoint := cfg.Endpoint().String()
 
-	spec := secrets.KubernetesRootSpec{
+	spec := &secrets.KubernetesRootSpec{
 		Name:                      cfg.ClusterName(),
 		Endpoint:                  secrets.URL{FullPath: endpoint},
 		LocalEndpoint:             localEndpoint(cfg),
@@ -71,13 +72,13 @@ func kubernetesRoot(cfg *view.Config) (secrets.KubernetesRootSpec, error) {
 // kubeletSecrets is what the kubelet joins with: through KubePrism if that is on, which goes to the API server of the node first
 // and to others when it does not answer, and which refuses connections while there is none to go to; otherwise on a control plane
 // through the API server beside it, on a worker through the cluster's endpoint.
-func kubeletSecrets(cfg *view.Config) (secrets.KubeletSpec, error) {
+func kubeletSecrets(cfg *view.Config) (*secrets.KubeletSpec, error) {
 	id, secret, err := bootstrapToken(cfg.ClusterToken())
 	if err != nil {
-		return secrets.KubeletSpec{}, err
+		return nil, err
 	}
 
-	spec := secrets.KubeletSpec{
+	spec := &secrets.KubeletSpec{
 		BootstrapTokenID:     id,
 		BootstrapTokenSecret: secret,
 		AcceptedCAs:          acceptedCAs(cfg.ClusterCA(), cfg.ClusterAcceptedCAs()),
@@ -122,16 +123,9 @@ func acceptedCAs(issuing view.CertPair, accepted []view.Cert) []secrets.Cert {
 
 	for _, c := range append([]view.Cert{{Crt: issuing.Crt}}, accepted...) {
 		crt := bytes.TrimSpace(c.Crt)
-		if len(crt) == 0 {
-			continue
-		}
+		known := slices.ContainsFunc(out, func(have secrets.Cert) bool { return bytes.Equal(bytes.TrimSpace(have.Crt), crt) })
 
-		known := false
-		for _, have := range out {
-			known = known || bytes.Equal(bytes.TrimSpace(have.Crt), crt)
-		}
-
-		if !known {
+		if len(crt) > 0 && !known {
 			out = append(out, secrets.Cert{Crt: c.Crt})
 		}
 	}

@@ -96,7 +96,8 @@ func TestKubeletEndpoint(t *testing.T) {
 func TestWorkerHasNoKeys(t *testing.T) {
 	_, worker := generated(t)
 
-	if root := osRoot(view.Of(worker)); len(root.IssuingCA.Key) != 0 || len(root.AcceptedCAs) != 1 {
-		t.Errorf("worker: got a key of %d bytes and %d authorities, want none and 1", len(root.IssuingCA.Key), len(root.AcceptedCAs))
+	root, err := osRoot(view.Of(worker))
+	if err != nil || len(root.IssuingCA.Key) != 0 || len(root.AcceptedCAs) != 1 {
+		t.Errorf("worker: got a key of %d bytes, %d authorities and error %v; want none, 1 and none", len(root.IssuingCA.Key), len(root.AcceptedCAs), err)
 	}
 }

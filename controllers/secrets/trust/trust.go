@@ -18,7 +18,7 @@ import (
 	"net"
 	"net/netip"
 	"strconv"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"google.golang.org/grpc"
@@ -169,25 +169,20 @@ func (r Request) tls(e endpoint, failed *failure) *tls.Config {
 }
 
 // failure is why a connection was not made, without what the layers above add to it.
-type failure struct {
-	mu  sync.Mutex
-	err error
-}
+type failure struct{ last atomic.Pointer[error] }
 
 func (f *failure) set(err error) error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-
-	f.err = err
+	f.last.Store(&err)
 
 	return err
 }
 
 func (f *failure) get() error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
+	if err := f.last.Load(); err != nil {
+		return *err
+	}
 
-	return f.err
+	return nil
 }
 
 func (f *failure) dial(ctx context.Context, address string) (net.Conn, error) {
