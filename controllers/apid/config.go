@@ -29,19 +29,16 @@ func ConfigController() controller.Controller {
 		Writes:  []controller.Output{controller.Out[runtime.APIServiceConfigSpec](controller.Exclusive)},
 		Cleanup: []resource.Kind{resource.KindOf[runtime.APIServiceConfigSpec]("")},
 		Reconcile: func(ctx context.Context, rt controller.Runtime, _ *slog.Logger) error {
-			certs, err := typed.Find[secrets.APICertsSpec](ctx, rt, "", secrets.APIID)
-			if err != nil || certs == nil {
-				return err
+			var certs secrets.APICertsSpec
+			if f := typed.Read(ctx, rt, secrets.APIID, &certs); !f.OK {
+				return f.Err
 			}
 
 			maintenance, err := typed.Find[runtime.MaintenanceServiceRequestSpec](ctx, rt, "", runtime.MaintenanceServiceRequestID)
-			if err != nil {
-				return err
-			}
+			open := certs.SkipVerifyingClientCert
 
-			open := certs.TypedSpec().SkipVerifyingClientCert
-			if open && maintenance == nil {
-				return nil
+			if err != nil || open && maintenance == nil {
+				return err
 			}
 
 			return typed.Set(ctx, rt, "", runtime.APIServiceConfigID, runtime.APIServiceConfigSpec{

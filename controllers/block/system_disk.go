@@ -29,17 +29,12 @@ func SystemDiskController() controller.Controller {
 				return err
 			}
 
-			current, err := typed.Find[block.SystemDiskSpec](ctx, rt, "", block.SystemDiskID)
-			if err != nil {
-				return err
+			var current block.SystemDiskSpec
+			if f := typed.Read(ctx, rt, block.SystemDiskID, &current); f.Err != nil {
+				return f.Err
 			}
 
-			previous := ""
-			if current != nil {
-				previous = current.TypedSpec().DiskID
-			}
-
-			chosen, err := systemDisk(previous, specsOf(found))
+			chosen, err := systemDisk(current.DiskID, specsOf(found))
 			if err != nil {
 				log.Error("no choice of a system disk", "error", err)
 			}

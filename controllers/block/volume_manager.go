@@ -112,9 +112,10 @@ func (m *volumes) publish(ctx context.Context, rt controller.Runtime, statuses m
 			fail(&s, failure)
 		}
 
-		if old, err := typed.Find[block.VolumeStatusSpec](ctx, rt, "", id); err != nil {
-			return err
-		} else if old == nil || old.TypedSpec().Phase != s.Phase || old.TypedSpec().ErrorMessage != s.ErrorMessage {
+		var old block.VolumeStatusSpec
+		if f := typed.Read(ctx, rt, id, &old); f.Err != nil {
+			return f.Err
+		} else if !f.OK || old.Phase != s.Phase || old.ErrorMessage != s.ErrorMessage {
 			log.Info("volume", "id", id, "phase", s.Phase, "location", s.Location, "reason", s.ErrorMessage)
 		}
 
@@ -147,14 +148,14 @@ func readView(ctx context.Context, rt controller.Runtime) (view, error) {
 
 	v.found = specsOf(found)
 
-	system, err := typed.Find[block.SystemDiskSpec](ctx, rt, "", block.SystemDiskID)
-	if err != nil {
-		return v, err
-	}
+	var system block.SystemDiskSpec
 
-	if system != nil {
-		v.system = system.TypedSpec()
-	} else {
+	switch f := typed.Read(ctx, rt, block.SystemDiskID, &system); {
+	case f.Err != nil:
+		return v, f.Err
+	case f.OK:
+		v.system = &system
+	default:
 		_, v.systemErr = systemDisk("", v.found)
 	}
 

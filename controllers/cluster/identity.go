@@ -21,7 +21,10 @@ func Controllers() []controller.Controller {
 	return []controller.Controller{NodeIdentityController()}
 }
 
-const identityControllerName = "cluster.NodeIdentityController"
+const (
+	identityControllerName = "cluster.NodeIdentityController"
+	requester              = "node-identity"
+)
 
 // NodeIdentityController finds the machine's identity on the STATE volume, or makes it there once and for all,
 // and derives /etc/machine-id from it.
@@ -42,7 +45,7 @@ func NodeIdentityController() controller.Controller {
 			released := func(context.Context) error { return nil }
 
 			if known == "" {
-				target, err := volume.Request(ctx, rt, identityControllerName, "node-identity", block.VolumeState, released)
+				target, err := volume.Request(ctx, rt, identityControllerName, requester, block.VolumeState, released)
 				if err != nil || target == "" {
 					return err
 				}
@@ -54,7 +57,7 @@ func NodeIdentityController() controller.Controller {
 				log.Info("node identity", "id", known)
 
 				defer rt.QueueReconcile() // to let go of the volume
-			} else if err := release(ctx, rt); err != nil {
+			} else if err := volume.Release(ctx, rt, identityControllerName, requester, block.VolumeState); err != nil {
 				return err
 			}
 
@@ -70,22 +73,4 @@ func NodeIdentityController() controller.Controller {
 			return typed.Set(ctx, rt, "", files.MachineID, files.EtcFileSpecSpec{Contents: id + "\n", Mode: 0o444})
 		},
 	}
-}
-
-// release lets go of every volume that is held.
-func release(ctx context.Context, rt controller.Runtime) error {
-	grants, err := typed.List[block.VolumeMountStatusSpec](ctx, rt, "")
-	if err != nil {
-		return err
-	}
-
-	for _, g := range grants {
-		if g.Metadata().HasFinalizer(identityControllerName) {
-			if err := rt.RemoveFinalizer(ctx, g.Metadata().Pointer(), identityControllerName); err != nil {
-				return err
-			}
-		}
-	}
-
-	return nil
 }

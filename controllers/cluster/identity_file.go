@@ -38,15 +38,17 @@ func loadIdentity(dir string) (string, error) {
 	}
 
 	var doc identityDocument
-	if err := yaml.Unmarshal(text, &doc); err != nil {
-		return "", fmt.Errorf("node identity %s: %w: remove the file to get a new identity", path, err)
+
+	err = yaml.Unmarshal(text, &doc)
+	if err == nil && doc.NodeID == "" {
+		err = errors.New("nodeId is missing")
 	}
 
-	if doc.NodeID == "" {
-		return "", fmt.Errorf("node identity %s: nodeId is missing: remove the file to get a new identity", path)
+	if err == nil {
+		_, err = machineID(doc.NodeID)
 	}
 
-	if _, err := machineID(doc.NodeID); err != nil {
+	if err != nil {
 		return "", fmt.Errorf("node identity %s: %w: remove the file to get a new identity", path, err)
 	}
 
@@ -56,18 +58,16 @@ func loadIdentity(dir string) (string, error) {
 // createIdentity writes a new identity so that a power cut leaves a whole file or none.
 func createIdentity(path string) (id string, err error) {
 	random := make([]byte, 32)
-	if _, err := rand.Read(random); err != nil {
-		return "", fmt.Errorf("node identity: %w", err)
-	}
+	rand.Read(random) // it never fails
 
 	id = base62.EncodeToString(random)
 
 	text, err := yaml.Marshal(identityDocument{NodeID: id})
-	if err != nil {
-		return "", fmt.Errorf("node identity: %w", err)
+	if err == nil {
+		err = durable.Write(path, text, 0o600)
 	}
 
-	if err := durable.Write(path, text, 0o600); err != nil {
+	if err != nil {
 		return "", fmt.Errorf("write node identity: %w", err)
 	}
 

@@ -95,15 +95,12 @@ func (c *Controller) Apply(ctx context.Context, change Change) (Applied, error) 
 }
 
 func (c *Controller) apply(ctx context.Context, rt controller.Runtime, req request, log *slog.Logger) answer {
-	active, err := typed.Find[configres.MachineConfigSpec](ctx, rt, "", configres.ActiveID)
-	if err != nil {
-		return answer{err: err}
+	var active configres.MachineConfigSpec
+	if f := typed.Read(ctx, rt, configres.ActiveID, &active); f.Err != nil {
+		return answer{err: f.Err}
 	}
 
-	var current *config.Config
-	if active != nil {
-		current = active.TypedSpec().Config()
-	}
+	current := active.Config()
 
 	if req.Anonymous && current == nil {
 		// One that is staged, or that cannot be decoded, is its administrators' too.

@@ -138,16 +138,18 @@ func (c *Controller) mount(ctx context.Context, rt controller.Runtime) error {
 
 // disk is how far STATE is.
 func (c *Controller) disk(ctx context.Context, rt controller.Runtime) (diskState, error) {
-	status, err := typed.Find[block.VolumeStatusSpec](ctx, rt, "", block.VolumeState)
+	var status block.VolumeStatusSpec
+
+	f := typed.Read(ctx, rt, block.VolumeState, &status)
 
 	switch {
-	case err != nil:
-		return absent, err
+	case f.Err != nil:
+		return absent, f.Err
 	case c.store != nil:
 		return mounted, nil
-	case status != nil && status.TypedSpec().Phase == block.VolumePhaseProvisioned:
+	case status.Phase == block.VolumePhaseProvisioned:
 		return blank, nil
-	case status != nil && status.TypedSpec().Phase == block.VolumePhaseReady:
+	case status.Phase == block.VolumePhaseReady:
 		return ready, nil
 	default:
 		return absent, nil

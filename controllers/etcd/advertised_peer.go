@@ -33,27 +33,24 @@ func advertisedPeerController() controller.Controller {
 			controller.In[secrets.EtcdCertsSpec](controller.Weak, "", secrets.EtcdID),
 		},
 		Reconcile: func(ctx context.Context, rt controller.Runtime, log *slog.Logger) error {
-			service, err := typed.Find[serviceres.ServiceSpec](ctx, rt, "", ServiceID)
-			if err != nil || service == nil || !service.TypedSpec().Healthy {
+			var (
+				service serviceres.ServiceSpec
+				spec    etcd.SpecSpec
+				root    secrets.EtcdRootSpec
+				certs   secrets.EtcdCertsSpec
+			)
+
+			ok, err := typed.All(
+				typed.Read(ctx, rt, ServiceID, &service),
+				typed.Read(ctx, rt, etcd.SpecID, &spec),
+				typed.Read(ctx, rt, secrets.EtcdRootID, &root),
+				typed.Read(ctx, rt, secrets.EtcdID, &certs),
+			)
+			if err != nil || !ok || !service.Healthy {
 				return err
 			}
 
-			spec, err := typed.Find[etcd.SpecSpec](ctx, rt, "", etcd.SpecID)
-			if err != nil || spec == nil {
-				return err
-			}
-
-			root, err := typed.Find[secrets.EtcdRootSpec](ctx, rt, "", secrets.EtcdRootID)
-			if err != nil || root == nil {
-				return err
-			}
-
-			certs, err := typed.Find[secrets.EtcdCertsSpec](ctx, rt, "", secrets.EtcdID)
-			if err != nil || certs == nil {
-				return err
-			}
-
-			return updatePeer(ctx, *spec.TypedSpec(), *root.TypedSpec(), *certs.TypedSpec(), log)
+			return updatePeer(ctx, spec, root, certs, log)
 		},
 	}
 }

@@ -100,12 +100,12 @@ func gatherFacts(ctx context.Context, st state.State, root string) (Facts, error
 		f.Configured, f.ControlPlane = true, cfg.Type().IsControlPlane()
 	}
 
-	clock, err := typed.Find[timeres.StatusSpec](ctx, st, "", timeres.StatusID)
-	if err != nil {
-		return f, err
+	var clock timeres.StatusSpec
+	if f := typed.Read(ctx, st, timeres.StatusID, &clock); f.Err != nil {
+		return Facts{}, f.Err
 	}
 
-	f.TimeUsable = clock != nil && clock.TypedSpec().Usable()
+	f.TimeUsable = clock.Usable()
 
 	disk, err := typed.Find[block.VolumeMountStatusSpec](ctx, st, "", mountID)
 	if err != nil {

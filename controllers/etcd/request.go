@@ -24,15 +24,15 @@ func keepRequest(root string, request etcd.BootstrapRequestSpec) error {
 	path := filepath.Join(root, requestPath)
 
 	text, err := json.Marshal(request)
+	if err == nil {
+		err = os.MkdirAll(filepath.Dir(path), 0o755)
+	}
+
+	if err == nil {
+		err = durable.Write(path, text, 0o600)
+	}
+
 	if err != nil {
-		return fmt.Errorf("keep the request to bootstrap: %w", err)
-	}
-
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return fmt.Errorf("keep the request to bootstrap: %w", err)
-	}
-
-	if err := durable.Write(path, text, 0o600); err != nil {
 		return fmt.Errorf("keep the request to bootstrap: %w", err)
 	}
 
@@ -46,12 +46,12 @@ func keptRequest(root string) (*etcd.BootstrapRequestSpec, error) {
 		return nil, nil
 	}
 
-	if err != nil {
-		return nil, fmt.Errorf("read the request to bootstrap: %w", err)
+	var request etcd.BootstrapRequestSpec
+	if err == nil {
+		err = json.Unmarshal(text, &request)
 	}
 
-	var request etcd.BootstrapRequestSpec
-	if err := json.Unmarshal(text, &request); err != nil {
+	if err != nil {
 		return nil, fmt.Errorf("read the request to bootstrap: %w", err)
 	}
 

@@ -82,37 +82,35 @@ func (c *serviceController) stop(ctx context.Context) error {
 }
 
 func (c *serviceController) reconcile(ctx context.Context, rt controller.Runtime, log *slog.Logger) error {
-	spec, err := typed.Find[etcd.SpecSpec](ctx, rt, "", etcd.SpecID)
-	if err != nil {
-		return err
+	var (
+		spec  etcd.SpecSpec
+		root  secrets.EtcdRootSpec
+		pki   etcd.PKIStatusSpec
+		certs secrets.EtcdCertsSpec
+		clock timeres.StatusSpec
+	)
+
+	controlPlane := typed.Read(ctx, rt, secrets.EtcdRootID, &root)
+	if controlPlane.Err != nil {
+		return controlPlane.Err
 	}
 
-	root, err := typed.Find[secrets.EtcdRootSpec](ctx, rt, "", secrets.EtcdRootID)
-	if err != nil {
-		return err
-	}
-
-	if root == nil {
+	if !controlPlane.OK {
 		return c.stop(ctx) // no control plane, or no configuration any more
 	}
 
 	mounted, err := volume.Request(ctx, rt, c.name(), ServiceID, block.VolumeEphemeral, c.stop)
-	if err != nil || mounted == "" || spec == nil {
+	if err != nil || mounted == "" {
 		return err
 	}
 
-	pki, err := typed.Find[etcd.PKIStatusSpec](ctx, rt, "", etcd.PKIID)
-	if err != nil || pki == nil {
-		return err
-	}
-
-	certs, err := typed.Find[secrets.EtcdCertsSpec](ctx, rt, "", secrets.EtcdID)
-	if err != nil || certs == nil {
-		return err
-	}
-
-	clock, err := typed.Find[timeres.StatusSpec](ctx, rt, "", timeres.StatusID)
-	if err != nil || clock == nil || !clock.TypedSpec().Usable() {
+	ok, err := typed.All(
+		typed.Read(ctx, rt, etcd.SpecID, &spec),
+		typed.Read(ctx, rt, etcd.PKIID, &pki),
+		typed.Read(ctx, rt, secrets.EtcdID, &certs),
+		typed.Read(ctx, rt, timeres.StatusID, &clock),
+	)
+	if err != nil || !ok || !clock.Usable() {
 		return err
 	}
 
@@ -121,7 +119,7 @@ func (c *serviceController) reconcile(ctx context.Context, rt controller.Runtime
 		return err
 	}
 
-	return c.apply(ctx, *spec.TypedSpec(), *root.TypedSpec(), *certs.TypedSpec(), request, log)
+	return c.apply(ctx, spec, root, certs, request, log)
 }
 
 func (c *serviceController) apply(

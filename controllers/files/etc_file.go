@@ -6,6 +6,7 @@ package files
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,7 +17,8 @@ import (
 
 	"github.com/seed-59268b81/talos/cosi/controller"
 	"github.com/seed-59268b81/talos/cosi/resource"
-	"github.com/seed-59268b81/talos/cosi/typed"
+	"github.com/seed-59268b81/talos/cosi/state"
+	"github.com/seed-59268b81/talos/cosi/transform"
 	"github.com/seed-59268b81/talos/layout"
 	"github.com/seed-59268b81/talos/resources/files"
 	"github.com/seed-59268b81/talos/sys/mount"
@@ -39,36 +41,14 @@ func Controllers() []controller.Controller {
 func EtcFileController(etc, shadow string, bind Binder) controller.Controller {
 	c := &etcFiles{etc: etc, shadow: shadow, bind: bind, bound: map[string]bool{}}
 
-	return &controller.Reconciler{
-		ControllerName: "files.EtcFileController",
-		Reads:          []controller.Input{controller.In[files.EtcFileSpecSpec](controller.Weak, "")},
-		Writes:         []controller.Output{controller.Out[files.EtcFileStatusSpec](controller.Exclusive)},
-		Cleanup:        []resource.Kind{resource.KindOf[files.EtcFileStatusSpec]("")},
-		Reconcile: func(ctx context.Context, rt controller.Runtime, _ *slog.Logger) error {
-			specs, err := typed.List[files.EtcFileSpecSpec](ctx, rt, "")
-			if err != nil {
-				return err
-			}
+	return transform.Map[files.EtcFileSpecSpec, files.EtcFileStatusSpec]{
+		Name: "files.EtcFileController",
+		Transform: func(_ context.Context, _ state.Reader, _ *slog.Logger, in *resource.Typed[files.EtcFileSpecSpec], out *files.EtcFileStatusSpec) error {
+			out.SpecVersion = in.Metadata().VersionString()
 
-			var errs []error
-
-			for _, r := range specs {
-				name := r.Metadata().ID()
-				if err := c.write(name, r.TypedSpec()); err != nil {
-					errs = append(errs, err)
-
-					continue
-				}
-
-				status := files.EtcFileStatusSpec{SpecVersion: r.Metadata().VersionString()}
-				if err := typed.Set(ctx, rt, "", name, status); err != nil {
-					return err
-				}
-			}
-
-			return errors.Join(errs...)
+			return c.write(in.Metadata().ID(), in.TypedSpec())
 		},
-	}
+	}.Controller()
 }
 
 // elsewhere are the files whose place is not in /etc: they are written there, and nothing is bound.
@@ -92,28 +72,19 @@ func (c *etcFiles) write(name string, spec *files.EtcFileSpecSpec) error {
 		source, target = path, path
 	}
 
-	mode := spec.Mode.Perm()
-	if mode == 0 {
-		mode = 0o644
+	err := os.MkdirAll(filepath.Dir(source), 0o755)
+	if err == nil {
+		err = writeInPlace(source, []byte(spec.Contents), cmp.Or(spec.Mode.Perm(), 0o644))
 	}
 
-	if err := os.MkdirAll(filepath.Dir(source), 0o755); err != nil {
+	if err == nil && !isElsewhere && !c.bound[name] {
+		err = c.bind(source, target)
+		c.bound[name] = err == nil
+	}
+
+	if err != nil {
 		return fmt.Errorf("write %s: %w", target, err)
 	}
-
-	if err := writeInPlace(source, []byte(spec.Contents), mode); err != nil {
-		return fmt.Errorf("write %s: %w", target, err)
-	}
-
-	if isElsewhere || c.bound[name] {
-		return nil
-	}
-
-	if err := c.bind(source, target); err != nil {
-		return fmt.Errorf("write %s: %w", target, err)
-	}
-
-	c.bound[name] = true
 
 	return nil
 }

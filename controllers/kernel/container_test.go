@@ -53,7 +53,7 @@ func TestParamsInContainer(t *testing.T) {
 		{"proc.sys.vm.none", runtime.KernelParamStatusSpec{Unsupported: true}, false},
 		{"sys.module.loop.parameters.max_loop", runtime.KernelParamStatusSpec{Current: "8", Unsupported: true}, false},
 	} {
-		got, err := c.apply(tt.id, param{value: "1"})
+		got, err := c.apply(tt.id, param{Value: "1"})
 		if d := cmp.Diff(tt.want, got); d != "" || (err != nil) != tt.fails {
 			t.Errorf("%s: error %v (-want +got):\n%s", tt.id, err, d)
 		}

@@ -23,11 +23,8 @@ import (
 	"github.com/seed-59268b81/talos/sys/platform"
 )
 
-// param is what one parameter shall be.
-type param struct {
-	value        string
-	ignoreErrors bool
-}
+// param is a value that is wanted.
+type param = runtime.KernelParamSpecSpec
 
 // ParamController sets the parameters below root ("/" but in tests), and puts back what they were when they are no
 // longer wanted. The configuration wins over the defaults.
@@ -108,7 +105,7 @@ func wantedParams(ctx context.Context, rt controller.Runtime) (map[string]param,
 	}
 
 	for _, r := range defaults {
-		wanted[r.Metadata().ID()] = param{value: r.TypedSpec().Value, ignoreErrors: r.TypedSpec().IgnoreErrors}
+		wanted[r.Metadata().ID()] = param(*r.TypedSpec())
 	}
 
 	specs, err := typed.List[runtime.KernelParamSpecSpec](ctx, rt, "")
@@ -117,7 +114,7 @@ func wantedParams(ctx context.Context, rt controller.Runtime) (map[string]param,
 	}
 
 	for _, r := range specs {
-		wanted[r.Metadata().ID()] = param{value: r.TypedSpec().Value, ignoreErrors: r.TypedSpec().IgnoreErrors}
+		wanted[r.Metadata().ID()] = *r.TypedSpec()
 	}
 
 	return wanted, nil
@@ -144,7 +141,7 @@ func (c *paramController) apply(id string, p param) (runtime.KernelParamStatusSp
 	}
 
 	if c.own(id) {
-		return c.set(id, param{value: p.value, ignoreErrors: true})
+		return c.set(id, param{Value: p.Value, IgnoreErrors: true})
 	}
 
 	current, err := os.ReadFile(c.path(id))
@@ -159,7 +156,7 @@ func (c *paramController) set(id string, p param) (runtime.KernelParamStatusSpec
 	path := c.path(id)
 
 	raw, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) && p.ignoreErrors {
+	if errors.Is(err, fs.ErrNotExist) && p.IgnoreErrors {
 		return runtime.KernelParamStatusSpec{Unsupported: true}, nil
 	}
 
@@ -172,17 +169,17 @@ func (c *paramController) set(id string, p param) (runtime.KernelParamStatusSpec
 		c.original[id] = current
 	}
 
-	status := runtime.KernelParamStatusSpec{Current: p.value, Default: c.original[id]}
-	if current == p.value {
+	status := runtime.KernelParamStatusSpec{Current: p.Value, Default: c.original[id]}
+	if current == p.Value {
 		return status, nil
 	}
 
-	if err := os.WriteFile(path, []byte(p.value), 0); err != nil {
-		if p.ignoreErrors {
+	if err := os.WriteFile(path, []byte(p.Value), 0); err != nil {
+		if p.IgnoreErrors {
 			return runtime.KernelParamStatusSpec{Current: current, Default: c.original[id], Unsupported: true}, nil
 		}
 
-		return status, fmt.Errorf("kernel parameter %s: set to %q: %w", id, p.value, err)
+		return status, fmt.Errorf("kernel parameter %s: set to %q: %w", id, p.Value, err)
 	}
 
 	return status, nil

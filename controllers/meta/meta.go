@@ -135,9 +135,9 @@ func (v *Values) Controller() controller.Controller {
 }
 
 func (v *Values) reconcile(ctx context.Context, rt controller.Runtime, log *slog.Logger) error {
-	status, err := typed.Find[block.VolumeStatusSpec](ctx, rt, "", block.VolumeMeta)
-	if err != nil {
-		return err
+	var status block.VolumeStatusSpec
+	if f := typed.Read(ctx, rt, block.VolumeMeta, &status); f.Err != nil {
+		return f.Err
 	}
 
 	store, err := v.load(status, rt.QueueReconcile, log)
@@ -155,7 +155,7 @@ func (v *Values) reconcile(ctx context.Context, rt controller.Runtime, log *slog
 }
 
 // load opens the partition the first time it is ready.
-func (v *Values) load(status *resource.Typed[block.VolumeStatusSpec], wake func(), log *slog.Logger) (*meta.Store, error) {
+func (v *Values) load(status block.VolumeStatusSpec, wake func(), log *slog.Logger) (*meta.Store, error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 
@@ -163,7 +163,7 @@ func (v *Values) load(status *resource.Typed[block.VolumeStatusSpec], wake func(
 		return v.store, nil
 	}
 
-	if status == nil || status.TypedSpec().Phase != block.VolumePhaseReady {
+	if status.Phase != block.VolumePhaseReady {
 		return nil, nil
 	}
 
@@ -172,7 +172,7 @@ func (v *Values) load(status *resource.Typed[block.VolumeStatusSpec], wake func(
 		open = func(path string) (meta.Device, error) { return os.OpenFile(path, os.O_RDWR, 0) }
 	}
 
-	device, err := open(status.TypedSpec().Location)
+	device, err := open(status.Location)
 	if err != nil {
 		return nil, fmt.Errorf("open META: %w", err)
 	}

@@ -5,10 +5,10 @@
 package runtime
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
-	"strings"
 	"time"
 
 	"github.com/seed-59268b81/talos/controllers/volume"
@@ -59,20 +59,24 @@ func (*bootLogs) name() string { return "runtime.BootLogController" }
 
 func (c *bootLogs) reconcile(ctx context.Context, rt controller.Runtime, log *slog.Logger) error {
 	// First the reason, then the disk: both come together when the machine goes down.
-	request, err := typed.Find[runtime.PowerRequestSpec](ctx, rt, "", runtime.PowerRequestID)
-	if err != nil {
-		return err
+	var (
+		request runtime.PowerRequestSpec
+		id      runtime.BootIDSpec
+	)
+
+	asked := typed.Read(ctx, rt, runtime.PowerRequestID, &request)
+	if asked.Err != nil {
+		return asked.Err
 	}
 
-	if request != nil {
-		if err := c.journal.End(endReason(*request.TypedSpec())); err != nil {
+	if asked.OK {
+		if err := c.journal.End(endReason(request)); err != nil {
 			log.Error("the reason of this boot's end could not be recorded", "error", err)
 		}
 	}
 
-	id, err := typed.Find[runtime.BootIDSpec](ctx, rt, "", runtime.BootIDID)
-	if err != nil || id == nil {
-		return err
+	if f := typed.Read(ctx, rt, runtime.BootIDID, &id); !f.OK {
+		return f.Err
 	}
 
 	mounted, err := volume.Request(ctx, rt, c.name(), "boot-logs", block.VolumeEphemeral, func(context.Context) error {
@@ -87,7 +91,7 @@ func (c *bootLogs) reconcile(ctx context.Context, rt controller.Runtime, log *sl
 		return err
 	}
 
-	boot := bootlog.Boot{ID: id.TypedSpec().BootID, Start: c.started().UTC(), Version: version.Tag}
+	boot := bootlog.Boot{ID: id.BootID, Start: c.started().UTC(), Version: version.Tag}
 	report := func(err error) {
 		if err != nil {
 			log.Error("the logs of this boot are not kept", "error", err)
@@ -171,21 +175,15 @@ func moment(t time.Time) string {
 
 // endReason says who wanted the machine to go down.
 func endReason(request runtime.PowerRequestSpec) string {
-	var b strings.Builder
-
-	if request.Reason == "" {
-		b.WriteString(string(request.Action))
-	}
-
-	b.WriteString(request.Reason)
+	reason := cmp.Or(request.Reason, string(request.Action))
 
 	if request.Force {
-		b.WriteString(", forced")
+		reason += ", forced"
 	}
 
 	if request.ActorID != "" {
-		b.WriteString(", actor " + request.ActorID)
+		reason += ", actor " + request.ActorID
 	}
 
-	return b.String()
+	return reason
 }

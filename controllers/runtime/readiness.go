@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/seed-59268b81/talos/resources/runtime"
+	serviceres "github.com/seed-59268b81/talos/resources/service"
 )
 
 // observed is what the readiness of a machine is judged by; a value.
@@ -19,7 +20,7 @@ type observed struct {
 	configured  bool
 	// expected services, by what the machine is.
 	expected []string
-	services map[string]service
+	services map[string]serviceres.ServiceSpec
 	// time and network, with what is missing.
 	timeSynced bool
 	network    []string
@@ -30,8 +31,6 @@ type observed struct {
 	nodename    string
 	nodeReady   bool
 }
-
-type service struct{ running, healthy, unknown bool }
 
 // judge returns the stage and readiness. Once a machine runs it stays in that stage, whatever becomes unready.
 func judge(o observed, last runtime.MachineStage) runtime.MachineStatusSpec {
@@ -60,11 +59,7 @@ func judge(o observed, last runtime.MachineStage) runtime.MachineStatusSpec {
 
 // booted means that every service that belongs to the machine has come up.
 func (o observed) booted() bool {
-	return !slices.ContainsFunc(o.expected, func(id string) bool {
-		s := o.services[id]
-
-		return !s.running || !s.healthy && !s.unknown
-	})
+	return !slices.ContainsFunc(o.expected, func(id string) bool { return !o.services[id].Up() })
 }
 
 func (o observed) unmet() []runtime.UnmetCondition {
@@ -85,10 +80,10 @@ func (o observed) unmet() []runtime.UnmetCondition {
 	var waiting []string
 
 	for _, id := range o.expected {
-		switch s, ok := o.services[id]; {
-		case !ok || !s.running:
+		switch s := o.services[id]; {
+		case !s.Running:
 			waiting = append(waiting, id+" not running")
-		case !s.healthy && !s.unknown:
+		case !s.Up():
 			waiting = append(waiting, id+" not healthy")
 		}
 	}

@@ -27,7 +27,7 @@ func Output() controller.Output {
 // Request asks for a volume in the name of a service, and returns where it is mounted: "" until it is. When the volume
 // is to be unmounted, release is called, which must return only when nothing uses the volume any more.
 func Request(ctx context.Context, rt controller.Runtime, finalizer, requester, volume string, release func(context.Context) error) (string, error) {
-	id := requester + "-" + volume
+	id := idOf(requester, volume)
 
 	if err := typed.Set(ctx, rt, "", id, block.VolumeMountRequestSpec{VolumeID: volume, Requester: requester}); err != nil {
 		return "", fmt.Errorf("request volume %s for %s: %w", volume, requester, err)
@@ -54,3 +54,10 @@ func Request(ctx context.Context, rt controller.Runtime, finalizer, requester, v
 
 	return "", nil
 }
+
+// Release lets go of a volume that is held.
+func Release(ctx context.Context, rt controller.Runtime, finalizer, requester, volume string) error {
+	return rt.RemoveFinalizer(ctx, resource.PointerOf[block.VolumeMountStatusSpec]("", idOf(requester, volume)), finalizer)
+}
+
+func idOf(requester, volume string) string { return requester + "-" + volume }
