@@ -5,6 +5,7 @@ package bootlog
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"io"
 	"io/fs"
 	"os"
@@ -137,11 +138,7 @@ func withoutLevel(l string) string {
 
 func join(parts []part) []string {
 	slices.SortStableFunc(parts, func(a, b part) int {
-		if a.number != b.number {
-			return b.number - a.number
-		}
-
-		return strings.Compare(a.name, b.name)
+		return cmp.Or(b.number-a.number, strings.Compare(a.name, b.name))
 	})
 
 	var lines []string
@@ -170,23 +167,14 @@ func panicIn(lines []string) string {
 }
 
 func watchdogReset(glob string) bool {
-	paths, err := filepath.Glob(glob)
-	if err != nil {
-		return false
-	}
+	paths, _ := filepath.Glob(glob) // the pattern is well-formed
 
-	for _, path := range paths {
-		text, err := readSome(path, 64)
-		if err != nil {
-			continue
-		}
+	return slices.ContainsFunc(paths, func(path string) bool {
+		text, _ := readSome(path, 64)
+		status, err := strconv.ParseUint(strings.TrimSpace(string(text)), 0, 32)
 
-		if status, err := strconv.ParseUint(strings.TrimSpace(string(text)), 0, 32); err == nil && status&cardReset != 0 {
-			return true
-		}
-	}
-
-	return false
+		return err == nil && status&cardReset != 0
+	})
 }
 
 func readSome(path string, limit int64) ([]byte, error) {

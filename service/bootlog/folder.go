@@ -51,11 +51,7 @@ func numbered(dir, suffix string) ([]string, error) {
 // number in a name; 0 when there is none.
 func number(path string) int {
 	name, _, _ := strings.Cut(filepath.Base(path), ".")
-
-	n, err := strconv.Atoi(name)
-	if err != nil {
-		return 0
-	}
+	n, _ := strconv.Atoi(name)
 
 	return n
 }
@@ -90,11 +86,11 @@ func readRecord(folder string) Boot {
 // writeRecord replaces it whole: a power cut leaves the old one or the new one.
 func writeRecord(folder string, b Boot) error {
 	text, err := json.Marshal(b)
-	if err != nil {
-		return fmt.Errorf("record of boot %s: %w", b.ID, err)
+	if err == nil {
+		err = durable.Write(filepath.Join(folder, recordFile), text, 0o600)
 	}
 
-	if err := durable.Write(filepath.Join(folder, recordFile), text, 0o600); err != nil {
+	if err != nil {
 		return fmt.Errorf("record of boot %s: %w", b.ID, err)
 	}
 

@@ -55,13 +55,27 @@ func (j *Journal) Open(dir string, boot Boot, report func(error)) error {
 		return nil
 	}
 
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if err := j.open(dir, boot); err != nil {
 		return fmt.Errorf("open the logs of boots: %w", err)
+	}
+
+	j.stop, j.stopped = make(chan struct{}), make(chan struct{})
+
+	stop, stopped := j.stop, j.stopped
+	guard.Go(func() error { j.run(stop, stopped, report); return nil })
+
+	return nil
+}
+
+// open makes the folder of the boot, or finds it; the lock is held.
+func (j *Journal) open(dir string, boot Boot) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
 	}
 
 	all, err := folders(dir)
 	if err != nil {
-		return fmt.Errorf("open the logs of boots: %w", err)
+		return err
 	}
 
 	folder := after(dir, all, "")
@@ -73,18 +87,14 @@ func (j *Journal) Open(dir string, boot Boot, report func(error)) error {
 	}
 
 	if err := os.MkdirAll(folder, 0o700); err != nil {
-		return fmt.Errorf("open the logs of boots: %w", err)
+		return err
 	}
 
 	if err := errors.Join(writeRecord(folder, boot), durable.SyncDir(dir), prune(dir, folder, j.limits)); err != nil {
-		return fmt.Errorf("open the logs of boots: %w", err)
+		return err
 	}
 
 	j.dir, j.folder, j.boot, j.synced, j.failed = dir, folder, boot, time.Now(), nil
-	j.stop, j.stopped = make(chan struct{}), make(chan struct{})
-
-	stop, stopped := j.stop, j.stopped
-	guard.Go(func() error { j.run(stop, stopped, report); return nil })
 
 	return nil
 }

@@ -11,6 +11,7 @@
 package container
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -165,11 +166,6 @@ func (c *Container) reattach(ctx context.Context, cntr containerd.Container, cau
 
 // stop ends the container: one that hangs is not asked first.
 func (c *Container) stop(ctx context.Context, task containerd.Task, exited <-chan containerd.ExitStatus, hung bool) error {
-	timeout := c.StopTimeout
-	if timeout == 0 {
-		timeout = 10 * time.Second
-	}
-
 	for _, signal := range []syscall.Signal{syscall.SIGTERM, syscall.SIGKILL} {
 		if hung && signal == syscall.SIGTERM {
 			continue
@@ -183,7 +179,7 @@ func (c *Container) stop(ctx context.Context, task containerd.Task, exited <-cha
 		select {
 		case <-exited:
 			return nil
-		case <-time.After(timeout):
+		case <-time.After(cmp.Or(c.StopTimeout, 10*time.Second)):
 		}
 	}
 

@@ -31,10 +31,8 @@ func Fetch(ctx context.Context, namespace, ref string) error {
 		return err
 	}
 
-	if image, err := images.client.GetImage(images.context(ctx), name); err == nil {
-		if unpacked, err := image.IsUnpacked(images.context(ctx), ""); err == nil && unpacked {
-			return nil
-		}
+	if _, err := stored(images.context(ctx), images.client, name); err == nil {
+		return nil
 	}
 
 	_, err = images.Pull(ctx, name, nil)

@@ -13,8 +13,6 @@ import (
 
 	containerd "github.com/containerd/containerd/v2/client"
 	"github.com/containerd/containerd/v2/core/images"
-	"github.com/containerd/containerd/v2/core/remotes/docker"
-	"github.com/containerd/containerd/v2/core/remotes/docker/config"
 	"github.com/containerd/containerd/v2/pkg/namespaces"
 	"github.com/containerd/errdefs"
 	"github.com/distribution/reference"
@@ -109,11 +107,7 @@ func (i *Images) Pull(ctx context.Context, ref string, progress func(LayerProgre
 	}
 
 	ctx = i.context(ctx)
-
-	resolver := docker.NewResolver(docker.ResolverOptions{
-		Hosts: config.ConfigureHosts(ctx, config.HostOptions{HostDir: config.HostDirFromRoot(HostsDir)}),
-	})
-	opts := []containerd.RemoteOpt{containerd.WithPullUnpack, containerd.WithResolver(resolver)}
+	opts := []containerd.RemoteOpt{containerd.WithPullUnpack, registries(ctx)}
 
 	if i.namespace == NamespacePods {
 		opts = append(opts, containerd.WithPullLabels(criLabel))

@@ -67,19 +67,13 @@ func (i *Images) RunInteractive(ctx context.Context, c *Interactive) (exitCode u
 	background := i.context(context.WithoutCancel(ctx))
 	ctx = i.context(ctx)
 
-	image, err := i.client.GetImage(ctx, c.Image)
-	if errdefs.IsNotFound(err) {
+	image, err := stored(ctx, i.client, c.Image)
+	if image == nil && errdefs.IsNotFound(err) {
 		return 0, fmt.Errorf("%s: %w", c.Image, ErrNoImage)
 	}
 
 	if err != nil {
 		return 0, fmt.Errorf("look up image %s: %w", c.Image, err)
-	}
-
-	if unpacked, err := image.IsUnpacked(ctx, ""); err != nil || !unpacked {
-		if err := image.Unpack(ctx, ""); err != nil {
-			return 0, fmt.Errorf("unpack image %s: %w", c.Image, err)
-		}
 	}
 
 	id := interactivePrefix + strings.ToLower(rand.Text()[:10])

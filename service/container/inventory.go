@@ -124,21 +124,19 @@ func listed(namespace string, all []*containers.Container, running []*task.Proce
 	}
 
 	slices.SortFunc(out, func(a, b Listed) int {
-		return cmp.Or(cmp.Compare(a.PodID, b.PodID), compareBool(b.Sandbox, a.Sandbox), cmp.Compare(a.Name, b.Name), cmp.Compare(a.ID, b.ID))
+		return cmp.Or(cmp.Compare(a.PodID, b.PodID), cmp.Compare(a.nameInPod(), b.nameInPod()), cmp.Compare(a.ID, b.ID))
 	})
 
 	return out
 }
 
-func compareBool(a, b bool) int {
-	switch {
-	case a == b:
-		return 0
-	case a:
-		return 1
-	default:
-		return -1
+// nameInPod is empty for the sandbox, which comes first.
+func (l Listed) nameInPod() string {
+	if l.Sandbox {
+		return ""
 	}
+
+	return l.Name
 }
 
 func describe(c *containers.Container, p *task.Process) Listed {

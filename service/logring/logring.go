@@ -10,6 +10,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 )
@@ -56,14 +57,7 @@ func (l *Logs) IDs() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 
-	ids := make([]string, 0, len(l.logs))
-	for id := range l.logs {
-		ids = append(ids, id)
-	}
-
-	slices.Sort(ids)
-
-	return ids
+	return slices.Sorted(maps.Keys(l.logs))
 }
 
 func (l *Logs) ring(id string, create bool) *ring {

@@ -5,6 +5,7 @@
 package supervisor
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -107,25 +108,16 @@ func (p *Process) Run(ctx context.Context, run Run) error {
 	case <-ctx.Done():
 	}
 
-	signal := p.StopSignal
-	if signal == 0 {
-		signal = unix.SIGTERM
-	}
-
+	signal := cmp.Or(p.StopSignal, unix.SIGTERM)
 	if errors.Is(context.Cause(ctx), ErrHung) {
 		signal = unix.SIGKILL
-	}
-
-	timeout := p.StopTimeout
-	if timeout == 0 {
-		timeout = 10 * time.Second
 	}
 
 	_ = cmd.Process.Signal(signal)
 
 	select {
 	case <-exited:
-	case <-time.After(timeout):
+	case <-time.After(cmp.Or(p.StopTimeout, 10*time.Second)):
 		_ = unix.Kill(-pid, unix.SIGKILL)
 		<-exited
 	}

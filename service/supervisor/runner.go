@@ -3,6 +3,7 @@
 package supervisor
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -52,17 +53,9 @@ type Health struct {
 var ErrHung = errors.New("the service hangs")
 
 func (h Health) withDefaults() Health {
-	if h.InitialDelay == 0 {
-		h.InitialDelay = time.Second
-	}
-
-	if h.Period == 0 {
-		h.Period = 5 * time.Second
-	}
-
-	if h.Timeout == 0 {
-		h.Timeout = 500 * time.Millisecond
-	}
+	h.InitialDelay = cmp.Or(h.InitialDelay, time.Second)
+	h.Period = cmp.Or(h.Period, 5*time.Second)
+	h.Timeout = cmp.Or(h.Timeout, 500*time.Millisecond)
 
 	return h
 }

@@ -126,10 +126,7 @@ func (s *Supervisor) Apply(svc Service) error {
 
 // Remove stops the service and forgets it; it returns when the runner has returned or ctx is done.
 func (s *Supervisor) Remove(ctx context.Context, id string) error {
-	s.mu.Lock()
-	u := s.services[id]
-	s.mu.Unlock()
-
+	u := s.unit(id)
 	if u == nil {
 		return nil
 	}
@@ -210,15 +207,12 @@ var (
 )
 
 func (s *Supervisor) controlled(id string, action Control, name string) (*unit, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-
-	u := s.services[id]
+	u := s.unit(id)
 	if u == nil {
 		return nil, fmt.Errorf("%s service %q: %w", name, id, ErrUnknown)
 	}
 
-	if u.svc.Control&action == 0 {
+	if u.service().Control&action == 0 {
 		return nil, fmt.Errorf("%s service %q: %w", name, id, ErrNotAllowed)
 	}
 
@@ -227,24 +221,33 @@ func (s *Supervisor) controlled(id string, action Control, name string) (*unit, 
 
 // List returns the status of every service, sorted by id.
 func (s *Supervisor) List() []Status {
-	services := s.Services()
-	out := make([]Status, 0, len(services))
-
-	for _, svc := range services {
-		if st, ok := s.Status(svc.ID); ok {
-			out = append(out, st)
-		}
+	var out []Status
+	for _, u := range s.units() {
+		out = append(out, u.status())
 	}
 
 	return out
 }
 
+// unit returns the unit of a service, nil when it is not known.
+func (s *Supervisor) unit(id string) *unit {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	return s.services[id]
+}
+
+// units returns all units, sorted by id.
+func (s *Supervisor) units() []*unit {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	return slices.SortedFunc(maps.Values(s.services), func(a, b *unit) int { return strings.Compare(a.id, b.id) })
+}
+
 // Status returns the status of one service.
 func (s *Supervisor) Status(id string) (Status, bool) {
-	s.mu.Lock()
-	u := s.services[id]
-	s.mu.Unlock()
-
+	u := s.unit(id)
 	if u == nil {
 		return Status{}, false
 	}
@@ -254,18 +257,10 @@ func (s *Supervisor) Status(id string) (Status, bool) {
 
 // WaitUp blocks until the service is up.
 func (s *Supervisor) WaitUp(ctx context.Context, id string) error {
-	return s.wait(ctx, func() bool {
-		st, ok := s.Status(id)
-
-		return ok && st.Up()
-	})
-}
-
-func (s *Supervisor) wait(ctx context.Context, done func() bool) error {
 	for {
 		changed := s.Changes()
 
-		if done() {
+		if st, ok := s.Status(id); ok && st.Up() {
 			return nil
 		}
 
@@ -287,16 +282,10 @@ func (s *Supervisor) Close() {
 
 // Services returns what was applied, sorted by id.
 func (s *Supervisor) Services() []Service {
-	s.mu.Lock()
-	units := slices.Collect(maps.Values(s.services))
-	s.mu.Unlock()
-
-	out := make([]Service, 0, len(units))
-	for _, u := range units {
+	var out []Service
+	for _, u := range s.units() {
 		out = append(out, u.service())
 	}
-
-	slices.SortFunc(out, func(a, b Service) int { return strings.Compare(a.ID, b.ID) })
 
 	return out
 }
@@ -304,10 +293,7 @@ func (s *Supervisor) Services() []Service {
 // Retire stops a service for good: it keeps its place among the others. It returns when the runner has returned or ctx is
 // done. One that is not known has ended.
 func (s *Supervisor) Retire(ctx context.Context, id string) error {
-	s.mu.Lock()
-	u := s.services[id]
-	s.mu.Unlock()
-
+	u := s.unit(id)
 	if u == nil {
 		return nil
 	}

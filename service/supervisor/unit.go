@@ -3,8 +3,10 @@
 package supervisor
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -49,7 +51,7 @@ func (u *unit) status() Status {
 	defer u.mu.Unlock()
 
 	st := u.st
-	st.Events = append([]Event(nil), st.Events...)
+	st.Events = slices.Clone(st.Events)
 
 	return st
 }
@@ -180,11 +182,7 @@ func (u *unit) loop(ctx context.Context, done chan struct{}) {
 			return
 		}
 
-		interval := svc.RestartInterval
-		if interval == 0 {
-			interval = 5 * time.Second
-		}
-
+		interval := cmp.Or(svc.RestartInterval, 5*time.Second)
 		if err != nil {
 			u.set(StateFailed, fmt.Sprintf("Failed, starting again in %s: %v", interval, err))
 		} else {
@@ -202,10 +200,6 @@ func (u *unit) loop(ctx context.Context, done chan struct{}) {
 }
 
 func (u *unit) waitForDependencies(ctx context.Context, svc Service) bool {
-	if len(svc.DependsOn) == 0 {
-		return ctx.Err() == nil
-	}
-
 	var last string
 
 	for {
@@ -247,7 +241,7 @@ func (u *unit) set(state State, message string) {
 	u.st.Events = append(u.st.Events, Event{Time: time.Now(), State: state, Message: message})
 
 	if len(u.st.Events) > maxEvents {
-		u.st.Events = append([]Event(nil), u.st.Events[len(u.st.Events)-maxEvents:]...)
+		u.st.Events = slices.Clone(u.st.Events[len(u.st.Events)-maxEvents:])
 	}
 	u.mu.Unlock()
 
