@@ -2,6 +2,7 @@
 
 //go:build linux
 
+// Package apid holds the controllers that decide how the API is served and keep its process running.
 package apid
 
 import (

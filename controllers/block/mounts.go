@@ -19,7 +19,6 @@ import (
 	"github.com/seed-59268b81/talos/layout"
 	"github.com/seed-59268b81/talos/resources/block"
 	"github.com/seed-59268b81/talos/sys/blkid"
-	"github.com/seed-59268b81/talos/sys/disk"
 	"github.com/seed-59268b81/talos/sys/mount"
 	"github.com/seed-59268b81/talos/sys/power"
 )
@@ -81,19 +80,13 @@ func grow(ctx context.Context, s block.VolumeStatusSpec) error {
 		return nil
 	}
 
-	f, err := disk.Open(s.MountLocation, false)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-
-	info, err := blkid.Probe(f, f.Size, f.SectorSize)
+	found, err := Devices{}.Probe(s.MountLocation)
 	if err != nil {
 		return fmt.Errorf("grow %s: %w", s.MountLocation, err)
 	}
 
 	// XFS leaves out a tail too small to manage.
-	if info.Name != blkid.XFS || info.Size+mib > f.Size {
+	if found.Name != blkid.XFS || found.Size+mib > found.DeviceSize {
 		return nil
 	}
 

@@ -106,21 +106,22 @@ func etcdSpec(config etcd.ConfigSpec, hostname string, addresses []netip.Addr) (
 	return spec, nil
 }
 
-func filter(addresses []netip.Addr, valid, excluded []string) ([]netip.Addr, error) {
-	var out []netip.Addr
+// filter returns the addresses that are in one of the valid subnets, if there are any, and in none of the excluded.
+func filter(addresses []netip.Addr, valid, excluded []string) (out []netip.Addr, err error) {
+	include, err := prefixes(valid)
+	if err != nil {
+		return nil, err
+	}
+
+	exclude, err := prefixes(excluded)
+	if err != nil {
+		return nil, err
+	}
+
+	rule := network.NodeAddressFilterSpec{IncludeSubnets: include, ExcludeSubnets: exclude}
 
 	for _, addr := range addresses {
-		in, err := within(addr, valid)
-		if err != nil {
-			return nil, err
-		}
-
-		not, err := within(addr, excluded)
-		if err != nil {
-			return nil, err
-		}
-
-		if (in || len(valid) == 0) && !not {
+		if rule.Passes(addr) {
 			out = append(out, addr)
 		}
 	}
@@ -128,17 +129,15 @@ func filter(addresses []netip.Addr, valid, excluded []string) ([]netip.Addr, err
 	return out, nil
 }
 
-func within(addr netip.Addr, subnets []string) (bool, error) {
+func prefixes(subnets []string) (out []netip.Prefix, err error) {
 	for _, text := range subnets {
 		prefix, err := netip.ParsePrefix(text)
 		if err != nil {
-			return false, err
+			return nil, err
 		}
 
-		if prefix.Contains(addr) {
-			return true, nil
-		}
+		out = append(out, prefix)
 	}
 
-	return false, nil
+	return out, nil
 }

@@ -2,6 +2,7 @@
 
 //go:build linux
 
+// Package files holds the controllers of the few files in /etc that change while the machine runs.
 package files
 
 import (
