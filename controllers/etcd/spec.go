@@ -3,6 +3,7 @@
 package etcd
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -12,7 +13,8 @@ import (
 	"github.com/seed-59268b81/talos/controllers/etcd/settings"
 	"github.com/seed-59268b81/talos/controllers/fromconfig"
 	"github.com/seed-59268b81/talos/cosi/controller"
-	"github.com/seed-59268b81/talos/cosi/resource"
+	"github.com/seed-59268b81/talos/cosi/state"
+	"github.com/seed-59268b81/talos/cosi/transform"
 	"github.com/seed-59268b81/talos/cosi/typed"
 	"github.com/seed-59268b81/talos/resources/etcd"
 	"github.com/seed-59268b81/talos/resources/network"
@@ -24,46 +26,38 @@ func configController() controller.Controller {
 
 // specController chooses name and addresses of the member.
 func specController() controller.Controller {
-	return &controller.Reconciler{
-		ControllerName: "etcd.SpecController",
-		Reads: []controller.Input{
-			controller.In[etcd.ConfigSpec](controller.Weak, "", etcd.ConfigID),
+	return transform.Singleton[etcd.ConfigSpec, etcd.SpecSpec]{
+		Name: "etcd.SpecController",
+		InID: etcd.ConfigID, OutID: etcd.SpecID,
+		Extra: []controller.Input{
 			controller.In[network.HostnameStatusSpec](controller.Weak, "", network.HostnameID),
 			controller.In[network.NodeAddressSpec](controller.Weak, "", network.NodeAddressRoutedID),
 		},
-		Writes:  []controller.Output{controller.Out[etcd.SpecSpec](controller.Exclusive)},
-		Cleanup: []resource.Kind{resource.KindOf[etcd.SpecSpec]("")},
-		Reconcile: func(ctx context.Context, rt controller.Runtime, log *slog.Logger) error {
+		Transform: func(ctx context.Context, r state.Reader, log *slog.Logger, config *etcd.ConfigSpec, out *etcd.SpecSpec) error {
 			var (
-				config    etcd.ConfigSpec
 				hostname  network.HostnameStatusSpec
 				addresses network.NodeAddressSpec
 			)
 
-			ok, err := typed.All(
-				typed.Read(ctx, rt, etcd.ConfigID, &config),
-				typed.Read(ctx, rt, network.HostnameID, &hostname),
-				typed.Read(ctx, rt, network.NodeAddressRoutedID, &addresses),
-			)
+			ok, err := typed.All(typed.Read(ctx, r, network.HostnameID, &hostname), typed.Read(ctx, r, network.NodeAddressRoutedID, &addresses))
 			if err != nil || !ok {
+				return cmp.Or(err, transform.ErrNoOutput)
+			}
+
+			if *out, err = etcdSpec(*config, hostname.Hostname, addresses.IPs()); err != nil {
 				return err
 			}
 
-			spec, err := etcdSpec(config, hostname.Hostname, addresses.IPs())
-			if err != nil {
-				return err
-			}
-
-			if len(spec.AdvertisedAddresses) == 0 {
+			if len(out.AdvertisedAddresses) == 0 {
 				log.WarnContext(ctx, "etcd has no address to advertise: check cluster.etcd.advertisedSubnets",
 					"addresses", addresses.Addresses, "advertisedSubnets", config.AdvertiseValidSubnets)
 
-				return nil
+				return transform.ErrNoOutput
 			}
 
-			return typed.Set(ctx, rt, "", etcd.SpecID, spec)
+			return nil
 		},
-	}
+	}.Controller()
 }
 
 // etcdSpec is the member as it is to run. Other members reach it at one address, the first that the subnets let
