@@ -34,11 +34,7 @@ func etcdController() controller.Controller {
 // etcdCerts keeps or issues the four certificates: of the server (also a client: its gateway calls itself), of the
 // peer, and those of two clients, this system and the API server.
 func etcdCerts(next secrets.EtcdCertsSpec, root secrets.EtcdRootSpec, h host, addrs []netip.Addr, now time.Time) (secrets.EtcdCertsSpec, time.Time, error) {
-	var n names
-
-	n.add("localhost", h.name, h.fqdn())
-	n.addIPs(addrs...)
-	n.addIPs(loopback)
+	n := ofNode(h, addrs)
 
 	due, err := renew(authority{"cluster.etcd.ca", root.EtcdCA}, etcdLifetime, now,
 		leaf{&next.Etcd, pki.LeafOptions{CommonName: "etcd", DNSNames: n.dns, IPs: n.ips, Server: true, Client: true}},

@@ -42,30 +42,32 @@ func (n *names) add(values ...string) {
 	}
 }
 
-func (n *names) addIPs(ips ...netip.Addr) { n.ips = append(n.ips, ips...) }
-
 func (n *names) spec(fqdn string) secrets.CertSANSpec {
 	return secrets.CertSANSpec{IPs: sortedIPs(n.ips), DNSNames: sortedSet(n.dns), FQDN: fqdn}
 }
 
 var loopback = netip.AddrFrom4([4]byte{127, 0, 0, 1})
 
+// ofNode returns the names and addresses of the node itself.
+func ofNode(h host, addrs []netip.Addr) names {
+	n := names{ips: append([]netip.Addr{loopback}, addrs...)}
+	n.add("localhost", h.name, h.fqdn())
+
+	return n
+}
+
 // apiSANs is what apid answers to.
 func apiSANs(root secrets.OSRootSpec, h host, addrs []netip.Addr) secrets.CertSANSpec {
-	var n names
-
+	n := ofNode(h, addrs)
 	n.add(root.CertSANDNSNames...)
-	n.addIPs(root.CertSANIPs...)
-	n.addIPs(addrs...)
-	n.addIPs(loopback)
-	n.add("localhost", h.name, h.fqdn())
+	n.ips = append(n.ips, root.CertSANIPs...)
 
 	return n.spec(h.fqdn())
 }
 
 // kubernetesSANs is what the API server of this node answers to.
 func kubernetesSANs(root secrets.KubernetesRootSpec, h host, addrs []netip.Addr) secrets.CertSANSpec {
-	var n names
+	n := ofNode(h, addrs)
 
 	for _, endpoint := range []secrets.URL{root.Endpoint, root.LocalEndpoint} {
 		if u, err := url.Parse(endpoint.FullPath); err == nil {
@@ -75,21 +77,12 @@ func kubernetesSANs(root secrets.KubernetesRootSpec, h host, addrs []netip.Addr)
 
 	n.add(root.CertSANs...)
 	n.add("kubernetes", "kubernetes.default", "kubernetes.default.svc", "kubernetes.default.svc."+root.DNSDomain)
-	n.add("localhost", h.name, h.fqdn())
-	n.addIPs(root.APIServerIPs...)
-	n.addIPs(addrs...)
-	n.addIPs(loopback)
+	n.ips = append(n.ips, root.APIServerIPs...)
 
 	return n.spec(h.fqdn())
 }
 
 // maintenanceSANs is what apid answers to before there is a configuration.
 func maintenanceSANs(_ secrets.MaintenanceRootSpec, h host, addrs []netip.Addr) secrets.CertSANSpec {
-	var n names
-
-	n.addIPs(addrs...)
-	n.addIPs(loopback)
-	n.add("localhost", h.name, h.fqdn())
-
-	return n.spec(h.fqdn())
+	return apiSANs(secrets.OSRootSpec{}, h, addrs)
 }
