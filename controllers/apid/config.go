@@ -20,8 +20,8 @@ import (
 	"github.com/seed-59268b81/talos/resources/secrets"
 )
 
-// ConfigController decides how apid listens. Without a configuration the API is open, but only when maintenance was
-// asked for: while a configuration is still being looked for, it is shut.
+// ConfigController decides how apid listens. Without a configuration the API is open, but only in maintenance: while the machine
+// still looks for a configuration, the API stays closed.
 func ConfigController() controller.Controller {
 	return transform.Singleton[secrets.APICertsSpec, runtime.APIServiceConfigSpec]{
 		Name: "runtime.APIServiceConfigController",

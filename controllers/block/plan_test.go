@@ -13,7 +13,7 @@ import (
 
 const gib = 1 << 30
 
-// disk is a system disk with META and what follows it, on sectors of 512 bytes.
+// disk returns a system disk with META and other partitions, with sectors of 512 bytes.
 func testDisk(size uint64, parts ...block.DiscoveredVolumeSpec) []block.DiscoveredVolumeSpec {
 	out := []block.DiscoveredVolumeSpec{{
 		Type: block.DeviceTypeDisk, DevPath: "/dev/vda", Size: size, SectorSize: 512, Name: "gpt",
@@ -42,7 +42,7 @@ func TestPlan(t *testing.T) {
 		state = 100 * mib
 	)
 
-	// What is left behind META and STATE of a disk; the backup table takes the last 33 sectors.
+	// The free space behind META and STATE; the backup table uses the last 33 sectors.
 	rest := func(size uint64) uint64 { return size - 2*mib - state - 33*512 }
 
 	type statuses map[string]string // phase, or phase and part of the error
@@ -126,8 +126,8 @@ func TestPlan(t *testing.T) {
 			want: statuses{"META": "closed", "STATE": "ready", "EPHEMERAL": "closed", "IMAGECACHE": "closed"},
 		},
 		{
-			name: "the disk is gone",
-			want: statuses{"META": "failed: gone", "STATE": "failed: gone", "EPHEMERAL": "failed: gone", "IMAGECACHE": "failed: gone"},
+			name: "the disk is missing",
+			want: statuses{"META": "failed: missing", "STATE": "failed: missing", "EPHEMERAL": "failed: missing", "IMAGECACHE": "failed: missing"},
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -182,7 +182,7 @@ func TestSystemDisk(t *testing.T) {
 		{name: "one", found: []block.DiscoveredVolumeSpec{on("vda", "META", mib), on("vdb", "EFI", mib)}, want: "vda"},
 		{name: "two", found: []block.DiscoveredVolumeSpec{on("vdb", "META", mib), on("vda", "META", mib)}, err: true},
 		{name: "a second turns up", current: "vdb", found: []block.DiscoveredVolumeSpec{on("vda", "META", mib), on("vdb", "META", mib)}, want: "vdb"},
-		{name: "the one in use is gone", current: "vdb", found: []block.DiscoveredVolumeSpec{on("vda", "META", mib)}, want: "vda"},
+		{name: "the current one is missing", current: "vdb", found: []block.DiscoveredVolumeSpec{on("vda", "META", mib)}, want: "vda"},
 	} {
 		got, err := systemDisk(test.current, test.found)
 		if (err != nil) != test.err || got == nil && test.want != "" || got != nil && got.DiskID != test.want {

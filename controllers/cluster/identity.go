@@ -26,10 +26,10 @@ const (
 	requester              = "node-identity"
 )
 
-// NodeIdentityController finds the machine's identity on the STATE volume, or makes it there once and for all,
-// and derives /etc/machine-id from it.
+// NodeIdentityController reads the machine's identity from the STATE volume, or creates it there, and derives /etc/machine-id from
+// it.
 func NodeIdentityController() controller.Controller {
-	var known string // once read it does not change, and STATE need not be mounted for it
+	var known string // it does not change, so STATE need not stay mounted
 
 	return &controller.Reconciler{
 		ControllerName: identityControllerName,
@@ -39,7 +39,7 @@ func NodeIdentityController() controller.Controller {
 			controller.Out[cluster.IdentitySpec](controller.Exclusive),
 			controller.Out[files.EtcFileSpecSpec](controller.Shared),
 		},
-		// Once the identity is known the request is not made any more, and so withdrawn.
+		// Once the identity is known, the request for STATE is no longer written, and so destroyed.
 		Cleanup: []resource.Kind{resource.KindOf[block.VolumeMountRequestSpec]("")},
 		Reconcile: func(ctx context.Context, rt controller.Runtime, log *slog.Logger) error {
 			released := func(context.Context) error { return nil }
@@ -56,7 +56,7 @@ func NodeIdentityController() controller.Controller {
 
 				log.Info("node identity", "id", known)
 
-				defer rt.QueueReconcile() // to let go of the volume
+				defer rt.QueueReconcile() // the next round releases the volume
 			} else if err := volume.Release(ctx, rt, identityControllerName, requester, block.VolumeState); err != nil {
 				return err
 			}

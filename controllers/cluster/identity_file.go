@@ -24,7 +24,7 @@ type identityDocument struct {
 	NodeID string `yaml:"nodeId"`
 }
 
-// loadIdentity reads the identity from a folder, or makes one there.
+// loadIdentity reads the identity from a folder, or creates one there.
 func loadIdentity(dir string) (string, error) {
 	path := filepath.Join(dir, identityFile)
 
@@ -77,7 +77,7 @@ func createIdentity(path string) (id string, err error) {
 // machineIDSize is that of machine-id(5), in bytes.
 const machineIDSize = 16
 
-// machineID is what machine-id(5) wants: 32 lower-case hexadecimal digits, of the first half of the node's identity.
+// machineID returns the id as machine-id(5) defines it: 32 lower-case hexadecimal digits. They are the first half of the node's identity.
 func machineID(nodeID string) (string, error) {
 	identity, err := base62.DecodeString(nodeID)
 	if err != nil || len(identity) < machineIDSize {

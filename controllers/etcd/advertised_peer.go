@@ -21,8 +21,8 @@ import (
 	serviceres "github.com/seed-59268b81/talos/resources/service"
 )
 
-// advertisedPeerController tells the cluster when this member's address has changed; etcd itself keeps the one that it
-// was added with.
+// advertisedPeerController updates this member's address in the cluster when it has changed. etcd itself keeps the address that the
+// member was added with.
 func advertisedPeerController() controller.Controller {
 	return &controller.Reconciler{
 		ControllerName: "etcd.AdvertisedPeerController",
@@ -84,7 +84,7 @@ func updatePeer(ctx context.Context, spec etcd.SpecSpec, root secrets.EtcdRootSp
 	return nil
 }
 
-// peerChange returns the URLs that the member should be known by, and whether it is not.
+// peerChange returns the URLs that the member should have in the cluster, and whether they differ from those it has.
 func peerChange(members []*etcdserverpb.Member, self uint64, spec etcd.SpecSpec) ([]string, bool) {
 	wanted := strings.Split(settings.URLs(spec.AdvertisedAddresses, peerPort), ",")
 

@@ -19,11 +19,11 @@ import (
 	serviceres "github.com/seed-59268b81/talos/resources/service"
 )
 
-// memberTimeout of asking etcd who it is.
+// memberTimeout bounds a call to the local etcd.
 const memberTimeout = 10 * time.Second
 
-// memberController learns the id of the own member from etcd once it is healthy, and keeps it for as long as the
-// service exists: a restart does not change it.
+// memberController reads the id of this node's member from etcd once it is healthy. It keeps the id for as long as the service
+// exists: a restart does not change it.
 func memberController() controller.Controller {
 	return &controller.Reconciler{
 		ControllerName: "etcd.MemberController",
@@ -76,7 +76,7 @@ func localMember(ctx context.Context, root secrets.EtcdRootSpec, certs secrets.E
 
 	status, err := client.Status(ctx, contract.EtcdURL)
 	if err != nil {
-		return 0, fmt.Errorf("etcd: ask the local member for its id: %w", err)
+		return 0, fmt.Errorf("etcd: read the id of the local member: %w", err)
 	}
 
 	return status.Header.GetMemberId(), nil

@@ -17,8 +17,7 @@ import (
 	"github.com/seed-59268b81/talos/sys/folder"
 )
 
-// pkiController writes etcd's keys and certificates. etcd reads its own certificate anew at each handshake, so that a
-// new one needs no restart.
+// pkiController writes etcd's keys and certificates. etcd reads its certificate at each handshake, so a new one needs no restart.
 func pkiController(root string) controller.Controller {
 	return transform.Singleton[secrets.EtcdCertsSpec, etcd.PKIStatusSpec]{
 		Name: "etcd.PKIController",

@@ -15,11 +15,11 @@ import (
 	"github.com/seed-59268b81/talos/resources/etcd"
 )
 
-// requestPath is where a request to start a cluster waits on the disk until there is data: whoever asked has been told that it will
-// be done, and a power cut does not change that. It lies beside the data directory, on the same volume.
+// requestPath is where a request to start a cluster is kept until etcd has data: a request that was answered must survive a power
+// cut. The file is beside the data directory, on the same volume.
 const requestPath = layout.EtcdBootstrapFile
 
-// keepRequest returns when the request outlives a power cut.
+// keepRequest writes the request to the disk.
 func keepRequest(root string, request etcd.BootstrapRequestSpec) error {
 	path := filepath.Join(root, requestPath)
 
@@ -39,7 +39,7 @@ func keepRequest(root string, request etcd.BootstrapRequestSpec) error {
 	return nil
 }
 
-// keptRequest returns the request that waits, or nil.
+// keptRequest returns the request on the disk, or nil.
 func keptRequest(root string) (*etcd.BootstrapRequestSpec, error) {
 	text, err := os.ReadFile(filepath.Join(root, requestPath))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -58,8 +58,7 @@ func keptRequest(root string) (*etcd.BootstrapRequestSpec, error) {
 	return &request, nil
 }
 
-// forgetRequest removes a request that has been carried out: the same one must not start a second cluster, should the data ever
-// vanish.
+// forgetRequest removes a request that was carried out: if the data is ever lost, the same request must not start a second cluster.
 func forgetRequest(root string) error {
 	path := filepath.Join(root, requestPath)
 

@@ -24,7 +24,7 @@ func configController() controller.Controller {
 	return fromconfig.Controller("etcd.ConfigController", etcd.ConfigID, controller.Exclusive, fromconfig.OnControlPlane(settings.Config))
 }
 
-// specController chooses name and addresses of the member.
+// specController chooses the name and the addresses of the member.
 func specController() controller.Controller {
 	return transform.Singleton[etcd.ConfigSpec, etcd.SpecSpec]{
 		Name: "etcd.SpecController",
@@ -60,8 +60,8 @@ func specController() controller.Controller {
 	}.Controller()
 }
 
-// etcdSpec is the member as it is to run. Other members reach it at one address, the first that the subnets let
-// through, IPv4 before IPv6, unless subnets are named: then at all of theirs.
+// etcdSpec returns the settings of the member. It advertises the first address that the subnets allow, IPv4 before IPv6. When subnets
+// are configured, it advertises all addresses in them.
 func etcdSpec(config etcd.ConfigSpec, hostname string, addresses []netip.Addr) (etcd.SpecSpec, error) {
 	advertised, err := filter(addresses, config.AdvertiseValidSubnets, config.AdvertiseExcludeSubnets)
 	if err != nil {
@@ -94,7 +94,7 @@ func etcdSpec(config etcd.ConfigSpec, hostname string, addresses []netip.Addr) (
 	}
 
 	spec.ListenPeerAddresses = listen
-	// The API server of this node always finds it on loopback.
+	// The API server of this node always connects on loopback.
 	spec.ListenClientAddresses = append([]netip.Addr{netip.AddrFrom4([4]byte{127, 0, 0, 1})}, listen...)
 
 	return spec, nil

@@ -2,7 +2,7 @@
 
 //go:build linux
 
-// Package files holds the controllers of the few files in /etc that change while the machine runs.
+// Package files holds the controllers of the files in /etc that change while the machine runs.
 package files
 
 import (
@@ -25,7 +25,7 @@ import (
 	"github.com/seed-59268b81/talos/sys/mount"
 )
 
-// Binder shows a file at another place; package mount has the real one.
+// Binder bind-mounts a file; package mount has the real one.
 type Binder func(source, target string) error
 
 // Controllers of this domain.
@@ -35,10 +35,10 @@ func Controllers() []controller.Controller {
 	})}
 }
 
-// EtcFileController writes the wanted files. The root is read-only, so each is written below a folder in memory and
-// bound over its place in /etc. It is written in place from then on, because the bind is to the file and not its name.
+// EtcFileController writes the files of EtcFileSpecs. The root is read-only, so each file is written to a folder in memory and
+// bind-mounted over its path in /etc. Later changes are written in place, because the mount is of the file and not of its name.
 //
-// A file that is no longer wanted stays as it is until the next boot: an empty /etc/hosts helps nobody.
+// A file whose spec is destroyed stays as it is until the next boot: an empty /etc/hosts would help no one.
 func EtcFileController(etc, shadow string, bind Binder) controller.Controller {
 	c := &etcFiles{etc: etc, shadow: shadow, bind: bind, bound: map[string]bool{}}
 
@@ -52,7 +52,7 @@ func EtcFileController(etc, shadow string, bind Binder) controller.Controller {
 	}.Controller()
 }
 
-// elsewhere are the files whose place is not in /etc: they are written there, and nothing is bound.
+// elsewhere are the files outside /etc. They are written directly, without a bind mount.
 var elsewhere = map[string]string{files.PodResolvConf: files.PodResolvConfPath}
 
 type etcFiles struct {
@@ -90,7 +90,7 @@ func (c *etcFiles) write(name string, spec *files.EtcFileSpecSpec) error {
 	return nil
 }
 
-// writeInPlace changes a file's content by one write, so that nobody reads it empty, and then its length.
+// writeInPlace replaces a file's content with one write, so that no reader sees it empty, and then sets its length.
 func writeInPlace(path string, content []byte, mode fs.FileMode) error {
 	if old, err := os.ReadFile(path); err == nil && bytes.Equal(old, content) {
 		return os.Chmod(path, mode)

@@ -16,7 +16,7 @@ import (
 	"github.com/seed-59268b81/talos/sys/platform"
 )
 
-// In a container only parameters of the network are set. One that the kernel refuses is none of the machine's either.
+// In a container only parameters of the network are set. One that the kernel refuses is unsupported.
 func TestParamsInContainer(t *testing.T) {
 	root := t.TempDir()
 	files := map[string]string{
@@ -33,7 +33,7 @@ func TestParamsInContainer(t *testing.T) {
 		}
 	}
 
-	// A folder refuses to be written for root, too.
+	// A folder cannot be written as a file, not even by root.
 	if err := os.MkdirAll(filepath.Join(root, "proc/sys/net/core/rmem_max"), 0o755); err != nil {
 		t.Fatal(err)
 	}

@@ -22,8 +22,7 @@ import (
 	timeres "github.com/seed-59268b81/talos/resources/time"
 )
 
-// MachineStatusController says what the machine is doing and what it still waits for, and tells each change as an
-// event.
+// MachineStatusController publishes what the machine is doing and what it still waits for, and sends an event at each change.
 func MachineStatusController(publish func(proto.Message)) controller.Controller {
 	last := runtime.MachineStatusSpec{}
 
@@ -142,7 +141,7 @@ func observe(ctx context.Context, rt controller.Runtime) (observed, error) {
 	return o, nil
 }
 
-// podReady reads the condition of that name in a pod's status.
+// podReady reports whether the condition Ready in a pod's status is true.
 func podReady(status map[string]any) bool {
 	conditions, _ := status["conditions"].([]any)
 

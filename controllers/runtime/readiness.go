@@ -13,15 +13,15 @@ import (
 	serviceres "github.com/seed-59268b81/talos/resources/service"
 )
 
-// observed is what the readiness of a machine is judged by; a value.
+// observed has the inputs of judge.
 type observed struct {
 	maintenance bool
 	power       runtime.PowerAction
 	configured  bool
-	// expected services, by what the machine is.
+	// expected services, by the role of the machine.
 	expected []string
 	services map[string]serviceres.ServiceSpec
-	// time and network, with what is missing.
+	// timeSynced, and the parts of the network that are not ready.
 	timeSynced bool
 	network    []string
 	// pods are the static pods with whether each is ready.
@@ -32,7 +32,7 @@ type observed struct {
 	nodeReady   bool
 }
 
-// judge returns the stage and readiness. Once a machine runs it stays in that stage, whatever becomes unready.
+// judge returns the stage and the readiness. A machine that once ran stays in the stage running, even when it is not ready.
 func judge(o observed, last runtime.MachineStage) runtime.MachineStatusSpec {
 	switch {
 	case o.power == runtime.PowerReboot:
@@ -57,7 +57,7 @@ func judge(o observed, last runtime.MachineStage) runtime.MachineStatusSpec {
 	}}
 }
 
-// booted means that every service that belongs to the machine has come up.
+// booted reports whether every expected service is up.
 func (o observed) booted() bool {
 	return !slices.ContainsFunc(o.expected, func(id string) bool { return !o.services[id].Up() })
 }

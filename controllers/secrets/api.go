@@ -16,15 +16,14 @@ import (
 	timeres "github.com/seed-59268b81/talos/resources/time"
 )
 
-// apiLifetime is short: certificates of the API are renewed by themselves.
+// apiLifetime is short, because certificates of the API are renewed automatically.
 const apiLifetime = 24 * time.Hour
 
-// apiController issues what apid serves with. With a configuration it is signed by the cluster's authority; without
-// one by an authority of this boot, and no client is asked for a certificate. It does not wait for the clock to be
-// set: an operator must reach a machine whose clock is wrong, and a certificate that the corrected clock finds unfit
-// is issued anew at once.
+// apiController issues apid's certificates. With a configuration, the cluster's authority signs them. Without one, an authority of this
+// boot does, and clients need no certificate. The controller does not wait for the clock: an administrator must reach a machine with
+// a wrong clock. When the clock is corrected, certificates that no longer fit are replaced at once.
 //
-// A worker has no authority's key: trustd of a control plane node signs for it, for serving alone.
+// A worker does not have the key of the authority: trustd on a control plane signs its server certificate.
 func apiController(ask signed) controller.Controller {
 	var (
 		due    renewal
@@ -51,7 +50,7 @@ func apiController(ask signed) controller.Controller {
 
 			issue, sansID := apiCerts, secrets.CertSANAPIID
 
-			// Nothing but who the administrators are is known of a configuration that was lost: the machine serves as one without.
+			// Of a lost configuration only the administrators are known: the machine serves as one without a configuration.
 			lost := f.OK && len(root.IssuingCA.Key) == 0 && root.Token == ""
 
 			if !f.OK || lost {
@@ -75,7 +74,7 @@ func apiController(ask signed) controller.Controller {
 
 			var sans secrets.CertSANSpec
 
-			// Until there are names for the new authority, the API is served under the old one: it has no gap.
+			// Until there are names for the new authority, apid keeps its old certificate: the API is never closed.
 			if f := typed.Read(ctx, rt, sansID, &sans); !f.OK {
 				return f.Err
 			}
@@ -87,7 +86,7 @@ func apiController(ask signed) controller.Controller {
 	}
 }
 
-// serving is a server's certificate of the API.
+// serving returns the options of a server certificate of the API.
 func serving(sans secrets.CertSANSpec) pki.LeafOptions {
 	return pki.LeafOptions{CommonName: sans.FQDN, DNSNames: sans.DNSNames, IPs: sans.IPs, Server: true}
 }
@@ -103,7 +102,7 @@ func apiCerts(current secrets.APICertsSpec, root secrets.OSRootSpec, sans secret
 	return next, due, err
 }
 
-// maintenanceCerts is the same before there is a configuration.
+// maintenanceCerts keeps or issues apid's certificate before there is a configuration.
 func maintenanceCerts(current secrets.APICertsSpec, root secrets.OSRootSpec, sans secrets.CertSANSpec, now time.Time) (secrets.APICertsSpec, time.Time, error) {
 	next := secrets.APICertsSpec{Server: current.Server, SkipVerifyingClientCert: true}
 	sans.FQDN = pki.MaintenanceName
@@ -113,7 +112,7 @@ func maintenanceCerts(current secrets.APICertsSpec, root secrets.OSRootSpec, san
 	return next, due, err
 }
 
-// lostCerts is the same when the configuration was lost: its administrators are let in, and no one else.
+// lostCerts keeps or issues apid's certificate when the configuration was lost: only its administrators are let in.
 func lostCerts(current secrets.APICertsSpec, root secrets.OSRootSpec, sans secrets.CertSANSpec, now time.Time) (secrets.APICertsSpec, time.Time, error) {
 	next, due, err := maintenanceCerts(current, root, sans, now)
 	next.SkipVerifyingClientCert, next.AcceptedCAs = false, root.AcceptedCAs

@@ -31,8 +31,8 @@ func etcdController() controller.Controller {
 		}, nodeInputs()...)
 }
 
-// etcdCerts keeps or issues the four certificates: of the server (also a client: its gateway calls itself), of the
-// peer, and those of two clients, this system and the API server.
+// etcdCerts keeps or issues the four certificates: of the server (also a client, because its gateway calls itself), of the peer, and of
+// two clients, machined and the API server.
 func etcdCerts(next secrets.EtcdCertsSpec, root secrets.EtcdRootSpec, h host, addrs []netip.Addr, now time.Time) (secrets.EtcdCertsSpec, time.Time, error) {
 	n := ofNode(h, addrs)
 

@@ -23,7 +23,7 @@ const recheck = 6 * time.Hour
 // one reconcile more.
 type renewal struct{ timer *time.Timer }
 
-// at plans the next wake-up, replacing the one before.
+// at sets the next wake-up, and cancels the one before.
 func (r *renewal) at(due, now time.Time, wake func()) {
 	if r.timer != nil {
 		r.timer.Stop()
@@ -53,8 +53,8 @@ func update[C resource.Spec](ctx context.Context, rt controller.Runtime, due *re
 	})
 }
 
-// issuer is the controller of certificates that an authority R issues. They go with the authority. Until the clock is set, and while
-// prepare returns nil because something else is missing, they stay as they are.
+// issuer returns the controller of certificates that the authority R issues. They are destroyed with the authority. They stay
+// unchanged until the clock is set, and while prepare returns nil because another input is missing.
 func issuer[R, C resource.Spec](
 	name, rootID, id string, prepare func(ctx context.Context, r state.Reader, root R) (issuance[C], error), inputs ...controller.Input,
 ) controller.Controller {
@@ -83,7 +83,7 @@ func issuer[R, C resource.Spec](
 				return err
 			}
 
-			// The start of a certificate must not be a wrong clock's.
+			// A wrong clock would give certificates a wrong start.
 			f := typed.Read(ctx, rt, timeres.StatusID, &clock)
 			if f.Err != nil {
 				return f.Err

@@ -13,10 +13,10 @@ import (
 	"github.com/seed-59268b81/talos/resources/secrets"
 )
 
-// kubernetesLifetime of certificates and kubeconfigs of the control plane; they are renewed at half of it.
+// kubernetesLifetime is that of the certificates and kubeconfigs of the control plane; they are renewed at half of it.
 const kubernetesLifetime = 365 * 24 * time.Hour
 
-// localAdmin is the system's own administrator of the cluster.
+// localAdmin is the name under which the machine itself administers the cluster.
 const localAdmin = "talos:admin"
 
 // kubernetesController writes the kubeconfigs of the control plane's own clients.
@@ -29,7 +29,7 @@ func kubernetesController() controller.Controller {
 		})
 }
 
-// kubernetesCerts keeps or writes the four kubeconfigs.
+// kubernetesCerts keeps or replaces the four kubeconfigs.
 func kubernetesCerts(current secrets.KubernetesCertsSpec, root secrets.KubernetesRootSpec, now time.Time) (secrets.KubernetesCertsSpec, time.Time, error) {
 	next, due := current, now.Add(kubernetesLifetime)
 
@@ -89,8 +89,8 @@ func kubernetesCerts(current secrets.KubernetesCertsSpec, root secrets.Kubernete
 	return next, due, nil
 }
 
-// heldPair is the certificate of a kubeconfig that was written before, or none if anything else in it (server,
-// authorities, names) is not what it is to be now.
+// heldPair returns the certificate of an existing kubeconfig, or none if anything else in the kubeconfig (server, authorities, names)
+// has to change.
 func heldPair(text string, want kubeconfig.Config) secrets.CertAndKey {
 	held, err := kubeconfig.Parse([]byte(text))
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 	"github.com/seed-59268b81/talos/resources/secrets"
 )
 
-// kubernetesDynamicCertsController issues the API server's certificates, again when the node's names or addresses
-// change, when the authority does, and at half of their life.
+// kubernetesDynamicCertsController issues the API server's certificates, and replaces them when the node's names or addresses or the
+// authority change, and at half of their life.
 func kubernetesDynamicCertsController() controller.Controller {
 	return issuer("secrets.KubernetesDynamicCertsController", secrets.KubernetesRootID, secrets.KubernetesDynamicID,
 		func(ctx context.Context, r state.Reader, root secrets.KubernetesRootSpec) (issuance[secrets.KubernetesDynamicCertsSpec], error) {

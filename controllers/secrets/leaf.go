@@ -13,7 +13,7 @@ import (
 	"github.com/seed-59268b81/talos/resources/secrets"
 )
 
-// authority signs certificates; path is where the configuration has it.
+// authority signs certificates; path is its key in the configuration, for errors.
 type authority struct {
 	path string
 	secrets.CertAndKey
@@ -56,8 +56,7 @@ func earlier(a, b time.Time) time.Time {
 	return a
 }
 
-// keepOrSign returns the current certificate if it still answers what is wanted, or a new one, and when to look
-// again: at half of its life.
+// keepOrSign returns the current certificate if it still fits, or a new one, and when to check again: at half of its life.
 func keepOrSign(current secrets.CertAndKey, ca *pki.CA, want pki.LeafOptions, now time.Time) (secrets.CertAndKey, time.Time, error) {
 	want.DNSNames = sortedSet(want.DNSNames)
 	want.IPs = sortedIPs(want.IPs)
@@ -79,8 +78,8 @@ func keepOrSign(current secrets.CertAndKey, ca *pki.CA, want pki.LeafOptions, no
 	return secrets.CertAndKey(pair), pki.RenewAt(cert), nil
 }
 
-// answers tells whether a certificate may be kept, and until when. A clock that was set back to before the
-// certificate's start, or forward past half of its life, makes it unfit.
+// answers reports whether a certificate may be kept, and until when. It must be replaced when the clock is before its start, or past
+// half of its life.
 func answers(current secrets.CertAndKey, ca *x509.Certificate, want pki.LeafOptions, now time.Time) (time.Time, bool) {
 	if current.Empty() {
 		return time.Time{}, false

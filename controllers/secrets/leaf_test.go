@@ -22,7 +22,7 @@ func newCA(t *testing.T, kind pki.KeyKind) *pki.CA {
 	return ca
 }
 
-// TestKeepOrSign holds what makes a certificate be issued anew.
+// TestKeepOrSign holds when a certificate is replaced.
 func TestKeepOrSign(t *testing.T) {
 	ca, other := newCA(t, pki.ECDSAP256), newCA(t, pki.ECDSAP256)
 	now := time.Now()

@@ -54,7 +54,7 @@ func TestKubernetesRoot(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 
-	// An authority that is accepted besides is trusted after the issuing one; the same one twice is one.
+	// Another accepted authority follows the issuing one; a duplicate is left out.
 	_, other := generated(t)
 
 	main.Cluster.AcceptedCAs = []v1alpha1.Cert{{Crt: main.Cluster.CA.Crt}, {Crt: view.Of(other).ClusterCA().Crt}}

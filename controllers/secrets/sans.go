@@ -10,7 +10,7 @@ import (
 	"github.com/seed-59268b81/talos/resources/secrets"
 )
 
-// host is how the node is called.
+// host is the name of the node.
 type host struct{ name, domain string }
 
 func (h host) fqdn() string {
@@ -21,7 +21,7 @@ func (h host) fqdn() string {
 	return h.name + "." + h.domain
 }
 
-// names collects a set of names and addresses; what parses as an address is one.
+// names collects names and addresses. A string that parses as an address counts as one.
 type names struct {
 	dns []string
 	ips []netip.Addr
@@ -56,7 +56,7 @@ func ofNode(h host, addrs []netip.Addr) names {
 	return n
 }
 
-// apiSANs is what apid answers to.
+// apiSANs returns the names and addresses of apid.
 func apiSANs(root secrets.OSRootSpec, h host, addrs []netip.Addr) secrets.CertSANSpec {
 	n := ofNode(h, addrs)
 	n.add(root.CertSANDNSNames...)
@@ -65,7 +65,7 @@ func apiSANs(root secrets.OSRootSpec, h host, addrs []netip.Addr) secrets.CertSA
 	return n.spec(h.fqdn())
 }
 
-// kubernetesSANs is what the API server of this node answers to.
+// kubernetesSANs returns the names and addresses of this node's API server.
 func kubernetesSANs(root secrets.KubernetesRootSpec, h host, addrs []netip.Addr) secrets.CertSANSpec {
 	n := ofNode(h, addrs)
 
@@ -82,7 +82,7 @@ func kubernetesSANs(root secrets.KubernetesRootSpec, h host, addrs []netip.Addr)
 	return n.spec(h.fqdn())
 }
 
-// maintenanceSANs is what apid answers to before there is a configuration.
+// maintenanceSANs returns the names and addresses of apid before there is a configuration.
 func maintenanceSANs(_ secrets.MaintenanceRootSpec, h host, addrs []netip.Addr) secrets.CertSANSpec {
 	return apiSANs(secrets.OSRootSpec{}, h, addrs)
 }

@@ -16,11 +16,11 @@ import (
 	"github.com/seed-59268b81/talos/resources/secrets"
 )
 
-// nodeAddresses are the sets whose addresses go into certificates: accumulated over the boot, so that an address that
-// comes and goes does not issue certificates again and again; and without those of pods and services.
+// nodeAddresses is the set of addresses that go into certificates. It accumulates over the boot, so that an address that comes and goes
+// does not replace certificates each time. Addresses of pods and services are not in it.
 var nodeAddresses = network.FilteredNodeAddressID(network.NodeAddressAccumulativeID, network.NodeAddressFilterNoK8s)
 
-// sansController makes one CertSANs resource out of the node's names and addresses and a root.
+// sansController builds one CertSANs resource from the node's names and addresses and a root.
 func sansController[R resource.Spec](name, rootID, id string, build func(root R, h host, addrs []netip.Addr) secrets.CertSANSpec) controller.Controller {
 	return &controller.Reconciler{
 		ControllerName: name,
@@ -47,7 +47,7 @@ func sansController[R resource.Spec](name, rootID, id string, build func(root R,
 	}
 }
 
-// nodeInputs are what nodeNames reads.
+// nodeInputs are the inputs of nodeNames.
 func nodeInputs() []controller.Input {
 	return []controller.Input{
 		controller.In[network.HostnameStatusSpec](controller.Weak, "", network.HostnameID),
@@ -55,8 +55,8 @@ func nodeInputs() []controller.Input {
 	}
 }
 
-// nodeNames returns the node's name and addresses; no addresses while one of the two is unknown. Before a configuration names the
-// networks of Kubernetes there is no filtered set, and none is needed.
+// nodeNames returns the node's name and addresses, or nil addresses while one of the two is unknown. Without a configuration there
+// is no filtered set, because the networks of Kubernetes are unknown; then all addresses are used.
 func nodeNames(ctx context.Context, r state.Reader) (host, []netip.Addr, error) {
 	var hostname network.HostnameStatusSpec
 	if f := typed.Read(ctx, r, network.HostnameID, &hostname); !f.OK {

@@ -15,7 +15,7 @@ import (
 	timeres "github.com/seed-59268b81/talos/resources/time"
 )
 
-// trustdController issues what trustd serves with, on control planes.
+// trustdController issues trustd's certificate, on control planes.
 func trustdController() controller.Controller {
 	var due renewal
 

@@ -17,8 +17,8 @@ const (
 var deviceDefinition = domain.Alias("devices", "device").Type("BlockDevices",
 	"Type={.type}", "PartitionName={.partitionName}", "Generation={.generation}", "Parent={.parent}")
 
-// DeviceSpec is a block device of the kernel; its id is the kernel's name of it. The generation counts the
-// kernel's notices of a change, so that whoever looked into the device knows when to look again.
+// DeviceSpec is a block device of the kernel; its id is the kernel's name. The generation counts the events of the device: at a new one
+// a controller probes the device again.
 type DeviceSpec struct {
 	Type            string   `yaml:"type"                      protobuf:"1"`
 	Major           int      `yaml:"major"                     protobuf:"2"`
@@ -38,7 +38,7 @@ var diskDefinition = domain.Type("Disks",
 	"Size={.pretty_size}", "Read Only={.readonly}", "Transport={.transport}", "Rotational={.rotational}", "WWID={.wwid}",
 	"Model={.model}", "Serial={.serial}")
 
-// DiskSpec is a whole disk and how to tell it from others; its id is the kernel's name of it.
+// DiskSpec is a whole disk with what identifies it; its id is the kernel's name.
 type DiskSpec struct {
 	Size            uint64   `yaml:"size"                       protobuf:"1"`
 	IOSize          uint     `yaml:"io_size"                    protobuf:"2"`
@@ -64,12 +64,12 @@ type DiskSpec struct {
 // Definition implements resource.Spec.
 func (DiskSpec) Definition() *resource.Definition { return diskDefinition }
 
-// SystemDiskID is the id of the only one.
+// SystemDiskID is the id of the only SystemDisk.
 const SystemDiskID = "system-disk"
 
 var systemDiskDefinition = domain.Type("SystemDisks", "Disk={.diskID}")
 
-// SystemDiskSpec names the disk that carries META.
+// SystemDiskSpec is the disk that has META.
 type SystemDiskSpec struct {
 	DiskID  string `yaml:"diskID"  protobuf:"1"`
 	DevPath string `yaml:"devPath" protobuf:"2"`
@@ -78,7 +78,7 @@ type SystemDiskSpec struct {
 // Definition implements resource.Spec.
 func (SystemDiskSpec) Definition() *resource.Definition { return systemDiskDefinition }
 
-// PrettySize is a size as tables show it: decimal units, one digit after the point below ten.
+// PrettySize formats a size for tables: in decimal units, with one decimal below ten.
 func PrettySize(bytes uint64) string {
 	if bytes < 1000 {
 		return fmt.Sprintf("%d B", bytes)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package block holds the resources of disks and volumes: what the kernel shows, what is wanted, and the handshake by
-// which a volume is mounted for somebody (VolumeMountRequest, VolumeMountStatus) and unmounted when nobody is left.
+// Package block holds the resources of disks and volumes: the devices of the kernel, the wanted volumes, and the handshake that mounts
+// a volume for a requester (VolumeMountRequest, VolumeMountStatus) and unmounts it after the last one.
 package block
 
 import (

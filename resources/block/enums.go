@@ -4,7 +4,7 @@ package block
 
 import "github.com/seed-59268b81/talos/resources/enum"
 
-// VolumeType is what a volume is made of.
+// VolumeType is the kind of a volume.
 type VolumeType uint8
 
 // The volume types that the system has.
@@ -13,7 +13,7 @@ const (
 	VolumeTypeDirectory VolumeType = 3
 )
 
-// VolumePhase is how far a volume has come.
+// VolumePhase is the progress of a volume.
 type VolumePhase uint8
 
 // The volume phases.

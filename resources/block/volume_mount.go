@@ -7,8 +7,8 @@ import "github.com/seed-59268b81/talos/cosi/resource"
 var volumeMountRequestDefinition = domain.Type("VolumeMountRequests",
 	"Volume ID={.volumeID}", "Requester={.requester}", "Read Only={.readOnly}")
 
-// VolumeMountRequestSpec is the wish of one requester that a volume be mounted, and stay so while the wish stands.
-// The id is REQUESTER-VOLUME. It is granted by the VolumeMountStatus of the same id.
+// VolumeMountRequestSpec is the request of one requester to keep a volume mounted while the request exists. The id is
+// REQUESTER-VOLUME. The VolumeMountStatus of the same id grants it.
 type VolumeMountRequestSpec struct {
 	VolumeID          string `yaml:"volumeID"          protobuf:"1"`
 	Requester         string `yaml:"requester"         protobuf:"2"`
@@ -25,8 +25,8 @@ func (VolumeMountRequestSpec) Definition() *resource.Definition { return volumeM
 var volumeMountStatusDefinition = domain.Type("VolumeMountStatuses",
 	"Volume ID={.volumeID}", "Requester={.requester}", "Target={.target}", "Read Only={.readOnly}")
 
-// VolumeMountStatusSpec grants a VolumeMountRequest of the same id: the volume is mounted at the target. Who uses it
-// holds a finalizer on the status and lets go when the status is torn down; only then is the volume unmounted.
+// VolumeMountStatusSpec grants the VolumeMountRequest of the same id: the volume is mounted at the target. The requester holds a
+// finalizer on the status, and removes it after the status is torn down. Then the volume is unmounted.
 type VolumeMountStatusSpec struct {
 	VolumeID          string `yaml:"volumeID"          protobuf:"1"`
 	Requester         string `yaml:"requester"         protobuf:"2"`
@@ -44,7 +44,7 @@ func (VolumeMountStatusSpec) Definition() *resource.Definition { return volumeMo
 var mountStatusDefinition = domain.Alias("mounts").Type("MountStatuses",
 	"Source={.source}", "Target={.target}", "Filesystem={.filesystem}", "Volume={.spec.volumeID}")
 
-// MountStatusSpec is a volume that is mounted; its id is that of the volume.
+// MountStatusSpec is a mounted volume; its id is that of the volume.
 type MountStatusSpec struct {
 	Spec               MountRequestSpec       `yaml:"spec"               protobuf:"1"`
 	Target             string                 `yaml:"target"             protobuf:"2"`
@@ -55,7 +55,7 @@ type MountStatusSpec struct {
 	Detached           bool                   `yaml:"detached"           protobuf:"8"`
 }
 
-// MountRequestSpec is what all requesters of one volume ask for together.
+// MountRequestSpec merges all requests of one volume.
 type MountRequestSpec struct {
 	VolumeID     string   `yaml:"volumeID"     protobuf:"1"`
 	Requesters   []string `yaml:"requesters"   protobuf:"3"`

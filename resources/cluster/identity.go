@@ -6,7 +6,7 @@ import "github.com/seed-59268b81/talos/cosi/resource"
 
 var identityDefinition = domain.Type("Identities", "ID={.nodeId}")
 
-// IdentitySpec is who the machine is, for as long as its disk lives.
+// IdentitySpec is the identity of the machine, which is stored on its disk.
 type IdentitySpec struct {
 	NodeID string `yaml:"nodeId" protobuf:"1"`
 }

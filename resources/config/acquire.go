@@ -7,7 +7,7 @@ import (
 	"github.com/seed-59268b81/talos/resources/definition"
 )
 
-// signals have the group and the namespace that users of the API know.
+// signals have the group and the namespace that existing clients use.
 var signals = definition.Domain{Group: "v1alpha1.talos.dev", Namespace: "runtime"}
 
 var (
@@ -15,7 +15,7 @@ var (
 	acquireStatusDefinition = signals.Type("AcquireConfigStatuses")
 )
 
-// AcquireConfigSpec is a signal: a configuration is wanted from here on.
+// AcquireConfigSpec is a signal: the machine looks for a configuration.
 type AcquireConfigSpec struct{}
 
 // Definition implements resource.Spec.

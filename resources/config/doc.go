@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package config holds the resources of the machine configuration: the documents as they were applied, the
-// role of the machine, and the state of acquiring a configuration.
+// Package config holds the resources of the machine configuration: the documents as they were applied, the role of the machine, and
+// signals while the machine looks for a configuration.
 package config
 
 import (

@@ -18,21 +18,20 @@ import (
 const (
 	// ActiveID is the configuration that controllers follow.
 	ActiveID = "v1alpha1"
-	// PersistentID is the one that the next boot finds: the active one, unless that is a trial, or another
-	// is staged.
+	// PersistentID is the configuration of the next boot: the active one, unless that is a trial, or another one is staged.
 	PersistentID = "persistent"
-	// AccessID is what is left of a stored configuration that cannot be decoded: its authorities alone, so that its
-	// administrators reach the machine, and no one else.
+	// AccessID has only the authorities of a stored configuration that cannot be decoded, so that its administrators reach the
+	// machine, and no one else.
 	AccessID = "access"
 )
 
-// AnnotationTextSpec tells clients that the printed form of the specification is a string, which is YAML by itself, and no object.
+// AnnotationTextSpec tells clients that the printed form of the spec is a string with YAML in it, and not an object.
 const AnnotationTextSpec = "talos.dev/yaml-spec"
 
 var machineConfigDefinition = domain.Alias("mc").Sensitive().Type("MachineConfigs")
 
-// MachineConfigSpec is a whole configuration. Its forms, printed and on the wire, are the text as it was
-// applied, with its comments. It is immutable: a change is another configuration.
+// MachineConfigSpec is a whole configuration. Its printed form and its wire form are the text as it was applied, with its comments.
+// It is immutable.
 type MachineConfigSpec struct{ config *config.Config }
 
 // NewMachineConfigSpec wraps a decoded configuration.
@@ -43,13 +42,13 @@ func NewMachineConfigSpec(cfg *config.Config) MachineConfigSpec {
 // Definition implements resource.Spec.
 func (MachineConfigSpec) Definition() *resource.Definition { return machineConfigDefinition }
 
-// Config is the configuration; nil only in an empty spec.
+// Config returns the configuration; nil only of an empty spec.
 func (s MachineConfigSpec) Config() *config.Config { return s.config }
 
-// View is what the configuration says.
+// View returns the read-only view of the configuration.
 func (s MachineConfigSpec) View() *view.Config { return view.Of(s.config) }
 
-// Bytes is the text of the configuration; read-only.
+// Bytes returns the text of the configuration; read-only.
 func (s MachineConfigSpec) Bytes() []byte {
 	if s.config == nil {
 		return nil
@@ -63,10 +62,10 @@ func (s MachineConfigSpec) Equal(other MachineConfigSpec) bool {
 	return s.config == other.config || bytes.Equal(s.Bytes(), other.Bytes())
 }
 
-// DeepCopy returns the same configuration, which does not change.
+// DeepCopy returns the same configuration, which is immutable.
 func (s MachineConfigSpec) DeepCopy() MachineConfigSpec { return s }
 
-// MarshalYAML prints the text as it is, as a block.
+// MarshalYAML prints the text unchanged, as a block.
 func (s MachineConfigSpec) MarshalYAML() (any, error) {
 	return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Style: yaml.LiteralStyle, Value: string(s.Bytes())}, nil
 }

@@ -10,7 +10,7 @@ import (
 
 var configDefinition = domain.Type("EtcdConfigs")
 
-// ConfigSpec is etcd's settings from the machine configuration.
+// ConfigSpec has etcd's settings of the machine configuration.
 type ConfigSpec struct {
 	AdvertiseValidSubnets   []string             `yaml:"advertiseValidSubnets,omitempty" protobuf:"1"`
 	AdvertiseExcludeSubnets []string             `yaml:"advertiseExcludeSubnets" protobuf:"2"`
@@ -23,14 +23,14 @@ type ConfigSpec struct {
 // Definition implements resource.Spec.
 func (ConfigSpec) Definition() *resource.Definition { return configDefinition }
 
-// ArgValues are the values of one command line flag; more than one repeats it.
+// ArgValues are the values of one command line flag, which is repeated for each.
 type ArgValues struct {
 	Values []string `yaml:"values" protobuf:"1"`
 }
 
 var specDefinition = domain.Type("EtcdSpecs")
 
-// SpecSpec is etcd as it is to run.
+// SpecSpec has the settings that etcd runs with.
 type SpecSpec struct {
 	Name                  string               `yaml:"name" protobuf:"1"`
 	AdvertisedAddresses   []netip.Addr         `yaml:"advertisedAddresses" protobuf:"2"`

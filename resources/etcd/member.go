@@ -6,10 +6,10 @@ import "github.com/seed-59268b81/talos/cosi/resource"
 
 var bootstrapRequestDefinition = domain.Type("BootstrapRequests", "Recover={.recover}")
 
-// BootstrapRequestSpec is the one-time wish that this node's etcd starts a new cluster. The API writes it,
-// and it stands until the data directory is there; from then on etcd starts from that by itself.
+// BootstrapRequestSpec is the one-time request that this node's etcd starts a new cluster. The API writes it. It has effect until
+// etcd has data.
 type BootstrapRequestSpec struct {
-	// Recover starts from the uploaded snapshot instead of an empty store.
+	// Recover starts from the uploaded snapshot instead of an empty data directory.
 	Recover       bool `yaml:"recover"       protobuf:"1"`
 	SkipHashCheck bool `yaml:"skipHashCheck" protobuf:"2"`
 }
@@ -19,7 +19,7 @@ func (BootstrapRequestSpec) Definition() *resource.Definition { return bootstrap
 
 var pkiStatusDefinition = domain.Type("PKIStatuses", "Ready={.ready}", "Secrets Version={.version}")
 
-// PKIStatusSpec tells that etcd's keys and certificates are on disk.
+// PKIStatusSpec exists when etcd's keys and certificates are on disk.
 type PKIStatusSpec struct {
 	Ready   bool   `yaml:"ready" protobuf:"1"`
 	Version string `yaml:"version" protobuf:"2"`

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package files holds the resources of the few files under /etc that differ between machines.
+// Package files holds the resources of the files in /etc that differ between machines.
 package files
 
 import (
@@ -13,16 +13,15 @@ const NamespaceName = "files"
 
 var domain = definition.Domain{Group: "files.talos.dev", Namespace: NamespaceName}
 
-// The ids of the files that the network makes.
+// The ids of files.
 const (
 	Hosts      = "hosts"
 	Hostname   = "hostname"
 	ResolvConf = "resolv.conf"
 	MachineID  = "machine-id"
-	// PodResolvConf is not in /etc: it is the resolv.conf that the kubelet gives to pods.
+	// PodResolvConf is the resolv.conf that the kubelet gives to pods. It is not in /etc.
 	PodResolvConf = "pod-resolv.conf"
 )
 
-// PodResolvConfPath is where the kubelet finds PodResolvConf. Its folder may be mounted into containers, which
-// then see each change.
+// PodResolvConfPath is the path of PodResolvConf. Its folder may be mounted into containers, which then see each change.
 const PodResolvConfPath = layout.ResolvConf

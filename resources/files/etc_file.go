@@ -10,7 +10,7 @@ import (
 
 var etcFileSpecDefinition = domain.Sensitive().Type("EtcFileSpecs")
 
-// EtcFileSpecSpec is a file wanted under /etc; its id is the path below it.
+// EtcFileSpecSpec is a wanted file in /etc; its id is the path below /etc.
 type EtcFileSpecSpec struct {
 	Contents     string      `yaml:"contents" protobuf:"1"`
 	Mode         fs.FileMode `yaml:"mode" protobuf:"2"`
@@ -22,7 +22,7 @@ func (EtcFileSpecSpec) Definition() *resource.Definition { return etcFileSpecDef
 
 var etcFileStatusDefinition = domain.Type("EtcFileStatuses", "Spec Version={.specVersion}")
 
-// EtcFileStatusSpec tells that the file is in place, as of a version of its spec.
+// EtcFileStatusSpec has the version of the spec that the file was written from.
 type EtcFileStatusSpec struct {
 	SpecVersion string `yaml:"specVersion" protobuf:"1"`
 }

@@ -4,7 +4,7 @@ package runtime
 
 import "github.com/seed-59268b81/talos/cosi/resource"
 
-// The ids of the only ones.
+// The ids of the types that have one resource.
 const (
 	VersionID       = "version"
 	BootIDID        = "boot-id"
@@ -37,7 +37,7 @@ type BootIDSpec struct {
 // Definition implements resource.Spec.
 func (BootIDSpec) Definition() *resource.Definition { return bootIDDefinition }
 
-// KernelCmdlineSpec is what the kernel was started with.
+// KernelCmdlineSpec has the arguments of the kernel.
 type KernelCmdlineSpec struct {
 	Cmdline string `yaml:"cmdline" protobuf:"1"`
 }
@@ -45,7 +45,7 @@ type KernelCmdlineSpec struct {
 // Definition implements resource.Spec.
 func (KernelCmdlineSpec) Definition() *resource.Definition { return kernelCmdlineDefinition }
 
-// SecurityStateSpec is how the machine was booted, as far as its firmware and kernel tell.
+// SecurityStateSpec is how the machine was booted, according to its firmware and kernel.
 type SecurityStateSpec struct {
 	SecureBoot              bool `yaml:"secureBoot"              protobuf:"1"`
 	BootedWithUKI           bool `yaml:"bootedWithUKI"           protobuf:"5"`

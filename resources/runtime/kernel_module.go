@@ -37,7 +37,7 @@ func (KernelModuleStatusSpec) Definition() *resource.Definition { return kernelM
 var loadedKernelModuleDefinition = domain.Type("LoadedKernelModules",
 	"State={.state}", "Size={.size}", "Reference Count={.referenceCount}", "Dependencies={.dependencies}")
 
-// LoadedKernelModuleSpec is a kernel module that is loaded; KernelModuleStatus says more.
+// LoadedKernelModuleSpec is a loaded kernel module; KernelModuleStatus has more details.
 type LoadedKernelModuleSpec struct {
 	Size           int      `yaml:"size" protobuf:"1"`
 	ReferenceCount int      `yaml:"referenceCount" protobuf:"2"`
@@ -49,7 +49,7 @@ type LoadedKernelModuleSpec struct {
 // Definition implements resource.Spec.
 func (LoadedKernelModuleSpec) Definition() *resource.Definition { return loadedKernelModuleDefinition }
 
-// KernelModuleType tells how a module came into the kernel.
+// KernelModuleType is how a module became a part of the kernel.
 type KernelModuleType uint8
 
 // The types.
@@ -59,7 +59,7 @@ const (
 	KernelModuleTypeDynamic
 )
 
-// KernelModuleState is the life of a module.
+// KernelModuleState is the state of a module.
 type KernelModuleState uint8
 
 // The states.

@@ -6,7 +6,7 @@ import "github.com/seed-59268b81/talos/cosi/resource"
 
 var kernelParamDefaultSpecDefinition = domain.Type("KernelParamDefaultSpecs")
 
-// KernelParamDefaultSpecSpec is the value that the system gives to a kernel parameter unless the configuration gives another.
+// KernelParamDefaultSpecSpec is the value of a kernel parameter unless the configuration has another.
 type KernelParamDefaultSpecSpec struct {
 	Value        string `yaml:"value" protobuf:"1"`
 	IgnoreErrors bool   `yaml:"ignoreErrors" protobuf:"2"`
@@ -19,7 +19,7 @@ func (KernelParamDefaultSpecSpec) Definition() *resource.Definition {
 
 var kernelParamSpecDefinition = domain.Type("KernelParamSpecs")
 
-// KernelParamSpecSpec is a value wanted for a kernel parameter. The id is its path with dots: proc.sys.net.ipv4.ip_forward or
+// KernelParamSpecSpec is the wanted value of a kernel parameter. The id is its path with dots: proc.sys.net.ipv4.ip_forward or
 // sys.module.name.parameters.x.
 type KernelParamSpecSpec struct {
 	Value        string `yaml:"value" protobuf:"1"`

@@ -6,7 +6,7 @@ import "github.com/seed-59268b81/talos/cosi/resource"
 
 var metaKeyDefinition = domain.Alias("meta").Type("MetaKeys", "Value={.value}")
 
-// MetaKeySpec is a value of the META partition; its id is the tag: 0x0a.
+// MetaKeySpec is a value of the META partition; its id is the tag, such as 0x0a.
 type MetaKeySpec struct {
 	Value string `yaml:"value" protobuf:"1"`
 }
@@ -14,12 +14,12 @@ type MetaKeySpec struct {
 // Definition implements resource.Spec.
 func (MetaKeySpec) Definition() *resource.Definition { return metaKeyDefinition }
 
-// MetaLoadedID is the id of the only one.
+// MetaLoadedID is the id of the only MetaLoaded.
 const MetaLoadedID = "meta-loaded"
 
 var metaLoadedDefinition = domain.Type("MetaLoads", "Done={.done}")
 
-// MetaLoadedSpec says that META was read, so that a MetaKey which is not there is not set.
+// MetaLoadedSpec exists when META was read: then a missing MetaKey has no value.
 type MetaLoadedSpec struct {
 	Done bool `yaml:"done" protobuf:"1"`
 }

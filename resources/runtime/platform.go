@@ -7,13 +7,13 @@ import (
 	"github.com/seed-59268b81/talos/resources/definition"
 )
 
-// PlatformMetadataID is the id of the only one.
+// PlatformMetadataID is the id of the only PlatformMetadata.
 const PlatformMetadataID = "platformmetadata"
 
 var platformMetadataDefinition = definition.Domain{Group: "talos.dev", Namespace: NamespaceName}.Type("PlatformMetadatas",
 	"Platform={.platform}", "Type={.instanceType}", "Region={.region}", "Zone={.zone}")
 
-// PlatformMetadataSpec is what the place where the machine runs tells of it.
+// PlatformMetadataSpec is what the platform says about the machine.
 type PlatformMetadataSpec struct {
 	Platform     string            `yaml:"platform,omitempty"     protobuf:"1"`
 	Hostname     string            `yaml:"hostname,omitempty"     protobuf:"2"`
@@ -36,8 +36,8 @@ const PlatformDisks = "disks"
 
 var platformConditionDefinition = domain.Type("PlatformConditions", "Applied={.applied}", "Reason={.reason}", "Message={.message}")
 
-// PlatformConditionSpec tells of one facility of the computer, which its id names, that the machine does not own where it
-// runs, and what is not applied for that. A machine that owns all has none.
+// PlatformConditionSpec is a facility of the computer that the machine does not own, and what is not applied for that reason. The id
+// is the facility. A machine that owns all facilities has none.
 type PlatformConditionSpec struct {
 	Applied bool   `yaml:"applied" protobuf:"1"`
 	Reason  string `yaml:"reason"  protobuf:"2"`

@@ -22,7 +22,7 @@ func (CertSANSpec) Definition() *resource.Definition { return certSANDefinition 
 
 var apiCertsDefinition = domain.Type("ApiCertificates")
 
-// APICertsSpec is what apid serves with and, on a control plane, calls other nodes with.
+// APICertsSpec has the certificates of apid: the server's and, on a control plane, the one for calls to other nodes.
 type APICertsSpec struct {
 	Client                  CertAndKey `yaml:"client" protobuf:"2"`
 	Server                  CertAndKey `yaml:"server" protobuf:"3"`
@@ -35,7 +35,7 @@ func (APICertsSpec) Definition() *resource.Definition { return apiCertsDefinitio
 
 var trustdCertsDefinition = domain.Type("TrustdCertificates")
 
-// TrustdCertsSpec is what trustd serves with.
+// TrustdCertsSpec has the certificate of trustd.
 type TrustdCertsSpec struct {
 	Server      CertAndKey `yaml:"server" protobuf:"2"`
 	AcceptedCAs []Cert     `yaml:"acceptedCAs" protobuf:"3"`
@@ -46,7 +46,7 @@ func (TrustdCertsSpec) Definition() *resource.Definition { return trustdCertsDef
 
 var etcdCertsDefinition = domain.Type("EtcdSecrets")
 
-// EtcdCertsSpec is etcd's certificates and those of its clients.
+// EtcdCertsSpec has the certificates of etcd and of its clients.
 type EtcdCertsSpec struct {
 	Etcd          CertAndKey `yaml:"etcd" protobuf:"1"`
 	EtcdPeer      CertAndKey `yaml:"etcdPeer" protobuf:"2"`
@@ -59,7 +59,7 @@ func (EtcdCertsSpec) Definition() *resource.Definition { return etcdCertsDefinit
 
 var kubernetesCertsDefinition = domain.Type("KubernetesSecrets")
 
-// KubernetesCertsSpec is the kubeconfigs of the control plane's own clients.
+// KubernetesCertsSpec has the kubeconfigs of the control plane's own clients.
 type KubernetesCertsSpec struct {
 	SchedulerKubeconfig         string `yaml:"schedulerKubeconfig" protobuf:"4"`
 	ControllerManagerKubeconfig string `yaml:"controllerManagerKubeconfig" protobuf:"5"`
@@ -72,7 +72,7 @@ func (KubernetesCertsSpec) Definition() *resource.Definition { return kubernetes
 
 var kubernetesDynamicCertsDefinition = domain.Type("KubernetesDynamicCerts")
 
-// KubernetesDynamicCertsSpec is the API server's certificates that follow the node's names and addresses.
+// KubernetesDynamicCertsSpec has the certificates of the API server, which depend on the node's names and addresses.
 type KubernetesDynamicCertsSpec struct {
 	APIServer              CertAndKey `yaml:"apiServer" protobuf:"1"`
 	APIServerKubeletClient CertAndKey `yaml:"apiServerKubeletClient" protobuf:"2"`

@@ -8,7 +8,7 @@ import (
 
 var kubeletDefinition = domain.Type("KubeletSecrets")
 
-// KubeletSpec is what the kubelet joins the cluster with.
+// KubeletSpec has what the kubelet needs to join the cluster.
 type KubeletSpec struct {
 	Endpoint              URL    `yaml:"endpoint" protobuf:"1"`
 	BootstrapTokenID      string `yaml:"bootstrapTokenID" protobuf:"3"`

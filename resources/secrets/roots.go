@@ -10,8 +10,7 @@ import (
 
 var osRootDefinition = domain.Type("OSRootSecrets")
 
-// OSRootSpec is the authority of the machine's API: what signs apid's certificates, and the token with which workers
-// ask for theirs.
+// OSRootSpec is the authority of the machine's API, which signs apid's certificates, and the token with which workers request theirs.
 type OSRootSpec struct {
 	IssuingCA       CertAndKey   `yaml:"issuingCA" protobuf:"1"`
 	CertSANIPs      []netip.Addr `yaml:"certSANIPs" protobuf:"2"`
@@ -64,7 +63,7 @@ func (KubernetesRootSpec) Definition() *resource.Definition { return kubernetesR
 
 var maintenanceRootDefinition = domain.Type("MaintenanceRootSecrets")
 
-// MaintenanceRootSpec is the authority of the maintenance API, made anew at each boot.
+// MaintenanceRootSpec is the authority of the maintenance API, generated at each boot.
 type MaintenanceRootSpec struct {
 	CA CertAndKey `yaml:"ca" protobuf:"1"`
 }

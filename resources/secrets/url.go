@@ -7,7 +7,7 @@ import (
 	"net/url"
 )
 
-// URL is a parsed and printed URL; on the wire it is a message of its own.
+// URL is a URL; on the wire it is a message of its own.
 type URL struct {
 	FullPath string `yaml:"fullPath" protobuf:"1"`
 }
@@ -18,7 +18,7 @@ func (u URL) MarshalYAML() (any, error) { return u.FullPath, nil }
 // String returns the URL.
 func (u URL) String() string { return u.FullPath }
 
-// Parse returns its parts.
+// Parse parses the URL, which must have a host.
 func (u URL) Parse() (*url.URL, error) {
 	parsed, err := url.Parse(u.FullPath)
 	if err != nil {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package service holds the resources of services. Their type is of the API group v1alpha1, which users know.
+// Package service holds the resources of services. Their type is in the API group v1alpha1, which existing clients use.
 package service
 
 import (
@@ -11,8 +11,7 @@ import (
 var serviceDefinition = definition.Domain{Group: "v1alpha1.talos.dev", Namespace: "runtime"}.Alias("svc").Type("Services",
 	"Running={.running}", "Healthy={.healthy}", "Health Unknown={.unknown}")
 
-// ServiceSpec is whether a service runs and is healthy; its id is the service's. A service that is not known to the
-// supervisor has no resource.
+// ServiceSpec is the state of a service that the supervisor knows; its id is that of the service.
 type ServiceSpec struct {
 	Running bool `yaml:"running" protobuf:"1"`
 	Healthy bool `yaml:"healthy" protobuf:"2"`
@@ -22,7 +21,7 @@ type ServiceSpec struct {
 // Definition implements resource.Spec.
 func (ServiceSpec) Definition() *resource.Definition { return serviceDefinition }
 
-// Up means running and healthy, or running without a health check.
+// Up reports whether the service runs and is healthy, or runs and its health is unknown.
 func (s ServiceSpec) Up() bool { return s.Running && (s.Healthy || s.Unknown) }
 
 // Register makes the domain's types known to this process.

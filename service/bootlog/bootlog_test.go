@@ -58,7 +58,7 @@ func read(t *testing.T, j *Journal, boot int, id string, tail int) string {
 
 	err := j.Read(t.Context(), boot, id, tail, func(p []byte) error {
 		if len(p) > 2*maxLine+chunk {
-			t.Errorf("got a piece of %d bytes", len(p))
+			t.Errorf("got a chunk of %d bytes", len(p))
 		}
 
 		b.Write(p)
@@ -159,7 +159,7 @@ func TestBoots(t *testing.T) {
 	}
 }
 
-// TestSameBoot: a volume that is unmounted and mounted again is no reboot.
+// TestSameBoot: a volume that is unmounted and mounted again is not a new boot.
 func TestSameBoot(t *testing.T) {
 	dir := t.TempDir()
 
@@ -222,7 +222,7 @@ func TestPowerCut(t *testing.T) {
 		}
 	}
 
-	// The record of a boot may be missing or rubbish.
+	// The record of a boot may be missing or damaged.
 	if err := os.WriteFile(filepath.Join(dir, "00000001", recordFile), []byte("{rubbish"), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -234,7 +234,7 @@ func TestPowerCut(t *testing.T) {
 	}
 }
 
-// TestBounds writes far more than may be kept, over more boots than are kept.
+// TestBounds writes more lines and boots than the limits allow.
 func TestBounds(t *testing.T) {
 	dir := t.TempDir()
 
@@ -306,7 +306,7 @@ func TestPace(t *testing.T) {
 		}
 	}
 
-	// A line of two bytes, and its id of one, takes 20: the burst is ten.
+	// A line of two bytes with an id of one byte takes 20 bytes: the burst is ten lines.
 	for _, tt := range []struct {
 		wait time.Duration
 		id   string
@@ -335,7 +335,7 @@ func TestPace(t *testing.T) {
 		t.Errorf("%d bytes wait, want at most 100", n)
 	}
 
-	// What is being written keeps its room, so that it can come back.
+	// Records that are being written count towards the limit, because they may be put back.
 	taken := q.take()
 	q.add("b", make([]byte, 20))
 
@@ -389,7 +389,7 @@ func FuzzFrames(f *testing.F) {
 	})
 }
 
-// TestSettle: a boot has logs and an end before it is known how the one before it ended; what was not settled then is later.
+// TestSettle: a boot has logs and an end before it is known how the one before it ended. Settle records that later.
 func TestSettle(t *testing.T) {
 	dir := t.TempDir()
 	open := func(id string) *Journal {

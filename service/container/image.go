@@ -17,7 +17,7 @@ import (
 	"github.com/seed-59268b81/talos/service/supervisor"
 )
 
-// HostsDir is where the registry hosts (mirrors, the image cache) are configured, for the CRI plugin and for us alike.
+// HostsDir has the configuration of registry hosts (mirrors, the image cache), for the CRI plugin and for this package.
 const HostsDir = layout.RegistryHostsDir
 
 // pull returns the image, unpacked; it goes to a registry only when containerd does not have it.
@@ -40,7 +40,7 @@ func (c *Container) pull(ctx context.Context, client *containerd.Client, run sup
 	return image, nil
 }
 
-// stored returns an image that containerd has, and unpacks it. One that cannot be unpacked is returned with the error.
+// stored returns an image that containerd has, and unpacks it if necessary. An image that cannot be unpacked is returned with the error.
 func stored(ctx context.Context, client *containerd.Client, ref string) (containerd.Image, error) {
 	image, err := client.GetImage(ctx, ref)
 	if err != nil {
@@ -58,7 +58,7 @@ func stored(ctx context.Context, client *containerd.Client, ref string) (contain
 	return image, nil
 }
 
-// registries has an image pulled by way of the hosts that are configured in HostsDir.
+// registries returns the option to pull through the hosts that are configured in HostsDir.
 func registries(ctx context.Context) containerd.RemoteOpt {
 	return containerd.WithResolver(docker.NewResolver(docker.ResolverOptions{
 		Hosts: config.ConfigureHosts(ctx, config.HostOptions{HostDir: config.HostDirFromRoot(HostsDir)}),

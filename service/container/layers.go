@@ -17,7 +17,7 @@ import (
 	"github.com/seed-59268b81/talos/cosi/guard"
 )
 
-// LayerState is how far a layer is.
+// LayerState is the progress of a layer.
 type LayerState uint8
 
 // The states.
@@ -28,7 +28,7 @@ const (
 	AlreadyThere
 )
 
-// LayerProgress is how far one layer of an image is.
+// LayerProgress is the progress of one layer of an image.
 type LayerProgress struct {
 	Digest        string
 	State         LayerState
@@ -36,10 +36,10 @@ type LayerProgress struct {
 	Offset, Total int64
 }
 
-// progressInterval is how often containerd is asked for it.
+// progressInterval is the interval of progress.
 const progressInterval = 500 * time.Millisecond
 
-// layers of an image that is being pulled; as a handler it is told of each when its manifest has been read.
+// layers has the layers of an image that is being pulled. It is a handler that containerd calls for each layer of the manifest.
 type layers struct {
 	store content.Store
 	start time.Time
@@ -78,14 +78,14 @@ func (l *layers) Handle(ctx context.Context, desc ocispec.Descriptor) ([]ocispec
 	return nil, nil
 }
 
-// done tells that all layers are downloaded and extracted.
+// done marks all layers as downloaded and extracted.
 func (l *layers) done() {
 	l.mu.Lock()
 	l.pulled = true
 	l.mu.Unlock()
 }
 
-// follow tells progress as it comes, until what it returns is called, which tells the last.
+// follow calls progress at each change until stop is called, which reports the last changes.
 func (l *layers) follow(ctx context.Context, progress func(LayerProgress)) (stop func()) {
 	quit := make(chan struct{})
 
@@ -109,7 +109,7 @@ func (l *layers) follow(ctx context.Context, progress func(LayerProgress)) (stop
 	}
 }
 
-// tell what has changed.
+// tell calls progress for each layer that has changed.
 func (l *layers) tell(ctx context.Context, progress func(LayerProgress)) {
 	l.mu.Lock()
 	all, pulled := l.all, l.pulled
@@ -133,7 +133,7 @@ func (l *layers) tell(ctx context.Context, progress func(LayerProgress)) {
 	}
 }
 
-// look at one layer.
+// look returns the progress of a layer.
 func (l *layers) look(ctx context.Context, desc ocispec.Descriptor, last LayerProgress, pulled bool) LayerProgress {
 	next := LayerProgress{Digest: desc.Digest.String(), Total: desc.Size, Elapsed: time.Since(l.start)}
 
@@ -160,7 +160,7 @@ func (l *layers) look(ctx context.Context, desc ocispec.Descriptor, last LayerPr
 		return next
 	}
 
-	// Not begun yet.
+	// The download has not begun.
 	next.Offset = max(last.Offset, 0)
 
 	return next

@@ -27,8 +27,8 @@ type unit struct {
 	st      Status
 	cancel  context.CancelFunc // of the loop; nil when stopped
 	done    chan struct{}      // closed when the loop has ended
-	restart context.CancelFunc // of the present run
-	// stopping is set while the loop is being stopped, again if it is to be started when it has stopped, retired if it never is.
+	restart context.CancelFunc // of the current run
+	// stopping is set while the loop is being stopped; again, if it is to start again after that; retired, if it must never start.
 	stopping, again, retired bool
 }
 
@@ -81,7 +81,7 @@ func (u *unit) start() {
 	guard.Detach(u.sup.log, "service "+u.id, func() { u.loop(ctx, done) })
 }
 
-// replace takes a new description and ends the present run, so that the loop starts it anew.
+// replace sets a new description and ends the current run, so that the loop starts the service again.
 func (u *unit) replace(svc Service) {
 	u.mu.Lock()
 	u.svc = svc
@@ -95,7 +95,7 @@ func (u *unit) replace(svc Service) {
 	}
 }
 
-// retire has no start work any more.
+// retire prevents any later start.
 func (u *unit) retire() {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -173,7 +173,7 @@ func (u *unit) loop(ctx context.Context, done chan struct{}) {
 		}
 
 		if asked {
-			continue // replaced: start the new description at once
+			continue // replaced: start with the new description at once
 		}
 
 		if err == nil && svc.Once {
