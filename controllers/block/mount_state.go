@@ -165,7 +165,7 @@ func (v volumeSeen) mountOne() (actions []any) {
 
 	switch {
 	case spec.TargetPath == "":
-		return []any{refuse{errors.New("it cannot be mounted")}}
+		return []any{refuse{errors.New("it has no target path")}}
 	case v.unmounts:
 		return nil
 	case v.mount != nil && v.mount.ReadOnly && !readOnly:

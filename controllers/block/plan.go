@@ -165,7 +165,7 @@ func (v *view) create(id string, cfg block.VolumeConfigSpec, table *gpt.Table, s
 	for other, o := range v.configs {
 		if o.Provisioning.Wave < cfg.Provisioning.Wave && o.Provisioning.PartitionSpec.Label != "" {
 			if _, there := table.Find(o.Locator.PartitionLabel); !there {
-				s.ErrorMessage = fmt.Sprintf("waits for the partition of %s", other)
+				s.ErrorMessage = fmt.Sprintf("waiting for the partition of %s", other)
 
 				return nil
 			}
@@ -218,7 +218,7 @@ func (v *view) prepare(id string, cfg block.VolumeConfigSpec, table *gpt.Table, 
 
 		return nil
 	case p.Name != "":
-		fail(s, fmt.Errorf("%s holds %s where %s is expected: its contents are left alone", p.DevPath, p.Name, want))
+		fail(s, fmt.Errorf("%s holds %s, expected %s: its contents are not changed", p.DevPath, p.Name, want))
 
 		return nil
 	case cfg.Provisioning.PartitionSpec.Label == "":

@@ -69,7 +69,7 @@ func TestPlan(t *testing.T) {
 		},
 		{
 			name: "fresh disk", found: testDisk(disk),
-			want:    statuses{"META": "ready", "STATE": "waiting", "EPHEMERAL": "waiting: waits for the partition of STATE", "IMAGECACHE": "missing"},
+			want:    statuses{"META": "ready", "STATE": "waiting", "EPHEMERAL": "waiting: waiting for the partition of STATE", "IMAGECACHE": "missing"},
 			actions: []string{"create STATE"},
 		},
 		{
@@ -103,12 +103,12 @@ func TestPlan(t *testing.T) {
 		},
 		{
 			name: "too small for anything", found: testDisk(50 * mib),
-			want: statuses{"META": "ready", "STATE": "failed: not enough free space", "EPHEMERAL": "waiting: waits", "IMAGECACHE": "missing"},
+			want: statuses{"META": "ready", "STATE": "failed: not enough free space", "EPHEMERAL": "waiting: waiting for", "IMAGECACHE": "missing"},
 		},
 		{
 			name:  "foreign contents",
 			found: testDisk(disk, part("IMAGECACHE", gib, ""), part("STATE", state, "luks"), part("EPHEMERAL", rest(disk)-gib, "xfs")),
-			want:  statuses{"META": "ready", "STATE": "failed: /dev/vda3 holds luks where xfs is expected", "EPHEMERAL": "ready", "IMAGECACHE": "failed: no known file system"},
+			want:  statuses{"META": "ready", "STATE": "failed: /dev/vda3 holds luks, expected xfs", "EPHEMERAL": "ready", "IMAGECACHE": "failed: no known file system"},
 		},
 		{
 			name: "a label twice", found: testDisk(disk, part("STATE", state, "xfs"), part("STATE", state, "xfs"), part("EPHEMERAL", rest(disk)-state, "xfs")),
@@ -118,7 +118,7 @@ func TestPlan(t *testing.T) {
 			name: "a partition of the label on another disk", found: append(
 				testDisk(disk), block.DiscoveredVolumeSpec{PartitionLabel: "STATE", Size: state, Parent: "vdb", DevPath: "/dev/vdb1", Name: "xfs"},
 			),
-			want:    statuses{"META": "ready", "STATE": "waiting", "EPHEMERAL": "waiting: waits", "IMAGECACHE": "missing"},
+			want:    statuses{"META": "ready", "STATE": "waiting", "EPHEMERAL": "waiting: waiting for", "IMAGECACHE": "missing"},
 			actions: []string{"create STATE"},
 		},
 		{

@@ -36,7 +36,7 @@ func SystemDiskController() controller.Controller {
 
 			chosen, err := systemDisk(current.DiskID, specsOf(found))
 			if err != nil {
-				log.Error("no choice of a system disk", "error", err)
+				log.Error("the system disk cannot be chosen", "error", err)
 			}
 
 			if chosen == nil {

@@ -210,7 +210,7 @@ func (s *acquisition) read(e storeRead) (actions []any) {
 
 	if e.err != nil {
 		s.access = e.access
-		actions = s.shut(fmt.Errorf("the stored configuration cannot be used (it is left as it is, in STATE): %w", e.err))
+		actions = s.shut(fmt.Errorf("the stored configuration cannot be used (it stays in STATE, unchanged): %w", e.err))
 	}
 
 	return append(actions, s.beside()...)

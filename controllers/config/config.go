@@ -239,7 +239,7 @@ func (c *Controller) fromSource(s source, log *slog.Logger) *config.Config {
 	}
 
 	if err != nil {
-		err = fmt.Errorf("the configuration of %s cannot be used: %w", s.name, err)
+		err = fmt.Errorf("configuration of %s: %w", s.name, err)
 		log.Error("no configuration", "error", err)
 		c.failed(err)
 

@@ -82,7 +82,7 @@ func readLimited(reader io.Reader, format string) ([]byte, error) {
 	}
 
 	if len(text) > maxConfig {
-		return nil, fmt.Errorf("it unpacks to more than %d bytes", maxConfig)
+		return nil, fmt.Errorf("larger than %d bytes when decompressed", maxConfig)
 	}
 
 	return text, nil

@@ -33,7 +33,7 @@ func keepRequest(root string, request etcd.BootstrapRequestSpec) error {
 	}
 
 	if err != nil {
-		return fmt.Errorf("keep the request to bootstrap: %w", err)
+		return fmt.Errorf("store the bootstrap request: %w", err)
 	}
 
 	return nil
@@ -52,7 +52,7 @@ func keptRequest(root string) (*etcd.BootstrapRequestSpec, error) {
 	}
 
 	if err != nil {
-		return nil, fmt.Errorf("read the request to bootstrap: %w", err)
+		return nil, fmt.Errorf("read the bootstrap request: %w", err)
 	}
 
 	return &request, nil
@@ -65,7 +65,7 @@ func forgetRequest(root string) error {
 	if err := os.Remove(path); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	} else if err != nil {
-		return fmt.Errorf("forget the request to bootstrap: %w", err)
+		return fmt.Errorf("remove the bootstrap request: %w", err)
 	}
 
 	return durable.SyncDir(filepath.Dir(path))

@@ -66,7 +66,7 @@ func writeSnapshot(path string, snapshot io.Reader) error {
 		return own(file.Name())
 	})
 	if err != nil {
-		return fmt.Errorf("keep the etcd snapshot: %w", err)
+		return fmt.Errorf("store the etcd snapshot: %w", err)
 	}
 
 	return nil

@@ -63,7 +63,7 @@ type etcFiles struct {
 
 func (c *etcFiles) write(name string, spec *files.EtcFileSpecSpec) error {
 	if !filepath.IsLocal(name) {
-		return fmt.Errorf("write /etc/%s: the name leads out of /etc", name)
+		return fmt.Errorf("write /etc/%s: the path is outside /etc", name)
 	}
 
 	source, target := filepath.Join(c.shadow, name), filepath.Join(c.etc, name)

@@ -119,7 +119,7 @@ func kernelState(root fs.FS) (map[string]string, error) {
 		case err == nil:
 			files[name] = strings.TrimSpace(string(text))
 		case !errors.Is(err, fs.ErrNotExist):
-			return nil, fmt.Errorf("read how the kernel is hardened: %w", err)
+			return nil, fmt.Errorf("read the state of the kernel's protections: %w", err)
 		}
 	}
 

@@ -35,7 +35,7 @@ type powerBench struct {
 	mu      sync.Mutex
 	parts   map[string]Participant
 	changed chan struct{}
-	told    []string      // to whom
+	events  []string      // by actor
 	did     []string      // what has happened, "begin X", "end X"
 	done    chan struct{} // closed when the machine ends
 	took    time.Duration
@@ -68,7 +68,7 @@ func inPowerBench(t *testing.T, fn func(b *powerBench)) {
 				b.mu.Lock()
 				defer b.mu.Unlock()
 
-				b.told = append(b.told, fmt.Sprintf("%s %s", actor, event.ProtoReflect().Descriptor().Name()))
+				b.events = append(b.events, fmt.Sprintf("%s %s", actor, event.ProtoReflect().Descriptor().Name()))
 			},
 		}); err != nil {
 			t.Fatal(err)
@@ -113,7 +113,7 @@ func (b *powerBench) runs(id string, needs []string, takes time.Duration, stop f
 	b.changed = make(chan struct{})
 }
 
-func (b *powerBench) gone(id string) {
+func (b *powerBench) removed(id string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 
@@ -174,7 +174,7 @@ func TestHold(t *testing.T) {
 		}
 
 		// etcd is removed although pods need it: participants that do not run do not count.
-		b.gone("etcd")
+		b.removed("etcd")
 		delete(want, "etcd")
 
 		want["volumes"], want["cri"] = []string{"containers", "cri", "kubelet", "trustd"}, []string{"containers", "kubelet"}
@@ -220,8 +220,8 @@ func TestGoDown(t *testing.T) {
 		}
 
 		// Start and stop of the sequence and of each participant, and the restart.
-		if got, want := len(b.told), 2+2*7+1; got != want || b.told[got-1] != "me RestartEvent" {
-			b.Errorf("told %d events, want %d: %q", got, want, b.told)
+		if got, want := len(b.events), 2+2*7+1; got != want || b.events[got-1] != "me RestartEvent" {
+			b.Errorf("got %d events, want %d: %q", got, want, b.events)
 		}
 
 		if left := b.holders(); len(left) > 0 {

@@ -114,7 +114,7 @@ func (w *workerAPI) renew(
 	}
 
 	if err != nil {
-		return fmt.Errorf("get a certificate for the API: %w", err)
+		return fmt.Errorf("request a certificate for the API: %w", err)
 	}
 
 	server := secrets.CertAndKey{Crt: crt, Key: key}

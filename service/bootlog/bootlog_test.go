@@ -95,7 +95,7 @@ func TestBoots(t *testing.T) {
 		}
 	}
 
-	early.Append("machined", []byte("after its end was told"))
+	early.Append("machined", []byte("after its end was recorded"))
 
 	if err := early.Close(); err != nil {
 		t.Fatal(err)
@@ -136,7 +136,7 @@ func TestBoots(t *testing.T) {
 		{-2, "etcd", 1, "line 2\n"},
 		{-2, "etcd", 0, ""},
 		{-2, "etcd", 9, "line 0\nline 1\nline 2\n"},
-		{-2, "machined", -1, "before the disk\nafter its end was told\n"},
+		{-2, "machined", -1, "before the disk\nafter its end was recorded\n"},
 		{-1, "machined", -1, "again\n"},
 	} {
 		if got := read(t, third, tt.boot, tt.id, tt.tail); got != tt.want {

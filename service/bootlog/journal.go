@@ -112,7 +112,7 @@ func (j *Journal) Settle(e Evidence) error {
 
 	all, err := folders(j.dir)
 	if err != nil {
-		return fmt.Errorf("settle how boots ended: %w", err)
+		return fmt.Errorf("record how earlier boots ended: %w", err)
 	}
 
 	var errs []error
@@ -123,7 +123,7 @@ func (j *Journal) Settle(e Evidence) error {
 	}
 
 	if err := errors.Join(errs...); err != nil {
-		return fmt.Errorf("settle how boots ended: %w", err)
+		return fmt.Errorf("record how earlier boots ended: %w", err)
 	}
 
 	return nil
@@ -210,7 +210,7 @@ func (j *Journal) write(sync bool) error {
 		if err := j.rotate(int64(len(frames))); err != nil {
 			j.queue.putBack(frames)
 
-			return fmt.Errorf("keep the logs of this boot: %w", err)
+			return fmt.Errorf("write the logs of this boot: %w", err)
 		}
 
 		n, err := j.file.Write(frames)
@@ -218,7 +218,7 @@ func (j *Journal) write(sync bool) error {
 			err = errors.Join(err, j.abandon())
 			j.queue.putBack(frames)
 
-			return fmt.Errorf("keep the logs of this boot: %w", err)
+			return fmt.Errorf("write the logs of this boot: %w", err)
 		}
 
 		j.size += int64(n)
@@ -227,7 +227,7 @@ func (j *Journal) write(sync bool) error {
 
 	if sync && j.file != nil {
 		if err := j.file.Sync(); err != nil {
-			return fmt.Errorf("keep the logs of this boot: %w", err)
+			return fmt.Errorf("write the logs of this boot: %w", err)
 		}
 
 		j.synced = time.Now()

@@ -86,7 +86,7 @@ func (c *Container) Run(ctx context.Context, run supervisor.Run) error {
 	}
 
 	if err := remove(background, client, c.ID); err != nil {
-		return fmt.Errorf("container %s: remove the one of an earlier run: %w", c.ID, err)
+		return fmt.Errorf("container %s: remove that of an earlier run: %w", c.ID, err)
 	}
 
 	cntr, err := client.NewContainer(ctx, c.ID,

@@ -44,10 +44,10 @@ type layers struct {
 	store content.Store
 	start time.Time
 
-	mu     sync.Mutex
-	all    []ocispec.Descriptor
-	told   []LayerProgress
-	pulled bool
+	mu       sync.Mutex
+	all      []ocispec.Descriptor
+	reported []LayerProgress
+	pulled   bool
 }
 
 func newLayers(store content.Store) *layers { return &layers{store: store, start: time.Now()} }
@@ -73,7 +73,7 @@ func (l *layers) Handle(ctx context.Context, desc ocispec.Descriptor) ([]ocispec
 	}
 
 	l.all = append(l.all, desc)
-	l.told = append(l.told, first)
+	l.reported = append(l.reported, first)
 
 	return nil, nil
 }
@@ -117,7 +117,7 @@ func (l *layers) tell(ctx context.Context, progress func(LayerProgress)) {
 
 	for i, desc := range all {
 		l.mu.Lock()
-		last := l.told[i]
+		last := l.reported[i]
 		l.mu.Unlock()
 
 		next := l.look(ctx, desc, last, pulled)
@@ -126,7 +126,7 @@ func (l *layers) tell(ctx context.Context, progress func(LayerProgress)) {
 		}
 
 		l.mu.Lock()
-		l.told[i] = next
+		l.reported[i] = next
 		l.mu.Unlock()
 
 		progress(next)

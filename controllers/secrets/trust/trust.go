@@ -111,7 +111,7 @@ func (r Request) endpoints(ctx context.Context) (found []endpoint, problems []er
 		cancel()
 
 		if err != nil {
-			problems = append(problems, fmt.Errorf("find %s: %w", host, err))
+			problems = append(problems, fmt.Errorf("resolve %s: %w", host, err))
 		}
 
 		for _, addr := range addrs {
@@ -147,7 +147,7 @@ func (r Request) ask(ctx context.Context, e endpoint) ([]byte, error) {
 	case codes.OK:
 		return answer.GetCrt(), nil
 	case codes.DeadlineExceeded:
-		return nil, fmt.Errorf("no answer in %s: is the machine on, and port %d open to this one?", tryTime, contract.TrustdPort)
+		return nil, fmt.Errorf("timed out after %s: is the machine on, and is port %d reachable from this one?", tryTime, contract.TrustdPort)
 	case codes.Unavailable: // there is no connection
 		return nil, cmp.Or(failed.get(), errors.New(s.Message()))
 	default:

@@ -102,7 +102,7 @@ func TestEndpoints(t *testing.T) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 
-	if len(problems) != 1 || !strings.Contains(problems[0].Error(), "find cp.invalid") {
+	if len(problems) != 1 || !strings.Contains(problems[0].Error(), "resolve cp.invalid") {
 		t.Errorf("got problems %v, want one of cp.invalid", problems)
 	}
 }
