@@ -73,6 +73,6 @@ func check(t *testing.T, svc supervisor.Service, group string, wants ...string) 
 	}
 
 	if svc.Health == nil || svc.RestartInterval > time.Second {
-		t.Errorf("%s: want it looked after, and back at once", svc.ID)
+		t.Errorf("%s: want a health check, and a restart at once", svc.ID)
 	}
 }

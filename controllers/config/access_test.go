@@ -109,7 +109,7 @@ func TestDamage(t *testing.T) {
 				}
 
 				if b.maintenance(t) {
-					t.Error("the machine is open to everybody before META was read")
+					t.Error("the machine is open to everyone before META was read")
 				}
 
 				if !tt.unmounted {
@@ -123,7 +123,7 @@ func TestDamage(t *testing.T) {
 				wait(latePatience)
 
 				if b.maintenance(t) {
-					t.Error("the machine is open to everybody")
+					t.Error("the machine is open to everyone")
 				} else {
 					closed++
 				}

@@ -97,7 +97,7 @@ func TestRestore(t *testing.T) {
 			}
 
 			if (started == 1) != tt.started {
-				t.Errorf("the service was said to have started %d times, want %t", started, tt.started)
+				t.Errorf("Started was called %d times, want %t", started, tt.started)
 			}
 
 			if diff := cmp.Diff(tt.after, files(t, lib)); diff != "" {

@@ -332,7 +332,7 @@ func TestPace(t *testing.T) {
 	}
 
 	if n := len(q.pending); n > 100 || n == 0 {
-		t.Errorf("%d bytes wait, want at most 100", n)
+		t.Errorf("%d bytes are pending, want at most 100", n)
 	}
 
 	// Records that are being written count towards the limit, because they may be put back.
@@ -340,7 +340,7 @@ func TestPace(t *testing.T) {
 	q.add("b", make([]byte, 20))
 
 	if q.putBack(taken); !bytes.Equal(q.pending, taken) || q.logs["b"].dropped != 1 {
-		t.Errorf("put back: %d bytes wait, want the %d that were taken; %d lines counted as dropped, want 1", len(q.pending), len(taken), q.logs["b"].dropped)
+		t.Errorf("put back: %d bytes are pending, want the %d that were taken; %d lines counted as dropped, want 1", len(q.pending), len(taken), q.logs["b"].dropped)
 	}
 }
 

@@ -82,6 +82,6 @@ func TestDiskIsFull(t *testing.T) {
 	}
 
 	if n := len(j.queue.pending); n > 0 {
-		t.Errorf("%d bytes wait still", n)
+		t.Errorf("%d bytes are still pending", n)
 	}
 }

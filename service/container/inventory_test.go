@@ -121,7 +121,7 @@ func TestUsed(t *testing.T) {
 	}
 
 	if _, err := used(all, []*types.Metric{{ID: "etcd", Data: &anypb.Any{Value: []byte{0xff}}}}); err == nil {
-		t.Error("metrics that are none: got no error")
+		t.Error("invalid metrics: got no error")
 	}
 }
 
