@@ -34,9 +34,8 @@ func TrustdController(sup Supervisor, process Process) controller.Controller {
 		ControllerName: "runtime.TrustdServiceController",
 		Reads:          []controller.Input{controller.In[secrets.TrustdCertsSpec](controller.Weak, "", secrets.TrustdID)},
 		Reconcile: func(ctx context.Context, rt controller.Runtime, _ *slog.Logger) error {
-			certs, err := typed.Find[secrets.TrustdCertsSpec](ctx, rt, "", secrets.TrustdID)
-			if err != nil || certs == nil {
-				return err
+			if f := typed.Read(ctx, rt, secrets.TrustdID, &secrets.TrustdCertsSpec{}); !f.OK {
+				return f.Err
 			}
 
 			service, err := process.service("trustd", cgroup.Trustd, contract.TrustdPort)

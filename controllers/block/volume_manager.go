@@ -158,13 +158,13 @@ func readView(ctx context.Context, rt controller.Runtime) (view, error) {
 		_, v.systemErr = systemDisk("", v.found)
 	}
 
-	lifecycle, err := typed.Find[block.VolumeLifecycleSpec](ctx, rt, "", block.VolumeLifecycleID)
-	if err != nil {
-		return v, err
+	lifecycle := typed.Read(ctx, rt, block.VolumeLifecycleID, &block.VolumeLifecycleSpec{})
+	if lifecycle.Err != nil {
+		return v, lifecycle.Err
 	}
 
 	// Without a lifecycle, volumes are not started yet, or stopped.
-	v.closing = lifecycle == nil || lifecycle.Metadata().Phase() == resource.PhaseTearingDown
+	v.closing = !lifecycle.OK
 
 	mounts, err := typed.List[block.MountStatusSpec](ctx, rt, "")
 	for _, mount := range mounts {

@@ -100,19 +100,18 @@ func gatherFacts(ctx context.Context, st state.State, root string) (Facts, error
 		f.Configured, f.ControlPlane = true, cfg.Type().IsControlPlane()
 	}
 
-	var clock timeres.StatusSpec
-	if f := typed.Read(ctx, st, timeres.StatusID, &clock); f.Err != nil {
-		return Facts{}, f.Err
-	}
+	var (
+		clock timeres.StatusSpec
+		mount block.VolumeMountStatusSpec
+		asked etcd.BootstrapRequestSpec
+	)
 
-	f.TimeUsable = clock.Usable()
-
-	disk, err := typed.Find[block.VolumeMountStatusSpec](ctx, st, "", mountID)
-	if err != nil {
+	disk, request := typed.Read(ctx, st, mountID, &mount), typed.Read(ctx, st, etcd.BootstrapID, &asked)
+	if err := errors.Join(disk.Err, request.Err, typed.Read(ctx, st, timeres.StatusID, &clock).Err); err != nil {
 		return f, err
 	}
 
-	f.DiskReady = disk != nil
+	f.TimeUsable, f.DiskReady, f.Asked, f.AskedToRecover = clock.Usable(), disk.OK, request.OK, asked.Recover
 
 	if f.HasData, err = hasData(filepath.Join(root, DataDir)); err != nil {
 		return f, err
@@ -124,18 +123,7 @@ func gatherFacts(ctx context.Context, st state.State, root string) (Facts, error
 		return f, err
 	}
 
-	asked, err := typed.Find[etcd.BootstrapRequestSpec](ctx, st, "", etcd.BootstrapID)
-	if err != nil {
-		return f, err
-	}
-
-	if asked != nil {
-		f.Asked, f.AskedToRecover = true, asked.TypedSpec().Recover
-
-		return f, nil
-	}
-
-	if !f.DiskReady {
+	if f.Asked || !f.DiskReady {
 		return f, nil
 	}
 

@@ -88,17 +88,15 @@ func (c *PowerController) Run(ctx context.Context, rt controller.Runtime, log *s
 
 // round does what can be done now, and reports whether the machine has gone down.
 func (c *PowerController) round(ctx context.Context, rt controller.Runtime, parts []Participant, log *slog.Logger) (over bool, err error) {
-	request, err := typed.Find[runtime.PowerRequestSpec](ctx, rt, "", runtime.PowerRequestID)
-	if err != nil {
-		return false, err
-	}
+	var request runtime.PowerRequestSpec
 
-	if request == nil {
+	switch f := typed.Read(ctx, rt, runtime.PowerRequestID, &request); {
+	case f.Err != nil:
+		return false, f.Err
+	case !f.OK:
 		return false, c.hold(ctx, rt, parts)
-	}
-
-	if c.ending == nil {
-		c.begin(*request.TypedSpec(), parts, rt.QueueReconcile, log)
+	case c.ending == nil:
+		c.begin(request, parts, rt.QueueReconcile, log)
 	}
 
 	left, err := c.end(ctx, rt, log)
