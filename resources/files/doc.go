@@ -4,6 +4,9 @@
 package files
 
 import (
+	"errors"
+
+	"github.com/seed-59268b81/talos/cosi/resource"
 	"github.com/seed-59268b81/talos/layout"
 	"github.com/seed-59268b81/talos/resources/definition"
 )
@@ -25,3 +28,11 @@ const (
 
 // PodResolvConfPath is the path of PodResolvConf. Its folder may be mounted into containers, which then see each change.
 const PodResolvConfPath = layout.ResolvConf
+
+// Register makes the types of the domain known to this process.
+func Register() error {
+	return errors.Join(
+		resource.Register[EtcFileSpecSpec](),
+		resource.Register[EtcFileStatusSpec](),
+	)
+}

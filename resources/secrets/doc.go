@@ -6,7 +6,12 @@
 // Every type is sensitive: only administrators can read it.
 package secrets
 
-import "github.com/seed-59268b81/talos/resources/definition"
+import (
+	"errors"
+
+	"github.com/seed-59268b81/talos/cosi/resource"
+	"github.com/seed-59268b81/talos/resources/definition"
+)
 
 // NamespaceName is the namespace of all of them.
 const NamespaceName = "secrets"
@@ -35,3 +40,20 @@ const (
 	CertSANKubernetesID  = "k8s"
 	CertSANMaintenanceID = "maintenance"
 )
+
+// Register makes the domain's types known to this process.
+func Register() error {
+	return errors.Join(
+		resource.Register[APICertsSpec](),
+		resource.Register[CertSANSpec](),
+		resource.Register[EtcdCertsSpec](),
+		resource.Register[EtcdRootSpec](),
+		resource.Register[KubeletSpec](),
+		resource.Register[KubernetesCertsSpec](),
+		resource.Register[KubernetesDynamicCertsSpec](),
+		resource.Register[KubernetesRootSpec](),
+		resource.Register[MaintenanceRootSpec](),
+		resource.Register[OSRootSpec](),
+		resource.Register[TrustdCertsSpec](),
+	)
+}
