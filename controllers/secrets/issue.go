@@ -15,12 +15,11 @@ import (
 	timeres "github.com/seed-59268b81/talos/resources/time"
 )
 
-// recheck bounds how long a certificate is trusted to be fresh without looking at the clock: timers count elapsed time,
-// and the clock may drift away from it. A step of the clock wakes the controllers by itself.
+// recheck bounds the time between two checks of a certificate against the clock: timers count elapsed time, and the clock may drift
+// away from it. A step of the clock wakes the controllers by itself.
 const recheck = 6 * time.Hour
 
-// renewal wakes a controller when a certificate is due. A timer that outlives its controller's run only causes
-// one reconcile more.
+// renewal wakes a controller when a certificate is due. A timer that fires after its controller has ended does no harm.
 type renewal struct{ timer *time.Timer }
 
 // at sets the next wake-up, and cancels the one before.
@@ -32,7 +31,7 @@ func (r *renewal) at(due, now time.Time, wake func()) {
 	r.timer = time.AfterFunc(min(max(due.Sub(now), time.Second), recheck), wake)
 }
 
-// issuance keeps or issues the certificates of a resource, and returns when to look at them again.
+// issuance keeps or issues the certificates of a resource, and returns when to check them again.
 type issuance[C resource.Spec] func(current C, now time.Time) (next C, due time.Time, err error)
 
 // update brings the resource up to date.

@@ -14,12 +14,12 @@ import (
 	"github.com/seed-59268b81/talos/resources/block"
 )
 
-// Inputs that a controller which requests a volume must declare.
+// Inputs returns the inputs of a controller that requests a volume.
 func Inputs() []controller.Input {
 	return []controller.Input{controller.In[block.VolumeMountStatusSpec](controller.Strong, "")}
 }
 
-// Output that it must declare.
+// Output returns the output of a controller that requests a volume.
 func Output() controller.Output {
 	return controller.Out[block.VolumeMountRequestSpec](controller.Shared)
 }
