@@ -77,27 +77,33 @@ func (i *Images) RunInteractive(ctx context.Context, c *Interactive) (exitCode u
 	}
 
 	id := interactivePrefix + strings.ToLower(rand.Text()[:10])
-	input := &endingReader{Reader: c.Stdin, end: func() {}}
+	inputEnded, end := context.WithCancel(background)
 
 	defer func() {
-		end, cancel := context.WithTimeout(background, endTimeout)
+		end()
+
+		within, cancel := context.WithTimeout(background, endTimeout)
 		defer cancel()
 
-		if failed := remove(end, i.client, id); failed != nil {
+		if failed := remove(within, i.client, id); failed != nil {
 			err = errors.Join(err, fmt.Errorf("remove container %s: %w", id, failed))
 		}
 	}()
 
-	task, exited, err := i.createInteractive(ctx, background, c, id, image, input)
+	task, exited, err := i.createInteractive(ctx, background, c, id, image, endingReader{c.Stdin, end})
 	if err != nil {
 		return 0, err
 	}
+
+	// The runtime holds standard input open until this call.
+	stop := context.AfterFunc(inputEnded, func() { task.CloseIO(background, containerd.WithStdinCloser) }) // it fails when the task has ended
+	defer stop()
 
 	return c.attend(ctx, background, task, exited)
 }
 
 func (i *Images) createInteractive(
-	ctx, background context.Context, c *Interactive, id string, image containerd.Image, input *endingReader,
+	ctx, background context.Context, c *Interactive, id string, image containerd.Image, input io.Reader,
 ) (containerd.Task, <-chan containerd.ExitStatus, error) {
 	creating.Lock()
 	defer creating.Unlock()
@@ -126,9 +132,6 @@ func (i *Images) createInteractive(
 	if err != nil {
 		return nil, nil, fmt.Errorf("create the task of container %s: %w", id, err)
 	}
-
-	// The runtime holds standard input open until this call.
-	input.onEnd(func() { task.CloseIO(background, containerd.WithStdinCloser) }) // it fails when the task has ended
 
 	exited, err := task.Wait(background)
 	if err == nil {
@@ -238,39 +241,20 @@ func (c *Interactive) spec(id string, image containerd.Image) []oci.SpecOpts {
 	return opts
 }
 
-// endingReader calls end once when its Reader has ended.
+// endingReader calls end when its Reader has ended.
 type endingReader struct {
 	io.Reader
 
-	mu    sync.Mutex
-	ended bool
-	end   func()
+	end context.CancelFunc
 }
 
-func (r *endingReader) Read(p []byte) (int, error) {
+func (r endingReader) Read(p []byte) (int, error) {
 	n, err := r.Reader.Read(p)
 	if err != nil {
-		r.mu.Lock()
-		defer r.mu.Unlock()
-
-		if !r.ended {
-			r.ended = true
-			r.end()
-		}
+		r.end()
 	}
 
 	return n, err
-}
-
-// onEnd sets the function to call at the end, and calls it if the Reader has ended already.
-func (r *endingReader) onEnd(end func()) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-
-	r.end = end
-	if r.ended {
-		end()
-	}
 }
 
 type lockedWriter struct {
