@@ -6,6 +6,7 @@ package container
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -44,10 +45,16 @@ type layers struct {
 	store content.Store
 	start time.Time
 
-	mu       sync.Mutex
-	all      []ocispec.Descriptor
-	reported []LayerProgress
-	pulled   bool
+	mu     sync.Mutex
+	all    []*layer
+	pulled bool
+}
+
+// layer is one layer, with the progress that was reported last. Only follow changes that.
+type layer struct {
+	ocispec.Descriptor
+
+	reported LayerProgress
 }
 
 func newLayers(store content.Store) *layers { return &layers{store: store, start: time.Now()} }
@@ -66,14 +73,9 @@ func (l *layers) Handle(ctx context.Context, desc ocispec.Descriptor) ([]ocispec
 	l.mu.Lock()
 	defer l.mu.Unlock()
 
-	for _, known := range l.all {
-		if known.Digest == desc.Digest {
-			return nil, nil
-		}
+	if !slices.ContainsFunc(l.all, func(known *layer) bool { return known.Digest == desc.Digest }) {
+		l.all = append(l.all, &layer{desc, first})
 	}
-
-	l.all = append(l.all, desc)
-	l.reported = append(l.reported, first)
 
 	return nil, nil
 }
@@ -115,21 +117,12 @@ func (l *layers) tell(ctx context.Context, progress func(LayerProgress)) {
 	all, pulled := l.all, l.pulled
 	l.mu.Unlock()
 
-	for i, desc := range all {
-		l.mu.Lock()
-		last := l.reported[i]
-		l.mu.Unlock()
-
-		next := l.look(ctx, desc, last, pulled)
-		if next.State == last.State && next.Offset == last.Offset {
-			continue
+	for _, layer := range all {
+		next := l.look(ctx, layer.Descriptor, layer.reported, pulled)
+		if next.State != layer.reported.State || next.Offset != layer.reported.Offset {
+			layer.reported = next
+			progress(next)
 		}
-
-		l.mu.Lock()
-		l.reported[i] = next
-		l.mu.Unlock()
-
-		progress(next)
 	}
 }
 
@@ -140,28 +133,17 @@ func (l *layers) look(ctx context.Context, desc ocispec.Descriptor, last LayerPr
 	switch {
 	case last.State == AlreadyThere:
 		next.State, next.Offset = AlreadyThere, desc.Size
-
-		return next
 	case pulled:
 		next.State, next.Offset = Extracted, desc.Size
-
-		return next
+	default:
+		if st, err := l.store.Status(ctx, remotes.MakeRefKey(ctx, desc)); err == nil {
+			next.Offset = st.Offset
+		} else if _, err := l.store.Info(ctx, desc.Digest); err == nil {
+			next.State, next.Offset = Downloaded, desc.Size
+		} else { // the download has not begun
+			next.Offset = max(last.Offset, 0)
+		}
 	}
-
-	if st, err := l.store.Status(ctx, remotes.MakeRefKey(ctx, desc)); err == nil {
-		next.Offset = st.Offset
-
-		return next
-	}
-
-	if _, err := l.store.Info(ctx, desc.Digest); err == nil {
-		next.State, next.Offset = Downloaded, desc.Size
-
-		return next
-	}
-
-	// The download has not begun.
-	next.Offset = max(last.Offset, 0)
 
 	return next
 }
