@@ -46,7 +46,7 @@ func ByRole(st state.Reader) Rule {
 			return status.Errorf(codes.PermissionDenied, "resource type %q is unknown (talosctl get rd lists the known types)", kind.Type)
 		}
 
-		if def.Sensitivity != resource.NonSensitive && !slices.Contains(rolesFrom(ctx), contract.RoleAdmin) {
+		if def.TypedSpec().Sensitivity != resource.NonSensitive && !slices.Contains(rolesFrom(ctx), contract.RoleAdmin) {
 			return status.Errorf(codes.PermissionDenied, "resource type %q is sensitive: it requires the role %s", kind.Type, contract.RoleAdmin)
 		}
 

@@ -29,7 +29,7 @@ func podLabels(kind, pod, container string) map[string]string {
 	}
 }
 
-// A node with a pod of its own network and one that shares the host's; of one container there is an earlier try.
+// A node with a pod that has its own network, and a pod in the host's network. One container has an earlier attempt.
 var (
 	nodeContainers = []*containers.Container{
 		{ID: "cccccccccccccccc", Image: "dns:1", Labels: podLabels("container", "dns", "coredns"),
@@ -121,7 +121,7 @@ func TestUsed(t *testing.T) {
 	}
 
 	if _, err := used(all, []*types.Metric{{ID: "etcd", Data: &anypb.Any{Value: []byte{0xff}}}}); err == nil {
-		t.Error("metrics that are none: got no error")
+		t.Error("invalid metrics: got no error")
 	}
 }
 

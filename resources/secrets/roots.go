@@ -8,11 +8,31 @@ import (
 	"github.com/seed-59268b81/talos/cosi/resource"
 )
 
-var kubernetesRootDefinition = &resource.Definition{
-	Type:             "KubernetesRootSecrets.secrets.talos.dev",
-	DefaultNamespace: NamespaceName,
-	Sensitivity:      resource.Sensitive,
+var osRootDefinition = domain.Type("OSRootSecrets")
+
+// OSRootSpec is the authority of the machine's API, which signs apid's certificates, and the token with which workers request theirs.
+type OSRootSpec struct {
+	IssuingCA       CertAndKey   `yaml:"issuingCA" protobuf:"1"`
+	CertSANIPs      []netip.Addr `yaml:"certSANIPs" protobuf:"2"`
+	CertSANDNSNames []string     `yaml:"certSANDNSNames" protobuf:"3"`
+	Token           string       `yaml:"token" protobuf:"4"`
+	AcceptedCAs     []Cert       `yaml:"acceptedCAs" protobuf:"5"`
 }
+
+// Definition implements resource.Spec.
+func (OSRootSpec) Definition() *resource.Definition { return osRootDefinition }
+
+var etcdRootDefinition = domain.Type("EtcdRootSecrets")
+
+// EtcdRootSpec is the authority of etcd.
+type EtcdRootSpec struct {
+	EtcdCA CertAndKey `yaml:"etcdCA" protobuf:"1"`
+}
+
+// Definition implements resource.Spec.
+func (EtcdRootSpec) Definition() *resource.Definition { return etcdRootDefinition }
+
+var kubernetesRootDefinition = domain.Type("KubernetesRootSecrets")
 
 // KubernetesRootSpec is the key material of the Kubernetes control plane.
 type KubernetesRootSpec struct {
@@ -40,3 +60,13 @@ type KubernetesRootSpec struct {
 
 // Definition implements resource.Spec.
 func (KubernetesRootSpec) Definition() *resource.Definition { return kubernetesRootDefinition }
+
+var maintenanceRootDefinition = domain.Type("MaintenanceRootSecrets")
+
+// MaintenanceRootSpec is the authority of the maintenance API, generated at each boot.
+type MaintenanceRootSpec struct {
+	CA CertAndKey `yaml:"ca" protobuf:"1"`
+}
+
+// Definition implements resource.Spec.
+func (MaintenanceRootSpec) Definition() *resource.Definition { return maintenanceRootDefinition }
