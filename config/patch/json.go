@@ -3,7 +3,6 @@
 package patch
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -63,21 +62,16 @@ func (o operations) apply(target []config.Part) ([]config.Part, error) {
 		return nil, fmt.Errorf("the JSON patch: %w", err)
 	}
 
-	var value any
-
-	decoder := json.NewDecoder(bytes.NewReader(after))
-	decoder.UseNumber()
-
-	if err := decoder.Decode(&value); err != nil {
+	// JSON is YAML.
+	result, err := config.Split(after)
+	if err != nil {
 		return nil, fmt.Errorf("the JSON patch: its result: %w", err)
 	}
 
-	if _, ok := value.(map[string]any); !ok {
-		return nil, errors.New("the JSON patch: it leaves no object in place of the v1alpha1 document")
-	}
+	plain(result[0].Node)
 
 	target = slices.Clone(target)
-	target[at].Node = reconcile(target[at].Node, value)
+	target[at].Node = reconcile(target[at].Node, result[0].Node)
 
 	return target, nil
 }
