@@ -11,22 +11,14 @@
 package derive
 
 import (
-	"bytes"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"go/ast"
-	"go/importer"
-	"go/parser"
-	"go/token"
-	"go/types"
-	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
+
+	"golang.org/x/tools/go/packages"
 
 	"github.com/seed-59268b81/talos/config"
 	"github.com/seed-59268b81/talos/config/strict"
@@ -101,116 +93,34 @@ func visit(t reflect.Type, path string, read map[string]bool, out *[]string) {
 	}
 }
 
-// goPackage is what the go command tells of a package.
-type goPackage struct {
-	ImportPath, Dir, Export string
-	GoFiles                 []string
-	DepOnly                 bool
-}
-
 // fieldsRead returns the fields TYPE.FIELD that some reader selects, itself or by calling a followed function.
 func fieldsRead(root string) (map[string]bool, error) {
-	all, err := list(root)
+	all, err := packages.Load(&packages.Config{
+		Mode: packages.LoadSyntax, Dir: root, Env: append(os.Environ(), "GOOS=linux", "GOARCH=amd64"),
+	}, slices.Concat(readers, followed)...)
 	if err != nil {
 		return nil, err
 	}
 
-	exports := map[string]string{}
-	for _, p := range all {
-		exports[p.ImportPath] = p.Export
-	}
-
-	files := token.NewFileSet()
-	imports := importer.ForCompiler(files, "gc", func(path string) (io.ReadCloser, error) {
-		if exports[path] == "" {
-			return nil, fmt.Errorf("package %s: nothing was compiled of it", path)
-		}
-
-		return os.Open(exports[path])
-	})
-
-	readers, functions := newReads(), map[string]*reads{}
+	read, functions := newReads(), map[string]*reads{}
 
 	for _, p := range all {
-		if p.DepOnly {
-			continue
+		if len(p.Errors) > 0 {
+			return nil, fmt.Errorf("package %s: %w", p.PkgPath, p.Errors[0])
 		}
 
-		if err := inspect(files, imports, p, readers, functions); err != nil {
-			return nil, fmt.Errorf("package %s: %w", p.ImportPath, err)
+		for i, file := range p.Syntax {
+			name := strings.TrimPrefix(p.PkgPath, module) + "/" + filepath.Base(p.CompiledGoFiles[i])
+
+			switch {
+			case slices.ContainsFunc(checks, func(check string) bool { return strings.HasPrefix(name, check) }):
+			case slices.Contains(followed, p.PkgPath):
+				byFunction(file, p.TypesInfo, functions)
+			default:
+				read.add(file, p.TypesInfo)
+			}
 		}
 	}
 
-	return readers.with(functions), nil
-}
-
-func list(root string) ([]goPackage, error) {
-	args := append([]string{"list", "-export", "-deps", "-json=ImportPath,Dir,Export,GoFiles,DepOnly"}, slices.Concat(readers, followed)...)
-
-	cmd := exec.Command("go", args...)
-	cmd.Dir = root
-	cmd.Env = append(os.Environ(), "GOOS=linux", "GOARCH=amd64")
-
-	var stderr bytes.Buffer
-
-	cmd.Stderr = &stderr
-
-	out, err := cmd.Output()
-	if err != nil {
-		return nil, fmt.Errorf("go list: %w: %s", err, stderr.Bytes())
-	}
-
-	var all []goPackage
-
-	for decoder := json.NewDecoder(bytes.NewReader(out)); ; {
-		var p goPackage
-
-		err := decoder.Decode(&p)
-		if errors.Is(err, io.EOF) {
-			return all, nil
-		}
-
-		if err != nil {
-			return nil, fmt.Errorf("go list: %w", err)
-		}
-
-		all = append(all, p)
-	}
-}
-
-// inspect notes what a package reads: what a followed one does, by function; of others, all together.
-func inspect(files *token.FileSet, imports types.Importer, p goPackage, all *reads, functions map[string]*reads) error {
-	var parsed []*ast.File
-
-	for _, name := range p.GoFiles {
-		file, err := parser.ParseFile(files, filepath.Join(p.Dir, name), nil, parser.SkipObjectResolution)
-		if err != nil {
-			return err
-		}
-
-		parsed = append(parsed, file)
-	}
-
-	info := newInfo()
-
-	if _, err := (&types.Config{Importer: imports}).Check(p.ImportPath, files, parsed, info); err != nil {
-		return err
-	}
-
-	for i, file := range parsed {
-		name := strings.TrimPrefix(p.ImportPath, module) + "/" + p.GoFiles[i]
-		if slices.ContainsFunc(checks, func(check string) bool { return strings.HasPrefix(name, check) }) {
-			continue
-		}
-
-		if !slices.Contains(followed, p.ImportPath) {
-			all.add(file, info)
-
-			continue
-		}
-
-		byFunction(file, info, functions)
-	}
-
-	return nil
+	return read.with(functions), nil
 }

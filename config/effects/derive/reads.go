@@ -40,14 +40,6 @@ func (r *reads) with(functions map[string]*reads) map[string]bool {
 	return fields
 }
 
-// newInfo is what add needs to know of the types in a file.
-func newInfo() *types.Info {
-	return &types.Info{
-		Selections: map[*ast.SelectorExpr]*types.Selection{}, Types: map[ast.Expr]types.TypeAndValue{},
-		Uses: map[*ast.Ident]types.Object{}, Defs: map[*ast.Ident]types.Object{},
-	}
-}
-
 // byFunction notes what each function of a file reads, by its full name.
 func byFunction(file *ast.File, info *types.Info, functions map[string]*reads) {
 	for _, declaration := range file.Decls {

@@ -64,7 +64,10 @@ func TestAccessorsAreFollowed(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	info := newInfo()
+	info := &types.Info{
+		Selections: map[*ast.SelectorExpr]*types.Selection{}, Types: map[ast.Expr]types.TypeAndValue{},
+		Uses: map[*ast.Ident]types.Object{}, Defs: map[*ast.Ident]types.Object{},
+	}
 
 	if _, err := (&types.Config{Importer: importer.Default()}).Check(documents, files, []*ast.File{file}, info); err != nil {
 		t.Fatal(err)
