@@ -8,7 +8,6 @@
 package plan
 
 import (
-	"fmt"
 	"maps"
 	"reflect"
 	"slices"
@@ -17,7 +16,6 @@ import (
 
 	"github.com/seed-59268b81/talos/config"
 	"github.com/seed-59268b81/talos/config/effects"
-	"github.com/seed-59268b81/talos/config/v1alpha1"
 )
 
 // Plan is what changes between two configurations.
@@ -36,7 +34,7 @@ func (p Plan) Empty() bool { return p.Diff == "" }
 
 // Compare tells what changes from one configuration to another; nil stands for no configuration.
 func Compare(from, to *config.Config) Plan {
-	before, after := leaves(from), leaves(to)
+	before, after := effects.Leaves(from), effects.Leaves(to)
 	plan := Plan{Diff: Diff(text(from), text(to))}
 
 	all := maps.Clone(before)
@@ -46,13 +44,13 @@ func Compare(from, to *config.Config) Plan {
 		old, had := before[path]
 		now, has := after[path]
 
-		if had == has && reflect.DeepEqual(old.value, now.value) {
+		if had == has && reflect.DeepEqual(old.Value, now.Value) {
 			continue
 		}
 
 		plan.Changed = append(plan.Changed, path)
 
-		if _, effective := effects.Lookup(all[path].key); !effective {
+		if _, effective := effects.Lookup(all[path].Key); !effective {
 			plan.InVain = append(plan.InVain, path)
 		}
 	}
@@ -71,34 +69,4 @@ func text(cfg *config.Config) []byte {
 	}
 
 	return cfg.Bytes()
-}
-
-// leaf is a single value; key is its path without indices.
-type leaf struct {
-	key   string
-	value any
-}
-
-func leaves(cfg *config.Config) map[string]leaf {
-	out := map[string]leaf{}
-
-	if cfg == nil {
-		return out
-	}
-
-	for _, document := range cfg.Documents() {
-		root := ""
-
-		if _, main := document.(*v1alpha1.Config); !main {
-			root = document.Kind()
-
-			if name := document.Name(); name != "" {
-				root = fmt.Sprintf("%s[%s]", root, name)
-			}
-		}
-
-		collect(out, reflect.ValueOf(document), root, root)
-	}
-
-	return out
 }
