@@ -9,6 +9,8 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 
 	"go.yaml.in/yaml/v4"
 
@@ -112,25 +114,18 @@ func Salvage(text []byte) (*config.Config, error) {
 			continue
 		}
 
-		kept := map[string]any{"version": v1alpha1.Version}
-		machine := map[string]yaml.Node{}
+		maps.DeleteFunc(document.Machine, func(key string, _ yaml.Node) bool {
+			return !slices.Contains([]string{"type", "token", "ca", "acceptedCAs", "certSANs"}, key)
+		})
 
-		for _, key := range []string{"type", "token", "ca", "acceptedCAs", "certSANs"} {
-			if node, ok := document.Machine[key]; ok {
-				machine[key] = node
-			}
+		kept := map[string]any{"version": v1alpha1.Version, "machine": document.Machine}
+
+		var plane struct {
+			Endpoint string `yaml:"endpoint"`
 		}
 
-		kept["machine"] = machine
-
-		if plane, ok := document.Cluster["controlPlane"]; ok {
-			var endpoint struct {
-				Endpoint string `yaml:"endpoint"`
-			}
-
-			if err := plane.Decode(&endpoint); err == nil {
-				kept["cluster"] = map[string]any{"controlPlane": endpoint}
-			}
+		if node, ok := document.Cluster["controlPlane"]; ok && node.Decode(&plane) == nil {
+			kept["cluster"] = map[string]any{"controlPlane": plane}
 		}
 
 		text, err := config.Encode(kept)

@@ -44,22 +44,18 @@ func (in *input) text(role v1alpha1.MachineType, rolePatches []patch.Patch) ([]b
 	hostname := v1alpha1.NewHostnameConfig()
 	hostname.Auto = v1alpha1.AutoStable
 
-	text, err := config.Encode[config.Document](in.document(role), hostname)
-	if err != nil {
-		return nil, err
-	}
-
-	return patch.Apply(text, append(in.Patches[:len(in.Patches):len(in.Patches)], rolePatches...)...)
-}
-
-func (in *input) document(role v1alpha1.MachineType) *v1alpha1.Config {
-	return &v1alpha1.Config{
+	text, err := config.Encode[config.Document](&v1alpha1.Config{
 		Version: v1alpha1.Version,
 		Debug:   new(false),
 		Persist: new(true),
 		Machine: in.machine(role),
 		Cluster: in.cluster(role),
+	}, hostname)
+	if err != nil {
+		return nil, err
 	}
+
+	return patch.Apply(text, append(in.Patches[:len(in.Patches):len(in.Patches)], rolePatches...)...)
 }
 
 // withoutKey is an authority as workers have it.

@@ -3,6 +3,7 @@
 package generate
 
 import (
+	"cmp"
 	"fmt"
 	"net/netip"
 	"regexp"
@@ -82,29 +83,15 @@ func newInput(clusterName, endpoint, kubernetesVersion string, opts Options) (*i
 		return nil, err
 	}
 
-	if kubernetesVersion == "" {
-		kubernetesVersion = images.KubernetesVersion
-	}
-
-	if !strings.HasPrefix(kubernetesVersion, "v") {
-		kubernetesVersion = "v" + kubernetesVersion
-	}
+	kubernetesVersion = "v" + strings.TrimPrefix(cmp.Or(kubernetesVersion, images.KubernetesVersion), "v")
 
 	if !versions.MatchString(kubernetesVersion) {
 		return nil, fmt.Errorf("Kubernetes version %q: want a release such as %s", kubernetesVersion, images.KubernetesVersion)
 	}
 
-	if opts.InstallDisk == "" {
-		opts.InstallDisk = DefaultInstallDisk
-	}
-
-	if opts.InstallImage == "" {
-		opts.InstallImage = InstallerRepository + ":" + version.Tag
-	}
-
-	if opts.DNSDomain == "" {
-		opts.DNSDomain = v1alpha1.DefaultDNSDomain
-	}
+	opts.InstallDisk = cmp.Or(opts.InstallDisk, DefaultInstallDisk)
+	opts.InstallImage = cmp.Or(opts.InstallImage, InstallerRepository+":"+version.Tag)
+	opts.DNSDomain = cmp.Or(opts.DNSDomain, v1alpha1.DefaultDNSDomain)
 
 	if len(opts.PodSubnets) == 0 {
 		opts.PodSubnets = []netip.Prefix{netip.MustParsePrefix(v1alpha1.DefaultPodSubnet)}

@@ -3,6 +3,7 @@
 package talosconfig
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -28,11 +29,7 @@ const (
 // Path tells which file is meant: the one given, $TALOSCONFIG, config in $TALOS_HOME or ~/.talos, and
 // inside a pod, when none of those is there, the one that is mounted into it.
 func Path(given string) (string, error) {
-	if given != "" {
-		return given, nil
-	}
-
-	if path := os.Getenv(EnvPath); path != "" {
+	if path := cmp.Or(given, os.Getenv(EnvPath)); path != "" {
 		return path, nil
 	}
 

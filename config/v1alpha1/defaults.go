@@ -24,11 +24,11 @@ const (
 // IsTrue reads a switch that is off unless set.
 func IsTrue(b *bool) bool { return b != nil && *b }
 
-// IsTrueOr reads a switch with a default.
-func IsTrueOr(b *bool, unset bool) bool {
-	if b == nil {
-		return unset
+// Or returns a value that may be absent, or its default.
+func Or[T any](value *T, absent T) T {
+	if value == nil {
+		return absent
 	}
 
-	return *b
+	return *value
 }

@@ -61,19 +61,19 @@ func (c *check) bondNumbers(at string, b *v1alpha1.Bond) {
 		key              string
 		value, low, high uint32
 	}{
-		{"miimon", or(b.MIIMon, 0), 0, math.MaxInt32},
+		{"miimon", v1alpha1.Or(b.MIIMon, 0), 0, math.MaxInt32},
 		{"updelay", b.UpDelay, 0, math.MaxInt32},
 		{"downdelay", b.DownDelay, 0, math.MaxInt32},
 		// Linux 6.9 and later take 300 s at most.
 		{"peerNotifyDelay", b.PeerNotifyDelay, 0, 300_000},
 		{"arpInterval", b.ARPInterval, 0, math.MaxInt32},
 		{"minLinks", b.MinLinks, 0, math.MaxInt32},
-		{"lpInterval", or(b.LPInterval, 1), 1, math.MaxInt32},
-		{"resendIgmp", or(b.ResendIGMP, 1), 0, 255},
-		{"packetsPerSlave", or(b.PacketsPerSlave, 1), 0, 65535},
-		{"tlbDynamicLb", uint32(or(b.TLBDynamicLB, 1)), 0, 1},
+		{"lpInterval", v1alpha1.Or(b.LPInterval, 1), 1, math.MaxInt32},
+		{"resendIgmp", v1alpha1.Or(b.ResendIGMP, 1), 0, 255},
+		{"packetsPerSlave", v1alpha1.Or(b.PacketsPerSlave, 1), 0, 65535},
+		{"tlbDynamicLb", uint32(v1alpha1.Or(b.TLBDynamicLB, 1)), 0, 1},
 		{"allSlavesActive", uint32(b.AllSlavesActive), 0, 1},
-		{"adActorSysPrio", uint32(or(b.ADActorSysPrio, 65535)), 1, 65535},
+		{"adActorSysPrio", uint32(v1alpha1.Or(b.ADActorSysPrio, 65535)), 1, 65535},
 		{"adUserPortKey", uint32(b.ADUserPortKey), 0, 1023},
 	} {
 		if n.value < n.low || n.value > n.high {
@@ -101,7 +101,7 @@ func (c *check) bondModes(at string, b *v1alpha1.Bond) {
 		{"lacpRate", b.LACPRate != "" && b.LACPRate != "slow", modesWithLACP},
 		{"adSelect", b.ADSelect != "" && b.ADSelect != "stable", modesWithLACP},
 		{"adActorSystem", b.ADActorSystem != "", modesWithLACP},
-		{"adActorSysPrio", or(b.ADActorSysPrio, 65535) != 65535, modesWithLACP},
+		{"adActorSysPrio", v1alpha1.Or(b.ADActorSysPrio, 65535) != 65535, modesWithLACP},
 		{"adUserPortKey", b.ADUserPortKey != 0, modesWithLACP},
 		{"primary", b.Primary != "", modesWithPrimary},
 		{"primaryReselect", b.PrimaryReselect != "" && b.PrimaryReselect != "always", modesWithPrimary},
@@ -109,8 +109,8 @@ func (c *check) bondModes(at string, b *v1alpha1.Bond) {
 		{"arpIPTarget", len(b.ARPIPTarget) != 0, modesWithARP},
 		{"arpValidate", b.ARPValidate != "" && b.ARPValidate != "none", modesWithARP},
 		{"arpAllTargets", b.ARPAllTargets != "" && b.ARPAllTargets != "any", modesWithARP},
-		{"tlbDynamicLb", or(b.TLBDynamicLB, 1) != 1, modesWithTLB},
-		{"packetsPerSlave", or(b.PacketsPerSlave, 1) != 1, modesWithRounds},
+		{"tlbDynamicLb", v1alpha1.Or(b.TLBDynamicLB, 1) != 1, modesWithTLB},
+		{"packetsPerSlave", v1alpha1.Or(b.PacketsPerSlave, 1) != 1, modesWithRounds},
 	} {
 		if s.set && !slices.Contains(s.modes, mode) {
 			c.wrong(at+"."+s.key, "has no effect in mode %s: remove it, or take mode %s", mode, strings.Join(s.modes, ", "))
@@ -124,7 +124,7 @@ func (c *check) bondMonitoring(at string, b *v1alpha1.Bond) {
 		c.wrong(at+".miimon", "is 0, and there is no arpInterval: no dead link would be noticed; remove it (100 is the default), or set arpInterval")
 	}
 
-	if b.ARPInterval != 0 && or(b.MIIMon, 0) != 0 {
+	if b.ARPInterval != 0 && v1alpha1.Or(b.MIIMon, 0) != 0 {
 		c.wrong(at+".arpInterval", "and miimon exclude each other: keep one")
 	}
 
@@ -153,8 +153,8 @@ func (c *check) bondMonitoring(at string, b *v1alpha1.Bond) {
 		case d.value == 0:
 		case b.ARPInterval != 0:
 			c.wrong(at+"."+d.key, "has no effect with arpInterval: it counts in rounds of miimon")
-		case d.value < or(b.MIIMon, 100):
-			c.wrong(at+"."+d.key, "%d is less than miimon, and the kernel rounds it down to 0: want a multiple of %d", d.value, or(b.MIIMon, 100))
+		case d.value < v1alpha1.Or(b.MIIMon, 100):
+			c.wrong(at+"."+d.key, "%d is less than miimon, and the kernel rounds it down to 0: want a multiple of %d", d.value, v1alpha1.Or(b.MIIMon, 100))
 		}
 	}
 
@@ -189,13 +189,4 @@ func (c *check) bondTargets(at string, targets []string) {
 			c.wrong(at, "has %d addresses of one family: the kernel takes %d", n, bondTargets)
 		}
 	}
-}
-
-// or is the number, or what absence means.
-func or[N any](n *N, absent N) N {
-	if n == nil {
-		return absent
-	}
-
-	return *n
 }

@@ -58,4 +58,4 @@ const (
 func IsTrue(b *bool) bool { return v1alpha1.IsTrue(b) }
 
 // IsTrueOr reads a switch with a default.
-func IsTrueOr(b *bool, unset bool) bool { return v1alpha1.IsTrueOr(b, unset) }
+func IsTrueOr(b *bool, unset bool) bool { return v1alpha1.Or(b, unset) }
