@@ -21,6 +21,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/textproto"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -108,14 +109,11 @@ func Resolve(ctx context.Context, names []string) ([]Package, error) {
 	var missing []string
 
 	for _, name := range names {
-		i := slices.IndexFunc(found, func(p Package) bool { return p.Name == name })
-		if i < 0 {
+		if i := slices.IndexFunc(found, func(p Package) bool { return p.Name == name }); i >= 0 {
+			packages = append(packages, found[i])
+		} else {
 			missing = append(missing, name)
-
-			continue
 		}
-
-		packages = append(packages, found[i])
 	}
 
 	if len(missing) > 0 {
@@ -167,43 +165,20 @@ func show(ctx context.Context, names ...string) ([]Package, error) {
 
 // parseStanzas reads the output of apt-cache show. Of two stanzas of one package the first counts.
 func parseStanzas(raw []byte) []Package {
-	var (
-		packages []Package
-		current  Package
-	)
+	var packages []Package
 
-	flush := func() {
-		if current.Name != "" && !slices.ContainsFunc(packages, func(p Package) bool { return p.Name == current.Name }) {
-			packages = append(packages, current)
+	for text := textproto.NewReader(bufio.NewReader(bytes.NewReader(raw))); ; {
+		fields, err := text.ReadMIMEHeader()
+
+		p := Package{Name: fields.Get("Package"), Version: fields.Get("Version"), SHA256: fields.Get("SHA256"), Depends: fields.Get("Depends")}
+		if p.Name != "" && !slices.ContainsFunc(packages, func(other Package) bool { return other.Name == p.Name }) {
+			packages = append(packages, p)
 		}
 
-		current = Package{}
-	}
-
-	lines := bufio.NewScanner(bytes.NewReader(raw))
-	lines.Buffer(nil, 1<<20)
-
-	for lines.Scan() {
-		field, value, ok := strings.Cut(lines.Text(), ": ")
-
-		switch {
-		case lines.Text() == "":
-			flush()
-		case !ok:
-		case field == "Package":
-			current.Name = value
-		case field == "Version":
-			current.Version = value
-		case field == "SHA256":
-			current.SHA256 = value
-		case field == "Depends":
-			current.Depends = value
+		if err != nil {
+			return packages
 		}
 	}
-
-	flush()
-
-	return packages
 }
 
 // Fetch downloads packages into dir, those that are not there yet, and returns the files' paths in the same order. Each file has

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -210,67 +211,34 @@ func needed(file string) ([]string, error) {
 }
 
 // Files are the paths taken, sorted.
-func (s *Selection) Files() []string {
-	var names []string
-	for n := range s.files {
-		names = append(names, n)
-	}
+func (s *Selection) Files() []string { return slices.Sorted(maps.Keys(s.files)) }
 
-	slices.Sort(names)
-
-	return names
-}
-
-// CopyTo copies the files taken into dir, keeping modes and symbolic links.
-func (s *Selection) CopyTo(dir string) error {
+// MoveTo moves the files taken out of the tree into dir. Set-user-ID bits are left behind: nothing that we take runs as another
+// user than the one that starts it.
+func (s *Selection) MoveTo(dir string) error {
 	for _, name := range s.Files() {
-		full, err := s.locate(name)
+		from, err := s.locate(name)
 		if err != nil {
 			return err
 		}
 
-		if err := copyFile(full, filepath.Join(dir, name)); err != nil {
-			return fmt.Errorf("debian: copying %s: %w", name, err)
+		to := filepath.Join(dir, name)
+
+		info, err := os.Lstat(from)
+		if err == nil {
+			err = errors.Join(os.MkdirAll(filepath.Dir(to), 0o755), os.Rename(from, to))
+		}
+
+		if err == nil && info.Mode().IsRegular() {
+			err = os.Chmod(to, info.Mode().Perm())
+		}
+
+		if err != nil {
+			return fmt.Errorf("debian: move %s: %w", name, err)
 		}
 	}
 
 	return nil
-}
-
-func copyFile(from, to string) error {
-	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
-		return err
-	}
-
-	info, err := os.Lstat(from)
-	if err != nil {
-		return err
-	}
-
-	if info.Mode().Type() == fs.ModeSymlink {
-		target, err := os.Readlink(from)
-		if err != nil {
-			return err
-		}
-
-		return os.Symlink(target, to)
-	}
-
-	src, err := os.Open(from)
-	if err != nil {
-		return err
-	}
-	defer src.Close()
-
-	// Set-user-ID bits are left behind: nothing that we take runs as another user than the one that starts it.
-	dst, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, info.Mode().Perm())
-	if err != nil {
-		return err
-	}
-
-	_, err = io.Copy(dst, src)
-
-	return errors.Join(err, dst.Close(), os.Chmod(to, info.Mode().Perm()))
 }
 
 // MergeUsr makes the links of a merged system at the root of dir: bin, sbin, lib and lib64 into usr.

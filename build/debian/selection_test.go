@@ -177,14 +177,14 @@ func TestSelection(t *testing.T) {
 	}
 }
 
-func TestCopyToGivesARootThatResolves(t *testing.T) {
+func TestMoveToGivesARootThatResolves(t *testing.T) {
 	s := Select(unpacked(t))
 	if err := s.Add("usr/sbin/mkfs.xfs", "usr/sbin/mkfs.alias"); err != nil {
 		t.Fatal(err)
 	}
 
 	root := t.TempDir()
-	if err := errors.Join(MergeUsr(root), s.CopyTo(root)); err != nil {
+	if err := errors.Join(MergeUsr(root), s.MoveTo(root)); err != nil {
 		t.Fatal(err)
 	}
 

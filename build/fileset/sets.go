@@ -187,7 +187,7 @@ func (s set) build(ctx context.Context, cache string, packages []debian.Package,
 		return err
 	}
 
-	return selection.CopyTo(w.Dir)
+	return selection.MoveTo(w.Dir)
 }
 
 // takeFiles moves files out of an unpacked tree under new names.
