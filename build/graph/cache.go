@@ -83,8 +83,6 @@ func (e entry) begin() (string, error) {
 	return dir, os.MkdirAll(dir, 0o755)
 }
 
-func (e entry) abandon(dir string) error { return os.RemoveAll(dir) }
-
 // commit moves the finished folder into its place and drops results too old to be wanted again.
 func (e entry) commit(dir string) (Result, error) {
 	digest, err := hashTree(dir)

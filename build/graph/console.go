@@ -34,7 +34,6 @@ type activity struct {
 	since time.Time
 	text  string
 	waits []string // what it waits for; nil when it runs
-	queue bool     // waits for a free slot
 }
 
 // NewConsole starts to show a run on out. Close ends it. live says that out is a terminal.
@@ -99,7 +98,11 @@ func (c *Console) Waiting(step string, on []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 
-	c.active[step] = &activity{since: time.Now(), waits: slices.Clone(on), queue: len(on) == 0}
+	if len(on) == 0 {
+		on = []string{"a free processor"}
+	}
+
+	c.active[step] = &activity{since: time.Now(), waits: slices.Clone(on)}
 }
 
 // Started implements Reporter.
@@ -198,7 +201,7 @@ func (c *Console) summary() string {
 	waiting := 0
 
 	for _, name := range c.eldest() {
-		if a := c.active[name]; a.queue || len(a.waits) > 0 {
+		if a := c.active[name]; len(a.waits) > 0 {
 			waiting++
 		} else {
 			running = append(running, name+" "+time.Since(a.since).Round(time.Second).String())
@@ -222,29 +225,25 @@ func (c *Console) eldest() []string {
 // lines describes what is going on: the running steps, those longest at work first, then the waiting ones by what they
 // wait for.
 func (c *Console) lines() []string {
-	names := c.eldest()
-
 	var lines []string
 
 	waiting := map[string][]string{}
 
-	for _, name := range names {
+	for _, name := range c.eldest() {
 		a := c.active[name]
 
-		switch {
-		case a.queue:
-			waiting["a free processor"] = append(waiting["a free processor"], name)
-		case len(a.waits) > 0:
-			on := strings.Join(a.waits, ", ")
+		if on := strings.Join(a.waits, ", "); on != "" {
 			waiting[on] = append(waiting[on], name)
-		default:
-			line := name + " " + seconds(time.Since(a.since).Truncate(time.Second))
-			if a.text != "" {
-				line += " (" + a.text + ")"
-			}
 
-			lines = append(lines, line)
+			continue
 		}
+
+		line := name + " " + seconds(time.Since(a.since).Truncate(time.Second))
+		if a.text != "" {
+			line += " (" + a.text + ")"
+		}
+
+		lines = append(lines, line)
 	}
 
 	for _, on := range slices.Sorted(maps.Keys(waiting)) {

@@ -58,12 +58,9 @@ type Work struct {
 	Dir string
 	// Needs are the results of the steps needed.
 	Needs Results
-
-	report func(format string, args ...any)
+	// Progress says what the step does now. It replaces what was said before.
+	Progress func(format string, args ...any)
 }
-
-// Progress tells what the step is doing now. It replaces what was told before.
-func (w *Work) Progress(format string, args ...any) { w.report(format, args...) }
 
 // Result is a finished step's result in the cache.
 type Result struct {

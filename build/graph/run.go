@@ -6,8 +6,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"sync"
 	"time"
+
+	"golang.org/x/sync/semaphore"
 )
 
 // Reporter is told how the run goes. Its methods are called from many goroutines.
@@ -41,7 +44,7 @@ func (g *Graph) Run(ctx context.Context, rep Reporter, names ...string) (Results
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 
-	r := &run{graph: g, rep: rep, slots: make(chan struct{}, max(1, g.Slots)), done: map[string]*outcome{}}
+	r := &run{graph: g, rep: rep, slots: semaphore.NewWeighted(int64(max(1, g.Slots))), done: map[string]*outcome{}}
 	for _, s := range steps {
 		r.done[s.Name] = &outcome{ready: make(chan struct{})}
 	}
@@ -86,7 +89,7 @@ type outcome struct {
 type run struct {
 	graph *Graph
 	rep   Reporter
-	slots chan struct{}
+	slots *semaphore.Weighted
 	done  map[string]*outcome
 }
 
@@ -159,11 +162,15 @@ func (r *run) await(ctx context.Context, s Step) (Results, error) {
 // make runs a step and stores its result. It returns how long that took, without the wait for a slot.
 func (r *run) make(ctx context.Context, s Step, e entry, needs Results) (Result, time.Duration, error) {
 	if s.Heavy {
-		if err := r.slot(ctx, s.Name); err != nil {
-			return Result{}, 0, err
+		if !r.slots.TryAcquire(1) {
+			r.rep.Waiting(s.Name, nil)
+
+			if r.slots.Acquire(ctx, 1) != nil {
+				return Result{}, 0, context.Cause(ctx)
+			}
 		}
 
-		defer func() { <-r.slots }()
+		defer r.slots.Release(1)
 	}
 
 	if ctx.Err() != nil {
@@ -179,32 +186,15 @@ func (r *run) make(ctx context.Context, s Step, e entry, needs Results) (Result,
 		return Result{}, 0, err
 	}
 
-	w := &Work{Dir: dir, Needs: needs, report: func(format string, args ...any) {
+	w := &Work{Dir: dir, Needs: needs, Progress: func(format string, args ...any) {
 		r.rep.Progress(s.Name, fmt.Sprintf(format, args...))
 	}}
 
 	if err := s.Run(ctx, w); err != nil {
-		return Result{}, 0, errors.Join(err, e.abandon(dir))
+		return Result{}, 0, errors.Join(err, os.RemoveAll(dir))
 	}
 
 	result, err := e.commit(dir)
 
 	return result, time.Since(start), err
-}
-
-// slot waits until a heavy step may run.
-func (r *run) slot(ctx context.Context, step string) error {
-	select {
-	case r.slots <- struct{}{}:
-		return nil
-	default:
-		r.rep.Waiting(step, nil)
-	}
-
-	select {
-	case r.slots <- struct{}{}:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
 }

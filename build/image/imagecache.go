@@ -34,11 +34,11 @@ func cacheStep(o Options, name, about, images, layers string) graph.Step {
 			}
 			defer remove()
 
-			if err := linkTree(layout.Dir, tree); err != nil {
+			if err := graph.LinkTree(layout.Dir, tree); err != nil {
 				return err
 			}
 
-			if err := linkTree(w.Needs[layers].Dir, filepath.Join(tree, configimages.LayersDir)); err != nil {
+			if err := graph.LinkTree(w.Needs[layers].Dir, filepath.Join(tree, configimages.LayersDir)); err != nil {
 				return err
 			}
 

@@ -54,7 +54,7 @@ func initramfsStep(o Options) graph.Step {
 				return err
 			}
 
-			return linkOrCopy(filepath.Join(kernel, "vmlinuz"), filepath.Join(w.Dir, "vmlinuz"))
+			return link(filepath.Join(kernel, "vmlinuz"), filepath.Join(w.Dir, "vmlinuz"))
 		},
 		Publish: map[string]string{"initramfs.img": artifact.Published.Initramfs(), "vmlinuz": artifact.Published.Kernel()},
 	}

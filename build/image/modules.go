@@ -104,13 +104,13 @@ func chooseModules(dir string, names []string) (moduleSet, error) {
 // installModules copies the set below target, a folder of a release, and writes its index there.
 func installModules(dir, target string, set moduleSet) error {
 	for _, f := range set.files {
-		if err := linkOrCopy(filepath.Join(dir, f), filepath.Join(target, f)); err != nil {
+		if err := link(filepath.Join(dir, f), filepath.Join(target, f)); err != nil {
 			return fmt.Errorf("install kernel module: %w", err)
 		}
 	}
 
 	for _, f := range []string{"modules.builtin", "modules.builtin.modinfo", "modules.order"} {
-		if err := linkOrCopy(filepath.Join(dir, f), filepath.Join(target, f)); err != nil && !os.IsNotExist(err) {
+		if err := link(filepath.Join(dir, f), filepath.Join(target, f)); err != nil && !os.IsNotExist(err) {
 			return fmt.Errorf("install kernel modules index: %w", err)
 		}
 	}

@@ -68,18 +68,21 @@ type rootParts struct {
 
 // layOutRoot puts the tree of the root image together.
 func layOutRoot(tree string, parts rootParts) error {
-	if err := linkTree(parts.rootfs, tree); err != nil {
+	if err := graph.LinkTree(parts.rootfs, tree); err != nil {
 		return fmt.Errorf("third-party files: %w", err)
 	}
 
-	for _, e := range skeleton(parts.version) {
-		if err := e.make(tree); err != nil {
-			return fmt.Errorf("root image: %s: %w", e.path, err)
-		}
+	// The root folder is closed to other users than root.
+	if err := os.Chmod(tree, 0o700); err != nil {
+		return err
+	}
+
+	if err := newSkeleton(parts.version).make(tree); err != nil {
+		return fmt.Errorf("root image: %w", err)
 	}
 
 	for place, program := range parts.programs {
-		if err := linkOrCopy(program, filepath.Join(tree, place)); err != nil {
+		if err := link(program, filepath.Join(tree, place)); err != nil {
 			return fmt.Errorf("root image: /%s: %w", place, err)
 		}
 	}

@@ -56,10 +56,8 @@ func TestSkeleton(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	for _, e := range skeleton("v1.2.3") {
-		if err := e.make(root); err != nil {
-			t.Fatalf("%s: %v", e.path, err)
-		}
+	if err := newSkeleton("v1.2.3").make(root); err != nil {
+		t.Fatal(err)
 	}
 
 	for path, want := range map[string]string{
@@ -78,18 +76,18 @@ func TestSkeleton(t *testing.T) {
 
 func TestSkeletonInTheWay(t *testing.T) {
 	for _, tt := range []struct {
-		name  string
-		entry entry
-		found string
+		name     string
+		skeleton skeleton
+		found    string
 	}{
-		{"a file where a link goes", symlink("bin", "usr/bin"), "bin"},
-		{"a file where a file goes", file("etc/hosts", ""), "etc/hosts"},
+		{"a file where a link goes", skeleton{links: map[string]string{"bin": "usr/bin"}}, "bin"},
+		{"a file where a file goes", skeleton{files: map[string]string{"etc/hosts": ""}}, "etc/hosts"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			root := t.TempDir()
 			write(t, filepath.Join(root, tt.found), "foreign")
 
-			if err := tt.entry.make(root); err == nil {
+			if err := tt.skeleton.make(root); err == nil {
 				t.Error("what was there was overwritten or kept silently")
 			}
 		})

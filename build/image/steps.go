@@ -39,9 +39,5 @@ func Steps(o Options) []graph.Step {
 
 // inputs of a step that are known before anything is built: an image is made again when what makes it changes.
 func (o Options) inputs(values ...string) func(context.Context, graph.Results) ([]string, error) {
-	return func(context.Context, graph.Results) ([]string, error) {
-		recipe, err := source.Of(o.Root, "image", "cpio", "pe")
-
-		return append(values, recipe), err
-	}
+	return source.Inputs(o.Root, []string{"image", "cpio", "pe"}, values...)
 }

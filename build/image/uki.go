@@ -47,13 +47,10 @@ func ukiStep(o Options) graph.Step {
 				return err
 			}
 
-			image, err := unify(filepath.Join(w.Needs[artifact.TargetBoot].Dir, artifact.EFIStub), []pe.Section{
+			image, err := unify(filepath.Join(w.Needs[artifact.TargetBoot].Dir, artifact.EFIStub), w.Needs[artifact.TargetInitramfs].Dir, []pe.Section{
 				{Name: ".osrel", Data: []byte(osRelease(version.Tag))},
 				{Name: ".cmdline", Data: []byte(o.Cmdline())},
 				{Name: ".uname", Data: []byte(filepath.Base(release))},
-			}, map[string]string{
-				".linux":  filepath.Join(w.Needs[artifact.TargetInitramfs].Dir, "vmlinuz"),
-				".initrd": filepath.Join(w.Needs[artifact.TargetInitramfs].Dir, "initramfs.img"),
 			})
 			if err != nil {
 				return err
@@ -65,20 +62,20 @@ func ukiStep(o Options) graph.Step {
 	}
 }
 
-// unify adds sections to a stub, those from files last, the kernel before the initramfs.
-func unify(stub string, sections []pe.Section, files map[string]string) ([]byte, error) {
+// unify adds sections to a stub, and behind them the kernel and the initramfs of a folder.
+func unify(stub, boot string, sections []pe.Section) ([]byte, error) {
 	program, err := os.ReadFile(stub)
 	if err != nil {
 		return nil, fmt.Errorf("unified kernel image: %w", err)
 	}
 
-	for _, name := range []string{".linux", ".initrd"} {
-		data, err := os.ReadFile(files[name])
+	for _, s := range []struct{ name, file string }{{".linux", "vmlinuz"}, {".initrd", "initramfs.img"}} {
+		data, err := os.ReadFile(filepath.Join(boot, s.file))
 		if err != nil {
 			return nil, fmt.Errorf("unified kernel image: %w", err)
 		}
 
-		sections = append(sections, pe.Section{Name: name, Data: data})
+		sections = append(sections, pe.Section{Name: s.name, Data: data})
 	}
 
 	return pe.Append(program, sections)

@@ -26,6 +26,9 @@ import (
 // Tree is the content of a layer: a folder, whose files' owners and times do not count.
 type Tree string
 
+// setIDs are the bits of set-user-ID and set-group-ID. A folder's come from the file system that it was made in.
+const setIDs = 0o6000
+
 // tarTo writes the tree as a tar archive.
 func (t Tree) tarTo(w io.Writer) error {
 	archive := tar.NewWriter(w)
@@ -45,27 +48,26 @@ func (t Tree) tarTo(w io.Writer) error {
 			return err
 		}
 
-		header := &tar.Header{Name: filepath.ToSlash(rel), Mode: int64(info.Mode().Perm()), Format: tar.FormatPAX}
+		header := &tar.Header{Name: filepath.ToSlash(rel), Format: tar.FormatPAX}
 
-		switch {
-		case d.IsDir():
-			header.Typeflag = tar.TypeDir
-			header.Name += "/"
-
-			if info.Mode()&fs.ModeSticky != 0 {
-				header.Mode |= 0o1000
-			}
-		case d.Type() == fs.ModeSymlink:
-			header.Typeflag = tar.TypeSymlink
-			header.Mode = 0o777
-
+		if d.Type() == fs.ModeSymlink {
 			if header.Linkname, err = os.Readlink(path); err != nil {
 				return err
 			}
-		case d.Type().IsRegular():
-			header.Typeflag = tar.TypeReg
-			header.Size = info.Size()
-			header.Mode |= setIDs(info.Mode())
+		}
+
+		found, err := tar.FileInfoHeader(info, header.Linkname)
+		if err != nil {
+			return err
+		}
+
+		header.Typeflag, header.Mode, header.Size = found.Typeflag, found.Mode, found.Size
+
+		switch found.Typeflag {
+		case tar.TypeReg, tar.TypeSymlink:
+		case tar.TypeDir:
+			header.Name += "/"
+			header.Mode &^= setIDs
 		default:
 			return fmt.Errorf("%s: a layer holds only files, folders and links, not %v", rel, d.Type())
 		}
@@ -93,21 +95,6 @@ func (t Tree) tarTo(w io.Writer) error {
 	}
 
 	return archive.Close()
-}
-
-// setIDs returns the bits of a program that runs as the user or the group that owns it, as tar has them.
-func setIDs(mode fs.FileMode) int64 {
-	var bits int64
-
-	if mode&fs.ModeSetuid != 0 {
-		bits |= 0o4000
-	}
-
-	if mode&fs.ModeSetgid != 0 {
-		bits |= 0o2000
-	}
-
-	return bits
 }
 
 // writeLayer compresses the tree into the blobs folder; it returns the blob's descriptor and the hash of the archive

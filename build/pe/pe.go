@@ -12,7 +12,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"io"
 )
 
 // Section is a named blob. The name has at most 8 bytes.
@@ -117,26 +116,6 @@ func sectionEnds(f *pe.File) (file, memory int) {
 	}
 
 	return file, memory
-}
-
-// Read returns the named section of a program, without its padding.
-func Read(r io.ReaderAt, name string) ([]byte, error) {
-	f, err := pe.NewFile(r)
-	if err != nil {
-		return nil, fmt.Errorf("EFI program: %w", err)
-	}
-
-	s := f.Section(name)
-	if s == nil {
-		return nil, fmt.Errorf("EFI program: has no section %s", name)
-	}
-
-	data, err := s.Data()
-	if err != nil {
-		return nil, fmt.Errorf("EFI program: section %s: %w", name, err)
-	}
-
-	return data[:min(int(s.VirtualSize), len(data))], nil
 }
 
 func align(n, to int) int { return (n + to - 1) / to * to }

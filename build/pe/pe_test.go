@@ -46,6 +46,23 @@ func stub(machine uint16) []byte {
 
 const amd64 = 0x8664
 
+// section returns the content of a section, without its padding.
+func section(t *testing.T, program []byte, name string) string {
+	t.Helper()
+
+	f, err := debugpe.NewFile(bytes.NewReader(program))
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	data, err := f.Section(name).Data()
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	return string(data[:f.Section(name).VirtualSize])
+}
+
 func TestAppend(t *testing.T) {
 	kernel := bytes.Repeat([]byte("k"), 10_000)
 
@@ -57,8 +74,8 @@ func TestAppend(t *testing.T) {
 	}
 
 	for name, want := range map[string]string{".cmdline": "console=ttyS0", ".linux": string(kernel), ".initrd": "cpio"} {
-		if got, err := pe.Read(bytes.NewReader(out), name); err != nil || string(got) != want {
-			t.Errorf("section %s: got %d bytes, %v, want %d", name, len(got), err, len(want))
+		if got := section(t, out, name); got != want {
+			t.Errorf("section %s: got %d bytes, want %d", name, len(got), len(want))
 		}
 	}
 
@@ -108,10 +125,6 @@ func TestRefusals(t *testing.T) {
 			}
 		})
 	}
-
-	if _, err := pe.Read(bytes.NewReader(stub(amd64)), ".linux"); err == nil {
-		t.Error("a section that is not there was read")
-	}
 }
 
 func FuzzAppend(f *testing.F) {
@@ -122,8 +135,8 @@ func FuzzAppend(f *testing.F) {
 			return
 		}
 
-		if got, err := pe.Read(bytes.NewReader(out), ".linux"); err != nil || string(got) != "kernel" {
-			t.Errorf("got %q, %v", got, err)
+		if got := section(t, out, ".linux"); got != "kernel" {
+			t.Errorf("got %q, want the kernel", got)
 		}
 	})
 }

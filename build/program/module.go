@@ -115,45 +115,32 @@ func (m module) build(ctx context.Context, dir string, w *graph.Work) error {
 		return err
 	}
 
-	groups := map[string][]program{}
-
-	for _, p := range m.programs {
-		tags := strings.Join(append(slices.Clone(m.tags), p.tags...), ",")
-
-		if p.test {
-			w.Progress("compiling %s", p.name)
-
-			if err := goBuild(ctx, w, goBuildArgs{
-				dir: dir, out: filepath.Join(w.Dir, p.name), tags: tags, cgo: m.cgo, test: true, variables: variables,
-				packages: []string{p.pkg},
-			}); err != nil {
-				return err
-			}
-
-			continue
-		}
-
-		groups[tags] = append(groups[tags], p)
+	type group struct {
+		tags string
+		test bool
 	}
 
-	for _, tags := range slices.Sorted(maps.Keys(groups)) {
-		var packages []string
-		for _, p := range groups[tags] {
-			packages = append(packages, p.pkg)
+	groups := map[group][]program{}
+
+	for _, p := range m.programs {
+		g := group{tags: strings.Join(append(slices.Clone(m.tags), p.tags...), ","), test: p.test}
+		groups[g] = append(groups[g], p)
+	}
+
+	for g, programs := range groups {
+		args := goBuildArgs{dir: dir, out: w.Dir + "/", tags: g.tags, cgo: m.cgo, test: g.test, variables: variables}
+		for _, p := range programs {
+			args.packages = append(args.packages, p.pkg)
 		}
 
-		if err := goBuild(ctx, w, goBuildArgs{
-			dir: dir, out: w.Dir + "/", tags: tags, cgo: m.cgo, variables: variables, packages: packages,
-		}); err != nil {
+		if err := goBuild(ctx, w, args); err != nil {
 			return err
 		}
 
 		// The go command names a program after its folder.
-		for _, p := range groups[tags] {
-			if built := builtName(p.pkg); built != p.name {
-				if err := os.Rename(filepath.Join(w.Dir, built), filepath.Join(w.Dir, p.name)); err != nil {
-					return err
-				}
+		for _, p := range programs {
+			if err := os.Rename(filepath.Join(w.Dir, p.builtName()), filepath.Join(w.Dir, p.name)); err != nil {
+				return err
 			}
 		}
 	}
@@ -161,12 +148,16 @@ func (m module) build(ctx context.Context, dir string, w *graph.Work) error {
 	return nil
 }
 
-// builtName is what `go build -o folder/` calls the program of a package: the last part of its path that is not a major
-// version.
-func builtName(pkg string) string {
-	base := path.Base(pkg)
+// builtName is what the go command calls a program in a folder of its choice: the last part of the package's path that is not a
+// major version.
+func (p program) builtName() string {
+	base := path.Base(p.pkg)
 	if len(base) > 1 && base[0] == 'v' && strings.Trim(base[1:], "0123456789") == "" {
-		return path.Base(path.Dir(pkg))
+		base = path.Base(path.Dir(p.pkg))
+	}
+
+	if p.test {
+		base += ".test"
 	}
 
 	return base
@@ -200,7 +191,7 @@ func (m module) linkVariables(ctx context.Context, dir string) (map[string]strin
 type goBuildArgs struct {
 	dir, out, tags string
 	cgo            bool
-	// test builds the tests of the one package.
+	// test builds the tests of the packages.
 	test      bool
 	variables map[string]string
 	packages  []string

@@ -132,15 +132,16 @@ func TestKubernetesLibrariesAreOfItsRelease(t *testing.T) {
 }
 
 func TestBuiltName(t *testing.T) {
-	for pkg, want := range map[string]string{
-		"go.etcd.io/etcd/server/v3":                                   "server",
-		"github.com/containerd/containerd/v2/cmd/containerd":          "containerd",
-		"github.com/containerd/containerd/v2/cmd/containerd-shim-v12": "containerd-shim-v12",
-		"example.org/v":   "v",
-		"example.org/v2x": "v2x",
+	for p, want := range map[*program]string{
+		{pkg: "go.etcd.io/etcd/server/v3"}:                                   "server",
+		{pkg: "github.com/containerd/containerd/v2/cmd/containerd"}:          "containerd",
+		{pkg: "github.com/containerd/containerd/v2/cmd/containerd-shim-v12"}: "containerd-shim-v12",
+		{pkg: "example.org/v"}:                                               "v",
+		{pkg: "example.org/v2x"}:                                             "v2x",
+		{pkg: "k8s.io/kubernetes/test/e2e", test: true}:                      "e2e.test",
 	} {
-		if got := builtName(pkg); got != want {
-			t.Errorf("%s: got %q, want %q", pkg, got, want)
+		if got := p.builtName(); got != want {
+			t.Errorf("%s: got %q, want %q", p.pkg, got, want)
 		}
 	}
 }

@@ -5,13 +5,25 @@
 package source
 
 import (
+	"context"
 	"crypto/sha256"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/seed-59268b81/talos/build/graph"
 )
+
+// Inputs are those of a step whose result sources of the build make, see Of; values decide it too.
+func Inputs(root string, names []string, values ...string) func(context.Context, graph.Results) ([]string, error) {
+	return func(context.Context, graph.Results) ([]string, error) {
+		hash, err := Of(root, names...)
+
+		return append(slices.Clip(values), hash), err
+	}
+}
 
 // Of returns the hash of sources of the build: names below build/ of files, and of folders, of which all but the tests count.
 func Of(root string, names ...string) (string, error) {
