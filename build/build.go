@@ -3,6 +3,7 @@
 package build
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -60,9 +61,7 @@ func (o Options) complete() (Options, error) {
 		o.Root = root
 	}
 
-	if o.Out == "" {
-		o.Out = artifact.Of(o.Root).Out
-	}
+	o.Out = cmp.Or(o.Out, artifact.Of(o.Root).Out)
 
 	if o.Log == nil {
 		o.Log = io.Discard
@@ -109,13 +108,8 @@ func NewGraph(o Options) (*graph.Graph, error) {
 	g := graph.New(filepath.Join(cache, "steps"), o.Out)
 	g.Slots = runtime.NumCPU()
 
-	containerImages, err := containerimage.Steps(o.Root)
-	if err != nil {
-		return nil, err
-	}
-
 	for _, s := range slices.Concat(
-		program.Steps(o.Root), fileset.Steps(o.packages), containerImages, []graph.Step{rootfsStep(o.Root)},
+		program.Steps(o.Root), fileset.Steps(o.packages), containerimage.Steps(o.Root), []graph.Step{rootfsStep(o.Root)},
 		image.Steps(image.Options{Root: o.Root, ExtraArgs: o.ExtraArgs}),
 	) {
 		g.Add(s)

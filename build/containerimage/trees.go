@@ -24,6 +24,9 @@ var baseFiles = map[string]string{
 	"etc/nsswitch.conf": "hosts: files dns\n",
 }
 
+// baseLayer is what images have besides certificates.
+var baseLayer = layer{files: baseFiles, dirs: []string{"root", "run", "var/run", "home/nonroot", "proc", "sys", "dev"}}
+
 // baseTree makes the lowest layer of images.
 func baseTree(dir, certificates string) error {
 	if err := graph.LinkTree(certificates, dir); err != nil {
@@ -34,16 +37,8 @@ func baseTree(dir, certificates string) error {
 		return err
 	}
 
-	for name, content := range baseFiles {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o644); err != nil {
-			return err
-		}
-	}
-
-	for _, name := range []string{"root", "run", "var/run", "home/nonroot", "proc", "sys", "dev"} {
-		if err := os.MkdirAll(filepath.Join(dir, name), 0o755); err != nil {
-			return err
-		}
+	if err := baseLayer.lay(dir, nil); err != nil {
+		return err
 	}
 
 	tmp := filepath.Join(dir, "tmp")
@@ -52,44 +47,35 @@ func baseTree(dir, certificates string) error {
 	return errors.Join(os.Mkdir(tmp, 0o777), os.Chmod(tmp, 0o777|os.ModeSticky))
 }
 
-// setLinks make the names by which the programs of a set are called, which a package leaves to its installation.
-var setLinks = map[string]func(ctx context.Context, tree string) error{
-	"firewall-files": func(_ context.Context, tree string) error {
-		for _, name := range []string{
-			"iptables", "iptables-save", "iptables-restore", "ip6tables", "ip6tables-save", "ip6tables-restore",
-		} {
-			if err := os.Symlink("xtables-nft-multi", filepath.Join(tree, "usr/sbin", name)); err != nil {
-				return err
-			}
-		}
-
-		return nil
+// setLinks are the names by which the programs of a set are called, which a package leaves to its installation.
+var setLinks = map[string]map[string]string{
+	"firewall-files": {
+		"usr/sbin/iptables": "xtables-nft-multi", "usr/sbin/iptables-save": "xtables-nft-multi", "usr/sbin/iptables-restore": "xtables-nft-multi",
+		"usr/sbin/ip6tables": "xtables-nft-multi", "usr/sbin/ip6tables-save": "xtables-nft-multi", "usr/sbin/ip6tables-restore": "xtables-nft-multi",
 	},
-	"test-tools": func(_ context.Context, tree string) error {
-		local := filepath.Join(tree, "usr/local/bin")
+	"test-tools": {"usr/bin/nc": "nc.openbsd", "usr/local/bin/iperf": "../../bin/iperf"},
+}
 
-		return errors.Join(
-			os.Symlink("nc.openbsd", filepath.Join(tree, "usr/bin/nc")),
-			os.MkdirAll(local, 0o755),
-			os.Symlink("../../bin/iperf", filepath.Join(local, "iperf")),
-		)
-	},
-	"busybox": func(ctx context.Context, tree string) error {
-		bin := filepath.Join(tree, "usr/bin")
+// linkSet makes these names in a set's tree, and those that busybox says it has.
+func linkSet(ctx context.Context, set, tree string) error {
+	if set != "busybox" {
+		return layer{links: setLinks[set]}.lay(tree, nil)
+	}
 
-		//program:built busybox, out of its package
-		//program:arg busybox of the image
-		applets, err := exec.CommandContext(ctx, filepath.Join(bin, "busybox"), "--list").Output()
-		if err != nil {
-			return fmt.Errorf("busybox --list: %w", err)
+	bin := filepath.Join(tree, "usr/bin")
+
+	//program:built busybox, out of its package
+	//program:arg busybox of the image
+	applets, err := exec.CommandContext(ctx, filepath.Join(bin, "busybox"), "--list").Output()
+	if err != nil {
+		return fmt.Errorf("busybox --list: %w", err)
+	}
+
+	for _, name := range strings.Fields(string(applets)) {
+		if err := os.Symlink("busybox", filepath.Join(bin, name)); err != nil && !errors.Is(err, os.ErrExist) {
+			return err
 		}
+	}
 
-		for _, name := range strings.Fields(string(applets)) {
-			if err := os.Symlink("busybox", filepath.Join(bin, name)); err != nil && !errors.Is(err, os.ErrExist) {
-				return err
-			}
-		}
-
-		return nil
-	},
+	return nil
 }
