@@ -156,7 +156,7 @@ func Build(ctx context.Context, o Options, targets ...string) (artifact.Paths, e
 
 	if len(steps) > 0 { // else only the programs were asked for
 		console := graph.NewConsole(o.Log, o.Terminal)
-		_, err = g.Run(ctx, console, steps...)
+		err = g.Run(ctx, console, steps...)
 		console.Close()
 
 		err = errors.Join(err, o.packages.Report(o.Out, o.Log))

@@ -14,7 +14,7 @@
 //
 //	g := graph.New(cacheDir, outDir)
 //	g.Add(graph.Step{Name: "hello", Inputs: ..., Run: ..., Publish: map[string]string{"hello": "bin/hello"}})
-//	results, err := g.Run(ctx, reporter, "hello")
+//	err := g.Run(ctx, reporter, "hello")
 //
 // # Limits
 //
@@ -25,7 +25,6 @@ package graph
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -108,9 +107,6 @@ func (g *Graph) Check(names ...string) error {
 	return err
 }
 
-// errUnknown is wrapped when a name is asked for that no step has.
-var errUnknown = errors.New("unknown step")
-
 // order returns the named steps and everything they need, each after what it needs.
 func (g *Graph) order(names ...string) ([]Step, error) {
 	const (
@@ -136,7 +132,7 @@ func (g *Graph) order(names ...string) ([]Step, error) {
 
 		step, ok := g.steps[name]
 		if !ok {
-			return fmt.Errorf("%w %q (asked for by %s)", errUnknown, name, strings.Join(path, " → "))
+			return fmt.Errorf("unknown step %q (asked for by %s)", name, strings.Join(path, " → "))
 		}
 
 		state[name] = visiting

@@ -90,7 +90,7 @@ func TestRunOnlyWhatChanged(t *testing.T) {
 		})
 
 		e := newEvents()
-		if _, err := g.Run(t.Context(), e, "two", "after-constant", "last"); err != nil {
+		if err := g.Run(t.Context(), e, "two", "after-constant", "last"); err != nil {
 			t.Fatal(err)
 		}
 
@@ -164,7 +164,12 @@ func TestPublishRepairs(t *testing.T) {
 		"mode changed":   func(d string) error { return os.Chmod(filepath.Join(d, "sub"), 0o700) },
 	}
 
-	if _, err := g.Run(t.Context(), newEvents(), "tree"); err != nil {
+	if err := g.Run(t.Context(), newEvents(), "tree"); err != nil {
+		t.Fatal(err)
+	}
+
+	want, err := hashTree(filepath.Join(out, "tree"))
+	if err != nil {
 		t.Fatal(err)
 	}
 
@@ -175,12 +180,10 @@ func TestPublishRepairs(t *testing.T) {
 				t.Fatal(err)
 			}
 
-			results, err := g.Run(t.Context(), newEvents(), "tree")
-			if err != nil {
+			if err := g.Run(t.Context(), newEvents(), "tree"); err != nil {
 				t.Fatal(err)
 			}
 
-			want := results["tree"].Digest
 			if got, err := hashTree(dir); err != nil || got != want {
 				t.Errorf("published tree: got digest %s (%v), want %s", got, err, want)
 			}
@@ -202,7 +205,7 @@ func TestFailureStopsTheRest(t *testing.T) {
 
 	e := newEvents()
 
-	_, err := g.Run(t.Context(), e, "after")
+	err := g.Run(t.Context(), e, "after")
 	if !errors.Is(err, cause) || !strings.Contains(err.Error(), "step bad") {
 		t.Errorf("got error %v, want one that names step bad and wraps %v", err, cause)
 	}
@@ -225,7 +228,7 @@ func TestOrderErrors(t *testing.T) {
 	g.Add(Step{Name: "d", Needs: []string{"gone"}})
 
 	for name, want := range map[string]string{"a": "a → b → c → a", "d": `unknown step "gone"`, "x": `unknown step "x"`} {
-		if _, err := g.Run(t.Context(), newEvents(), name); err == nil || !strings.Contains(err.Error(), want) {
+		if err := g.Run(t.Context(), newEvents(), name); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("running %s: got error %v, want one with %q", name, err, want)
 		}
 	}
@@ -268,7 +271,7 @@ func TestPruneKeepsTheNewest(t *testing.T) {
 		g := New(cache, out)
 		g.Add(write("s", func() string { return fmt.Sprint(i) }))
 
-		if _, err := g.Run(t.Context(), newEvents(), "s"); err != nil {
+		if err := g.Run(t.Context(), newEvents(), "s"); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -315,7 +318,7 @@ func TestHeavySlots(t *testing.T) {
 		}})
 	}
 
-	if _, err := g.Run(t.Context(), newEvents(), names...); err != nil {
+	if err := g.Run(t.Context(), newEvents(), names...); err != nil {
 		t.Fatal(err)
 	}
 

@@ -29,15 +29,15 @@ type Reporter interface {
 
 // Run brings the named steps up to date and publishes every result on the way. After the first failure it starts
 // nothing more and returns that failure.
-func (g *Graph) Run(ctx context.Context, rep Reporter, names ...string) (Results, error) {
+func (g *Graph) Run(ctx context.Context, rep Reporter, names ...string) error {
 	steps, err := g.order(names...)
 	if err != nil {
-		return nil, err
+		return err
 	}
 
 	unlock, err := lock(ctx, g.cache, func() { rep.Waiting("build", []string{"another build of this tree"}) })
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer unlock()
 
@@ -68,16 +68,7 @@ func (g *Graph) Run(ctx context.Context, rep Reporter, names ...string) (Results
 
 	wg.Wait()
 
-	if err := context.Cause(ctx); err != nil {
-		return nil, err
-	}
-
-	results := Results{}
-	for name, o := range r.done {
-		results[name] = o.result
-	}
-
-	return results, nil
+	return context.Cause(ctx)
 }
 
 type outcome struct {
