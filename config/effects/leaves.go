@@ -13,17 +13,17 @@ import (
 
 // Leaf is a single value of a configuration.
 type Leaf struct {
-	// Key is the path of its key, without indices and without the names of a map's elements.
+	// Key is the path of its key, without list indices and without names of map elements.
 	Key   string
 	Value any
 
 	element bool // of a list or a map
 }
 
-// asks reports whether the value asks for something. A zero value and a switch that is off do not, unless they are elements.
+// asks reports whether the value requests something. A zero value and a switch that is off do not, unless they are elements.
 func (l Leaf) asks() bool { return l.element || !reflect.ValueOf(l.Value).IsZero() }
 
-// Leaves returns the single values of a configuration by their paths; none of nil.
+// Leaves returns the single values of a configuration by their paths. cfg may be nil.
 func Leaves(cfg *config.Config) map[string]Leaf {
 	out := map[string]Leaf{}
 
@@ -64,7 +64,7 @@ func collect(out map[string]Leaf, v reflect.Value, path string, at Leaf) {
 		}
 
 		if v.Kind() == reflect.Pointer && v.Elem().Kind() == reflect.Struct && v.Elem().IsZero() {
-			set(true) // an empty object whose presence says something
+			set(true) // the presence of an empty object is a value
 		}
 
 		collect(out, v.Elem(), path, at)

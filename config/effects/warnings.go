@@ -13,18 +13,19 @@ import (
 	"github.com/seed-59268b81/talos/config"
 )
 
-// Warnings names what the configuration asks for and this version does not do yet, one line each.
+// Warnings returns one line for each branch of the configuration that has no effect yet.
 func Warnings(cfg *config.Config) []string {
 	var out []string
 
 	for _, path := range InVain(cfg) {
-		out = append(out, fmt.Sprintf("%s: it is kept but has no effect in this version", path))
+		out = append(out, fmt.Sprintf("%s: accepted, but has no effect in this version", path))
 	}
 
 	return out
 }
 
-// InVain lists the branches that the configuration sets and that have no effect yet. What is turned off already asks for nothing.
+// InVain returns the branches that the configuration sets and that have no effect yet. A switch that turns a feature off is not
+// listed: the feature is off anyway.
 func InVain(cfg *config.Config) []string {
 	found := map[string]bool{}
 
@@ -39,7 +40,7 @@ func InVain(cfg *config.Config) []string {
 
 //go:generate go run ../../cmd/generate/effects
 
-// unread has the branches of keys that no code reads; see package derive.
+// unread lists the branches of keys that no code reads; see package derive.
 //
 //go:embed unread.txt
 var unread string
@@ -61,7 +62,7 @@ var rows = sync.OnceValue(func() []string {
 	return out
 })
 
-// Lookup tells whether a path (which has no list indices) is in effect, and if not, the branch that is not.
+// Lookup reports whether a path, which has no list indices, has an effect. If not, row is the branch that has none.
 func Lookup(path string) (row string, effective bool) {
 	for _, row := range rows() {
 		if covers(row, path) {

@@ -8,8 +8,8 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// reconcile changes a node until it holds the value, and leaves what holds it already as it was written:
-// comments, order of keys, quotes.
+// reconcile returns a node with the given value. Parts of node that have this value already keep their comments,
+// order of keys and quotes.
 func reconcile(node, value *yaml.Node) *yaml.Node {
 	out := *node
 	out.Content = nil
@@ -49,7 +49,7 @@ func reconcile(node, value *yaml.Node) *yaml.Node {
 	return &out
 }
 
-// sameScalar reports whether two nodes are one value. Numbers are compared as JSON writes them.
+// sameScalar reports whether two nodes have the same value in JSON.
 func sameScalar(a, b *yaml.Node) bool {
 	one, err := toJSON(a)
 	other, otherErr := toJSON(b)

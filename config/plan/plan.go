@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package plan tells what lies between two configurations, before anything is done.
-//
-// It is pure: dry runs, the answer to an apply and, later, the trial of a configuration all ask the same
-// question. Compare gives the text difference that a person reads and the list of changed paths that a
-// program reads.
+// Package plan compares two configurations. It has no side effects: dry runs and the responses to apply requests
+// use it. Compare returns a diff of the texts for people, and the list of changed paths for programs.
 package plan
 
 import (
@@ -18,21 +15,21 @@ import (
 	"github.com/seed-59268b81/talos/config/effects"
 )
 
-// Plan is what changes between two configurations.
+// Plan is the difference between two configurations.
 type Plan struct {
-	// Diff is a unified diff of the texts, "" when they are the same.
+	// Diff is a unified diff of the texts, "" if they are the same.
 	Diff string
-	// Changed lists the paths whose values differ, with list indices; a path in a document with a kind
-	// starts with that kind.
+	// Changed lists the paths whose values differ, with list indices. A path in a document with a kind
+	// starts with the kind.
 	Changed []string
 	// InVain lists those of Changed that have no effect in this version.
 	InVain []string
 }
 
-// Empty tells whether nothing at all changes, comments included.
+// Empty reports whether the texts are the same, including comments.
 func (p Plan) Empty() bool { return p.Diff == "" }
 
-// Compare tells what changes from one configuration to another; nil stands for no configuration.
+// Compare returns the difference between two configurations. Either may be nil.
 func Compare(from, to *config.Config) Plan {
 	before, after := effects.Leaves(from), effects.Leaves(to)
 	plan := Plan{Diff: Diff(text(from), text(to))}
@@ -58,7 +55,7 @@ func Compare(from, to *config.Config) Plan {
 	return plan
 }
 
-// Diff is the unified diff of two texts.
+// Diff returns the unified diff of two texts.
 func Diff(from, to []byte) string {
 	return udiff.Unified("a", "b", string(from), string(to))
 }

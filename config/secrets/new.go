@@ -13,18 +13,18 @@ import (
 	"github.com/seed-59268b81/talos/pki"
 )
 
-// New makes a bundle.
+// New generates a bundle.
 func New() (*Bundle, error) {
 	bundle := &Bundle{}
 
 	if err := bundle.fill(); err != nil {
-		return nil, fmt.Errorf("making a secrets bundle: %w", err)
+		return nil, fmt.Errorf("generate secrets bundle: %w", err)
 	}
 
 	return bundle, nil
 }
 
-// authority is how one is made, and where it is kept.
+// authority is the place of an authority in the bundle, and its options.
 type authority struct {
 	pair *v1alpha1.CertPair
 	opts pki.CAOptions
@@ -39,7 +39,7 @@ func (b *Bundle) authorities() []authority {
 	}
 }
 
-// fill makes whatever the bundle lacks.
+// fill generates what the bundle lacks.
 func (b *Bundle) fill() error {
 	for _, a := range b.authorities() {
 		if len(a.pair.Crt) != 0 {
@@ -75,7 +75,7 @@ func (b *Bundle) fill() error {
 	return nil
 }
 
-// randomBase64 never fails: crypto/rand ends the program when the kernel has no randomness.
+// randomBase64 returns 32 random bytes. It cannot fail: crypto/rand ends the program if the kernel has no randomness.
 func randomBase64(encoding *base64.Encoding) string {
 	var b [32]byte
 
@@ -84,8 +84,7 @@ func randomBase64(encoding *base64.Encoding) string {
 	return encoding.EncodeToString(b[:])
 }
 
-// newToken makes a token of the shape that Kubernetes' bootstrap tokens have: id.secret, of 6 and 16
-// characters.
+// newToken returns a token in the form of Kubernetes' bootstrap tokens: id.secret, with 6 and 16 characters.
 func newToken() string {
 	text := strings.ToLower(rand.Text())
 

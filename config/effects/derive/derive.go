@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package derive finds out which keys of a machine configuration do something, from the source: those whose field some
-// controller, or the machine itself, reads.
+// Package derive finds, in the source, the keys of a machine configuration that have an effect: those whose field a
+// controller or the machine itself reads.
 //
-// It type-checks these packages with what the go command has compiled of the others, and notes each field of a document's type that is
-// selected there, or in a function of the view or of the documents that they call, directly or through another one. A key counts
-// as read if its field and those above it are: an accessor of the view that nobody calls reads nothing. What that cannot see: a
-// field that is read and then not used, for which there is a short list with reasons (effects/exceptions.go); and one that is
-// read in one of several places that share a type, which is taken for all of them.
+// It type-checks these packages and notes each field of a document's type that they select. It follows calls to functions of the
+// view and of the documents, also indirect ones: an accessor of the view without a caller reads nothing. A key is read if its field
+// and those above it are. There are two limits. A field may be read and then not used; effects/exceptions.go lists such fields with
+// reasons. And when several keys share a type, a field that is read for one of them counts as read for all.
 package derive
 
 import (
@@ -31,16 +30,16 @@ const (
 	view      = module + "config/view"
 )
 
-// readers are the packages that carry a configuration out. What only checks or generates one does not count.
+// readers are the packages that apply a configuration. Packages that only check or generate one do not count.
 var readers = []string{"./controllers/...", "./machine/...", "./apid/...", "./trustd/..."}
 
-// followed are packages whose functions read for those who call them.
+// followed are the packages whose functions read on behalf of their callers.
 var followed = []string{view, documents}
 
-// checks are files and packages among the readers that only check.
+// checks are files and packages of the readers that only check a configuration.
 var checks = []string{"controllers/validation/", "controllers/k8s/settings/check.go"}
 
-// Unread returns the keys that nothing reads, each the path of a whole branch. root is the repository's folder.
+// Unread returns the keys that no code reads, each as the path of a whole branch. root is the repository's folder.
 func Unread(root string) ([]string, error) {
 	read, err := fieldsRead(root)
 	if err != nil {
@@ -73,14 +72,14 @@ func visit(t reflect.Type, path string, read map[string]bool, out *[]string) {
 	for name, field := range strict.Fields(t) {
 		at := strict.Join(path, name)
 
-		// The fields of a struct that is inlined are its own.
+		// owner is the inlined struct that declares the field.
 		owner := t
 		if n := len(field.Index); n > 1 {
 			owner = t.FieldByIndex(field.Index[:n-1]).Type
 		}
 
 		if owner == reflect.TypeFor[v1alpha1.Header]() {
-			continue // it says what the document is
+			continue // the document's identity
 		}
 
 		if !read[owner.Name()+"."+t.FieldByIndex(field.Index).Name] {
@@ -93,7 +92,7 @@ func visit(t reflect.Type, path string, read map[string]bool, out *[]string) {
 	}
 }
 
-// fieldsRead returns the fields TYPE.FIELD that some reader selects, itself or by calling a followed function.
+// fieldsRead returns the fields TYPE.FIELD that the readers select, directly or through a followed function.
 func fieldsRead(root string) (map[string]bool, error) {
 	all, err := packages.Load(&packages.Config{
 		Mode: packages.LoadSyntax, Dir: root, Env: append(os.Environ(), "GOOS=linux", "GOARCH=amd64"),
