@@ -27,11 +27,11 @@ type Options struct {
 	Root string
 	// Out is the output folder.
 	Out string
-	// Locked refuses to build with packages of Debian that are not those of the lock.
+	// Locked fails the build if it cannot use the Debian packages of the lock.
 	Locked bool
-	// Uses are what else the machine's programs are needed for, besides the build and the lab.
+	// Uses are the uses of host programs to install, besides the build and the lab.
 	Uses []hosttools.Use
-	// Log is told what is built. Terminal says that it is one.
+	// Log receives the progress. Terminal says that Log is a terminal.
 	Log      io.Writer
 	Terminal bool
 	// ExtraArgs follow the default kernel arguments.
@@ -50,7 +50,7 @@ var aliases = map[string][]string{
 	artifact.TargetHostTools: {},
 }
 
-// complete fills in the defaults.
+// complete sets the defaults.
 func (o Options) complete() (Options, error) {
 	if o.Root == "" {
 		root, err := artifact.FindRoot()
@@ -79,19 +79,19 @@ func (o Options) complete() (Options, error) {
 	return o, err
 }
 
-// Paths returns where the results are, or will be.
+// Paths returns the paths of the results.
 func (o Options) Paths() (artifact.Paths, error) {
 	o, err := o.complete()
 
 	return artifact.Paths{Out: o.Out}, err
 }
 
-// ensureTools installs programs that the machine lacks. Those of the lab belong to every build: who builds the images wants
-// to start them, and would find out twenty minutes later.
+// ensureTools installs missing programs on the host. Every build installs those of the lab too: users build images to start
+// them, and should not find out after twenty minutes that a program is missing.
 func (o Options) ensureTools(ctx context.Context) error {
 	uses := append([]hosttools.Use{hosttools.Build, hosttools.Lab}, o.Uses...)
 	if err := hosttools.Ensure(ctx, o.Log, uses...); err != nil {
-		return fmt.Errorf("prepare this machine: %w", err)
+		return fmt.Errorf("install host programs: %w", err)
 	}
 
 	return nil
@@ -118,7 +118,7 @@ func NewGraph(o Options) (*graph.Graph, error) {
 	return g, nil
 }
 
-// WriteLock brings the lock of Debian's packages up to what Debian has now.
+// WriteLock updates the lock to the newest Debian packages.
 func WriteLock(ctx context.Context, o Options) error {
 	o, err := o.complete()
 	if err != nil {
@@ -128,8 +128,8 @@ func WriteLock(ctx context.Context, o Options) error {
 	return fileset.WriteLock(ctx, o.Root, o.Log)
 }
 
-// Build brings the targets, or everything if none is named, up to date and returns where the results are. It first
-// installs programs that the machine lacks.
+// Build builds the targets, or everything if none is named, and returns the paths of the results. It first installs
+// missing programs on the host.
 func Build(ctx context.Context, o Options, targets ...string) (artifact.Paths, error) {
 	o, err := o.complete()
 	if err != nil {
@@ -154,7 +154,7 @@ func Build(ctx context.Context, o Options, targets ...string) (artifact.Paths, e
 		return artifact.Paths{}, err
 	}
 
-	if len(steps) > 0 { // else only the programs were asked for
+	if len(steps) > 0 { // otherwise the target is only the host programs
 		console := graph.NewConsole(o.Log, o.Terminal)
 		err = g.Run(ctx, console, steps...)
 		console.Close()
@@ -165,7 +165,7 @@ func Build(ctx context.Context, o Options, targets ...string) (artifact.Paths, e
 	return artifact.Paths{Out: o.Out}, err
 }
 
-// Expand turns targets into names of steps; none stands for all.
+// Expand returns the names of the targets' steps. No target means all.
 func Expand(targets []string) []string {
 	if len(targets) == 0 {
 		targets = []string{artifact.TargetAll}

@@ -13,10 +13,10 @@ import (
 	"github.com/seed-59268b81/talos/build/source"
 )
 
-// rootfsSources make the tree.
+// rootfsSources are the sources that build the tree.
 var rootfsSources = []string{"rootfs.go", "debian/selection.go", "graph/tree.go"}
 
-// rootfsStep lays out the third-party files of the root image.
+// rootfsStep creates the tree of third-party files for the root image.
 func rootfsStep(root string) graph.Step {
 	return graph.Step{
 		Name:   artifact.TargetRootfs,

@@ -10,14 +10,14 @@ import (
 	"github.com/seed-59268b81/talos/config/images"
 )
 
-// conformanceRecipes are the images that Kubernetes' end-to-end tests use beside agnhost, keyed by step name. What the
-// released ones take from Alpine is Debian's here: tests call these programs, and do not look at their versions.
+// conformanceRecipes are the images that Kubernetes' end-to-end tests use besides agnhost, keyed by step name. The released
+// images have programs of Alpine where ours have those of Debian: tests call these programs but do not check their versions.
 func conformanceRecipes() map[string]recipe {
 	shell := v1.Config{Cmd: []string{"sh"}}
 	tools := []string{"busybox", "test-tools"}
 
 	return map[string]recipe{
-		// The tests roll a workload from this version to the other; what the old one can do, the new one can.
+		// The tests update a workload from this version to the new one. They need no difference but the tag.
 		"image-test-agnhost-previous":    agnhostRecipe(images.TestAgnhostPrevious),
 		"image-test-busybox":             busyboxRecipe(),
 		"image-test-distroless-iptables": {reference: images.TestDistrolessIptables, sets: []string{"busybox", "firewall-files", "conntrack-files"}},
@@ -31,7 +31,7 @@ func conformanceRecipes() map[string]recipe {
 		"image-test-nonewprivs": {
 			reference: images.TestNonewprivs,
 			sets:      []string{"busybox"},
-			// Set-user-ID and set-group-ID: the test is whether they take effect.
+			// The test checks that set-user-ID and set-group-ID have no effect.
 			layers: []layer{{take: []taken{
 				{"conformance", "nonewprivs", "usr/local/bin/nnp", 0o755 | fs.ModeSetuid | fs.ModeSetgid},
 			}}},
@@ -66,8 +66,8 @@ func conformanceRecipes() map[string]recipe {
 	}
 }
 
-// busyboxRecipe has bash for a shell. Tests give a container variables such as data-1, and have a shell print them: the shell of
-// Debian's busybox drops those whose names it cannot use itself.
+// busyboxRecipe uses bash as its shell. Tests set variables such as data-1 and let a shell print them. The shell of Debian's
+// busybox drops variables whose names are not valid in a shell.
 func busyboxRecipe() recipe {
 	return recipe{
 		reference: images.TestBusybox,
@@ -77,7 +77,7 @@ func busyboxRecipe() recipe {
 	}
 }
 
-// petRecipe is agnhost, which serves a picture and says whose it is.
+// petRecipe is agnhost, which serves a picture and its description.
 func petRecipe(reference, name string) recipe {
 	r := agnhostRecipe(reference)
 	r.layers = append(r.layers, layer{take: []taken{
@@ -88,7 +88,7 @@ func petRecipe(reference, name string) recipe {
 	return r
 }
 
-// nginxConf serves the package's page, as the released image does: on port 80, with the logs where a container's are.
+// nginxConf serves the package's page on port 80, as the released image does, and logs to standard output and error.
 const nginxConf = `user nobody nobody;
 worker_processes 1;
 error_log /dev/stderr notice;
@@ -130,8 +130,7 @@ func nginxRecipe(reference string) recipe {
 	}
 }
 
-// unfilled are the images that the release's list names and this build does not make, with the reason. Conformance tests
-// use none of them.
+// unfilled are images in the release's list that this build does not build, with the reason. Conformance tests do not use them.
 var unfilled = map[string]string{
 	"AgnhostPrivate":          "must not be pullable: tests see that a pull without credentials fails",
 	"InvalidRegistryImage":    "must not be pullable: its registry does not exist",

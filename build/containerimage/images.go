@@ -17,9 +17,9 @@ import (
 	"github.com/seed-59268b81/talos/config/images"
 )
 
-// imageRecipes are keyed by step name, image-NAME. A test holds that they are just those of images.Cache.
+// imageRecipes are keyed by step name, image-NAME. A test checks that they are exactly the images of images.Cache.
 func imageRecipes() map[string]recipe {
-	// Kubernetes' own manifests name the program by its path, and so do ours.
+	// Kubernetes' manifests name the program by its path, and so do ours.
 	program := func(reference, name string, sets ...string) recipe {
 		target := "usr/local/bin/" + name
 
@@ -34,7 +34,7 @@ func imageRecipes() map[string]recipe {
 		"image-kube-controller-manager": program(images.DefaultKubeControllerManager, "kube-controller-manager"),
 		"image-kube-scheduler":          program(images.DefaultKubeScheduler, "kube-scheduler"),
 		"image-kube-proxy":              program(images.DefaultKubeProxy, "kube-proxy", "firewall-files"),
-		// busybox for the shell that fsck.xfs is written for; the tools above it hide its own mount and the like.
+		// fsck.xfs is a shell script and needs busybox. The tools in the layers above hide busybox' own mount and others.
 		"image-kubelet": program(images.DefaultKubelet, "kubelet", "busybox", "firewall-files", "kubelet-files"),
 		"image-etcd":    etcdRecipe(images.DefaultEtcd),
 		"image-pause": {
@@ -46,7 +46,7 @@ func imageRecipes() map[string]recipe {
 			config: v1.Config{Entrypoint: []string{"/coredns"}, User: "65532:65532", WorkingDir: "/"},
 		},
 		"image-flannel": {
-			// busybox for the shell and cp, by which its DaemonSet installs the CNI configuration.
+			// Its DaemonSet installs the CNI configuration with busybox' shell and cp.
 			reference: images.DefaultFlannel, sets: []string{"firewall-files", "busybox"},
 			layers: []layer{{take: []taken{{"flannel", "flanneld", "opt/bin/flanneld", 0}}}},
 			config: v1.Config{Entrypoint: []string{"/opt/bin/flanneld"}},
@@ -66,12 +66,12 @@ func etcdRecipe(reference string) recipe {
 	}
 }
 
-// corednsLayer is of two images, in whose layout it is one blob.
+// corednsLayer is shared by two images, so that the layout has it once.
 var corednsLayer = layer{take: []taken{{"coredns", "coredns", "coredns", 0}}}
 
-// agnhostRecipe makes what the Dockerfile in test/images/agnhost of the Kubernetes release makes: busybox and the tools
-// that tests call in it, CoreDNS, and the program with what its subcommands read. There is one image of this name, not a
-// small one for users and a full one for tests: what `kubectl exec` finds in it must not depend on how a cluster was made.
+// agnhostRecipe has the content of the Dockerfile test/images/agnhost in the Kubernetes release: busybox and the tools that
+// tests call, CoreDNS, and the program with the files that its subcommands read. There is one image with this name, not a
+// small one for users and a full one for tests: the tools in the image must be the same in every cluster.
 func agnhostRecipe(reference string) recipe {
 	return recipe{
 		reference: reference,
@@ -107,7 +107,7 @@ func ports(names ...string) map[string]struct{} {
 	return set
 }
 
-// Steps returns a step for each image of a node and of Kubernetes' tests, and those that join them into layouts.
+// Steps returns a step for each image of a node and of Kubernetes' tests, and the steps that merge them into layouts.
 func Steps(root string) []graph.Step {
 	tests := conformanceRecipes()
 
@@ -120,12 +120,12 @@ func Steps(root string) []graph.Step {
 	)
 }
 
-// imageSources make container images.
+// imageSources are the sources that build container images.
 var imageSources = []string{
 	"containerimage/images.go", "containerimage/recipe.go", "containerimage/trees.go", "ociimage/layer.go", "ociimage/layout.go", "debian/selection.go",
 }
 
-// imageSteps returns a step for each recipe, and one that merges their layouts and those of other steps into one, and publishes it.
+// imageSteps returns a step for each recipe, and one that merges their layouts with those of other steps and publishes the result.
 func imageSteps(root string, recipes map[string]recipe, name, about, published string, others ...string) []graph.Step {
 	var (
 		steps []graph.Step

@@ -45,14 +45,14 @@ func TestImagesOfTheCacheHaveOneVersionEach(t *testing.T) {
 		}
 
 		if other, twice := seen[repository]; twice {
-			t.Errorf("images %s and %s are one repository in two versions", other, reference)
+			t.Errorf("images %s and %s are two versions of one repository", other, reference)
 		}
 
 		seen[repository] = reference
 	}
 }
 
-// releaseSource is the folder of the Kubernetes release, if a build has fetched it.
+// releaseSource returns the folder of the Kubernetes release, if a build has downloaded it.
 func releaseSource(t *testing.T) string {
 	t.Helper()
 
@@ -69,7 +69,7 @@ func releaseSource(t *testing.T) string {
 }
 
 func TestVersionsInsideTheKubernetesRelease(t *testing.T) {
-	// config/images writes the version down; the release's own Makefile, when it is on this machine, must agree.
+	// The versions in config/images must be those of the release's Makefile.
 	source := releaseSource(t)
 
 	for file, test := range map[string]struct{ pattern, want string }{

@@ -20,21 +20,21 @@ import (
 	"github.com/seed-59268b81/talos/build/source"
 )
 
-// recipe says what an image is made of. Every image but a bare one has a base below this: users, a
-// /tmp, the merged layout and CA certificates.
+// recipe is the content of an image. Every image except a bare one has a base layer below: users, /tmp, the links of a
+// merged /usr, and CA certificates.
 type recipe struct {
 	// reference is the image's name, with registry and tag.
 	reference string
-	// sets are steps whose whole result is a layer, the lowest first.
+	// sets are steps whose whole result is a layer, lowest first.
 	sets []string
 	// layers are above the sets.
 	layers []layer
-	// bare leaves the base out.
+	// bare omits the base layer.
 	bare   bool
 	config v1.Config
 }
 
-// layer is put together from results of steps and what the recipe itself says.
+// layer has files from results of steps, and files, links and folders of its own.
 type layer struct {
 	take []taken
 	// files are contents by path, links are targets by path.
@@ -45,13 +45,13 @@ type layer struct {
 // taken is a file of a step's result, and its path in the image.
 type taken struct {
 	step, file, target string
-	// mode, if not zero, is the file's in place of the one that it has.
+	// mode, if not zero, overrides the file's mode.
 	mode fs.FileMode
 }
 
 const searchPath = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
-// needs are the steps that the image is made of.
+// needs returns the steps whose results the image needs.
 func (r recipe) needs() []string {
 	needs := slices.Clone(r.sets)
 
@@ -83,7 +83,7 @@ func (r recipe) step(root, name string) graph.Step {
 	}
 }
 
-// make packs the image.
+// make builds the image.
 func (r recipe) make(ctx context.Context, w *graph.Work) error {
 	scratch, err := os.MkdirTemp(filepath.Dir(w.Dir), "layers-")
 	if err != nil {
@@ -130,7 +130,7 @@ func (r recipe) make(ctx context.Context, w *graph.Work) error {
 	return ociimage.Write(w.Dir, img)
 }
 
-// lay makes the layer's tree in dir, beside what is there.
+// lay adds the layer's content to dir.
 func (l layer) lay(dir string, from graph.Results) error {
 	var errs []error
 
@@ -164,7 +164,7 @@ func (l layer) lay(dir string, from graph.Results) error {
 	return errors.Join(errs...)
 }
 
-// place links the file, or copies it where it gets another mode: a link's mode would be that of the step's result too.
+// place links the file. It copies a file with another mode: a link would change the mode in the step's result too.
 func (t taken) place(from, to string) error {
 	if t.mode == 0 {
 		return os.Link(from, to)
@@ -175,6 +175,6 @@ func (t taken) place(from, to string) error {
 		return err
 	}
 
-	// The mode after the write, which takes the bit of set-user-ID away.
+	// Set the mode last: writing to a file clears set-user-ID.
 	return errors.Join(os.WriteFile(to, raw, 0o755), os.Chmod(to, t.mode))
 }

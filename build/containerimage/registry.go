@@ -17,7 +17,7 @@ import (
 	"github.com/seed-59268b81/talos/build/source"
 )
 
-// registryStep lays the pause image out as `agnhost fake-registry-server` reads it; see writeRegistry.
+// registryStep writes the pause image in the form that `agnhost fake-registry-server` reads; see writeRegistry.
 func registryStep(root string) graph.Step {
 	return graph.Step{
 		Name:   "pause-registry",
@@ -30,8 +30,8 @@ func registryStep(root string) graph.Step {
 	}
 }
 
-// writeRegistry writes the image of a layout to a folder /var/registry/NAME: tags in manifests/TAG, which hold a digest, and
-// everything else by its digest.
+// writeRegistry writes the image of a layout to a folder /var/registry/NAME. A tag is a file manifests/TAG with a digest; manifests
+// and blobs are stored by digest.
 func writeRegistry(layout, dir string) error {
 	index, err := os.ReadFile(filepath.Join(layout, "index.json"))
 	if err != nil {

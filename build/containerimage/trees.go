@@ -15,7 +15,7 @@ import (
 	"github.com/seed-59268b81/talos/build/graph"
 )
 
-// baseFiles are what programs expect of any root: users by name, and where names are looked up.
+// baseFiles are files that programs expect in every root: names of users, and the sources of host names.
 var baseFiles = map[string]string{
 	"etc/passwd": "root:x:0:0:root:/root:/sbin/nologin\n" +
 		"nobody:x:65534:65534:nobody:/nonexistent:/sbin/nologin\n" +
@@ -24,10 +24,10 @@ var baseFiles = map[string]string{
 	"etc/nsswitch.conf": "hosts: files dns\n",
 }
 
-// baseLayer is what images have besides certificates.
+// baseLayer is the lowest layer of images, without the certificates.
 var baseLayer = layer{files: baseFiles, dirs: []string{"root", "run", "var/run", "home/nonroot", "proc", "sys", "dev"}}
 
-// baseTree makes the lowest layer of images.
+// baseTree creates the lowest layer of images.
 func baseTree(dir, certificates string) error {
 	if err := graph.LinkTree(certificates, dir); err != nil {
 		return err
@@ -47,7 +47,7 @@ func baseTree(dir, certificates string) error {
 	return errors.Join(os.Mkdir(tmp, 0o777), os.Chmod(tmp, 0o777|os.ModeSticky))
 }
 
-// setLinks are the names by which the programs of a set are called, which a package leaves to its installation.
+// setLinks are links, by set, that Debian's package scripts create when a package is installed.
 var setLinks = map[string]map[string]string{
 	"firewall-files": {
 		"usr/sbin/iptables": "xtables-nft-multi", "usr/sbin/iptables-save": "xtables-nft-multi", "usr/sbin/iptables-restore": "xtables-nft-multi",
@@ -56,7 +56,7 @@ var setLinks = map[string]map[string]string{
 	"test-tools": {"usr/bin/nc": "nc.openbsd", "usr/local/bin/iperf": "../../bin/iperf"},
 }
 
-// linkSet makes these names in a set's tree, and those that busybox says it has.
+// linkSet creates these links in a set's tree, and a link for each applet of busybox.
 func linkSet(ctx context.Context, set, tree string) error {
 	if set != "busybox" {
 		return layer{links: setLinks[set]}.lay(tree, nil)

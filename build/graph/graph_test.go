@@ -16,7 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// record notes which steps ran and which were found in the cache.
+// events records which steps ran and which were in the cache.
 type events struct {
 	mu     sync.Mutex
 	ran    map[string]int
@@ -77,7 +77,7 @@ func TestRunOnlyWhatChanged(t *testing.T) {
 		g.Add(write("one", func() string { return a }))
 		g.Add(write("two", func() string { return b }, "one"))
 		g.Add(Step{
-			// Its result does not depend on what it reads, as a compiler's after a change in a comment.
+			// Its result does not depend on its inputs, like that of a compiler after a change of a comment.
 			Name: "constant", Needs: []string{"one"},
 			Run: func(_ context.Context, w *Work) error {
 				return os.WriteFile(filepath.Join(w.Dir, "c"), []byte("c"), 0o644)
@@ -214,7 +214,7 @@ func TestFailureStopsTheRest(t *testing.T) {
 		t.Errorf("steps finished: got %v, want none", e.ran)
 	}
 
-	// The half-made result must not be taken for a result.
+	// An incomplete result must not be used.
 	if left, _ := filepath.Glob(filepath.Join(g.cache, "bad", "*")); len(left) != 0 {
 		t.Errorf("left in the cache: got %v, want nothing", left)
 	}
@@ -257,7 +257,7 @@ func TestKey(t *testing.T) {
 		}
 	}
 
-	// The place of a result in the cache does not count, only its digest.
+	// Only the digest of a result counts, not its path.
 	moved := key(Step{Name: "s", Needs: []string{"n"}}, []string{"a", "b"}, Results{"n": {Digest: "1", Dir: "/elsewhere"}})
 	if moved != base() {
 		t.Errorf("key after the cache moved: got %s, want %s", moved, base())

@@ -13,22 +13,22 @@ import (
 	"golang.org/x/sync/semaphore"
 )
 
-// Reporter is told how the run goes. Its methods are called from many goroutines.
+// Reporter receives the progress of a run. Its methods are called from several goroutines.
 type Reporter interface {
-	// Waiting says that a step cannot start before those named are done; none means it waits for a free slot.
+	// Waiting reports that a step waits for the named steps, or for a free slot if none is named.
 	Waiting(step string, on []string)
-	// Started says that a step is not in the cache and runs.
+	// Started reports that a step is not in the cache and runs.
 	Started(step string)
-	// Progress says what a running step does.
+	// Progress reports what a running step does.
 	Progress(step, text string)
-	// Finished says that a step's result is there.
+	// Finished reports that a step's result exists.
 	Finished(step string, cached bool, took time.Duration)
-	// Failed says that a step gave up.
+	// Failed reports that a step failed.
 	Failed(step string, err error)
 }
 
-// Run brings the named steps up to date and publishes every result on the way. After the first failure it starts
-// nothing more and returns that failure.
+// Run brings the named steps, and all that they need, up to date and publishes the results. After the first failure it
+// starts no more steps and returns the error.
 func (g *Graph) Run(ctx context.Context, rep Reporter, names ...string) error {
 	steps, err := g.order(names...)
 	if err != nil {
@@ -95,7 +95,7 @@ func (r *run) step(ctx context.Context, s Step) (Result, error) {
 
 	if s.Inputs != nil {
 		if inputs, err = s.Inputs(ctx, needs); err != nil {
-			return Result{}, fmt.Errorf("finding out its inputs: %w", err)
+			return Result{}, fmt.Errorf("inputs: %w", err)
 		}
 	}
 
@@ -150,7 +150,7 @@ func (r *run) await(ctx context.Context, s Step) (Results, error) {
 	return needs, nil
 }
 
-// make runs a step and stores its result. It returns how long that took, without the wait for a slot.
+// make runs a step and caches its result. It also returns the duration, without the wait for a slot.
 func (r *run) make(ctx context.Context, s Step, e entry, needs Results) (Result, time.Duration, error) {
 	if s.Heavy {
 		if !r.slots.TryAcquire(1) {

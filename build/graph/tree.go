@@ -35,8 +35,7 @@ func walk(root string, visit func(path, rel string, info fs.FileInfo) error) err
 	})
 }
 
-// hashTree hashes names, kinds, modes and contents below dir. Times and owners do not count: a build sets them as it
-// likes.
+// hashTree hashes names, kinds, modes and contents below dir. Times and owners do not count: they differ between builds.
 func hashTree(dir string) (string, error) {
 	h := sha256.New()
 
@@ -66,7 +65,7 @@ func hashTree(dir string) (string, error) {
 				return err
 			}
 		default:
-			return fmt.Errorf("%s: a result holds only files, folders and links, not %v", rel, info.Mode().Type())
+			return fmt.Errorf("%s: a result has only files, folders and links, not %v", rel, info.Mode().Type())
 		}
 
 		return nil
@@ -75,13 +74,13 @@ func hashTree(dir string) (string, error) {
 	return hex.EncodeToString(h.Sum(nil)), err
 }
 
-// publish makes out/to show what result/from holds. When it already does, nothing is touched.
+// publish replaces out/to by links to result/from. It changes nothing if out/to has these links already.
 func publish(result, from, out, to string) error {
 	src, dst := filepath.Join(result, from), filepath.Join(out, to)
 
 	info, err := os.Lstat(src)
 	if err != nil {
-		return fmt.Errorf("the step did not make %s: %w", from, err)
+		return fmt.Errorf("the step did not create %s: %w", from, err)
 	}
 
 	if same, err := shown(src, dst); err != nil || same {
@@ -92,7 +91,7 @@ func publish(result, from, out, to string) error {
 		return err
 	}
 
-	// Beside the place first, then renamed, so that a program which runs the old file at this moment is left alone.
+	// Create it under another name and rename it, so that a running program keeps the old file.
 	next := dst + ".next"
 	if err := os.RemoveAll(next); err != nil {
 		return err
@@ -111,7 +110,7 @@ func publish(result, from, out, to string) error {
 	return os.Rename(next, dst)
 }
 
-// shown reports whether dst is the same tree of the same files as src.
+// shown reports whether dst is the same tree as src, with links to the same files.
 func shown(src, dst string) (bool, error) {
 	want, err := infos(src)
 	if err != nil {
@@ -139,8 +138,8 @@ func infos(root string) (map[string]fs.FileInfo, error) {
 	})
 }
 
-// LinkTree makes dst a copy of src that shares its files: folders are made, files and symbolic links are hard-linked.
-// Folders that are there already are added to; a file that is there already is an error.
+// LinkTree copies the tree src to dst with hard links: it creates folders, and links files and symbolic links. It adds to
+// existing folders; an existing file is an error.
 func LinkTree(src, dst string) error {
 	return walk(src, func(path, rel string, info fs.FileInfo) error {
 		target := filepath.Join(dst, rel)

@@ -15,7 +15,7 @@ import (
 	"github.com/seed-59268b81/talos/build/hosttools"
 )
 
-// link makes target the same file as source, with its folders.
+// link creates a hard link, and its folders.
 func link(source, target string) error {
 	if err := os.MkdirAll(filepath.Dir(target), 0o755); err != nil {
 		return err
@@ -24,8 +24,7 @@ func link(source, target string) error {
 	return os.Link(source, target)
 }
 
-// run calls a program of the building machine; its output is part of the error. Times come from env or
-// options alone.
+// run runs a program of the host. The error has its output. Times must come from env or options only.
 func run(ctx context.Context, env []string, name string, args ...string) error {
 	path, err := hosttools.LookPath(name)
 	if err != nil {
@@ -47,9 +46,9 @@ func run(ctx context.Context, env []string, name string, args ...string) error {
 	return nil
 }
 
-// scratch makes a folder beside a step's result, on the same file system, so that files can be linked.
+// scratch creates a folder next to a step's result, on the same file system, so that files can be linked.
 func scratch(dir string) (path string, remove func(), err error) {
 	path, err = os.MkdirTemp(filepath.Dir(dir), filepath.Base(dir)+".tree-")
 
-	return path, func() { os.RemoveAll(path) }, err // the cache's next cleaning takes what is left
+	return path, func() { os.RemoveAll(path) }, err // an error leaves files that nothing uses
 }

@@ -15,14 +15,14 @@ import (
 // osProgram is the multi-call program in the root image.
 const osProgram = "usr/sbin/init"
 
-// skeleton is what the root image has besides programs and modules: folders, links, and files by their text.
+// skeleton is the content of the root image besides programs and modules: folders, targets of links, and texts of files.
 type skeleton struct {
 	folders      []string
 	links, files map[string]string
 }
 
-// newSkeleton has mount points, the names of the multi-call program, and /etc. The image is read-only, so each file that the
-// running system writes into /etc must exist, empty, for another to be bound over it.
+// newSkeleton returns the skeleton: mount points, the names of the multi-call program, and /etc. The image is read-only: the
+// running system bind-mounts its files over the empty files in /etc.
 func newSkeleton(tag string) skeleton {
 	return skeleton{
 		folders: []string{
@@ -43,7 +43,7 @@ func newSkeleton(tag string) skeleton {
 	}
 }
 
-// make creates the skeleton below root. Folders and links that the third-party files have already stay: a merged /usr, say.
+// make creates the skeleton in root. It keeps folders and links that the third-party files have, such as a merged /usr.
 func (s skeleton) make(root string) error {
 	for _, path := range s.folders {
 		if err := os.MkdirAll(filepath.Join(root, path), 0o755); err != nil {
@@ -80,7 +80,7 @@ func (s skeleton) make(root string) error {
 	return nil
 }
 
-// passwd and group name the users of programs.
+// passwd and group have the users of programs.
 func passwd() string {
 	text := "root:x:0:0:root:/:/usr/sbin/nologin\n"
 	for _, u := range layout.Users {

@@ -12,12 +12,12 @@ import (
 	"github.com/seed-59268b81/talos/build/source"
 )
 
-// ownPrograms are the programs of this repository that are built beside the third-party ones.
+// ownPrograms are the programs of this repository, with descriptions.
 var ownPrograms = map[string]string{
 	artifact.TargetTalos:    "the operating system's program",
 	artifact.TargetInit:     "process 1 of the initramfs",
-	artifact.TargetModprobe: "what the kernel calls for a module",
-	artifact.TargetSandbox:  "what puts services into their sandboxes",
+	artifact.TargetModprobe: "loads modules for the kernel",
+	artifact.TargetSandbox:  "sandboxes services",
 	artifact.TargetTalosctl: "the client",
 }
 
@@ -33,8 +33,8 @@ func ownStep(root, name string) graph.Step {
 				return nil, err
 			}
 
-			// All of the module's sources, of which a program uses a part: what the go command finds unchanged in its own
-			// cache costs a second, and finding out the part costs as much.
+			// All sources of the module, although a program uses only some: a build that changes nothing takes a second,
+			// and so does listing the sources that the program uses.
 			sources, err := source.Hash(root, isSource)
 			sha, built := revision(ctx, root)
 
@@ -55,7 +55,7 @@ func ownStep(root, name string) graph.Step {
 	}
 }
 
-// isSource tells whether a file of the repository can be part of our programs.
+// isSource reports whether a file of the repository can be part of our programs.
 func isSource(rel string) bool {
 	switch {
 	case strings.HasSuffix(rel, "_test.go"), strings.HasSuffix(rel, ".md"):
@@ -67,7 +67,7 @@ func isSource(rel string) bool {
 	return true
 }
 
-// revision returns the abbreviated commit, marked when the tree differs from it, and its time.
+// revision returns the abbreviated commit and its time. The commit ends in -dirty if the tree has changes.
 func revision(ctx context.Context, root string) (sha, built string) {
 	head, err := output(ctx, root, "git", "log", "-1", "--format=%h %cI")
 	if err != nil {

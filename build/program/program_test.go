@@ -15,7 +15,7 @@ import (
 	"github.com/seed-59268b81/talos/config/images"
 )
 
-// modFile is what the tests read of a go.mod.
+// modFile is the content of a go.mod.
 type modFile struct {
 	requires map[string]string
 	tools    []string
@@ -78,7 +78,7 @@ func TestModulesHaveTheVersionsOfConfigImages(t *testing.T) {
 			t.Errorf("build/modules/%s/go.mod requires %s %s, config/images says %s", m.folder, m.upstream, got, m.version)
 		}
 
-		// What is built must be named, or `go mod tidy` drops its dependencies.
+		// Programs must have a tool line, or `go mod tidy` drops their dependencies.
 		var built []string
 
 		for _, p := range m.programs {
@@ -95,7 +95,7 @@ func TestModulesHaveTheVersionsOfConfigImages(t *testing.T) {
 		}
 	}
 
-	// No folder with a go.mod is forgotten.
+	// Every folder with a go.mod is a module.
 	found, err := filepath.Glob("../modules/*/go.mod")
 	if err != nil {
 		t.Fatal(err)

@@ -10,41 +10,40 @@ import (
 	"github.com/seed-59268b81/talos/config/images"
 )
 
-// module is a folder with a go.mod of its own, and the programs built from it.
+// module is a folder with its own go.mod, and the programs built from it.
 type module struct {
-	// folder, below modules/, is the step's name too.
+	// folder, below modules/, is also the step's name.
 	folder string
 	about  string
-	// upstream is the module whose release this is, and version that release. The folder's go.mod must say the same;
-	// a test holds it.
+	// upstream is the released module, and version its release. A test checks that the folder's go.mod has the same.
 	upstream, version string
 	programs          []program
 	tags              []string
-	// variables are set by the linker. {built} in a value becomes the time of the upstream release.
+	// variables are set by the linker. The value {built} is replaced by the time of the upstream release.
 	variables map[string]string
-	// cgo links with C libraries, statically.
+	// cgo links statically with C libraries.
 	cgo bool
-	// onDemand modules are no part of what `make build` makes.
+	// onDemand modules are not built by `make build`.
 	onDemand bool
 }
 
-// program is a main package, and the name that the built program gets.
+// program is a main package and the name of its program.
 type program struct {
 	name, pkg string
 	tags      []string
-	// bin publishes it for people as well.
+	// bin publishes the program for users.
 	bin bool
-	// test says that pkg is a package with tests, and that these are the program.
+	// test builds the test program of pkg.
 	test bool
 }
 
-// modules are all third-party Go programs. Tags and variables are those of each project's own release build, less what
-// they name below.
+// modules returns all modules of third-party Go programs. Tags and variables are those of each project's release build,
+// except as noted.
 func modules() []module {
 	return []module{
 		kubernetes(),
 		{
-			// Without the snapshotters that need other file systems than ours, and the trace exporters.
+			// Without the snapshotters for file systems that we do not use, and without the trace exporters.
 			folder: "containerd", about: "container runtime",
 			upstream: "github.com/containerd/containerd/v2", version: images.ContainerdVersion,
 			tags: []string{
@@ -63,7 +62,7 @@ func modules() []module {
 			},
 		},
 		{
-			// Without libpathrs, which Debian does not have; runc then has the same checks in Go.
+			// Without libpathrs, which Debian does not have: runc then uses the same checks in Go.
 			folder: "runc", about: "low-level container runtime",
 			upstream: "github.com/opencontainers/runc", version: images.RuncVersion,
 			tags:     []string{"seccomp", "urfave_cli_no_docs", "netgo", "osusergo"},
@@ -97,7 +96,7 @@ func modules() []module {
 			programs: []program{{name: "coredns", pkg: "github.com/seed-59268b81/talos/build/modules/coredns"}},
 		},
 		{
-			// Its udp back end is C.
+			// Its udp backend is C.
 			folder: "flannel", about: "flannel daemon",
 			upstream: "github.com/flannel-io/flannel", version: images.FlannelVersion,
 			tags: []string{"netgo", "osusergo"},
@@ -118,7 +117,7 @@ func modules() []module {
 			programs: []program{{name: "sample-apiserver", pkg: "k8s.io/sample-apiserver"}},
 		},
 		{
-			// The release's own build calls it e2e.test.
+			// The name e2e.test is that of the release's build.
 			folder: artifact.TargetConformanceTests, about: "Kubernetes' end-to-end tests", onDemand: true,
 			upstream: "k8s.io/kubernetes", version: images.KubernetesVersion,
 			tags: kubernetesTags, variables: kubernetesVariables(),
@@ -139,7 +138,7 @@ func testImagePrograms(folders ...string) []program {
 	return programs
 }
 
-// kubernetesTags are those of the release's build, without the tests' own programs in those of the control plane.
+// kubernetesTags are the tags of the release's build.
 var kubernetesTags = []string{"selinux", "notest", "grpcnotrace"}
 
 func kubernetes() module {
@@ -160,7 +159,7 @@ func kubernetes() module {
 	return m
 }
 
-// kubernetesVariables are the version as Kubernetes' programs tell it.
+// kubernetesVariables returns the variables with the version that Kubernetes' programs report.
 func kubernetesVariables() map[string]string {
 	variables := map[string]string{}
 	number := strings.Split(strings.TrimPrefix(images.KubernetesVersion, "v"), ".")
@@ -170,7 +169,7 @@ func kubernetesVariables() map[string]string {
 		variables[pkg+".gitMajor"] = number[0]
 		variables[pkg+".gitMinor"] = number[1]
 		variables[pkg+".gitTreeState"] = "clean"
-		variables[pkg+".gitCommit"] = "" // a module does not say
+		variables[pkg+".gitCommit"] = "" // a module has no commit
 		variables[pkg+".buildDate"] = "{built}"
 	}
 

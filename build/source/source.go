@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package source hashes source files. Sources of ours are inputs of the steps whose work is our own code, and not a
-// compiler's: a change of them makes these steps again.
+// Package source hashes source files. The sources of the build are inputs of the steps that they implement: if the sources
+// change, these steps run again.
 package source
 
 import (
@@ -16,7 +16,7 @@ import (
 	"github.com/seed-59268b81/talos/build/graph"
 )
 
-// Inputs are those of a step whose result sources of the build make, see Of; values decide it too.
+// Inputs returns the inputs of a step: values, and the hash of the sources of the build that implement it. See Of.
 func Inputs(root string, names []string, values ...string) func(context.Context, graph.Results) ([]string, error) {
 	return func(context.Context, graph.Results) ([]string, error) {
 		hash, err := Of(root, names...)
@@ -25,7 +25,7 @@ func Inputs(root string, names []string, values ...string) func(context.Context,
 	}
 }
 
-// Of returns the hash of sources of the build: names below build/ of files, and of folders, of which all but the tests count.
+// Of returns the hash of sources of the build. names are files and folders below build/; tests do not count.
 func Of(root string, names ...string) (string, error) {
 	for _, name := range names {
 		if _, err := os.Stat(filepath.Join(root, "build", name)); err != nil {
@@ -42,8 +42,8 @@ func Of(root string, names ...string) (string, error) {
 	})
 }
 
-// Hash hashes names and contents of the regular files below dir that want keeps. Folders of hidden names, and the
-// output folder, are not entered.
+// Hash hashes names and contents of the regular files below dir that want selects. It skips hidden folders and the
+// output folder.
 func Hash(dir string, want func(rel string) bool) (string, error) {
 	h := sha256.New()
 
