@@ -16,10 +16,8 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"net/textproto"
 	"os"
 	"os/exec"
@@ -53,18 +51,12 @@ func (p Package) file(dir string) string {
 
 // check returns an error if a file is not the package.
 func (p Package) check(path string) error {
-	f, err := os.Open(path)
+	raw, err := os.ReadFile(path)
 	if err != nil {
 		return err
 	}
-	defer f.Close()
 
-	h := sha256.New()
-	if _, err := io.Copy(h, f); err != nil {
-		return err
-	}
-
-	if got := hex.EncodeToString(h.Sum(nil)); got != p.SHA256 {
+	if got := fmt.Sprintf("%x", sha256.Sum256(raw)); got != p.SHA256 {
 		return fmt.Errorf("debian: %s: the file has SHA-256 %s, want %s", p, got, p.SHA256)
 	}
 

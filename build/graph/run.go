@@ -7,9 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"sync"
 	"time"
 
+	"golang.org/x/sync/errgroup"
 	"golang.org/x/sync/semaphore"
 )
 
@@ -41,40 +41,37 @@ func (g *Graph) Run(ctx context.Context, rep Reporter, names ...string) error {
 	}
 	defer unlock()
 
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
+	work, ctx := errgroup.WithContext(ctx)
 
 	r := &run{graph: g, rep: rep, slots: semaphore.NewWeighted(int64(max(1, g.Slots))), done: map[string]*outcome{}}
 	for _, s := range steps {
 		r.done[s.Name] = &outcome{ready: make(chan struct{})}
 	}
 
-	var wg sync.WaitGroup
-
 	for _, s := range steps {
-		wg.Go(func() {
-			o := r.done[s.Name]
-			defer close(o.ready)
+		work.Go(func() error {
+			result, err := r.step(ctx, s)
+			if err == nil {
+				r.done[s.Name].result = result
+				close(r.done[s.Name].ready)
 
-			if o.result, o.err = r.step(ctx, s); o.err != nil {
-				if ctx.Err() == nil {
-					rep.Failed(s.Name, o.err)
-				}
-
-				cancel(fmt.Errorf("step %s: %w", s.Name, o.err))
+				return nil
 			}
+
+			if ctx.Err() == nil {
+				rep.Failed(s.Name, err)
+			}
+
+			return fmt.Errorf("step %s: %w", s.Name, err)
 		})
 	}
 
-	wg.Wait()
-
-	return context.Cause(ctx)
+	return work.Wait()
 }
 
 type outcome struct {
-	ready  chan struct{}
+	ready  chan struct{} // closed when the result exists
 	result Result
-	err    error
 }
 
 type run struct {
@@ -138,10 +135,6 @@ func (r *run) await(ctx context.Context, s Step) (Results, error) {
 		case <-o.ready:
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
-		}
-
-		if o.err != nil {
-			return nil, fmt.Errorf("needs %s, which failed", name)
 		}
 
 		needs[name] = o.result

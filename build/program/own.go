@@ -57,14 +57,8 @@ func ownStep(root, name string) graph.Step {
 
 // isSource reports whether a file of the repository can be part of our programs.
 func isSource(rel string) bool {
-	switch {
-	case strings.HasSuffix(rel, "_test.go"), strings.HasSuffix(rel, ".md"):
-		return false
-	case strings.Contains(rel, "testdata/"), strings.HasPrefix(rel, "docs/"):
-		return false
-	}
-
-	return true
+	return !strings.HasSuffix(rel, "_test.go") && !strings.HasSuffix(rel, ".md") &&
+		!strings.Contains(rel, "testdata/") && !strings.HasPrefix(rel, "docs/")
 }
 
 // revision returns the abbreviated commit and its time. The commit ends in -dirty if the tree has changes.

@@ -3,7 +3,6 @@
 package program
 
 import (
-	"path"
 	"strings"
 
 	"github.com/seed-59268b81/talos/build/artifact"
@@ -36,6 +35,8 @@ type program struct {
 	// test builds the test program of pkg.
 	test bool
 }
+
+const cniPlugins = "github.com/containernetworking/plugins/plugins/"
 
 // modules returns all modules of third-party Go programs. Tags and variables are those of each project's release build,
 // except as noted.
@@ -75,7 +76,7 @@ func modules() []module {
 			variables: map[string]string{
 				"github.com/containernetworking/plugins/pkg/utils/buildversion.BuildVersion": images.CNIPluginsVersion,
 			},
-			programs: cniPlugins("ipam/host-local", "main/bridge", "main/loopback", "meta/bandwidth", "meta/firewall", "meta/portmap"),
+			programs: programsIn(cniPlugins, "ipam/host-local", "main/bridge", "main/loopback", "meta/bandwidth", "meta/firewall", "meta/portmap"),
 		},
 		{
 			folder: "flannel-cni", about: "flannel's CNI plugin",
@@ -83,7 +84,7 @@ func modules() []module {
 			variables: map[string]string{
 				"github.com/containernetworking/plugins/pkg/utils/buildversion.BuildVersion": images.FlannelCNIVersion,
 			},
-			programs: cniPlugins("meta/flannel"),
+			programs: programsIn(cniPlugins, "meta/flannel"),
 		},
 		{
 			folder: "etcd", about: "etcd",
@@ -109,7 +110,7 @@ func modules() []module {
 		{
 			folder: "conformance", about: "programs of Kubernetes' test images", onDemand: true,
 			upstream: "k8s.io/kubernetes", version: images.KubernetesVersion,
-			programs: testImagePrograms("nonewprivs", "regression-issue-74839", "resource-consumer", "resource-consumer/consume-cpu"),
+			programs: programsIn("k8s.io/kubernetes/test/images/", "nonewprivs", "regression-issue-74839", "resource-consumer", "resource-consumer/consume-cpu"),
 		},
 		{
 			folder: "sample-apiserver", about: "API server that Kubernetes' tests aggregate", onDemand: true,
@@ -129,10 +130,12 @@ func modules() []module {
 	}
 }
 
-func testImagePrograms(folders ...string) []program {
+// programsIn returns the programs of packages below a path, named for their folders.
+func programsIn(path string, folders ...string) []program {
 	var programs []program
+
 	for _, f := range folders {
-		programs = append(programs, program{name: path.Base(f), pkg: "k8s.io/kubernetes/test/images/" + f})
+		programs = append(programs, program{name: f[strings.LastIndex(f, "/")+1:], pkg: path + f})
 	}
 
 	return programs
@@ -142,21 +145,15 @@ func testImagePrograms(folders ...string) []program {
 var kubernetesTags = []string{"selinux", "notest", "grpcnotrace"}
 
 func kubernetes() module {
-	m := module{
+	return module{
 		folder: "kubernetes", about: "control plane, kubelet, kube-proxy, kubectl, agnhost",
 		upstream: "k8s.io/kubernetes", version: images.KubernetesVersion,
 		tags: kubernetesTags, variables: kubernetesVariables(),
-		programs: []program{
+		programs: append([]program{
 			{name: "kubectl", pkg: "k8s.io/kubernetes/cmd/kubectl", bin: true},
 			{name: "agnhost", pkg: "k8s.io/kubernetes/test/images/agnhost"},
-		},
+		}, programsIn("k8s.io/kubernetes/cmd/", "kube-apiserver", "kube-controller-manager", "kube-proxy", "kube-scheduler", "kubelet")...),
 	}
-
-	for _, name := range []string{"kube-apiserver", "kube-controller-manager", "kube-proxy", "kube-scheduler", "kubelet"} {
-		m.programs = append(m.programs, program{name: name, pkg: "k8s.io/kubernetes/cmd/" + name})
-	}
-
-	return m
 }
 
 // kubernetesVariables returns the variables with the version that Kubernetes' programs report.
@@ -174,15 +171,4 @@ func kubernetesVariables() map[string]string {
 	}
 
 	return variables
-}
-
-func cniPlugins(folders ...string) []program {
-	var programs []program
-
-	for _, f := range folders {
-		name := f[strings.LastIndex(f, "/")+1:]
-		programs = append(programs, program{name: name, pkg: "github.com/containernetworking/plugins/plugins/" + f})
-	}
-
-	return programs
 }
