@@ -21,7 +21,8 @@ import (
 	"github.com/seed-59268b81/talos/build/program"
 )
 
-// Options of a build. The zero value builds the repository around the working directory into its out folder, quietly.
+// Options are the options of a build. With the zero value it builds the repository around the working directory into its folder
+// out, without output.
 type Options struct {
 	// Root is the repository.
 	Root string
@@ -31,7 +32,7 @@ type Options struct {
 	Locked bool
 	// Uses are the uses of host programs to install, besides the build and the lab.
 	Uses []hosttools.Use
-	// Log receives the progress. Terminal says that Log is a terminal.
+	// Log receives the progress. Terminal means that Log is a terminal.
 	Log      io.Writer
 	Terminal bool
 	// ExtraArgs follow the default kernel arguments.

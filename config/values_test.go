@@ -10,7 +10,7 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// FuzzAtMostValues compares the number with what the library reads: it may be larger, and it is never smaller.
+// FuzzAtMostValues checks that the bound is never smaller than the number of values that the library parses.
 func FuzzAtMostValues(f *testing.F) {
 	for _, text := range []string{
 		"", "a", "a: b\n", "- a\n- - b\n  - c\n", "[a, b, {c: d}]\n", `{"a":"b","c":[1,2]}`, "? a\n: b\n", "a: |\n  b: [c, d]\n  e\nf: g\n",
@@ -48,7 +48,7 @@ func valuesOf(node *yaml.Node) int {
 	return n
 }
 
-// TestBounds has texts that the library is not given, and large ones that are real.
+// TestBounds tests texts that are rejected before the library parses them, and large texts that are accepted.
 func TestBounds(t *testing.T) {
 	manifest := strings.Repeat("        - {name: a, value: \"b\"}, [it's]\n", 10_000)
 

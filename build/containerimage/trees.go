@@ -43,7 +43,7 @@ func baseTree(dir, certificates string) error {
 
 	tmp := filepath.Join(dir, "tmp")
 
-	// Mkdir's mode loses the sticky bit.
+	// Mkdir ignores the sticky bit.
 	return errors.Join(os.Mkdir(tmp, 0o777), os.Chmod(tmp, 0o777|os.ModeSticky))
 }
 

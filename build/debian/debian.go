@@ -30,7 +30,7 @@ import (
 // libraries match: newer packages of other releases in the apt sources are ignored.
 const release = "APT::Default-Release=/^bookworm(|-security|-updates)$/"
 
-// Package is one version of one binary package.
+// Package is one version of a binary package.
 type Package struct {
 	Name    string
 	Version string

@@ -36,7 +36,7 @@ type activity struct {
 	waits []string // steps that it waits for; empty if it runs
 }
 
-// NewConsole shows a run on out until Close. live says that out is a terminal.
+// NewConsole shows a run on out until Close. live means that out is a terminal.
 func NewConsole(out io.Writer, live bool) *Console {
 	c := &Console{
 		out: out, live: live, start: time.Now(),

@@ -148,7 +148,7 @@ func copySparse(target io.WriterAt, offset int64, source string) error {
 
 		offset += int64(n)
 
-		if err == io.EOF || err == io.ErrUnexpectedEOF { // ReadFull returns them bare
+		if err == io.EOF || err == io.ErrUnexpectedEOF { // ReadFull does not wrap these
 			return nil
 		} else if err != nil {
 			return fmt.Errorf("copy %s: %w", source, err)

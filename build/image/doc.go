@@ -22,5 +22,5 @@ package image
 
 import "time"
 
-// epoch is the time of every file in an image. FAT knows no earlier year than 1980.
+// epoch is the time of every file in an image. FAT has no years before 1980.
 var epoch = time.Unix(1700000000, 0).UTC()

@@ -110,7 +110,7 @@ func makeErofs(ctx context.Context, layer v1.Layer, path string) error {
 		return err
 	}
 
-	// Beside the result.
+	// Next to the step's result.
 	tree, remove, err := scratch(filepath.Dir(filepath.Dir(filepath.Dir(path))))
 	if err != nil {
 		return err

@@ -49,7 +49,7 @@ func cacheStep(o Options, name, about, images, layers string) graph.Step {
 	}
 }
 
-// blockSize of the file system.
+// blockSize is the block size of the file system.
 const blockSize = 4096
 
 // makeExt4 creates a file system image with the contents of a tree. It is read-only, so it has no journal and almost no free

@@ -69,7 +69,7 @@ func writeEarly(out io.Writer, initProgram, modules string) error {
 
 	archive := cpio.NewWriter(packer, uint32(epoch.Unix()))
 
-	// The kernel opens /dev/console for init before anything is mounted.
+	// The kernel opens /dev/console for init before any mount.
 	for _, dir := range []string{"dev", "proc", "sys", "root", "modules"} {
 		if err := archive.Folder(dir, 0o755); err != nil {
 			return err

@@ -61,7 +61,7 @@ func PrintSizes(out io.Writer, p artifact.Paths) error {
 		line(s)
 	}
 
-	total := images[0].bytes + images[1].bytes // the initramfs has the root image in it
+	total := images[0].bytes + images[1].bytes // the initramfs contains the root image
 
 	fmt.Fprintf(t, "%.1f MB\t  kernel + initramfs + root, budget %d, aim %d\n", float64(total)/1e6, Budget/1_000_000, Aim/1_000_000)
 

@@ -99,7 +99,7 @@ func group() string {
 	return text
 }
 
-// osRelease names the system to programs (kubelet reports it) and to boot menus.
+// osRelease returns the text of os-release, for programs (the kubelet reports it) and boot menus.
 func osRelease(tag string) string {
 	return fmt.Sprintf("NAME=\"Talos\"\nID=talos\nVERSION_ID=%s\nPRETTY_NAME=\"Talos (%s)\"\n", tag, tag)
 }

@@ -95,7 +95,7 @@ func Merge(dir string, layouts ...string) error {
 
 		for _, blob := range found {
 			err := os.Link(blob, filepath.Join(blobs, filepath.Base(blob)))
-			if err != nil && !errors.Is(err, fs.ErrExist) { // a layer that two images share
+			if err != nil && !errors.Is(err, fs.ErrExist) { // images share layers
 				return err
 			}
 		}

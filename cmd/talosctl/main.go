@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command talosctl drives and observes Talos machines through their API.
+// Command talosctl controls and observes Talos machines through their API.
 package main
 
 import (

@@ -46,7 +46,7 @@ func unknownMark(node *yaml.Node) error {
 // withoutMarks copies a node for the strict decoder: a marked object under a key becomes null, and the
 // marks of documents and list elements are removed. Aliases remain: the decoder limits their expansion.
 func withoutMarks(node *yaml.Node, depth int) *yaml.Node {
-	const maxDepth = 1000 // the YAML library stops far earlier
+	const maxDepth = 1000 // the limit of the YAML library is lower
 
 	if depth > maxDepth || len(node.Content) == 0 {
 		return node

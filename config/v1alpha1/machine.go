@@ -104,7 +104,7 @@ type TimeConfig struct {
 	BootTimeout time.Duration `yaml:"bootTimeout,omitempty"`
 }
 
-// UdevConfig holds extra udev rules.
+// UdevConfig has additional udev rules.
 type UdevConfig struct {
 	Rules []string `yaml:"rules,omitempty"`
 }

@@ -28,7 +28,7 @@ type RegistryTLS struct {
 	InsecureSkipVerify *bool     `yaml:"insecureSkipVerify,omitempty"`
 }
 
-// RegistryAuth holds the credentials for a registry.
+// RegistryAuth has the credentials for a registry.
 type RegistryAuth struct {
 	Username      string `yaml:"username,omitempty"`
 	Password      string `yaml:"password,omitempty"`

@@ -59,12 +59,12 @@ type CertPair struct {
 	Key Base64 `yaml:"key"`
 }
 
-// Cert is a certificate alone.
+// Cert is a certificate without its key.
 type Cert struct {
 	Crt Base64 `yaml:"crt"`
 }
 
-// KeyOnly is a private key alone.
+// KeyOnly is a private key without a certificate.
 type KeyOnly struct {
 	Key Base64 `yaml:"key"`
 }

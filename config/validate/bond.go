@@ -64,7 +64,7 @@ func (c *check) bondNumbers(at string, b *v1alpha1.Bond) {
 		{"miimon", v1alpha1.Or(b.MIIMon, 0), 0, math.MaxInt32},
 		{"updelay", b.UpDelay, 0, math.MaxInt32},
 		{"downdelay", b.DownDelay, 0, math.MaxInt32},
-		// Linux 6.9 and later take 300 s at most.
+		// The maximum since Linux 6.9 is 300 s.
 		{"peerNotifyDelay", b.PeerNotifyDelay, 0, 300_000},
 		{"arpInterval", b.ARPInterval, 0, math.MaxInt32},
 		{"minLinks", b.MinLinks, 0, math.MaxInt32},

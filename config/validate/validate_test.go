@@ -50,7 +50,7 @@ func TestExamplesAreValid(t *testing.T) {
 	}
 }
 
-// device is a patch with one network interface.
+// device returns a patch with one network interface.
 func device(keys string) string {
 	return "machine: {network: {interfaces: [{" + keys + "}]}}"
 }

@@ -15,10 +15,10 @@ func (c *Config) ClusterName() string {
 	return cmp.Or(c.main.Cluster.ClusterName, v1alpha1.DefaultClusterName)
 }
 
-// ClusterToken is the token that kubelets join with.
+// ClusterToken is the bootstrap token of kubelets.
 func (c *Config) ClusterToken() string { return c.main.Cluster.Token }
 
-// ClusterCA is Kubernetes' authority, on workers without its key.
+// ClusterCA is Kubernetes' authority. Workers do not have its key.
 func (c *Config) ClusterCA() CertPair { return c.main.Cluster.CA }
 
 // ClusterAcceptedCAs are additional trusted authorities of Kubernetes.

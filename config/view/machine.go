@@ -10,7 +10,7 @@ func (c *Config) Type() MachineType { return c.main.Machine.Type }
 // MachineToken authenticates a worker's request for its certificate.
 func (c *Config) MachineToken() string { return c.main.Machine.Token }
 
-// MachineCA is the authority of the machine API, on workers without its key.
+// MachineCA is the authority of the machine API. Workers do not have its key.
 func (c *Config) MachineCA() CertPair { return c.main.Machine.CA }
 
 // MachineAcceptedCAs are additional trusted authorities of the machine API's clients.

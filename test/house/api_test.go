@@ -140,7 +140,7 @@ func describedRPCs(t *testing.T) []string {
 	return all
 }
 
-// letters of machine/server/testdata/roles.txt, which the tests there compare with the rules.
+// letters of machine/server/testdata/roles.txt, which tests there compare with the rules.
 var letters = map[rune]string{
 	'A': "admin", 'O': "operator", 'R': "reader", 'E': "etcd:backup", 'V': "image:verifier", 'M': "meta:writer",
 	'r': "reader until configured",

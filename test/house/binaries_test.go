@@ -90,7 +90,7 @@ var never = map[string]map[string]string{
 	},
 }
 
-// below reports whether a package is the one at the path, or below it.
+// below reports whether a package has the path or is below it.
 func below(importPath, path string) bool {
 	return importPath == path || strings.HasPrefix(importPath, path+"/")
 }

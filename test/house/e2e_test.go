@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// e2eTest is one of test/e2e: a test function, a step of one, or an entry of its tables.
+// e2eTest is a test of test/e2e: a test function, one of its steps, or an entry of a table.
 type e2eTest struct {
 	// calls are the RPCs that the entry lists; nil if it lists none.
 	calls []string

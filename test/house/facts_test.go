@@ -18,7 +18,7 @@ import (
 type fact struct {
 	name  string
 	owner string
-	// text matches the value of strings, and number the source of integers.
+	// text matches the values of strings, and number the source text of integers.
 	text, number *regexp.Regexp
 	// importing limits the rule to files that import this package, if the literal has other meanings elsewhere.
 	importing string

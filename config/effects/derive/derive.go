@@ -59,7 +59,7 @@ func Unread(root string) ([]string, error) {
 	return slices.Compact(out), nil
 }
 
-// visit adds the keys below a type that are not read.
+// visit appends the unread keys below a type.
 func visit(t reflect.Type, path string, read map[string]bool, out *[]string) {
 	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice || t.Kind() == reflect.Map && t.Elem().Kind() == reflect.Struct {
 		t = t.Elem()

@@ -10,7 +10,7 @@ import (
 	"slices"
 )
 
-// reads are the fields TYPE.FIELD that a piece of code selects and the full names of the followed functions that it calls.
+// reads are the fields TYPE.FIELD that a part of the code selects, and the full names of the followed functions that it calls.
 type reads struct{ fields, calls map[string]bool }
 
 func newReads() *reads { return &reads{fields: map[string]bool{}, calls: map[string]bool{}} }
@@ -61,7 +61,7 @@ func (r *reads) add(part ast.Node, info *types.Info) {
 			for _, left := range n.Lhs {
 				set[left] = n.Tok == token.ASSIGN
 			}
-		case *ast.Ident: // a function that is passed on counts as called
+		case *ast.Ident: // a function value counts as called
 			if f, ok := info.Uses[n].(*types.Func); ok && f.Pkg() != nil && slices.Contains(followed, f.Pkg().Path()) {
 				r.calls[f.Origin().FullName()] = true
 			}
@@ -69,7 +69,7 @@ func (r *reads) add(part ast.Node, info *types.Info) {
 			if s := info.Selections[n]; s != nil && s.Kind() == types.FieldVal && !set[n] {
 				r.note(s)
 			}
-		case *ast.CallExpr: // a conversion takes all fields
+		case *ast.CallExpr: // a conversion reads all fields
 			if len(n.Args) == 1 && info.Types[n.Fun].IsType() {
 				r.noteAll(info.Types[n.Args[0]].Type)
 			}
