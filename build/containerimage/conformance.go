@@ -31,7 +31,7 @@ func conformanceRecipes() map[string]recipe {
 		"image-test-nonewprivs": {
 			reference: images.TestNonewprivs,
 			sets:      []string{"busybox"},
-			// The test checks that set-user-ID and set-group-ID have no effect.
+			// The tests check whether set-user-ID and set-group-ID take effect.
 			layers: []layer{{take: []taken{
 				{"conformance", "nonewprivs", "usr/local/bin/nnp", 0o755 | fs.ModeSetuid | fs.ModeSetgid},
 			}}},
