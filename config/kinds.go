@@ -9,15 +9,15 @@ import (
 	"github.com/seed-59268b81/talos/config/v1alpha1"
 )
 
-// kinds makes an empty document of each kind there is, the main one aside.
+// kinds has a constructor for each kind of document except the main one.
 var kinds = map[string]func() Document{
 	v1alpha1.HostnameConfigKind: func() Document { return &v1alpha1.HostnameConfig{} },
 }
 
-// Kinds lists the kinds of documents there are, the main one aside.
+// Kinds returns the kinds of documents, without the main one.
 func Kinds() []string { return slices.Sorted(maps.Keys(kinds)) }
 
-// NewDocument makes an empty document: kind "" is the main one. It returns nil for a kind that is not known.
+// NewDocument returns an empty document, or nil for an unknown kind. Kind "" is the main document.
 func NewDocument(kind string) Document {
 	if kind == "" {
 		return &v1alpha1.Config{}
@@ -30,5 +30,5 @@ func NewDocument(kind string) Document {
 	return nil
 }
 
-// mainKeys are the keys by which a document without a kind is known to be the main one.
+// mainKeys identify the main document, which has no kind.
 var mainKeys = []string{"version", "machine", "cluster", "debug", "persist"}

@@ -2,11 +2,11 @@
 
 package v1alpha1
 
-// Header starts every document but the main one.
+// Header is the start of every document except the main one.
 type Header struct {
 	APIVersion string `yaml:"apiVersion"`
 	DocKind    string `yaml:"kind"`
 }
 
-// Kind is the document's kind.
+// Kind returns the document's kind.
 func (h Header) Kind() string { return h.DocKind }

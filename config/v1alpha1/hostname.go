@@ -2,7 +2,7 @@
 
 package v1alpha1
 
-// HostnameConfig is a document that names the machine, or chooses how it names itself.
+// HostnameConfig is the document that sets the machine's hostname, or how the machine chooses it.
 type HostnameConfig struct {
 	Header   `yaml:",inline"`
 	Auto     string `yaml:"auto,omitempty"`
@@ -16,14 +16,14 @@ const HostnameConfigKind = "HostnameConfig"
 const (
 	// AutoStable derives a hostname from the machine's identity.
 	AutoStable = "stable"
-	// AutoOff makes none.
+	// AutoOff derives none.
 	AutoOff = "off"
 )
 
-// Name is empty: there is one HostnameConfig in a configuration.
+// Name returns "": a configuration has one HostnameConfig.
 func (*HostnameConfig) Name() string { return "" }
 
-// NewHostnameConfig makes the document with its header.
+// NewHostnameConfig returns the document with its header.
 func NewHostnameConfig() *HostnameConfig {
 	return &HostnameConfig{Header: Header{APIVersion: Version, DocKind: HostnameConfigKind}}
 }

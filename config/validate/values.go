@@ -14,13 +14,13 @@ import (
 var (
 	// dnsLabel is one part of a DNS name (RFC 1123).
 	dnsLabel = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`)
-	// labelName is the part of a Kubernetes label key after the slash; values have the same shape.
+	// labelName is the part of a Kubernetes label key after the slash. Values have the same form.
 	labelName = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?$`)
-	// imageReference is a container image: no more than a shape, the registry judges the rest.
+	// imageReference matches all container image references. The registry rejects those that do not exist.
 	imageReference = regexp.MustCompile(`^[a-z0-9][a-zA-Z0-9.:/_@+-]*$`)
 )
 
-// dnsName tells whether text is a DNS name. Upper case is the same name to DNS.
+// dnsName reports whether text is a DNS name. DNS ignores case.
 func dnsName(text string) bool {
 	text = strings.ToLower(text)
 
@@ -29,7 +29,7 @@ func dnsName(text string) bool {
 	})
 }
 
-// labelKey tells whether text is a key of a Kubernetes label, annotation or taint.
+// labelKey reports whether text is a key of a Kubernetes label, annotation or taint.
 func labelKey(text string) bool {
 	prefix, name, found := strings.Cut(text, "/")
 	if !found {
@@ -39,7 +39,7 @@ func labelKey(text string) bool {
 	return dnsName(prefix) && labelName.MatchString(name)
 }
 
-// prefixOrAddress reads "192.0.2.1/24" or "192.0.2.1".
+// prefixOrAddress parses "192.0.2.1/24" or "192.0.2.1".
 func prefixOrAddress(text string) (netip.Prefix, bool) {
 	if prefix, err := netip.ParsePrefix(text); err == nil {
 		return prefix, true
@@ -53,11 +53,11 @@ func prefixOrAddress(text string) (netip.Prefix, bool) {
 	return netip.PrefixFrom(addr, addr.BitLen()), true
 }
 
-// token checks a join token. Its value is a secret, so it is not shown.
+// token checks a join token. Messages do not have its value, which is a secret.
 func (c *check) token(path, value string) {
 	switch {
 	case value == "":
-		c.wrong(path, "is missing: take it from the configuration of another machine of the cluster, or make one with \"talosctl gen config\"")
+		c.wrong(path, "is missing: copy it from the configuration of another machine of the cluster, or generate one with \"talosctl gen config\"")
 	case !secrets.Token.MatchString(value):
 		c.wrong(path, "is not a token: want 6 and 16 lower-case letters or digits with a dot between")
 	}
@@ -78,9 +78,9 @@ func (c *check) image(path, reference string) {
 	}
 }
 
-// oneOf checks a word; empty is fine.
+// oneOf checks that a value is empty or one of those allowed.
 func (c *check) oneOf(path, value string, allowed ...string) {
 	if value != "" && !slices.Contains(allowed, value) {
-		c.wrong(path, "%q is not known: want one of %s", value, strings.Join(allowed, ", "))
+		c.wrong(path, "unknown value %q: want one of %s", value, strings.Join(allowed, ", "))
 	}
 }
