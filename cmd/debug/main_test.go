@@ -28,7 +28,7 @@ func TestSame(t *testing.T) {
 	for _, tt := range []struct{ symbols, running, want string }{
 		{self, "/proc/self/exe", ""},
 		{self, "/bin/ls", "another build"},
-		{self, text, "read program "+text},
+		{self, text, "read program " + text},
 		{text + ".none", self, "talos-debug"},
 	} {
 		err := same(tt.symbols, tt.running)
