@@ -3,6 +3,7 @@
 package health
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -250,9 +251,5 @@ func podName(pod map[string]any) string {
 	name, _ := metadata["name"].(string)
 	namespace, _ := metadata["namespace"].(string)
 
-	if namespace == "" {
-		namespace = "default"
-	}
-
-	return namespace + "/" + name
+	return cmp.Or(namespace, "default") + "/" + name
 }

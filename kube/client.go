@@ -25,9 +25,6 @@ import (
 	"github.com/seed-59268b81/talos/pki"
 )
 
-// Object is a Kubernetes object.
-type Object = map[string]any
-
 const (
 	// requestTimeout bounds every request but a watch.
 	requestTimeout = 30 * time.Second

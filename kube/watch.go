@@ -93,20 +93,15 @@ func (c *Client) list(ctx context.Context, path string, query url.Values, fn fun
 			return "", err
 		}
 
-		items, _ := list["items"].([]any)
-		for _, item := range items {
-			object, _ := item.(Object)
+		for _, object := range Items(list, "items") {
 			if err := fn(Event{Type: "ADDED", Object: object}); err != nil {
 				return "", err
 			}
 		}
 
-		metadata, _ := list["metadata"].(Object)
-		version, _ = metadata["resourceVersion"].(string)
-		next, _ := metadata["continue"].(string)
-
+		next := At[string](list, "metadata", "continue")
 		if next == "" {
-			return version, nil
+			return At[string](list, "metadata", "resourceVersion"), nil
 		}
 
 		query.Set("continue", next)

@@ -57,12 +57,8 @@ func ContainerdController(
 		Writes: []controller.Output{volume.Output()},
 		Reconcile: func(ctx context.Context, rt controller.Runtime, log *slog.Logger) error {
 			cfg, err := typed.Find[config.MachineConfigSpec](ctx, rt, "", config.ActiveID)
-			if err != nil {
+			if err != nil || cfg == nil {
 				return err
-			}
-
-			if cfg == nil {
-				return nil
 			}
 
 			stop := func(ctx context.Context) error { return sup.Remove(ctx, ServiceID) }

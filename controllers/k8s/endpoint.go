@@ -13,7 +13,6 @@ import (
 	"github.com/seed-59268b81/talos/controllers/fromconfig"
 	"github.com/seed-59268b81/talos/controllers/k8s/kubelet"
 	"github.com/seed-59268b81/talos/cosi/controller"
-	"github.com/seed-59268b81/talos/cosi/resource"
 	"github.com/seed-59268b81/talos/cosi/state"
 	"github.com/seed-59268b81/talos/cosi/typed"
 	"github.com/seed-59268b81/talos/kube"
@@ -44,15 +43,9 @@ func staticEndpoint(cfg *view.Config) (*k8s.EndpointSpec, error) {
 // endpointController follows where the API servers of the cluster are, as they publish it themselves: on a control
 // plane as its own administrator, on a worker as the kubelet.
 func endpointController(root string) controller.Controller {
-	return &follower{
-		name: "k8s.EndpointController",
-		inputs: []controller.Input{
-			fromconfig.Input(),
-			controller.In[config.MachineTypeSpec](controller.Weak, "", config.MachineTypeID),
-			controller.In[secrets.KubernetesCertsSpec](controller.Weak, "", secrets.KubernetesID),
-			controller.In[k8s.KubeletKubeconfigSpec](controller.Weak, "", k8s.KubeletID),
-		},
-		outputs: []controller.Output{controller.Out[k8s.EndpointSpec](controller.Shared)},
+	return following[k8s.EndpointSpec](controller.Shared, follower{
+		name:   "k8s.EndpointController",
+		inputs: accessInputs(),
 		connect: func(ctx context.Context, rt controller.Runtime) (*target, error) {
 			access, key, err := nodeAccess(ctx, rt, root)
 			if err != nil || access == nil {
@@ -65,17 +58,24 @@ func endpointController(root string) controller.Controller {
 			}, nil
 		},
 		apply: func(ctx context.Context, rt controller.Runtime, objects []kube.Object) error {
-			rt.StartTrackingOutputs()
-
-			if spec := endpointsOf(objects); len(spec.Addresses) > 0 {
-				if err := typed.Set(ctx, rt, "", k8s.EndpointAPIServerID, spec); err != nil {
-					return err
-				}
+			spec := endpointsOf(objects)
+			if len(spec.Addresses) == 0 {
+				return nil
 			}
 
-			return rt.CleanupOutputs(ctx, resource.KindOf[k8s.EndpointSpec](""))
+			return typed.Set(ctx, rt, "", k8s.EndpointAPIServerID, spec)
 		},
-	}
+	})
+}
+
+// accessInputs are what nodeAccess reads.
+func accessInputs(more ...controller.Input) []controller.Input {
+	return append([]controller.Input{
+		fromconfig.Input(),
+		controller.In[config.MachineTypeSpec](controller.Weak, "", config.MachineTypeID),
+		controller.In[secrets.KubernetesCertsSpec](controller.Weak, "", secrets.KubernetesID),
+		controller.In[k8s.KubeletKubeconfigSpec](controller.Weak, "", k8s.KubeletID),
+	}, more...)
 }
 
 // nodeAccess is how this node speaks to the API server, and a key that changes with it; nil until it can.
@@ -122,18 +122,23 @@ func nodeAccess(ctx context.Context, rt state.Reader, root string) (*kubeconfig.
 	return &access, identity.Hash, err
 }
 
+// nodeClient is a client with nodeAccess; nil until there is any.
+func nodeClient(ctx context.Context, rt state.Reader, root string) (*kube.Client, error) {
+	access, _, err := nodeAccess(ctx, rt, root)
+	if err != nil || access == nil {
+		return nil, err
+	}
+
+	return kube.New(*access)
+}
+
 // endpointsOf collects the addresses of endpoint slices.
 func endpointsOf(objects []kube.Object) k8s.EndpointSpec {
 	var spec k8s.EndpointSpec
 
 	for _, slice := range objects {
-		endpoints, _ := slice["endpoints"].([]any)
-
-		for _, item := range endpoints {
-			endpoint, _ := item.(kube.Object)
-			addresses, _ := endpoint["addresses"].([]any)
-
-			for _, address := range addresses {
+		for _, endpoint := range kube.Items(slice, "endpoints") {
+			for _, address := range kube.At[[]any](endpoint, "addresses") {
 				text, _ := address.(string)
 				if addr, err := netip.ParseAddr(text); err == nil && !slices.Contains(spec.Addresses, addr) {
 					spec.Addresses = append(spec.Addresses, addr)

@@ -41,13 +41,8 @@ func Evict(ctx context.Context, r state.Reader, root string) error {
 		return f.Err
 	}
 
-	access, _, err := nodeAccess(ctx, r, root)
-	if err != nil || access == nil {
-		return err
-	}
-
-	client, err := kube.New(*access)
-	if err != nil {
+	client, err := nodeClient(ctx, r, root)
+	if err != nil || client == nil {
 		return err
 	}
 	defer client.Close()

@@ -12,10 +12,9 @@ import (
 	"net/url"
 	"time"
 
+	"github.com/seed-59268b81/talos/controllers/frominputs"
 	"github.com/seed-59268b81/talos/controllers/k8s/manifests"
 	"github.com/seed-59268b81/talos/cosi/controller"
-	"github.com/seed-59268b81/talos/cosi/resource"
-	"github.com/seed-59268b81/talos/cosi/typed"
 	"github.com/seed-59268b81/talos/resources/k8s"
 	"github.com/seed-59268b81/talos/resources/network"
 )
@@ -29,60 +28,50 @@ const (
 // extraManifestController makes manifests of those that the machine configuration carries or names. One that fails does
 // not keep the others back; it is tried again. One that was downloaded is not asked for again while the configuration names it.
 func extraManifestController() controller.Controller {
+	var (
+		settings k8s.ExtraManifestsConfigSpec
+		net      network.StatusSpec
+	)
+
 	downloaded := map[string]manifests.Manifest{}
 
-	return &controller.Reconciler{
-		ControllerName: "k8s.ExtraManifestController",
-		Reads: []controller.Input{
-			controller.In[k8s.ExtraManifestsConfigSpec](controller.Weak, "", k8s.ExtraManifestsID),
-			controller.In[network.StatusSpec](controller.Weak, "", network.StatusID),
-		},
-		Writes: []controller.Output{controller.Out[k8s.ManifestSpec](controller.Shared)},
-		Reconcile: func(ctx context.Context, rt controller.Runtime, _ *slog.Logger) error {
-			var (
-				settings k8s.ExtraManifestsConfigSpec
-				net      network.StatusSpec
-			)
+	return frominputs.Controller[k8s.ManifestSpec]("k8s.ExtraManifestController", controller.Shared, frominputs.List{
+		frominputs.Of(k8s.ExtraManifestsID, &settings).OrKeep(),
+		frominputs.Of(network.StatusID, &net).OrKeep(),
+	}, func(ctx context.Context, rt controller.Runtime, _ *slog.Logger) error {
+		if !net.AddressReady {
+			return controller.ErrSkip
+		}
 
-			ok, err := typed.All(typed.Read(ctx, rt, k8s.ExtraManifestsID, &settings), typed.Read(ctx, rt, network.StatusID, &net))
-			if err != nil || !ok || !net.AddressReady {
-				return err
-			}
+		var errs []error
 
-			rt.StartTrackingOutputs()
+		kept := map[string]manifests.Manifest{}
 
-			var errs []error
+		for _, extra := range settings.ExtraManifests {
+			key := fmt.Sprintf("%q %q %q %q", extra.Name, extra.Priority, extra.URL, extra.ExtraHeaders)
 
-			kept := map[string]manifests.Manifest{}
+			manifest, there := downloaded[key]
+			if !there {
+				var err error
 
-			for _, extra := range settings.ExtraManifests {
-				key := fmt.Sprintf("%q %q %q %q", extra.Name, extra.Priority, extra.URL, extra.ExtraHeaders)
+				if manifest, err = renderExtra(ctx, extra); err != nil {
+					errs = append(errs, err)
 
-				manifest, there := downloaded[key]
-				if !there {
-					if manifest, err = renderExtra(ctx, extra); err != nil {
-						errs = append(errs, err)
-
-						continue
-					}
+					continue
 				}
-
-				if extra.URL != "" {
-					kept[key] = manifest
-				}
-
-				errs = append(errs, setManifest(ctx, rt, manifest))
 			}
 
-			downloaded = kept
-
-			if err := errors.Join(errs...); err != nil {
-				return err
+			if extra.URL != "" {
+				kept[key] = manifest
 			}
 
-			return rt.CleanupOutputs(ctx, resource.KindOf[k8s.ManifestSpec](""))
-		},
-	}
+			errs = append(errs, setManifest(ctx, rt, manifest))
+		}
+
+		downloaded = kept
+
+		return errors.Join(errs...)
+	})
 }
 
 func renderExtra(ctx context.Context, extra k8s.ExtraManifest) (manifests.Manifest, error) {

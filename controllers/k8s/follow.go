@@ -13,6 +13,7 @@ import (
 
 	"github.com/seed-59268b81/talos/cosi/controller"
 	"github.com/seed-59268b81/talos/cosi/guard"
+	"github.com/seed-59268b81/talos/cosi/resource"
 	"github.com/seed-59268b81/talos/kube"
 	"github.com/seed-59268b81/talos/kube/kubeconfig"
 )
@@ -35,15 +36,24 @@ type target struct {
 // follower is a controller that keeps resources in line with a collection of the API server. The contents are a current
 // value: a slow reader gets the latest.
 type follower struct {
-	name    string
-	inputs  []controller.Input
-	outputs []controller.Output
+	name   string
+	inputs []controller.Input
+	output controller.Output
+	kind   resource.Kind // of the outputs
 	// connect chooses what is followed; nil until its inputs exist.
 	connect func(ctx context.Context, rt controller.Runtime) (*target, error)
-	// apply gets the whole contents after each change. It is called with nil when there is nothing to follow any more.
+	// apply gets the whole contents after each change. It is called with nil when there is nothing to follow any more. Outputs that it does
+	// not write are destroyed, unless it returns controller.ErrSkip.
 	apply func(ctx context.Context, rt controller.Runtime, objects []kube.Object) error
 	// again calls apply also when an input changes, with the contents of last.
 	again bool
+}
+
+// following returns a follower that writes resources of type Out.
+func following[Out resource.Spec](kind controller.OutputKind, f follower) controller.Controller {
+	f.output, f.kind = controller.Out[Out](kind), resource.KindOf[Out]("")
+
+	return &f
 }
 
 // Name implements controller.Controller.
@@ -53,7 +63,7 @@ func (f *follower) Name() string { return f.name }
 func (f *follower) Inputs() []controller.Input { return f.inputs }
 
 // Outputs implements controller.Controller.
-func (f *follower) Outputs() []controller.Output { return f.outputs }
+func (f *follower) Outputs() []controller.Output { return []controller.Output{f.output} }
 
 // Run implements controller.Controller.
 func (f *follower) Run(ctx context.Context, rt controller.Runtime, log *slog.Logger) error {
@@ -71,7 +81,7 @@ func (f *follower) Run(ctx context.Context, rt controller.Runtime, log *slog.Log
 		case <-ctx.Done():
 			return nil
 		case last = <-latest:
-			if err := f.apply(ctx, rt, last); err != nil {
+			if err := f.round(ctx, rt, last); err != nil {
 				return err
 			}
 		case <-rt.Events():
@@ -85,7 +95,7 @@ func (f *follower) Run(ctx context.Context, rt controller.Runtime, log *slog.Log
 
 				key, last = "", nil
 
-				if err := f.apply(ctx, rt, nil); err != nil {
+				if err := f.round(ctx, rt, nil); err != nil {
 					return err
 				}
 			} else if to.key != key {
@@ -95,13 +105,26 @@ func (f *follower) Run(ctx context.Context, rt controller.Runtime, log *slog.Log
 				latest = make(chan []kube.Object, 1)
 				stop = follow(ctx, *to, latest, log)
 			} else if f.again && last != nil {
-				if err := f.apply(ctx, rt, last); err != nil {
+				if err := f.round(ctx, rt, last); err != nil {
 					return err
 				}
 			}
 		}
 
 		rt.ResetRestartBackoff()
+	}
+}
+
+func (f *follower) round(ctx context.Context, rt controller.Runtime, objects []kube.Object) error {
+	rt.StartTrackingOutputs()
+
+	switch err := f.apply(ctx, rt, objects); {
+	case errors.Is(err, controller.ErrSkip):
+		return nil
+	case err != nil:
+		return err
+	default:
+		return rt.CleanupOutputs(ctx, f.kind)
 	}
 }
 

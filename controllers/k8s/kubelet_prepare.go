@@ -79,8 +79,7 @@ func prepareIdentity(dir, nodename string, join secrets.KubeletSpec, issuer *sec
 		}
 	}
 
-	file, link := kubelet.IdentityFiles(time.Now())
-	if issuer == nil || exists(filepath.Join(dir, link)) {
+	if issuer == nil || exists(filepath.Join(dir, kubelet.CurrentCert)) {
 		return nil
 	}
 
@@ -89,11 +88,13 @@ func prepareIdentity(dir, nodename string, join secrets.KubeletSpec, issuer *sec
 		return err
 	}
 
-	return writeIdentity(dir, file, link, identity)
+	return writeIdentity(dir, kubelet.CurrentCert, identity)
 }
 
 // writeIdentity writes a certificate with its key as the kubelet does: a file, and a link to the one in use.
-func writeIdentity(dir, file, link string, identity []byte) error {
+func writeIdentity(dir, link string, identity []byte) error {
+	file := kubelet.CertificateFile(link, time.Now())
+
 	if err := os.WriteFile(filepath.Join(dir, file), identity, 0o600); err != nil {
 		return fmt.Errorf("kubelet: %w", err)
 	}

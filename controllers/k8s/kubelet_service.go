@@ -69,10 +69,12 @@ func (c *kubeletServiceController) stop(ctx context.Context) error {
 
 func (c *kubeletServiceController) reconcile(ctx context.Context, rt controller.Runtime, log *slog.Logger) error {
 	var (
-		spec       k8s.KubeletSpecSpec
-		join       secrets.KubeletSpec
-		clock      timeres.StatusSpec
-		resolvConf files.EtcFileStatusSpec
+		spec        k8s.KubeletSpecSpec
+		join        secrets.KubeletSpec
+		clock       timeres.StatusSpec
+		resolvConf  files.EtcFileStatusSpec
+		machineType config.MachineTypeSpec
+		issuer      *secrets.KubernetesRootSpec // of the kubelet's first certificate on a control plane
 	)
 
 	if f := typed.Read(ctx, rt, secrets.KubeletID, &join); f.Err != nil || !f.OK {
@@ -91,38 +93,21 @@ func (c *kubeletServiceController) reconcile(ctx context.Context, rt controller.
 	// The kubelet's certificates need a clock that is right; once it runs, it is not stopped for one that is not.
 	ok, err := typed.All(
 		typed.Read(ctx, rt, k8s.KubeletID, &spec), typed.Read(ctx, rt, timeres.StatusID, &clock), typed.Read(ctx, rt, files.PodResolvConf, &resolvConf),
+		typed.Read(ctx, rt, config.MachineTypeID, &machineType),
 	)
 	if err != nil || !ok || !clock.Usable() && c.running == "" {
 		return err
 	}
 
-	issuer, ok, err := kubeletIssuer(ctx, rt)
-	if err != nil || !ok {
-		return err
+	if machineType.MachineType.IsControlPlane() {
+		issuer = &secrets.KubernetesRootSpec{}
+
+		if f := typed.Read(ctx, rt, secrets.KubernetesRootID, issuer); f.Err != nil || !f.OK {
+			return f.Err
+		}
 	}
 
 	return c.apply(ctx, spec, join, issuer, log)
-}
-
-// kubeletIssuer is the authority that signs the kubelet's first certificate on a control plane; nil on a worker. It is
-// not known before the role of the machine is.
-func kubeletIssuer(ctx context.Context, rt controller.Runtime) (issuer *secrets.KubernetesRootSpec, known bool, err error) {
-	var (
-		machineType config.MachineTypeSpec
-		root        secrets.KubernetesRootSpec
-	)
-
-	if f := typed.Read(ctx, rt, config.MachineTypeID, &machineType); f.Err != nil || !f.OK {
-		return nil, false, f.Err
-	}
-
-	if !machineType.MachineType.IsControlPlane() {
-		return nil, true, nil
-	}
-
-	f := typed.Read(ctx, rt, secrets.KubernetesRootID, &root)
-
-	return &root, f.OK, f.Err
 }
 
 func (c *kubeletServiceController) apply(

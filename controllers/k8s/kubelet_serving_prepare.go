@@ -23,19 +23,16 @@ func prepareServing(dir string, spec k8s.KubeletSpecSpec, join secrets.KubeletSp
 		return nil
 	}
 
-	now := time.Now()
-	file, link := kubelet.ServingFiles(now)
-
-	if reason := kubelet.StaleServing(os.DirFS(dir), spec.ExpectedNodename, join, now); reason != "" {
+	if reason := kubelet.StaleServing(os.DirFS(dir), spec.ExpectedNodename, join, time.Now()); reason != "" {
 		log.Info("the kubelet asks for another certificate to serve with", "reason", reason)
 
-		if err := os.Remove(filepath.Join(dir, link)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := os.Remove(filepath.Join(dir, kubelet.CurrentServingCert)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("kubelet: remove its serving certificate: %w", err)
 		}
 	}
 
 	ips := kubelet.NodeIPs(spec)
-	if issuer == nil || len(ips) == 0 || exists(filepath.Join(dir, link)) {
+	if issuer == nil || len(ips) == 0 || exists(filepath.Join(dir, kubelet.CurrentServingCert)) {
 		return nil
 	}
 
@@ -44,5 +41,5 @@ func prepareServing(dir string, spec k8s.KubeletSpecSpec, join secrets.KubeletSp
 		return err
 	}
 
-	return writeIdentity(dir, file, link, identity)
+	return writeIdentity(dir, kubelet.CurrentServingCert, identity)
 }

@@ -9,9 +9,9 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/seed-59268b81/talos/controllers/frominputs"
 	"github.com/seed-59268b81/talos/controllers/k8s/kubelet"
 	"github.com/seed-59268b81/talos/cosi/controller"
-	"github.com/seed-59268b81/talos/cosi/resource"
 	"github.com/seed-59268b81/talos/cosi/typed"
 	"github.com/seed-59268b81/talos/resources/k8s"
 	"github.com/seed-59268b81/talos/resources/secrets"
@@ -26,46 +26,27 @@ const (
 // kubeletServingStatusController publishes whether the kubelet has a certificate of the cluster to serve with. There is no status where
 // the configuration has it serve with another.
 func kubeletServingStatusController(root string) controller.Controller {
-	var poll *time.Timer
+	var (
+		spec k8s.KubeletSpecSpec
+		join secrets.KubeletSpec
+	)
 
-	return &controller.Reconciler{
-		ControllerName: "k8s.KubeletServingStatusController",
-		Reads: []controller.Input{
-			serviceInput(KubeletServiceID),
-			controller.In[k8s.KubeletSpecSpec](controller.Weak, "", k8s.KubeletID),
-			controller.In[secrets.KubeletSpec](controller.Weak, "", secrets.KubeletID),
-		},
-		Writes:  []controller.Output{controller.Out[k8s.KubeletServingStatusSpec](controller.Exclusive)},
-		Cleanup: []resource.Kind{resource.KindOf[k8s.KubeletServingStatusSpec]("")},
-		Reconcile: func(ctx context.Context, rt controller.Runtime, _ *slog.Logger) error {
-			var (
-				spec k8s.KubeletSpecSpec
-				join secrets.KubeletSpec
-			)
+	return frominputs.Controller[k8s.KubeletServingStatusSpec]("k8s.KubeletServingStatusController", controller.Exclusive, frominputs.List{
+		frominputs.Of(k8s.KubeletID, &spec),
+		frominputs.Of(secrets.KubeletID, &join),
+		healthy(KubeletServiceID),
+	}, func(ctx context.Context, rt controller.Runtime, _ *slog.Logger) error {
+		if !kubelet.ServesByCluster(spec) {
+			return nil
+		}
 
-			if poll != nil {
-				poll.Stop()
-			}
+		status := kubelet.Serving(os.DirFS(filepath.Join(root, kubelet.PKIDir)), spec.ExpectedNodename, kubelet.NodeIPs(spec), join, time.Now())
 
-			ok, err := typed.All(typed.Read(ctx, rt, k8s.KubeletID, &spec), typed.Read(ctx, rt, secrets.KubeletID, &join))
-			if err != nil || !ok || !kubelet.ServesByCluster(spec) {
-				return err
-			}
+		interval := servingPollHeld
+		if !status.Ready {
+			interval = servingPollNew
+		}
 
-			if up, err := serviceHealthy(ctx, rt, KubeletServiceID); err != nil || !up {
-				return err
-			}
-
-			status := kubelet.Serving(os.DirFS(filepath.Join(root, kubelet.PKIDir)), spec.ExpectedNodename, kubelet.NodeIPs(spec), join, time.Now())
-
-			interval := servingPollHeld
-			if !status.Ready {
-				interval = servingPollNew
-			}
-
-			poll = time.AfterFunc(interval, rt.QueueReconcile)
-
-			return typed.Set(ctx, rt, "", k8s.KubeletID, status)
-		},
-	}
+		return controller.RequeueWith(typed.Set(ctx, rt, "", k8s.KubeletID, status), interval)
+	})
 }

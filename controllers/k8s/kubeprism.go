@@ -81,7 +81,7 @@ func (c *kubePrismController) Run(ctx context.Context, rt controller.Runtime, lo
 		if f := typed.Read(ctx, rt, secrets.KubeletID, &join); f.Err != nil {
 			return f.Err
 		} else if f.OK {
-			prober.Trust(authorities(join))
+			prober.Trust(secrets.JoinCerts(join.AcceptedCAs))
 		}
 
 		address := ""
@@ -122,15 +122,6 @@ func (c *kubePrismController) Run(ctx context.Context, rt controller.Runtime, lo
 
 		rt.ResetRestartBackoff()
 	}
-}
-
-func authorities(join secrets.KubeletSpec) [][]byte {
-	out := make([][]byte, 0, len(join.AcceptedCAs))
-	for _, ca := range join.AcceptedCAs {
-		out = append(out, ca.Crt)
-	}
-
-	return out
 }
 
 func upstreams(settings k8s.KubePrismConfigSpec) []kubeprism.Upstream {

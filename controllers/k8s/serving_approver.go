@@ -8,10 +8,8 @@ import (
 	"net/url"
 	"time"
 
-	"github.com/seed-59268b81/talos/controllers/fromconfig"
 	"github.com/seed-59268b81/talos/controllers/k8s/servingcert"
 	"github.com/seed-59268b81/talos/cosi/controller"
-	"github.com/seed-59268b81/talos/cosi/resource"
 	"github.com/seed-59268b81/talos/cosi/typed"
 	"github.com/seed-59268b81/talos/kube"
 	"github.com/seed-59268b81/talos/kube/kubeconfig"
@@ -48,22 +46,17 @@ type leftAlone struct {
 func servingApproverController(root string) controller.Controller {
 	a := &servingApprover{left: map[string]leftAlone{}}
 
-	return &follower{
+	return following[k8s.KubeletServingRequestSpec](controller.Exclusive, follower{
 		name: "k8s.KubeletServingApproverController",
-		inputs: []controller.Input{
-			fromconfig.Input(),
-			controller.In[config.MachineTypeSpec](controller.Weak, "", config.MachineTypeID),
+		inputs: accessInputs(
 			controller.In[secrets.KubernetesRootSpec](controller.Weak, "", secrets.KubernetesRootID),
-			controller.In[secrets.KubernetesCertsSpec](controller.Weak, "", secrets.KubernetesID),
 			controller.In[secrets.CertSANSpec](controller.Weak, "", secrets.CertSANKubernetesID),
-			controller.In[k8s.KubeletKubeconfigSpec](controller.Weak, "", k8s.KubeletID),
 			controller.In[k8s.NodeIdentitySpec](controller.Weak, ""),
-		},
-		outputs: []controller.Output{controller.Out[k8s.KubeletServingRequestSpec](controller.Exclusive)},
+		),
 		connect: func(ctx context.Context, rt controller.Runtime) (*target, error) { return a.connect(ctx, rt, root) },
 		apply:   a.apply,
 		again:   true,
-	}
+	})
 }
 
 func (a *servingApprover) connect(ctx context.Context, rt controller.Runtime, root string) (*target, error) {
@@ -103,18 +96,10 @@ func (a *servingApprover) apply(ctx context.Context, rt controller.Runtime, obje
 		a.wake.Stop()
 	}
 
-	rt.StartTrackingOutputs()
-
-	if objects != nil {
-		if err := a.judge(ctx, rt, objects); err != nil {
-			return err
-		}
+	if objects == nil {
+		return nil
 	}
 
-	return rt.CleanupOutputs(ctx, resource.KindOf[k8s.KubeletServingRequestSpec](""))
-}
-
-func (a *servingApprover) judge(ctx context.Context, rt controller.Runtime, objects []kube.Object) error {
 	known, err := servingCluster(ctx, rt)
 	if err != nil || known == nil {
 		return err
@@ -139,14 +124,16 @@ func (a *servingApprover) judge(ctx context.Context, rt controller.Runtime, obje
 			continue // the API server takes none that cannot be read
 		}
 
-		verdict, reason := servingcert.Judge(request, *known)
-		if verdict == servingcert.Approve {
+		refused := servingcert.Judge(request, *known)
+		if refused == nil {
 			errs = append(errs, approve(ctx, client, request))
 
 			continue
 		}
 
+		reason := refused.Error()
 		state, seen := a.left[request.UID]
+
 		if !seen {
 			state.since = now
 		}
@@ -187,7 +174,7 @@ func approve(ctx context.Context, client *kube.Client, request servingcert.Reque
 		return err
 	}
 
-	status, _ := object["status"].(kube.Object)
+	status := kube.At[kube.Object](object, "status")
 	if status == nil {
 		status = kube.Object{}
 		object["status"] = status

@@ -92,17 +92,10 @@ func (m *merge) section(section Section, into *[]Entry, from []Entry) (map[strin
 	names := make(map[string]string, len(from))
 
 	for _, entry := range from {
-		to, err := m.name(section, entry.Name, func(candidate string) state {
+		to, err := m.name(section, entry.Name, func(candidate string) bool {
 			existing := find(*into, candidate)
 
-			switch {
-			case existing == nil:
-				return free
-			case sameContent(*existing, entry):
-				return same
-			default:
-				return taken
-			}
+			return existing != nil && !sameContent(*existing, entry)
 		})
 		if err != nil {
 			return nil, err
@@ -121,16 +114,8 @@ func (m *merge) section(section Section, into *[]Entry, from []Entry) (map[strin
 	return names, nil
 }
 
-type state int
-
-const (
-	free state = iota
-	same
-	taken
-)
-
-func (m *merge) name(section Section, name string, look func(string) state) (string, error) {
-	if look(name) != taken {
+func (m *merge) name(section Section, name string, taken func(string) bool) (string, error) {
+	if !taken(name) {
 		return name, nil
 	}
 
@@ -143,7 +128,7 @@ func (m *merge) name(section Section, name string, look func(string) state) (str
 
 	for i := 1; ; i++ {
 		candidate := fmt.Sprintf("%s-%d", name, i)
-		if look(candidate) != taken {
+		if !taken(candidate) {
 			m.renames = append(m.renames, Rename{Section: section, From: name, To: candidate})
 
 			return candidate, nil

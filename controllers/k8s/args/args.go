@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/seed-59268b81/talos/controllers/k8s/flags"
+	"github.com/seed-59268b81/talos/resources/k8s"
 )
 
 // Mode is what the configuration may do to a flag.
@@ -33,14 +34,21 @@ type Policy map[string]Mode
 // Set are the values of flags, by name without dashes; several values repeat the flag.
 type Set map[string][]string
 
+// Of returns the extra arguments of a component.
+func Of(in k8s.Args) Set {
+	out := make(Set, len(in))
+	for name, v := range in {
+		out[name] = v.Values
+	}
+
+	return out
+}
+
 // Merge returns the command line --name=value, sorted by name, or an error that names the component and each flag that is
 // refused. The image tells the version of the program.
 func Merge(component, image string, wanted, extra Set, policy Policy) ([]string, error) {
 	merged := make(Set, len(wanted)+len(extra))
-
-	for name, values := range wanted {
-		merged[name] = values
-	}
+	maps.Copy(merged, wanted)
 
 	var refused []error
 
@@ -66,16 +74,9 @@ func Merge(component, image string, wanted, extra Set, policy Policy) ([]string,
 		return nil, errors.Join(refused...)
 	}
 
-	names := make([]string, 0, len(merged))
-	for name := range merged {
-		names = append(names, name)
-	}
+	out := make([]string, 0, len(merged))
 
-	slices.Sort(names)
-
-	out := make([]string, 0, len(names))
-
-	for _, name := range names {
+	for _, name := range slices.Sorted(maps.Keys(merged)) {
 		for _, value := range merged[name] {
 			out = append(out, "--"+name+"="+value)
 		}
@@ -114,12 +115,10 @@ func (p Policy) allows(name string, wanted []string) error {
 func union(lists ...[]string) string {
 	var out []string
 
-	for _, list := range lists {
-		for _, values := range list {
-			for v := range strings.SplitSeq(values, ",") {
-				if v = strings.TrimSpace(v); v != "" && !slices.Contains(out, v) {
-					out = append(out, v)
-				}
+	for _, values := range slices.Concat(lists...) {
+		for v := range strings.SplitSeq(values, ",") {
+			if v = strings.TrimSpace(v); v != "" && !slices.Contains(out, v) {
+				out = append(out, v)
 			}
 		}
 	}

@@ -95,21 +95,21 @@ func Check(name, image string, line []string) error {
 
 // covers tells whether the list is that of the image's version. An image without a readable tag is taken for current.
 func (p *program) covers(image string) bool {
-	version := majorMinor(tag(image))
+	version := Version(image)
 
 	return version == "" || version == p.version
 }
 
-// tag is an image's tag, "" if it has none.
-func tag(image string) string {
+// Version is 1.36 of the tag of an image, "" if it has no readable one.
+func Version(image string) string {
 	name, _, _ := strings.Cut(image, "@")
 
 	i := strings.LastIndexByte(name, ':')
-	if i < 0 || strings.Contains(name[i:], "/") {
+	if i < 0 {
 		return ""
 	}
 
-	return name[i+1:]
+	return majorMinor(name[i+1:])
 }
 
 // majorMinor is 1.36 of v1.36.3, "" of what is not a version.

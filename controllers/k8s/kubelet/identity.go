@@ -14,8 +14,8 @@ import (
 	"github.com/seed-59268b81/talos/resources/secrets"
 )
 
-// currentCert is the kubelet's own certificate and key, which it keeps renewing.
-const currentCert = "kubelet-client-current.pem"
+// CurrentCert in PKIDir is the kubelet's own certificate and key, which it keeps renewing.
+const CurrentCert = "kubelet-client-current.pem"
 
 // nodePrefix begins the name of a Node's user.
 const nodePrefix = "system:node:"
@@ -51,7 +51,7 @@ func RegisteredName(dir fs.FS, join secrets.KubeletSpec) string {
 
 // currentIdentity returns the kubelet's certificate, or why it is of no use in this cluster; neither when there is none.
 func currentIdentity(dir fs.FS, join secrets.KubeletSpec) (cert *x509.Certificate, stale string) {
-	return currentCertificate(dir, currentCert, x509.ExtKeyUsageClientAuth, join)
+	return currentCertificate(dir, CurrentCert, x509.ExtKeyUsageClientAuth, join)
 }
 
 func currentCertificate(dir fs.FS, file string, usage x509.ExtKeyUsage, join secrets.KubeletSpec) (cert *x509.Certificate, stale string) {
@@ -112,10 +112,7 @@ func signFor(root secrets.KubernetesRootSpec, nodename string, want pki.LeafOpti
 	return append(pair.Crt, pair.Key...), nil
 }
 
-// stampFormat is how the kubelet names the files of its certificates by the time.
-const stampFormat = "2006-01-02-15-04-05"
-
-// IdentityFiles are the name of a new certificate's file and of the link to it, in PKIDir, as the kubelet has them.
-func IdentityFiles(now time.Time) (file, link string) {
-	return "kubelet-client-" + now.UTC().Format(stampFormat) + ".pem", currentCert
+// CertificateFile is the name of a new certificate's file, for a link such as CurrentCert to it, as the kubelet has them.
+func CertificateFile(link string, now time.Time) string {
+	return strings.Replace(link, "current", now.UTC().Format("2006-01-02-15-04-05"), 1)
 }

@@ -22,7 +22,8 @@ import (
 // The kubelet asks the cluster for the certificate that it serves with, and keeps renewing it, unless the machine configuration
 // gives it one or lets it sign its own.
 const (
-	currentServingCert = "kubelet-server-current.pem"
+	// CurrentServingCert in PKIDir is what it serves with.
+	CurrentServingCert = "kubelet-server-current.pem"
 	// SelfSignedCert in PKIDir is what it serves with when it signs its own.
 	SelfSignedCert = "kubelet.crt"
 
@@ -93,7 +94,7 @@ func NodeIPs(spec k8s.KubeletSpecSpec) []netip.Addr {
 func Serving(dir fs.FS, nodename string, ips []netip.Addr, join secrets.KubeletSpec, now time.Time) k8s.KubeletServingStatusSpec {
 	not := func(reason string) k8s.KubeletServingStatusSpec { return k8s.KubeletServingStatusSpec{Reason: reason} }
 
-	cert, stale := currentCertificate(dir, currentServingCert, x509.ExtKeyUsageServerAuth, join)
+	cert, stale := currentCertificate(dir, CurrentServingCert, x509.ExtKeyUsageServerAuth, join)
 
 	switch {
 	case stale != "":
@@ -118,7 +119,7 @@ func Serving(dir fs.FS, nodename string, ips []netip.Addr, join secrets.KubeletS
 // StaleServing says why the certificate on disk must go before the kubelet starts, which would not start with one that is broken and
 // could not renew one of another name or authority; empty when it may be kept or there is none. dir is PKIDir.
 func StaleServing(dir fs.FS, nodename string, join secrets.KubeletSpec, now time.Time) string {
-	text, err := fs.ReadFile(dir, currentServingCert)
+	text, err := fs.ReadFile(dir, CurrentServingCert)
 	if errors.Is(err, fs.ErrNotExist) {
 		return ""
 	}
@@ -145,9 +146,4 @@ func NewServingIdentity(root secrets.KubernetesRootSpec, nodename string, ips []
 	}
 
 	return signFor(root, nodename, want)
-}
-
-// ServingFiles are the name of a new serving certificate's file and of the link to it, in PKIDir, as the kubelet has them.
-func ServingFiles(now time.Time) (file, link string) {
-	return "kubelet-server-" + now.UTC().Format(stampFormat) + ".pem", currentServingCert
 }

@@ -5,7 +5,6 @@ package kubelet
 import (
 	"fmt"
 	"net/netip"
-	"slices"
 	"strings"
 
 	"github.com/seed-59268b81/talos/controllers/k8s/args"
@@ -92,12 +91,7 @@ func commandLine(cfg k8s.KubeletConfigSpec, node Node) ([]string, error) {
 		wanted["image-credential-provider-config"] = []string{credentialProviderConfig}
 	}
 
-	extra := make(args.Set, len(cfg.ExtraArgs))
-	for name, values := range cfg.ExtraArgs {
-		extra[name] = slices.Clone(values.Values)
-	}
-
-	merged, err := args.Merge("kubelet", cfg.Image, wanted, extra, policy)
+	merged, err := args.Merge("kubelet", cfg.Image, wanted, args.Of(cfg.ExtraArgs), policy)
 	if err != nil {
 		return nil, fmt.Errorf("machine.kubelet.extraArgs: %w", err)
 	}

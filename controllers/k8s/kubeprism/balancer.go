@@ -199,10 +199,7 @@ func (b *Balancer) candidates() []string {
 	rand.Shuffle(len(out), func(i, j int) { out[i], out[j] = out[j], out[i] })
 
 	slices.SortStableFunc(out, func(x, y Upstream) int {
-		return cmp.Or(
-			cmp.Compare(b.states[y.Address], b.states[x.Address]),
-			falseFirst(!x.Local, !y.Local), cmp.Compare(len(b.open[x.Address]), len(b.open[y.Address])),
-		)
+		return cmp.Or(b.rank(y)-b.rank(x), len(b.open[x.Address])-len(b.open[y.Address]))
 	})
 
 	addresses := make([]string, len(out))
@@ -213,13 +210,12 @@ func (b *Balancer) candidates() []string {
 	return addresses
 }
 
-func falseFirst(x, y bool) int {
-	switch {
-	case x == y:
-		return 0
-	case y:
-		return -1
-	default:
-		return 1
+// rank is greater for an upstream of a better state, and then for the one on this node.
+func (b *Balancer) rank(u Upstream) int {
+	rank := 2 * int(b.states[u.Address])
+	if u.Local {
+		rank++
 	}
+
+	return rank
 }

@@ -25,16 +25,10 @@ const dialTimeout = 5 * time.Second
 // host's network anybody may take the port of the node's own one while it is away, and would be asked first.
 type Prober struct{ cas atomic.Pointer[x509.CertPool] }
 
-// Trust says which authorities sign API servers; none is all.
-func (p *Prober) Trust(authorities [][]byte) {
+// Trust says which authorities (PEM) sign API servers; none is all.
+func (p *Prober) Trust(authorities []byte) {
 	pool := x509.NewCertPool()
-	some := false
-
-	for _, pem := range authorities {
-		some = pool.AppendCertsFromPEM(pem) || some
-	}
-
-	if !some {
+	if !pool.AppendCertsFromPEM(authorities) {
 		pool = nil
 	}
 

@@ -12,6 +12,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -71,7 +72,7 @@ func TestTrust(t *testing.T) {
 	} {
 		var prober kubeprism.Prober
 
-		prober.Trust(test.trusted)
+		prober.Trust(slices.Concat(test.trusted...))
 
 		answered := false
 

@@ -4,6 +4,7 @@ package manifests
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/seed-59268b81/talos/controllers/k8s/render"
 	"github.com/seed-59268b81/talos/resources/k8s"
@@ -27,7 +28,7 @@ func flatten(objects []render.Object) []render.Object {
 
 	for _, object := range objects {
 		items, isList := object["items"].([]any)
-		if kind, _ := object["kind"].(string); !isList || len(kind) < 4 || kind[len(kind)-4:] != "List" {
+		if kind, _ := object["kind"].(string); !isList || !strings.HasSuffix(kind, "List") {
 			out = append(out, object)
 
 			continue

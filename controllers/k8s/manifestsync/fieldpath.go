@@ -160,23 +160,11 @@ func number(value any) any {
 }
 
 // clone copies an object with all that is in it.
-func clone(value any) any {
-	switch v := value.(type) {
-	case map[string]any:
-		out := make(map[string]any, len(v))
-		for key, inner := range v {
-			out[key] = clone(inner)
-		}
-
-		return out
-	case []any:
-		out := make([]any, len(v))
-		for i, inner := range v {
-			out[i] = clone(inner)
-		}
-
-		return out
-	default:
-		return value
+func clone(object map[string]any) (out map[string]any, err error) {
+	text, err := json.Marshal(object)
+	if err == nil {
+		err = json.Unmarshal(text, &out)
 	}
+
+	return out, err
 }

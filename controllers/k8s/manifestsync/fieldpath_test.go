@@ -52,8 +52,13 @@ func TestIdentified(t *testing.T) {
 func TestHash(t *testing.T) {
 	object := kube.Object{"kind": "Secret", "data": kube.Object{"a": "b"}}
 
+	copied, err := clone(object)
+	if err != nil {
+		t.Fatal(err)
+	}
+
 	one, _ := hash([]byte("key"), object)
-	again, _ := hash([]byte("key"), clone(object).(kube.Object))
+	again, _ := hash([]byte("key"), copied)
 	other, _ := hash([]byte("another"), object)
 
 	if one != again || one == other || len(one) != 32 {

@@ -51,10 +51,7 @@ func writeInventory(ctx context.Context, client *kube.Client, wanted, pruned []k
 // inventory adds objects to what the present one names, and removes others.
 func inventory(present kube.Object, wanted, pruned []kube.Object) (data kube.Object, changed bool) {
 	data = kube.Object{}
-
-	if held, ok := present["data"].(kube.Object); ok {
-		maps.Copy(data, held)
-	}
+	maps.Copy(data, kube.At[kube.Object](present, "data"))
 
 	for _, object := range pruned {
 		if _, known := data[inventoryKey(object)]; known {

@@ -114,10 +114,7 @@ func (c Cluster) remove(ctx context.Context, object kube.Object) (bool, error) {
 		return false, err
 	}
 
-	metadata, _ := live["metadata"].(kube.Object)
-	uid, _ := metadata["uid"].(string)
-
-	if err := c.Client.Delete(ctx, path, uid); err != nil && !kube.IsNotFound(err) {
+	if err := c.Client.Delete(ctx, path, kube.At[string](live, "metadata", "uid")); err != nil && !kube.IsNotFound(err) {
 		return false, err
 	}
 
@@ -126,12 +123,7 @@ func (c Cluster) remove(ctx context.Context, object kube.Object) (bool, error) {
 
 // appliedBy reports whether a manager has applied an object.
 func appliedBy(object kube.Object, manager string) bool {
-	metadata, _ := object["metadata"].(kube.Object)
-	entries, _ := metadata["managedFields"].([]any)
-
-	return slices.ContainsFunc(entries, func(entry any) bool {
-		e, _ := entry.(kube.Object)
-
-		return e["manager"] == manager && e["operation"] == "Apply"
+	return slices.ContainsFunc(kube.Items(object, "metadata", "managedFields"), func(entry kube.Object) bool {
+		return entry["manager"] == manager && entry["operation"] == "Apply"
 	})
 }

@@ -9,7 +9,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"strings"
 
 	"github.com/seed-59268b81/talos/kube"
@@ -31,8 +30,7 @@ func readRecords(ctx context.Context, client *kube.Client) (map[string]rendered,
 
 	out := map[string]rendered{}
 
-	data, _ := present["data"].(kube.Object)
-	for node, value := range data {
+	for node, value := range kube.At[kube.Object](present, "data") {
 		var one rendered
 
 		if text, ok := value.(string); ok && json.Unmarshal([]byte(text), &one) == nil {
@@ -64,10 +62,6 @@ func writeRecords(ctx context.Context, client *kube.Client, records map[string]r
 	}
 
 	return nil
-}
-
-func same(a, b map[string]rendered) bool {
-	return maps.EqualFunc(a, b, func(x, y rendered) bool { return maps.Equal(x, y) })
 }
 
 // hash of an object. It has a key: more people may read the records than the Secrets among the manifests, and a Secret may be guessed.

@@ -104,7 +104,7 @@ func (c Cluster) Sync(ctx context.Context, all []manifests.Manifest, complete bo
 		errs = append(errs, writeInventory(ctx, c.Client, wanted, pruned))
 	}
 
-	if !same(before, records) {
+	if !maps.EqualFunc(before, records, maps.Equal[rendered, rendered]) {
 		errs = append(errs, writeRecords(ctx, c.Client, records))
 	}
 
@@ -213,7 +213,9 @@ func (c Cluster) change(ctx context.Context, path string, object kube.Object) er
 			return err
 		}
 
-		object = clone(object).(kube.Object) // the clone of an object is one
+		if object, err = clone(object); err != nil {
+			return err
+		}
 
 		for _, cause := range causes {
 			if !remove(object, cause.Field) {

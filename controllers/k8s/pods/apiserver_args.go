@@ -50,35 +50,24 @@ var apiServerPolicy = args.Policy{
 	"secure-port":                        args.Denied,
 }
 
-// UseAuthenticationConfig tells whether the API server takes structured authentication: its version has it, and no
-// flag that excludes it is given.
+// UseAuthenticationConfig reports whether the API server takes structured authentication.
 func UseAuthenticationConfig(image string, extra k8s.Args) bool {
-	if minorOf(image) < authenticationConfigSince {
-		return false
-	}
-
-	for flag := range extra {
-		if flag == "anonymous-auth" || strings.HasPrefix(flag, "oidc-") {
-			return false
-		}
-	}
-
-	return true
+	return takesFile(image, authenticationConfigSince, extra, "anonymous-auth", "oidc-")
 }
 
-// useAuthorizationConfig tells the same of structured authorization.
 func useAuthorizationConfig(image string, extra k8s.Args) bool {
-	if minorOf(image) < authorizationConfigSince {
-		return false
-	}
+	return takesFile(image, authorizationConfigSince, extra, "authorization-mode", "authorization-policy-file", "authorization-webhook-")
+}
 
+// takesFile reports whether a file may take the place of flags with these prefixes: the version has it, and no such flag is given.
+func takesFile(image string, since int, extra k8s.Args, prefixes ...string) bool {
 	for flag := range extra {
-		if flag == "authorization-mode" || flag == "authorization-policy-file" || strings.HasPrefix(flag, "authorization-webhook-") {
+		if slices.ContainsFunc(prefixes, func(prefix string) bool { return strings.HasPrefix(flag, prefix) }) {
 			return false
 		}
 	}
 
-	return true
+	return minorOf(image) >= since
 }
 
 // APIServerArgs is the command line of kube-apiserver.
@@ -140,15 +129,5 @@ func APIServerArgs(cfg k8s.APIServerConfigSpec, root secrets.KubernetesRootSpec)
 		wanted["authorization-mode"] = []string{"Node,RBAC"}
 	}
 
-	return args.Merge(c, cfg.Image, wanted, extra(cfg.ExtraArgs), apiServerPolicy)
-}
-
-// extra turns the resource form of arguments into a set.
-func extra(in k8s.Args) args.Set {
-	out := make(args.Set, len(in))
-	for name, v := range in {
-		out[name] = slices.Clone(v.Values)
-	}
-
-	return out
+	return args.Merge(c, cfg.Image, wanted, args.Of(cfg.ExtraArgs), apiServerPolicy)
 }

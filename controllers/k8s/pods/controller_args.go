@@ -3,7 +3,6 @@
 package pods
 
 import (
-	"strconv"
 	"strings"
 
 	"github.com/seed-59268b81/talos/controllers/k8s/args"
@@ -62,19 +61,7 @@ func ControllerManagerArgs(cfg k8s.ControllerManagerConfigSpec) ([]string, error
 		wanted["cloud-provider"] = []string{cfg.CloudProvider}
 	}
 
-	v4, v6 := families(cfg.PodCIDRs)
-
-	switch {
-	case v4 && v6:
-		setSize(wanted, "node-cidr-mask-size-ipv4", cfg.NodeCIDRMaskSizeIPv4)
-		setSize(wanted, "node-cidr-mask-size-ipv6", cfg.NodeCIDRMaskSizeIPv6)
-	case v4:
-		setSize(wanted, "node-cidr-mask-size", cfg.NodeCIDRMaskSizeIPv4)
-	case v6:
-		setSize(wanted, "node-cidr-mask-size", cfg.NodeCIDRMaskSizeIPv6)
-	}
-
-	return args.Merge(c, cfg.Image, wanted, extra(cfg.ExtraArgs), controllerManagerPolicy)
+	return args.Merge(c, cfg.Image, wanted, args.Of(cfg.ExtraArgs), controllerManagerPolicy)
 }
 
 var schedulerPolicy = args.Policy{
@@ -101,23 +88,5 @@ func SchedulerArgs(cfg k8s.SchedulerConfigSpec) ([]string, error) {
 		"leader-elect":              {"true"},
 		"profiling":                 {"false"},
 		"tls-min-version":           {"VersionTLS13"},
-	}, extra(cfg.ExtraArgs), schedulerPolicy)
-}
-
-func setSize(set args.Set, flag string, size int) {
-	if size > 0 {
-		set[flag] = []string{strconv.Itoa(size)}
-	}
-}
-
-func families(cidrs []string) (v4, v6 bool) {
-	for _, cidr := range cidrs {
-		if strings.Contains(cidr, ":") {
-			v6 = true
-		} else {
-			v4 = true
-		}
-	}
-
-	return v4, v6
+	}, args.Of(cfg.ExtraArgs), schedulerPolicy)
 }

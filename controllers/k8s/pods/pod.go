@@ -4,11 +4,13 @@ package pods
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/seed-59268b81/talos/controllers/k8s/render"
+	"github.com/seed-59268b81/talos/kube"
 	"github.com/seed-59268b81/talos/resources/k8s"
 )
 
@@ -107,7 +109,7 @@ func (c component) environment() []any {
 		}
 	}
 
-	for _, name := range sortedKeys(c.env) {
+	for _, name := range slices.Sorted(maps.Keys(c.env)) {
 		env = append(env, variable(name, c.env[name]))
 	}
 
@@ -116,9 +118,8 @@ func (c component) environment() []any {
 
 // Image is that of a pod's first container.
 func Image(pod render.Object) string {
-	spec, _ := pod["spec"].(render.Object)
-	for _, container := range list(spec, "containers") {
-		return text(container, "image")
+	for _, container := range kube.Items(pod, "spec", "containers") {
+		return kube.At[string](container, "image")
 	}
 
 	return ""

@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/validate/content"
 
 	"github.com/seed-59268b81/talos/controllers/k8s/render"
+	"github.com/seed-59268b81/talos/controllers/k8s/schemas"
 )
 
 // A rule returns what is wrong with a value, "" if nothing is.
@@ -239,25 +240,11 @@ func oneOf(all ...string) rule {
 
 func between(low, high int64) rule {
 	return func(value any) string {
-		if n, ok := whole(value); ok && (n < low || n > high) {
+		if n, ok := schemas.Integer(value); ok && (n < low || n > high) {
 			return fmt.Sprintf("%d is out of range (%d to %d)", n, low, high)
 		}
 
 		return ""
-	}
-}
-
-// whole reads a whole number as a decoder of YAML or JSON leaves it.
-func whole(value any) (int64, bool) {
-	switch n := value.(type) {
-	case int:
-		return int64(n), true
-	case int64:
-		return n, true
-	case float64:
-		return int64(n), true
-	default:
-		return 0, false
 	}
 }
 

@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"github.com/seed-59268b81/talos/controllers/k8s/render"
+	"github.com/seed-59268b81/talos/controllers/k8s/schemas"
+	"github.com/seed-59268b81/talos/kube"
 )
 
 // seccomp is a profile of seccomp, which is a file, and appArmor one that has a name.
@@ -19,7 +21,7 @@ var seccomp, appArmor = profile(inside), profile(func(any) string { return "" })
 func profile(local rule) rule {
 	return func(value any) string {
 		object, _ := value.(render.Object)
-		kind, name := text(object, "type"), text(object, "localhostProfile")
+		kind, name := kube.At[string](object, "type"), kube.At[string](object, "localhostProfile")
 
 		if wrong := oneOf("Unconfined", "RuntimeDefault", "Localhost")(kind); wrong != "" {
 			return "type: " + wrong
@@ -66,12 +68,12 @@ func handler(value any, known ...string) string {
 			return "exec.command is empty"
 		}
 	case "httpGet":
-		if wrong := oneOf("", "HTTP", "HTTPS")(text(action, "scheme")); wrong != "" {
+		if wrong := oneOf("", "HTTP", "HTTPS")(kube.At[string](action, "scheme")); wrong != "" {
 			return "httpGet.scheme: " + wrong
 		}
 
-		for _, header := range list(action, "httpHeaders") {
-			if wrong := form(headerName)(text(header, "name")); wrong != "" {
+		for _, header := range kube.Items(action, "httpHeaders") {
+			if wrong := form(headerName)(kube.At[string](header, "name")); wrong != "" {
 				return "httpGet.httpHeaders: " + wrong
 			}
 		}
@@ -89,7 +91,7 @@ func handler(value any, known ...string) string {
 }
 
 func port(value any) string {
-	if n, ok := whole(value); ok && n > 0 && n <= math.MaxUint16 {
+	if n, ok := schemas.Integer(value); ok && n > 0 && n <= math.MaxUint16 {
 		return ""
 	}
 
@@ -133,14 +135,14 @@ func variableSource(value any) string {
 
 	switch kind {
 	case "fieldRef":
-		at := text(source, "fieldPath")
+		at := kube.At[string](source, "fieldPath")
 		if slices.Contains(variableFields, at) || strings.HasPrefix(at, "metadata.labels['") || strings.HasPrefix(at, "metadata.annotations['") {
 			return ""
 		}
 
 		return fmt.Sprintf("fieldRef.fieldPath: %q is not known: want one of %s", at, strings.Join(variableFields, ", "))
 	case "resourceFieldRef":
-		of := text(source, "resource")
+		of := kube.At[string](source, "resource")
 		if slices.Contains(variableResources, of) || strings.Contains(of, ".hugepages-") {
 			return ""
 		}
@@ -156,18 +158,17 @@ const maxNameservers = 3
 
 // together checks what goes with what.
 func (c *check) together(spec render.Object) {
-	dns, _ := spec["dnsConfig"].(render.Object)
-	servers, _ := dns["nameservers"].([]any)
+	servers := kube.At[[]any](spec, "dnsConfig", "nameservers")
 
 	switch {
-	case text(spec, "dnsPolicy") == "None" && len(servers) == 0:
+	case kube.At[string](spec, "dnsPolicy") == "None" && len(servers) == 0:
 		c.wrong("spec.dnsConfig.nameservers", "is missing: dnsPolicy is None")
 	case len(servers) > maxNameservers:
 		c.wrong("spec.dnsConfig.nameservers", "has %d: want %d at most", len(servers), maxNameservers)
 	}
 
-	for i, option := range list(dns, "options") {
-		if text(option, "name") == "" {
+	for i, option := range kube.Items(spec, "dnsConfig", "options") {
+		if kube.At[string](option, "name") == "" {
 			c.wrong(fmt.Sprintf("spec.dnsConfig.options[%d].name", i), "is missing")
 		}
 	}
@@ -180,31 +181,30 @@ func (c *check) together(spec render.Object) {
 		c.wrong("spec.hostUsers", "false does not go with hostNetwork, hostPID or hostIPC")
 	}
 
-	for i, toleration := range list(spec, "tolerations") {
+	for i, toleration := range kube.Items(spec, "tolerations") {
 		at := fmt.Sprintf("spec.tolerations[%d]", i)
 
-		if text(toleration, "operator") == "Exists" && text(toleration, "value") != "" {
+		if kube.At[string](toleration, "operator") == "Exists" && kube.At[string](toleration, "value") != "" {
 			c.wrong(at+".value", "does not go with operator Exists")
 		}
 
-		if toleration["tolerationSeconds"] != nil && text(toleration, "effect") != "NoExecute" {
+		if toleration["tolerationSeconds"] != nil && kube.At[string](toleration, "effect") != "NoExecute" {
 			c.wrong(at+".tolerationSeconds", "goes with effect NoExecute only")
 		}
 
-		if text(toleration, "key") == "" && text(toleration, "operator") != "Exists" {
+		if kube.At[string](toleration, "key") == "" && kube.At[string](toleration, "operator") != "Exists" {
 			c.wrong(at+".operator", "want Exists where there is no key")
 		}
 	}
 
-	for i, volume := range list(spec, "volumes") {
+	for i, volume := range kube.Items(spec, "volumes") {
 		at := fmt.Sprintf("spec.volumes[%d]", i)
 
 		if sources := len(slices.DeleteFunc(slices.Collect(maps.Keys(volume)), func(k string) bool { return k == "name" || volume[k] == nil })); sources > 1 {
 			c.wrong(at, "has %d sources, want one", sources)
 		}
 
-		projected, _ := volume["projected"].(render.Object)
-		for j, source := range list(projected, "sources") {
+		for j, source := range kube.Items(volume, "projected", "sources") {
 			if only(source, "downwardAPI") == "" || len(source) > 1 {
 				c.wrong(fmt.Sprintf("%s.projected.sources[%d]", at, j), "a static pod cannot use what only the API server has")
 			}
@@ -215,34 +215,33 @@ func (c *check) together(spec render.Object) {
 // containerTogether checks what of a container goes with what.
 func (c *check) containerTogether(at string, container render.Object, hostNetwork bool) {
 	security, _ := container["securityContext"].(render.Object)
-	capabilities, _ := security["capabilities"].(render.Object)
-	added, _ := capabilities["add"].([]any)
+	added := kube.At[[]any](security, "capabilities", "add")
 
 	if security["allowPrivilegeEscalation"] == false && (security["privileged"] == true || slices.Contains(added, any("CAP_SYS_ADMIN"))) {
 		c.wrong(at+".securityContext.allowPrivilegeEscalation", "false does not go with privileged or CAP_SYS_ADMIN")
 	}
 
-	for i, mount := range list(container, "volumeMounts") {
-		if text(mount, "mountPropagation") == "Bidirectional" && security["privileged"] != true {
+	for i, mount := range kube.Items(container, "volumeMounts") {
+		if kube.At[string](mount, "mountPropagation") == "Bidirectional" && security["privileged"] != true {
 			c.wrong(fmt.Sprintf("%s.volumeMounts[%d].mountPropagation", at, i), "Bidirectional takes a privileged container")
 		}
 
-		if recursive := text(mount, "recursiveReadOnly"); (recursive == "Enabled" || recursive == "IfPossible") && mount["readOnly"] != true {
+		if recursive := kube.At[string](mount, "recursiveReadOnly"); (recursive == "Enabled" || recursive == "IfPossible") && mount["readOnly"] != true {
 			c.wrong(fmt.Sprintf("%s.volumeMounts[%d].recursiveReadOnly", at, i), "%s goes with readOnly only", recursive)
 		}
 
-		if text(mount, "subPath") != "" && text(mount, "subPathExpr") != "" {
+		if kube.At[string](mount, "subPath") != "" && kube.At[string](mount, "subPathExpr") != "" {
 			c.wrong(fmt.Sprintf("%s.volumeMounts[%d].subPathExpr", at, i), "does not go with subPath")
 		}
 	}
 
-	for i, variable := range list(container, "env") {
-		if text(variable, "value") != "" && variable["valueFrom"] != nil {
+	for i, variable := range kube.Items(container, "env") {
+		if kube.At[string](variable, "value") != "" && variable["valueFrom"] != nil {
 			c.wrong(fmt.Sprintf("%s.env[%d].valueFrom", at, i), "does not go with value")
 		}
 	}
 
-	if strings.HasPrefix(at, "spec.initContainers") && text(container, "restartPolicy") != "Always" {
+	if strings.HasPrefix(at, "spec.initContainers") && kube.At[string](container, "restartPolicy") != "Always" {
 		for _, key := range []string{"lifecycle", "livenessProbe", "readinessProbe", "startupProbe"} {
 			if container[key] != nil {
 				c.wrong(at+"."+key, "an init container has none unless its restartPolicy is Always")
@@ -252,17 +251,17 @@ func (c *check) containerTogether(at string, container render.Object, hostNetwor
 
 	names := map[string]bool{}
 
-	for i, p := range list(container, "ports") {
+	for i, p := range kube.Items(container, "ports") {
 		portAt := fmt.Sprintf("%s.ports[%d]", at, i)
 
-		if name := text(p, "name"); name != "" && names[name] {
+		if name := kube.At[string](p, "name"); name != "" && names[name] {
 			c.wrong(portAt+".name", "%q is there twice", name)
 		} else {
 			names[name] = true
 		}
 
-		host, _ := whole(p["hostPort"])
-		inner, _ := whole(p["containerPort"])
+		host, _ := schemas.Integer(p["hostPort"])
+		inner, _ := schemas.Integer(p["containerPort"])
 
 		if hostNetwork && host != 0 && host != inner {
 			c.wrong(portAt+".hostPort", "%d must be containerPort where hostNetwork is true", host)
@@ -276,7 +275,7 @@ func (c *check) containerTogether(at string, container render.Object, hostNetwor
 			continue
 		}
 
-		key := fmt.Sprint(host, "/", cmp.Or(text(p, "protocol"), "TCP"), "/", text(p, "hostIP"))
+		key := fmt.Sprint(host, "/", cmp.Or(kube.At[string](p, "protocol"), "TCP"), "/", kube.At[string](p, "hostIP"))
 		if c.hostPorts[key] {
 			c.wrong(portAt+".hostPort", "%d is there twice", host)
 		}

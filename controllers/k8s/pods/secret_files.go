@@ -5,7 +5,6 @@ package pods
 import (
 	"bytes"
 	"fmt"
-	"maps"
 	"slices"
 
 	"github.com/seed-59268b81/talos/layout"
@@ -83,5 +82,3 @@ func checkComplete(s Secrets) error {
 
 	return nil
 }
-
-func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -18,6 +18,8 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/seed-59268b81/talos/config/validate"
 )
 
 //go:embed types.txt
@@ -55,13 +57,6 @@ var kinds = sync.OnceValue(func() map[string]fields {
 	return out
 })
 
-// Problem is a value that cannot be decoded.
-type Problem struct {
-	// Path is that of the field, with indices.
-	Path string
-	Text string
-}
-
 // Strictness is what becomes of a field that the type does not have.
 type Strictness bool
 
@@ -72,7 +67,7 @@ const (
 )
 
 // Check returns what of an object cannot be decoded as a kind.
-func Check(kind string, object map[string]any, unknown Strictness) []Problem {
+func Check(kind string, object map[string]any, unknown Strictness) []validate.Finding {
 	c := check{fields: kinds()[kind], unknown: unknown}
 	c.object("", "", object)
 
@@ -82,11 +77,11 @@ func Check(kind string, object map[string]any, unknown Strictness) []Problem {
 type check struct {
 	fields   fields
 	unknown  Strictness
-	problems []Problem
+	problems []validate.Finding
 }
 
 func (c *check) wrong(at, format string, args ...any) {
-	c.problems = append(c.problems, Problem{Path: strings.TrimPrefix(at, "."), Text: fmt.Sprintf(format, args...)})
+	c.problems = append(c.problems, validate.Finding{Path: strings.TrimPrefix(at, "."), Text: fmt.Sprintf(format, args...)})
 }
 
 func (c *check) object(path, at string, object map[string]any) {
@@ -147,7 +142,7 @@ func (c *check) value(kind, path, at string, value any) {
 // scalar returns what a value should be, "" if it is that.
 func scalar(kind string, value any) string {
 	text, isText := value.(string)
-	number, isInt := integer(value)
+	number, isInt := Integer(value)
 	_, isFloat := value.(float64)
 
 	switch kind {
@@ -184,8 +179,8 @@ func scalar(kind string, value any) string {
 	}
 }
 
-// integer reads a whole number as a decoder of YAML or JSON leaves it.
-func integer(value any) (int64, bool) {
+// Integer reads a whole number as a decoder of YAML or JSON leaves it.
+func Integer(value any) (int64, bool) {
 	switch n := value.(type) {
 	case int:
 		return int64(n), true

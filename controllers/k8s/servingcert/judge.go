@@ -13,25 +13,6 @@ import (
 	"strings"
 )
 
-// Verdict on a request.
-type Verdict uint8
-
-// The verdicts.
-const (
-	// Leave is the zero one: what is not known to be right is not approved.
-	Leave Verdict = iota
-	Approve
-)
-
-// String implements fmt.Stringer.
-func (v Verdict) String() string {
-	if v == Approve {
-		return "approve"
-	}
-
-	return "leave"
-}
-
 // Bounds of a request. They are far above what a Node has.
 const (
 	maxRequest      = 16 << 10
@@ -42,16 +23,8 @@ const (
 	serverAuth      = "server auth"
 )
 
-// Judge decides about a request, and says why it is left alone.
-func Judge(r Request, c Cluster) (Verdict, string) {
-	if err := judge(r, c); err != nil {
-		return Leave, err.Error()
-	}
-
-	return Approve, ""
-}
-
-func judge(r Request, c Cluster) error {
+// Judge returns why a request is left alone; nil when it is right.
+func Judge(r Request, c Cluster) error {
 	switch {
 	case r.Signer != Signer:
 		return fmt.Errorf("the signer is %q, not %s", r.Signer, Signer)

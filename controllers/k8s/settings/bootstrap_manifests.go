@@ -47,7 +47,7 @@ func BootstrapManifests(cfg *view.Config, p platform.Platform) (*k8s.BootstrapMa
 		wanted["conntrack-max-per-core"], wanted["conntrack-min"] = []string{"0"}, []string{"0"}
 	}
 
-	proxyArgs, err := args.Merge("kube-proxy", proxy.Image, wanted, proxyExtraArgs(proxy.ExtraArgs), proxyPolicy)
+	proxyArgs, err := args.Merge("kube-proxy", proxy.Image, wanted, args.Of(extraArgs(proxy.ExtraArgs)), proxyPolicy)
 	if err != nil {
 		return nil, err
 	}
@@ -92,13 +92,4 @@ func nodeEndpoint(cfg *view.Config) (host, port string) {
 	endpoint := cfg.Endpoint()
 
 	return endpoint.Hostname(), cmp.Or(endpoint.Port(), "443")
-}
-
-func proxyExtraArgs(in view.ExtraArgs) args.Set {
-	out := make(args.Set, len(in))
-	for name, values := range in {
-		out[name] = values
-	}
-
-	return out
 }

@@ -9,26 +9,22 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/seed-59268b81/talos/config/validate"
 	"github.com/seed-59268b81/talos/config/view"
 	"github.com/seed-59268b81/talos/controllers/k8s/kubelet"
 	"github.com/seed-59268b81/talos/controllers/k8s/manifests"
 	"github.com/seed-59268b81/talos/controllers/k8s/pods"
 	"github.com/seed-59268b81/talos/controllers/k8s/render"
 	"github.com/seed-59268b81/talos/controllers/k8s/schemas"
+	"github.com/seed-59268b81/talos/kube"
 	"github.com/seed-59268b81/talos/resources/k8s"
 	"github.com/seed-59268b81/talos/resources/secrets"
 	"github.com/seed-59268b81/talos/sys/platform"
 )
 
-// Problem is a setting that could not be carried out.
-type Problem struct {
-	Path string
-	Text string
-}
-
 // Check does with a configuration all that the controllers would do with it, and returns what they could not carry out or what
 // the programs would not take.
-func Check(cfg *view.Config) []Problem {
+func Check(cfg *view.Config) []validate.Finding {
 	c := &check{cfg: cfg}
 	c.kubelet()
 	c.staticPods()
@@ -45,11 +41,11 @@ func Check(cfg *view.Config) []Problem {
 
 type check struct {
 	cfg      *view.Config
-	problems []Problem
+	problems []validate.Finding
 }
 
 func (c *check) wrong(path, format string, args ...any) {
-	c.problems = append(c.problems, Problem{Path: path, Text: fmt.Sprintf(format, args...)})
+	c.problems = append(c.problems, validate.Finding{Path: path, Text: fmt.Sprintf(format, args...)})
 }
 
 // failed notes an error of a function that decides, one problem for each that was joined to it.
@@ -158,10 +154,9 @@ func (c *check) staticPods() {
 
 // controlPlaneName tells whether a pod is called like one of the control plane's.
 func controlPlaneName(pod view.Object) bool {
-	metadata, _ := pod["metadata"].(map[string]any)
-	name, _ := metadata["name"].(string)
+	_, _, namespace, name := kube.Identity(pod)
 
-	return metadata["namespace"] == "kube-system" && slices.Contains([]string{pods.APIServer, pods.ControllerManager, pods.Scheduler}, name)
+	return namespace == "kube-system" && slices.Contains([]string{pods.APIServer, pods.ControllerManager, pods.Scheduler}, name)
 }
 
 func (c *check) apiServer() {
@@ -169,81 +164,51 @@ func (c *check) apiServer() {
 
 	endpoint := c.cfg.Endpoint().String()
 
-	spec, err := APIServer(c.cfg)
-	c.failed(at, err)
+	var err error
 
-	if err == nil {
-		spec.Args, err = pods.APIServerArgs(*spec, secrets.KubernetesRootSpec{IssuerURL: endpoint, APIAudiences: []string{endpoint}})
-		c.failed(at+".extraArgs", err)
-		c.pod(at, pods.APIServerPod(*spec, pods.Versions{}))
-	}
+	spec := APIServer(c.cfg)
+	spec.Args, err = pods.APIServerArgs(*spec, secrets.KubernetesRootSpec{IssuerURL: endpoint, APIAudiences: []string{endpoint}})
+	c.failed(at+".extraArgs", err)
+	c.pod(at, pods.APIServerPod(*spec, pods.Versions{}))
 
 	if policy := c.cfg.APIServer().AuditPolicy; policy["apiVersion"] == "audit.k8s.io/v1" {
 		c.object(at+".auditPolicy", schemas.AuditPolicy, policy)
 	}
 
-	authorization, err := Authorization(c.cfg)
-	c.failed(at+".authorizationConfig", err)
-
-	if err != nil {
-		return
-	}
+	authorization := Authorization(c.cfg)
 
 	object := pods.AuthorizationConfiguration(*authorization)
 	for _, problem := range schemas.Check(schemas.AuthorizationConfiguration, object, schemas.RefuseUnknown) {
 		c.wrong(at+".authorizationConfig", "%s: %s", problem.Path, problem.Text)
 	}
 
-	configs := pods.Configs{Authorization: *authorization}
-
-	for _, build := range []func() error{
-		func() error { return set(&configs.Admission)(AdmissionControl(c.cfg)) },
-		func() error { return set(&configs.Audit)(AuditPolicy(c.cfg)) },
-		func() error { return set(&configs.Authentication)(Authentication(c.cfg)) },
-		func() error { return set(&configs.Scheduler)(Scheduler(c.cfg)) },
-	} {
-		c.failed(at, build())
-	}
-
-	_, err = pods.ConfigFolders(configs)
+	_, err = pods.ConfigFolders(pods.Configs{
+		Admission: *AdmissionControl(c.cfg), Audit: *AuditPolicy(c.cfg), Authentication: *Authentication(c.cfg), Authorization: *authorization,
+		Scheduler: *Scheduler(c.cfg),
+	})
 	c.failed(at, err)
-}
-
-// set puts what a build function returns into a place.
-func set[S any](place *S) func(*S, error) error {
-	return func(spec *S, err error) error {
-		if err == nil {
-			*place = *spec
-		}
-
-		return err
-	}
 }
 
 func (c *check) controllerManager() {
 	const at = "cluster.controllerManager"
 
-	spec, err := ControllerManager(c.cfg)
-	c.failed(at, err)
+	var err error
 
-	if err == nil {
-		spec.Args, err = pods.ControllerManagerArgs(*spec)
-		c.failed(at+".extraArgs", err)
-		c.pod(at, pods.ControllerManagerPod(*spec, pods.Versions{}))
-	}
+	spec := ControllerManager(c.cfg)
+	spec.Args, err = pods.ControllerManagerArgs(*spec)
+	c.failed(at+".extraArgs", err)
+	c.pod(at, pods.ControllerManagerPod(*spec, pods.Versions{}))
 }
 
 func (c *check) scheduler() {
 	const at = "cluster.scheduler"
 
-	spec, err := Scheduler(c.cfg)
-	c.failed(at, err)
+	var err error
 
-	if err == nil {
-		spec.Args, err = pods.SchedulerArgs(*spec)
-		c.failed(at+".extraArgs", err)
-		c.pod(at, pods.SchedulerPod(*spec, pods.Versions{}))
-	}
+	spec := Scheduler(c.cfg)
+	spec.Args, err = pods.SchedulerArgs(*spec)
+	c.failed(at+".extraArgs", err)
+	c.pod(at, pods.SchedulerPod(*spec, pods.Versions{}))
 
 	scheduler, _ := c.cfg.Scheduler()
 

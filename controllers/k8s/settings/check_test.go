@@ -196,26 +196,17 @@ func commandLines(t *testing.T, patches ...string) map[string][]string {
 		out[program] = line
 	}
 
-	api, err := APIServer(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	api := APIServer(cfg)
 
 	line, err := pods.APIServerArgs(*api, root)
 	note("kube-apiserver", line, err)
 
-	manager, err := ControllerManager(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	manager := ControllerManager(cfg)
 
 	line, err = pods.ControllerManagerArgs(*manager)
 	note("kube-controller-manager", line, err)
 
-	scheduler, err := Scheduler(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	scheduler := Scheduler(cfg)
 
 	line, err = pods.SchedulerArgs(*scheduler)
 	note("kube-scheduler", line, err)

@@ -16,7 +16,7 @@ import (
 )
 
 // APIServer is the API server's settings.
-func APIServer(cfg *view.Config) (*k8s.APIServerConfigSpec, error) {
+func APIServer(cfg *view.Config) *k8s.APIServerConfigSpec {
 	c := cfg.APIServer()
 	extra := extraArgs(c.ExtraArgs)
 
@@ -34,11 +34,11 @@ func APIServer(cfg *view.Config) (*k8s.APIServerConfigSpec, error) {
 		ExtraArgs:               extra,
 		StartupProbesEnabled:    true,
 		UseAuthenticationConfig: pods.UseAuthenticationConfig(c.Image, extra),
-	}, nil
+	}
 }
 
 // ControllerManager is the controller manager's settings.
-func ControllerManager(cfg *view.Config) (*k8s.ControllerManagerConfigSpec, error) {
+func ControllerManager(cfg *view.Config) *k8s.ControllerManagerConfigSpec {
 	c, enabled := cfg.ControllerManager()
 
 	return &k8s.ControllerManagerConfigSpec{
@@ -51,11 +51,11 @@ func ControllerManager(cfg *view.Config) (*k8s.ControllerManagerConfigSpec, erro
 		EnvironmentVariables: c.Env,
 		Resources:            resources(c.Resources),
 		ExtraArgs:            extraArgs(c.ExtraArgs),
-	}, nil
+	}
 }
 
 // Scheduler is the scheduler's settings.
-func Scheduler(cfg *view.Config) (*k8s.SchedulerConfigSpec, error) {
+func Scheduler(cfg *view.Config) *k8s.SchedulerConfigSpec {
 	c, enabled := cfg.Scheduler()
 
 	return &k8s.SchedulerConfigSpec{
@@ -66,35 +66,35 @@ func Scheduler(cfg *view.Config) (*k8s.SchedulerConfigSpec, error) {
 		Resources:            resources(c.Resources),
 		Config:               c.Config,
 		ExtraArgs:            extraArgs(c.ExtraArgs),
-	}, nil
+	}
 }
 
 // AdmissionControl is the API server's admission plugins.
-func AdmissionControl(cfg *view.Config) (*k8s.AdmissionControlConfigSpec, error) {
+func AdmissionControl(cfg *view.Config) *k8s.AdmissionControlConfigSpec {
 	spec := &k8s.AdmissionControlConfigSpec{}
 
 	for _, plugin := range cfg.APIServer().AdmissionControl {
 		spec.Config = append(spec.Config, k8s.AdmissionPlugin{Name: plugin.Name, Configuration: plugin.Configuration})
 	}
 
-	return spec, nil
+	return spec
 }
 
 // AuditPolicy is the API server's audit policy; the default logs who did what, without bodies.
-func AuditPolicy(cfg *view.Config) (*k8s.AuditPolicyConfigSpec, error) {
+func AuditPolicy(cfg *view.Config) *k8s.AuditPolicyConfigSpec {
 	if policy := cfg.APIServer().AuditPolicy; len(policy) > 0 {
-		return &k8s.AuditPolicyConfigSpec{Config: policy}, nil
+		return &k8s.AuditPolicyConfigSpec{Config: policy}
 	}
 
 	return &k8s.AuditPolicyConfigSpec{Config: map[string]any{
 		"apiVersion": "audit.k8s.io/v1",
 		"kind":       "Policy",
 		"rules":      []any{map[string]any{"level": "Metadata"}},
-	}}, nil
+	}}
 }
 
 // Authentication lets probes through without a certificate, and nothing else.
-func Authentication(*view.Config) (*k8s.AuthenticationConfigSpec, error) {
+func Authentication(*view.Config) *k8s.AuthenticationConfigSpec {
 	var conditions []any
 	for _, path := range []string{"/livez", "/readyz", "/healthz"} {
 		conditions = append(conditions, map[string]any{"path": path})
@@ -104,12 +104,12 @@ func Authentication(*view.Config) (*k8s.AuthenticationConfigSpec, error) {
 		"apiVersion": "apiserver.config.k8s.io/v1",
 		"kind":       "AuthenticationConfiguration",
 		"anonymous":  map[string]any{"enabled": true, "conditions": conditions},
-	}}, nil
+	}}
 }
 
 // Authorization is the chain of authorizers: nodes and roles, unless the configuration says otherwise. Both stay
 // in the chain in any case, first those of the configuration that decide before them.
-func Authorization(cfg *view.Config) (*k8s.AuthorizationConfigSpec, error) {
+func Authorization(cfg *view.Config) *k8s.AuthorizationConfigSpec {
 	c := cfg.APIServer()
 	spec := &k8s.AuthorizationConfigSpec{Image: c.Image}
 
@@ -123,7 +123,7 @@ func Authorization(cfg *view.Config) (*k8s.AuthorizationConfigSpec, error) {
 		}
 	}
 
-	return spec, nil
+	return spec
 }
 
 // ExtraManifests is the manifests of the configuration, after the built-in ones.

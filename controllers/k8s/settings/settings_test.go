@@ -45,20 +45,11 @@ func TestImages(t *testing.T) {
 
 	var got []string
 
-	api, err := APIServer(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	api := APIServer(cfg)
 
-	manager, err := ControllerManager(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	manager := ControllerManager(cfg)
 
-	scheduler, err := Scheduler(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	scheduler := Scheduler(cfg)
 
 	boot, err := BootstrapManifests(cfg, platform.Platform{})
 	if err != nil {
