@@ -9,10 +9,10 @@ import (
 	"net/url"
 )
 
-// MirrorAnnotation is on what stands for a static pod, which only its node can end.
+// MirrorAnnotation is on a mirror pod, which represents a static pod. Only its node can end it.
 const MirrorAnnotation = "kubernetes.io/config.mirror"
 
-// Pod is what is looked at of a pod.
+// Pod is the part of a pod that is read.
 type Pod struct {
 	Metadata struct {
 		Namespace       string            `json:"namespace"`
@@ -32,17 +32,17 @@ type Pod struct {
 // String names the pod.
 func (p *Pod) String() string { return p.Metadata.Namespace + "/" + p.Metadata.Name }
 
-// Static reports whether the pod stands for a static one.
+// Static reports whether the pod is the mirror pod of a static pod.
 func (p *Pod) Static() bool {
 	_, static := p.Metadata.Annotations[MirrorAnnotation]
 
 	return static
 }
 
-// Ended reports whether all its containers have ended for good.
+// Ended reports whether its containers have ended and are not started again.
 func (p *Pod) Ended() bool { return p.Status.Phase == "Succeeded" || p.Status.Phase == "Failed" }
 
-// Controller is the kind of what creates the pod again when it is deleted; empty for none.
+// Controller returns the kind of the object that recreates the pod when it is deleted; empty for none.
 func (p *Pod) Controller() string {
 	for _, owner := range p.Metadata.OwnerReferences {
 		if owner.Controller {
@@ -68,8 +68,8 @@ func (c *Client) Pods(ctx context.Context, node string) ([]Pod, error) {
 	return list.Items, nil
 }
 
-// Evict asks for a pod to be ended, unless a budget (PodDisruptionBudget) keeps it. It is IsNotFound or IsConflict when the pod has gone
-// already; another may have its name by then.
+// Evict requests the eviction of a pod, which a PodDisruptionBudget may refuse. The error is IsNotFound or IsConflict when the pod has left
+// already; another pod may have its name then.
 func (c *Client) Evict(ctx context.Context, p *Pod) error {
 	path := fmt.Sprintf("/api/v1/namespaces/%s/pods/%s/eviction", url.PathEscape(p.Metadata.Namespace), url.PathEscape(p.Metadata.Name))
 

@@ -29,7 +29,7 @@ func TestCheck(t *testing.T) {
 		"a digest alone is current":    {program: api, image: "registry.k8s.io/kube-apiserver@sha256:00", line: []string{"--cloud-provider=external"}, err: "has no flag"},
 		"a port is no tag":             {program: api, image: "registry:5000/kube-apiserver", line: []string{"--cloud-provider=external"}, err: "has no flag"},
 		"a program without a list":     {program: "other", line: []string{"--x=y"}},
-		"not a boolean":                {program: api, line: []string{"--profiling=no"}, err: `--profiling: "no" is not its type: want true or false`},
+		"not a boolean":                {program: api, line: []string{"--profiling=no"}, err: `--profiling: "no" is not valid: want true or false`},
 		"not a number":                 {program: api, line: []string{"--audit-log-maxage=x"}, err: "want a whole number"},
 		"beyond 32 bits":               {program: kubelet, line: []string{"--port=4294967296"}, err: "want a whole number"},
 		"not a duration":               {program: kubelet, line: []string{"--sync-frequency=10"}, err: "want a duration"},

@@ -11,25 +11,25 @@ import (
 	"strings"
 )
 
-// Node is one of the cluster, as its API server has it. All but its name and its role is what its kubelet says.
+// Node is a Node of the cluster. All but its name and its role is what its kubelet claims.
 type Node struct {
 	Addresses    []netip.Addr
 	Names        []string
 	ControlPlane bool
 }
 
-// Cluster is what a request is held against.
+// Cluster is what a request is checked against.
 type Cluster struct {
-	// Nodes by their names.
+	// Nodes by name.
 	Nodes map[string]Node
-	// Names and Addresses are those that API servers answer to.
+	// Names and Addresses are those of the API servers.
 	Names     []string
 	Addresses []netip.Addr
 	// Domain of Services.
 	Domain string
 }
 
-// allows returns nil if all names and addresses are that Node's and nobody else's.
+// allows returns nil if all names and addresses belong to that Node and to no other.
 func (c Cluster) allows(name string, names []string, addresses []net.IP) error {
 	node, ok := c.Nodes[name]
 	if !ok {
@@ -70,13 +70,13 @@ func (c Cluster) allowsName(name string, node Node, wanted string) error {
 		return fmt.Errorf("the name %s may be a Service's", wanted)
 	}
 
-	// What another says of itself does not take a Node's own name from it.
+	// The claims of other Nodes do not take a Node's own name from it.
 	return c.unique("name", wanted, name, func(other string, says Node) bool {
 		return is(other) || !own && node.heeds(says) && slices.ContainsFunc(says.Names, is)
 	})
 }
 
-// unique returns an error if something is another Node's too.
+// unique returns an error if a name or address belongs to another Node too.
 func (c Cluster) unique(kind, wanted, name string, is func(other string, says Node) bool) error {
 	for _, other := range slices.Sorted(maps.Keys(c.Nodes)) {
 		if other != name && is(other, c.Nodes[other]) {
@@ -87,10 +87,10 @@ func (c Cluster) unique(kind, wanted, name string, is func(other string, says No
 	return nil
 }
 
-// heeds reports whether it counts that another Node says that it has something: no worker takes anything from the control plane.
+// heeds reports whether the claims of another Node count: those of workers do not count against the control plane.
 func (n Node) heeds(other Node) bool { return other.ControlPlane || !n.ControlPlane }
 
-// ofServices reports whether the cluster's DNS may have the name as a Service's.
+// ofServices reports whether the name may be a Service's in the cluster's DNS.
 func (c Cluster) ofServices(name string) bool {
 	name = strings.ToLower(name)
 
