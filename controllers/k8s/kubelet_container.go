@@ -59,27 +59,28 @@ func kubeletMounts(extra []k8s.Mount, exists func(string) bool) []specs.Mount {
 	for _, m := range []struct {
 		source, destination string
 		options             []string
+		optional            bool // may be missing on a node; the others exist when the kubelet starts
 	}{
-		{"/dev", "/dev", []string{"rbind", "rshared", "rw"}},
-		{"/sys/fs/cgroup", "/sys/fs/cgroup", []string{"rbind", "rslave", "rw"}},
-		{"/lib/modules", "/lib/modules", []string{"rbind", "ro"}},
-		{"/etc/kubernetes", "/etc/kubernetes", []string{"rbind", "rshared", "rw"}},
-		{"/etc/cni", "/etc/cni", []string{"rbind", "rslave", "ro"}},
-		{"/etc/machine-id", "/etc/machine-id", []string{"bind", "ro"}},
-		{"/etc/os-release", "/etc/os-release", []string{"bind", "ro"}},
-		{"/etc/resolv.conf", "/etc/resolv.conf", []string{"bind", "ro"}},
-		{"/etc/hosts", "/etc/hosts", []string{"bind", "ro"}},
-		{"/etc/nfsmount.conf", "/etc/nfsmount.conf", []string{"bind", "ro"}},
-		{layout.ResolvedDir, layout.ResolvedDir, []string{"rbind", "ro"}},
-		{layout.RunDir, layout.RunDir, []string{"rbind", "rslave", "rw"}},
-		{layout.RunDir, layout.VarDir + "/run", []string{"rbind", "rslave", "rw"}},
-		{layout.ContainerdDir, layout.ContainerdDir, []string{"rbind", "rslave", "rw"}},
-		{kubelet.Dir, kubelet.Dir, []string{"rbind", "rshared", "rw"}},
-		{layout.ContainerLogsDir, layout.ContainerLogsDir, []string{"rbind", "rslave", "rw"}},
-		{layout.PodLogsDir, layout.PodLogsDir, []string{"rbind", "rslave", "rw"}},
-		{layout.VolumesDir, layout.VolumesDir, []string{"rbind", "rslave", "ro"}},
+		{"/dev", "/dev", []string{"rbind", "rshared", "rw"}, false},
+		{"/sys/fs/cgroup", "/sys/fs/cgroup", []string{"rbind", "rslave", "rw"}, false},
+		{"/lib/modules", "/lib/modules", []string{"rbind", "ro"}, true},
+		{"/etc/kubernetes", "/etc/kubernetes", []string{"rbind", "rshared", "rw"}, false},
+		{"/etc/cni", "/etc/cni", []string{"rbind", "rslave", "ro"}, true},
+		{"/etc/machine-id", "/etc/machine-id", []string{"bind", "ro"}, true},
+		{"/etc/os-release", "/etc/os-release", []string{"bind", "ro"}, true},
+		{"/etc/resolv.conf", "/etc/resolv.conf", []string{"bind", "ro"}, true},
+		{"/etc/hosts", "/etc/hosts", []string{"bind", "ro"}, true},
+		{"/etc/nfsmount.conf", "/etc/nfsmount.conf", []string{"bind", "ro"}, true},
+		{layout.ResolvedDir, layout.ResolvedDir, []string{"rbind", "ro"}, true},
+		{layout.RunDir, layout.RunDir, []string{"rbind", "rslave", "rw"}, false},
+		{layout.RunDir, layout.VarDir + "/run", []string{"rbind", "rslave", "rw"}, false},
+		{layout.ContainerdDir, layout.ContainerdDir, []string{"rbind", "rslave", "rw"}, false},
+		{kubelet.Dir, kubelet.Dir, []string{"rbind", "rshared", "rw"}, false},
+		{layout.ContainerLogsDir, layout.ContainerLogsDir, []string{"rbind", "rslave", "rw"}, false},
+		{layout.PodLogsDir, layout.PodLogsDir, []string{"rbind", "rslave", "rw"}, false},
+		{layout.VolumesDir, layout.VolumesDir, []string{"rbind", "rslave", "ro"}, true},
 	} {
-		if mandatory[m.source] || exists(m.source) {
+		if !m.optional || exists(m.source) {
 			out = append(out, specs.Mount{Type: "bind", Source: m.source, Destination: m.destination, Options: m.options})
 		}
 	}
@@ -92,12 +93,6 @@ func kubeletMounts(extra []k8s.Mount, exists func(string) bool) []specs.Mount {
 	}
 
 	return out
-}
-
-// mandatory mounts exist when the kubelet starts; the others may be missing on a node.
-var mandatory = map[string]bool{
-	"/dev": true, "/sys/fs/cgroup": true, "/etc/kubernetes": true, layout.RunDir: true,
-	layout.ContainerdDir: true, kubelet.Dir: true, layout.ContainerLogsDir: true, layout.PodLogsDir: true,
 }
 
 func mappings(in []k8s.IDMapping) []specs.LinuxIDMapping {

@@ -107,19 +107,19 @@ func running[S resource.Spec](ctx context.Context, rt controller.Runtime) ([]S, 
 // applyNode changes the Node: all at once, or, if a part is forbidden, one part after the other, so that those that are allowed are
 // as they should be.
 func applyNode(ctx context.Context, client *kube.Client, name string, wanted nodeowner.Wanted) (changed bool, err error) {
-	changed, err = applyParts(ctx, client, name, wanted, nodeowner.All)
+	changed, err = applyParts(ctx, client, name, wanted, nodeowner.All...)
 	if !kube.IsForbidden(err) {
 		return changed, err
 	}
 
 	var refused []error
 
-	for _, each := range nodeowner.Each {
-		done, err := applyParts(ctx, client, name, wanted, each.Part)
+	for _, part := range nodeowner.All {
+		done, err := applyParts(ctx, client, name, wanted, part)
 		changed = changed || done
 
 		if err != nil {
-			refused = append(refused, fmt.Errorf("%s: %w", each.Name, err))
+			refused = append(refused, fmt.Errorf("%s: %w", part, err))
 		}
 	}
 
@@ -128,7 +128,7 @@ func applyNode(ctx context.Context, client *kube.Client, name string, wanted nod
 
 // applyParts reads, changes and replaces the Node; somebody else's change in between means once more.
 func applyParts(
-	ctx context.Context, client *kube.Client, name string, wanted nodeowner.Wanted, parts nodeowner.Part,
+	ctx context.Context, client *kube.Client, name string, wanted nodeowner.Wanted, parts ...nodeowner.Part,
 ) (changed bool, err error) {
 	path := "/api/v1/nodes/" + url.PathEscape(name)
 
@@ -139,7 +139,7 @@ func applyParts(
 			return false, err
 		}
 
-		if !nodeowner.Apply(node, wanted, parts) {
+		if !nodeowner.Apply(node, wanted, parts...) {
 			return false, nil
 		}
 

@@ -9,6 +9,7 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"slices"
 	"syscall"
 	"time"
 
@@ -118,13 +119,9 @@ func isClosed(c <-chan struct{}) bool {
 
 // passes reports whether an error of Accept is temporary.
 func passes(err error) bool {
-	for _, lack := range []error{syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM, syscall.ECONNABORTED} {
-		if errors.Is(err, lack) {
-			return true
-		}
-	}
+	temporary := []error{syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM, syscall.ECONNABORTED}
 
-	return false
+	return slices.ContainsFunc(temporary, func(t error) bool { return errors.Is(err, t) })
 }
 
 // forward forwards one connection.

@@ -65,11 +65,11 @@ func (c Cluster) Sync(ctx context.Context, all []manifests.Manifest, complete bo
 	records[c.Node] = own
 
 	var (
-		errs             []error
-		failed           = map[string]bool{}
-		created, changed []string
-		pruned           []kube.Object
-		wanted           = manifests.Ordered(all)
+		errs   []error
+		failed = map[string]bool{}
+		done   = map[string][]string{} // objects by what was done
+		pruned []kube.Object
+		wanted = manifests.Ordered(all)
 	)
 
 	for _, object := range wanted {
@@ -85,12 +85,7 @@ func (c Cluster) Sync(ctx context.Context, all []manifests.Manifest, complete bo
 			}
 		}
 
-		switch did {
-		case wasCreated:
-			created = append(created, id)
-		case wasChanged:
-			changed = append(changed, id)
-		}
+		done[did] = append(done[did], id)
 	}
 
 	if complete && len(errs) == 0 {
@@ -98,7 +93,15 @@ func (c Cluster) Sync(ctx context.Context, all []manifests.Manifest, complete bo
 		errs = append(errs, err)
 	}
 
-	c.report(ctx, created, changed, pruned)
+	for _, object := range pruned {
+		done[deleted] = append(done[deleted], identity(object))
+	}
+
+	for _, what := range []string{created, changed, deleted} {
+		if len(done[what]) > 0 {
+			c.Log.InfoContext(ctx, "bootstrap manifests: objects "+what, "objects", done[what])
+		}
+	}
 
 	if len(failed) == 0 || len(pruned) > 0 {
 		errs = append(errs, writeInventory(ctx, c.Client, wanted, pruned))
@@ -124,55 +127,38 @@ func (c Cluster) Sync(ctx context.Context, all []manifests.Manifest, complete bo
 	return whole, errors.Join(errs...)
 }
 
-func (c Cluster) report(ctx context.Context, created, changed []string, pruned []kube.Object) {
-	deleted := make([]string, 0, len(pruned))
-	for _, object := range pruned {
-		deleted = append(deleted, identity(object))
-	}
-
-	for _, what := range []struct {
-		text    string
-		objects []string
-	}{{"created", created}, {"changed", changed}, {"deleted", deleted}} {
-		if len(what.objects) > 0 {
-			c.Log.InfoContext(ctx, "bootstrap manifests: objects "+what.text, "objects", what.objects)
-		}
-	}
-}
-
-type outcome int
-
+// What was done with an object; nothing when it is empty.
 const (
-	wasThere outcome = iota
-	wasCreated
-	wasChanged
+	created = "created"
+	changed = "changed"
+	deleted = "deleted"
 )
 
 // one creates or changes an object, if that is due, and notes what was rendered.
-func (c Cluster) one(ctx context.Context, object kube.Object, own rendered) (outcome, error) {
+func (c Cluster) one(ctx context.Context, object kube.Object, own rendered) (did string, err error) {
 	sum, err := hash(c.Key, object)
 	if err != nil {
-		return wasThere, err
+		return "", err
 	}
 
 	path, err := c.Client.PathOf(ctx, object)
 	if err != nil {
-		return wasThere, err
+		return "", err
 	}
 
-	id, did := identity(object), wasThere
+	id := identity(object)
 
 	_, err = c.Client.Get(ctx, path)
 
 	switch last, known := own[id]; {
 	case kube.IsNotFound(err):
-		did, err = wasCreated, c.create(ctx, path, object)
+		did, err = created, c.create(ctx, path, object)
 	case err == nil && known && last != sum:
-		did, err = wasChanged, c.change(ctx, path, object)
+		did, err = changed, c.change(ctx, path, object)
 	}
 
 	if err != nil {
-		return wasThere, err
+		return "", err
 	}
 
 	own[id] = sum

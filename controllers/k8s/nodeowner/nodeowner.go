@@ -35,26 +35,21 @@ type Wanted struct {
 }
 
 // Part is a part of a Node that this system changes.
-type Part uint8
+type Part string
 
 // The parts. The API server may forbid a change of one and allow others: a kubelet is not allowed to change the taints of its Node.
 const (
-	Labels Part = 1 << iota
-	Annotations
-	Taints
-	Cordon
-
-	All = Labels | Annotations | Taints | Cordon
+	Labels      Part = "labels"
+	Taints      Part = "taints"
+	Cordon      Part = "schedulability"
+	Annotations Part = "annotations"
 )
 
-// Each lists the parts with their names.
-var Each = []struct {
-	Part Part
-	Name string
-}{{Labels, "labels"}, {Annotations, "annotations"}, {Taints, "taints"}, {Cordon, "schedulability"}}
+// All parts.
+var All = []Part{Labels, Taints, Cordon, Annotations}
 
 // Apply changes parts of a Node, as read from the API server, in place. It reports whether anything changed.
-func Apply(node Object, wanted Wanted, parts Part) (changed bool) {
+func Apply(node Object, wanted Wanted, parts ...Part) (changed bool) {
 	metadata := child(node, "metadata")
 	spec := child(node, "spec")
 	annotations := child(metadata, "annotations")
@@ -62,20 +57,17 @@ func Apply(node Object, wanted Wanted, parts Part) (changed bool) {
 
 	before := maps.Clone(annotations)
 
-	if parts&Labels != 0 {
-		changed = own(labels, annotations, ownedLabels, wanted.Labels)
-	}
-
-	if parts&Taints != 0 {
-		changed = ownTaints(spec, annotations, wanted.Taints) || changed
-	}
-
-	if parts&Cordon != 0 {
-		changed = cordon(spec, annotations, wanted.Cordoned) || changed
-	}
-
-	if parts&Annotations != 0 {
-		changed = own(annotations, annotations, ownedAnnotations, wanted.Annotations) || changed
+	for _, part := range parts {
+		switch part {
+		case Labels:
+			changed = own(labels, annotations, ownedLabels, wanted.Labels) || changed
+		case Taints:
+			changed = ownTaints(spec, annotations, wanted.Taints) || changed
+		case Cordon:
+			changed = cordon(spec, annotations, wanted.Cordoned) || changed
+		case Annotations:
+			changed = own(annotations, annotations, ownedAnnotations, wanted.Annotations) || changed
+		}
 	}
 
 	return changed || !reflect.DeepEqual(before, annotations)

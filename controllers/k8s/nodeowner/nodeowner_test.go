@@ -88,7 +88,7 @@ func TestApply(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := nodeowner.Apply(test.node, test.wanted, nodeowner.All); got != test.changed {
+			if got := nodeowner.Apply(test.node, test.wanted, nodeowner.All...); got != test.changed {
 				t.Errorf("changed: got %v, want %v", got, test.changed)
 			}
 
@@ -96,7 +96,7 @@ func TestApply(t *testing.T) {
 				t.Errorf("node (-want +got):\n%s", diff)
 			}
 
-			if nodeowner.Apply(test.node, test.wanted, nodeowner.All) {
+			if nodeowner.Apply(test.node, test.wanted, nodeowner.All...) {
 				t.Error("applied twice: got a second change, want none")
 			}
 		})

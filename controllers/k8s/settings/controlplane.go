@@ -130,23 +130,23 @@ func Authorization(cfg *view.Config) *k8s.AuthorizationConfigSpec {
 func ExtraManifests(cfg *view.Config) (*k8s.ExtraManifestsConfigSpec, error) {
 	spec := &k8s.ExtraManifestsConfigSpec{}
 
-	if cni := cfg.CNI(); cni.Name == view.CNICustom {
-		for _, url := range cni.URLs {
-			spec.ExtraManifests = append(spec.ExtraManifests, k8s.ExtraManifest{Name: manifestName(url), URL: url, Priority: "05"})
+	download := func(priority string, urls []string, headers map[string]string) {
+		for _, url := range urls {
+			spec.ExtraManifests = append(spec.ExtraManifests, k8s.ExtraManifest{
+				Name: manifestName(url), URL: url, Priority: priority, ExtraHeaders: headers,
+			})
 		}
+	}
+
+	if cni := cfg.CNI(); cni.Name == view.CNICustom {
+		download("05", cni.URLs, nil)
 	}
 
 	if cloud := cfg.ExternalCloudProvider(); view.IsTrue(cloud.Enabled) {
-		for _, url := range cloud.Manifests {
-			spec.ExtraManifests = append(spec.ExtraManifests, k8s.ExtraManifest{Name: manifestName(url), URL: url, Priority: "30"})
-		}
+		download("30", cloud.Manifests, nil)
 	}
 
-	for _, url := range cfg.ExtraManifests() {
-		spec.ExtraManifests = append(spec.ExtraManifests, k8s.ExtraManifest{
-			Name: manifestName(url), URL: url, Priority: "99", ExtraHeaders: cfg.ExtraManifestHeaders(),
-		})
-	}
+	download("99", cfg.ExtraManifests(), cfg.ExtraManifestHeaders())
 
 	for i, manifest := range cfg.InlineManifests() {
 		if manifest.Name == "" {
