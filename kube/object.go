@@ -31,7 +31,7 @@ func Items(object Object, path ...string) []Object {
 	return out
 }
 
-// Identity is what names an object.
+// Identity returns the fields that identify an object.
 func Identity(object Object) (apiVersion, kind, namespace, name string) {
 	return At[string](object, "apiVersion"), At[string](object, "kind"), At[string](object, "metadata", "namespace"), At[string](object, "metadata", "name")
 }

@@ -10,16 +10,16 @@ import (
 	"net/url"
 )
 
-// Resource is how the objects of a kind are addressed.
+// Resource says how the objects of a kind are addressed.
 type Resource struct {
 	Name       string
 	Namespaced bool
 }
 
-// ErrUnknownKind is the cause when the API server has no such kind (yet: a CustomResourceDefinition may bring it).
+// ErrUnknownKind is the cause when the API server does not have the kind. A CustomResourceDefinition may add it later.
 var ErrUnknownKind = errors.New("the API server does not know the kind")
 
-// ResourceOf asks the API server how a kind is addressed; the answer is kept.
+// ResourceOf asks the API server how a kind is addressed, and caches the answer.
 func (c *Client) ResourceOf(ctx context.Context, apiVersion, kind string) (Resource, error) {
 	c.mu.Lock()
 	resource, ok := c.resources[apiVersion][kind]
@@ -43,7 +43,7 @@ func (c *Client) ResourceOf(ctx context.Context, apiVersion, kind string) (Resou
 	for _, r := range Items(list, "resources") {
 		of := At[string](r, "kind")
 
-		// Parts of objects (pods/status) are listed under the kind too, after the objects themselves.
+		// Subresources (pods/status) are listed with the same kind, after the objects themselves.
 		if _, known := kinds[of]; !known {
 			kinds[of] = Resource{Name: At[string](r, "name"), Namespaced: At[bool](r, "namespaced")}
 		}
@@ -60,7 +60,7 @@ func (c *Client) ResourceOf(ctx context.Context, apiVersion, kind string) (Resou
 	return resource, nil
 }
 
-// PathOf is the path of an object; its namespace defaults to default.
+// PathOf returns the path of an object. Without a namespace it is in default.
 func (c *Client) PathOf(ctx context.Context, object Object) (string, error) {
 	apiVersion, kind, namespace, name := Identity(object)
 	if apiVersion == "" || kind == "" || name == "" {

@@ -21,7 +21,7 @@ import (
 	"github.com/seed-59268b81/talos/sys/heldport"
 )
 
-// RegistrydID is the service of the image cache; the name users know.
+// RegistrydID is the name of the image cache's service.
 const RegistrydID = "registryd"
 
 // RegistryPort is the port of the image cache. containerd requests every image there first, even on a machine without an image cache and

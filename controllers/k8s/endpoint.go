@@ -22,7 +22,7 @@ import (
 	"github.com/seed-59268b81/talos/resources/secrets"
 )
 
-// staticEndpoint is the control plane as the configuration names it.
+// staticEndpoint returns the endpoint of the control plane in the configuration.
 func staticEndpoint(cfg *view.Config) (*k8s.EndpointSpec, error) {
 	host := cfg.Endpoint().Hostname()
 	if host == "" {
@@ -40,8 +40,8 @@ func staticEndpoint(cfg *view.Config) (*k8s.EndpointSpec, error) {
 	return spec, nil
 }
 
-// endpointController follows where the API servers of the cluster are, as they publish it themselves: on a control
-// plane as its own administrator, on a worker as the kubelet.
+// endpointController follows the addresses that the API servers of the cluster publish: on a control plane with its administrator's
+// kubeconfig, on a worker with the kubelet's.
 func endpointController(root string) controller.Controller {
 	return following[k8s.EndpointSpec](controller.Shared, follower{
 		name:   "k8s.EndpointController",
@@ -68,7 +68,7 @@ func endpointController(root string) controller.Controller {
 	})
 }
 
-// accessInputs are what nodeAccess reads.
+// accessInputs returns the inputs of nodeAccess, and more.
 func accessInputs(more ...controller.Input) []controller.Input {
 	return append([]controller.Input{
 		fromconfig.Input(),
@@ -78,7 +78,7 @@ func accessInputs(more ...controller.Input) []controller.Input {
 	}, more...)
 }
 
-// nodeAccess is how this node speaks to the API server, and a key that changes with it; nil until it can.
+// nodeAccess returns how this node connects to the API server, and a key that changes with it; nil until it can connect.
 func nodeAccess(ctx context.Context, rt state.Reader, root string) (*kubeconfig.Config, string, error) {
 	var machineType config.MachineTypeSpec
 
@@ -122,7 +122,7 @@ func nodeAccess(ctx context.Context, rt state.Reader, root string) (*kubeconfig.
 	return &access, identity.Hash, err
 }
 
-// nodeClient is a client with nodeAccess; nil until there is any.
+// nodeClient returns a client with nodeAccess; nil until the node can connect.
 func nodeClient(ctx context.Context, rt state.Reader, root string) (*kube.Client, error) {
 	access, _, err := nodeAccess(ctx, rt, root)
 	if err != nil || access == nil {

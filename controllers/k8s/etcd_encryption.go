@@ -14,7 +14,7 @@ import (
 	"github.com/seed-59268b81/talos/resources/secrets"
 )
 
-// etcdEncryptionConfigController writes how the API server encrypts secrets at rest.
+// etcdEncryptionConfigController publishes how the API server encrypts secrets at rest.
 func etcdEncryptionConfigController() controller.Controller {
 	var root secrets.KubernetesRootSpec
 
@@ -27,8 +27,7 @@ func etcdEncryptionConfigController() controller.Controller {
 	})
 }
 
-// etcdEncryption prefers secretbox; AES-CBC still reads what older clusters wrote; identity reads what was written
-// before there was a key.
+// etcdEncryption prefers secretbox. AES-CBC reads the secrets of older clusters, identity those from before there was a key.
 func etcdEncryption(root secrets.KubernetesRootSpec) (string, error) {
 	config := root.EtcdEncryptionConfig
 
@@ -36,7 +35,7 @@ func etcdEncryption(root secrets.KubernetesRootSpec) (string, error) {
 		var providers []any
 
 		for _, provider := range []struct{ name, key, secret, field string }{
-			// The name of a key is written beside what it encrypts.
+			// The name of a key is stored with each secret that it encrypts.
 			{"secretbox", "key2", root.SecretboxEncryptionSecret, "cluster.secretboxEncryptionSecret"},
 			{"aescbc", "key1", root.AESCBCEncryptionSecret, "cluster.aescbcEncryptionSecret"},
 		} {

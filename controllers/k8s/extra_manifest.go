@@ -25,8 +25,8 @@ const (
 	downloadMax     = 16 << 20
 )
 
-// extraManifestController makes manifests of those that the machine configuration carries or names. One that fails does
-// not keep the others back; it is tried again. One that was downloaded is not asked for again while the configuration names it.
+// extraManifestController renders the manifests that the machine configuration contains or names by URL. One that fails is tried again, and
+// does not block the others. A manifest is downloaded once, as long as the configuration names it.
 func extraManifestController() controller.Controller {
 	var (
 		settings k8s.ExtraManifestsConfigSpec
@@ -94,7 +94,7 @@ func download(ctx context.Context, address string, headers map[string]string) ([
 
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
-		return nil, errors.New("download: the address is no URL")
+		return nil, errors.New("download: the address is not a URL")
 	}
 
 	for name, value := range headers {
@@ -103,7 +103,7 @@ func download(ctx context.Context, address string, headers map[string]string) ([
 
 	response, err := http.DefaultClient.Do(request)
 	if failure := (*url.Error)(nil); errors.As(err, &failure) {
-		err = failure.Err // which does not have the address in it
+		err = failure.Err // the cause without the address, which may be secret
 	}
 
 	if err != nil {

@@ -18,23 +18,23 @@ import (
 	"github.com/seed-59268b81/talos/kube/kubeconfig"
 )
 
-// target is what of the API server is followed, and as whom.
+// target is a collection of the API server, and the credentials with which it is followed.
 type target struct {
-	// key changes when the connection must be made anew.
+	// key changes when a new connection is needed.
 	key    string
 	config kubeconfig.Config
 	path   string
 	// selector of fields.
 	selector string
-	// keep is the part of an object that is looked at; what changes in the rest is no change. Nil is all of it. An object of which it
-	// keeps nothing is as one that is not there.
+	// keep returns the part of an object that is followed; changes of the rest are ignored. Without keep it is the whole object. An object for
+	// which it returns nil is ignored.
 	keep func(kube.Object) kube.Object
-	// most objects that are kept, where others may make as many as they like; any number when it is zero.
+	// most is the largest number of objects that are kept, for a collection in which clients create any number; zero is no limit.
 	most int
 }
 
-// follower is a controller that keeps resources in line with a collection of the API server. The contents are a current
-// value: a slow reader gets the latest.
+// follower is a controller that updates resources from a collection of the API server. The contents are a current value: a slow reader gets
+// the latest.
 type follower struct {
 	name   string
 	inputs []controller.Input
@@ -45,7 +45,7 @@ type follower struct {
 	// apply gets the whole contents after each change. It is called with nil when there is nothing to follow any more. Outputs that it does
 	// not write are destroyed, unless it returns controller.ErrSkip.
 	apply func(ctx context.Context, rt controller.Runtime, objects []kube.Object) error
-	// again calls apply also when an input changes, with the contents of last.
+	// again calls apply, with the last contents, also when an input changes.
 	again bool
 }
 
@@ -148,7 +148,7 @@ func follow(ctx context.Context, to target, latest chan []kube.Object, log *slog
 				level = slog.LevelError
 			}
 
-			log.Log(ctx, level, "the watch of the API server ended, it begins anew", "error", err, "after", delay)
+			log.Log(ctx, level, "the watch of the API server ended, it starts again", "error", err, "after", delay)
 
 			select {
 			case <-ctx.Done():
@@ -210,7 +210,7 @@ func watchOnce(ctx context.Context, to target, latest chan []kube.Object) error 
 		}
 
 		select {
-		case <-latest: // what nobody has read yet is old
+		case <-latest: // a value that was not read is outdated
 		default:
 		}
 

@@ -21,15 +21,14 @@ import (
 	"github.com/seed-59268b81/talos/resources/k8s"
 )
 
-// How often it is looked whether the kubelet has got, or renewed, its certificate. The kubelet writes through a chain of
-// symbolic links in another folder than its kubeconfig's, which makes notifications of the kernel a poor fit.
+// Intervals at which the kubelet's certificate is read, before and after it exists. The kubelet writes it through symbolic links into
+// another folder than its kubeconfig, for which file notifications are a poor fit.
 const (
 	identityPollNew  = time.Second
 	identityPollHeld = 30 * time.Second
 )
 
-// kubeletKubeconfigController tells that the kubelet can speak for itself: its kubeconfig is there, and the certificate
-// that it names.
+// kubeletKubeconfigController publishes that the kubelet can authenticate: its kubeconfig exists, and the certificate that this names.
 func kubeletKubeconfigController(root string) controller.Controller {
 	path := filepath.Join(root, kubelet.KubeconfigFile)
 
@@ -52,7 +51,7 @@ func kubeletKubeconfigController(root string) controller.Controller {
 	})
 }
 
-// kubeletIdentity is the kubelet's kubeconfig with its certificate.
+// kubeletIdentity reads the kubelet's kubeconfig with its certificate.
 func kubeletIdentity(path string) (kubeconfig.Config, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {

@@ -17,14 +17,14 @@ import (
 	"github.com/seed-59268b81/talos/resources/secrets"
 )
 
-// How often it is looked whether the kubelet has got, or renewed, the certificate that it serves with.
+// Intervals at which the kubelet's serving certificate is read, before and after there is a valid one.
 const (
 	servingPollNew  = 2 * time.Second
 	servingPollHeld = 30 * time.Second
 )
 
-// kubeletServingStatusController publishes whether the kubelet has a certificate of the cluster to serve with. There is no status where
-// the configuration has it serve with another.
+// kubeletServingStatusController publishes whether the kubelet has a serving certificate of the cluster. There is no status when the
+// configuration sets another certificate.
 func kubeletServingStatusController(root string) controller.Controller {
 	var (
 		spec k8s.KubeletSpecSpec

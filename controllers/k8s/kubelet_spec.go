@@ -11,7 +11,7 @@ import (
 	"github.com/seed-59268b81/talos/sys/platform"
 )
 
-// kubeletSpecController puts settings, name and addresses together.
+// kubeletSpecController combines the kubelet's settings with the node's name and addresses.
 func kubeletSpecController(p platform.Platform) controller.Controller {
 	var (
 		settings    k8s.KubeletConfigSpec

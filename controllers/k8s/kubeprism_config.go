@@ -27,8 +27,8 @@ func kubePrismEndpointsController() controller.Controller {
 	})
 }
 
-// kubePrismEndpoints are, the preferred one first: the API server of this node, the cluster's endpoint, and those that
-// the API servers publish themselves.
+// kubePrismEndpoints returns, in order of preference, the API server of this node, the cluster's endpoint, and the addresses that the API
+// servers publish.
 func kubePrismEndpoints(cfg *view.Config, published k8s.EndpointSpec) k8s.KubePrismEndpointsSpec {
 	var spec k8s.KubePrismEndpointsSpec
 
@@ -59,7 +59,7 @@ func kubePrismEndpoints(cfg *view.Config, published k8s.EndpointSpec) k8s.KubePr
 	return spec
 }
 
-// kubePrismConfigController says where KubePrism listens, if it is on.
+// kubePrismConfigController publishes where KubePrism listens, if it is enabled.
 func kubePrismConfigController() controller.Controller {
 	var (
 		cfg       *view.Config

@@ -24,16 +24,16 @@ import (
 )
 
 const (
-	// manifestsLock keeps control planes from applying at once.
+	// manifestsLock keeps control planes from applying manifests at the same time.
 	manifestsLock    = "talos:v1:manifestApplyMutex"
 	manifestsLockTTL = 15 // seconds
-	// applyTimeout of all manifests, waiting for the lock included.
+	// applyTimeout of all manifests, including the wait for the lock.
 	applyTimeout = 5 * time.Minute
-	// applyRetry is short: on the way to a first Ready node nothing else is waited for.
+	// applyRetry is short, since the first Node of a cluster becomes Ready only after this.
 	applyRetry = time.Second
 )
 
-// manifestApplyController has the objects of the cluster follow the manifests.
+// manifestApplyController updates the objects of the cluster from the manifests.
 func manifestApplyController() controller.Controller {
 	var (
 		access   secrets.KubernetesCertsSpec
@@ -68,7 +68,7 @@ func manifestApplyController() controller.Controller {
 			return err
 		}
 
-		// An API server that starts in a new cluster has roles and namespaces of its own to make first.
+		// The API server of a new cluster first creates its own roles and namespaces.
 		if err := client.Ready(ctx); err != nil {
 			log.DebugContext(ctx, "the bootstrap manifests wait for the API server", "error", err)
 
@@ -98,7 +98,7 @@ func manifestApplyController() controller.Controller {
 	})
 }
 
-// wantedManifests also returns whether these are all that the configuration asks for: one may not be downloaded yet.
+// wantedManifests also reports whether these are all manifests of the configuration: one may not be downloaded yet.
 func wantedManifests(ctx context.Context, rt controller.Runtime) (wanted []manifests.Manifest, complete bool, err error) {
 	items, err := typed.List[k8s.ManifestSpec](ctx, rt, "")
 	if err != nil {
@@ -156,7 +156,7 @@ func underLock(ctx context.Context, root secrets.EtcdRootSpec, certs secrets.Etc
 
 	defer mutex.Unlock(context.WithoutCancel(ctx))
 
-	// Without the session the lock is somebody else's.
+	// Without the session another node may take the lock.
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 

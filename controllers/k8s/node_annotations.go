@@ -17,8 +17,8 @@ import (
 	"github.com/seed-59268b81/talos/resources/network"
 )
 
-// nodeAnnotationController wants the annotations of the configuration on the own Node, and all addresses of the machine, by which a
-// control plane knows the machine when it calls from one that is not the kubelet's.
+// nodeAnnotationController requests for the own Node the annotations of the configuration, and one with all addresses of the machine. By that
+// one a control plane knows the machine when it connects from another address than the kubelet's.
 func nodeAnnotationController() controller.Controller {
 	var (
 		cfg       *view.Config
@@ -49,7 +49,7 @@ func nodeAnnotationController() controller.Controller {
 	})
 }
 
-// ownAddresses are those that others may reach the machine by, without those of pods and services.
+// ownAddresses is the id of the addresses at which the machine is reachable, without those of pods and services.
 var ownAddresses = network.FilteredNodeAddressID(network.NodeAddressRoutedID, network.NodeAddressFilterNoK8s)
 
 func joinAddresses(addrs []netip.Addr) string {

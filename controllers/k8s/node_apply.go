@@ -17,7 +17,7 @@ import (
 	"github.com/seed-59268b81/talos/resources/k8s"
 )
 
-// nodeApplyController brings the own Node's labels, annotations, taints and schedulability in line.
+// nodeApplyController updates the own Node's labels, annotations, taints and schedulability.
 func nodeApplyController(root string) controller.Controller {
 	return &controller.Reconciler{
 		ControllerName: "k8s.NodeApplyController",
@@ -89,7 +89,7 @@ func wantedOfNode(ctx context.Context, rt controller.Runtime) (nodeowner.Wanted,
 	return wanted, errors.Join(err1, err2, err3, err4)
 }
 
-// running lists what is not being torn down.
+// running lists the resources that are not being torn down.
 func running[S resource.Spec](ctx context.Context, rt controller.Runtime) ([]S, error) {
 	items, err := typed.List[S](ctx, rt, "")
 
@@ -104,8 +104,7 @@ func running[S resource.Spec](ctx context.Context, rt controller.Runtime) ([]S, 
 	return out, err
 }
 
-// applyNode changes the Node: all at once, or, if a part is forbidden, one part after the other, so that those that are allowed are
-// as they should be.
+// applyNode changes all parts of the Node at once or, if a part is forbidden, one after the other, so that the permitted ones are changed.
 func applyNode(ctx context.Context, client *kube.Client, name string, wanted nodeowner.Wanted) (changed bool, err error) {
 	changed, err = applyParts(ctx, client, name, wanted, nodeowner.All...)
 	if !kube.IsForbidden(err) {
@@ -126,7 +125,7 @@ func applyNode(ctx context.Context, client *kube.Client, name string, wanted nod
 	return changed, errors.Join(refused...)
 }
 
-// applyParts reads, changes and replaces the Node; somebody else's change in between means once more.
+// applyParts reads, changes and replaces the Node; it tries again when another client has changed the Node in between.
 func applyParts(
 	ctx context.Context, client *kube.Client, name string, wanted nodeowner.Wanted, parts ...nodeowner.Part,
 ) (changed bool, err error) {

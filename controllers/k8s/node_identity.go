@@ -16,11 +16,11 @@ import (
 	"github.com/seed-59268b81/talos/resources/k8s"
 )
 
-// maxNodeAddresses bounds what one Node may say of itself.
+// maxNodeAddresses bounds the addresses, and the names, of one Node.
 const maxNodeAddresses = 64
 
-// nodeIdentityController follows all Nodes of the cluster on a control plane: who has which name and addresses. trustd keeps them from
-// others. What is known stays while the API server does not answer.
+// nodeIdentityController publishes the names and addresses of all Nodes of the cluster, on a control plane. trustd signs them for no other
+// machine. They stay while the API server does not answer.
 func nodeIdentityController(root string) controller.Controller {
 	return following[k8s.NodeIdentitySpec](controller.Exclusive, follower{
 		name:   "k8s.NodeIdentityController",
@@ -55,7 +55,7 @@ func nodeIdentityController(root string) controller.Controller {
 	})
 }
 
-// identifying is the part of a Node that its identity is read of: a Node lists hundreds of images, and changes with each heartbeat.
+// identifying returns the part of a Node that nodeIdentity reads. The rest lists hundreds of images, and changes with each heartbeat.
 func identifying(node kube.Object) kube.Object {
 	kept := kube.Object{"name": kube.At[any](node, "metadata", "name")}
 
@@ -71,8 +71,8 @@ func identifying(node kube.Object) kube.Object {
 	}
 }
 
-// nodeIdentity reads a Node. A kubelet may say what it likes among its addresses; the Node's own name is the only one that the API server
-// holds it to.
+// nodeIdentity reads a Node. A kubelet can set any names and addresses in the status of its Node; the API server enforces only the Node's own
+// name.
 func nodeIdentity(node kube.Object) k8s.NodeIdentitySpec {
 	var spec k8s.NodeIdentitySpec
 

@@ -16,7 +16,7 @@ import (
 	"github.com/seed-59268b81/talos/resources/network"
 )
 
-// nodeIPController chooses the addresses that the kubelet registers with: one of each family at most.
+// nodeIPController chooses the addresses that the kubelet registers with, at most one of each family.
 func nodeIPController() controller.Controller {
 	var (
 		rules     k8s.NodeIPConfigSpec
@@ -34,11 +34,11 @@ func nodeIPController() controller.Controller {
 
 		if len(ips) == 0 {
 			if len(addresses.Addresses) > 0 {
-				log.WarnContext(ctx, "no address of this node may be the kubelet's: check machine.kubelet.nodeIP.validSubnets",
+				log.WarnContext(ctx, "no address of this node is valid for the kubelet: check machine.kubelet.nodeIP.validSubnets",
 					"addresses", addresses.Addresses, "validSubnets", rules.ValidSubnets)
 			}
 
-			// The kubelet that runs has one; it is not known otherwise now.
+			// A kubelet that runs keeps its addresses.
 			return controller.ErrSkip
 		}
 
@@ -46,7 +46,7 @@ func nodeIPController() controller.Controller {
 	})
 }
 
-// nodeIPs takes the first address of each family that the rules let through.
+// nodeIPs returns the first address of each family that the rules allow.
 func nodeIPs(rules k8s.NodeIPConfigSpec, addresses []netip.Addr) ([]netip.Addr, error) {
 	valid, err := parsePrefixes(rules.ValidSubnets)
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/seed-59268b81/talos/resources/k8s"
 )
 
-// nodeStatusController follows the own Node, as the kubelet.
+// nodeStatusController follows the own Node, with the kubelet's credentials.
 func nodeStatusController(root string) controller.Controller {
 	return following[k8s.NodeStatusSpec](controller.Exclusive, follower{
 		name: "k8s.NodeStatusController",

@@ -44,18 +44,18 @@ func renderSecretsController(root string) controller.Controller {
 	})
 }
 
-// writeFolders writes the folders of the components, and states the version of each under its component's id; that of
-// all comes last.
-func writeFolders(root string, folders []folder.Folder, state func(id, version string) error) error {
+// writeFolders writes the folders of the components, and publishes the version of each under its component's id. The version of all
+// comes last.
+func writeFolders(root string, folders []folder.Folder, publish func(id, version string) error) error {
 	for _, f := range folders {
 		if err := folder.Write(root, f); err != nil {
 			return err
 		}
 
-		if err := state(path.Base(f.Path), folder.Digest([]folder.Folder{f})); err != nil {
+		if err := publish(path.Base(f.Path), folder.Digest([]folder.Folder{f})); err != nil {
 			return err
 		}
 	}
 
-	return state(k8s.StaticPodsID, folder.Digest(folders))
+	return publish(k8s.StaticPodsID, folder.Digest(folders))
 }

@@ -12,10 +12,10 @@ import (
 	serviceres "github.com/seed-59268b81/talos/resources/service"
 )
 
-// KubeletServiceID is the name under which users know the kubelet.
+// KubeletServiceID is the name of the kubelet's service.
 const KubeletServiceID = "kubelet"
 
-// etcdService is that of package etcd.
+// etcdService is the name of etcd's service.
 const etcdService = "etcd"
 
 func serviceInput(id string) controller.Input {

@@ -20,27 +20,26 @@ import (
 
 const (
 	signingRequestsPath = "/apis/certificates.k8s.io/v1/certificatesigningrequests"
-	// eventAfter is how long a request may be left alone before an event says why: its Node may have been heard of later.
+	// eventAfter is the time after which an event says why a request is not approved. By then its Node should be known.
 	eventAfter = 10 * time.Second
-	// maxUndecided are the requests that are looked at at a time: any kubelet can make as many as it likes. With what is kept of each, they
-	// are less than 48 MiB.
+	// maxUndecided bounds the requests in memory, to less than 48 MiB: a kubelet can create any number.
 	maxUndecided = 2048
 )
 
-// servingApprover approves the requests of kubelets for serving certificates that are right, on each control plane node. Several do
-// no harm: who comes second finds the request approved.
+// servingApprover approves valid requests of kubelets for serving certificates. It runs on each control plane node: the second approver finds
+// a request approved.
 type servingApprover struct {
 	identity servingIdentity
-	// access is how the API server is asked now.
+	// access is how to connect to the API server.
 	access kubeconfig.Config
-	// left are the requests that are left alone, by UID.
+	// left are the requests that are not approved, by UID.
 	left map[string]leftAlone
 	wake *time.Timer
 }
 
 type leftAlone struct {
 	since time.Time
-	told  string // by an event
+	told  string // the reason in the last event
 }
 
 func servingApproverController(root string) controller.Controller {
@@ -80,7 +79,7 @@ func (a *servingApprover) connect(ctx context.Context, rt controller.Runtime, ro
 		return nil, err
 	}
 
-	// The way is the administrator's, who asks is not.
+	// Only the endpoint is the administrator's.
 	access.Crt, access.Key = pair.Crt, pair.Key
 	a.access = *access
 
@@ -90,7 +89,7 @@ func (a *servingApprover) connect(ctx context.Context, rt controller.Runtime, ro
 	}, nil
 }
 
-// apply judges all requests that nobody has decided.
+// apply judges all undecided requests.
 func (a *servingApprover) apply(ctx context.Context, rt controller.Runtime, objects []kube.Object) error {
 	if a.wake != nil {
 		a.wake.Stop()
@@ -113,7 +112,7 @@ func (a *servingApprover) apply(ctx context.Context, rt controller.Runtime, obje
 
 	var (
 		errs  []error
-		later bool // something is yet to be told
+		later bool // an event is pending
 	)
 
 	left, now := map[string]leftAlone{}, time.Now()
@@ -121,7 +120,7 @@ func (a *servingApprover) apply(ctx context.Context, rt controller.Runtime, obje
 	for _, object := range objects {
 		request, err := servingcert.RequestOf(object)
 		if err != nil || request.Decided {
-			continue // the API server takes none that cannot be read
+			continue // the API server refuses requests that cannot be decoded
 		}
 
 		refused := servingcert.Judge(request, *known)
@@ -156,7 +155,7 @@ func (a *servingApprover) apply(ctx context.Context, rt controller.Runtime, obje
 	return errors.Join(errs...)
 }
 
-// approve adds the condition to the request, unless it is another one of that name by now, or somebody else was first.
+// approve adds the condition to the request, unless another request has its name now, or it is decided already.
 func approve(ctx context.Context, client *kube.Client, request servingcert.Request) error {
 	path := signingRequestsPath + "/" + url.PathEscape(request.Name)
 
@@ -193,7 +192,7 @@ func approve(ctx context.Context, client *kube.Client, request servingcert.Reque
 	return err
 }
 
-// servingCluster is what requests are held against; nil until it is known.
+// servingCluster returns what requests are checked against; nil until it is known.
 func servingCluster(ctx context.Context, rt controller.Runtime) (*servingcert.Cluster, error) {
 	var (
 		authority secrets.KubernetesRootSpec

@@ -12,7 +12,7 @@ import (
 	"github.com/seed-59268b81/talos/sys/platform"
 )
 
-// settingsControllers copy the settings of the control plane out of the machine configuration.
+// settingsControllers publish the control plane's settings in the machine configuration.
 func settingsControllers(p platform.Platform) []controller.Controller {
 	return []controller.Controller{
 		onControlPlane("k8s.ControlPlaneAPIServerController", k8s.APIServerID, controller.Shared, settings.APIServer),
@@ -35,7 +35,7 @@ func onControlPlane[S resource.Spec](name, id string, kind controller.OutputKind
 	return fromconfig.Controller(name, id, kind, fromconfig.OnControlPlane(always(build)))
 }
 
-// always is a build function that does not fail.
+// always returns a build function that does not fail.
 func always[S any](build func(*view.Config) *S) func(*view.Config) (*S, error) {
 	return func(cfg *view.Config) (*S, error) { return build(cfg), nil }
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/seed-59268b81/talos/resources/secrets"
 )
 
-// finalControllers add the command line to the settings of each component. That of the API server also depends on the cluster's keys.
+// finalControllers add its command line to the settings of each component. That of the API server also depends on the cluster's keys.
 func finalControllers() []controller.Controller {
 	var root secrets.KubernetesRootSpec
 

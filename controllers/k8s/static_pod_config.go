@@ -15,8 +15,8 @@ import (
 	"github.com/seed-59268b81/talos/resources/k8s"
 )
 
-// staticPodConfigController hands the static pods of the machine configuration (machine.pods) to the kubelet. It is no fromconfig.Many,
-// because a pod that is wrong is left out and the others are not.
+// staticPodConfigController publishes the static pods of the machine configuration (machine.pods). It is not a fromconfig.Many, since it
+// leaves out a pod that is not valid, and publishes the others.
 func staticPodConfigController() controller.Controller {
 	var cfg *view.Config
 
@@ -26,7 +26,7 @@ func staticPodConfigController() controller.Controller {
 		for i, pod := range cfg.StaticPods() {
 			id, err := settings.StaticPodID(pod)
 			if err != nil {
-				// Such a configuration is not accepted; one that is stored since before then has its other pods.
+				// Such a configuration is not accepted, but an older version may have stored it.
 				log.ErrorContext(ctx, "a static pod is left out", "pod", fmt.Sprintf("machine.pods[%d]", i), "error", err)
 
 				continue

@@ -22,13 +22,13 @@ import (
 	"github.com/seed-59268b81/talos/resources/secrets"
 )
 
-// How often the kubelet is asked: it has no watch. Often while a pod is not ready, seldom when all are.
+// Intervals of requests to the kubelet, which has no watch: while a pod is not ready, and when all are.
 const (
 	podPollNotReady = 5 * time.Second
 	podPollReady    = 15 * time.Second
 )
 
-// staticPodStatusController publishes the status of static pods, as the kubelet of this node has it.
+// staticPodStatusController publishes the status of static pods, as the kubelet of this node reports it.
 func staticPodStatusController(root string) controller.Controller {
 	var (
 		nodename k8s.NodenameSpec
@@ -46,8 +46,8 @@ func staticPodStatusController(root string) controller.Controller {
 	}, func(ctx context.Context, rt controller.Runtime, log *slog.Logger) error {
 		statuses, err := staticPodStatuses(ctx, root, nodename.Nodename, certs, ca, spec)
 		if err != nil {
-			// The kubelet asks the API server whether we may, which may be the very pod that is not ready.
-			log.DebugContext(ctx, "the kubelet does not tell the status of static pods", "error", err)
+			// The kubelet asks the API server for authorization. That may be the very pod that is not ready.
+			log.DebugContext(ctx, "the kubelet does not report the status of static pods", "error", err)
 
 			return controller.RequeueWith(controller.ErrSkip, podPollNotReady)
 		}
@@ -71,7 +71,7 @@ func staticPodStatusController(root string) controller.Controller {
 	})
 }
 
-// staticPodStatuses asks the kubelet for its pods and picks those that come from its own list.
+// staticPodStatuses returns the status of the kubelet's static pods, by namespace and name.
 func staticPodStatuses(
 	ctx context.Context, root, nodename string, certs secrets.KubernetesDynamicCertsSpec, ca secrets.KubernetesRootSpec, spec k8s.KubeletSpecSpec,
 ) (map[string]kube.Object, error) {
@@ -112,8 +112,8 @@ func staticPodStatuses(
 	return out, nil
 }
 
-// kubeletServingCA is what signed the certificate that the kubelet serves with: the cluster's authority, or itself if the
-// configuration has it so.
+// kubeletServingCA returns the authority of the kubelet's serving certificate: the cluster's, or the certificate itself if the configuration
+// lets the kubelet sign its own.
 func kubeletServingCA(root string, ca secrets.KubernetesRootSpec, spec k8s.KubeletSpecSpec) ([]byte, error) {
 	if kubelet.ServesByCluster(spec) {
 		return secrets.JoinCerts(ca.AcceptedCAs), nil

@@ -20,16 +20,16 @@ import (
 	"github.com/seed-59268b81/talos/service/container"
 )
 
-// readyPoll is how often the API server is asked whether it is ready, when it starts for the first time.
+// readyPoll is the interval of readiness checks of an API server that starts for the first time.
 const readyPoll = time.Second
 
 // bootstrapRoles is the last check of an API server that starts for the first time: it creates its roles, one by one.
 const bootstrapRoles = "poststarthook/rbac/bootstrap-roles"
 
-// staticPodController renders the control plane's pods once etcd serves and their files are on disk; the scheduler once the
-// API server was ready, and the controller manager once nothing but its roles was missing, since they give up when it takes its
-// time, and the kubelet makes them wait after that. The controller manager waits 10 s for the roles by itself, and takes longer
-// to start than the API server to create them. Once rendered, pods stay: an API server rides out etcd's restart better than its own.
+// staticPodController renders the API server's pod once etcd is healthy and the files are on disk. It renders the scheduler's pod once the API
+// server was ready, and the controller manager's once only the API server's roles were missing: both exit when the API server takes too long
+// to start, and then the kubelet delays their restart. The controller manager waits 10 s for the roles by itself, and takes longer to start
+// than the API server needs to create them. Pods stay once they are rendered: an API server survives a restart of etcd better than its own.
 func staticPodController(fetch Fetch) controller.Controller {
 	var (
 		access secrets.KubernetesCertsSpec
@@ -95,8 +95,8 @@ func staticPodController(fetch Fetch) controller.Controller {
 	})
 }
 
-// apiServerWasReady reports whether the API server is ready, but for the excluded checks, or was when the pod that waits for it
-// was rendered first.
+// apiServerWasReady reports whether the API server is ready, apart from the excluded checks, or was ready before: then the pod that waits for
+// it is rendered.
 func apiServerWasReady(
 	ctx context.Context, rt controller.Runtime, id string, api *localAPI, access secrets.KubernetesCertsSpec, exclude ...string,
 ) (bool, error) {
@@ -113,8 +113,8 @@ func apiServerWasReady(
 	return client.Ready(ctx, exclude...) == nil, nil
 }
 
-// setPod renders one pod from the final settings of its component, if they are there and want one. It changes with the
-// files of that component alone, so that a new certificate of one does not restart the others.
+// setPod renders one pod from the final settings of its component, if they exist and enable it. The pod changes only with the files of that
+// component, so that a new certificate of one component does not restart the others.
 func setPod[S resource.Spec](ctx context.Context, rt controller.Runtime, fetch Fetch, id string, build func(S, pods.Versions) render.Object) error {
 	settings, err := typed.Find[S](ctx, rt, "", k8s.FinalPrefix+id)
 	if err != nil || settings == nil {
@@ -137,7 +137,7 @@ func setPod[S resource.Spec](ctx context.Context, rt controller.Runtime, fetch F
 		return nil
 	}
 
-	// The kubelet ends the pod that runs before it looks for the image of the next.
+	// The kubelet stops the running pod before it pulls the image of the next.
 	running, err := typed.Find[k8s.StaticPodSpec](ctx, rt, "", id)
 	if err != nil {
 		return err
@@ -152,7 +152,7 @@ func setPod[S resource.Spec](ctx context.Context, rt controller.Runtime, fetch F
 	return typed.Set(ctx, rt, "", id, k8s.StaticPodSpec{Pod: pod})
 }
 
-// etcdServed tells whether etcd is healthy, or was when the pods were rendered first.
+// etcdServed reports whether etcd is healthy, or was healthy before: then the API server's pod is rendered.
 func etcdServed(ctx context.Context, r state.Reader) (bool, error) {
 	pod, err := typed.Find[k8s.StaticPodSpec](ctx, r, "", k8s.APIServerID)
 	if err != nil || pod != nil {

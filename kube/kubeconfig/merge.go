@@ -18,23 +18,23 @@ const (
 	ContextSection Section = "context"
 )
 
-// Options say how Merge deals with names.
+// Options say how Merge handles names.
 type Options struct {
 	// ContextName renames the context, if it is not empty.
 	ContextName string
-	// Overwrite decides about a name that is taken by an entry with another content. Nil never overwrites.
+	// Overwrite decides whether an entry of the same name with other content is overwritten. Nil never overwrites.
 	Overwrite func(section Section, name string) (bool, error)
 }
 
-// Rename tells of an entry that was merged under another name than it came with.
+// Rename is an entry that was merged under another name.
 type Rename struct {
 	Section  Section
 	From, To string
 }
 
-// Merge adds the entries of from to into, and makes the current context of from current. Names that are taken by something else are
-// renamed, by a number at the end, unless the caller chooses to overwrite. What is already there with the same content is used as it is,
-// so merging the same file twice changes nothing.
+// Merge adds the entries of from to into, and makes the current context of from current. An entry whose name is taken by other content gets a
+// number at the end of its name, unless the caller overwrites the other. An entry with the same content is not added again, so merging the same
+// file twice changes nothing.
 func Merge(into, from *File, options Options) ([]Rename, error) {
 	m := merge{options: options}
 
@@ -87,7 +87,7 @@ type merge struct {
 	renames []Rename
 }
 
-// section returns the name under which each entry now is.
+// section returns the new name of each entry.
 func (m *merge) section(section Section, into *[]Entry, from []Entry) (map[string]string, error) {
 	names := make(map[string]string, len(from))
 
@@ -136,7 +136,7 @@ func (m *merge) name(section Section, name string, taken func(string) bool) (str
 	}
 }
 
-// sameContent compares entries but for their names and what other programs keep in them.
+// sameContent compares entries, without their names and the extensions of other programs.
 func sameContent(a, b Entry) bool { return reflect.DeepEqual(content(a), content(b)) }
 
 func content(e Entry) Entry {

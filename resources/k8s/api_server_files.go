@@ -57,7 +57,7 @@ func (AuthorizationConfigSpec) Definition() *resource.Definition {
 	return authorizationConfigDefinition
 }
 
-// Authorizer is one link of the API server's chain of authorizers.
+// Authorizer is one authorizer in the API server's chain.
 type Authorizer struct {
 	Type    string         `yaml:"type"              protobuf:"1"`
 	Name    string         `yaml:"name"              protobuf:"2"`
@@ -66,7 +66,7 @@ type Authorizer struct {
 
 var etcdEncryptionConfigDefinition = domain.Sensitive().Type("EtcdEncryptionConfigs")
 
-// EtcdEncryptionConfigSpec is the API server's EncryptionConfiguration, YAML.
+// EtcdEncryptionConfigSpec is the API server's EncryptionConfiguration, as YAML.
 type EtcdEncryptionConfigSpec struct {
 	Configuration string `yaml:"configuration" protobuf:"1"`
 }

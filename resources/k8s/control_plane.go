@@ -6,7 +6,7 @@ import "github.com/seed-59268b81/talos/cosi/resource"
 
 var apiServerConfigDefinition = controlPlane.Sensitive().Type("APIServerConfigs")
 
-// APIServerConfigSpec is the API server's settings; the final copy also has its arguments.
+// APIServerConfigSpec is the API server's settings; the final copy also has its command line.
 type APIServerConfigSpec struct {
 	Image                   string               `yaml:"image" protobuf:"1"`
 	CloudProvider           string               `yaml:"cloudProvider" protobuf:"2"`
@@ -29,7 +29,7 @@ func (APIServerConfigSpec) Definition() *resource.Definition { return apiServerC
 
 var controllerManagerConfigDefinition = controlPlane.Sensitive().Type("ControllerManagerConfigs")
 
-// ControllerManagerConfigSpec is the controller manager's settings; the final copy also has its arguments.
+// ControllerManagerConfigSpec is the controller manager's settings; the final copy also has its command line.
 type ControllerManagerConfigSpec struct {
 	Enabled              bool                 `yaml:"enabled" protobuf:"1"`
 	Image                string               `yaml:"image" protobuf:"2"`
@@ -52,7 +52,7 @@ func (ControllerManagerConfigSpec) Definition() *resource.Definition {
 
 var schedulerConfigDefinition = controlPlane.Sensitive().Type("SchedulerConfigs")
 
-// SchedulerConfigSpec is the scheduler's settings; the final copy also has its arguments.
+// SchedulerConfigSpec is the scheduler's settings; the final copy also has its command line.
 type SchedulerConfigSpec struct {
 	Enabled              bool                 `yaml:"enabled" protobuf:"1"`
 	Image                string               `yaml:"image" protobuf:"2"`
@@ -72,10 +72,10 @@ type ArgValues struct {
 	Values []string `yaml:"values" protobuf:"1"`
 }
 
-// Args is the extra arguments of a component, by flag without dashes.
+// Args are the extra arguments of a component, by flag without dashes.
 type Args = map[string]ArgValues
 
-// ExtraVolume is a host path that a control plane component gets to see.
+// ExtraVolume is a host path that is mounted into a control plane component.
 type ExtraVolume struct {
 	Name      string `yaml:"name"      protobuf:"1"`
 	HostPath  string `yaml:"hostPath"  protobuf:"2"`
@@ -91,7 +91,7 @@ type Resources struct {
 
 var secretsStatusDefinition = controlPlane.Type("SecretStatuses", "Ready={.ready}", "Secrets Version={.version}")
 
-// SecretsStatusSpec tells that the static pods' keys and certificates are on disk.
+// SecretsStatusSpec exists when the static pods' keys and certificates are on disk.
 type SecretsStatusSpec struct {
 	Ready   bool   `yaml:"ready" protobuf:"1"`
 	Version string `yaml:"version" protobuf:"2"`
@@ -102,7 +102,7 @@ func (SecretsStatusSpec) Definition() *resource.Definition { return secretsStatu
 
 var configStatusDefinition = controlPlane.Type("ConfigStatuses", "Ready={.ready}", "Config Version={.version}")
 
-// ConfigStatusSpec tells that the static pods' configuration files are on disk.
+// ConfigStatusSpec exists when the static pods' configuration files are on disk.
 type ConfigStatusSpec struct {
 	Ready   bool   `yaml:"ready" protobuf:"1"`
 	Version string `yaml:"version" protobuf:"2"`

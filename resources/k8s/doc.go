@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package k8s holds the resources of Kubernetes on this node: settings of the control plane and of the
-// kubelet, what is rendered from them, and what is observed of the running cluster.
+// kubelet, what is rendered from them, and the observed state of the cluster.
 package k8s
 
 import "github.com/seed-59268b81/talos/resources/definition"

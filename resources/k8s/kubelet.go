@@ -29,7 +29,7 @@ func (KubeletConfigSpec) Definition() *resource.Definition { return kubeletConfi
 
 var kubeletSpecDefinition = domain.Sensitive().Type("KubeletSpecs")
 
-// KubeletSpecSpec is the kubelet as it is to run: image, arguments, KubeletConfiguration.
+// KubeletSpecSpec is how the kubelet runs: image, arguments, KubeletConfiguration.
 type KubeletSpecSpec struct {
 	Image                    string         `yaml:"image" protobuf:"1"`
 	Args                     []string       `yaml:"args" protobuf:"2"`
@@ -42,7 +42,7 @@ type KubeletSpecSpec struct {
 // Definition implements resource.Spec.
 func (KubeletSpecSpec) Definition() *resource.Definition { return kubeletSpecDefinition }
 
-// Mount is a mount of a container, as the OCI runtime specification has it.
+// Mount is a mount of a container, as in the OCI runtime specification.
 type Mount struct {
 	Destination string      `yaml:"destination"           protobuf:"1"`
 	Type        string      `yaml:"type,omitempty"        protobuf:"2"`
@@ -61,7 +61,7 @@ type IDMapping struct {
 
 var kubeletStatusDefinition = domain.Type("KubeletStatuses", "Image={.image}")
 
-// KubeletStatusSpec is the kubelet that runs.
+// KubeletStatusSpec is the running kubelet.
 type KubeletStatusSpec struct {
 	Image string `yaml:"image" protobuf:"1"`
 }
@@ -71,7 +71,7 @@ func (KubeletStatusSpec) Definition() *resource.Definition { return kubeletStatu
 
 var kubeletKubeconfigDefinition = domain.Type("KubeletKubeconfigs", "Hash={.hash}")
 
-// KubeletKubeconfigSpec is present once the kubelet has its own kubeconfig.
+// KubeletKubeconfigSpec exists once the kubelet has its own kubeconfig.
 type KubeletKubeconfigSpec struct {
 	Hash string `yaml:"hash" protobuf:"1"`
 }

@@ -6,8 +6,8 @@ import "github.com/seed-59268b81/talos/cosi/resource"
 
 var kubeletServingDefinition = domain.Type("KubeletServingStatuses", "Ready={.ready}", "Reason={.reason}")
 
-// KubeletServingStatusSpec says whether the kubelet has a certificate of the cluster to serve with. API servers refuse any other, so
-// that without it there are no logs, exec and port-forward of the node's pods.
+// KubeletServingStatusSpec says whether the kubelet has a serving certificate of the cluster. API servers refuse other certificates, so without it
+// logs, exec and port-forward of the node's pods fail.
 type KubeletServingStatusSpec struct {
 	Ready bool `yaml:"ready" protobuf:"1"`
 	// Reason why it is not ready.
@@ -19,8 +19,8 @@ func (KubeletServingStatusSpec) Definition() *resource.Definition { return kubel
 
 var kubeletServingRequestDefinition = controlPlane.Type("KubeletServingRequests", "Requester={.requester}", "Reason={.reason}")
 
-// KubeletServingRequestSpec is a request for a kubelet's serving certificate that this control plane does not approve, and that
-// nobody else has decided. Its id is the name of the CertificateSigningRequest.
+// KubeletServingRequestSpec is an undecided request for a kubelet's serving certificate that this control plane does not approve. Its id is the
+// name of the CertificateSigningRequest.
 type KubeletServingRequestSpec struct {
 	Requester string `yaml:"requester" protobuf:"1"`
 	Reason    string `yaml:"reason" protobuf:"2"`

@@ -10,7 +10,7 @@ import (
 
 var kubePrismConfigDefinition = domain.Type("KubePrismConfigs", "Host={.host}", "Port={.port}", "Endpoints={.endpoints}")
 
-// KubePrismConfigSpec is where the local load balancer of API servers listens and what is behind it.
+// KubePrismConfigSpec is where the local load balancer for API servers listens, and its upstreams.
 type KubePrismConfigSpec struct {
 	Host      string              `yaml:"host" protobuf:"1"`
 	Port      int                 `yaml:"port" protobuf:"2"`
@@ -22,7 +22,7 @@ func (KubePrismConfigSpec) Definition() *resource.Definition { return kubePrismC
 
 var kubePrismEndpointsDefinition = domain.Type("KubePrismEndpoints", "Hosts={.endpoints[*].host}")
 
-// KubePrismEndpointsSpec is the candidates for KubePrism.
+// KubePrismEndpointsSpec is the API servers that KubePrism may use.
 type KubePrismEndpointsSpec struct {
 	Endpoints []KubePrismEndpoint `yaml:"endpoints" protobuf:"1"`
 }
@@ -38,7 +38,7 @@ type KubePrismEndpoint struct {
 
 var kubePrismStatusesDefinition = domain.Type("KubePrismStatuses", "Host={.host}", "Healthy={.healthy}")
 
-// KubePrismStatusesSpec tells that KubePrism serves.
+// KubePrismStatusesSpec exists while KubePrism runs. It is healthy while an API server answers.
 type KubePrismStatusesSpec struct {
 	Host    string `yaml:"host" protobuf:"1"`
 	Healthy bool   `yaml:"healthy" protobuf:"2"`
@@ -49,7 +49,7 @@ func (KubePrismStatusesSpec) Definition() *resource.Definition { return kubePris
 
 var endpointDefinition = controlPlane.Type("Endpoints", "Addresses={.addresses}", "Hosts={.hosts}")
 
-// EndpointSpec is where the API servers of the control plane are.
+// EndpointSpec is the addresses of the control plane's API servers.
 type EndpointSpec struct {
 	Addresses []netip.Addr `yaml:"addresses" protobuf:"1"`
 	Hosts     []string     `yaml:"hosts" protobuf:"2"`

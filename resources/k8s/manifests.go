@@ -6,7 +6,7 @@ import "github.com/seed-59268b81/talos/cosi/resource"
 
 var bootstrapManifestsConfigDefinition = controlPlane.Type("BootstrapManifestsConfigs")
 
-// BootstrapManifestsConfigSpec is what the built-in manifests are rendered from.
+// BootstrapManifestsConfigSpec is the settings of the built-in manifests.
 type BootstrapManifestsConfigSpec struct {
 	Server                            string         `yaml:"server" protobuf:"1"`
 	ClusterDomain                     string         `yaml:"clusterDomain" protobuf:"2"`
@@ -55,7 +55,7 @@ func (ExtraManifestsConfigSpec) Definition() *resource.Definition {
 	return extraManifestsConfigDefinition
 }
 
-// ExtraManifest is a manifest that the machine configuration names or carries.
+// ExtraManifest is a manifest that the machine configuration contains or names by URL.
 type ExtraManifest struct {
 	Name           string            `yaml:"name"                     protobuf:"1"`
 	URL            string            `yaml:"url,omitempty"            protobuf:"2"`
@@ -84,7 +84,7 @@ func (m SingleManifest) MarshalYAML() (any, error) { return m.Object, nil }
 
 var manifestStatusDefinition = controlPlane.Type("ManifestStatuses")
 
-// ManifestStatusSpec names the manifests that were applied.
+// ManifestStatusSpec names the applied manifests.
 type ManifestStatusSpec struct {
 	ManifestsApplied []string `yaml:"manifestsApplied" protobuf:"1"`
 }

@@ -15,7 +15,7 @@ type NodenameSpec struct {
 	Nodename             string `yaml:"nodename" protobuf:"1"`
 	HostnameVersion      string `yaml:"hostnameVersion" protobuf:"2"`
 	SkipNodeRegistration bool   `yaml:"skipNodeRegistration" protobuf:"3"`
-	// Kept is why the Node is not called as the host is; empty when it is. Peers' contract has no field for it.
+	// Kept is why the Node does not have the hostname; empty if it has. The clients' contract has no field for it.
 	Kept string `yaml:"kept,omitempty"`
 }
 
@@ -45,7 +45,7 @@ func (NodeIPSpec) Definition() *resource.Definition { return nodeIPDefinition }
 
 var nodeStatusDefinition = domain.Type("NodeStatuses", "Ready={.nodeReady}", "Unschedulable={.unschedulable}")
 
-// NodeStatusSpec is the own Node as the API server has it.
+// NodeStatusSpec is the own Node, as the API server has it.
 type NodeStatusSpec struct {
 	Nodename      string            `yaml:"nodename" protobuf:"1"`
 	NodeReady     bool              `yaml:"nodeReady" protobuf:"2"`
@@ -58,16 +58,16 @@ type NodeStatusSpec struct {
 // Definition implements resource.Spec.
 func (NodeStatusSpec) Definition() *resource.Definition { return nodeStatusDefinition }
 
-// NodeAddressesAnnotation has all addresses of a Node, separated by commas: the kubelet tells one of each family only.
+// NodeAddressesAnnotation has all addresses of a Node, separated by commas: the kubelet reports only one of each family.
 const NodeAddressesAnnotation = "networking.talos.dev/self-ips"
 
 var nodeIdentityDefinition = controlPlane.Type("NodeIdentities", "Addresses={.addresses}", "Control plane={.controlPlane}", "Names={.names}")
 
-// NodeIdentitySpec is who a Node of the cluster is, as a control plane's API server has it. Its id is the Node's name.
+// NodeIdentitySpec is the names and addresses of a Node of the cluster, as a control plane's API server has them. Its id is the Node's name.
 type NodeIdentitySpec struct {
 	Addresses    []netip.Addr `yaml:"addresses" protobuf:"1"`
 	ControlPlane bool         `yaml:"controlPlane" protobuf:"2"`
-	// Names are those that its kubelet or cloud provider gives it beside its own. Nobody has confirmed them.
+	// Names are the other names that its kubelet or cloud provider gives it. They are not verified.
 	Names []string `yaml:"names,omitempty" protobuf:"3"`
 }
 

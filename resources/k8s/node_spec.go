@@ -6,7 +6,7 @@ import "github.com/seed-59268b81/talos/cosi/resource"
 
 var nodeLabelSpecDefinition = nodeSpecs.Type("NodeLabelSpecs", "Value={.value}")
 
-// NodeLabelSpecSpec is a label wanted on the own Node.
+// NodeLabelSpecSpec is a label that the own Node should have.
 type NodeLabelSpecSpec struct {
 	Key   string `yaml:"key" protobuf:"1"`
 	Value string `yaml:"value" protobuf:"2"`
@@ -17,7 +17,7 @@ func (NodeLabelSpecSpec) Definition() *resource.Definition { return nodeLabelSpe
 
 var nodeAnnotationSpecDefinition = nodeSpecs.Type("NodeAnnotationSpecs", "Value={.value}")
 
-// NodeAnnotationSpecSpec is an annotation wanted on the own Node.
+// NodeAnnotationSpecSpec is an annotation that the own Node should have.
 type NodeAnnotationSpecSpec struct {
 	Key   string `yaml:"key" protobuf:"1"`
 	Value string `yaml:"value" protobuf:"2"`
@@ -28,7 +28,7 @@ func (NodeAnnotationSpecSpec) Definition() *resource.Definition { return nodeAnn
 
 var nodeTaintSpecDefinition = nodeSpecs.Type("NodeTaintSpecs", "Effect={.effect}", "Value={.value}")
 
-// NodeTaintSpecSpec is a taint wanted on the own Node.
+// NodeTaintSpecSpec is a taint that the own Node should have.
 type NodeTaintSpecSpec struct {
 	Key    string `yaml:"key" protobuf:"1"`
 	Effect string `yaml:"effect" protobuf:"2"`
@@ -40,7 +40,7 @@ func (NodeTaintSpecSpec) Definition() *resource.Definition { return nodeTaintSpe
 
 var nodeCordonedSpecDefinition = nodeSpecs.Type("NodeCordonedSpecs")
 
-// NodeCordonedSpecSpec exists while the own Node is to be unschedulable.
+// NodeCordonedSpecSpec exists while the own Node should be unschedulable.
 type NodeCordonedSpecSpec struct{}
 
 // Definition implements resource.Spec.

@@ -6,7 +6,7 @@ import "github.com/seed-59268b81/talos/cosi/resource"
 
 var staticPodDefinition = domain.Sensitive().Type("StaticPods")
 
-// StaticPodSpec is one pod that the kubelet runs by itself.
+// StaticPodSpec is a pod that the kubelet runs without the API server.
 type StaticPodSpec struct {
 	Pod map[string]any `yaml:"pod" protobuf:"1"`
 }
@@ -19,7 +19,7 @@ func (s StaticPodSpec) MarshalYAML() (any, error) { return s.Pod, nil }
 
 var staticPodServerStatusDefinition = domain.Type("StaticPodServerStatuses", "URL={.url}")
 
-// StaticPodServerStatusSpec is where the kubelet finds the static pods: the folder that they are written to.
+// StaticPodServerStatusSpec is the folder where the kubelet finds the static pods.
 type StaticPodServerStatusSpec struct {
 	URL string `yaml:"url" protobuf:"1"`
 }

@@ -53,7 +53,7 @@ func TestMerge(t *testing.T) {
 			extra: args.Set{"etcd-servers": {"x"}, "version": {"true"}},
 			err:   "is not allowed: the system depends on it\nkube-apiserver: extra argument \"version\"",
 		},
-		"an underscore, which the programs take for a dash": {
+		"an underscore, which the programs accept for a dash": {
 			extra: args.Set{"etcd_servers": {"https://elsewhere:2379"}},
 			err:   `extra argument "etcd_servers" is not allowed: want the name of a flag`,
 		},
@@ -67,7 +67,7 @@ func TestMerge(t *testing.T) {
 		},
 		"help": {
 			extra: args.Set{"help": {"true"}},
-			err:   "the program would end at once",
+			err:   "the program would exit at once",
 		},
 		"a flag that the program does not have": {
 			extra: args.Set{"cloud-provider": {"external"}},

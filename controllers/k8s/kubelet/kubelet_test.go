@@ -191,7 +191,7 @@ func TestStaleIdentity(t *testing.T) {
 		"none":                    {dir: fstest.MapFS{}},
 		"its own":                 {dir: held(ours, "cp1"), registered: "cp1"},
 		"of another name":         {dir: held(ours, "old"), registered: "old", want: "the certificate is that of system:node:old, not system:node:cp1"},
-		"of another cluster":      {dir: held(theirs, "cp1"), want: "not of an accepted authority"},
+		"of another cluster":      {dir: held(theirs, "cp1"), want: "not signed by an accepted authority"},
 		"made on a control plane": {dir: fstest.MapFS{"kubelet-client-current.pem": {Data: own}}, registered: "cp1"},
 		"broken":                  {dir: fstest.MapFS{"kubelet-client-current.pem": {Data: []byte("x")}}, want: "cannot be read"},
 	} {

@@ -124,13 +124,13 @@ func TestServing(t *testing.T) {
 		want, stale string
 	}{
 		"right":                    {dir: right, ips: []netip.Addr{v4}},
-		"none":                     {dir: fstest.MapFS{}, want: "asked for no certificate yet"},
+		"none":                     {dir: fstest.MapFS{}, want: "not requested a certificate yet"},
 		"of two families":          {dir: held(ours, "cp1", v4, v6), ips: []netip.Addr{v4, v6}},
 		"a name that is an IP":     {dir: held(ours, "172.20.0.2", v4), ips: []netip.Addr{v4}, want: "is that of system:node:172.20.0.2", stale: "is that of"},
-		"an address more":          {dir: right, ips: []netip.Addr{v4, v6}, want: "not for the address fd00::2"},
+		"an address more":          {dir: right, ips: []netip.Addr{v4, v6}, want: "not valid for the address fd00::2"},
 		"of another name":          {dir: held(ours, "old", v4), want: "is that of system:node:old, not system:node:cp1", stale: "is that of system:node:old"},
-		"of another cluster":       {dir: held(theirs, "cp1", v4), want: "not of an accepted authority", stale: "not of an accepted authority"},
-		"of another use":           {dir: fstest.MapFS{"kubelet-server-current.pem": {Data: client}}, want: "not of an accepted authority", stale: "not of an accepted authority"},
+		"of another cluster":       {dir: held(theirs, "cp1", v4), want: "not signed by an accepted authority", stale: "not signed by an accepted authority"},
+		"of another use":           {dir: fstest.MapFS{"kubelet-server-current.pem": {Data: client}}, want: "not signed by an accepted authority", stale: "not signed by an accepted authority"},
 		"expired":                  {dir: right, in: 366 * 24 * time.Hour, want: "expired at", stale: "expired at"},
 		"broken":                   {dir: fstest.MapFS{"kubelet-server-current.pem": {Data: []byte("x")}}, want: "cannot be read", stale: "cannot be read"},
 		"empty, after a power cut": {dir: fstest.MapFS{"kubelet-server-current.pem": {}}, want: "cannot be read", stale: "cannot be read"},

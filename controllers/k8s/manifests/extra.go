@@ -10,7 +10,7 @@ import (
 	"github.com/seed-59268b81/talos/resources/k8s"
 )
 
-// Extra makes a manifest of one that the machine configuration brings, with its text.
+// Extra decodes the text of a manifest of the machine configuration.
 func Extra(extra k8s.ExtraManifest, text []byte) (Manifest, error) {
 	objects, err := render.Parse(text)
 	if err != nil {
@@ -44,8 +44,8 @@ func flatten(objects []render.Object) []render.Object {
 	return out
 }
 
-// Ordered returns the objects of all manifests in the order of application: namespaces and definitions of resources
-// first, since others need them, and otherwise as they come.
+// Ordered returns the objects of all manifests in the order of application: namespaces and definitions of resources first, since others need
+// them, and the rest in their present order.
 func Ordered(all []Manifest) []render.Object {
 	var first, rest []render.Object
 

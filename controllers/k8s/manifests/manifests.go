@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package manifests renders what a new cluster gets: the token and roles by which kubelets join, the pod network,
-// kube-proxy and DNS. The objects are in templates/, one file a manifest, in the order in which they are applied. It is
+// Package manifests renders the objects of a new cluster: the token and roles with which kubelets join, the pod network,
+// kube-proxy and DNS. The templates are in templates/, one file for each manifest; their names sort in the order of application. It is
 // pure.
 package manifests
 
@@ -21,7 +21,7 @@ import (
 //go:embed templates/*.yaml
 var templates embed.FS
 
-// ServingApprover is the user as whom control planes approve the serving certificates of kubelets.
+// ServingApprover is the user with which control planes approve the serving certificates of kubelets.
 const ServingApprover = "talos:kubelet-serving-approver"
 
 // Manifest is a named list of objects. Names sort in the order of application.
@@ -30,7 +30,7 @@ type Manifest struct {
 	Objects []render.Object
 }
 
-// builtin is one manifest that a template makes.
+// builtin is a manifest that is rendered from a template.
 type builtin struct {
 	name   string
 	wanted bool
@@ -55,7 +55,7 @@ func builtins(cfg k8s.BootstrapManifestsConfigSpec, root secrets.KubernetesRootS
 	}
 }
 
-// Names returns the names of all manifests that the settings ask for.
+// Names returns the names of all manifests of the settings.
 func Names(cfg k8s.BootstrapManifestsConfigSpec, extra k8s.ExtraManifestsConfigSpec) []string {
 	var out []string
 
@@ -72,7 +72,7 @@ func Names(cfg k8s.BootstrapManifestsConfigSpec, extra k8s.ExtraManifestsConfigS
 	return out
 }
 
-// Builtin renders the manifests that the settings ask for.
+// Builtin renders the built-in manifests of the settings.
 func Builtin(cfg k8s.BootstrapManifestsConfigSpec, root secrets.KubernetesRootSpec) ([]Manifest, error) {
 	if cfg.CoreDNSEnabled && cfg.DNSServiceIP == "" && cfg.DNSServiceIPv6 == "" {
 		return nil, errors.New("manifest 11-core-dns-svc: the service subnets have no address for DNS")
@@ -103,7 +103,7 @@ func Builtin(cfg k8s.BootstrapManifestsConfigSpec, root secrets.KubernetesRootSp
 
 func flannel(cfg k8s.BootstrapManifestsConfigSpec) render.Values {
 	network := render.Object{
-		// nftables is what the image has programs for, and what kube-proxy uses.
+		// The image has the programs for nftables, and kube-proxy uses it.
 		"EnableNFTables": true,
 		"Backend":        render.Object{"Type": cfg.FlannelBackendType, "Port": cfg.FlannelBackendPort},
 	}
@@ -144,7 +144,7 @@ func flannel(cfg k8s.BootstrapManifestsConfigSpec) render.Values {
 func indented(object render.Object) string {
 	text, err := json.MarshalIndent(object, "", "  ")
 	if err != nil {
-		panic(err) // texts and numbers always have a form in JSON
+		panic(err) // texts and numbers can always be encoded
 	}
 
 	return string(text) + "\n"

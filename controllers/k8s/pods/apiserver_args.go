@@ -12,13 +12,13 @@ import (
 	"github.com/seed-59268b81/talos/resources/secrets"
 )
 
-// Minor versions from which a file replaces flags.
+// Minor versions since which a file replaces flags.
 const (
 	authorizationConfigSince  = 32
 	authenticationConfigSince = 34
 )
 
-// apiServerPolicy keeps what the node depends on: where etcd is, who is trusted, which keys are used.
+// apiServerPolicy denies what the node depends on: the address of etcd, the authorities and the keys.
 var apiServerPolicy = args.Policy{
 	"enable-admission-plugins": args.Additive,
 	"feature-gates":            args.Additive,
@@ -50,7 +50,7 @@ var apiServerPolicy = args.Policy{
 	"secure-port":                        args.Denied,
 }
 
-// UseAuthenticationConfig reports whether the API server takes structured authentication.
+// UseAuthenticationConfig reports whether the API server uses structured authentication.
 func UseAuthenticationConfig(image string, extra k8s.Args) bool {
 	return takesFile(image, authenticationConfigSince, extra, "anonymous-auth", "oidc-")
 }
@@ -59,7 +59,7 @@ func useAuthorizationConfig(image string, extra k8s.Args) bool {
 	return takesFile(image, authorizationConfigSince, extra, "authorization-mode", "authorization-policy-file", "authorization-webhook-")
 }
 
-// takesFile reports whether a file may take the place of flags with these prefixes: the version has it, and no such flag is given.
+// takesFile reports whether a file can replace the flags with these prefixes: the version supports it, and no such flag is set.
 func takesFile(image string, since int, extra k8s.Args, prefixes ...string) bool {
 	for flag := range extra {
 		if slices.ContainsFunc(prefixes, func(prefix string) bool { return strings.HasPrefix(flag, prefix) }) {
@@ -70,7 +70,7 @@ func takesFile(image string, since int, extra k8s.Args, prefixes ...string) bool
 	return minorOf(image) >= since
 }
 
-// APIServerArgs is the command line of kube-apiserver.
+// APIServerArgs returns the command line of kube-apiserver.
 func APIServerArgs(cfg k8s.APIServerConfigSpec, root secrets.KubernetesRootSpec) ([]string, error) {
 	const c = APIServer
 
@@ -110,7 +110,7 @@ func APIServerArgs(cfg k8s.APIServerConfigSpec, root secrets.KubernetesRootSpec)
 		"service-account-key-file":           {secret(c, "service-account.pub")},
 		"service-account-signing-key-file":   {secret(c, "service-account.key")},
 		"service-cluster-ip-range":           {strings.Join(cfg.ServiceCIDRs, ",")},
-		// Otherwise open watches keep it for all of its grace period, in which it serves nobody.
+		// Otherwise open watches delay its exit for the whole grace period, in which it accepts no requests.
 		"shutdown-watch-termination-grace-period": {"10s"},
 		"tls-cert-file":        {secret(c, "apiserver.crt")},
 		"tls-min-version":      {"VersionTLS13"},

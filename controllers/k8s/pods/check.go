@@ -22,8 +22,8 @@ var (
 	dnsSubdomain = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`)
 )
 
-// Check returns why the kubelet would not run a static pod: what it cannot decode, what the rules of the API forbid, and what only
-// pods of the API server may have. The kubelet's own code is too large to be linked; a test holds that it decides the same of some hundred pods.
+// Check returns why the kubelet would not run a static pod: what it cannot decode, what the rules of the API forbid, and what needs the API
+// server. The kubelet's own code is too large to be linked. A test checks that both decide the same about some hundred pods.
 func Check(pod render.Object) []validate.Finding {
 	if problems := schemas.Check(schemas.Pod, pod, schemas.DropUnknown); len(problems) > 0 {
 		return problems
@@ -90,13 +90,13 @@ func (c *check) spec(spec render.Object) {
 
 		for _, kind := range []string{"secret", "configMap", "persistentVolumeClaim", "ephemeral", "csi"} {
 			if volume[kind] != nil {
-				c.wrong(at+"."+kind, "a static pod cannot use what only the API server has")
+				c.wrong(at+"."+kind, onlyAPIServer)
 			}
 		}
 	}
 
 	if len(kube.Items(spec, "containers")) == 0 {
-		c.wrong("spec.containers", "is missing: want one at least")
+		c.wrong("spec.containers", "is missing: want at least one")
 	}
 
 	for _, key := range []string{"initContainers", "containers"} {
@@ -109,7 +109,7 @@ func (c *check) spec(spec render.Object) {
 
 	for _, key := range []string{"ephemeralContainers", "imagePullSecrets", "resourceClaims", "serviceAccountName", "serviceAccount"} {
 		if value := spec[key]; value != nil && value != "" {
-			c.wrong("spec."+key, "a static pod cannot use what only the API server has")
+			c.wrong("spec."+key, onlyAPIServer)
 		}
 	}
 }
@@ -123,13 +123,13 @@ func (c *check) hostPath(at, path string) {
 	}
 }
 
-// name checks the name of a container or volume, which is unique.
+// name checks the name of a container or volume, which must be unique.
 func (c *check) name(at, name string, taken map[string]bool) {
 	switch {
 	case !dnsLabel.MatchString(name):
 		c.wrong(at, "%q is not a name: want up to 63 lower-case letters, digits and dashes", name)
 	case taken[name]:
-		c.wrong(at, "%q is there twice", name)
+		c.wrong(at, "%q is used twice", name)
 	}
 
 	taken[name] = true
@@ -156,7 +156,7 @@ func (c *check) container(at string, container render.Object) {
 		case path == "":
 			c.wrong(mountAt+".mountPath", "is missing")
 		case mounted[path]:
-			c.wrong(mountAt+".mountPath", "%q is there twice", path)
+			c.wrong(mountAt+".mountPath", "%q is used twice", path)
 		}
 
 		mounted[path] = true
@@ -177,7 +177,7 @@ func (c *check) container(at string, container render.Object) {
 	c.resources(at+".resources", container)
 }
 
-// resources checks that a request is not above its limit, that nothing is negative, and that there is such a resource.
+// resources checks that a request is not above its limit, that no quantity is negative, and that the resource exists.
 func (c *check) resources(at string, container render.Object) {
 	requests := kube.At[render.Object](container, "resources", "requests")
 	limits := kube.At[render.Object](container, "resources", "limits")
@@ -206,7 +206,7 @@ func (c *check) resources(at string, container render.Object) {
 	}
 }
 
-// resourceName returns what is wrong with a resource of this name: pods, say, are none of a container, and devices are counted.
+// resourceName returns what is wrong with a resource of this name: a container cannot request pods, for example, and devices are counted.
 func resourceName(name string, quantity resource.Quantity, requests, limits render.Object) string {
 	domain, _, extended := strings.Cut(name, "/")
 
@@ -220,7 +220,7 @@ func resourceName(name string, quantity resource.Quantity, requests, limits rend
 			}
 		}
 
-		return "huge pages take a request of cpu or memory"
+		return "huge pages require a request or limit of cpu or memory"
 	case !extended:
 		return "there is no such resource"
 	case domain == "kubernetes.io", strings.HasSuffix(domain, ".kubernetes.io"):
@@ -228,7 +228,7 @@ func resourceName(name string, quantity resource.Quantity, requests, limits rend
 	case quantity.MilliValue()%1000 != 0:
 		return "want a whole number"
 	case limits[name] == nil, requests[name] != nil && fmt.Sprint(requests[name]) != fmt.Sprint(limits[name]):
-		return "want a limit, and a request of the same if any"
+		return "want a limit, and an equal request, if any"
 	default:
 		return ""
 	}

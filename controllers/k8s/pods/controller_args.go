@@ -25,7 +25,7 @@ var controllerManagerPolicy = args.Policy{
 	"service-account-private-key-file": args.Denied,
 }
 
-// ControllerManagerArgs is the command line of kube-controller-manager.
+// ControllerManagerArgs returns the command line of kube-controller-manager.
 func ControllerManagerArgs(cfg k8s.ControllerManagerConfigSpec) ([]string, error) {
 	const c = ControllerManager
 
@@ -36,7 +36,7 @@ func ControllerManagerArgs(cfg k8s.ControllerManagerConfigSpec) ([]string, error
 		"authentication-kubeconfig": {kubeconfig},
 		"authorization-kubeconfig":  {kubeconfig},
 		"bind-address":              {"127.0.0.1"},
-		// Without these two it looks them up in the cluster when it starts, and ends if the API server has not written them yet.
+		// Without these two the controller manager reads them from the cluster at its start, and exits if the API server has not written them yet.
 		"client-ca-file":               {secret(c, "accepted-ca.crt")},
 		"requestheader-client-ca-file": {secret(c, "aggregator-ca.crt")},
 		"requestheader-allowed-names":  {secrets.FrontProxyName},
@@ -44,7 +44,7 @@ func ControllerManagerArgs(cfg k8s.ControllerManagerConfigSpec) ([]string, error
 		"cluster-signing-cert-file":    {secret(c, "ca.crt")},
 		"cluster-signing-key-file":     {secret(c, "ca.key")},
 		"configure-cloud-routes":       {"false"},
-		// The token cleaner is not among "*", and removes bootstrap tokens that have expired.
+		// The token cleaner removes expired bootstrap tokens. "*" does not include it.
 		"controllers":                      {"*,tokencleaner"},
 		"kubeconfig":                       {kubeconfig},
 		"leader-elect":                     {"true"},
@@ -74,7 +74,7 @@ var schedulerPolicy = args.Policy{
 	"write-config-to":           args.Denied,
 }
 
-// SchedulerArgs is the command line of kube-scheduler.
+// SchedulerArgs returns the command line of kube-scheduler.
 func SchedulerArgs(cfg k8s.SchedulerConfigSpec) ([]string, error) {
 	const c = Scheduler
 

@@ -15,7 +15,7 @@ import (
 	"github.com/seed-59268b81/talos/kube"
 )
 
-// seccomp is a profile of seccomp, which is a file, and appArmor one that has a name.
+// seccomp checks a seccomp profile, which is a file; appArmor checks an AppArmor profile, which is a name.
 var seccomp, appArmor = profile(inside), profile(func(any) string { return "" })
 
 func profile(local rule) rule {
@@ -28,14 +28,14 @@ func profile(local rule) rule {
 		}
 
 		if (kind == "Localhost") != (name != "") {
-			return "localhostProfile goes with type Localhost, and only with it"
+			return "localhostProfile is required for type Localhost, and not allowed for others"
 		}
 
 		return local(name)
 	}
 }
 
-// only returns the key of the one value that an object has among some, "" if it has another number of them.
+// only returns the one key that an object has of some, "" if it has none or several of them.
 func only(object render.Object, keys ...string) string {
 	found := ""
 
@@ -56,7 +56,7 @@ func only(object render.Object, keys ...string) string {
 
 func hook(value any) string { return handler(value, "exec", "httpGet", "tcpSocket", "sleep") }
 
-// handler is what a hook or a probe does.
+// handler checks the action of a hook or a probe.
 func handler(value any, known ...string) string {
 	object, _ := value.(render.Object)
 	kind := only(object, known...)
@@ -99,7 +99,7 @@ func port(value any) string {
 		return ""
 	}
 
-	return fmt.Sprintf("port: %v is neither a port nor the name of one", value)
+	return fmt.Sprintf("port: %v is neither a port nor the name of a port", value)
 }
 
 func probe(value any) string {
@@ -117,7 +117,7 @@ func probe(value any) string {
 	return ""
 }
 
-// What a variable may be taken from.
+// The sources of a variable.
 var (
 	variableFields = []string{
 		"metadata.name", "metadata.namespace", "metadata.uid", "spec.nodeName", "spec.serviceAccountName", "status.hostIP", "status.hostIPs",
@@ -149,14 +149,14 @@ func variableSource(value any) string {
 
 		return fmt.Sprintf("resourceFieldRef.resource: %q is not known: want one of %s", of, strings.Join(variableResources, ", "))
 	default:
-		return "want one of fieldRef, resourceFieldRef: a static pod cannot use what only the API server has"
+		return "want one of fieldRef, resourceFieldRef: " + onlyAPIServer
 	}
 }
 
-// maxNameservers is what resolvers in C look at.
+// maxNameservers is the number of servers that resolvers in C use.
 const maxNameservers = 3
 
-// together checks what goes with what.
+// together checks fields that depend on each other.
 func (c *check) together(spec render.Object) {
 	servers := kube.At[[]any](spec, "dnsConfig", "nameservers")
 
@@ -174,26 +174,26 @@ func (c *check) together(spec render.Object) {
 	}
 
 	if spec["hostPID"] == true && spec["shareProcessNamespace"] == true {
-		c.wrong("spec.shareProcessNamespace", "does not go with hostPID")
+		c.wrong("spec.shareProcessNamespace", "cannot be used with hostPID")
 	}
 
 	if spec["hostUsers"] == false && (spec["hostNetwork"] == true || spec["hostPID"] == true || spec["hostIPC"] == true) {
-		c.wrong("spec.hostUsers", "false does not go with hostNetwork, hostPID or hostIPC")
+		c.wrong("spec.hostUsers", "false cannot be used with hostNetwork, hostPID or hostIPC")
 	}
 
 	for i, toleration := range kube.Items(spec, "tolerations") {
 		at := fmt.Sprintf("spec.tolerations[%d]", i)
 
 		if kube.At[string](toleration, "operator") == "Exists" && kube.At[string](toleration, "value") != "" {
-			c.wrong(at+".value", "does not go with operator Exists")
+			c.wrong(at+".value", "cannot be used with operator Exists")
 		}
 
 		if toleration["tolerationSeconds"] != nil && kube.At[string](toleration, "effect") != "NoExecute" {
-			c.wrong(at+".tolerationSeconds", "goes with effect NoExecute only")
+			c.wrong(at+".tolerationSeconds", "requires effect NoExecute")
 		}
 
 		if kube.At[string](toleration, "key") == "" && kube.At[string](toleration, "operator") != "Exists" {
-			c.wrong(at+".operator", "want Exists where there is no key")
+			c.wrong(at+".operator", "want Exists when there is no key")
 		}
 	}
 
@@ -206,45 +206,45 @@ func (c *check) together(spec render.Object) {
 
 		for j, source := range kube.Items(volume, "projected", "sources") {
 			if only(source, "downwardAPI") == "" || len(source) > 1 {
-				c.wrong(fmt.Sprintf("%s.projected.sources[%d]", at, j), "a static pod cannot use what only the API server has")
+				c.wrong(fmt.Sprintf("%s.projected.sources[%d]", at, j), onlyAPIServer)
 			}
 		}
 	}
 }
 
-// containerTogether checks what of a container goes with what.
+// containerTogether checks fields of a container that depend on each other.
 func (c *check) containerTogether(at string, container render.Object, hostNetwork bool) {
 	security, _ := container["securityContext"].(render.Object)
 	added := kube.At[[]any](security, "capabilities", "add")
 
 	if security["allowPrivilegeEscalation"] == false && (security["privileged"] == true || slices.Contains(added, any("CAP_SYS_ADMIN"))) {
-		c.wrong(at+".securityContext.allowPrivilegeEscalation", "false does not go with privileged or CAP_SYS_ADMIN")
+		c.wrong(at+".securityContext.allowPrivilegeEscalation", "false cannot be used with privileged or CAP_SYS_ADMIN")
 	}
 
 	for i, mount := range kube.Items(container, "volumeMounts") {
 		if kube.At[string](mount, "mountPropagation") == "Bidirectional" && security["privileged"] != true {
-			c.wrong(fmt.Sprintf("%s.volumeMounts[%d].mountPropagation", at, i), "Bidirectional takes a privileged container")
+			c.wrong(fmt.Sprintf("%s.volumeMounts[%d].mountPropagation", at, i), "Bidirectional requires a privileged container")
 		}
 
 		if recursive := kube.At[string](mount, "recursiveReadOnly"); (recursive == "Enabled" || recursive == "IfPossible") && mount["readOnly"] != true {
-			c.wrong(fmt.Sprintf("%s.volumeMounts[%d].recursiveReadOnly", at, i), "%s goes with readOnly only", recursive)
+			c.wrong(fmt.Sprintf("%s.volumeMounts[%d].recursiveReadOnly", at, i), "%s requires readOnly", recursive)
 		}
 
 		if kube.At[string](mount, "subPath") != "" && kube.At[string](mount, "subPathExpr") != "" {
-			c.wrong(fmt.Sprintf("%s.volumeMounts[%d].subPathExpr", at, i), "does not go with subPath")
+			c.wrong(fmt.Sprintf("%s.volumeMounts[%d].subPathExpr", at, i), "cannot be used with subPath")
 		}
 	}
 
 	for i, variable := range kube.Items(container, "env") {
 		if kube.At[string](variable, "value") != "" && variable["valueFrom"] != nil {
-			c.wrong(fmt.Sprintf("%s.env[%d].valueFrom", at, i), "does not go with value")
+			c.wrong(fmt.Sprintf("%s.env[%d].valueFrom", at, i), "cannot be used with value")
 		}
 	}
 
 	if strings.HasPrefix(at, "spec.initContainers") && kube.At[string](container, "restartPolicy") != "Always" {
 		for _, key := range []string{"lifecycle", "livenessProbe", "readinessProbe", "startupProbe"} {
 			if container[key] != nil {
-				c.wrong(at+"."+key, "an init container has none unless its restartPolicy is Always")
+				c.wrong(at+"."+key, "is not allowed in an init container unless its restartPolicy is Always")
 			}
 		}
 	}
@@ -255,7 +255,7 @@ func (c *check) containerTogether(at string, container render.Object, hostNetwor
 		portAt := fmt.Sprintf("%s.ports[%d]", at, i)
 
 		if name := kube.At[string](p, "name"); name != "" && names[name] {
-			c.wrong(portAt+".name", "%q is there twice", name)
+			c.wrong(portAt+".name", "%q is used twice", name)
 		} else {
 			names[name] = true
 		}
@@ -264,7 +264,7 @@ func (c *check) containerTogether(at string, container render.Object, hostNetwor
 		inner, _ := schemas.Integer(p["containerPort"])
 
 		if hostNetwork && host != 0 && host != inner {
-			c.wrong(portAt+".hostPort", "%d must be containerPort where hostNetwork is true", host)
+			c.wrong(portAt+".hostPort", "%d must equal containerPort when hostNetwork is true", host)
 		}
 
 		if hostNetwork {
@@ -277,7 +277,7 @@ func (c *check) containerTogether(at string, container render.Object, hostNetwor
 
 		key := fmt.Sprint(host, "/", cmp.Or(kube.At[string](p, "protocol"), "TCP"), "/", kube.At[string](p, "hostIP"))
 		if c.hostPorts[key] {
-			c.wrong(portAt+".hostPort", "%d is there twice", host)
+			c.wrong(portAt+".hostPort", "%d is used twice", host)
 		}
 
 		c.hostPorts[key] = true

@@ -10,8 +10,8 @@ import (
 	"github.com/seed-59268b81/talos/controllers/k8s/flags"
 )
 
-// minorOf returns the minor version of Kubernetes 1.x in an image's tag; an image without a readable one (a digest,
-// a build of one's own) is taken for current.
+// minorOf returns the minor version of Kubernetes 1.x in an image's tag. An image without a version in its tag (a digest, a custom build) counts
+// as current.
 func minorOf(image string) int {
 	minor, _ := strings.CutPrefix(flags.Version(image), "1.")
 

@@ -22,8 +22,8 @@ import (
 	"github.com/seed-59268b81/talos/sys/platform"
 )
 
-// Check does with a configuration all that the controllers would do with it, and returns what they could not carry out or what
-// the programs would not take.
+// Check does with a configuration what the controllers would do with it. It returns the settings that they could not apply, or that the programs
+// would refuse.
 func Check(cfg *view.Config) []validate.Finding {
 	c := &check{cfg: cfg}
 	c.kubelet()
@@ -48,9 +48,9 @@ func (c *check) wrong(path, format string, args ...any) {
 	c.problems = append(c.problems, validate.Finding{Path: path, Text: fmt.Sprintf(format, args...)})
 }
 
-// failed notes an error of a function that decides, one problem for each that was joined to it.
+// failed adds an error, or each of the errors that were joined to it.
 func (c *check) failed(path string, err error) {
-	if joined, ok := err.(interface{ Unwrap() []error }); ok { // what was joined, not what is wrapped
+	if joined, ok := err.(interface{ Unwrap() []error }); ok { // joined, not wrapped
 		for _, each := range joined.Unwrap() {
 			c.failed(path, each)
 		}
@@ -62,7 +62,7 @@ func (c *check) failed(path string, err error) {
 		return
 	}
 
-	// Some name their setting already.
+	// Some errors name their setting already.
 	if at, text, found := strings.Cut(err.Error(), ": "); found && (at == path || strings.HasPrefix(at, path+".")) {
 		c.wrong(at, "%s", text)
 	} else {
@@ -76,7 +76,7 @@ func (c *check) object(path, kind string, object view.Object) {
 	}
 }
 
-// pod checks a pod that is made of the settings at a path.
+// pod checks a pod that is rendered from the settings at a path.
 func (c *check) pod(path string, pod render.Object) {
 	for _, problem := range pods.Check(pod) {
 		c.wrong(path, "its pod would not run: %s: %s", problem.Path, problem.Text)
@@ -100,15 +100,15 @@ func (c *check) kubelet() {
 
 	for i, mount := range c.cfg.Kubelet().ExtraMounts {
 		if mounted[mount.Destination] {
-			c.wrong(fmt.Sprintf("%s.extraMounts[%d].destination", at, i), "%q is there twice", mount.Destination)
+			c.wrong(fmt.Sprintf("%s.extraMounts[%d].destination", at, i), "%q is used twice", mount.Destination)
 		}
 
 		mounted[mount.Destination] = true
 	}
 }
 
-// credentialProviders checks the plugins that give credentials of registries: the kubelet does not start without their programs,
-// which are not part of the system.
+// credentialProviders checks the plugins that provide credentials for registries. The kubelet does not start without their programs, which are
+// not part of the system.
 func (c *check) credentialProviders(mounted map[string]bool) {
 	const at = "machine.kubelet.credentialProviderConfig"
 
@@ -120,12 +120,12 @@ func (c *check) credentialProviders(mounted map[string]bool) {
 	c.object(at, schemas.CredentialProviderConfig, providers)
 
 	if !mounted[kubelet.CredentialProviderDir] {
-		c.wrong(at, "there are no credential providers, and the kubelet would not start: mount a folder with them at %s (machine.kubelet.extraMounts)",
+		c.wrong(at, "the kubelet does not start without the providers' programs: mount a folder with them at %s (machine.kubelet.extraMounts)",
 			kubelet.CredentialProviderDir)
 	}
 }
 
-// controlPlanePods are the ids of pods that are the system's own.
+// controlPlanePods are the ids of the system's own pods.
 var controlPlanePods = []string{k8s.APIServerID, k8s.ControllerManagerID, k8s.SchedulerID}
 
 func (c *check) staticPods() {
@@ -141,9 +141,9 @@ func (c *check) staticPods() {
 		id, err := StaticPodID(pod)
 
 		switch {
-		case err != nil: // named above
+		case err != nil: // pods.Check has found it
 		case slices.Contains(controlPlanePods, id) || controlPlaneName(pod):
-			c.wrong(at+".metadata.name", "the pod would take the place of one of the control plane's: choose another name")
+			c.wrong(at+".metadata.name", "the pod would replace a pod of the control plane: choose another name")
 		case ids[id]:
 			c.wrong(at+".metadata.name", "another pod of machine.pods has this name")
 		}
@@ -152,7 +152,7 @@ func (c *check) staticPods() {
 	}
 }
 
-// controlPlaneName tells whether a pod is called like one of the control plane's.
+// controlPlaneName reports whether a pod has the name of a pod of the control plane.
 func controlPlaneName(pod view.Object) bool {
 	_, _, namespace, name := kube.Identity(pod)
 

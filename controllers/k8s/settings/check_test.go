@@ -70,11 +70,11 @@ func TestCheck(t *testing.T) {
 		},
 		"two mounts at one place": {
 			patches: []string{"machine: {kubelet: {extraMounts: [{destination: /a, type: bind, source: /b}, {destination: /a, type: bind, source: /c}]}}"},
-			want:    `machine.kubelet.extraMounts[1].destination: "/a" is there twice`,
+			want:    `machine.kubelet.extraMounts[1].destination: "/a" is used twice`,
 		},
 		"credential providers without programs": {
 			patches: []string{"machine: {kubelet: {credentialProviderConfig: {apiVersion: kubelet.config.k8s.io/v1, kind: CredentialProviderConfig, providers: [{name: x}]}}}"},
-			want:    "machine.kubelet.credentialProviderConfig: there are no credential providers",
+			want:    "machine.kubelet.credentialProviderConfig: the kubelet does not start without the providers' programs",
 		},
 		"credential providers with programs": {
 			patches: []string{"machine: {kubelet: {extraMounts: [{destination: /usr/local/lib/kubelet/credentialproviders, type: bind, source: /var/x}], " +
@@ -82,7 +82,7 @@ func TestCheck(t *testing.T) {
 		},
 		"two volumes at one place": {
 			patches: []string{"cluster: {apiServer: {extraVolumes: [{hostPath: /a, mountPath: /m}, {hostPath: /b, mountPath: /m/}]}}"},
-			want:    `cluster.apiServer: its pod would not run: spec.containers[0].volumeMounts[4].mountPath: "/m" is there twice`,
+			want:    `cluster.apiServer: its pod would not run: spec.containers[0].volumeMounts[4].mountPath: "/m" is used twice`,
 		},
 		"a volume over the system's": {
 			patches: []string{"cluster: {controllerManager: {extraVolumes: [{hostPath: /a, mountPath: /system/secrets/kubernetes/kube-controller-manager}]}}"},
@@ -122,11 +122,11 @@ func TestCheck(t *testing.T) {
 		"a pod twice": {patches: []string{pod, pod}, want: "machine.pods[1].metadata.name: another pod of machine.pods has this name"},
 		"a pod in the place of the system's": {
 			patches: []string{"machine: {pods: [{apiVersion: v1, kind: Pod, metadata: {name: kube-apiserver, namespace: kube-system}, spec: {containers: [{name: c, image: x}]}}]}"},
-			want:    "would take the place of one of the control plane's",
+			want:    "would replace a pod of the control plane",
 		},
 		"a pod whose id is the system's": {
 			patches: []string{"machine: {pods: [{apiVersion: v1, kind: Pod, metadata: {name: apiserver, namespace: kube}, spec: {containers: [{name: c, image: x}]}}]}"},
-			want:    "would take the place of one of the control plane's",
+			want:    "would replace a pod of the control plane",
 		},
 		"a pod with a secret": {
 			patches: []string{"machine: {pods: [{apiVersion: v1, kind: Pod, metadata: {name: a}, spec: {containers: [{name: c, image: x}], volumes: [{name: v, secret: {secretName: s}}]}}]}"},

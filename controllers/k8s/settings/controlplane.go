@@ -15,7 +15,7 @@ import (
 	"github.com/seed-59268b81/talos/resources/k8s"
 )
 
-// APIServer is the API server's settings.
+// APIServer returns the API server's settings.
 func APIServer(cfg *view.Config) *k8s.APIServerConfigSpec {
 	c := cfg.APIServer()
 	extra := extraArgs(c.ExtraArgs)
@@ -37,7 +37,7 @@ func APIServer(cfg *view.Config) *k8s.APIServerConfigSpec {
 	}
 }
 
-// ControllerManager is the controller manager's settings.
+// ControllerManager returns the controller manager's settings.
 func ControllerManager(cfg *view.Config) *k8s.ControllerManagerConfigSpec {
 	c, enabled := cfg.ControllerManager()
 
@@ -54,7 +54,7 @@ func ControllerManager(cfg *view.Config) *k8s.ControllerManagerConfigSpec {
 	}
 }
 
-// Scheduler is the scheduler's settings.
+// Scheduler returns the scheduler's settings.
 func Scheduler(cfg *view.Config) *k8s.SchedulerConfigSpec {
 	c, enabled := cfg.Scheduler()
 
@@ -69,7 +69,7 @@ func Scheduler(cfg *view.Config) *k8s.SchedulerConfigSpec {
 	}
 }
 
-// AdmissionControl is the API server's admission plugins.
+// AdmissionControl returns the API server's admission plugins.
 func AdmissionControl(cfg *view.Config) *k8s.AdmissionControlConfigSpec {
 	spec := &k8s.AdmissionControlConfigSpec{}
 
@@ -80,7 +80,7 @@ func AdmissionControl(cfg *view.Config) *k8s.AdmissionControlConfigSpec {
 	return spec
 }
 
-// AuditPolicy is the API server's audit policy; the default logs who did what, without bodies.
+// AuditPolicy returns the API server's audit policy; the default logs the metadata of requests, without bodies.
 func AuditPolicy(cfg *view.Config) *k8s.AuditPolicyConfigSpec {
 	if policy := cfg.APIServer().AuditPolicy; len(policy) > 0 {
 		return &k8s.AuditPolicyConfigSpec{Config: policy}
@@ -93,7 +93,7 @@ func AuditPolicy(cfg *view.Config) *k8s.AuditPolicyConfigSpec {
 	}}
 }
 
-// Authentication lets probes through without a certificate, and nothing else.
+// Authentication permits probes without a certificate, and nothing else.
 func Authentication(*view.Config) *k8s.AuthenticationConfigSpec {
 	var conditions []any
 	for _, path := range []string{"/livez", "/readyz", "/healthz"} {
@@ -107,8 +107,8 @@ func Authentication(*view.Config) *k8s.AuthenticationConfigSpec {
 	}}
 }
 
-// Authorization is the chain of authorizers: nodes and roles, unless the configuration says otherwise. Both stay
-// in the chain in any case, first those of the configuration that decide before them.
+// Authorization returns the chain of authorizers: those of the configuration, and then those for nodes and roles, unless the configuration has
+// them at another place in the chain.
 func Authorization(cfg *view.Config) *k8s.AuthorizationConfigSpec {
 	c := cfg.APIServer()
 	spec := &k8s.AuthorizationConfigSpec{Image: c.Image}
@@ -126,7 +126,7 @@ func Authorization(cfg *view.Config) *k8s.AuthorizationConfigSpec {
 	return spec
 }
 
-// ExtraManifests is the manifests of the configuration, after the built-in ones.
+// ExtraManifests returns the manifests of the configuration.
 func ExtraManifests(cfg *view.Config) (*k8s.ExtraManifestsConfigSpec, error) {
 	spec := &k8s.ExtraManifestsConfigSpec{}
 
@@ -196,7 +196,7 @@ func extraVolumes(in []view.VolumeMount) []k8s.ExtraVolume {
 
 	for i, v := range in {
 		out = append(out, k8s.ExtraVolume{
-			// The name of a volume is a label; its path is not.
+			// A path is not a valid name of a volume.
 			Name:     fmt.Sprintf("extra-%d", i),
 			HostPath: path.Clean(v.HostPath), MountPath: path.Clean(v.MountPath), ReadOnly: v.ReadOnly,
 		})

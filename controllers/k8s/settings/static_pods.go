@@ -11,7 +11,7 @@ import (
 	"github.com/seed-59268b81/talos/kube"
 )
 
-// StaticPodID names a pod of the configuration, apart from the control plane's.
+// StaticPodID returns the id of a pod of the configuration, which differs from those of the control plane.
 func StaticPodID(pod view.Object) (string, error) {
 	_, kind, namespace, name := kube.Identity(pod)
 
@@ -23,7 +23,7 @@ func StaticPodID(pod view.Object) (string, error) {
 		return "", fmt.Errorf("metadata.name is missing")
 	}
 
-	// It becomes the name of a file.
+	// The id becomes the name of a file.
 	if strings.Contains(namespace+name, "/") {
 		return "", fmt.Errorf("metadata: neither the name %q nor the namespace %q may have a slash", name, namespace)
 	}
