@@ -21,7 +21,7 @@ import (
 	serviceres "github.com/seed-59268b81/talos/resources/service"
 )
 
-// cluster is a healthy cluster of one node, as plain values for a test to spoil.
+// cluster is a healthy cluster of one node, as plain values that a test changes.
 type cluster struct {
 	t *testing.T
 
@@ -67,7 +67,7 @@ func drop[S resource.Spec](c *cluster, id string) {
 	}
 }
 
-// configure has the machine have a configuration.
+// configure sets the machine's configuration.
 func (c *cluster) configure(text string) {
 	c.t.Helper()
 
@@ -121,7 +121,7 @@ func TestChecks(t *testing.T) {
 	tests := []struct {
 		name  string
 		spoil func(*cluster)
-		// check that fails, with a part of its error; the rest pass. Empty: all pass.
+		// check is the one that fails, want a part of its error; the others pass. Empty: all pass.
 		check, want string
 	}{
 		{"a healthy node", func(*cluster) {}, "", ""},
@@ -227,7 +227,7 @@ func TestChecks(t *testing.T) {
 	}
 }
 
-// TestChecksOfMachines has the checks ask a worker too, of which less is wanted.
+// TestChecksOfMachines also runs the checks of a worker, which are fewer.
 func TestChecksOfMachines(t *testing.T) {
 	for _, tt := range []struct {
 		name        string
@@ -278,7 +278,7 @@ func TestChecksOfMachines(t *testing.T) {
 	}
 }
 
-// TestChecksReportErrors has every source fail: no check may pass, and none may lose the cause.
+// TestChecksReportErrors checks that, when every source fails, no check passes, and each reports the cause.
 func TestChecksReportErrors(t *testing.T) {
 	c := newCluster(t)
 	c.err = errors.New("out of reach")

@@ -14,7 +14,7 @@ import (
 	"github.com/seed-59268b81/talos/health"
 )
 
-// script is a check that gives the errors one after another, the last for ever.
+// script returns a check that returns the errors one after another, and then always the last.
 func script(name string, results ...error) health.Check {
 	return health.Check{Name: name, Try: "see: talosctl services", Run: func(context.Context) error {
 		err := results[0]
@@ -83,8 +83,7 @@ func TestWait(t *testing.T) {
 	}
 }
 
-// TestWaitForHangingCheck has a check that answers nothing: it is cut off and tried again, and what it said before stays
-// the cause.
+// TestWaitForHangingCheck checks that a check that hangs is stopped and tried again, and that its error before stays the cause.
 func TestWaitForHangingCheck(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

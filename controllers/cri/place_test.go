@@ -63,7 +63,7 @@ func TestRenderConfigInPlace(t *testing.T) {
 	}
 }
 
-// What is done for the health of containerd is done after it answers, until it works, and then no more.
+// The call in the health check is made after containerd answers, until it succeeds once.
 func TestOnceHealthy(t *testing.T) {
 	down, refused := errors.New("down"), errors.New("refused")
 
@@ -88,8 +88,8 @@ func TestOnceHealthy(t *testing.T) {
 	}
 }
 
-// TestSnapshotterIsKept goes through what containerd may have left on EPHEMERAL: the plugin whose folder is not there was never
-// used, since one that is not used is disabled.
+// TestSnapshotterIsKept covers what containerd may have left on EPHEMERAL. A plugin without a folder was never used: unused plugins are
+// disabled.
 func TestSnapshotterIsKept(t *testing.T) {
 	const overlayfs = "io.containerd.snapshotter.v1.overlayfs"
 

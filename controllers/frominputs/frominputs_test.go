@@ -16,7 +16,7 @@ import (
 	"github.com/seed-59268b81/talos/resources/k8s"
 )
 
-// TestInputs holds what becomes of the output when an input goes.
+// TestInputs checks the output after an input was destroyed.
 func TestInputs(t *testing.T) {
 	for name, test := range map[string]struct {
 		input func(in frominputs.Input) frominputs.Input
@@ -24,7 +24,7 @@ func TestInputs(t *testing.T) {
 	}{
 		"an input":             {func(in frominputs.Input) frominputs.Input { return in }, ""},
 		"an optional one":      {frominputs.Input.Optional, "cp1 "},
-		"one that is held to":  {frominputs.Input.OrKeep, "cp1 /kubelet"},
+		"one that keeps":       {frominputs.Input.OrKeep, "cp1 /kubelet"},
 		"one of a whole kind":  {frominputs.Input.Any, ""},
 		"optional, whole kind": {func(in frominputs.Input) frominputs.Input { return in.Any().Optional() }, "cp1 "},
 	} {
@@ -66,7 +66,7 @@ func TestInputs(t *testing.T) {
 	}
 }
 
-// TestAgain holds that a run with controller.Requeue cleans up and is followed by another.
+// TestAgain checks that a run with controller.Requeue is followed by another run.
 func TestAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		runs, start := 0, time.Now()

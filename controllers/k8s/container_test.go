@@ -17,7 +17,7 @@ import (
 	"github.com/seed-59268b81/talos/sys/platform"
 )
 
-// In a container the kubelet sees the machine's /proc, in which the kernel's parameters cannot be written.
+// In a container the kubelet gets the machine's /proc, where it cannot write kernel parameters.
 func TestKubeletProc(t *testing.T) {
 	for _, tt := range []struct {
 		mode platform.Mode
@@ -37,7 +37,7 @@ func TestKubeletProc(t *testing.T) {
 	}
 }
 
-// kube-proxy leaves the table of connections alone where it is another's, unless the configuration says otherwise.
+// kube-proxy does not set the size of a connection table that is the host's, unless the configuration does.
 func TestProxyConntrack(t *testing.T) {
 	inContainer := platform.Platform{Mode: platform.Container}
 

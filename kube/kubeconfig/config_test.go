@@ -61,7 +61,7 @@ func TestRenderRefuses(t *testing.T) {
 	}
 }
 
-// TestFiles holds that certificates may be named by file, as the kubelet does.
+// TestFiles checks certificates in files, as the kubelet has them.
 func TestFiles(t *testing.T) {
 	pem := filepath.Join(t.TempDir(), "current.pem")
 	text := []byte("clusters: [{name: c, cluster: {server: s}}]\nusers: [{name: u, user: {client-certificate: " + pem +

@@ -31,7 +31,7 @@ func write(t *testing.T, path, content string) {
 	}
 }
 
-// layout makes a folder with one image and returns the digests of its manifest and its one blob.
+// layout creates a folder with one image, and returns the digests of its manifest and its blob.
 func layout(t *testing.T) (dir, manifest, blob string) {
 	t.Helper()
 

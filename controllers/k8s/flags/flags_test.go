@@ -59,14 +59,14 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// TestVersions holds that the list is of the versions that are built.
+// TestVersions checks that the list is for the versions that are built.
 func TestVersions(t *testing.T) {
 	for program, image := range map[string]string{
 		"etcd": images.DefaultEtcd, "kube-apiserver": images.DefaultKubeAPIServer, "kube-controller-manager": images.DefaultKubeControllerManager,
 		"kube-proxy": images.DefaultKubeProxy, "kube-scheduler": images.DefaultKubeScheduler, "kubelet": images.DefaultKubelet,
 	} {
 		if err := flags.Check(program, image, []string{"--no-such-flag=x"}); err == nil {
-			t.Errorf("%s: the list is not of the version of %s: run go generate ./controllers/k8s/flags", program, image)
+			t.Errorf("%s: the list is not for the version of %s: run go generate ./controllers/k8s/flags", program, image)
 		}
 	}
 }

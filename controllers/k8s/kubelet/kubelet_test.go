@@ -44,7 +44,7 @@ func settings(change func(*k8s.KubeletConfigSpec)) k8s.KubeletConfigSpec {
 
 var node = kubelet.Node{Name: "cp1", IPs: []netip.Addr{netip.MustParseAddr("172.20.0.2")}, ControlPlane: true}
 
-// TestGolden holds the kubelet of a default control plane, and that its own type takes the configuration.
+// TestGolden checks the kubelet of a default control plane, and that the kubelet's own type decodes the configuration.
 func TestGolden(t *testing.T) {
 	spec, err := kubelet.Spec(settings(func(cfg *k8s.KubeletConfigSpec) {
 		cfg.RegisterWithTaints = map[string]string{"node-role.kubernetes.io/control-plane": ":NoSchedule", "other": "x:NoExecute"}
@@ -63,7 +63,7 @@ func TestGolden(t *testing.T) {
 
 	var typed kubeletv1beta1.KubeletConfiguration
 	if err := decoder.Decode(&typed); err != nil {
-		t.Fatalf("the kubelet's own type does not take it: %v", err)
+		t.Fatalf("the kubelet's own type does not decode it: %v", err)
 	}
 
 	got, err := yaml.Marshal(spec)
@@ -85,7 +85,7 @@ func TestGolden(t *testing.T) {
 	}
 
 	if diff := cmp.Diff(string(want), string(got)); diff != "" {
-		t.Errorf("spec (-want +got), -rewrite takes it:\n%s", diff)
+		t.Errorf("spec (-want +got), -rewrite accepts it:\n%s", diff)
 	}
 }
 
@@ -152,7 +152,7 @@ func TestSpec(t *testing.T) {
 	}
 }
 
-// TestStaleIdentity holds when a kubelet has to join anew.
+// TestStaleIdentity checks when a kubelet must join again.
 func TestStaleIdentity(t *testing.T) {
 	newCA := func() *pki.CA {
 		ca, err := pki.NewCA(pki.CAOptions{Kind: pki.ECDSAP256, Organization: []string{"kubernetes"}})

@@ -27,7 +27,7 @@ func TestConfigurationInPlace(t *testing.T) {
 		name  string
 		place platform.Platform
 		extra object
-		want  object // what differs
+		want  object // the differences
 	}{
 		{"a computer of its own", platform.Platform{}, nil, object{}},
 		{"a container with all rights", container(platform.Limits{}), nil, object{}},
@@ -67,7 +67,7 @@ func TestConfigurationInPlace(t *testing.T) {
 	}
 }
 
-// TestForeignDisk holds that a host whose disk is nearly full does not keep pods away, unless the configuration wants it.
+// TestForeignDisk checks that a nearly full disk of the host does not evict pods, unless the configuration says so.
 func TestForeignDisk(t *testing.T) {
 	foreign := object{"memory.available": "100Mi", "nodefs.available": "1Gi", "imagefs.available": "1Gi"}
 
@@ -94,12 +94,12 @@ func TestForeignDisk(t *testing.T) {
 		}
 
 		if _, ok := got["imageGCHighThresholdPercent"]; ok != (tt.want != nil) {
-			t.Errorf("%s: images go when the disk is full: got %t, want %t", tt.name, !ok, tt.want == nil)
+			t.Errorf("%s: images are removed when the disk is full: got %t, want %t", tt.name, !ok, tt.want == nil)
 		}
 	}
 }
 
-// TestPodPids holds that a pod cannot take all processes of a node, and that the configuration may say how many it can.
+// TestPodPids checks that a pod cannot use up the process ids of a node, and that the configuration can change the limit.
 func TestPodPids(t *testing.T) {
 	for _, tt := range []struct {
 		name  string

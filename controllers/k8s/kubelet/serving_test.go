@@ -17,8 +17,7 @@ import (
 	"github.com/seed-59268b81/talos/resources/secrets"
 )
 
-// TestServesByCluster holds that the kubelet asks the cluster for its serving certificate, and that the configuration's own settings
-// go before.
+// TestServesByCluster checks that the kubelet requests its serving certificate from the cluster, unless the configuration says otherwise.
 func TestServesByCluster(t *testing.T) {
 	t.Parallel()
 
@@ -32,7 +31,7 @@ func TestServesByCluster(t *testing.T) {
 	for name, test := range map[string]struct {
 		change func(*k8s.KubeletConfigSpec)
 		want   bool
-		// asks is whether the KubeletConfiguration says so.
+		// asks is serverTLSBootstrap in the KubeletConfiguration.
 		asks any
 	}{
 		"by default":                   {want: true, asks: true},
@@ -78,7 +77,7 @@ func TestNodeIPs(t *testing.T) {
 	}
 }
 
-// TestServing holds what a kubelet can serve with, and what must go before it starts.
+// TestServing checks which serving certificates are valid, and which must be removed before the kubelet starts.
 func TestServing(t *testing.T) {
 	t.Parallel()
 
@@ -110,7 +109,7 @@ func TestServing(t *testing.T) {
 	right := held(ours, "cp1", v4)
 	half := right["kubelet-server-current.pem"].Data
 
-	// A client's certificate in the place of the server's.
+	// A client certificate instead of a serving certificate.
 	client, err := kubelet.NewIdentity(ours, "cp1")
 	if err != nil {
 		t.Fatal(err)
@@ -120,7 +119,7 @@ func TestServing(t *testing.T) {
 		dir fstest.MapFS
 		ips []netip.Addr
 		in  time.Duration
-		// want is why it cannot be served with, and stale why it must go.
+		// want is why the certificate is not valid, stale why it must be removed.
 		want, stale string
 	}{
 		"right":                    {dir: right, ips: []netip.Addr{v4}},

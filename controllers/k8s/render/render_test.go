@@ -57,7 +57,7 @@ func TestObjects(t *testing.T) {
 	}
 }
 
-// FuzzParse holds that no text of a machine configuration's inline manifest panics.
+// FuzzParse checks that no text of an inline manifest causes a panic.
 func FuzzParse(f *testing.F) {
 	f.Add([]byte("a: 1\n---\nb: [x, {y: z}]"))
 	f.Add([]byte("? [complex]\n: key"))

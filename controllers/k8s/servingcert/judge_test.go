@@ -26,7 +26,7 @@ import (
 	"github.com/seed-59268b81/talos/controllers/k8s/servingcert"
 )
 
-// cluster has a control plane and three workers. w3 says that it has what is others'.
+// cluster has a control plane and three workers. w3 claims names and addresses of others.
 func cluster() servingcert.Cluster {
 	addrs := func(texts ...string) (out []netip.Addr) {
 		for _, text := range texts {
@@ -75,7 +75,7 @@ func newKey(t testing.TB, bits int) crypto.Signer {
 	return key
 }
 
-// asked is what a kubelet asks for.
+// asked is a request of a kubelet.
 type asked struct {
 	request servingcert.Request
 	csr     x509.CertificateRequest
@@ -83,7 +83,7 @@ type asked struct {
 	cluster servingcert.Cluster
 }
 
-// of has a Node ask for itself.
+// of returns a valid request of a Node.
 func of(node string, names []string, ips ...string) asked {
 	user := "system:node:" + node
 	a := asked{
@@ -123,7 +123,7 @@ func TestJudge(t *testing.T) {
 		names  []string
 		ips    []string
 		change func(*asked)
-		// want is part of the reason why it is left alone; empty when it is approved.
+		// want is part of the reason why it is not approved; empty when it is approved.
 		want string
 	}{
 		"what a kubelet asks for":          {node: "w1", names: []string{"w1"}, ips: []string{"10.5.0.3"}},
@@ -200,7 +200,7 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-// TestJudgeBytes holds what is not read as a request at all.
+// TestJudgeBytes checks texts that cannot be decoded as a request.
 func TestJudgeBytes(t *testing.T) {
 	t.Parallel()
 
@@ -217,7 +217,7 @@ func TestJudgeBytes(t *testing.T) {
 		"nothing":                 {nil, "not a CERTIFICATE REQUEST"},
 		"another type":            {pem.EncodeToMemory(&pem.Block{Type: "NEW CERTIFICATE REQUEST", Bytes: block.Bytes}), "not a CERTIFICATE REQUEST"},
 		"another before":          {append(pem.EncodeToMemory(&pem.Block{Type: "X"}), right.PEM...), "not a CERTIFICATE REQUEST"},
-		"nonsense":                {pem.EncodeToMemory(&pem.Block{Type: block.Type, Bytes: []byte("x")}), "cannot be read"},
+		"nonsense":                {pem.EncodeToMemory(&pem.Block{Type: block.Type, Bytes: []byte("x")}), "cannot be decoded"},
 		"a signature of nobody's": {pem.EncodeToMemory(&pem.Block{Type: block.Type, Bytes: forged}), "not signed with its own key"},
 		"much":                    {bytes.Repeat([]byte("x"), 16<<10+1), "want at most 16384"},
 	} {
@@ -234,8 +234,8 @@ func TestJudgeBytes(t *testing.T) {
 	}
 }
 
-// FuzzJudge holds of any request: nothing in it makes the judge panic, and what is approved is the Node's own, as a parser of its own
-// reads it.
+// FuzzJudge checks that no request causes a panic, and that an approved one has only the Node's own names and addresses, according to another
+// parser.
 func FuzzJudge(f *testing.F) {
 	for _, seed := range []asked{
 		of("w1", []string{"w1"}, "10.5.0.3"), of("w1", []string{"w2"}, "10.5.0.4"), of("w1", []string{"*.example.org"}, "127.0.0.1"),

@@ -17,14 +17,13 @@ import (
 	"github.com/seed-59268b81/talos/sys/platform"
 )
 
-// TestCheck holds that what a controller could not carry out, or a program would not take, is found before a configuration is
-// accepted.
+// TestCheck checks that settings that a controller could not apply, or a program would refuse, are found before a configuration is accepted.
 func TestCheck(t *testing.T) {
 	const pod = "machine: {pods: [{apiVersion: v1, kind: Pod, metadata: {name: a}, spec: {containers: [{name: c, image: x}]}}]}"
 
 	for name, test := range map[string]struct {
 		patches []string
-		// want is part of PATH: TEXT; nothing is found where it is empty.
+		// want is part of PATH: TEXT; empty if nothing is found.
 		want string
 	}{
 		"a generated configuration": {},
@@ -150,8 +149,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// TestProgramsTakeCommandLines gives the real programs the command lines that are made for them, with --help at the end, so that
-// they read them and do no more.
+// TestProgramsTakeCommandLines runs the real programs with their rendered command lines and --help, so that they parse the command line and exit.
 func TestProgramsTakeCommandLines(t *testing.T) {
 	binaries := "../../../out/components/bin"
 	if _, err := os.Stat(binaries); err != nil {
@@ -188,7 +186,7 @@ func commandLines(t *testing.T, patches ...string) map[string][]string {
 			t.Fatalf("%s: %v", program, err)
 		}
 
-		// The kubelet would fill in the address of the pod.
+		// The kubelet would expand the address of the pod.
 		for i := range line {
 			line[i] = strings.ReplaceAll(line[i], "$(POD_IP)", "10.5.0.2")
 		}

@@ -17,7 +17,7 @@ import (
 	"github.com/seed-59268b81/talos/sys/platform"
 )
 
-// controlPlane is a generated configuration with patches.
+// controlPlane returns a generated configuration with patches.
 func controlPlane(t *testing.T, patches ...string) *view.Config {
 	t.Helper()
 
@@ -39,7 +39,7 @@ func controlPlane(t *testing.T, patches ...string) *view.Config {
 	return view.Of(cfg)
 }
 
-// TestImages holds that what a generated configuration runs is in the image cache.
+// TestImages checks that the images of a generated configuration are in the image cache.
 func TestImages(t *testing.T) {
 	cfg := controlPlane(t)
 
@@ -104,7 +104,7 @@ func TestKubeletConfig(t *testing.T) {
 	}
 }
 
-// TestNodeEndpoint holds how pods of the host's network reach the API servers.
+// TestNodeEndpoint checks how pods of the host's network connect to the API servers.
 func TestNodeEndpoint(t *testing.T) {
 	if host, port := nodeEndpoint(controlPlane(t)); host != "127.0.0.1" || port != "7445" {
 		t.Errorf("KubePrism: got %s:%s", host, port)
