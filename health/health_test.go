@@ -42,7 +42,7 @@ func TestWait(t *testing.T) {
 		{"all pass at once", time.Minute, []health.Check{script("a", nil), script("b", nil)}, []string{
 			"waiting for a: ...", "waiting for a: OK", "waiting for b: ...", "waiting for b: OK",
 		}, ""},
-		{"a cause is said once", time.Minute, []health.Check{script("a", refused, refused, two, two, two, nil)}, []string{
+		{"a cause is reported once", time.Minute, []health.Check{script("a", refused, refused, two, two, two, nil)}, []string{
 			"waiting for a: ...", "waiting for a: connection refused", "waiting for a: 2 of 3 are there", "waiting for a: OK",
 		}, ""},
 		{"one does not apply", time.Minute, []health.Check{script("a", health.ErrSkip), script("b", nil)}, []string{

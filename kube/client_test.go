@@ -215,12 +215,12 @@ func TestPathOf(t *testing.T) {
 		want    string
 		unknown bool
 	}{
-		"in a namespace":         {object: object("v1", "Pod", "kube-system", "x"), want: "/api/v1/namespaces/kube-system/pods/x"},
-		"in the default one":     {object: object("apps/v1", "Deployment", "", "x"), want: "/apis/apps/v1/namespaces/default/deployments/x"},
-		"of the cluster":         {object: object("v1", "Namespace", "ignored", "x"), want: "/api/v1/namespaces/x"},
-		"a name that needs care": {object: object("v1", "Namespace", "", "a/../b"), want: "/api/v1/namespaces/a%2F..%2Fb"},
-		"an unknown kind":        {object: object("v1", "Thing", "", "x"), unknown: true},
-		"an unknown group":       {object: object("example.org/v1", "Thing", "", "x"), unknown: true},
+		"in a namespace":                 {object: object("v1", "Pod", "kube-system", "x"), want: "/api/v1/namespaces/kube-system/pods/x"},
+		"in the default one":             {object: object("apps/v1", "Deployment", "", "x"), want: "/apis/apps/v1/namespaces/default/deployments/x"},
+		"of the cluster":                 {object: object("v1", "Namespace", "ignored", "x"), want: "/api/v1/namespaces/x"},
+		"a name with special characters": {object: object("v1", "Namespace", "", "a/../b"), want: "/api/v1/namespaces/a%2F..%2Fb"},
+		"an unknown kind":                {object: object("v1", "Thing", "", "x"), unknown: true},
+		"an unknown group":               {object: object("example.org/v1", "Thing", "", "x"), unknown: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := client.PathOf(t.Context(), test.object)

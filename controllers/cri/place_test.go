@@ -33,8 +33,8 @@ func TestRenderConfigInPlace(t *testing.T) {
 		at              place
 		runtime, images settings
 	}{
-		{"a computer of its own", metal, settings{}, settings{}},
-		{"a container with all rights", place{snapshotter: container.Overlayfs}, settings{AppArmor: true}, settings{}},
+		{"a machine with its own kernel", metal, settings{}, settings{}},
+		{"a privileged container", place{snapshotter: container.Overlayfs}, settings{AppArmor: true}, settings{}},
 		{"no lower scores", place{snapshotter: container.Overlayfs, keepOOMScores: true}, settings{AppArmor: true, Restrict: true}, settings{}},
 		{"no overlays", place{snapshotter: container.Native}, settings{AppArmor: true}, settings{Layers: "native"}},
 		{"layers are mounted", place{snapshotter: container.Erofs, ownKernel: true}, settings{}, settings{Layers: "erofs"}},
@@ -101,9 +101,9 @@ func TestSnapshotterIsKept(t *testing.T) {
 	}{
 		{"first boot", nil, true, container.Erofs},
 		{"first boot without an image cache", nil, false, container.Overlayfs},
-		{"cut off before containerd kept anything", []string{"io.containerd.content.v1.content"}, true, container.Erofs},
+		{"power cut before containerd stored anything", []string{"io.containerd.content.v1.content"}, true, container.Erofs},
 		{"later boot", []string{"io.containerd.metadata.v1.bolt", overlayfs, erofsPlugin}, true, container.Erofs},
-		{"later boot, and the image cache is gone", []string{"io.containerd.metadata.v1.bolt", overlayfs, erofsPlugin}, false, container.Erofs},
+		{"later boot without the image cache", []string{"io.containerd.metadata.v1.bolt", overlayfs, erofsPlugin}, false, container.Erofs},
 		{"of an earlier version", []string{"io.containerd.metadata.v1.bolt", overlayfs}, true, container.Overlayfs},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

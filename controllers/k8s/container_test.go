@@ -46,7 +46,7 @@ func TestProxyConntrack(t *testing.T) {
 		place       platform.Platform
 		want        []string
 	}{
-		{"a computer of its own", `{cluster: {clusterName: a}}`, platform.Platform{}, nil},
+		{"a machine with its own kernel", `{cluster: {clusterName: a}}`, platform.Platform{}, nil},
 		{"a container", `{cluster: {clusterName: a}}`, inContainer, []string{"--conntrack-max-per-core=0", "--conntrack-min=0"}},
 		{
 			"a container with a request", `{cluster: {proxy: {extraArgs: {conntrack-min: "9"}}}}`, inContainer,

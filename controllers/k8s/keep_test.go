@@ -67,9 +67,9 @@ func TestKeepsWhatRuns(t *testing.T) {
 		lose func()
 	}{
 		{"the clock is not in sync any more", func() { controllertest.Set(c.Node, timeres.StatusID, timeres.StatusSpec{}) }},
-		{"the status of the clock is gone", func() { remove(resource.PointerOf[timeres.StatusSpec]("", timeres.StatusID)) }},
-		{"the hostname is gone", func() { remove(resource.PointerOf[network.HostnameStatusSpec]("", network.HostnameID)) }},
-		{"the addresses are gone", func() {
+		{"the status of the clock is missing", func() { remove(resource.PointerOf[timeres.StatusSpec]("", timeres.StatusID)) }},
+		{"the hostname is missing", func() { remove(resource.PointerOf[network.HostnameStatusSpec]("", network.HostnameID)) }},
+		{"the addresses are missing", func() {
 			for _, id := range []string{
 				network.NodeAddressAccumulativeID, network.NodeAddressRoutedID,
 				network.FilteredNodeAddressID(network.NodeAddressAccumulativeID, network.NodeAddressFilterNoK8s),

@@ -202,7 +202,7 @@ func leftAlone(t *testing.T, c *cluster, admin *kube.Client, name string) {
 
 	const reason = "the address 172.20.0.12 is not one of Node s1"
 
-	eventually(t, "a request for another's address is told of", func() error {
+	eventually(t, "a request for another Node's address is reported", func() error {
 		told, err := typed.Get[k8sres.KubeletServingRequestSpec](t.Context(), c.State, "", name)
 		if err != nil {
 			return err

@@ -82,7 +82,7 @@ func strangers(t *testing.T, c *cluster, bundle *secrets.Bundle, programs *progr
 		t.Errorf("got %s: want a connection to the impostor, else nothing was tried", got)
 	}
 
-	eventually(t, "an impostor is no API server for KubePrism", func() error {
+	eventually(t, "KubePrism does not accept an impostor", func() error {
 		status, err := typed.Get[k8sres.KubePrismStatusesSpec](t.Context(), c.State, "", k8sres.KubePrismStatusID)
 		if err == nil && status.TypedSpec().Healthy {
 			return fmt.Errorf("it is healthy")

@@ -69,7 +69,7 @@ func followEdits(t *testing.T, c *cluster, client *kube.Client) {
 	const mine, namespace = "/api/v1/namespaces/default/configmaps/mine", "/api/v1/namespaces/mine"
 
 	eventually(t, "an inline manifest is applied", func() error { _, err := client.Get(ctx, mine); return err })
-	eventually(t, "it is noted", func() error {
+	eventually(t, "the inventory names it", func() error {
 		data, _ := get(t, client, records)["data"].(kube.Object)
 		if text, _ := data["cp1"].(string); !strings.Contains(text, `"v1/ConfigMap/default/mine"`) {
 			return fmt.Errorf("got %s", text)
@@ -87,9 +87,9 @@ func followEdits(t *testing.T, c *cluster, client *kube.Client) {
 	quiet(t, c, client)
 
 	c.Configure(c.text(t, images, "cluster: {proxy: {disabled: true}}"))
-	eventually(t, "an object that is not asked for any more is deleted", func() error { return gone(ctx, client, mine) })
+	eventually(t, "an object that is not rendered any more is deleted", func() error { return gone(ctx, client, mine) })
 	eventually(t, "kube-proxy is deleted", func() error { return gone(ctx, client, kubeProxy) })
-	eventually(t, "the inventory has lost it", func() error {
+	eventually(t, "the inventory does not name it any more", func() error {
 		data := get(t, client, inventory)["data"].(kube.Object)
 		if _, there := data["kube-system_kube-proxy_apps_DaemonSet"]; there {
 			return fmt.Errorf("got %v", data)
@@ -103,7 +103,7 @@ func followEdits(t *testing.T, c *cluster, client *kube.Client) {
 	}
 
 	c.Configure(c.text(t, images))
-	eventually(t, "kube-proxy is there again", func() error { return image(ctx, client, kubeProxy, "example.org/proxy:v2") })
+	eventually(t, "kube-proxy exists again", func() error { return image(ctx, client, kubeProxy, "example.org/proxy:v2") })
 
 	twoNodes(t, client)
 }
@@ -212,11 +212,11 @@ func twoNodes(t *testing.T, client *kube.Client) {
 	want("both have it", "new")
 
 	sync("cp8", "", true)
-	want("one does not ask for it", "new")
+	want("one does not render it", "new")
 	sync("cp9", "", false)
-	want("the other does not know yet", "new")
+	want("the other still renders it", "new")
 	sync("cp9", "", true)
-	want("nobody asks for it", "")
+	want("no node renders it", "")
 
 	sync("cp9", "again", true)
 	sync("cp8", "again", true)
@@ -236,9 +236,9 @@ func twoNodes(t *testing.T, client *kube.Client) {
 	}
 
 	sync("cp8", "ours", true)
-	want("it was there before", "theirs")
+	want("it existed before", "theirs")
 	sync("cp8", "", true)
-	want("the manifest is gone", "theirs")
+	want("the manifest is removed", "theirs")
 }
 
 func get(t *testing.T, client *kube.Client, path string) kube.Object {
@@ -258,7 +258,7 @@ func metadata(object kube.Object) kube.Object { return object["metadata"].(kube.
 func edit(t *testing.T, client *kube.Client, path string, change func(kube.Object)) {
 	t.Helper()
 
-	eventually(t, "somebody edits "+path, func() error {
+	eventually(t, "another client edits "+path, func() error {
 		object, err := client.Get(t.Context(), path)
 		if err != nil {
 			return err

@@ -99,7 +99,7 @@ func realControlPlane(t *testing.T, binaries string) {
 		var pod kube.Object
 
 		// The pods after the first wait for a real API server.
-		eventually(t, "the pod of "+id+" is there", func() error {
+		eventually(t, "the pod of "+id+" exists", func() error {
 			spec, err := typed.Get[k8sres.StaticPodSpec](ctx, c.State, "", id)
 			if err == nil {
 				pod = spec.TypedSpec().Pod

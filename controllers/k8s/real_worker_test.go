@@ -166,7 +166,7 @@ func requestIdentity(t *testing.T, config kubeconfig.Config) (crt, key []byte) {
 	var name string
 
 	// KubePrism first finds a working API server.
-	eventually(t, "the kubelet asks for a certificate", func() error {
+	eventually(t, "the kubelet requests a certificate", func() error {
 		created, err := client.Create(t.Context(), requests, kube.Object{
 			"apiVersion": "certificates.k8s.io/v1", "kind": "CertificateSigningRequest", "metadata": kube.Object{"generateName": "node-csr-"},
 			"spec": kube.Object{

@@ -32,18 +32,18 @@ type servingApprover struct {
 	identity servingIdentity
 	// access is how to connect to the API server.
 	access kubeconfig.Config
-	// left are the requests that are not approved, by UID.
-	left map[string]leftAlone
-	wake *time.Timer
+	// unapproved are the requests that are not approved, by UID.
+	unapproved map[string]unapproved
+	wake       *time.Timer
 }
 
-type leftAlone struct {
-	since time.Time
-	told  string // the reason in the last event
+type unapproved struct {
+	since    time.Time
+	reported string // the reason in the last event
 }
 
 func servingApproverController(root string) controller.Controller {
-	a := &servingApprover{left: map[string]leftAlone{}}
+	a := &servingApprover{unapproved: map[string]unapproved{}}
 
 	return following[k8s.KubeletServingRequestSpec](controller.Exclusive, follower{
 		name: "k8s.KubeletServingApproverController",
@@ -115,7 +115,7 @@ func (a *servingApprover) apply(ctx context.Context, rt controller.Runtime, obje
 		later bool // an event is pending
 	)
 
-	left, now := map[string]leftAlone{}, time.Now()
+	remaining, now := map[string]unapproved{}, time.Now()
 
 	for _, object := range objects {
 		request, err := servingcert.RequestOf(object)
@@ -131,22 +131,22 @@ func (a *servingApprover) apply(ctx context.Context, rt controller.Runtime, obje
 		}
 
 		reason := refused.Error()
-		state, seen := a.left[request.UID]
+		state, seen := a.unapproved[request.UID]
 
 		if !seen {
 			state.since = now
 		}
 
-		if state.told != reason && now.Sub(state.since) >= eventAfter && tellLeft(ctx, client, request, reason, now) == nil {
-			state.told = reason
+		if state.reported != reason && now.Sub(state.since) >= eventAfter && createEvent(ctx, client, request, reason, now) == nil {
+			state.reported = reason
 		}
 
-		later = later || state.told != reason
-		left[request.UID] = state
+		later = later || state.reported != reason
+		remaining[request.UID] = state
 		errs = append(errs, typed.Set(ctx, rt, "", request.Name, k8s.KubeletServingRequestSpec{Requester: request.Username, Reason: reason}))
 	}
 
-	a.left = left
+	a.unapproved = remaining
 
 	if later {
 		a.wake = time.AfterFunc(eventAfter, rt.QueueReconcile)

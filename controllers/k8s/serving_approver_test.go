@@ -36,14 +36,14 @@ func TestApprove(t *testing.T) {
 		writes int
 		fails  bool
 	}{
-		"as judged":                     {there: request("u"), answer: http.StatusOK, writes: 1},
-		"another of that name":          {there: request("other"), answer: http.StatusOK},
-		"denied meanwhile":              {there: request("u", kube.Object{"type": "Denied"}), answer: http.StatusOK},
-		"approved meanwhile":            {there: request("u", kube.Object{"type": "Approved"}), answer: http.StatusOK},
-		"gone":                          {},
-		"gone, after it was read":       {there: request("u"), answer: http.StatusNotFound, writes: 1},
-		"somebody is first":             {there: request("u"), answer: http.StatusConflict, writes: 1},
-		"the rights are not there, yet": {there: request("u"), answer: http.StatusForbidden, writes: 1, fails: true},
+		"as judged":                   {there: request("u"), answer: http.StatusOK, writes: 1},
+		"another of that name":        {there: request("other"), answer: http.StatusOK},
+		"denied in between":           {there: request("u", kube.Object{"type": "Denied"}), answer: http.StatusOK},
+		"approved in between":         {there: request("u", kube.Object{"type": "Approved"}), answer: http.StatusOK},
+		"gone":                        {},
+		"deleted after it was read":   {there: request("u"), answer: http.StatusNotFound, writes: 1},
+		"another approver is first":   {there: request("u"), answer: http.StatusConflict, writes: 1},
+		"the permissions are missing": {there: request("u"), answer: http.StatusForbidden, writes: 1, fails: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

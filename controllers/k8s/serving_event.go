@@ -13,9 +13,9 @@ import (
 	"github.com/seed-59268b81/talos/kube"
 )
 
-// tellLeft creates an event for a request that is not approved. The event's name is derived from the reason, so that control plane nodes with
+// createEvent creates an event for a request that is not approved. The event's name is derived from the reason, so that control plane nodes with
 // the same reason create one event.
-func tellLeft(ctx context.Context, client *kube.Client, request servingcert.Request, reason string, now time.Time) error {
+func createEvent(ctx context.Context, client *kube.Client, request servingcert.Request, reason string, now time.Time) error {
 	const namespace = "default" // of events for objects without a namespace
 
 	sum := sha256.Sum256([]byte(reason))

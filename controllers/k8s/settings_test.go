@@ -81,17 +81,17 @@ func TestStickyName(t *testing.T) {
 		want                          string
 		kept                          bool
 	}{
-		"a first boot":                       {wanted: "rack-4", otherForm: "rack-4.x.org", want: "rack-4"},
-		"as before":                          {wanted: "rack-4", otherForm: "rack-4.x.org", registered: "rack-4", want: "rack-4"},
-		"the lease is over":                  {wanted: "talos-abc-def", otherForm: "talos-abc-def", registered: "rack-4", want: "rack-4", kept: true},
-		"another name by DHCP":               {wanted: "rack-5", otherForm: "rack-5.x.org", registered: "rack-4", want: "rack-4", kept: true},
-		"another domain by DHCP":             {wanted: "rack-4.y.org", otherForm: "rack-4", registered: "rack-4.x.org", want: "rack-4.x.org", kept: true},
-		"chosen":                             {wanted: "db-1", otherForm: "db-1", registered: "rack-4", chosen: true, want: "db-1"},
-		"chosen as it is":                    {wanted: "rack-4", otherForm: "rack-4", registered: "rack-4", chosen: true, want: "rack-4"},
-		"chosen on a first boot":             {wanted: "db-1", otherForm: "db-1", chosen: true, want: "db-1"},
-		"the choice of a name is taken back": {wanted: "rack-4", otherForm: "rack-4.x.org", registered: "db-1", want: "db-1", kept: true},
-		"registerWithFQDN is switched on":    {wanted: "rack-4.x.org", otherForm: "rack-4", registered: "rack-4", want: "rack-4.x.org"},
-		"registerWithFQDN is switched off":   {wanted: "rack-4", otherForm: "rack-4.x.org", registered: "rack-4.x.org", want: "rack-4"},
+		"a first boot":                     {wanted: "rack-4", otherForm: "rack-4.x.org", want: "rack-4"},
+		"as before":                        {wanted: "rack-4", otherForm: "rack-4.x.org", registered: "rack-4", want: "rack-4"},
+		"the lease is over":                {wanted: "talos-abc-def", otherForm: "talos-abc-def", registered: "rack-4", want: "rack-4", kept: true},
+		"another name by DHCP":             {wanted: "rack-5", otherForm: "rack-5.x.org", registered: "rack-4", want: "rack-4", kept: true},
+		"another domain by DHCP":           {wanted: "rack-4.y.org", otherForm: "rack-4", registered: "rack-4.x.org", want: "rack-4.x.org", kept: true},
+		"chosen":                           {wanted: "db-1", otherForm: "db-1", registered: "rack-4", chosen: true, want: "db-1"},
+		"chosen as it is":                  {wanted: "rack-4", otherForm: "rack-4", registered: "rack-4", chosen: true, want: "rack-4"},
+		"chosen on a first boot":           {wanted: "db-1", otherForm: "db-1", chosen: true, want: "db-1"},
+		"the choice of a name is reverted": {wanted: "rack-4", otherForm: "rack-4.x.org", registered: "db-1", want: "db-1", kept: true},
+		"registerWithFQDN is switched on":  {wanted: "rack-4.x.org", otherForm: "rack-4", registered: "rack-4", want: "rack-4.x.org"},
+		"registerWithFQDN is switched off": {wanted: "rack-4", otherForm: "rack-4.x.org", registered: "rack-4.x.org", want: "rack-4"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, kept := stickyName(test.wanted, test.otherForm, test.registered, test.chosen)
@@ -188,13 +188,13 @@ func TestEtcdEncryption(t *testing.T) {
 		has  []string
 		err  string
 	}{
-		"secretbox first, what is not encrypted is read": {
+		"secretbox first, plain secrets can be read": {
 			root: secrets.KubernetesRootSpec{SecretboxEncryptionSecret: key, AESCBCEncryptionSecret: key},
 			has:  []string{"secretbox:", "key2", "aescbc:", "key1", "identity: {}"},
 		},
-		"no key":    {has: []string{"identity: {}"}},
-		"a bad key": {root: secrets.KubernetesRootSpec{SecretboxEncryptionSecret: "x"}, err: "cluster.secretboxEncryptionSecret"},
-		"one's own": {root: secrets.KubernetesRootSpec{EtcdEncryptionConfig: map[string]any{"kind": "X"}}, has: []string{"kind: X"}},
+		"no key":         {has: []string{"identity: {}"}},
+		"a bad key":      {root: secrets.KubernetesRootSpec{SecretboxEncryptionSecret: "x"}, err: "cluster.secretboxEncryptionSecret"},
+		"the user's own": {root: secrets.KubernetesRootSpec{EtcdEncryptionConfig: map[string]any{"kind": "X"}}, has: []string{"kind: X"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := etcdEncryption(test.root)

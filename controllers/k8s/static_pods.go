@@ -37,7 +37,7 @@ func staticPodController(fetch Fetch) controller.Controller {
 	)
 
 	return frominputs.Controller[k8s.StaticPodSpec]("k8s.ControlPlaneStaticPodController", controller.Shared, frominputs.List{
-		// Without settings the configuration asks for no control plane any more.
+		// Without settings the configuration has no control plane any more.
 		frominputs.Of(k8s.FinalPrefix+k8s.APIServerID, &k8s.APIServerConfigSpec{}),
 		frominputs.Also(controller.In[k8s.ControllerManagerConfigSpec](controller.Weak, "", k8s.FinalPrefix+k8s.ControllerManagerID)),
 		frominputs.Also(controller.In[k8s.SchedulerConfigSpec](controller.Weak, "", k8s.FinalPrefix+k8s.SchedulerID)),

@@ -45,11 +45,11 @@ func TestMerge(t *testing.T) {
 			extra:  args.Set{"etcd-servers": {"https://elsewhere:2379"}},
 			err:    `kube-apiserver: extra argument "etcd-servers" is not allowed`,
 		},
-		"refused with nothing of the system's": {
+		"refused, without a value of the system": {
 			extra: args.Set{"etcd-servers": {"https://elsewhere:2379"}},
 			err:   `extra argument "etcd-servers" is not allowed`,
 		},
-		"all that is refused is named": {
+		"the error names all refused flags": {
 			extra: args.Set{"etcd-servers": {"x"}, "version": {"true"}},
 			err:   "is not allowed: the system depends on it\nkube-apiserver: extra argument \"version\"",
 		},

@@ -96,7 +96,7 @@ func TestSpec(t *testing.T) {
 		want   any
 		err    string
 	}{
-		"extra configuration goes over defaults, deeply": {
+		"extra configuration overrides defaults, recursively": {
 			change: func(c *k8s.KubeletConfigSpec) {
 				c.ExtraConfig = map[string]any{"systemReserved": map[string]any{"cpu": "1"}, "maxPods": 50}
 			},
@@ -113,12 +113,12 @@ func TestSpec(t *testing.T) {
 			change: func(c *k8s.KubeletConfigSpec) { c.ExtraArgs = k8s.Args{"kubeconfig": {Values: []string{"/x"}}} },
 			err:    `machine.kubelet.extraArgs: kubelet: extra argument "kubeconfig" is not allowed`,
 		},
-		"a name of one's own is not checked": {
+		"an image with a custom name is not checked": {
 			change: func(c *k8s.KubeletConfigSpec) { c.ExtraArgs = k8s.Args{"hostname-override": {Values: []string{"x"}}} },
 			check:  func(s k8s.KubeletSpecSpec) any { return s.ExpectedNodename },
 			want:   "",
 		},
-		"without a node there is no cluster to ask": {
+		"without a Node there is no cluster": {
 			change: func(c *k8s.KubeletConfigSpec) { c.SkipNodeRegistration = true },
 			check: func(s k8s.KubeletSpecSpec) any {
 				return []any{s.Config["registerNode"], s.Config["authorization"], strings.Contains(strings.Join(s.Args, " "), "kubeconfig")}

@@ -29,8 +29,8 @@ func TestConfigurationInPlace(t *testing.T) {
 		extra object
 		want  object // the differences
 	}{
-		{"a computer of its own", platform.Platform{}, nil, object{}},
-		{"a container with all rights", container(platform.Limits{}), nil, object{}},
+		{"a machine with its own kernel", platform.Platform{}, nil, object{}},
+		{"a privileged container", container(platform.Limits{}), nil, object{}},
 		{"cgroup v1", container(platform.Limits{CgroupV1: true}), nil, object{"failCgroupV1": false, "systemCgroups": "", "kubeletCgroups": ""}},
 		{"a limit of the memory", container(platform.Limits{ForeignMemory: 20 << 30}), nil, object{"memory": "20864Mi"}},
 		{"no lower scores", container(platform.Limits{NoResource: true}), object{"oomScoreAdj": -1}, object{"oomScoreAdj": 0}},
@@ -77,7 +77,7 @@ func TestForeignDisk(t *testing.T) {
 		extra object
 		want  any
 	}{
-		{"a computer of its own", platform.Platform{}.Mode, nil, nil},
+		{"a machine with its own kernel", platform.Platform{}.Mode, nil, nil},
 		{"a container", platform.Container, nil, foreign},
 		{
 			"a container whose configuration says more", platform.Container, object{"evictionHard": object{"nodefs.available": "5%"}},

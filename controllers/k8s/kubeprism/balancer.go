@@ -54,8 +54,8 @@ type Balancer struct {
 	kicks map[string]chan struct{}
 	// replaced is closed when the upstreams are.
 	replaced chan struct{}
-	// takes is open while an upstream accepts connections, answers while an upstream answers.
-	takes, answers gate
+	// accepts is open while an upstream accepts connections, answers while an upstream answers.
+	accepts, answers gate
 
 	// Probe asks an upstream whether it is ready, as Prober.Readyz does. It calls answered as soon as the upstream has answered. It is set before
 	// Check is called.
@@ -143,8 +143,8 @@ func (b *Balancer) look(g *gate) (open bool, turned <-chan struct{}) {
 	return g.open, g.turned
 }
 
-// note records the state of an upstream.
-func (b *Balancer) note(address string, s state) {
+// record records the state of an upstream.
+func (b *Balancer) record(address string, s state) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 
@@ -163,7 +163,7 @@ func (b *Balancer) note(address string, s state) {
 // turn sets the gates by the best state of all. When no upstream answers any more, all are probed at once.
 func (b *Balancer) turn() {
 	best := b.best()
-	b.takes.set(best >= pending)
+	b.accepts.set(best >= pending)
 
 	if b.answers.set(best >= unready) && !b.answers.open {
 		for address := range b.kicks {

@@ -44,7 +44,7 @@ func (b *Balancer) Check(ctx context.Context, changed func(), log *slog.Logger) 
 		})
 	}
 
-	run(func() { b.tell(ctx, changed) })
+	run(func() { b.notify(ctx, changed) })
 
 	asked := map[Upstream]context.CancelFunc{}
 
@@ -84,8 +84,8 @@ func (b *Balancer) Check(ctx context.Context, changed func(), log *slog.Logger) 
 	return all.Wait()
 }
 
-// tell calls changed when the first upstream answers, and when the last one stops.
-func (b *Balancer) tell(ctx context.Context, changed func()) {
+// notify calls changed when the first upstream answers, and when the last one stops.
+func (b *Balancer) notify(ctx context.Context, changed func()) {
 	before := false
 
 	for {
@@ -109,12 +109,12 @@ func (b *Balancer) follow(ctx context.Context, u Upstream, log *slog.Logger) {
 	kick, forget := b.kicked(u.Address)
 	defer forget()
 
-	told := ready // an upstream that is ready at first is not logged
+	logged := ready // an upstream that is ready at first is not logged
 
 	for {
 		asked := time.Now()
 
-		err := b.ask(ctx, u)
+		err := b.probe(ctx, u)
 		if ctx.Err() != nil {
 			return
 		}
@@ -124,13 +124,13 @@ func (b *Balancer) follow(ctx context.Context, u Upstream, log *slog.Logger) {
 		// The last known states of the others are no reason to leave this one: all may be unready for the same reason.
 		switch {
 		case own == ready:
-			b.leaveUnready()
-		case told == ready:
+			b.closeUnready()
+		case logged == ready:
 			b.kickReady()
 		}
 
 		// A wrong endpoint of the cluster shows nowhere else while another API server answers: explain reads this.
-		if (own == ready) != (told == ready) {
+		if (own == ready) != (logged == ready) {
 			if own == ready {
 				log.InfoContext(ctx, "an API server answers", "address", u.Address)
 			} else {
@@ -138,7 +138,7 @@ func (b *Balancer) follow(ctx context.Context, u Upstream, log *slog.Logger) {
 			}
 		}
 
-		told = own
+		logged = own
 
 		select {
 		case <-ctx.Done():
@@ -168,14 +168,14 @@ func interval(u Upstream, own, best state) time.Duration {
 	}
 }
 
-// ask probes an upstream once and records its state.
-func (b *Balancer) ask(ctx context.Context, u Upstream) error {
+// probe probes an upstream once and records its state.
+func (b *Balancer) probe(ctx context.Context, u Upstream) error {
 	answered := false
 
 	// reaches records that its state is at least s.
 	reaches := func(s state) {
 		if own, _ := b.state(u.Address); own < s {
-			b.note(u.Address, s)
+			b.record(u.Address, s)
 		}
 	}
 
@@ -197,13 +197,13 @@ func (b *Balancer) ask(ctx context.Context, u Upstream) error {
 
 	switch {
 	case err == nil:
-		b.note(u.Address, ready)
+		b.record(u.Address, ready)
 	case answered:
-		b.note(u.Address, unready)
+		b.record(u.Address, unready)
 	case own > silent && isBusy(err):
-		b.note(u.Address, min(own, unready))
+		b.record(u.Address, min(own, unready))
 	default:
-		b.note(u.Address, silent)
+		b.record(u.Address, silent)
 	}
 
 	return err

@@ -105,7 +105,7 @@ func TestLeavesUnready(t *testing.T) {
 
 	// ask triggers probes of all upstreams, until so many are ready.
 	ask := func(ready int) {
-		within(t, 5*time.Second, "the upstreams are asked", func() bool {
+		within(t, 5*time.Second, "the upstreams are probed", func() bool {
 			balancer.Kick(local.address)
 			balancer.Kick(other.address)
 

@@ -32,9 +32,9 @@ type Port interface {
 // accepts connections; when none does, all connections are closed.
 func (b *Balancer) Serve(ctx context.Context, port Port, log *slog.Logger) error {
 	for {
-		takes, turned := b.look(&b.takes)
+		accepts, turned := b.look(&b.accepts)
 
-		if takes {
+		if accepts {
 			if err := b.listen(ctx, port, turned, log); err != nil {
 				return fmt.Errorf("KubePrism: %w", err)
 			}
@@ -83,7 +83,7 @@ func (b *Balancer) listen(ctx context.Context, port Port, until <-chan struct{},
 			}
 
 			return nil
-		case passes(err):
+		case isTemporary(err):
 			log.WarnContext(ctx, "KubePrism: accept connection", "error", err)
 
 			select {
@@ -117,8 +117,8 @@ func isClosed(c <-chan struct{}) bool {
 	}
 }
 
-// passes reports whether an error of Accept is temporary.
-func passes(err error) bool {
+// isTemporary reports whether an error of Accept is temporary.
+func isTemporary(err error) bool {
 	temporary := []error{syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM, syscall.ECONNABORTED}
 
 	return slices.ContainsFunc(temporary, func(t error) bool { return errors.Is(err, t) })
@@ -187,7 +187,7 @@ func (b *Balancer) dial(ctx context.Context) (conn net.Conn, address string, err
 			return nil, "", err
 		}
 
-		b.note(address, silent)
+		b.record(address, silent)
 		b.kick(address)
 
 		errs = append(errs, err)
@@ -233,8 +233,8 @@ func (b *Balancer) hold(address string, l *link) (release func(), ok bool) {
 	}, true
 }
 
-// leaveUnready closes the connections to upstreams that are not ready. It is called when another one is ready.
-func (b *Balancer) leaveUnready() {
+// closeUnready closes the connections to upstreams that are not ready. It is called when another one is ready.
+func (b *Balancer) closeUnready() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 

@@ -40,7 +40,7 @@ func TestApply(t *testing.T) {
 			},
 			changed: true,
 		},
-		"what was owned and is no longer wanted goes": {
+		"owned keys that are not wanted any more are removed": {
 			node: object{
 				"metadata": object{
 					"labels":      object{"mine": "a", "theirs": "1"},
@@ -65,7 +65,7 @@ func TestApply(t *testing.T) {
 				"spec":     object{},
 			},
 		},
-		"an own cordon is undone": {
+		"the system's own cordon is undone": {
 			node: object{"metadata": object{"labels": object{}, "annotations": object{"talos.dev/cordoned": ""}}, "spec": object{"unschedulable": true}},
 			want: object{"metadata": object{"labels": object{}, "annotations": object{}}, "spec": object{}}, changed: true,
 		},
@@ -81,7 +81,7 @@ func TestApply(t *testing.T) {
 			},
 			changed: true,
 		},
-		"a broken list of owned keys is no reason to fail": {
+		"a list of owned keys that is not valid counts as empty": {
 			node:    object{"metadata": object{"labels": object{"a": "1"}, "annotations": object{"talos.dev/owned-labels": "["}}, "spec": object{}},
 			want:    object{"metadata": object{"labels": object{"a": "1"}, "annotations": object{}}, "spec": object{}},
 			changed: true,

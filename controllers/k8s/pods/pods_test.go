@@ -144,7 +144,7 @@ func TestAPIServerArgs(t *testing.T) {
 		"an older version has neither": {
 			image: "registry.k8s.io/kube-apiserver:v1.31.4", has: "--anonymous-auth=false", has2: "--authorization-mode=Node,RBAC", no: "-config=/system/config/kubernetes/kube-apiserver/auth",
 		},
-		"a digest is taken for current": {
+		"a digest counts as current": {
 			image: "registry.k8s.io/kube-apiserver@sha256:0000", has: "--authentication-config=", no: "--anonymous-auth",
 		},
 		"OIDC flags exclude structured authentication": {

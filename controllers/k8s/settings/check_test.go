@@ -34,12 +34,12 @@ func TestCheck(t *testing.T) {
 			patches: []string{"cluster: {apiServer: {extraArgs: {etcd-servers: x}}}"},
 			want:    `cluster.apiServer.extraArgs: kube-apiserver: extra argument "etcd-servers" is not allowed`,
 		},
-		"no verification of kubelets":       {patches: []string{`cluster: {apiServer: {extraArgs: {kubelet-certificate-authority: ""}}}`}},
-		"another authority of kubelets":     {patches: []string{"cluster: {apiServer: {extraArgs: {kubelet-certificate-authority: /x}}}"}},
-		"a kubelet that serves by flag":     {patches: []string{`machine: {kubelet: {extraArgs: {rotate-server-certificates: "true"}}}`}},
-		"a kubelet that serves its own":     {patches: []string{"machine: {kubelet: {extraConfig: {serverTLSBootstrap: false}}}"}},
-		"a kubelet that serves what it has": {patches: []string{"machine: {kubelet: {extraConfig: {tlsCertFile: /x, tlsPrivateKeyFile: /y}}}"}},
-		"a flag that is not there": {
+		"no verification of kubelets":              {patches: []string{`cluster: {apiServer: {extraArgs: {kubelet-certificate-authority: ""}}}`}},
+		"another authority of kubelets":            {patches: []string{"cluster: {apiServer: {extraArgs: {kubelet-certificate-authority: /x}}}"}},
+		"a kubelet that serves by flag":            {patches: []string{`machine: {kubelet: {extraArgs: {rotate-server-certificates: "true"}}}`}},
+		"a kubelet that signs its own certificate": {patches: []string{"machine: {kubelet: {extraConfig: {serverTLSBootstrap: false}}}"}},
+		"a kubelet that serves what it has":        {patches: []string{"machine: {kubelet: {extraConfig: {tlsCertFile: /x, tlsPrivateKeyFile: /y}}}"}},
+		"a flag that does not exist": {
 			patches: []string{"cluster: {controllerManager: {extraArgs: {nonsense: x}}}"},
 			want:    "cluster.controllerManager.extraArgs: kube-controller-manager 1.36 has no flag --nonsense",
 		},
@@ -87,7 +87,7 @@ func TestCheck(t *testing.T) {
 			patches: []string{"cluster: {controllerManager: {extraVolumes: [{hostPath: /a, mountPath: /system/secrets/kubernetes/kube-controller-manager}]}}"},
 			want:    "cluster.controllerManager: its pod would not run: spec.containers[0].volumeMounts[1].mountPath",
 		},
-		"no quantity": {
+		"not a quantity": {
 			patches: []string{"cluster: {apiServer: {resources: {limits: {memory: much}}}}"},
 			want:    "cluster.apiServer: its pod would not run: spec.containers[0].resources.limits.memory",
 		},
@@ -95,12 +95,12 @@ func TestCheck(t *testing.T) {
 			patches: []string{"cluster: {scheduler: {resources: {requests: {cpu: 2}, limits: {cpu: 1}}}}"},
 			want:    "spec.containers[0].resources.limits.cpu: 1 is below the request of 2",
 		},
-		"a limit below our own request": {patches: []string{"cluster: {apiServer: {resources: {limits: {memory: 300Mi}}}}"}},
+		"a limit below the default request": {patches: []string{"cluster: {apiServer: {resources: {limits: {memory: 300Mi}}}}"}},
 		"a bad variable": {
 			patches: []string{"cluster: {apiServer: {env: {'a=b': c}}}"},
 			want:    `"a=b" is not the name of a variable`,
 		},
-		"a scheduler's field that is not there": {
+		"an unknown field of the scheduler": {
 			patches: []string{"cluster: {scheduler: {config: {profile: []}}}"},
 			want:    "cluster.scheduler.config.profile: there is no such field",
 		},
@@ -119,11 +119,11 @@ func TestCheck(t *testing.T) {
 			want:    "machine.pods[0].spec.containers: want a list",
 		},
 		"a pod twice": {patches: []string{pod, pod}, want: "machine.pods[1].metadata.name: another pod of machine.pods has this name"},
-		"a pod in the place of the system's": {
+		"a pod with the name of a system pod": {
 			patches: []string{"machine: {pods: [{apiVersion: v1, kind: Pod, metadata: {name: kube-apiserver, namespace: kube-system}, spec: {containers: [{name: c, image: x}]}}]}"},
 			want:    "would replace a pod of the control plane",
 		},
-		"a pod whose id is the system's": {
+		"a pod with the id of a system pod": {
 			patches: []string{"machine: {pods: [{apiVersion: v1, kind: Pod, metadata: {name: apiserver, namespace: kube}, spec: {containers: [{name: c, image: x}]}}]}"},
 			want:    "would replace a pod of the control plane",
 		},
@@ -131,7 +131,7 @@ func TestCheck(t *testing.T) {
 			patches: []string{"machine: {pods: [{apiVersion: v1, kind: Pod, metadata: {name: a}, spec: {containers: [{name: c, image: x}], volumes: [{name: v, secret: {secretName: s}}]}}]}"},
 			want:    "machine.pods[0].spec.volumes[0].secret: a static pod cannot use",
 		},
-		"a manifest that is no object": {
+		"a manifest that is not an object": {
 			patches: []string{"cluster: {inlineManifests: [{name: x, contents: '- a'}]}"},
 			want:    "cluster.inlineManifests:",
 		},

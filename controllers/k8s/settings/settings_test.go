@@ -82,11 +82,11 @@ func TestKubeletConfig(t *testing.T) {
 		"a control plane keeps pods off": {
 			check: func(s k8s.KubeletConfigSpec) any { return s.RegisterWithTaints }, want: map[string]string{ControlPlaneTaint: ":NoSchedule"},
 		},
-		"unless it is told not to": {
+		"unless it is disabled": {
 			patch: "cluster: {allowSchedulingOnControlPlanes: true}",
 			check: func(s k8s.KubeletConfigSpec) any { return len(s.RegisterWithTaints) }, want: 0,
 		},
-		"taints of one's own": {
+		"other taints": {
 			patch: "{cluster: {allowSchedulingOnControlPlanes: true}, machine: {nodeTaints: {a: \"b:NoExecute\"}}}",
 			check: func(s k8s.KubeletConfigSpec) any { return s.RegisterWithTaints }, want: map[string]string{"a": "b:NoExecute"},
 		},
