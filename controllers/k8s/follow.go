@@ -29,7 +29,7 @@ type target struct {
 	// keep returns the part of an object that is followed; changes of the rest are ignored. Without keep it is the whole object. An object for
 	// which it returns nil is ignored.
 	keep func(kube.Object) kube.Object
-	// most is the largest number of objects that are kept, for a collection in which clients create any number; zero is no limit.
+	// most is the largest number of objects that are kept, for a collection in which clients create any number; zero means no limit.
 	most int
 }
 

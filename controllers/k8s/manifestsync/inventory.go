@@ -24,7 +24,7 @@ const configMaps = "/api/v1/namespaces/" + namespace + "/configmaps/"
 func writeInventory(ctx context.Context, client *kube.Client, wanted, pruned []kube.Object) error {
 	present, err := client.Get(ctx, configMaps+inventoryName)
 	if err != nil && !kube.IsNotFound(err) {
-		return fmt.Errorf("inventory: %w", err)
+		return fmt.Errorf("read inventory: %w", err)
 	}
 
 	data, changed := inventory(present, wanted, pruned)
@@ -42,7 +42,7 @@ func writeInventory(ctx context.Context, client *kube.Client, wanted, pruned []k
 		"data": data,
 	})
 	if err != nil {
-		return fmt.Errorf("inventory: %w", err)
+		return fmt.Errorf("write inventory: %w", err)
 	}
 
 	return nil

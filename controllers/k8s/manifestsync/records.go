@@ -25,7 +25,7 @@ type rendered map[string]string
 func readRecords(ctx context.Context, client *kube.Client) (map[string]rendered, error) {
 	present, err := client.Get(ctx, configMaps+recordsName)
 	if err != nil && !kube.IsNotFound(err) {
-		return nil, fmt.Errorf("records: %w", err)
+		return nil, fmt.Errorf("read records: %w", err)
 	}
 
 	out := map[string]rendered{}
@@ -47,7 +47,7 @@ func writeRecords(ctx context.Context, client *kube.Client, records map[string]r
 	for node, one := range records {
 		text, err := json.Marshal(one) // sorts keys
 		if err != nil {
-			return fmt.Errorf("records: %w", err)
+			return fmt.Errorf("write records: %w", err)
 		}
 
 		data[node] = string(text)
@@ -58,7 +58,7 @@ func writeRecords(ctx context.Context, client *kube.Client, records map[string]r
 		"metadata": kube.Object{"name": recordsName, "namespace": namespace}, "data": data,
 	})
 	if err != nil {
-		return fmt.Errorf("records: %w", err)
+		return fmt.Errorf("write records: %w", err)
 	}
 
 	return nil

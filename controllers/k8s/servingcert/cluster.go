@@ -63,9 +63,9 @@ func (c Cluster) allowsName(name string, node Node, wanted string) error {
 	case !own && !slices.ContainsFunc(node.Names, is):
 		return fmt.Errorf("the name %s is not one of Node %s", wanted, name)
 	case strings.EqualFold(wanted, "localhost"):
-		return fmt.Errorf("the name %s is every node's", wanted)
+		return fmt.Errorf("the name %s belongs to every node", wanted)
 	case !node.ControlPlane && slices.ContainsFunc(c.Names, is):
-		return fmt.Errorf("the name %s is one of the API server's, and Node %s is not of the control plane", wanted, name)
+		return fmt.Errorf("the name %s is one of the API server's, and Node %s is not a control plane node", wanted, name)
 	case !node.ControlPlane && c.ofServices(wanted):
 		return fmt.Errorf("the name %s may be a Service's", wanted)
 	}
@@ -103,11 +103,11 @@ func (c Cluster) allowsAddress(name string, node Node, ip net.IP) error {
 
 	switch {
 	case !ok || wanted.IsUnspecified() || wanted.IsLoopback() || wanted.IsMulticast() || wanted.IsLinkLocalUnicast():
-		return fmt.Errorf("the address %s cannot be one Node's alone", ip)
+		return fmt.Errorf("the address %s cannot belong to one Node only", ip)
 	case !slices.Contains(node.Addresses, wanted):
 		return fmt.Errorf("the address %s is not one of Node %s", wanted, name)
 	case !node.ControlPlane && slices.Contains(c.Addresses, wanted):
-		return fmt.Errorf("the address %s is one of the API server's, and Node %s is not of the control plane", wanted, name)
+		return fmt.Errorf("the address %s is one of the API server's, and Node %s is not a control plane node", wanted, name)
 	}
 
 	return c.unique("address", wanted.String(), name, func(_ string, says Node) bool {

@@ -87,7 +87,7 @@ func checkSubject(csr *x509.CertificateRequest, username string) error {
 	case csr.Subject.CommonName != username:
 		return fmt.Errorf("the common name is %q, not the requester's %q", csr.Subject.CommonName, username)
 	case !slices.Equal(csr.Subject.Organization, []string{nodesGroup}):
-		return fmt.Errorf("the organization is %q, not %s alone", csr.Subject.Organization, nodesGroup)
+		return fmt.Errorf("the organization is %q, want only %s", csr.Subject.Organization, nodesGroup)
 	case len(csr.Subject.Names) != 2:
 		return fmt.Errorf("the subject %s has more than a common name and an organization", csr.Subject)
 	default:
