@@ -12,32 +12,17 @@ import (
 )
 
 // Nodes is a list of nodes.
-type Nodes struct {
-	Items []Node `json:"items"`
-}
+type Nodes struct{ Items []Node }
 
-// Node is the part of a node that is read.
+// Node is the part of a node that is read. The API's names of fields differ only in their case.
 type Node struct {
-	Metadata struct {
-		Name string `json:"name"`
-	} `json:"metadata"`
-	Spec struct {
-		Unschedulable bool `json:"unschedulable"`
-	} `json:"spec"`
-	Status struct {
-		Addresses []struct {
-			Type    string `json:"type"`
-			Address string `json:"address"`
-		} `json:"addresses"`
-		Conditions []struct {
-			Type    string `json:"type"`
-			Status  string `json:"status"`
-			Message string `json:"message"`
-		} `json:"conditions"`
-		NodeInfo struct {
-			BootID string `json:"bootID"`
-		} `json:"nodeInfo"`
-	} `json:"status"`
+	Metadata struct{ Name string }
+	Spec     struct{ Unschedulable bool }
+	Status   struct {
+		Addresses  []struct{ Type, Address string }
+		Conditions []struct{ Type, Status, Message string }
+		NodeInfo   struct{ BootID string }
+	}
 }
 
 // Nodes lists the nodes.

@@ -12,21 +12,17 @@ import (
 // MirrorAnnotation is on a mirror pod, which represents a static pod. Only its node can end it.
 const MirrorAnnotation = "kubernetes.io/config.mirror"
 
-// Pod is the part of a pod that is read.
+// Pod is the part of a pod that is read. The API's names of fields differ only in their case.
 type Pod struct {
 	Metadata struct {
-		Namespace       string            `json:"namespace"`
-		Name            string            `json:"name"`
-		UID             string            `json:"uid"`
-		Annotations     map[string]string `json:"annotations"`
-		OwnerReferences []struct {
-			Kind       string `json:"kind"`
-			Controller bool   `json:"controller"`
-		} `json:"ownerReferences"`
-	} `json:"metadata"`
-	Status struct {
-		Phase string `json:"phase"`
-	} `json:"status"`
+		Namespace, Name, UID string
+		Annotations          map[string]string
+		OwnerReferences      []struct {
+			Kind       string
+			Controller bool
+		}
+	}
+	Status struct{ Phase string }
 }
 
 // String names the pod.
@@ -55,9 +51,7 @@ func (p *Pod) Controller() string {
 
 // Pods lists the pods of a node.
 func (c *Client) Pods(ctx context.Context, node string) ([]Pod, error) {
-	var list struct {
-		Items []Pod `json:"items"`
-	}
+	var list struct{ Items []Pod }
 
 	query := url.Values{"fieldSelector": {"spec.nodeName=" + node}}
 

@@ -47,15 +47,9 @@ func endpointController(root string) controller.Controller {
 		name:   "k8s.EndpointController",
 		inputs: accessInputs(),
 		connect: func(ctx context.Context, rt controller.Runtime) (*target, error) {
-			access, key, err := nodeAccess(ctx, rt, root)
-			if err != nil || access == nil {
-				return nil, err
-			}
-
-			return &target{
-				key: key, config: *access,
+			return atAPIServer(ctx, rt, root, target{
 				path: "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices", selector: "metadata.name=kubernetes",
-			}, nil
+			})
 		},
 		apply: func(ctx context.Context, rt controller.Runtime, objects []kube.Object) error {
 			spec := endpointsOf(objects)
@@ -120,6 +114,18 @@ func nodeAccess(ctx context.Context, rt state.Reader, root string) (*kubeconfig.
 	access, err := kubeletIdentity(filepath.Join(root, kubelet.KubeconfigFile))
 
 	return &access, identity.Hash, err
+}
+
+// atAPIServer returns the target with nodeAccess; nil until the node can connect.
+func atAPIServer(ctx context.Context, rt state.Reader, root string, to target) (*target, error) {
+	access, key, err := nodeAccess(ctx, rt, root)
+	if err != nil || access == nil {
+		return nil, err
+	}
+
+	to.key, to.config = key, *access
+
+	return &to, nil
 }
 
 // nodeClient returns a client with nodeAccess; nil until the node can connect.

@@ -32,12 +32,7 @@ func nodeIdentityController(root string) controller.Controller {
 				return nil, f.Err
 			}
 
-			access, key, err := nodeAccess(ctx, rt, root)
-			if err != nil || access == nil {
-				return nil, err
-			}
-
-			return &target{key: key, config: *access, path: "/api/v1/nodes", keep: identifying}, nil
+			return atAPIServer(ctx, rt, root, target{path: "/api/v1/nodes", keep: identifying})
 		},
 		apply: func(ctx context.Context, rt controller.Runtime, nodes []kube.Object) error {
 			if nodes == nil {

@@ -69,8 +69,10 @@ func (a *servingApprover) connect(ctx context.Context, rt controller.Runtime, ro
 		return nil, err
 	}
 
-	access, key, err := nodeAccess(ctx, rt, root)
-	if err != nil || access == nil {
+	to, err := atAPIServer(ctx, rt, root, target{
+		path: signingRequestsPath, selector: "spec.signerName=" + servingcert.Signer, keep: servingcert.Undecided, most: maxUndecided,
+	})
+	if err != nil || to == nil {
 		return nil, err
 	}
 
@@ -80,13 +82,11 @@ func (a *servingApprover) connect(ctx context.Context, rt controller.Runtime, ro
 	}
 
 	// Only the endpoint is the administrator's.
-	access.Crt, access.Key = pair.Crt, pair.Key
-	a.access = *access
+	to.config.Crt, to.config.Key = pair.Crt, pair.Key
+	to.key += string(pair.Crt)
+	a.access = to.config
 
-	return &target{
-		key: key + string(pair.Crt), config: *access, path: signingRequestsPath, selector: "spec.signerName=" + servingcert.Signer,
-		keep: servingcert.Undecided, most: maxUndecided,
-	}, nil
+	return to, nil
 }
 
 // apply judges all undecided requests.
