@@ -30,9 +30,7 @@ func Config(cfg *config.Config, mode validate.Mode) (warnings []string, err erro
 	}
 
 	if says := view.Of(cfg); says.Complete() {
-		for _, problem := range k8ssettings.Check(says) {
-			findings = append(findings, validate.Finding{Path: problem.Path, Text: problem.Text})
-		}
+		findings = append(findings, k8ssettings.Check(says)...)
 
 		if says.Type().IsControlPlane() {
 			if err := etcdsettings.Check(says); err != nil {

@@ -2,16 +2,11 @@
 
 package k8s
 
-import (
-	"github.com/seed-59268b81/talos/cosi/resource"
-)
+import "github.com/seed-59268b81/talos/cosi/resource"
 
-var bootstrapManifestsConfigDefinition = &resource.Definition{
-	Type:             "BootstrapManifestsConfigs.kubernetes.talos.dev",
-	DefaultNamespace: ControlPlaneNamespace,
-}
+var bootstrapManifestsConfigDefinition = controlPlane.Type("BootstrapManifestsConfigs")
 
-// BootstrapManifestsConfigSpec is what the built-in manifests are rendered from.
+// BootstrapManifestsConfigSpec is the settings of the built-in manifests.
 type BootstrapManifestsConfigSpec struct {
 	Server                            string         `yaml:"server" protobuf:"1"`
 	ClusterDomain                     string         `yaml:"clusterDomain" protobuf:"2"`
@@ -47,3 +42,52 @@ type BootstrapManifestsConfigSpec struct {
 func (BootstrapManifestsConfigSpec) Definition() *resource.Definition {
 	return bootstrapManifestsConfigDefinition
 }
+
+var extraManifestsConfigDefinition = controlPlane.Sensitive().Type("ExtraManifestsConfigs")
+
+// ExtraManifestsConfigSpec is the remote and inline manifests of the machine configuration.
+type ExtraManifestsConfigSpec struct {
+	ExtraManifests []ExtraManifest `yaml:"extraManifests" protobuf:"1"`
+}
+
+// Definition implements resource.Spec.
+func (ExtraManifestsConfigSpec) Definition() *resource.Definition {
+	return extraManifestsConfigDefinition
+}
+
+// ExtraManifest is a manifest that the machine configuration contains or names by URL.
+type ExtraManifest struct {
+	Name           string            `yaml:"name"                     protobuf:"1"`
+	URL            string            `yaml:"url,omitempty"            protobuf:"2"`
+	Priority       string            `yaml:"priority"                 protobuf:"3"`
+	ExtraHeaders   map[string]string `yaml:"extraHeaders,omitempty"   protobuf:"4"`
+	InlineManifest string            `yaml:"inlineManifest,omitempty" protobuf:"5"`
+}
+
+var manifestDefinition = controlPlane.Sensitive().Type("Manifests")
+
+// ManifestSpec is the objects of one bootstrap manifest.
+type ManifestSpec struct {
+	Items []SingleManifest `yaml:"items" protobuf:"1"`
+}
+
+// Definition implements resource.Spec.
+func (ManifestSpec) Definition() *resource.Definition { return manifestDefinition }
+
+// SingleManifest is one Kubernetes object.
+type SingleManifest struct {
+	Object map[string]any `yaml:"object" protobuf:"1"`
+}
+
+// MarshalYAML prints the object itself.
+func (m SingleManifest) MarshalYAML() (any, error) { return m.Object, nil }
+
+var manifestStatusDefinition = controlPlane.Type("ManifestStatuses")
+
+// ManifestStatusSpec names the applied manifests.
+type ManifestStatusSpec struct {
+	ManifestsApplied []string `yaml:"manifestsApplied" protobuf:"1"`
+}
+
+// Definition implements resource.Spec.
+func (ManifestStatusSpec) Definition() *resource.Definition { return manifestStatusDefinition }
