@@ -45,14 +45,16 @@ type group struct {
 func groups(s *session.Session, local []*cobra.Command) []group {
 	return []group{
 		{"Look at the nodes", slices.Concat(
-			capture.Commands(s), cgroups.Commands(s), dashboard.Commands(s), explain.Commands(s), filesystem.Commands(s),
-			get.Commands(s), logs.Commands(s), observe.Commands(s),
-			// The first finds out whether a node answers at all.
-			support.Commands(s, get.Files, observe.Files, filesystem.Files, logs.Files, etcdcmd.Files),
+			filesystem.Commands(s), get.Commands(s), logs.Commands(s), observe.Commands(s),
+			[]*cobra.Command{
+				capture.Command(s), cgroups.Command(s), dashboard.Command(s), explain.Command(s),
+				// The first finds out whether a node answers at all.
+				support.Command(s, get.Files, observe.Files, filesystem.Files, logs.Files, etcdcmd.Files),
+			},
 		)},
 		{"Configure the nodes", configure.Commands(s)},
 		{"Begin, restart and end", lifecycle.Commands(s)},
-		{"etcd, Kubernetes and images", slices.Concat(etcdcmd.Commands(s), imagecmd.Commands(s), kubecmd.Commands(s))},
+		{"etcd, Kubernetes and images", []*cobra.Command{etcdcmd.Command(s), imagecmd.Command(s), imagecmd.DebugCommand(s), kubecmd.Command(s)}},
 		{withoutNode, slices.Concat(configcmd.Commands(s), gen.Commands(s), local)},
 	}
 }
@@ -73,7 +75,7 @@ func newRoot(s *session.Session, local ...*cobra.Command) *cobra.Command {
 		DisableAutoGenTag: true,
 	}
 
-	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return session.UsageError(cmd, "%s", err) })
+	root.SetFlagErrorFunc(session.FlagError)
 	root.SetCompletionCommandGroupID(withoutNode)
 
 	for _, g := range groups(s, local) {

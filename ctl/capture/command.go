@@ -17,10 +17,8 @@ import (
 	"github.com/seed-59268b81/talos/ctl/session"
 )
 
-// Commands are the commands of this package, for the root.
-func Commands(s *session.Session) []*cobra.Command { return []*cobra.Command{newCommand(s)} }
-
-func newCommand(s *session.Session) *cobra.Command {
+// Command returns talosctl pcap.
+func Command(s *session.Session) *cobra.Command {
 	var (
 		request      machine.PacketCaptureRequest
 		filter, path string
@@ -126,10 +124,5 @@ func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 func linkNames(n session.Node, ctx context.Context) ([]string, error) {
 	statistics, err := n.NetworkDeviceStats(ctx)
 
-	var names []string
-	for _, device := range statistics.GetDevices() {
-		names = append(names, strings.TrimSpace(device.GetName()))
-	}
-
-	return names, err
+	return session.Names(statistics.GetDevices(), func(d *machine.NetDev) string { return strings.TrimSpace(d.GetName()) }), err
 }

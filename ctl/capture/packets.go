@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"strings"
 
 	"github.com/gopacket/gopacket"
@@ -139,15 +140,9 @@ func describeARP(arp *layers.ARP, length int) string {
 
 // addressOf writes an IPv4 or MAC address.
 func addressOf(bytes []byte) string {
-	format, separator := "%d", "."
-	if len(bytes) != 4 {
-		format, separator = "%02x", ":"
+	if len(bytes) == net.IPv4len {
+		return net.IP(bytes).String()
 	}
 
-	parts := make([]string, len(bytes))
-	for i, b := range bytes {
-		parts[i] = fmt.Sprintf(format, b)
-	}
-
-	return strings.Join(parts, separator)
+	return net.HardwareAddr(bytes).String()
 }

@@ -21,10 +21,8 @@ import (
 // cgroupMount is where a node has its control groups.
 const cgroupMount = "/sys/fs/cgroup"
 
-// Commands are the commands of this package, for the root.
-func Commands(s *session.Session) []*cobra.Command { return []*cobra.Command{newCommand(s)} }
-
-func newCommand(s *session.Session) *cobra.Command {
+// Command returns talosctl cgroups.
+func Command(s *session.Session) *cobra.Command {
 	var (
 		preset, schema string
 		idsOnly        bool

@@ -6,9 +6,12 @@ import (
 	"embed"
 	"errors"
 	"fmt"
+	"io/fs"
 	"strings"
 
 	"go.yaml.in/yaml/v4"
+
+	"github.com/seed-59268b81/talos/ctl/session"
 )
 
 //go:embed presets/*.yaml
@@ -52,12 +55,7 @@ func Presets() []string {
 		panic(err) // It is part of the program.
 	}
 
-	names := make([]string, len(entries))
-	for i, entry := range entries {
-		names[i] = strings.TrimSuffix(entry.Name(), ".yaml")
-	}
-
-	return names
+	return session.Names(entries, func(e fs.DirEntry) string { return strings.TrimSuffix(e.Name(), ".yaml") })
 }
 
 // Preset returns a schema of this package.

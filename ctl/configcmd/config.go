@@ -84,11 +84,15 @@ func (f *file) editContext(change func(context *talosconfig.Context)) error {
 	})
 }
 
-// contextNames completes the names of contexts.
-func (f *file) contextNames(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+// contextNames completes the name of a context, the first argument.
+func (f *file) contextNames(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	c, _, err := f.load()
-	if err != nil {
+
+	switch {
+	case err != nil:
 		return nil, cobra.ShellCompDirectiveError
+	case len(args) > 0:
+		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 
 	return c.Names(), cobra.ShellCompDirectiveNoFileComp

@@ -96,9 +96,5 @@ func remove(c *talosconfig.Config, name string) {
 		return
 	}
 
-	c.Context = ""
-
-	if names := c.Names(); len(names) > 0 {
-		c.Context = names[0]
-	}
+	c.Context = append(c.Names(), "")[0]
 }

@@ -42,10 +42,6 @@ func newApplyConfigCommand(s *session.Session) *cobra.Command {
 				return err
 			}
 
-			if err := applying.check(cmd); err != nil {
-				return err
-			}
-
 			return s.Each(cmd, func(ctx context.Context, n session.Node) error {
 				return applying.send(ctx, n, cmd.ErrOrStderr(), config)
 			})

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -40,10 +41,6 @@ what was saved. A file that is not changed is not sent. If the node refuses it t
 				return session.UsageError(cmd, "--namespace %q: machine configurations are in %s", namespace, machineConfigKind.Namespace)
 			}
 
-			if err := applying.check(cmd); err != nil {
-				return err
-			}
-
 			return s.InTurn(cmd, func(ctx context.Context, n session.Node) error {
 				config, err := readMachineConfig(ctx, n, id)
 				if err != nil {
@@ -63,21 +60,24 @@ what was saved. A file that is not changed is not sent. If the node refuses it t
 }
 
 func editAndSend(ctx context.Context, cmd *cobra.Command, n session.Node, applying *applying, config string) error {
-	file, err := newEditFile()
+	// The file holds secrets, so it is in a directory of its own.
+	directory, err := os.MkdirTemp("", "talosctl-edit-")
 	if err != nil {
-		return err
+		return fmt.Errorf("edit: %w", err)
 	}
 
+	path, keep := filepath.Join(directory, "machineconfig.yaml"), false
+
 	defer func() {
-		if !file.kept {
-			file.remove()
+		if !keep {
+			os.RemoveAll(directory) // the directory is only ours
 		}
 	}()
 
 	var refused error
 
 	for before := config; ; {
-		edited, err := file.edit(ctx, cmd, editHeader(n.Name, refused)+before)
+		edited, err := edit(ctx, cmd, path, editHeader(n.Name, refused)+before)
 		if err != nil {
 			return err
 		}
@@ -97,9 +97,9 @@ func editAndSend(ctx context.Context, cmd *cobra.Command, n session.Node, applyi
 		}
 
 		if status.Code(err) != codes.InvalidArgument {
-			file.kept = true
+			keep = true
 
-			return fmt.Errorf("what was edited is kept in %s: %w", file.path, err)
+			return fmt.Errorf("what was edited is kept in %s: %w", path, err)
 		}
 
 		before, refused = edited, err
@@ -136,28 +136,9 @@ func withoutHeader(text string) string {
 	return kept.String()
 }
 
-// editFile is the file that the editor opens. It holds secrets, so it is in a directory of its own.
-type editFile struct {
-	directory, path string
-	// kept tells that what the user wrote could not be sent, and is not to be lost.
-	kept bool
-}
-
-func newEditFile() (*editFile, error) {
-	directory, err := os.MkdirTemp("", "talosctl-edit-")
-	if err != nil {
-		return nil, fmt.Errorf("edit: %w", err)
-	}
-
-	return &editFile{directory: directory, path: directory + "/machineconfig.yaml"}, nil
-}
-
-func (f *editFile) remove() {
-	os.RemoveAll(f.directory) // the directory is only ours
-}
-
-func (f *editFile) edit(ctx context.Context, cmd *cobra.Command, text string) (string, error) {
-	if err := os.WriteFile(f.path, []byte(text), 0o600); err != nil {
+// edit opens the text in an editor, as the file at path, and returns what it saves.
+func edit(ctx context.Context, cmd *cobra.Command, path, text string) (string, error) {
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		return "", fmt.Errorf("edit: %w", err)
 	}
 
@@ -167,14 +148,14 @@ func (f *editFile) edit(ctx context.Context, cmd *cobra.Command, text string) (s
 	}
 
 	//program:user $EDITOR
-	program := exec.CommandContext(ctx, editor[0], append(editor[1:], f.path)...)
+	program := exec.CommandContext(ctx, editor[0], append(editor[1:], path)...)
 	program.Stdin, program.Stdout, program.Stderr = cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr()
 
 	if err := program.Run(); err != nil {
 		return "", fmt.Errorf("edit: run %s: %w; set $EDITOR to the editor to use", editor[0], err)
 	}
 
-	edited, err := os.ReadFile(f.path)
+	edited, err := os.ReadFile(path)
 	if err != nil {
 		return "", fmt.Errorf("edit: %w", err)
 	}

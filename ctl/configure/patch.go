@@ -30,10 +30,6 @@ func newPatchCommand(s *session.Session) *cobra.Command {
 				return err
 			}
 
-			if err := applying.check(cmd); err != nil {
-				return err
-			}
-
 			for _, file := range files {
 				patches = append(patches, "@"+file)
 			}

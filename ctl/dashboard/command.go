@@ -12,10 +12,8 @@ import (
 	"github.com/seed-59268b81/talos/ctl/session"
 )
 
-// Commands are the commands of this package, for the root.
-func Commands(s *session.Session) []*cobra.Command { return []*cobra.Command{newCommand(s)} }
-
-func newCommand(s *session.Session) *cobra.Command {
+// Command returns talosctl dashboard.
+func Command(s *session.Session) *cobra.Command {
 	var interval time.Duration
 
 	cmd := s.MaintenanceFlags(&cobra.Command{

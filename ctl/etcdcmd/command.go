@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+// Package etcdcmd is "talosctl etcd": the members of etcd, their status and alarms, snapshots, downgrades.
 package etcdcmd
 
 import (
@@ -11,15 +12,11 @@ import (
 	"github.com/seed-59268b81/talos/ctl/session"
 )
 
-func newEtcdCommand(s *session.Session) *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "etcd",
-		Short: "Look after etcd on control plane nodes",
-	}
-
-	cmd.AddCommand(
+// Command returns talosctl etcd.
+func Command(s *session.Session) *cobra.Command {
+	return session.Group("etcd", "Look after etcd on control plane nodes",
 		newEtcdMembersCommand(s),
-		newEtcdMemberCommand(s),
+		session.Group("member", "Change the members of etcd", newEtcdRemoveMemberCommand(s, "remove")),
 		newEtcdRemoveMemberCommand(s, "remove-member"),
 		newEtcdStatusCommand(s),
 		newEtcdSnapshotCommand(s),
@@ -29,8 +26,6 @@ func newEtcdCommand(s *session.Session) *cobra.Command {
 		etcdAction(s, "leave", "Take the nodes themselves out of etcd", session.Node.EtcdLeave),
 		newEtcdForfeitCommand(s),
 	)
-
-	return cmd
 }
 
 // etcdAction is a command that has one node do something and says nothing if it did: done by several at once, etcd would

@@ -12,12 +12,7 @@ import (
 )
 
 func newEtcdDowngradeCommand(s *session.Session) *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "downgrade",
-		Short: "Have etcd's storage go back to an earlier version",
-	}
-
-	cmd.AddCommand(
+	return session.Group("downgrade", "Have etcd's storage go back to an earlier version",
 		etcdDowngradeCommand(s, "validate VERSION", "Check whether etcd's storage can go back to a version, such as 3.5", 1,
 			func(n session.Node, ctx context.Context, args []string) (string, error) {
 				return n.EtcdDowngradeValidate(ctx, args[0])
@@ -31,8 +26,6 @@ func newEtcdDowngradeCommand(s *session.Session) *cobra.Command {
 				return n.EtcdDowngradeCancel(ctx)
 			}),
 	)
-
-	return cmd
 }
 
 func etcdDowngradeCommand(s *session.Session, use, short string, args int, call func(n session.Node, ctx context.Context, args []string) (string, error)) *cobra.Command {

@@ -40,17 +40,6 @@ var memberColumns = []session.Column[*machine.EtcdMember]{
 	session.Col("LEARNER", func(m *machine.EtcdMember) string { return strconv.FormatBool(m.GetIsLearner()) }),
 }
 
-func newEtcdMemberCommand(s *session.Session) *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "member",
-		Short: "Change the members of etcd",
-	}
-
-	cmd.AddCommand(newEtcdRemoveMemberCommand(s, "remove"))
-
-	return cmd
-}
-
 // newEtcdRemoveMemberCommand is known by two names.
 func newEtcdRemoveMemberCommand(s *session.Session, name string) *cobra.Command {
 	return s.Flags(&cobra.Command{
@@ -74,12 +63,9 @@ talosctl etcd leave, or with talosctl reset.`,
 		ValidArgsFunction: s.CompleteArg(0, func(n session.Node, ctx context.Context) ([]string, error) {
 			members, err := n.EtcdMembers(ctx, false)
 
-			var ids []string
-			for _, m := range members {
-				ids = append(ids, cobra.CompletionWithDesc(client.FormatEtcdID(m.GetId()), m.GetHostname()))
-			}
-
-			return ids, err
+			return session.Names(members, func(m *machine.EtcdMember) string {
+				return cobra.CompletionWithDesc(client.FormatEtcdID(m.GetId()), m.GetHostname())
+			}), err
 		}),
 	})
 }
@@ -108,4 +94,14 @@ func etcdMemberID(ctx context.Context, n session.Node, text string) (uint64, err
 	}
 
 	return id, nil
+}
+
+// Files are those of this package in a support bundle.
+func Files(context.Context, session.Node) ([]session.BundleFile, error) {
+	return []session.BundleFile{
+		session.TableFile("etcd-members.txt", memberColumns, func(n session.Node, ctx context.Context) ([]*machine.EtcdMember, error) {
+			return n.EtcdMembers(ctx, false)
+		}),
+		session.TableFile("etcd-status.txt", etcdStatusColumns, session.Single(session.Node.EtcdStatus)),
+	}, nil
 }

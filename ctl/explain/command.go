@@ -6,17 +6,15 @@ import (
 	"cmp"
 	"context"
 	"io"
+	"slices"
 
 	"github.com/spf13/cobra"
 
-	"github.com/seed-59268b81/talos/client"
 	"github.com/seed-59268b81/talos/ctl/session"
 )
 
-// Commands are the commands of this package, for the root.
-func Commands(s *session.Session) []*cobra.Command { return []*cobra.Command{newCommand(s)} }
-
-func newCommand(s *session.Session) *cobra.Command {
+// Command returns talosctl explain.
+func Command(s *session.Session) *cobra.Command {
 	var namespace string
 
 	cmd := s.MaintenanceFlags(&cobra.Command{
@@ -56,7 +54,7 @@ func explainNode(ctx context.Context, w io.Writer, n session.Node, namespace str
 			return err
 		}
 
-		subjects = subjectsOf(facts, definition, namespace, args[1:])
+		subjects = Subjects(facts, definition.Type, cmp.Or(namespace, definition.DefaultNamespace), slices.Concat(args[1:], []string{""})[0])
 	}
 
 	for _, s := range subjects {
@@ -71,8 +69,4 @@ func explainNode(ctx context.Context, w io.Writer, n session.Node, namespace str
 	}
 
 	return nil
-}
-
-func subjectsOf(facts *Facts, definition client.Definition, namespace string, id []string) []Symptom {
-	return Subjects(facts, definition.Type, cmp.Or(namespace, definition.DefaultNamespace), append(id, "")[0])
 }

@@ -3,9 +3,12 @@
 package filesystem
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"io/fs"
+	"iter"
 	"strconv"
 	"time"
 
@@ -58,7 +61,10 @@ func newListCommand(s *session.Session) *cobra.Command {
 				columns, request.ReportXattrs = longColumns(human), true
 			}
 
-			return listFiles(s, cmd, columns, &request)
+			// In large batches, as nodes are not to be mixed in a listing.
+			return printFiles(s, cmd, columns, 1000, nil, func(ctx context.Context, n session.Node) iter.Seq2[*machine.FileInfo, error] {
+				return n.List(ctx, &request)
+			})
 		},
 		ValidArgsFunction: completePath(s),
 	}))
@@ -73,25 +79,31 @@ func newListCommand(s *session.Session) *cobra.Command {
 	return cmd
 }
 
-// listFiles prints each node's files in large pieces, as nodes are not to be mixed in a listing.
-func listFiles(s *session.Session, cmd *cobra.Command, columns []session.Column[*machine.FileInfo], request *machine.ListRequest) error {
+// printFiles prints what each node streams of files, a batch at a time.
+func printFiles[F interface {
+	GetName() string
+	GetError() string
+}](
+	s *session.Session, cmd *cobra.Command, columns []session.Column[F], batch int, widths []int,
+	stream func(ctx context.Context, n session.Node) iter.Seq2[F, error],
+) error {
 	out, err := session.NewListing(s, cmd, columns)
 	if err != nil {
 		return err
 	}
 
-	return s.Tabulate(cmd, out.Table, func(ctx context.Context, n session.Node) error {
-		const batch = 1000
+	out.Table.Reserve(widths...)
 
+	return s.Tabulate(cmd, out.Table, func(ctx context.Context, n session.Node) error {
 		var (
-			files    []*machine.FileInfo
+			files    []F
 			problems fileProblems
 		)
 
-		for file, err := range n.List(ctx, request) {
+		for file, err := range stream(ctx, n) {
 			switch {
 			case err != nil:
-				return errorsAfter(out.Print(n.Name, files...), err)
+				return cmp.Or(out.Print(n.Name, files...), err)
 			case file.GetError() != "":
 				problems = append(problems, file.GetName()+": "+file.GetError())
 			default:
@@ -107,7 +119,7 @@ func listFiles(s *session.Session, cmd *cobra.Command, columns []session.Column[
 			}
 		}
 
-		return errorsAfter(out.Print(n.Name, files...), problems.err())
+		return cmp.Or(out.Print(n.Name, files...), problems.err())
 	})
 }
 
@@ -139,19 +151,11 @@ func longColumns(human bool) []session.Column[*machine.FileInfo] {
 func seLinuxLabel(f *machine.FileInfo) string {
 	for _, xattr := range f.GetXattrs() {
 		if data := xattr.GetData(); xattr.GetName() == "security.selinux" && len(data) > 0 {
-			return string(trimZero(data))
+			return string(bytes.TrimSuffix(data, []byte{0}))
 		}
 	}
 
 	return ""
-}
-
-func trimZero(data []byte) []byte {
-	if data[len(data)-1] == 0 {
-		return data[:len(data)-1]
-	}
-
-	return data
 }
 
 // fileProblems are the files that a node could not look at.
@@ -166,13 +170,4 @@ func (p fileProblems) err() error {
 	default:
 		return fmt.Errorf("the node could not look at %s, and at %d more", p[0], len(p)-1)
 	}
-}
-
-// errorsAfter is the first that is an error.
-func errorsAfter(first, second error) error {
-	if first != nil {
-		return first
-	}
-
-	return second
 }

@@ -3,6 +3,7 @@
 package filesystem
 
 import (
+	"context"
 	"strconv"
 
 	"github.com/spf13/cobra"
@@ -31,4 +32,9 @@ func mountUsed(m *machine.MountStat) uint64 {
 // gigabytes writes bytes in GB, with two places.
 func gigabytes(bytes uint64) string {
 	return strconv.FormatFloat(float64(bytes)/1e9, 'f', 2, 64)
+}
+
+// Files are those of this package in a support bundle.
+func Files(context.Context, session.Node) ([]session.BundleFile, error) {
+	return []session.BundleFile{session.TableFile("mounts.txt", mountColumns, session.Node.Mounts)}, nil
 }

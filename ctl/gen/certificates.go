@@ -17,19 +17,19 @@ import (
 	"github.com/seed-59268b81/talos/pki"
 )
 
-// files writes several files, all or none when one exists.
-func files(cmd *cobra.Command, force bool, texts map[string][]byte, order ...string) error {
-	if err := refuseExisting(order, force); err != nil {
+// writePair writes a certificate and its key, or neither when one of the files exists.
+func writePair(cmd *cobra.Command, name string, pair pki.Pair, force bool) error {
+	crt, key := name+".crt", name+".key"
+
+	if err := refuseExisting([]string{crt, key}, force); err != nil {
 		return err
 	}
 
-	for _, path := range order {
-		if err := write(cmd.OutOrStdout(), path, texts[path], force); err != nil {
-			return err
-		}
+	if err := write(cmd.OutOrStdout(), crt, pair.Crt, force); err != nil {
+		return err
 	}
 
-	return nil
+	return write(cmd.OutOrStdout(), key, pair.Key, force)
 }
 
 func caCommand(force *bool) *cobra.Command {
@@ -54,9 +54,7 @@ func caCommand(force *bool) *cobra.Command {
 				return err
 			}
 
-			crt, key := organization+".crt", organization+".key"
-
-			return files(cmd, *force, map[string][]byte{crt: ca.PEM.Crt, key: ca.PEM.Key}, crt, key)
+			return writePair(cmd, organization, ca.PEM, *force)
 		},
 	}
 
@@ -203,9 +201,9 @@ func keypairCommand(force *bool) *cobra.Command {
 				return err
 			}
 
-			crt, key := organization+".crt", organization+".key"
+			pair.Crt = append(pair.Crt, ca.PEM.Crt...)
 
-			return files(cmd, *force, map[string][]byte{crt: append(pair.Crt, ca.PEM.Crt...), key: pair.Key}, crt, key)
+			return writePair(cmd, organization, pair, *force)
 		},
 	}
 

@@ -16,6 +16,6 @@ import (
 func Commands(s *session.Session) []*cobra.Command {
 	return []*cobra.Command{
 		newGetCommand(s),
-		newInspectCommand(s),
+		session.Group("inspect", "Look inside the machinery", newInspectDependenciesCommand(s)),
 	}
 }

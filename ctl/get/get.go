@@ -98,17 +98,14 @@ func (g *get) list(ctx context.Context, n session.Node, kind client.Kind) ([]cha
 		return []change{{resource: r}}, err
 	}
 
-	var all []change
+	found, err := session.All(n.Resources(ctx, kind))
 
-	for r, err := range n.Resources(ctx, kind) {
-		if err != nil {
-			return nil, err
-		}
-
-		all = append(all, change{resource: r})
+	all := make([]change, len(found))
+	for i, r := range found {
+		all[i].resource = r
 	}
 
-	return all, nil
+	return all, err
 }
 
 // follow prints what is there at the start together, then each change by itself.

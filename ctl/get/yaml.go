@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"strconv"
 	"strings"
+	"time"
 
 	"go.yaml.in/yaml/v4"
 
@@ -61,44 +62,33 @@ func yamlSpec(text string) (string, error) {
 	return yamlValue(map[string]any{"spec": want}), nil
 }
 
-// yamlMetadata prints metadata in the order users know.
+// metadata is the metadata of a resource in the order that users know.
+type metadata struct {
+	Namespace, Type, ID string
+	Version             any // a number, or the word undefined
+	Owner               any
+	Phase               string
+	Created, Updated    time.Time
+	Labels, Annotations map[string]string `yaml:",omitempty"`
+	Finalizers          []string          `yaml:",omitempty"`
+}
+
 func yamlMetadata(md *cosiapi.Metadata) string {
-	var b strings.Builder
-
-	// A version is a number, or the word undefined.
-	version := md.GetVersion()
-	if _, err := strconv.ParseUint(version, 10, 64); err != nil {
-		version = yamlScalar(version)
+	m := metadata{
+		Namespace: md.GetNamespace(), Type: md.GetType(), ID: md.GetId(), Version: md.GetVersion(), Phase: md.GetPhase(),
+		Created: md.GetCreated().AsTime().Truncate(time.Second), Updated: md.GetUpdated().AsTime().Truncate(time.Second),
+		Labels: md.GetLabels(), Annotations: md.GetAnnotations(), Finalizers: md.GetFinalizers(),
 	}
 
-	fmt.Fprintf(&b, "namespace: %s\n", yamlScalar(md.GetNamespace()))
-	fmt.Fprintf(&b, "type: %s\n", yamlScalar(md.GetType()))
-	fmt.Fprintf(&b, "id: %s\n", yamlScalar(md.GetId()))
-	fmt.Fprintf(&b, "version: %s\n", version)
-
-	if md.GetOwner() == "" {
-		b.WriteString("owner:\n")
-	} else {
-		fmt.Fprintf(&b, "owner: %s\n", yamlScalar(md.GetOwner()))
+	if number, err := strconv.ParseUint(md.GetVersion(), 10, 64); err == nil {
+		m.Version = number
 	}
 
-	fmt.Fprintf(&b, "phase: %s\n", yamlScalar(md.GetPhase()))
-	fmt.Fprintf(&b, "created: %s\n", md.GetCreated().AsTime().Format("2006-01-02T15:04:05Z"))
-	fmt.Fprintf(&b, "updated: %s\n", md.GetUpdated().AsTime().Format("2006-01-02T15:04:05Z"))
-
-	if labels := md.GetLabels(); len(labels) > 0 {
-		b.WriteString("labels:\n" + indent(yamlValue(labels)))
+	if md.GetOwner() != "" {
+		m.Owner = md.GetOwner()
 	}
 
-	if annotations := md.GetAnnotations(); len(annotations) > 0 {
-		b.WriteString("annotations:\n" + indent(yamlValue(annotations)))
-	}
-
-	if finalizers := md.GetFinalizers(); len(finalizers) > 0 {
-		b.WriteString("finalizers:\n" + indent(yamlValue(finalizers)))
-	}
-
-	return b.String()
+	return strings.Replace(yamlValue(m), "owner: null\n", "owner:\n", 1)
 }
 
 func yamlScalar(text string) string { return strings.TrimRight(yamlValue(text), "\n") }
@@ -106,7 +96,7 @@ func yamlScalar(text string) string { return strings.TrimRight(yamlValue(text), 
 func yamlValue(value any) string {
 	content, err := yaml.Marshal(value)
 	if err != nil {
-		// Strings, and lists and maps of strings, always have a form.
+		// Strings, numbers, times, and lists and maps of strings, always have a form.
 		panic(err)
 	}
 

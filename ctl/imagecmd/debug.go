@@ -19,9 +19,9 @@ import (
 	"github.com/seed-59268b81/talos/ctl/session"
 )
 
-func newDebugCommand(s *session.Session) *cobra.Command {
+// DebugCommand returns talosctl debug.
+func DebugCommand(s *session.Session) *cobra.Command {
 	var (
-		store    session.ImageStore
 		spec     machine.DebugContainerRunRequestSpec
 		hostOnly bool
 	)
@@ -35,12 +35,6 @@ The image is pulled by the node, or sent to it from a file that ends with .tar.`
 		Example: "  talosctl debug -n 172.20.0.2 docker.io/library/busybox:latest --args sh",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			var err error
-
-			if spec.Containerd, err = store.Instance(); err != nil {
-				return err
-			}
-
 			spec.Profile = machine.DebugContainerRunRequestSpec_PROFILE_PRIVILEGED
 			if hostOnly {
 				spec.Profile = machine.DebugContainerRunRequestSpec_PROFILE_HOST_NS
@@ -49,6 +43,7 @@ The image is pulled by the node, or sent to it from a file that ends with .tar.`
 			spec.Tty = session.IsTerminal(cmd.InOrStdin()) && session.IsTerminal(cmd.OutOrStdout())
 
 			return s.One(cmd, func(ctx context.Context, n session.Node) error {
+				var err error
 				if spec.ImageName, err = debugImage(ctx, n, spec.GetContainerd(), args[0]); err != nil {
 					return err
 				}
@@ -58,7 +53,7 @@ The image is pulled by the node, or sent to it from a file that ends with .tar.`
 		},
 	})
 
-	store.Flag(cmd, "system")
+	session.ImageStoreFlag(cmd, &spec.Containerd, "system")
 	cmd.Flags().StringArrayVar(&spec.Args, "args", nil, "what to run in the container instead of what the image says, a word each")
 	cmd.Flags().BoolVar(&hostOnly, "host-namespaces", false, "in the namespaces of the node, but without further rights")
 	cmd.Flags().StringToStringVar(&spec.Env, "env", nil, "environment, as NAME=VALUE")

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+// Package kubecmd is "talosctl kubeconfig".
 package kubecmd
 
 import (
@@ -17,7 +18,8 @@ import (
 	"github.com/seed-59268b81/talos/kube/kubeconfig"
 )
 
-func newKubeconfigCommand(s *session.Session) *cobra.Command {
+// Command returns talosctl kubeconfig.
+func Command(s *session.Session) *cobra.Command {
 	var (
 		merge, force bool
 		contextName  string
@@ -113,21 +115,9 @@ func mergeKubeconfig(cmd *cobra.Command, path string, content []byte, options ku
 		return err
 	}
 
-	existing, err := kubeconfig.Read(path)
-	if err != nil {
-		return err
-	}
-
-	renames, err := kubeconfig.Merge(existing, fetched, options)
-	if err != nil {
-		return fmt.Errorf("merge kubeconfig: %w", err)
-	}
-
-	for _, r := range renames {
+	return session.MergeKubeconfig(path, fetched, options, func(r kubeconfig.Rename) {
 		fmt.Fprintf(cmd.ErrOrStderr(), "renamed %s %q -> %q\n", r.Section, r.From, r.To)
-	}
-
-	return kubeconfig.Write(path, existing)
+	})
 }
 
 // overwriteNames answers whether a taken name is overwritten: yes if forced, as the user says on a terminal, else no.

@@ -34,11 +34,7 @@ var errDrainTimeout = errors.New("the time of --drain-timeout is over")
 // follow is tracking's follow for a node that goes down and comes back: its pods are evicted before, and it takes pods
 // again when Kubernetes knows that it is back. A node that is not taken down after all is left as it was, and so is one
 // that had been cordoned before.
-func (d *draining) follow(
-	ctx context.Context, n session.Node, t *tracking, cluster *kube.Client,
-	begin func(context.Context) (actor string, err error),
-	done func(ctx context.Context, n session.Node, before boot, say func(string)) error,
-) error {
+func (d *draining) follow(ctx context.Context, n session.Node, t *tracking, cluster *kube.Client, begin beginner, done waiter) error {
 	name, err := nodenameOf(ctx, n)
 	if err != nil {
 		return fmt.Errorf("drain: %w", err)
@@ -67,8 +63,8 @@ func (d *draining) follow(
 
 	err = d.evict(ctx, cluster, name, say)
 	if err == nil {
-		err = t.follow(ctx, n, func(ctx context.Context) (string, error) {
-			actor, err := begin(ctx)
+		err = t.follow(ctx, n, func(n session.Node, ctx context.Context) (string, error) {
+			actor, err := begin(n, ctx)
 			begun = err == nil
 
 			return actor, err

@@ -13,17 +13,17 @@ import (
 )
 
 // rebootModes are the values of --mode.
-var rebootModes = map[string]machine.RebootRequest_Mode{
-	"default":    machine.RebootRequest_DEFAULT,
-	"powercycle": machine.RebootRequest_POWERCYCLE,
-	"force":      machine.RebootRequest_FORCE,
+var rebootModes = []session.Named[machine.RebootRequest_Mode]{
+	{Name: "default", Value: machine.RebootRequest_DEFAULT},
+	{Name: "powercycle", Value: machine.RebootRequest_POWERCYCLE},
+	{Name: "force", Value: machine.RebootRequest_FORCE},
 }
 
 func newRebootCommand(s *session.Session) *cobra.Command {
 	var (
 		tracking tracking
 		draining draining
-		mode     string
+		mode     machine.RebootRequest_Mode
 	)
 
 	cmd := s.Flags(&cobra.Command{
@@ -37,40 +37,26 @@ one fails, those after it are left alone. The Kubernetes API is reached as your 
 there, and otherwise at the cluster's endpoint.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			requested, known := rebootModes[mode]
-			if !known {
-				return session.UsageError(cmd, "--mode %q is unknown: want default, powercycle or force", mode)
-			}
-
-			tracking.out = session.NewLines(cmd.ErrOrStderr())
-
-			reboot := func(n session.Node) func(context.Context) (string, error) {
-				return func(ctx context.Context) (string, error) { return n.Reboot(ctx, requested) }
-			}
+			reboot := func(n session.Node, ctx context.Context) (string, error) { return n.Reboot(ctx, mode) }
 
 			if draining.drain {
 				return rebootInTurn(s, cmd, &tracking, &draining, reboot)
 			}
 
-			return s.Each(cmd, func(ctx context.Context, n session.Node) error {
-				return tracking.follow(ctx, n, reboot(n), untilBooted)
-			})
+			return tracking.each(s, cmd, reboot, untilBooted)
 		},
 	})
 
 	tracking.flags(cmd, "wait until the nodes run again, showing their events")
 	draining.flags(cmd)
-	cmd.Flags().StringVarP(&mode, "mode", "m", "default", "default, powercycle (through the firmware) or force (pods are killed)")
-	session.Complete(cmd, "mode", "default", "powercycle", "force")
+	session.EnumFlag(cmd, &mode, "mode", "m", "default", "default, powercycle (through the firmware) or force (pods are killed)", rebootModes)
 
 	return cmd
 }
 
 // rebootInTurn drains and reboots one node after the other.
-func rebootInTurn(
-	s *session.Session, cmd *cobra.Command, t *tracking, d *draining, reboot func(session.Node) func(context.Context) (string, error),
-) error {
-	t.wait = true
+func rebootInTurn(s *session.Session, cmd *cobra.Command, t *tracking, d *draining, reboot beginner) error {
+	t.wait, t.out = true, session.NewLines(cmd.ErrOrStderr())
 
 	var failed string
 
@@ -84,7 +70,7 @@ func rebootInTurn(
 		if err == nil {
 			defer kube.Close()
 
-			err = d.follow(ctx, n, t, kube, reboot(n), untilBooted)
+			err = d.follow(ctx, n, t, kube, reboot, untilBooted)
 		}
 
 		if err != nil {

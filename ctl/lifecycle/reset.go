@@ -13,17 +13,16 @@ import (
 )
 
 // wipeModes are the values of --wipe-mode.
-var wipeModes = map[string]machine.ResetRequest_WipeMode{
-	"all":         machine.ResetRequest_ALL,
-	"system-disk": machine.ResetRequest_SYSTEM_DISK,
-	"user-disks":  machine.ResetRequest_USER_DISKS,
+var wipeModes = []session.Named[machine.ResetRequest_WipeMode]{
+	{Name: "all", Value: machine.ResetRequest_ALL},
+	{Name: "system-disk", Value: machine.ResetRequest_SYSTEM_DISK},
+	{Name: "user-disks", Value: machine.ResetRequest_USER_DISKS},
 }
 
 func newResetCommand(s *session.Session) *cobra.Command {
 	var (
 		tracking tracking
 		request  machine.ResetRequest
-		mode     string
 		labels   []string
 	)
 
@@ -36,36 +35,25 @@ With --system-labels-to-wipe only these partitions of the system disk are wiped;
 cluster, and STATE too makes it forget its configuration.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			var known bool
-
-			if request.Mode, known = wipeModes[mode]; !known {
-				return session.UsageError(cmd, "--wipe-mode %q is unknown: want all, system-disk or user-disks", mode)
-			}
-
 			for _, label := range labels {
 				request.SystemPartitionsToWipe = append(request.SystemPartitionsToWipe, &machine.ResetPartitionSpec{Label: label, Wipe: true})
 			}
 
-			tracking.out = session.NewLines(cmd.ErrOrStderr())
+			done := untilOff
+			if request.Reboot {
+				done = untilReset
+			}
 
-			return s.Each(cmd, func(ctx context.Context, n session.Node) error {
-				done := untilOff
-				if request.Reboot {
-					done = untilReset
-				}
-
-				return tracking.follow(ctx, n, func(ctx context.Context) (string, error) { return n.Reset(ctx, &request) }, done)
-			})
+			return tracking.each(s, cmd, func(n session.Node, ctx context.Context) (string, error) { return n.Reset(ctx, &request) }, done)
 		},
 	})
 
 	tracking.flags(cmd, "wait until the nodes are wiped, showing their events")
 	cmd.Flags().BoolVar(&request.Graceful, "graceful", true, "leave the cluster in order: drain the node, leave etcd")
 	cmd.Flags().BoolVar(&request.Reboot, "reboot", false, "reboot afterwards, instead of powering off")
-	cmd.Flags().StringVar(&mode, "wipe-mode", "all", "what to wipe: all, system-disk or user-disks")
+	session.EnumFlag(cmd, &request.Mode, "wipe-mode", "", "all", "what to wipe: all, system-disk or user-disks", wipeModes)
 	cmd.Flags().StringSliceVar(&labels, "system-labels-to-wipe", nil, "wipe these partitions of the system disk only, such as EPHEMERAL")
 	cmd.Flags().StringSliceVar(&request.UserDisksToWipe, "user-disks-to-wipe", nil, "wipe these disks, such as /dev/sdb")
-	session.Complete(cmd, "wipe-mode", "all", "system-disk", "user-disks")
 	session.Complete(cmd, "system-labels-to-wipe", layout.PartitionEphemeral, layout.PartitionState, layout.PartitionMeta)
 
 	return cmd

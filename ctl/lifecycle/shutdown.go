@@ -25,11 +25,7 @@ func newShutdownCommand(s *session.Session) *cobra.Command {
 others have the grace period of the kubelet's shutdownGracePeriod, 30 seconds by default.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			tracking.out = session.NewLines(cmd.ErrOrStderr())
-
-			return s.Each(cmd, func(ctx context.Context, n session.Node) error {
-				return tracking.follow(ctx, n, func(ctx context.Context) (string, error) { return n.Shutdown(ctx, force) }, untilOff)
-			})
+			return tracking.each(s, cmd, func(n session.Node, ctx context.Context) (string, error) { return n.Shutdown(ctx, force) }, untilOff)
 		},
 	})
 

@@ -40,14 +40,23 @@ func (t *tracking) flags(cmd *cobra.Command, wait string) {
 	cmd.Flags().DurationVar(&t.timeout, "timeout", 30*time.Minute, "with --wait: how long to wait")
 }
 
+// beginner begins something on a node, and returns the actor of its events.
+type beginner func(n session.Node, ctx context.Context) (actor string, err error)
+
+// waiter returns when the node, which was in a boot before, is where it should be.
+type waiter func(ctx context.Context, n session.Node, before boot, say func(string)) error
+
+// each is follow for all nodes at once.
+func (t *tracking) each(s *session.Session, cmd *cobra.Command, begin beginner, done waiter) error {
+	t.out = session.NewLines(cmd.ErrOrStderr())
+
+	return s.Each(cmd, func(ctx context.Context, n session.Node) error { return t.follow(ctx, n, begin, done) })
+}
+
 // follow calls begin, and if it is to wait, prints the events of what was begun until done returns.
-func (t *tracking) follow(
-	ctx context.Context, n session.Node,
-	begin func(context.Context) (actor string, err error),
-	done func(ctx context.Context, n session.Node, before boot, say func(string)) error,
-) (err error) {
+func (t *tracking) follow(ctx context.Context, n session.Node, begin beginner, done waiter) (err error) {
 	if !t.wait && !t.debug {
-		_, err := begin(ctx)
+		_, err := begin(n, ctx)
 
 		return err
 	}
@@ -81,7 +90,7 @@ func (t *tracking) follow(
 		}()
 	}
 
-	actor, err := begin(ctx)
+	actor, err := begin(n, ctx)
 	if err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/seed-59268b81/talos/api/common"
 	"github.com/seed-59268b81/talos/api/machine"
 	"github.com/seed-59268b81/talos/ctl/session"
 )
@@ -25,12 +26,6 @@ func newUpgradeCommand(s *session.Session) *cobra.Command {
 Kubernetes pods are not moved away first: drain the node with kubectl drain.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			var known bool
-
-			if upgrade.reboot, known = rebootModes[upgrade.mode]; !known || upgrade.mode == "force" {
-				return session.UsageError(cmd, "--reboot-mode %q is unknown: want default or powercycle", upgrade.mode)
-			}
-
 			upgrade.tracking.out = session.NewLines(cmd.ErrOrStderr())
 
 			return s.Each(cmd, upgrade.node)
@@ -38,20 +33,19 @@ Kubernetes pods are not moved away first: drain the node with kubectl drain.`,
 	})
 
 	upgrade.tracking.flags(cmd, "wait until the nodes run again, showing their events")
-	upgrade.store.Flag(cmd, "system")
+	session.ImageStoreFlag(cmd, &upgrade.store, "system")
 	cmd.Flags().StringVarP(&upgrade.image, "image", "i", "", "installer image")
-	cmd.Flags().StringVarP(&upgrade.mode, "reboot-mode", "m", "default", "default or powercycle (through the firmware)")
+	session.EnumFlag(cmd, &upgrade.reboot, "reboot-mode", "m", "default", "default or powercycle (through the firmware)", rebootModes[:2])
 	cmd.Flags().BoolVar(&upgrade.stay, "no-reboot", false, "do not reboot: the next reboot is into the new version")
 	cmd.Flags().BoolVar(&upgrade.legacy, "legacy", false, "the way of nodes that have no lifecycle service; without the flag it is tried where that is missing")
-	session.Complete(cmd, "reboot-mode", "default", "powercycle")
 
 	return session.Require(cmd, "image")
 }
 
 type upgrade struct {
 	tracking     tracking
-	store        session.ImageStore
-	image, mode  string
+	store        *common.ContainerdInstance
+	image        string
 	reboot       machine.RebootRequest_Mode
 	stay, legacy bool
 }
@@ -74,23 +68,18 @@ func (u *upgrade) node(ctx context.Context, n session.Node) error {
 		return nil
 	}
 
-	return u.tracking.follow(ctx, n, func(ctx context.Context) (string, error) { return n.Reboot(ctx, u.reboot) }, untilBooted)
+	return u.tracking.follow(ctx, n, func(n session.Node, ctx context.Context) (string, error) { return n.Reboot(ctx, u.reboot) }, untilBooted)
 }
 
 func (u *upgrade) install(ctx context.Context, n session.Node) error {
-	instance, err := u.store.Instance()
-	if err != nil {
-		return err
-	}
-
 	u.say(n, "pulling "+u.image)
 
-	image, err := session.PullImage(ctx, n, instance, u.image)
+	image, err := session.PullImage(ctx, n, u.store, u.image)
 	if err != nil {
 		return err
 	}
 
-	for message, err := range n.Upgrade(ctx, instance, image) {
+	for message, err := range n.Upgrade(ctx, u.store, image) {
 		if err != nil {
 			return err
 		}
@@ -111,9 +100,20 @@ func (u *upgrade) oneCall(ctx context.Context, n session.Node) error {
 		request.RebootMode = machine.UpgradeRequest_POWERCYCLE
 	}
 
-	return u.tracking.follow(ctx, n, func(ctx context.Context) (string, error) { return n.LegacyUpgrade(ctx, request) }, untilBooted)
+	return u.tracking.follow(ctx, n, func(n session.Node, ctx context.Context) (string, error) { return n.LegacyUpgrade(ctx, request) }, untilBooted)
 }
 
 func (u *upgrade) say(n session.Node, message string) {
 	u.tracking.out.Print(n.Name, message) // the upgrade goes on all the same
+}
+
+func newRollbackCommand(s *session.Session) *cobra.Command {
+	return s.Flags(&cobra.Command{
+		Use:   "rollback",
+		Short: "Reboot the nodes into the version that they had before",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return s.Each(cmd, func(ctx context.Context, n session.Node) error { return n.Rollback(ctx) })
+		},
+	})
 }

@@ -14,12 +14,7 @@ import (
 )
 
 func newWipeCommand(s *session.Session) *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "wipe",
-		Short: "Wipe block devices and what is made of them",
-	}
-
-	cmd.AddCommand(
+	return session.Group("wipe", "Wipe block devices and what is made of them",
 		newWipeDiskCommand(s),
 		wipeVolume(s, "lv GROUP/VOLUME", "Remove a logical volume of LVM", func(n session.Node, ctx context.Context, name string) error {
 			group, volume, ok := strings.Cut(strings.TrimPrefix(name, "/dev/"), "/")
@@ -33,8 +28,6 @@ func newWipeCommand(s *session.Session) *cobra.Command {
 		wipeVolume(s, "pv DEVICE", "Have LVM forget a device", session.Node.RemovePhysicalVolume),
 		wipeVolume(s, "md DEVICE", "Stop a RAID array and have its devices forget it", session.Node.DestroyArray),
 	)
-
-	return cmd
 }
 
 func newWipeDiskCommand(s *session.Session) *cobra.Command {

@@ -4,6 +4,7 @@ package logs
 
 import (
 	"context"
+	"io"
 
 	"github.com/spf13/cobra"
 
@@ -25,18 +26,7 @@ func newDmesgCommand(s *session.Session) *cobra.Command {
 				return session.UsageError(cmd, "--tail leaves out what is already there, so it goes with --follow only")
 			}
 
-			if err := boot.check(cmd); err != nil {
-				return err
-			}
-
-			out := session.NewLines(cmd.OutOrStdout())
-
-			return s.Each(cmd, func(ctx context.Context, n session.Node) error {
-				stream := n.Dmesg(boot.of(ctx), follow, tail)
-				defer stream.Close()
-
-				return out.Copy(n.Name, stream)
-			})
+			return boot.print(s, cmd, func(ctx context.Context, n session.Node) io.ReadCloser { return n.Dmesg(ctx, follow, tail) })
 		},
 	})
 

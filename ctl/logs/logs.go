@@ -4,6 +4,7 @@ package logs
 
 import (
 	"context"
+	"io"
 
 	"github.com/spf13/cobra"
 
@@ -30,18 +31,7 @@ func newLogsCommand(s *session.Session) *cobra.Command {
 				request.Namespace, request.Driver = client.KubernetesNamespace, common.ContainerDriver_CRI
 			}
 
-			if err := boot.check(cmd); err != nil {
-				return err
-			}
-
-			out := session.NewLines(cmd.OutOrStdout())
-
-			return s.Each(cmd, func(ctx context.Context, n session.Node) error {
-				stream := n.Logs(boot.of(ctx), request)
-				defer stream.Close()
-
-				return out.Copy(n.Name, stream)
-			})
+			return boot.print(s, cmd, func(ctx context.Context, n session.Node) io.ReadCloser { return n.Logs(ctx, request) })
 		},
 		ValidArgsFunction: s.CompleteArg(0, func(n session.Node, ctx context.Context) ([]string, error) {
 			if kubernetes {

@@ -45,16 +45,12 @@ Prints what it waits for and succeeds when every check has passed.`,
 				return err
 			}
 
-			if !server {
-				return s.One(cmd, func(ctx context.Context, n session.Node) error {
-					return (&healthCheck{node: n, info: &info}).run(ctx, wait, say)
-				})
-			}
-
-			request := &cluster.HealthCheckRequest{WaitTimeout: durationpb.New(wait), ClusterInfo: &info}
-
 			return s.One(cmd, func(ctx context.Context, n session.Node) error {
-				for message, err := range n.HealthCheck(ctx, request) {
+				if !server {
+					return (&healthCheck{node: n, info: &info}).run(ctx, wait, say)
+				}
+
+				for message, err := range n.HealthCheck(ctx, &cluster.HealthCheckRequest{WaitTimeout: durationpb.New(wait), ClusterInfo: &info}) {
 					if err != nil {
 						return err
 					}

@@ -3,6 +3,7 @@
 package observe
 
 import (
+	"cmp"
 	"fmt"
 	"net"
 	"strconv"
@@ -41,7 +42,7 @@ func (s *sockets) columns() []session.Column[*machine.ConnectRecord] {
 	}
 
 	if s.pods || s.pod != "" {
-		columns = append(columns, session.Col("POD", func(r record) string { return session.Dash(r.GetNetns()) }))
+		columns = append(columns, session.Col("POD", func(r record) string { return cmp.Or(r.GetNetns(), "-") }))
 	}
 
 	if s.timers {

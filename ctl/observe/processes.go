@@ -25,7 +25,7 @@ const watchInterval = 2 * time.Second
 
 func newProcessesCommand(s *session.Session) *cobra.Command {
 	var (
-		order string
+		order func(a, b *machine.ProcessInfo) int
 		watch bool
 	)
 
@@ -35,15 +35,10 @@ func newProcessesCommand(s *session.Session) *cobra.Command {
 		Short:   "List processes",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			less, known := processOrders[order]
-			if !known {
-				return session.UsageError(cmd, "--sort %q is unknown: want rss or cpu", order)
-			}
-
 			show := func() error {
 				return session.List(s, cmd, processColumns, func(n session.Node, ctx context.Context) ([]*machine.ProcessInfo, error) {
 					processes, err := n.Processes(ctx)
-					slices.SortStableFunc(processes, less)
+					slices.SortStableFunc(processes, order)
 
 					return processes, err
 				})
@@ -72,16 +67,15 @@ func newProcessesCommand(s *session.Session) *cobra.Command {
 		},
 	}))
 
-	cmd.Flags().StringVarP(&order, "sort", "s", "rss", "largest first, by rss or cpu")
+	session.EnumFlag(cmd, &order, "sort", "s", "rss", "largest first, by rss or cpu", processOrders)
 	cmd.Flags().BoolVarP(&watch, "watch", "w", false, "show it again every two seconds")
-	session.Complete(cmd, "sort", "rss", "cpu")
 
 	return cmd
 }
 
-var processOrders = map[string]func(a, b *machine.ProcessInfo) int{
-	"rss": func(a, b *machine.ProcessInfo) int { return cmp.Compare(b.GetResidentMemory(), a.GetResidentMemory()) },
-	"cpu": func(a, b *machine.ProcessInfo) int { return cmp.Compare(b.GetCpuTime(), a.GetCpuTime()) },
+var processOrders = []session.Named[func(a, b *machine.ProcessInfo) int]{
+	{Name: "rss", Value: func(a, b *machine.ProcessInfo) int { return cmp.Compare(b.GetResidentMemory(), a.GetResidentMemory()) }},
+	{Name: "cpu", Value: func(a, b *machine.ProcessInfo) int { return cmp.Compare(b.GetCpuTime(), a.GetCpuTime()) }},
 }
 
 var processColumns = []session.Column[*machine.ProcessInfo]{
@@ -104,21 +98,12 @@ func processCommand(p *machine.ProcessInfo) string {
 		return p.GetExecutable()
 	}
 
-	first, rest := firstWord(p.GetArgs())
+	first, _, _ := strings.Cut(p.GetArgs(), " ")
 	if first != "" && filepath.Base(p.GetExecutable()) == filepath.Base(first) {
-		return p.GetExecutable() + rest
+		return p.GetExecutable() + p.GetArgs()[len(first):]
 	}
 
 	return p.GetArgs()
-}
-
-// firstWord cuts a line at its first space, which stays with the rest.
-func firstWord(line string) (first, rest string) {
-	if i := strings.IndexByte(line, ' '); i >= 0 {
-		return line[:i], line[i:]
-	}
-
-	return line, ""
 }
 
 // clearTerminal makes room for a table that is shown again. A file gets the tables one after the other.

@@ -27,15 +27,6 @@ func Size(bytes int64, human bool) string {
 	return humanize.Bytes(uint64(bytes))
 }
 
-// Dash stands for what is not known.
-func Dash(text string) string {
-	if text == "" {
-		return "-"
-	}
-
-	return text
-}
-
 // Ago writes how long ago a time was.
 func Ago(t, now time.Time) string {
 	return now.Sub(t).Round(time.Second).String() + " ago"

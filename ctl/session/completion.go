@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/seed-59268b81/talos/client"
-	"github.com/seed-59268b81/talos/config/talosconfig"
 )
 
 // Complete offers words for a flag.
@@ -30,12 +29,7 @@ func CompleteBy(cmd *cobra.Command, flag string, words cobra.CompletionFunc) {
 // completeFlags offers contexts, endpoints and nodes.
 func (s *Session) completeFlags(cmd *cobra.Command) {
 	CompleteBy(cmd, "context", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-		path, err := talosconfig.Path(s.talosconfig)
-		if err != nil {
-			return nil, cobra.ShellCompDirectiveError
-		}
-
-		config, err := talosconfig.Load(path)
+		config, _, err := s.load()
 		if err != nil {
 			return nil, cobra.ShellCompDirectiveError
 		}
@@ -86,11 +80,8 @@ func (s *Session) memberNames(ctx context.Context) []string {
 	here := Session{talosconfig: s.talosconfig, context: s.context, endpoints: configured.Dial()[:1], CompletionTimeout: s.CompletionTimeout}
 
 	here.Ask(ctx, func(ctx context.Context, n Node) {
-		for r, err := range n.Resources(ctx, client.Kind{Namespace: "cluster", Type: "Members.cluster.talos.dev"}) {
-			if err != nil {
-				return
-			}
-
+		members, _ := All(n.Resources(ctx, client.Kind{Namespace: "cluster", Type: "Members.cluster.talos.dev"}))
+		for _, r := range members {
 			spec, err := DecodeSpec[struct {
 				Hostname  string   `yaml:"hostname"`
 				Addresses []string `yaml:"addresses"`

@@ -25,3 +25,22 @@ func (n Node) Kubernetes(ctx context.Context, endpoint string) (*kube.Client, er
 
 	return kube.New(kubeconfig.ForUser(config, endpoint))
 }
+
+// MergeKubeconfig merges a kubeconfig into the file at path, and tells what it renames.
+func MergeKubeconfig(path string, config *kubeconfig.File, options kubeconfig.Options, renamed func(kubeconfig.Rename)) error {
+	into, err := kubeconfig.Read(path)
+	if err != nil {
+		return err
+	}
+
+	renames, err := kubeconfig.Merge(into, config, options)
+	if err != nil {
+		return fmt.Errorf("merge kubeconfig: %w", err)
+	}
+
+	for _, r := range renames {
+		renamed(r)
+	}
+
+	return kubeconfig.Write(path, into)
+}

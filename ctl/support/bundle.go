@@ -11,6 +11,8 @@ import (
 	"strings"
 	"sync"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/seed-59268b81/talos/ctl/session"
 )
 
@@ -56,48 +58,35 @@ func collect(ctx context.Context, n session.Node, contents []session.BundleConte
 		files = append(files, more...)
 	}
 
-	queue := make(chan session.BundleFile)
-
 	var (
-		all      sync.WaitGroup
+		all      errgroup.Group
 		mu       sync.Mutex
 		problems strings.Builder
-		broken   error
 	)
 
-	for range workers {
-		all.Go(func() {
-			for next := range queue {
-				content, err := read(ctx, n, next)
+	all.SetLimit(workers)
 
-				mu.Lock()
-				fmt.Fprintf(progress, "%s: %s\n", n.Name, next.Name)
+	for _, next := range files {
+		all.Go(func() error {
+			content, err := read(ctx, n, next)
 
-				if err != nil {
-					fmt.Fprintf(&problems, "%s: %s\n", next.Name, err)
-				}
-				mu.Unlock()
+			mu.Lock()
+			fmt.Fprintf(progress, "%s: %s\n", n.Name, next.Name)
 
-				if len(content) == 0 && err != nil {
-					continue
-				}
-
-				if err := b.add(session.PlainName(n.Name)+"/"+next.Name, content); err != nil {
-					mu.Lock()
-					broken = err
-					mu.Unlock()
-				}
+			if err != nil {
+				fmt.Fprintf(&problems, "%s: %s\n", next.Name, err)
 			}
+			mu.Unlock()
+
+			if len(content) == 0 && err != nil {
+				return nil
+			}
+
+			return b.add(session.PlainName(n.Name)+"/"+next.Name, content)
 		})
 	}
 
-	for _, next := range files {
-		queue <- next
-	}
-
-	close(queue)
-	all.Wait()
-
+	broken := all.Wait()
 	if problems.Len() > 0 && broken == nil {
 		broken = b.add(session.PlainName(n.Name)+"/errors.txt", []byte(problems.String()))
 	}

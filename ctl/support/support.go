@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+// Package support is "talosctl support": what tells of the state of the nodes in one file, for someone who helps. Which files of a
+// node are in it is said by the topics that they are of.
 package support
 
 import (
@@ -16,7 +18,8 @@ import (
 	"github.com/seed-59268b81/talos/ctl/session"
 )
 
-func newSupportCommand(s *session.Session, contents ...session.BundleContents) *cobra.Command {
+// Command returns talosctl support. The bundle has what the topics put in it.
+func Command(s *session.Session, contents ...session.BundleContents) *cobra.Command {
 	var (
 		path       string
 		workers    int

@@ -14,3 +14,11 @@ func Require(cmd *cobra.Command, flags ...string) *cobra.Command {
 
 	return cmd
 }
+
+// Group returns a command that does nothing but hold others.
+func Group(use, short string, commands ...*cobra.Command) *cobra.Command {
+	cmd := &cobra.Command{Use: use, Short: short}
+	cmd.AddCommand(commands...)
+
+	return cmd
+}
