@@ -3,6 +3,7 @@
 package cluster
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -46,12 +47,12 @@ func (f *createFlags) image(provisioners ...state.Provisioner) (lab.Image, error
 	}
 
 	if slices.Contains(provisioners, state.Container) {
-		if image.Root = built(f.root, artifact.Paths.Root); image.Root == "" {
+		if image.Root = cmp.Or(f.root, find(artifact.Paths.Root)); image.Root == "" {
 			return image, fmt.Errorf("no root image in %s: run make build, or name one with --root-image-path", strings.Join(outputs(), " or "))
 		}
 
 		// Without one the machines pull from registries.
-		image.Cache = built(f.cache, artifact.Paths.ImageLayout)
+		image.Cache = cmp.Or(f.cache, find(artifact.Paths.ImageLayout))
 	}
 
 	return image, nil
@@ -59,7 +60,7 @@ func (f *createFlags) image(provisioners ...state.Provisioner) (lab.Image, error
 
 // boot is what virtual machines boot.
 func (f *createFlags) boot(image *lab.Image) error {
-	if image.Disk = built(f.disk, artifact.Paths.Disk); image.Disk == "" {
+	if image.Disk = cmp.Or(f.disk, find(artifact.Paths.Disk)); image.Disk == "" {
 		return fmt.Errorf("no disk image in %s: run make build, or name one with --disk-image-path", strings.Join(outputs(), " or "))
 	}
 
@@ -87,15 +88,7 @@ func (f *createFlags) boot(image *lab.Image) error {
 	return nil
 }
 
-// built is what is named, else what a build left.
-func built(named string, place func(artifact.Paths) string) string {
-	if named != "" {
-		return named
-	}
-
-	return find(place)
-}
-
+// find is what a build left.
 func find(place func(artifact.Paths) string) string {
 	for _, folder := range outputs() {
 		if path := place(artifact.Paths{Out: folder}); exists(path) {

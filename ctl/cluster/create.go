@@ -3,6 +3,7 @@
 package cluster
 
 import (
+	"cmp"
 	"fmt"
 	"net/netip"
 	"time"
@@ -108,8 +109,7 @@ subordinate ids (Debian: uidmap) and a delegated cgroup (systemd-run --user --sc
 		},
 	}
 
-	f.flags(cmd.Flags(), as)
-	f.world.complete(cmd)
+	f.flags(cmd, as)
 	cmd.Flags().SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
 		if now, ok := oldNames[name]; ok {
 			name = now
@@ -121,7 +121,8 @@ subordinate ids (Debian: uidmap) and a delegated cgroup (systemd-run --user --sc
 	return cmd
 }
 
-func (f *createFlags) flags(flags *pflag.FlagSet, as state.Provisioner) {
+func (f *createFlags) flags(cmd *cobra.Command, as state.Provisioner) {
+	flags := cmd.Flags()
 	flags.StringVar(&f.provisioner, "provisioner", string(as), "what the machines are: qemu (virtual machines) or container (docker means the same)")
 	flags.StringVar(&f.workerProvisioner, "provisioner-workers", "", "what the worker machines are (default as --provisioner)")
 	flags.IntVar(&f.controlPlanes, "controlplanes", 1, "number of control plane machines")
@@ -135,7 +136,7 @@ func (f *createFlags) flags(flags *pflag.FlagSet, as state.Provisioner) {
 	flags.StringVar(&f.extraDiskSize, "extra-disks-size", "5GiB", "size of each of them")
 	flags.StringVar(&f.cidr, "cidr", "10.5.0.0/24", "network of the machines; it exists only inside the lab")
 	flags.Uint16Var(&f.mtu, "mtu", 1500, "MTU of the networks")
-	f.world.flags(flags)
+	f.world.flags(cmd)
 	flags.BoolVar(&f.offline, "offline", false, "leave the machines no way out of their network")
 	flags.StringVar(&f.qemu, "qemu", "", "QEMU program (default qemu-system-x86_64 on the path)")
 	flags.StringVar(&f.disk, "disk-image-path", "", "raw disk image to boot (default the one that was built last)")
@@ -232,9 +233,5 @@ func (f *createFlags) provisioners() (controlPlanes, workers state.Provisioner) 
 		return state.Provisioner(name)
 	}
 
-	if f.workerProvisioner == "" {
-		return named(f.provisioner), named(f.provisioner)
-	}
-
-	return named(f.provisioner), named(f.workerProvisioner)
+	return named(f.provisioner), named(cmp.Or(f.workerProvisioner, f.provisioner))
 }

@@ -8,8 +8,11 @@ import (
 	"io"
 	"time"
 
+	"github.com/dustin/go-humanize/english"
+
 	"github.com/seed-59268b81/talos/config/generate"
 	"github.com/seed-59268b81/talos/config/talosconfig"
+	"github.com/seed-59268b81/talos/ctl/session"
 	"github.com/seed-59268b81/talos/kube/kubeconfig"
 	"github.com/seed-59268b81/talos/lab"
 	labcluster "github.com/seed-59268b81/talos/lab/cluster"
@@ -33,7 +36,7 @@ func (c *creation) run(ctx context.Context, out io.Writer) error {
 
 	c.steps = newSteps(out)
 	c.steps.say("creating cluster %s: %s, %s%s", c.place.name,
-		count(c.controlPlanes, "control plane"), count(c.workers, "worker"), map[bool]string{true: ", offline"}[c.offline])
+		english.Plural(c.controlPlanes, "control plane", ""), english.Plural(c.workers, "worker", ""), map[bool]string{true: ", offline"}[c.offline])
 
 	machines, err := lab.Create(ctx, c.lab)
 	if err != nil {
@@ -128,33 +131,13 @@ func (c *creation) mergeKubeconfig(config *kubeconfig.File) error {
 		return err
 	}
 
-	into, err := kubeconfig.Read(path)
-	if err != nil {
-		return err
-	}
-
-	renames, err := kubeconfig.Merge(into, config, kubeconfig.Options{})
-	if err != nil {
-		return fmt.Errorf("merge kubeconfig: %w", err)
-	}
-
-	for _, r := range renames {
+	if err := session.MergeKubeconfig(path, config, kubeconfig.Options{}, func(r kubeconfig.Rename) {
 		c.steps.say("renamed kubeconfig %s %q -> %q", r.Section, r.From, r.To)
-	}
-
-	if err := kubeconfig.Write(path, into); err != nil {
+	}); err != nil {
 		return err
 	}
 
 	c.steps.say("kubeconfig merged into %s", path)
 
 	return nil
-}
-
-func count(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-
-	return fmt.Sprintf("%d %ss", n, what)
 }

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/seed-59268b81/talos/lab"
 )
 
 func newLogsCommand(p *place) *cobra.Command {
@@ -26,17 +28,13 @@ func newLogsCommand(p *place) *cobra.Command {
 		Long: `Show what a machine (by default the first one) wrote to its serial console, each line with the seconds since power-on or
 reset.`,
 		Args: cobra.MaximumNArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			l, err := p.open()
-			if err != nil {
-				return err
-			}
-
+		RunE: p.run(func(cmd *cobra.Command, l *lab.Lab, args []string) error {
 			path := l.State().LogPath()
 
 			if !own {
 				n := l.Node(0)
 				if len(args) == 1 {
+					var err error
 					if n, err = l.NodeByName(args[0]); err != nil {
 						return err
 					}
@@ -51,7 +49,7 @@ reset.`,
 			}
 
 			return printLog(cmd.Context(), cmd.OutOrStdout(), path, lines, follow)
-		},
+		}),
 	}
 
 	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on with what is written from now on")

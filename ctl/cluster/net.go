@@ -55,7 +55,8 @@ Faults last until talosctl cluster net heal, or until the lab is stopped.`,
 // by its address or without the cluster's name before it, and a site's router
 // by the site where a router is wanted.
 func fullName(l *lab.Lab, name string) string {
-	owner, part, parted := strings.Cut(name, "/")
+	owner, _, _ := strings.Cut(name, "/")
+	part := name[len(owner):]
 	known := l.State().World.Names(l.State().Machines())
 
 	if addr, err := netip.ParseAddr(owner); err == nil {
@@ -68,26 +69,19 @@ func fullName(l *lab.Lab, name string) string {
 		owner = full
 	}
 
-	if parted {
-		owner += "/" + part
-	}
-
-	return owner
+	return owner + part
 }
 
 // routerName is the router that a person means by its name or that of its site.
 func routerName(l *lab.Lab, name string) string {
-	owner, part, parted := strings.Cut(name, "/")
+	owner, _, _ := strings.Cut(name, "/")
+	part := name[len(owner):]
 
 	if n, ok := l.State().World.Network(owner); ok && n.Router != "" {
 		owner = n.Router
 	}
 
-	if parted {
-		owner += "/" + part
-	}
-
-	return owner
+	return owner + part
 }
 
 // completion returns what completes the first arguments of a command, as many as
@@ -100,6 +94,13 @@ func completion(p *place, names ...func(*lab.Lab) []string) cobra.CompletionFunc
 		}
 
 		return names[len(args)](l), cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
+// completeNames completes every argument with a name.
+func completeNames(p *place) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+		return completion(p, allNames)(cmd, nil, typed)
 	}
 }
 

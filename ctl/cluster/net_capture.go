@@ -13,6 +13,7 @@ import (
 	"github.com/dustin/go-humanize"
 	"github.com/spf13/cobra"
 
+	"github.com/seed-59268b81/talos/ctl/session"
 	"github.com/seed-59268b81/talos/lab"
 )
 
@@ -31,15 +32,8 @@ port; Wireshark and tcpdump read it. An interrupt (Ctrl-C) ends the capture.`,
 		Example: `  talosctl cluster net capture worker-1 -o worker.pcapng
   talosctl cluster net capture site-1-router -o - | wireshark -k -i -
   talosctl cluster net capture --for 30s -o all.pcapng`,
-		ValidArgsFunction: func(cmd *cobra.Command, _ []string, word string) ([]string, cobra.ShellCompDirective) {
-			return completion(p, allNames)(cmd, nil, word)
-		},
-		RunE: func(cmd *cobra.Command, args []string) error {
-			l, err := p.open()
-			if err != nil {
-				return err
-			}
-
+		ValidArgsFunction: completeNames(p),
+		RunE: p.run(func(cmd *cobra.Command, l *lab.Lab, args []string) error {
 			names := make([]string, len(args))
 			for i, arg := range args {
 				names[i] = fullName(l, arg)
@@ -64,14 +58,13 @@ port; Wireshark and tcpdump read it. An interrupt (Ctrl-C) ends the capture.`,
 			}
 
 			return captureTo(ctx, cmd, l, output, names)
-		},
+		}),
 	}
 
 	cmd.Flags().StringVarP(&output, "output", "o", "", "file to write, or - for the standard output")
 	cmd.Flags().DurationVar(&duration, "for", 0, "end the capture after this time")
-	_ = cmd.MarkFlagRequired("output")
 
-	return cmd
+	return session.Require(cmd, "output")
 }
 
 func captureTo(ctx context.Context, cmd *cobra.Command, l *lab.Lab, output string, names []string) (err error) {

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/seed-59268b81/talos/lab"
 )
 
 // newPlugCommand returns plug or unplug.
@@ -21,12 +23,7 @@ its network. A machine has the cards that it was created with (talosctl cluster 
 		Example:           "  talosctl cluster net " + name + " worker-1/1",
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: completion(p, cardNames),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			l, err := p.open()
-			if err != nil {
-				return err
-			}
-
+		RunE: p.run(func(cmd *cobra.Command, l *lab.Lab, args []string) error {
 			full := fullName(l, args[0])
 
 			ports, err := l.State().World.Find(l.State().Machines(), full)
@@ -58,7 +55,7 @@ its network. A machine has the cards that it was created with (talosctl cluster 
 			fmt.Fprintf(cmd.OutOrStdout(), "card %d of %s (%s, %s) %s\n", card, n.Name, n.Cards[card].Network, n.Cards[card].MAC, done)
 
 			return nil
-		},
+		}),
 	}
 
 	if unplug {

@@ -15,6 +15,7 @@ import (
 	"github.com/dustin/go-humanize"
 	"github.com/spf13/cobra"
 
+	"github.com/seed-59268b81/talos/ctl/session"
 	"github.com/seed-59268b81/talos/lab"
 	"github.com/seed-59268b81/talos/lab/control"
 	"github.com/seed-59268b81/talos/lab/netswitch"
@@ -41,7 +42,7 @@ type linkFlags struct {
 func (f *linkFlags) flags(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.direction, "direction", both, "which packets: in (to the machine), out (from it) or both")
 	cmd.Flags().DurationVar(&f.time, "for", 0, "wait this long, then put the links back as they were")
-	_ = cmd.RegisterFlagCompletionFunc("direction", cobra.FixedCompletions(directions, cobra.ShellCompDirectiveNoFileComp))
+	session.Complete(cmd, "direction", directions...)
 }
 
 // each has edit done to the directions that are meant.

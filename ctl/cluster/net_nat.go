@@ -3,6 +3,7 @@
 package cluster
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/seed-59268b81/talos/ctl/session"
 	"github.com/seed-59268b81/talos/lab"
 	"github.com/seed-59268b81/talos/lab/nat"
 	"github.com/seed-59268b81/talos/lab/world"
@@ -49,14 +51,8 @@ by itself: endpoint-independent, address-dependent or address-and-port-dependent
 				}
 			}
 
-			if mapping != "" {
-				config.Mapping = nat.Behavior(mapping)
-			}
-
-			if filtering != "" {
-				config.Filtering = nat.Behavior(filtering)
-			}
-
+			config.Mapping = cmp.Or(nat.Behavior(mapping), config.Mapping)
+			config.Filtering = cmp.Or(nat.Behavior(filtering), config.Filtering)
 			config.Hairpin, config.Allocation, config.UDPTimeout = nat.Hairpin(hairpin), nat.Allocation(allocation), timeout
 
 			l, err := p.open()
@@ -90,30 +86,16 @@ by itself: endpoint-independent, address-dependent or address-and-port-dependent
 	cmd.Flags().StringVar(&allocation, "allocation", "", "how ports are given: preserve, sequential or random (default preserve)")
 	cmd.Flags().DurationVar(&timeout, "udp-timeout", 0, "how long an idle UDP mapping lasts (default 5m)")
 	cmd.Flags().BoolVar(&none, "none", false, "route without NAT")
-
-	behaviors := cobra.FixedCompletions(behaviorNames(), cobra.ShellCompDirectiveNoFileComp)
-	_ = cmd.RegisterFlagCompletionFunc("mapping", behaviors)
-	_ = cmd.RegisterFlagCompletionFunc("filtering", behaviors)
+	session.Complete(cmd, "mapping", texts(nat.Behaviors)...)
+	session.Complete(cmd, "filtering", texts(nat.Behaviors)...)
 
 	return cmd
 }
 
-func kinds() []string {
-	var all []string
-	for _, k := range nat.Kinds {
-		all = append(all, string(k))
-	}
+func kinds() []string { return texts(nat.Kinds) }
 
-	return all
-}
-
-func behaviorNames() []string {
-	var all []string
-	for _, b := range nat.Behaviors {
-		all = append(all, string(b))
-	}
-
-	return all
+func texts[T ~string](values []T) []string {
+	return session.Names(values, func(v T) string { return string(v) })
 }
 
 // describeNAT names the kind of a NAT, or its behaviors where there is no name,
@@ -123,15 +105,7 @@ func describeNAT(c *nat.Config) string {
 		return "none"
 	}
 
-	mapping, filtering := c.Mapping, c.Filtering
-	if mapping == "" {
-		mapping = nat.EndpointIndependent
-	}
-
-	if filtering == "" {
-		filtering = nat.AddressAndPortDependent
-	}
-
+	mapping, filtering := cmp.Or(c.Mapping, nat.EndpointIndependent), cmp.Or(c.Filtering, nat.AddressAndPortDependent)
 	text := fmt.Sprintf("mapping %s, filtering %s", mapping, filtering)
 
 	for _, kind := range nat.Kinds {

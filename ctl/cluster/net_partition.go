@@ -26,16 +26,9 @@ group do, and the gateway reaches all, so that their APIs can be called from her
 		Example: `  talosctl cluster net partition controlplane-1,worker-1 worker-2
   talosctl cluster net partition controlplane-1 controlplane-2,controlplane-3 --for 1m
   talosctl cluster net partition site-1-router site-2-router`,
-		Args: cobra.MinimumNArgs(2),
-		ValidArgsFunction: func(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
-			return completion(p, allNames)(cmd, nil, word)
-		},
-		RunE: func(cmd *cobra.Command, args []string) error {
-			l, err := p.open()
-			if err != nil {
-				return err
-			}
-
+		Args:              cobra.MinimumNArgs(2),
+		ValidArgsFunction: completeNames(p),
+		RunE: p.run(func(cmd *cobra.Command, l *lab.Lab, args []string) error {
 			groups, err := groupsOf(l, args)
 			if err != nil {
 				return err
@@ -56,7 +49,7 @@ group do, and the gateway reaches all, so that their APIs can be called from her
 			}
 
 			return lasting(cmd, duration, func(ctx context.Context) error { return l.Join(ctx, groups...) })
-		},
+		}),
 	}
 
 	cmd.Flags().DurationVar(&duration, "for", 0, "wait this long, then join the groups again")

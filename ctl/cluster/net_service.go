@@ -3,12 +3,14 @@
 package cluster
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/seed-59268b81/talos/lab"
 	"github.com/seed-59268b81/talos/lab/gateway"
 	"github.com/seed-59268b81/talos/lab/world"
 )
@@ -20,12 +22,7 @@ func newServiceCommand(p *place, cmd *cobra.Command, edit func(*world.Services))
 	cmd.Long += " Without a flag, the server is healthy again."
 	cmd.Args = cobra.ExactArgs(1)
 	cmd.ValidArgsFunction = completion(p, networkNames)
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		l, err := p.open()
-		if err != nil {
-			return err
-		}
-
+	cmd.RunE = p.run(func(cmd *cobra.Command, l *lab.Lab, args []string) error {
 		if err := l.EditServices(cmd.Context(), args[0], edit); err != nil {
 			return err
 		}
@@ -42,7 +39,7 @@ func newServiceCommand(p *place, cmd *cobra.Command, edit func(*world.Services))
 		}
 
 		return nil
-	}
+	})
 
 	return cmd
 }
@@ -135,12 +132,7 @@ func describeServices(s world.Services) string {
 	add("DHCP", describeDHCP(s.DHCP))
 
 	if s.SecondDHCP != nil {
-		why := describeDHCP(*s.SecondDHCP)
-		if why == "" {
-			why = "healthy"
-		}
-
-		add("second DHCP server", why)
+		add("second DHCP server", cmp.Or(describeDHCP(*s.SecondDHCP), "healthy"))
 	}
 
 	add("DHCPv6", silent(s.DHCPv6.Silent, s.DHCPv6.Delay, s.DHCPv6 != gateway.DHCPv6Behaviour{}))
@@ -149,11 +141,7 @@ func describeServices(s world.Services) string {
 	add("NTP", describeNTP(s.NTP))
 	add("metadata", silent(s.Metadata.Silent, s.Metadata.Delay, s.Metadata != gateway.MetadataBehaviour{}))
 
-	if len(all) == 0 {
-		return "healthy"
-	}
-
-	return strings.Join(all, "; ")
+	return cmp.Or(strings.Join(all, "; "), "healthy")
 }
 
 // silent tells what services may have in common, and else that one is odd.

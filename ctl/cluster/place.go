@@ -75,6 +75,18 @@ func (p *place) open() (*lab.Lab, error) {
 	return lab.Open(dir, command...)
 }
 
+// run returns the RunE of a command that works on the cluster.
+func (p *place) run(do func(cmd *cobra.Command, l *lab.Lab, args []string) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		l, err := p.open()
+		if err != nil {
+			return err
+		}
+
+		return do(cmd, l, args)
+	}
+}
+
 // again is a command on this cluster, for hints.
 func (p *place) again(command string) string {
 	if p.name != defaultName {

@@ -19,12 +19,7 @@ func newRebootCommand(p *place) *cobra.Command {
 		Long: `Press the reset button of the machines that are named, by default all; those that are off are switched on. A cluster that
 is not running, after a crash or a reboot of this computer, is started again with its disks. (talosctl reboot asks the
 machine instead.)`,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			l, err := p.open()
-			if err != nil {
-				return err
-			}
-
+		RunE: p.run(func(cmd *cobra.Command, l *lab.Lab, args []string) error {
 			if condition := l.State().Condition(); condition != state.Running {
 				if err := l.Start(cmd.Context()); err != nil {
 					return err
@@ -56,7 +51,7 @@ machine instead.)`,
 			}
 
 			return nil
-		},
+		}),
 	}
 }
 

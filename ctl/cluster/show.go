@@ -21,21 +21,17 @@ func newShowCommand(p *place) *cobra.Command {
 		Use:   "show",
 		Short: "Show a cluster's machines",
 		Args:  cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			l, err := p.open()
-			if err != nil {
-				return err
-			}
-
+		RunE: p.run(func(cmd *cobra.Command, l *lab.Lab, _ []string) error {
 			status := &control.Status{}
 			if l.State().Condition() == state.Running {
+				var err error
 				if status, err = l.Status(cmd.Context()); err != nil {
 					return err
 				}
 			}
 
 			return show(cmd.OutOrStdout(), l, status, time.Now())
-		},
+		}),
 	}
 }
 

@@ -5,6 +5,7 @@ package cluster
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/dustin/go-humanize"
 
@@ -47,7 +48,7 @@ func (f *createFlags) extra() ([]int, error) {
 func bytesOf(flag, text string, least uint64) (uint64, error) {
 	written := text
 
-	if digits(text) {
+	if text != "" && strings.Trim(text, "0123456789") == "" {
 		text += "MiB"
 	}
 
@@ -61,14 +62,4 @@ func bytesOf(flag, text string, least uint64) (uint64, error) {
 	}
 
 	return n, nil
-}
-
-func digits(text string) bool {
-	for _, r := range text {
-		if r < '0' || r > '9' {
-			return false
-		}
-	}
-
-	return text != ""
 }

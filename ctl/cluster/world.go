@@ -9,10 +9,10 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/seed-59268b81/talos/config/generate"
 	"github.com/seed-59268b81/talos/config/patch"
+	"github.com/seed-59268b81/talos/ctl/session"
 	"github.com/seed-59268b81/talos/lab"
 	"github.com/seed-59268b81/talos/lab/gateway"
 	"github.com/seed-59268b81/talos/lab/nat"
@@ -27,17 +27,14 @@ type worldFlags struct {
 	nat            string
 }
 
-func (f *worldFlags) flags(flags *pflag.FlagSet) {
+func (f *worldFlags) flags(cmd *cobra.Command) {
+	flags := cmd.Flags()
 	flags.IntVar(&f.cards, "cards", 1, "network cards of each machine, each on a network of its own; only the first one's leads out")
 	flags.IntVar(&f.sites, "sites", 0, "put the workers on this many sites behind NAT routers, and the control plane on the network between")
 	flags.StringVar(&f.nat, "nat", string(nat.PortRestricted), "NAT of the sites: "+strings.Join(kinds(), ", "))
 	flags.BoolVar(&f.ipv6, "ipv6", false, "give the machines' network IPv6 as well")
 	flags.BoolVar(&f.ipv6Only, "ipv6-only", false, "give the machines' network IPv6 alone")
-}
-
-// complete adds the completion of values.
-func (f *worldFlags) complete(cmd *cobra.Command) {
-	_ = cmd.RegisterFlagCompletionFunc("nat", cobra.FixedCompletions(kinds(), cobra.ShellCompDirectiveNoFileComp))
+	session.Complete(cmd, "nat", kinds()...)
 }
 
 // ipv6Cluster is what Kubernetes needs where there is no IPv4.
