@@ -26,9 +26,6 @@ import (
 	timeres "github.com/seed-59268b81/talos/resources/time"
 )
 
-// The questions that are asked once an interval; the first tells whether the node is alive.
-const questionAlive = "version"
-
 const (
 	logTail      = 500
 	retryFirst   = time.Second
@@ -69,78 +66,45 @@ func (f *feed) start() {
 	}
 }
 
-func (f *feed) learn(node int, apply func(*Node)) { f.send(learned{node, apply}) }
+// learn has what is learned applied, unless the context ends before.
+func (f *feed) learn(ctx context.Context, node int, apply func(*Node)) {
+	f.send(learned{node, func(n *Node) {
+		if ctx.Err() == nil {
+			apply(n)
+		}
+	}})
+}
 
 // poll asks all questions at once, and again an interval after the last of them was answered or given up.
 func (f *feed) poll(node int) {
 	t := f.targets[node]
 
-	var (
-		types   bool
-		sampled time.Time
-	)
-
-	for {
+	for types := false; ; {
 		var round sync.WaitGroup
 
-		ask := func(question string, do func(ctx context.Context) (func(*Node), error)) {
+		for name, ask := range questions {
+			if name == questionTypes && types {
+				continue
+			}
+
 			round.Go(func() {
 				ctx, cancel := context.WithTimeout(t.Forward(f.ctx), max(f.interval, 5*time.Second))
 				defer cancel()
 
-				apply, err := do(ctx)
+				take, err := ask(ctx, t)
 				at := time.Now()
 
-				f.learn(node, func(n *Node) {
-					n.answered(question, at, err)
+				if name == questionTypes {
+					types = err == nil
+				}
+
+				f.learn(f.ctx, node, func(n *Node) {
+					n.answered(name, at, err)
 
 					if err == nil {
-						apply(n)
+						take(n, at)
 					}
 				})
-			})
-		}
-
-		ask(questionAlive, func(ctx context.Context) (func(*Node), error) {
-			v, err := t.Client.Version(ctx)
-
-			return func(n *Node) { n.Version = v.GetVersion() }, err
-		})
-		ask("load", func(ctx context.Context) (func(*Node), error) {
-			load, err := t.Client.LoadAvg(ctx)
-
-			return func(n *Node) { n.Load = load }, err
-		})
-		ask("memory", func(ctx context.Context) (func(*Node), error) {
-			memory, err := t.Client.Memory(ctx)
-
-			return func(n *Node) { n.Memory = memory }, err
-		})
-		ask("CPU", func(ctx context.Context) (func(*Node), error) {
-			stat, err := t.Client.SystemStat(ctx)
-
-			return func(n *Node) { n.setStat(stat) }, err
-		})
-		ask("services", func(ctx context.Context) (func(*Node), error) {
-			services, err := t.Client.Services(ctx)
-
-			return func(n *Node) { n.Services = services }, err
-		})
-		ask("processes", func(ctx context.Context) (func(*Node), error) {
-			processes, err := t.Client.Processes(ctx)
-			now := time.Now()
-			elapsed := now.Sub(sampled)
-			sampled = now
-
-			return func(n *Node) { n.setProcesses(processes, elapsed) }, err
-		})
-
-		if !types {
-			ask("types of resources", func(ctx context.Context) (func(*Node), error) {
-				definitions, err := t.Client.Definitions(ctx)
-				types = err == nil
-
-				return func(n *Node) { n.Types = definitions }, err
 			})
 		}
 
@@ -160,7 +124,7 @@ func (f *feed) watch(node int, kind client.Kind) (stop func()) {
 		f.follow(ctx, node, kind)
 
 		// That it could not be followed is no trouble of the node any more.
-		f.learn(node, func(n *Node) { delete(n.Errors, watchOf(kind)) })
+		f.learn(f.ctx, node, func(n *Node) { delete(n.Errors, watchOf(kind)) })
 	})
 
 	return cancel
@@ -185,7 +149,7 @@ func (f *feed) follow(ctx context.Context, node int, kind client.Kind) {
 		case code == codes.PermissionDenied, code == codes.Unimplemented:
 			delay = retryLongest
 		default:
-			f.learn(node, func(n *Node) { n.answered(watchOf(kind), time.Now(), err) })
+			f.learn(ctx, node, func(n *Node) { n.answered(watchOf(kind), time.Now(), err) })
 		}
 
 		if !pause(ctx, delay) {
@@ -209,16 +173,16 @@ func (f *feed) followOnce(ctx context.Context, node int, kind client.Kind) (bega
 		case event.GetEventType() == cosiapi.EventType_BOOTSTRAPPED:
 			began = true
 
-			f.learn(node, func(n *Node) {
+			f.learn(ctx, node, func(n *Node) {
 				n.Resources[kind] = initial
 				n.answered(watchOf(kind), time.Now(), nil)
 			})
 		case !began:
 			initial[id] = r
 		case event.GetEventType() == cosiapi.EventType_DESTROYED:
-			f.learn(node, func(n *Node) { delete(n.Resources[kind], id) })
+			f.learn(ctx, node, func(n *Node) { delete(n.Resources[kind], id) })
 		default:
-			f.learn(node, func(n *Node) { n.Resources[kind][id] = r })
+			f.learn(ctx, node, func(n *Node) { n.Resources[kind][id] = r })
 		}
 	}
 
@@ -231,17 +195,13 @@ func (f *feed) logs(node int, service string) (stop func()) {
 
 	// The caller is the one who takes messages: it cannot wait for one to be taken.
 	f.running.Go(func() {
-		f.learn(node, func(n *Node) {
-			if ctx.Err() == nil {
-				n.forgetLog()
-			}
-		})
+		f.learn(ctx, node, (*Node).forgetLog)
 
 		for delay := retryFirst; ; delay = min(2*delay, retryLongest) {
 			err := f.readLog(ctx, node, service)
 
-			f.learn(node, func(n *Node) {
-				if ctx.Err() == nil && err != nil {
+			f.learn(ctx, node, func(n *Node) {
+				if err != nil {
 					cause, _ := client.Explain(err)
 					n.LogErr = clean(cause)
 				}
@@ -283,11 +243,7 @@ func (f *feed) readLog(ctx context.Context, node int, service string) error {
 			replace := again
 			again = false
 
-			f.learn(node, func(n *Node) {
-				if ctx.Err() != nil {
-					return
-				}
-
+			f.learn(ctx, node, func(n *Node) {
 				if replace {
 					n.forgetLog()
 				}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/seed-59268b81/talos/ctl/session"
 	"github.com/seed-59268b81/talos/resources/config"
 	"github.com/seed-59268b81/talos/resources/network"
 	"github.com/seed-59268b81/talos/resources/network/nethelpers"
@@ -71,14 +72,7 @@ func state(name string, on bool) string {
 	return bad.Styled("✗ " + name)
 }
 
-func joined[T fmt.Stringer](list []T) string {
-	texts := make([]string, len(list))
-	for i, x := range list {
-		texts[i] = x.String()
-	}
-
-	return strings.Join(texts, " ")
-}
+func joined[T fmt.Stringer](list []T) string { return strings.Join(session.Names(list, T.String), " ") }
 
 // linkTable shows the links with their addresses; those of hardware first.
 func linkTable(n *Node) []string {

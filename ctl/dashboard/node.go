@@ -47,7 +47,8 @@ type Node struct {
 	LogErr string
 	logged int // lines that came, less those that were forgotten
 
-	times map[int32]float64 // CPU seconds of each process, as of the sample before
+	times   map[int32]float64 // CPU seconds of each process, as of the sample before
+	sampled time.Time         // when that was
 }
 
 type failure struct{ cause, try string }

@@ -151,20 +151,7 @@ func (m *model) processTable(n *Node, height, width int) []string {
 		}
 	}
 
-	lines := table([]string{"    PID", "S", " CPU%", "    MEMORY", "THR", "COMMAND"}, rows)
-	from, to := m.processes.window(len(rows), height-1)
-	out := []string{lines[0]}
-
-	for i := from; i < to; i++ {
-		line := fit(lines[i+1], width)
-		if i == m.processes.at {
-			line = marked.Styled(line)
-		}
-
-		out = append(out, line)
-	}
-
-	return out
+	return choose(table([]string{"    PID", "S", " CPU%", "    MEMORY", "THR", "COMMAND"}, rows), &m.processes, width, height)
 }
 
 func servicesTable(services []*machine.ServiceInfo) []string {

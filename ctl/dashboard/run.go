@@ -18,11 +18,7 @@ func run(ctx context.Context, in io.Reader, out io.Writer, targets []session.Nod
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 
-	names := make([]string, len(targets))
-	for i, t := range targets {
-		names[i] = t.Name
-	}
-
+	names := session.Names(targets, func(t session.Node) string { return t.Name })
 	f := &feed{ctx: ctx, targets: targets, interval: interval}
 	program := tea.NewProgram(newModel(names, f), tea.WithContext(ctx), tea.WithInput(in), tea.WithOutput(out), tea.WithoutSignalHandler())
 	f.send = program.Send

@@ -127,19 +127,11 @@ func (m *model) keys() string {
 func (m *model) logs(n *Node, height int) []string {
 	const side = 18
 
-	var names []string
-
-	from, to := m.service.window(len(n.Services), height-1)
-	for i := from; i < to; i++ {
-		name := fit(" "+clean(n.Services[i].GetId()), side)
-		if i == m.service.at {
-			name = marked.Styled(name)
-		}
-
-		names = append(names, name)
+	names := []string{heading.Styled(fit(" SERVICE", side))}
+	for _, s := range n.Services {
+		names = append(names, " "+clean(s.GetId()))
 	}
 
-	left := append([]string{heading.Styled(fit(" SERVICE", side))}, names...)
 	width := m.width - side - 3
 
 	end := max(0, len(n.Log)-m.back)
@@ -159,7 +151,7 @@ func (m *model) logs(n *Node, height int) []string {
 		right = []string{faint.Styled("the node has not told its services")}
 	}
 
-	return beside(faint.Styled(" │ "), box(left, side, height), box(right, width, height))
+	return beside(faint.Styled(" │ "), box(choose(names, &m.service, side, height), side, height), box(right, width, height))
 }
 
 // types are the types of resources that the filter lets through.
@@ -190,7 +182,7 @@ func (m *model) resources(n *Node, height int) []string {
 		rows[i] = []string{clean(d.DisplayType), clean(d.DefaultNamespace), clean(strings.Join(d.AllAliases, " "))}
 	}
 
-	return m.choose(table([]string{" TYPE", "NAMESPACE", "ALIASES"}, indent(rows)), &m.kinds, height)
+	return choose(table([]string{" TYPE", "NAMESPACE", "ALIASES"}, indent(rows)), &m.kinds, m.width, height)
 }
 
 func (m *model) foundTable(n *Node, height int) []string {
@@ -206,7 +198,7 @@ func (m *model) foundTable(n *Node, height int) []string {
 		title += faint.Styled("  waiting for the node; it may be that these take more rights")
 	}
 
-	lines := m.choose(table([]string{" ID", "VERSION", "PHASE", "OWNER"}, indent(rows)), &m.found, height-1)
+	lines := choose(table([]string{" ID", "VERSION", "PHASE", "OWNER"}, indent(rows)), &m.found, m.width, height-1)
 
 	return append([]string{title}, lines...)
 }
@@ -220,14 +212,14 @@ func indent(rows [][]string) [][]string {
 }
 
 // choose shows the part of a table, its heading aside, that fits, with one row marked.
-func (m *model) choose(lines []string, l *list, height int) []string {
+func choose(lines []string, l *list, width, height int) []string {
 	from, to := l.window(len(lines)-1, height-1)
 	out := []string{lines[0]}
 
 	for i := from; i < to; i++ {
 		line := lines[i+1]
 		if i == l.at {
-			line = marked.Styled(fit(line, m.width))
+			line = marked.Styled(fit(line, width))
 		}
 
 		out = append(out, line)
