@@ -48,18 +48,9 @@ func behind(f *Facts) *Finding {
 }
 
 // nodenameRule reads the Node's name: whether it is the host's.
-func nodenameRule(f *Facts, s Symptom) (*Finding, bool) {
-	if s.Kind != InstanceOf || s.Type != typeOf[k8s.NodenameSpec]() {
-		return nil, false
-	}
-
-	nodename, ok := find[k8s.NodenameSpec](f, s.ID)
-	if !ok {
-		return nil, false
-	}
-
+func nodenameRule(_ *Facts, s Symptom, nodename k8s.NodenameSpec) *Finding {
 	if nodename.Kept == "" {
-		return nil, true
+		return nil
 	}
 
 	return &Finding{
@@ -67,5 +58,5 @@ func nodenameRule(f *Facts, s Symptom) (*Finding, bool) {
 		Evidence: []string{name(s.Type, s.Namespace, s.ID) + ": kept is set"},
 		Try: fmt.Sprintf("nothing, if the Node is to stay %s; otherwise choose its name in the machine configuration (a HostnameConfig document with hostname, "+
 			"or machine.network.hostname), and remove the old one: kubectl delete node %s", nodename.Nodename, nodename.Nodename),
-	}, true
+	}
 }

@@ -54,19 +54,6 @@ type Step struct {
 // Root reports whether the chain ends here.
 func (s *Step) Root() bool { return len(s.Causes) == 0 }
 
-// rule is asked about a symptom. False means that it is not its matter; nil means that all is well.
-type rule func(f *Facts, s Symptom) (*Finding, bool)
-
-// rules are asked in order; the first whose matter it is answers.
-var rules = []rule{
-	machineRule, conditionRule,
-	networkRule, cableRule, routeRule, addressRule, namesRule, specRule,
-	clockRule,
-	quorumRule, endpointRule,
-	serviceRule, podRule, nodeRule, nodenameRule, servingRule,
-	controllerRule, resourceRule,
-}
-
 // Explain follows a symptom to its causes; nil if there is nothing wrong.
 func Explain(f *Facts, s Symptom) *Step {
 	e := &explorer{facts: f, known: map[Symptom]*Step{}}
@@ -88,7 +75,7 @@ func (e *explorer) follow(s Symptom) *Step {
 
 	e.known[s] = nil // what comes round to itself explains nothing
 
-	finding := e.ask(s)
+	finding := rules[s.Kind](e.facts, s)
 	if finding == nil {
 		return nil
 	}
@@ -109,16 +96,6 @@ func (e *explorer) follow(s Symptom) *Step {
 	e.known[s] = step
 
 	return step
-}
-
-func (e *explorer) ask(s Symptom) *Finding {
-	for _, r := range rules {
-		if finding, mine := r(e.facts, s); mine {
-			return finding
-		}
-	}
-
-	return nil
 }
 
 // certain reports whether one of the ends of the chain is more than a guess.

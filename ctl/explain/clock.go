@@ -13,18 +13,9 @@ import (
 )
 
 // clockRule reads TimeStatus.
-func clockRule(f *Facts, s Symptom) (*Finding, bool) {
-	if s.Kind != InstanceOf || s.Type != typeOf[timeres.StatusSpec]() {
-		return nil, false
-	}
-
-	status, ok := find[timeres.StatusSpec](f, s.ID)
-	if !ok {
-		return nil, false
-	}
-
+func clockRule(f *Facts, s Symptom, status timeres.StatusSpec) *Finding {
 	if status.Usable() {
-		return nil, true
+		return nil
 	}
 
 	servers, _ := find[network.TimeServerStatusSpec](f, network.TimeServerID)
@@ -33,7 +24,7 @@ func clockRule(f *Facts, s Symptom) (*Finding, bool) {
 			Says:     "the time is not synced: no time server is configured",
 			Evidence: []string{name(typeOf[network.TimeServerStatusSpec](), network.NamespaceName, network.TimeServerID) + ": timeServers is empty"},
 			Try:      "set machine.time.servers, or switch machine.time.disabled on if the machine's own clock is right",
-		}, true
+		}
 	}
 
 	finding := &Finding{
@@ -43,7 +34,11 @@ func clockRule(f *Facts, s Symptom) (*Finding, bool) {
 		Try:      "let the machine reach them at UDP port 123, or name others in machine.time.servers (to ask one: talosctl time --check SERVER)",
 	}
 
-	if slices.ContainsFunc(servers.NTPServers, isName) {
+	if slices.ContainsFunc(servers.NTPServers, func(host string) bool {
+		_, err := netip.ParseAddr(host)
+
+		return err != nil
+	}) {
 		finding.Because = append(finding.Because, Symptom{Kind: Names})
 	}
 
@@ -58,11 +53,5 @@ func clockRule(f *Facts, s Symptom) (*Finding, bool) {
 
 	finding.Because = append(finding.Because, failingOf(f, typeOf[timeres.StatusSpec]())...)
 
-	return finding, true
-}
-
-func isName(host string) bool {
-	_, err := netip.ParseAddr(host)
-
-	return err != nil
+	return finding
 }

@@ -29,19 +29,15 @@ const (
 )
 
 // endpointRule: the control plane's endpoint, as the configuration names it, does not answer.
-func endpointRule(f *Facts, s Symptom) (*Finding, bool) {
-	if s.Kind != Endpoint {
-		return nil, false
-	}
-
+func endpointRule(f *Facts, s Symptom) *Finding {
 	endpoint, ok := clusterEndpoint(f)
 	if !ok {
-		return nil, true
+		return nil
 	}
 
 	failure, evidence := endpointFailure(f, endpoint)
 	if failure == "" {
-		return nil, true
+		return nil
 	}
 
 	finding := &Finding{
@@ -70,7 +66,7 @@ func endpointRule(f *Facts, s Symptom) (*Finding, bool) {
 			Symptom{Kind: ServiceOf, ID: "etcd"}, Symptom{Kind: Quorum}, Symptom{Kind: PodOf, ID: "kube-apiserver"})
 	}
 
-	return finding, true
+	return finding
 }
 
 type apiEndpoint struct{ k8s.KubePrismEndpoint }
@@ -163,32 +159,10 @@ func (f *Facts) unanswered(endpoint apiEndpoint) string {
 	return ""
 }
 
-// mentions tells whether a text names the host, and not only another one that ends or begins like it.
+// mentions reports whether a text names the host, and not only another one that ends or begins like it. A dot behind it may end a
+// sentence.
 func mentions(text, host string) bool {
-	for rest := text; host != ""; {
-		i := strings.Index(rest, host)
-		if i < 0 {
-			break
-		}
+	const begins, ends = `(?:^|[^-.0-9A-Za-z])`, `(?:$|[^-0-9A-Za-z])`
 
-		before, after := rest[:i], rest[i+len(host):]
-		if !partOfHost(before, len(before)-1) && !partOfHost(after, 0) {
-			return true
-		}
-
-		rest = after
-	}
-
-	return false
-}
-
-// partOfHost tells whether the byte at i would continue a host name or address. A dot that ends a sentence does not.
-func partOfHost(text string, i int) bool {
-	if i < 0 || i >= len(text) {
-		return false
-	}
-
-	c := text[i]
-
-	return c == '-' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '.' && i > 0
+	return host != "" && regexp.MustCompile(begins+regexp.QuoteMeta(host)+ends).MatchString(text)
 }

@@ -3,6 +3,7 @@
 package explain
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -21,26 +22,23 @@ type etcdLine struct {
 var leaderless = []string{"no leader", "lost leader", "etcdserver: request timed out", "leader changed", "deadline exceeded"}
 
 // quorumRule: etcd runs, but too few of its members do.
-func quorumRule(f *Facts, s Symptom) (*Finding, bool) {
-	if s.Kind != Quorum {
-		return nil, false
-	}
-
+func quorumRule(f *Facts, s Symptom) *Finding {
 	etcd := f.service("etcd")
 	if etcd == nil || etcd.State != "Running" || etcd.up() {
-		return nil, true
+		return nil
 	}
 
 	var evidence []string
 
-	if says(etcd.Health, leaderless) {
+	health := strings.ToLower(etcd.Health)
+	if slices.ContainsFunc(leaderless, func(word string) bool { return strings.Contains(health, word) }) {
 		evidence = append(evidence, "health of service etcd: "+etcd.Health)
 	}
 
 	lost := lostPeers(etcd.Log)
 
 	if len(evidence) == 0 && len(lost) == 0 {
-		return nil, true
+		return nil
 	}
 
 	for _, id := range slices.Sorted(maps.Keys(lost)) {
@@ -66,7 +64,7 @@ func quorumRule(f *Facts, s Symptom) (*Finding, bool) {
 		}
 	}
 
-	return finding, true
+	return finding
 }
 
 // lostPeers are the members that the log says are out of reach, by id, with the last error of each.
@@ -95,23 +93,11 @@ func lostPeers(log []string) map[string]string {
 }
 
 func memberName(members []Member, id string) string {
-	for _, m := range members {
-		if m.ID != id {
-			continue
-		}
-
-		if m.Name == "" { // it has one from its first start on
-			m.Name = "that was never started"
-		}
-
-		return fmt.Sprintf("%s (%s)", m.Name, strings.Join(m.PeerURLs, ", "))
+	m := first(members, func(m Member) bool { return m.ID == id })
+	if m == nil {
+		return id
 	}
 
-	return id
-}
-
-func says(text string, any []string) bool {
-	text = strings.ToLower(text)
-
-	return slices.ContainsFunc(any, func(word string) bool { return strings.Contains(text, word) })
+	// A member has a name from its first start on.
+	return fmt.Sprintf("%s (%s)", cmp.Or(m.Name, "that was never started"), strings.Join(m.PeerURLs, ", "))
 }

@@ -86,25 +86,23 @@ func typeOf[S resource.Spec]() string { return resource.DefinitionOf[S]().Type }
 
 // resource finds one in any namespace, or in a given one.
 func (f *Facts) resource(typ, namespace, id string) *Resource {
-	for i, r := range f.Resources {
-		if r.Type == typ && r.ID == id && (namespace == "" || r.Namespace == namespace) {
-			return &f.Resources[i]
-		}
-	}
-
-	return nil
+	return first(f.Resources, func(r Resource) bool {
+		return r.Type == typ && r.ID == id && (namespace == "" || r.Namespace == namespace)
+	})
 }
 
-func (f *Facts) hidden(typ string) bool { return slices.Contains(f.Hidden, typ) }
-
 func (f *Facts) service(id string) *Service {
-	for i, s := range f.Services {
-		if s.ID == id {
-			return &f.Services[i]
-		}
+	return first(f.Services, func(s Service) bool { return s.ID == id })
+}
+
+// first returns the first thing that is so, or nil.
+func first[T any](all []T, is func(T) bool) *T {
+	i := slices.IndexFunc(all, is)
+	if i < 0 {
+		return nil
 	}
 
-	return nil
+	return &all[i]
 }
 
 // find reads the resource with the id; false if there is none, or this program does not understand it.
@@ -141,11 +139,6 @@ type item[S resource.Spec] struct {
 	Resource
 
 	spec S
-}
-
-// failing is the status of a controller that fails.
-func (f *Facts) failing(controller string) (meta.ControllerStatusSpec, bool) {
-	return find[meta.ControllerStatusSpec](f, controller)
 }
 
 // said is a line that the machine has said, with who said it.

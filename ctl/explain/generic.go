@@ -8,23 +8,21 @@ import (
 	"strings"
 	"time"
 
+	"github.com/dustin/go-humanize/english"
 	"go.yaml.in/yaml/v4"
 
 	"github.com/seed-59268b81/talos/cosi/meta"
 	"github.com/seed-59268b81/talos/cosi/resource"
+	"github.com/seed-59268b81/talos/resources/block"
 )
 
 // controllerRule reads the status of a controller that fails, or follows the inputs of one that does not.
-func controllerRule(f *Facts, s Symptom) (*Finding, bool) {
-	if s.Kind != Controller {
-		return nil, false
-	}
-
-	if status, ok := f.failing(s.ID); ok {
+func controllerRule(f *Facts, s Symptom) *Finding {
+	if status, ok := find[meta.ControllerStatusSpec](f, s.ID); ok {
 		finding := &Finding{
 			Says: "controller " + s.ID + " fails: " + status.Error,
 			Evidence: []string{fmt.Sprintf("%s: %s since %s",
-				name(typeOf[meta.ControllerStatusSpec](), meta.NamespaceName, s.ID), count(int(status.Failures), "failure"), status.Since.UTC().Format(time.RFC3339))},
+				name(typeOf[meta.ControllerStatusSpec](), meta.NamespaceName, s.ID), english.Plural(int(status.Failures), "failure", ""), status.Since.UTC().Format(time.RFC3339))},
 			Try:     "the error says what is missing; the machine goes on trying",
 			Because: unreachable(status.Error),
 		}
@@ -37,7 +35,7 @@ func controllerRule(f *Facts, s Symptom) (*Finding, bool) {
 			finding.Because = append(finding.Because, Symptom{Kind: Endpoint})
 		}
 
-		return finding, true
+		return finding
 	}
 
 	finding := &Finding{Says: "controller " + s.ID + " waits for what it reads", Vague: true}
@@ -50,7 +48,7 @@ func controllerRule(f *Facts, s Symptom) (*Finding, bool) {
 
 	finding.Because = append(finding.Because, f.mounts(s.ID)...)
 
-	return finding, true
+	return finding
 }
 
 // inputs are the resources that an edge names and that may be what its controller waits for. One that no controller
@@ -75,6 +73,21 @@ func (f *Facts) inputs(e Edge) []Symptom {
 	return out
 }
 
+// mounts are the volumes that a controller has asked for, and that are not mounted for it.
+func (f *Facts) mounts(controller string) []Symptom {
+	var out []Symptom
+
+	for _, request := range all[block.VolumeMountRequestSpec](f, "") {
+		if request.Owner != controller || f.resource(typeOf[block.VolumeMountStatusSpec](), "", request.ID) != nil {
+			continue
+		}
+
+		out = append(out, instance[block.VolumeStatusSpec](block.NamespaceName, request.spec.VolumeID))
+	}
+
+	return out
+}
+
 // verdict are the fields by which the specs of many types say how they are.
 type verdict struct {
 	Ready        *bool  `yaml:"ready"`
@@ -85,21 +98,17 @@ type verdict struct {
 
 // resourceRule knows no type: a resource that does not exist comes from the controllers that write its type, one that
 // says that it is not ready from its owner.
-func resourceRule(f *Facts, s Symptom) (*Finding, bool) {
-	if s.Kind != InstanceOf {
-		return nil, false
-	}
-
+func resourceRule(f *Facts, s Symptom) *Finding {
 	r := f.resource(s.Type, s.Namespace, s.ID)
 	full := name(s.Type, s.Namespace, s.ID)
 
 	if r == nil {
 		if s.Type == typeOf[meta.ControllerStatusSpec]() {
-			return nil, true // a controller that does not fail has no status
+			return nil // a controller that does not fail has no status
 		}
 
-		if f.hidden(s.Type) {
-			return f.unseen(s), true
+		if slices.Contains(f.Hidden, s.Type) {
+			return f.unseen(s)
 		}
 
 		finding := &Finding{Says: full + " does not exist", Vague: true}
@@ -113,7 +122,7 @@ func resourceRule(f *Facts, s Symptom) (*Finding, bool) {
 			}
 		}
 
-		return finding, true
+		return finding
 	}
 
 	if r.Phase == "tearingDown" {
@@ -121,17 +130,17 @@ func resourceRule(f *Facts, s Symptom) (*Finding, bool) {
 			Says:     full + " is being torn down, and is held by " + strings.Join(r.Finalizers, ", "),
 			Evidence: []string{full + ": finalizers " + strings.Join(r.Finalizers, ", ")},
 			Try:      "see what the holder waits for: talosctl explain controllerstatuses",
-		}, true
+		}
 	}
 
 	finding := r.verdict()
 	if finding != nil && r.Owner != "" {
-		if _, fails := f.failing(r.Owner); fails {
+		if _, fails := find[meta.ControllerStatusSpec](f, r.Owner); fails {
 			finding.Because = []Symptom{{Kind: Controller, ID: r.Owner}}
 		}
 	}
 
-	return finding, true
+	return finding
 }
 
 // unseen is the finding on what the caller may not read: it is known to be wrong only if those who make it fail.
@@ -198,12 +207,4 @@ func failingOf(f *Facts, typ string) []Symptom {
 // lists tells whether resources of the type could be read: of those asked for here, every machine has some.
 func (f *Facts) lists(typ string) bool {
 	return slices.ContainsFunc(f.Resources, func(r Resource) bool { return r.Type == typ })
-}
-
-func count(n int, thing string) string {
-	if n == 1 {
-		return "1 " + thing
-	}
-
-	return fmt.Sprintf("%d %ss", n, thing)
 }

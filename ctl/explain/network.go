@@ -7,23 +7,16 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/dustin/go-humanize/english"
+
 	"github.com/seed-59268b81/talos/resources/files"
 	"github.com/seed-59268b81/talos/resources/network"
 )
 
 // networkRule reads NetworkStatus.
-func networkRule(f *Facts, s Symptom) (*Finding, bool) {
-	if s.Kind != InstanceOf || s.Type != typeOf[network.StatusSpec]() {
-		return nil, false
-	}
-
-	status, ok := find[network.StatusSpec](f, s.ID)
-	if !ok {
-		return nil, false
-	}
-
+func networkRule(_ *Facts, s Symptom, status network.StatusSpec) *Finding {
 	if status.Ready() {
-		return nil, true
+		return nil
 	}
 
 	finding := &Finding{}
@@ -47,7 +40,7 @@ func networkRule(f *Facts, s Symptom) (*Finding, bool) {
 	finding.Evidence = []string{name(s.Type, s.Namespace, s.ID) + ": " + strings.Join(missing, ", ") + ": false"}
 	finding.Vague = true
 
-	return finding, true
+	return finding
 }
 
 // physical links, with whether each has a carrier.
@@ -66,47 +59,39 @@ func physical(f *Facts) (up, down []string) {
 }
 
 // cableRule: is there a network to speak of.
-func cableRule(f *Facts, s Symptom) (*Finding, bool) {
-	if s.Kind != Cable {
-		return nil, false
-	}
-
+func cableRule(f *Facts, s Symptom) *Finding {
 	up, down := physical(f)
 
 	switch {
 	case len(up) > 0 || !f.lists(typeOf[network.LinkStatusSpec]()):
-		return nil, true
+		return nil
 	case len(down) == 0:
 		return &Finding{
 			Says:     "the machine has no network card that the kernel knows",
 			Evidence: []string{"LinkStatuses: none of type ether that is not virtual"},
 			Try:      "see that the machine has one, and that its driver is in the image: talosctl get links, talosctl dmesg",
-		}, true
+		}
 	default:
 		return &Finding{
 			Says:     "no network card has a carrier: " + strings.Join(down, ", "),
 			Evidence: []string{"LinkStatuses: linkState is false for " + strings.Join(down, ", ")},
 			Try:      "plug in the cable, or see to the switch's port",
-		}, true
+		}
 	}
 }
 
 // routeRule: is there a default route, and if not, who should have made it.
-func routeRule(f *Facts, s Symptom) (*Finding, bool) {
-	if s.Kind != Route {
-		return nil, false
-	}
-
+func routeRule(f *Facts, s Symptom) *Finding {
 	routes := all[network.RouteStatusSpec](f, "")
 	isDefault := func(r item[network.RouteStatusSpec]) bool { return r.spec.IsDefault() }
 
 	if !f.lists(typeOf[network.RouteStatusSpec]()) || slices.ContainsFunc(routes, isDefault) {
-		return nil, true
+		return nil
 	}
 
 	finding := &Finding{
 		Says:     "there is no default route",
-		Evidence: []string{fmt.Sprintf("RouteStatuses: %s, none of them with a gateway to everywhere", count(len(routes), "route"))},
+		Evidence: []string{fmt.Sprintf("RouteStatuses: %s, none of them with a gateway to everywhere", english.Plural(len(routes), "route", ""))},
 		Because:  []Symptom{{Kind: Address}},
 	}
 
@@ -121,7 +106,7 @@ func routeRule(f *Facts, s Symptom) (*Finding, bool) {
 
 			finding.Try = "see that the gateway is in the network of one of the link's addresses: talosctl get addresses, talosctl get routespecs"
 
-			return finding, true
+			return finding
 		}
 	}
 
@@ -135,7 +120,7 @@ func routeRule(f *Facts, s Symptom) (*Finding, bool) {
 
 	finding.Try = "add a route with a gateway to the machine configuration (machine.network.interfaces[].routes, network 0.0.0.0/0), or have the DHCP server tell a router"
 
-	return finding, true
+	return finding
 }
 
 // condition prints what has become of a spec that is not applied as it says.
@@ -150,33 +135,28 @@ func condition(f *Facts, kind, id string) (string, bool) {
 	return fmt.Sprintf("%s: %s: %s", name(typeOf[network.SpecConditionSpec](), network.NamespaceName, id), c.State, c.Cause), true
 }
 
+// conditionOf is the rule of specs that have a condition of the kind.
+func conditionOf(kind string) rule {
+	return func(f *Facts, s Symptom) *Finding {
+		id := network.SpecConditionID(kind, s.ID)
+
+		c, ok := find[network.SpecConditionSpec](f, id)
+		if !ok || s.Namespace != network.NamespaceName {
+			return resourceRule(f, s)
+		}
+
+		return specRule(f, instance[network.SpecConditionSpec](network.NamespaceName, id), c)
+	}
+}
+
 // specRule reads the condition of a spec of the network: why it is not in effect. One that is degraded is.
-func specRule(f *Facts, s Symptom) (*Finding, bool) {
-	kinds := map[string]string{
-		typeOf[network.AddressSpecSpec]():  network.ConditionAddress,
-		typeOf[network.RouteSpecSpec]():    network.ConditionRoute,
-		typeOf[network.LinkSpecSpec]():     network.ConditionLink,
-		typeOf[network.OperatorSpecSpec](): network.ConditionOperator,
-	}
-
+func specRule(_ *Facts, s Symptom, c network.SpecConditionSpec) *Finding {
 	id := s.ID
-	if kind, ok := kinds[s.Type]; ok && s.Namespace == network.NamespaceName {
-		id = network.SpecConditionID(kind, s.ID)
-	} else if s.Type != typeOf[network.SpecConditionSpec]() {
-		return nil, false
-	}
-
-	c, ok := find[network.SpecConditionSpec](f, id)
-	if s.Kind != InstanceOf || !ok {
-		return nil, false
-	}
-
-	full := name(typeOf[network.SpecConditionSpec](), network.NamespaceName, id)
-	finding := &Finding{Evidence: []string{full + ": state " + c.State.String()}}
+	finding := &Finding{Evidence: []string{name(s.Type, s.Namespace, id) + ": state " + c.State.String()}}
 
 	switch c.State {
 	case network.SpecApplied:
-		return nil, true
+		return nil
 	case network.SpecDegraded:
 		finding.Says = id + " is in effect and could not be confirmed: " + c.Cause
 		finding.Try = "see that the DHCP server runs and is reached from this machine's network"
@@ -195,18 +175,14 @@ func specRule(f *Facts, s Symptom) (*Finding, bool) {
 		finding.Try = "change it in the machine configuration (machine.network.interfaces)"
 	}
 
-	return finding, true
+	return finding
 }
 
 // addressRule: has the machine an address.
-func addressRule(f *Facts, s Symptom) (*Finding, bool) {
-	if s.Kind != Address {
-		return nil, false
-	}
-
+func addressRule(f *Facts, s Symptom) *Finding {
 	addresses, _ := find[network.NodeAddressSpec](f, network.NodeAddressCurrentID)
 	if len(addresses.Addresses) > 0 || !f.lists(typeOf[network.AddressStatusSpec]()) {
-		return nil, true
+		return nil
 	}
 
 	up, down := physical(f)
@@ -223,7 +199,7 @@ func addressRule(f *Facts, s Symptom) (*Finding, bool) {
 		Evidence: evidence,
 		Because:  append(failingOf(f, typeOf[network.AddressSpecSpec]()), Symptom{Kind: Cable}),
 		Try:      "see that a DHCP server answers on the machine's network, or give it an address in machine.network.interfaces[].addresses",
-	}, true
+	}
 }
 
 // unapplied are the conditions of addresses, and of who should get them, that say why there is none.
@@ -241,19 +217,15 @@ func unapplied(f *Facts) []string {
 }
 
 // namesRule: can the machine resolve names.
-func namesRule(f *Facts, s Symptom) (*Finding, bool) {
-	if s.Kind != Names {
-		return nil, false
-	}
-
+func namesRule(f *Facts, s Symptom) *Finding {
 	resolvers, ok := find[network.ResolverStatusSpec](f, network.ResolverID)
 	if ok && len(resolvers.DNSServers) == 0 {
 		return &Finding{
 			Says:     "the machine has no name server",
 			Evidence: []string{name(typeOf[network.ResolverStatusSpec](), network.NamespaceName, network.ResolverID) + ": dnsServers is empty"},
 			Try:      "set machine.network.nameservers, or have the DHCP server tell one",
-		}, true
+		}
 	}
 
-	return nil, true
+	return nil
 }

@@ -18,16 +18,15 @@ func TestSpecRule(t *testing.T) {
 		symptom Symptom
 		state   string // put in place of the condition's; "" leaves it
 		want    string
-		handled bool
 	}{
-		{"by the spec", instance[network.RouteSpecSpec](network.NamespaceName, route), "", refused, true},
-		{"by the condition", instance[network.SpecConditionSpec](network.NamespaceName, "route/"+route), "", refused, true},
-		{"refused", instance[network.RouteSpecSpec](network.NamespaceName, route), "refused", "route/" + route + " is not in effect: ", true},
-		{"degraded", instance[network.RouteSpecSpec](network.NamespaceName, route), "degraded", "route/" + route + " is in effect and could not be confirmed: ", true},
-		{"applied", instance[network.RouteSpecSpec](network.NamespaceName, route), "applied", "", true},
-		{"one without a condition", instance[network.RouteSpecSpec](network.NamespaceName, "other"), "", "", false},
-		{"a proposal is not acted upon", instance[network.RouteSpecSpec](network.ConfigNamespaceName, route), "", "", false},
-		{"another type", instance[network.RouteStatusSpec](network.NamespaceName, route), "", "", false},
+		{"by the spec", instance[network.RouteSpecSpec](network.NamespaceName, route), "", refused},
+		{"by the condition", instance[network.SpecConditionSpec](network.NamespaceName, "route/"+route), "", refused},
+		{"refused", instance[network.RouteSpecSpec](network.NamespaceName, route), "refused", "route/" + route + " is not in effect: "},
+		{"degraded", instance[network.RouteSpecSpec](network.NamespaceName, route), "degraded", "route/" + route + " is in effect and could not be confirmed: "},
+		{"applied", instance[network.RouteSpecSpec](network.NamespaceName, route), "applied", ""},
+		{"one without a condition", instance[network.RouteSpecSpec](network.NamespaceName, "other"), "", "RouteSpecs(network/other) does not exist"},
+		{"a proposal is not acted upon", instance[network.RouteSpecSpec](network.ConfigNamespaceName, route), "", "RouteSpecs(network-config/inet4/192.0.2.1//1024) does not exist"},
+		{"another type", instance[network.RouteStatusSpec](network.NamespaceName, route), "", "RouteStatuses(network/" + route + ") does not exist"},
 	} {
 		f := facts(t, "route-refused")
 
@@ -37,15 +36,15 @@ func TestSpecRule(t *testing.T) {
 			}
 		}
 
-		finding, handled := specRule(f, tt.symptom)
+		finding := instanceRule(f, tt.symptom)
 		says := ""
 
 		if finding != nil {
 			says = finding.Says
 		}
 
-		if handled != tt.handled || (says == "") != (tt.want == "") || !strings.HasPrefix(says, tt.want) {
-			t.Errorf("%s: got %q, %t, want %q, %t", tt.name, says, handled, tt.want, tt.handled)
+		if (says == "") != (tt.want == "") || !strings.HasPrefix(says, tt.want) {
+			t.Errorf("%s: got %q, want %q", tt.name, says, tt.want)
 		}
 	}
 }

@@ -5,7 +5,6 @@ package explain
 import (
 	"fmt"
 	"regexp"
-	"slices"
 
 	"github.com/seed-59268b81/talos/cosi/meta"
 )
@@ -36,14 +35,7 @@ func (f *Facts) allOutdated() []outdated {
 
 // outdated returns the one of a name, nil if there is none.
 func (f *Facts) outdated(name string) *outdated {
-	all := f.allOutdated()
-
-	i := slices.IndexFunc(all, func(o outdated) bool { return o.name == name })
-	if i < 0 {
-		return nil
-	}
-
-	return &all[i]
+	return first(f.allOutdated(), func(o outdated) bool { return o.name == name })
 }
 
 // finding says which image cannot be had; nil of nil.

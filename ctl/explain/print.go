@@ -9,6 +9,10 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/dustin/go-humanize/english"
+
+	"github.com/seed-59268b81/talos/cosi/meta"
 )
 
 const (
@@ -47,7 +51,7 @@ func Print(w io.Writer, node string, f *Facts, s Symptom, step *Step) error {
 		}
 
 		if guess && len(f.Hidden) > 0 {
-			fmt.Fprintf(&b, "  resources of %s, which take more rights than the caller has\n", count(len(f.Hidden), "type"))
+			fmt.Fprintf(&b, "  resources of %s, which take more rights than the caller has\n", english.Plural(len(f.Hidden), "type", ""))
 		}
 	}
 
@@ -61,7 +65,7 @@ func printRoots(b *strings.Builder, step *Step) {
 
 	for i, chain := range chains {
 		if i == maxRoots {
-			fmt.Fprintf(b, "\nand %s more\n", count(len(chains)-i, "cause"))
+			fmt.Fprintf(b, "\nand %s more\n", english.Plural(len(chains)-i, "cause", ""))
 
 			break
 		}
@@ -126,7 +130,7 @@ func besides(f *Facts, step *Step) []string {
 	var out []string
 
 	for _, s := range failingControllers(f) {
-		status, _ := f.failing(s.ID)
+		status, _ := find[meta.ControllerStatusSpec](f, s.ID)
 		if step == nil || !step.contains(s, status.Error) {
 			out = append(out, s.ID+": "+status.Error)
 		}

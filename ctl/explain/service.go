@@ -3,6 +3,7 @@
 package explain
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"strings"
@@ -25,25 +26,21 @@ var (
 )
 
 // serviceRule reads the state and the history of a service.
-func serviceRule(f *Facts, s Symptom) (*Finding, bool) {
-	if s.Kind != ServiceOf {
-		return nil, false
-	}
-
+func serviceRule(f *Facts, s Symptom) *Finding {
 	service := f.service(s.ID)
 
 	switch {
 	case service == nil && len(f.Services) == 0:
-		return nil, true // services could not be listed
+		return nil // services could not be listed
 	case service == nil:
 		finding := &Finding{Says: "service " + s.ID + " is not started yet", Vague: true}
 		if starter, known := starters[s.ID]; known {
 			finding.Because = []Symptom{{Kind: Controller, ID: starter}}
 		}
 
-		return finding, true
+		return finding
 	case service.up():
-		return f.outdated(s.ID).finding("service " + s.ID), true
+		return f.outdated(s.ID).finding("service " + s.ID)
 	}
 
 	// A service that fails goes through several states in turn: what it failed with is in its history, since it last ran.
@@ -54,11 +51,11 @@ func serviceRule(f *Facts, s Symptom) (*Finding, bool) {
 				Evidence: []string{"service " + s.ID + ": " + m[2]},
 				Try:      "correct the image in the machine configuration (" + imageField(s.ID) + "), or let the machine reach its registry",
 				Because:  unreachable(m[2]),
-			}, true
+			}
 		}
 	}
 
-	return stateFinding(service), true
+	return stateFinding(service)
 }
 
 func stateFinding(s *Service) *Finding {
@@ -108,20 +105,13 @@ func stateFinding(s *Service) *Finding {
 
 // imageField is where the configuration names the image of a service or static pod.
 func imageField(id string) string {
-	switch id {
-	case "kubelet":
-		return "machine.kubelet.image"
-	case "etcd":
-		return "cluster.etcd.image"
-	case "kube-apiserver":
-		return "cluster.apiServer.image"
-	case "kube-controller-manager":
-		return "cluster.controllerManager.image"
-	case "kube-scheduler":
-		return "cluster.scheduler.image"
-	default:
-		return "the image of " + id
-	}
+	return cmp.Or(map[string]string{
+		"kubelet":                 "machine.kubelet.image",
+		"etcd":                    "cluster.etcd.image",
+		"kube-apiserver":          "cluster.apiServer.image",
+		"kube-controller-manager": "cluster.controllerManager.image",
+		"kube-scheduler":          "cluster.scheduler.image",
+	}[id], "the image of "+id)
 }
 
 // unreachable are the symptoms that an error of a connection points to.

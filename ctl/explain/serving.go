@@ -25,44 +25,26 @@ func serving(f *Facts) []Symptom {
 	return out
 }
 
-// servingRule reads whether the kubelet can serve, and which requests are left alone.
-func servingRule(f *Facts, s Symptom) (*Finding, bool) {
-	if s.Kind != InstanceOf {
-		return nil, false
+// servingRule reads whether the kubelet can serve.
+func servingRule(_ *Facts, s Symptom, status k8s.KubeletServingStatusSpec) *Finding {
+	if status.Ready {
+		return nil
 	}
 
-	full := name(s.Type, s.Namespace, s.ID)
+	return &Finding{
+		Says:     "the kubelet has no certificate to serve with: logs, exec and port-forward of its pods fail",
+		Evidence: []string{s.String() + ": " + status.Reason},
+		Try: "see what becomes of its request: kubectl get csr --field-selector spec.signerName=kubernetes.io/kubelet-serving, and its events: " +
+			"kubectl describe csr NAME; on a control plane node: talosctl get kubeletservingrequests",
+	}
+}
 
-	switch s.Type {
-	case typeOf[k8s.KubeletServingStatusSpec]():
-		status, ok := find[k8s.KubeletServingStatusSpec](f, s.ID)
-		if !ok {
-			return nil, false
-		}
-
-		if status.Ready {
-			return nil, true
-		}
-
-		return &Finding{
-			Says:     "the kubelet has no certificate to serve with: logs, exec and port-forward of its pods fail",
-			Evidence: []string{full + ": " + status.Reason},
-			Try: "see what becomes of its request: kubectl get csr --field-selector spec.signerName=kubernetes.io/kubelet-serving, and its events: " +
-				"kubectl describe csr NAME; on a control plane node: talosctl get kubeletservingrequests",
-		}, true
-	case typeOf[k8s.KubeletServingRequestSpec]():
-		request, ok := find[k8s.KubeletServingRequestSpec](f, s.ID)
-		if !ok {
-			return nil, false
-		}
-
-		return &Finding{
-			Says:     fmt.Sprintf("certificate signing request %s of %s is not approved: %s", s.ID, request.Requester, request.Reason),
-			Evidence: []string{full + ": nobody has approved or denied it"},
-			Try: fmt.Sprintf("correct what it says, or decide about it yourself: kubectl certificate approve %s (or deny); "+
-				"names and addresses of a Node are in talosctl get nodeidentities", s.ID),
-		}, true
-	default:
-		return nil, false
+// servingRequestRule reads why a request for such a certificate is left alone.
+func servingRequestRule(_ *Facts, s Symptom, request k8s.KubeletServingRequestSpec) *Finding {
+	return &Finding{
+		Says:     fmt.Sprintf("certificate signing request %s of %s is not approved: %s", s.ID, request.Requester, request.Reason),
+		Evidence: []string{s.String() + ": nobody has approved or denied it"},
+		Try: fmt.Sprintf("correct what it says, or decide about it yourself: kubectl certificate approve %s (or deny); "+
+			"names and addresses of a Node are in talosctl get nodeidentities", s.ID),
 	}
 }

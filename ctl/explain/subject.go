@@ -39,7 +39,7 @@ func (f *Facts) canonical(s Symptom) Symptom {
 		case typeOf[k8s.StaticPodStatusSpec]():
 			return Symptom{Kind: PodOf, ID: s.ID}
 		case typeOf[meta.ControllerStatusSpec]():
-			if _, fails := f.failing(s.ID); fails {
+			if _, fails := find[meta.ControllerStatusSpec](f, s.ID); fails {
 				return Symptom{Kind: Controller, ID: s.ID}
 			}
 		}
@@ -56,11 +56,7 @@ func (f *Facts) canonical(s Symptom) Symptom {
 
 // pod finds the status of a static pod by its id, or by the name of the component that it runs.
 func (f *Facts) pod(id string) *Resource {
-	for i, r := range f.Resources {
-		if r.Type == typeOf[k8s.StaticPodStatusSpec]() && (r.ID == id || component(r.ID) == id) {
-			return &f.Resources[i]
-		}
-	}
-
-	return nil
+	return first(f.Resources, func(r Resource) bool {
+		return r.Type == typeOf[k8s.StaticPodStatusSpec]() && (r.ID == id || component(r.ID) == id)
+	})
 }
