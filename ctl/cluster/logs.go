@@ -66,12 +66,12 @@ func printLog(ctx context.Context, out io.Writer, path string, lines int, follow
 		return fmt.Errorf("read the log: %w", err)
 	}
 
-	shown := string(text)
-	if all := strings.SplitAfter(shown, "\n"); lines >= 0 {
-		shown = strings.Join(all[max(0, len(all)-1-lines):], "")
+	shown := strings.SplitAfter(string(text), "\n")
+	if lines >= 0 {
+		shown = shown[max(0, len(shown)-1-lines):]
 	}
 
-	if _, err := io.WriteString(out, shown); err != nil || !follow {
+	if _, err := io.WriteString(out, strings.Join(shown, "")); err != nil || !follow {
 		return err
 	}
 

@@ -3,6 +3,7 @@
 package dashboard
 
 import (
+	"cmp"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -94,11 +95,7 @@ func linkTable(n *Node) []string {
 			carrier = good.Styled("up")
 		}
 
-		kind := l.spec.Kind
-		if kind == "" {
-			kind = l.spec.Type.String()
-		}
-
+		kind := cmp.Or(l.spec.Kind, l.spec.Type.String())
 		rows[i] = []string{l.id, clean(kind), carrier, l.spec.HardwareAddr.String(), fmt.Sprint(l.spec.MTU), joined(addresses[l.id])}
 	}
 

@@ -4,6 +4,7 @@ package etcdcmd
 
 import (
 	"context"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -13,22 +14,14 @@ import (
 
 func newEtcdDowngradeCommand(s *session.Session) *cobra.Command {
 	return session.Group("downgrade", "Have etcd's storage go back to an earlier version",
-		etcdDowngradeCommand(s, "validate VERSION", "Check whether etcd's storage can go back to a version, such as 3.5", 1,
-			func(n session.Node, ctx context.Context, args []string) (string, error) {
-				return n.EtcdDowngradeValidate(ctx, args[0])
-			}),
-		etcdDowngradeCommand(s, "enable VERSION", "Have etcd's storage go back to a version, such as 3.5", 1,
-			func(n session.Node, ctx context.Context, args []string) (string, error) {
-				return n.EtcdDowngradeEnable(ctx, args[0])
-			}),
+		etcdDowngradeCommand(s, "validate VERSION", "Check whether etcd's storage can go back to a version, such as 3.5", 1, session.Node.EtcdDowngradeValidate),
+		etcdDowngradeCommand(s, "enable VERSION", "Have etcd's storage go back to a version, such as 3.5", 1, session.Node.EtcdDowngradeEnable),
 		etcdDowngradeCommand(s, "cancel", "Stop going back", 0,
-			func(n session.Node, ctx context.Context, _ []string) (string, error) {
-				return n.EtcdDowngradeCancel(ctx)
-			}),
+			func(n session.Node, ctx context.Context, _ string) (string, error) { return n.EtcdDowngradeCancel(ctx) }),
 	)
 }
 
-func etcdDowngradeCommand(s *session.Session, use, short string, args int, call func(n session.Node, ctx context.Context, args []string) (string, error)) *cobra.Command {
+func etcdDowngradeCommand(s *session.Session, use, short string, args int, call func(n session.Node, ctx context.Context, version string) (string, error)) *cobra.Command {
 	return s.OutputFlag(s.Flags(&cobra.Command{
 		Use:   use,
 		Short: short,
@@ -37,7 +30,7 @@ func etcdDowngradeCommand(s *session.Session, use, short string, args int, call 
 			columns := []session.Column[*machine.EtcdClusterDowngrade]{session.Col("CLUSTER VERSION", (*machine.EtcdClusterDowngrade).GetClusterVersion)}
 
 			return session.List(s, cmd, columns, session.Single(func(n session.Node, ctx context.Context) (*machine.EtcdClusterDowngrade, error) {
-				version, err := call(n, ctx, args)
+				version, err := call(n, ctx, strings.Join(args, ""))
 
 				return &machine.EtcdClusterDowngrade{ClusterVersion: version}, err
 			}))

@@ -55,7 +55,7 @@ func (p *tablePrinter) row(node string, definition client.Definition, c change) 
 
 	row := []string{node}
 	if p.watch {
-		row = append(row, mark(c.event))
+		row = append(row, marks[*c.event])
 	}
 
 	row = append(row, md.GetNamespace(), definition.DisplayType, md.GetId(), md.GetVersion())
@@ -85,13 +85,5 @@ func (p *tablePrinter) row(node string, definition client.Definition, c change) 
 	return row, nil
 }
 
-func mark(event *cosiapi.EventType) string {
-	switch *event {
-	case cosiapi.EventType_CREATED:
-		return "+"
-	case cosiapi.EventType_DESTROYED:
-		return "-"
-	default:
-		return ""
-	}
-}
+// marks are the kinds of changes that are marked in a table.
+var marks = map[cosiapi.EventType]string{cosiapi.EventType_CREATED: "+", cosiapi.EventType_DESTROYED: "-"}

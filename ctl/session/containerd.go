@@ -37,19 +37,17 @@ func ImageStoreFlag(cmd *cobra.Command, into **common.ContainerdInstance, usual 
 	})
 }
 
-// ContainerNamespace is the flag that says of which containers a command speaks.
-type ContainerNamespace struct {
-	kubernetes bool
-}
+// ContainerNamespace is the flag that says of which containers a command speaks: Kubernetes' if it is set.
+type ContainerNamespace bool
 
 // Flag adds the flag.
 func (n *ContainerNamespace) Flag(cmd *cobra.Command, usage string) {
-	cmd.Flags().BoolVarP(&n.kubernetes, "kubernetes", "k", false, usage)
+	cmd.Flags().BoolVarP((*bool)(n), "kubernetes", "k", false, usage)
 }
 
 // Name is the containerd namespace that the flag says.
 func (n *ContainerNamespace) Name() string {
-	if n.kubernetes {
+	if *n {
 		return client.KubernetesNamespace
 	}
 

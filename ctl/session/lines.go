@@ -8,17 +8,13 @@ import (
 	"errors"
 	"io"
 	"slices"
-	"sync"
 )
 
 // Lines writes whole lines from several nodes, each with its node in front.
-type Lines struct {
-	mu sync.Mutex
-	w  io.Writer
-}
+type Lines struct{ written *Documents }
 
 // NewLines returns lines that are written to w.
-func NewLines(w io.Writer) *Lines { return &Lines{w: w} }
+func NewLines(w io.Writer) *Lines { return &Lines{NewDocuments(w, "")} }
 
 // maxLine is how much of a line is kept until its end is there.
 const maxLine = 256 << 10
@@ -53,10 +49,5 @@ func (l *Lines) Print(node, line string) error {
 
 // write adds the end to the line.
 func (l *Lines) write(prefix, line []byte) error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-
-	_, err := l.w.Write(slices.Concat(prefix, line, []byte("\n")))
-
-	return err
+	return l.written.Write(slices.Concat(prefix, line, []byte("\n")))
 }
