@@ -21,7 +21,7 @@ const maxPacket = 256 << 10
 func Print(w io.Writer, file io.Reader) error {
 	packets, err := pcapgo.NewReader(file)
 	if err != nil {
-		// A capture that ends before it began has seen nothing.
+		// The capture has ended before its header was written.
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
@@ -91,7 +91,7 @@ func ip(name, source, destination string, protocol layers.IPProtocol, packet gop
 	return fmt.Sprintf("%s %s > %s: %s, length %d", name, source, destination, protocol, length)
 }
 
-// tcpFlags are written as tcpdump does.
+// tcpFlags formats the flags as tcpdump does.
 func tcpFlags(t *layers.TCP) string {
 	var flags strings.Builder
 
@@ -138,7 +138,7 @@ func describeARP(arp *layers.ARP, length int) string {
 	return fmt.Sprintf("ARP who has %s tell %s, length %d", addressOf(arp.DstProtAddress), addressOf(arp.SourceProtAddress), length)
 }
 
-// addressOf writes an IPv4 or MAC address.
+// addressOf formats an IPv4 or MAC address.
 func addressOf(bytes []byte) string {
 	if len(bytes) == net.IPv4len {
 		return net.IP(bytes).String()

@@ -18,7 +18,7 @@ import (
 	"github.com/seed-59268b81/talos/ctl/session"
 )
 
-// cgroupMount is where a node has its control groups.
+// cgroupMount is the path of the control groups of a node.
 const cgroupMount = "/sys/fs/cgroup"
 
 // Command returns talosctl cgroups.
@@ -48,7 +48,7 @@ func Command(s *session.Session) *cobra.Command {
 				if !idsOnly {
 					names, err := groupNames(ctx, n)
 					if err != nil {
-						return nil, fmt.Errorf("names of the containers: %w; --skip-cri-resolve goes without", err)
+						return nil, fmt.Errorf("names of the containers: %w; --skip-cri-resolve does not need them", err)
 					}
 
 					root.Rename(names)
@@ -65,7 +65,7 @@ func Command(s *session.Session) *cobra.Command {
 	}))
 
 	cmd.Flags().StringVar(&preset, "preset", "", "what to show: "+strings.Join(Presets(), ", "))
-	cmd.Flags().StringVar(&schema, "schema-file", "", "file that says what to show: columns with name, file and field")
+	cmd.Flags().StringVar(&schema, "schema-file", "", "file with the columns to show: name, file and field")
 	cmd.Flags().BoolVar(&idsOnly, "skip-cri-resolve", false, "show the ids of pods and containers, not their names")
 	session.Complete(cmd, "preset", Presets()...)
 
@@ -75,7 +75,7 @@ func Command(s *session.Session) *cobra.Command {
 func readSchema(cmd *cobra.Command, preset, file string) (Schema, error) {
 	switch {
 	case (preset == "") == (file == ""):
-		return Schema{}, session.UsageError(cmd, "say what to show, with --preset or with --schema-file")
+		return Schema{}, session.UsageError(cmd, "set what to show with --preset or --schema-file")
 	case preset != "":
 		return Preset(preset)
 	}
@@ -88,7 +88,7 @@ func readSchema(cmd *cobra.Command, preset, file string) (Schema, error) {
 	return Parse(text)
 }
 
-// groupRow is a line of the table, and a document with the columns as keys.
+// groupRow is a row of the table, or a document with the columns as keys.
 type groupRow struct {
 	Row
 	schema Schema
@@ -118,13 +118,13 @@ func readGroups(ctx context.Context, n session.Node) (*Group, error) {
 
 	root, err := Read(archive)
 	if status.Code(err) == codes.DataLoss {
-		err = nil // Groups that went away while they were read are not missed.
+		err = nil // groups were removed while they were read
 	}
 
 	return root, err
 }
 
-// groupNames are the names of pods and containers by those of their groups.
+// groupNames returns the names of pods and containers, by the names of their groups.
 func groupNames(ctx context.Context, n session.Node) (map[string]string, error) {
 	containers, err := n.Containers(ctx, client.KubernetesNamespace)
 

@@ -18,7 +18,7 @@ import (
 	labcluster "github.com/seed-59268b81/talos/lab/cluster"
 )
 
-// creation is a cluster in the making.
+// creation is a cluster that is being created.
 type creation struct {
 	*createFlags
 	place  *place
@@ -29,7 +29,7 @@ type creation struct {
 	cluster *labcluster.Cluster
 }
 
-// run makes the cluster.
+// run creates the cluster.
 func (c *creation) run(ctx context.Context, out io.Writer) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, c.waitTimeout, fmt.Errorf("timed out after %v (--wait-timeout)", c.waitTimeout))
 	defer cancel()
@@ -60,7 +60,7 @@ func (c *creation) run(ctx context.Context, out io.Writer) error {
 
 	c.cluster.Emulated = labcluster.Emulated(status)
 
-	// From here on there is something to look at, so it stays.
+	// After a failure from here on, the machines are kept for inspection.
 	if err := c.make(ctx); err != nil {
 		return &creationError{err: err, c: c}
 	}
@@ -70,7 +70,7 @@ func (c *creation) run(ctx context.Context, out io.Writer) error {
 	return nil
 }
 
-// begin takes up running machines.
+// begin sets the cluster to running machines.
 func (c *creation) begin(machines *lab.Lab) {
 	c.cluster = labcluster.New(machines, labcluster.Wait{
 		Say: c.steps.say, Try: 10 * time.Second, Every: 250 * time.Millisecond, Final: labcluster.Final,
@@ -78,7 +78,7 @@ func (c *creation) begin(machines *lab.Lab) {
 	c.cluster.Alive = labcluster.Alive
 }
 
-// make turns running machines into a cluster.
+// make creates a cluster of the running machines.
 func (c *creation) make(ctx context.Context) error {
 	return c.cluster.Make(ctx, labcluster.Plan{
 		KubernetesVersion: c.kubernetesVersion, Config: c.config,
@@ -87,7 +87,7 @@ func (c *creation) make(ctx context.Context) error {
 	})
 }
 
-// mergeTalosconfig puts the client configuration where its user wants it.
+// mergeTalosconfig merges the client configuration into the file of the flags or the user.
 func (c *creation) mergeTalosconfig(config *talosconfig.Config) error {
 	path := c.talosconfig
 
@@ -120,7 +120,7 @@ func (c *creation) mergeTalosconfig(config *talosconfig.Config) error {
 	return nil
 }
 
-// mergeKubeconfig puts the kubeconfig where its user wants it.
+// mergeKubeconfig merges the kubeconfig into the user's file, unless the cluster keeps its files in its directory.
 func (c *creation) mergeKubeconfig(config *kubeconfig.File) error {
 	if c.place.own() {
 		return nil

@@ -42,7 +42,7 @@ reset.`,
 
 				consoles := n.Consoles()
 				if boot < 0 || boot >= len(consoles) {
-					return fmt.Errorf("--boot %d: the consoles of %d boots are kept, 0 being the latest", boot, len(consoles))
+					return fmt.Errorf("--boot %d: the consoles of %d boots are kept, 0 is the latest", boot, len(consoles))
 				}
 
 				path = consoles[boot]
@@ -52,10 +52,10 @@ reset.`,
 		}),
 	}
 
-	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on with what is written from now on")
-	cmd.Flags().IntVar(&lines, "tail", -1, "only the last lines")
+	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "follow new lines")
+	cmd.Flags().IntVar(&lines, "tail", -1, "print only this many last lines")
 	cmd.Flags().IntVar(&boot, "boot", 0, "how many boots ago")
-	cmd.Flags().BoolVar(&own, "lab", false, "the lab's own log instead: power, leases, faults")
+	cmd.Flags().BoolVar(&own, "lab", false, "print the log of the lab instead: power, leases, faults")
 
 	return cmd
 }
@@ -78,8 +78,7 @@ func printLog(ctx context.Context, out io.Writer, path string, lines int, follow
 	return followLog(ctx, out, path, int64(len(text)))
 }
 
-// followLog prints what is added to a log, and begins anew when another boot
-// begins another one.
+// followLog prints what is added to a log. It begins again when another boot begins another log.
 func followLog(ctx context.Context, out io.Writer, path string, at int64) error {
 	file, err := os.Open(path)
 	if err != nil {

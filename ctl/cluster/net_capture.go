@@ -26,8 +26,8 @@ func newCaptureCommand(p *place) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "capture [NAME...]",
 		Short: "Capture packets, for Wireshark",
-		Long: `Capture the packets of machines, routers or networks, as each of them sees them: what it sends before the faults of its link, what it
-receives after them. Without a name, each packet of the cluster is captured once. The file is pcapng, with an interface for each
+		Long: `Capture the packets of machines, routers or networks, as they see them: sent packets before the faults of the link, received packets
+after them. Without a name, each packet of the cluster is captured once. The file is in the format pcapng, with an interface for each
 port; Wireshark and tcpdump read it. An interrupt (Ctrl-C) ends the capture.`,
 		Example: `  talosctl cluster net capture worker-1 -o worker.pcapng
   talosctl cluster net capture site-1-router -o - | wireshark -k -i -
@@ -43,7 +43,7 @@ port; Wireshark and tcpdump read it. An interrupt (Ctrl-C) ends the capture.`,
 				}
 			}
 
-			// A file that is there is kept when there is nothing to capture.
+			// An existing file is kept if the cluster does not run.
 			if _, err := l.Status(cmd.Context()); err != nil {
 				return err
 			}

@@ -35,7 +35,7 @@ its network. A machine has the cards that it was created with (talosctl cluster 
 
 			card, err := strconv.Atoi(number)
 			if !ok || err != nil || !strings.Contains(full, "/") || len(ports) > 1 {
-				return fmt.Errorf("%s is not one card of a machine: want MACHINE/NUMBER", args[0])
+				return fmt.Errorf("%s is not a card of a machine: want MACHINE/NUMBER", args[0])
 			}
 
 			n, err := l.NodeByName(machine)
@@ -60,7 +60,7 @@ its network. A machine has the cards that it was created with (talosctl cluster 
 
 	if unplug {
 		cmd.Short = "Unplug a network card of a machine"
-		cmd.Long = `Unplug a network card of a machine. One that runs has to let go of it first. CARD is its number, counted from 0, or the name of its
+		cmd.Long = `Unplug a network card of a machine. A machine that runs must release it first. CARD is its number, counted from 0, or the name of its
 network. The card stays unplugged until it is plugged in again.`
 	}
 

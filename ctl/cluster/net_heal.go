@@ -13,9 +13,9 @@ import (
 func newHealCommand(p *place) *cobra.Command {
 	return &cobra.Command{
 		Use:   "heal [NAME...]",
-		Short: "Take faults away",
-		Long: `Take all faults away, or those of what is named. Links and paths are good again; routers and services are as they were when the
-cluster was created. Cards that were unplugged stay unplugged.`,
+		Short: "Remove faults",
+		Long: `Remove all faults, or those of the names. Links and paths are good again; routers and services are as they were when the cluster was
+created. Unplugged cards stay unplugged.`,
 		Example: `  talosctl cluster net heal
   talosctl cluster net heal worker-1 site-1-router`,
 		ValidArgsFunction: completeNames(p),

@@ -29,7 +29,7 @@ func newNATCommand(p *place) *cobra.Command {
 		Use:   "nat ROUTER [KIND]",
 		Short: "Change the NAT of a router",
 		Long: `Change the NAT of a router, or of one of its legs (ROUTER/NETWORK); the name of a site means its router. Connections through the
-old one are lost.
+old NAT are lost.
 
 KIND is full-cone, restricted, port-restricted or symmetric (RFC 3489); --mapping and --filtering choose each behavior of RFC 4787
 by itself: endpoint-independent, address-dependent or address-and-port-dependent.`,
@@ -41,7 +41,7 @@ by itself: endpoint-independent, address-dependent or address-and-port-dependent
 		ValidArgsFunction: completion(p, routerNames, func(*lab.Lab) []string { return kinds() }),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if none && (len(args) == 2 || mapping+filtering+hairpin+allocation != "" || timeout != 0) {
-				return errors.New("--none: a router without NAT has no kind and no behavior of one")
+				return errors.New("--none: a router without NAT has no kind or behavior")
 			}
 
 			if len(args) == 2 {
@@ -80,10 +80,10 @@ by itself: endpoint-independent, address-dependent or address-and-port-dependent
 		},
 	}
 
-	cmd.Flags().StringVar(&mapping, "mapping", "", "on what of the remote endpoint the mapping depends (default endpoint-independent)")
-	cmd.Flags().StringVar(&filtering, "filtering", "", "on what of the remote endpoint the filter depends (default address-and-port-dependent)")
-	cmd.Flags().StringVar(&hairpin, "hairpin", "", "let machines behind the NAT reach each other by its address: external or internal, which source they see")
-	cmd.Flags().StringVar(&allocation, "allocation", "", "how ports are given: preserve, sequential or random (default preserve)")
+	cmd.Flags().StringVar(&mapping, "mapping", "", "behavior of the mapping (default endpoint-independent)")
+	cmd.Flags().StringVar(&filtering, "filtering", "", "behavior of the filter (default address-and-port-dependent)")
+	cmd.Flags().StringVar(&hairpin, "hairpin", "", "let machines behind the NAT reach each other by its address, with an external or internal source")
+	cmd.Flags().StringVar(&allocation, "allocation", "", "allocation of ports: preserve, sequential or random (default preserve)")
 	cmd.Flags().DurationVar(&timeout, "udp-timeout", 0, "how long an idle UDP mapping lasts (default 5m)")
 	cmd.Flags().BoolVar(&none, "none", false, "route without NAT")
 	session.Complete(cmd, "mapping", texts(nat.Behaviors)...)
@@ -98,8 +98,7 @@ func texts[T ~string](values []T) []string {
 	return session.Names(values, func(v T) string { return string(v) })
 }
 
-// describeNAT names the kind of a NAT, or its behaviors where there is no name,
-// and what else is not the default.
+// describeNAT returns the kind of a NAT, or its behaviors if they have no name, and what else is not the default.
 func describeNAT(c *nat.Config) string {
 	if c == nil {
 		return "none"

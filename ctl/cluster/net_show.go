@@ -82,7 +82,7 @@ func netShow(out io.Writer, l *lab.Lab, status *control.Status) error {
 	return t.Flush()
 }
 
-// describeFilter tells what a router's leg does not let through.
+// describeFilter describes what a router's leg does not let through.
 func describeFilter(s world.Setting) string {
 	switch {
 	case s.BlockUDP && s.SilentTooBig:

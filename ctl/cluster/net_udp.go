@@ -18,7 +18,7 @@ func newBlockUDPCommand(p *place) *cobra.Command {
 		Use:   "block-udp ROUTER",
 		Short: "Let no UDP through a router",
 		Long: `Let no UDP through a router's outer leg, or another one of its legs (ROUTER/NETWORK); the name of a site means its router. DHCP, DNS
-and NTP of the networks themselves stay.`,
+and NTP inside the networks still work.`,
 		Example: `  talosctl cluster net block-udp site-1
   talosctl cluster net block-udp site-1 --off`,
 		Args:              cobra.ExactArgs(1),

@@ -76,7 +76,7 @@ func show(out io.Writer, l *lab.Lab, status *control.Status, now time.Time) erro
 		}
 
 		disk := humanize.IBytes(uint64(n.DiskGiB) << 30)
-		if n.As() == state.Container { // its volumes are folders
+		if n.As() == state.Container { // it has folders, not disks
 			disk = "-"
 		}
 
@@ -92,7 +92,7 @@ func show(out io.Writer, l *lab.Lab, status *control.Status, now time.Time) erro
 	return w.Flush()
 }
 
-// join46 writes what there is of a value for IPv4 and one for IPv6.
+// join46 joins a value for IPv4 and one for IPv6, if they are valid.
 func join46[T interface {
 	IsValid() bool
 	String() string

@@ -30,7 +30,7 @@ func (s sizeFlags) size(suffix, disk string) (lab.Size, error) {
 	return lab.Size{CPUs: s.cpus, MemoryMiB: int(memory >> 20), DiskGiB: int(space >> 30)}, nil
 }
 
-// extra are the sizes of the disks beside a machine's own, in GiB.
+// extra returns the sizes of the additional disks, in GiB.
 func (f *createFlags) extra() ([]int, error) {
 	if f.extraDisks < 0 {
 		return nil, fmt.Errorf("--extra-disks %d: want none or more", f.extraDisks)
@@ -44,7 +44,7 @@ func (f *createFlags) extra() ([]int, error) {
 	return slices.Repeat([]int{int(size >> 30)}, f.extraDisks), nil
 }
 
-// bytesOf reads an amount such as 4GiB; a number alone counts MiB.
+// bytesOf parses an amount such as 4GiB. A number without a unit is in MiB.
 func bytesOf(flag, text string, least uint64) (uint64, error) {
 	written := text
 

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// steps prints what is done and waited for, each line with the time since the beginning.
+// steps prints lines with the time since the beginning.
 type steps struct {
 	out   io.Writer
 	start time.Time

@@ -20,7 +20,7 @@ import (
 	"github.com/seed-59268b81/talos/lab/world"
 )
 
-// worldFlags are the worlds that create knows; lab.Options has all others.
+// worldFlags holds the flags of the networks; lab.Options has more settings.
 type worldFlags struct {
 	cards, sites   int
 	ipv6, ipv6Only bool
@@ -37,10 +37,10 @@ func (f *worldFlags) flags(cmd *cobra.Command) {
 	session.Complete(cmd, "nat", kinds()...)
 }
 
-// ipv6Cluster is what Kubernetes needs where there is no IPv4.
+// ipv6Cluster is the patch that Kubernetes needs without IPv4.
 const ipv6Cluster = `cluster: {network: {podSubnets: ["fd00:10:244::/56"], serviceSubnets: ["fd00:10:96::/112"]}}`
 
-// apply has the options describe the world.
+// apply sets the networks in the options.
 func (f *worldFlags) apply(o *lab.Options, config *generate.Options) error {
 	mapping, filtering, ok := nat.Kind(f.nat).Behaviors()
 
@@ -69,7 +69,7 @@ func (f *worldFlags) apply(o *lab.Options, config *generate.Options) error {
 			return err
 		}
 
-		config.Patches = slices.Concat(own, config.Patches) // those of the user have the last word
+		config.Patches = slices.Concat(own, config.Patches) // the patches of the user come last
 	}
 
 	for i := range f.sites {
@@ -81,7 +81,7 @@ func (f *worldFlags) apply(o *lab.Options, config *generate.Options) error {
 	return nil
 }
 
-// more adds the networks of the cards beside the first.
+// more adds the networks of further cards.
 func (f *worldFlags) more(o *lab.Options) {
 	if f.cards == 1 {
 		return

@@ -105,7 +105,7 @@ func proxyCommand(f *file) *cobra.Command {
 	}
 }
 
-// split splits addresses that are given with commas between.
+// split splits comma-separated addresses.
 func split(args []string) []string {
 	return strings.Fields(strings.ReplaceAll(strings.Join(args, ","), ",", " "))
 }

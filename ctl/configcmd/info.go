@@ -18,7 +18,7 @@ import (
 	"github.com/seed-59268b81/talos/pki"
 )
 
-// info is what "config info" tells.
+// info is the output of "config info".
 type info struct {
 	Context   string     `json:"context" yaml:"context"`
 	Nodes     []string   `json:"nodes" yaml:"nodes"`
@@ -114,7 +114,7 @@ func (i info) print(out io.Writer, format string) error {
 
 func list(values []string) string { return cmp.Or(strings.Join(values, ", "), "not defined") }
 
-// until says how far a time is away, in the largest unit that fits.
+// until formats how far away a time is, in the largest unit that fits.
 func until(when, now time.Time) string {
 	const day = 24 * time.Hour
 

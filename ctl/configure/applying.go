@@ -30,12 +30,12 @@ type applying struct {
 }
 
 func (a *applying) flags(cmd *cobra.Command) {
-	session.EnumFlag(cmd, &a.mode, "mode", "m", "auto", "when it takes effect: auto, no-reboot, staged (at the next boot), try (taken back after --timeout)", applyModes)
-	cmd.Flags().BoolVar(&a.dryRun, "dry-run", false, "show what would change, and change nothing")
-	cmd.Flags().DurationVar(&a.timeout, "timeout", time.Minute, "with --mode try: when it is taken back")
+	session.EnumFlag(cmd, &a.mode, "mode", "m", "auto", "when it takes effect: auto, no-reboot, staged (at the next boot), try (reverted after --timeout)", applyModes)
+	cmd.Flags().BoolVar(&a.dryRun, "dry-run", false, "show what would change, without changing it")
+	cmd.Flags().DurationVar(&a.timeout, "timeout", time.Minute, "with --mode try: when the configuration is reverted")
 }
 
-// send sends the configuration to the node and prints what the node says.
+// send sends the configuration to the node and prints the answer.
 func (a *applying) send(ctx context.Context, n session.Node, w io.Writer, config []byte) error {
 	request := &machine.ApplyConfigurationRequest{Data: config, Mode: a.mode, DryRun: a.dryRun}
 	if a.mode == machine.ApplyConfigurationRequest_TRY {

@@ -28,8 +28,8 @@ func newEditCommand(s *session.Session) *cobra.Command {
 	cmd := s.Flags(&cobra.Command{
 		Use:   "edit machineconfig [ID]",
 		Short: "Change the machine configuration of the nodes in an editor",
-		Long: `Open the machine configuration of each node, one after the other, in an editor ($TALOS_EDITOR, $EDITOR or vi), and send
-what was saved. A file that is not changed is not sent. If the node refuses it the editor opens again.`,
+		Long: `Open the machine configuration of each node, one after the other, in an editor ($TALOS_EDITOR, $EDITOR or vi), and send the saved
+file. An unchanged file is not sent. If the node rejects the configuration, the editor opens again.`,
 		Args: cobra.RangeArgs(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			id, err := machineConfigArgs(cmd, args)
@@ -54,7 +54,7 @@ what was saved. A file that is not changed is not sent. If the node refuses it t
 	})
 
 	applying.flags(cmd)
-	cmd.Flags().StringVar(&namespace, "namespace", machineConfigKind.Namespace, "namespace of the resource, of which there is one")
+	cmd.Flags().StringVar(&namespace, "namespace", machineConfigKind.Namespace, "namespace of the resource; config is the only one")
 
 	return cmd
 }
@@ -70,7 +70,7 @@ func editAndSend(ctx context.Context, cmd *cobra.Command, n session.Node, applyi
 
 	defer func() {
 		if !keep {
-			os.RemoveAll(directory) // the directory is only ours
+			os.RemoveAll(directory) // there is nothing to do about a failure
 		}
 	}()
 
@@ -99,20 +99,20 @@ func editAndSend(ctx context.Context, cmd *cobra.Command, n session.Node, applyi
 		if status.Code(err) != codes.InvalidArgument {
 			keep = true
 
-			return fmt.Errorf("what was edited is kept in %s: %w", path, err)
+			return fmt.Errorf("send configuration (kept in %s): %w", path, err)
 		}
 
 		before, refused = edited, err
 	}
 }
 
-// editMark begins the lines that are for the eyes of the editor only.
+// editMark begins the lines of the header, which are not sent.
 const editMark = "#|"
 
 func editHeader(node string, refused error) string {
-	text := "The machine configuration of node " + node + ". Save to send it, leave it as it is to cancel."
+	text := "The machine configuration of node " + node + ". Save to send it, leave it unchanged to cancel."
 	if refused != nil {
-		text += "\n\nThe node refused it:\n" + refused.Error()
+		text += "\n\nThe node rejected it:\n" + refused.Error()
 	}
 
 	var header strings.Builder

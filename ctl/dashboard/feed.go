@@ -41,13 +41,13 @@ var watched = []client.Kind{
 	kindOf[network.TimeServerStatusSpec](), kindOf[network.NodeAddressSpec](),
 }
 
-// learned is the message that something is known of a node.
+// learned is the message about news of a node.
 type learned struct {
 	node  int
 	apply func(*Node)
 }
 
-// feed asks the nodes and sends what it learns, until its context ends.
+// feed polls and watches the nodes and sends the answers, until its context ends.
 type feed struct {
 	ctx      context.Context // of the program
 	targets  []session.Node
@@ -66,7 +66,7 @@ func (f *feed) start() {
 	}
 }
 
-// learn has what is learned applied, unless the context ends before.
+// learn sends a change of a node. It is not applied if the context has ended by then.
 func (f *feed) learn(ctx context.Context, node int, apply func(*Node)) {
 	f.send(learned{node, func(n *Node) {
 		if ctx.Err() == nil {
@@ -75,7 +75,7 @@ func (f *feed) learn(ctx context.Context, node int, apply func(*Node)) {
 	}})
 }
 
-// poll asks all questions at once, and again an interval after the last of them was answered or given up.
+// poll asks all questions at once, and again an interval after the last answer or timeout.
 func (f *feed) poll(node int) {
 	t := f.targets[node]
 
@@ -123,17 +123,17 @@ func (f *feed) watch(node int, kind client.Kind) (stop func()) {
 	f.running.Go(func() {
 		f.follow(ctx, node, kind)
 
-		// That it could not be followed is no trouble of the node any more.
+		// The failure of a watch that was stopped is of no interest.
 		f.learn(f.ctx, node, func(n *Node) { delete(n.Errors, watchOf(kind)) })
 	})
 
 	return cancel
 }
 
-// watchOf is the question that a watch is, among the errors of a node.
+// watchOf returns the name of a watch in the errors of a node.
 func watchOf(kind client.Kind) string { return "watch " + kind.Type }
 
-// follow keeps a kind of resources in line with the node's: a watch, and another one whenever it breaks.
+// follow watches a kind of resources, and begins again when the watch breaks.
 func (f *feed) follow(ctx context.Context, node int, kind client.Kind) {
 	for delay := retryFirst; ; delay = min(2*delay, retryLongest) {
 		began, err := f.followOnce(ctx, node, kind)
@@ -141,8 +141,8 @@ func (f *feed) follow(ctx context.Context, node int, kind client.Kind) {
 			return
 		}
 
-		// What the node does not have, or does not show to the caller, is no failure of the node; nor is a watch that
-		// breaks, until the next one does not begin.
+		// A kind that the node does not have, or that the caller may not read, is not a failure of the node. A watch that breaks is a
+		// failure only if the next one does not begin.
 		switch code := status.Code(err); {
 		case began:
 			delay = retryFirst
@@ -186,14 +186,14 @@ func (f *feed) followOnce(ctx context.Context, node int, kind client.Kind) (bega
 		}
 	}
 
-	return began, errors.New("the watch of " + kind.Type + " ended")
+	return began, errors.New("watch " + kind.Type + ": it ended")
 }
 
-// logs follows the log of a service until it is stopped, and again whenever it breaks off.
+// logs follows the log of a service until it is stopped, and begins again when the stream breaks.
 func (f *feed) logs(node int, service string) (stop func()) {
 	ctx, cancel := context.WithCancel(f.ctx)
 
-	// The caller is the one who takes messages: it cannot wait for one to be taken.
+	// The caller receives the messages: it must not wait until one is received.
 	f.running.Go(func() {
 		f.learn(ctx, node, (*Node).forgetLog)
 
@@ -223,14 +223,14 @@ func (f *feed) readLog(ctx context.Context, node int, service string) error {
 	})
 	defer stream.Close()
 
-	again := true // what was read before comes anew
+	again := true // the stream repeats the lines that were read before
 
 	for in := bufio.NewReaderSize(stream, maxLogLine); ; {
-		line, _, err := in.ReadLine() // a longer line comes in parts
+		line, _, err := in.ReadLine() // a longer line is returned in parts
 		if err == nil || errors.Is(err, io.EOF) && len(line) > 0 {
 			lines := []string{string(line)}
 
-			// What is there already goes with it: one message for a burst.
+			// Lines that are already buffered go into the same message.
 			for len(lines) < logTail && wholeLine(in) {
 				more, _, err := in.ReadLine()
 				if err != nil {
@@ -262,7 +262,7 @@ func (f *feed) readLog(ctx context.Context, node int, service string) error {
 	}
 }
 
-// wholeLine tells whether there is one that need not be waited for.
+// wholeLine reports whether the buffer has a whole line.
 func wholeLine(in *bufio.Reader) bool {
 	there, err := in.Peek(in.Buffered())
 

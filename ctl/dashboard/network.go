@@ -18,7 +18,7 @@ import (
 
 var machineType = kindOf[config.MachineTypeSpec]()
 
-// network shows how the machine is connected.
+// network returns the lines of the network screen.
 func (m *model) network(n *Node, height int) []string {
 	lines := []string{" " + heading.Styled("STATE")}
 	lines = append(lines, networkState(n)...)
@@ -75,7 +75,7 @@ func state(name string, on bool) string {
 
 func joined[T fmt.Stringer](list []T) string { return strings.Join(session.Names(list, T.String), " ") }
 
-// linkTable shows the links with their addresses; those of hardware first.
+// linkTable returns the links with their addresses, physical links first.
 func linkTable(n *Node) []string {
 	addresses := map[string][]netip.Prefix{}
 	for _, a := range specs[network.AddressStatusSpec](n) {
@@ -113,7 +113,7 @@ func rank(l network.LinkStatusSpec) int {
 	}
 }
 
-// routeTable shows the routes of the main table; those of others are the kernel's own or a tunnel's.
+// routeTable returns the routes of the main table. Other tables have routes of the kernel or of tunnels.
 func routeTable(n *Node) []string {
 	var rows [][]string
 

@@ -32,7 +32,7 @@ var questions = map[string]question{
 	questionTypes: ask(session.Node.Definitions, func(n *Node, types client.Definitions, _ time.Time) { n.Types = types }),
 }
 
-// question asks a node, and returns what takes the answer that came at a time.
+// question calls a node, and returns a function that stores the answer of a time.
 type question func(ctx context.Context, t session.Node) (func(n *Node, at time.Time), error)
 
 func ask[T any](call func(session.Node, context.Context) (T, error), take func(n *Node, answer T, at time.Time)) question {

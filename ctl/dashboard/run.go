@@ -13,7 +13,7 @@ import (
 	"github.com/seed-59268b81/talos/ctl/session"
 )
 
-// run shows the nodes on the terminal until somebody quits or the context ends.
+// run shows the nodes on the terminal until the user quits or the context ends.
 func run(ctx context.Context, in io.Reader, out io.Writer, targets []session.Node, interval time.Duration) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -26,7 +26,7 @@ func run(ctx context.Context, in io.Reader, out io.Writer, targets []session.Nod
 	f.start()
 
 	_, err := program.Run()
-	interrupted := context.Cause(ctx) // before it ends for any other reason
+	interrupted := context.Cause(ctx) // before cancel
 
 	cancel()
 	f.running.Wait()

@@ -22,14 +22,13 @@ func Command(s *session.Session) *cobra.Command {
 		newEtcdSnapshotCommand(s),
 		newEtcdAlarmCommand(s),
 		newEtcdDowngradeCommand(s),
-		etcdAction(s, "defrag", "Give the free space inside the database back; do it on one node at a time", session.Node.EtcdDefragment),
+		etcdAction(s, "defrag", "Release the free space of the database; do it on one node at a time", session.Node.EtcdDefragment),
 		etcdAction(s, "leave", "Take the nodes themselves out of etcd", session.Node.EtcdLeave),
 		newEtcdForfeitCommand(s),
 	)
 }
 
-// etcdAction is a command that has one node do something and says nothing if it did: done by several at once, etcd would
-// be without a quorum.
+// etcdAction returns a command for one node, without output. On several nodes at once etcd could lose its quorum.
 func etcdAction(s *session.Session, use, short string, act func(n session.Node, ctx context.Context) error) *cobra.Command {
 	return s.Flags(&cobra.Command{
 		Use:   use,
@@ -54,7 +53,7 @@ func newEtcdForfeitCommand(s *session.Session) *cobra.Command {
 				}
 
 				if member == "" {
-					member = "the node did not lead, nothing was done"
+					member = "the node is not the leader, nothing was done"
 				} else {
 					member += " leads now"
 				}

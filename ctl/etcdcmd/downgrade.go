@@ -13,10 +13,10 @@ import (
 )
 
 func newEtcdDowngradeCommand(s *session.Session) *cobra.Command {
-	return session.Group("downgrade", "Have etcd's storage go back to an earlier version",
-		etcdDowngradeCommand(s, "validate VERSION", "Check whether etcd's storage can go back to a version, such as 3.5", 1, session.Node.EtcdDowngradeValidate),
-		etcdDowngradeCommand(s, "enable VERSION", "Have etcd's storage go back to a version, such as 3.5", 1, session.Node.EtcdDowngradeEnable),
-		etcdDowngradeCommand(s, "cancel", "Stop going back", 0,
+	return session.Group("downgrade", "Downgrade etcd's storage to an earlier version",
+		etcdDowngradeCommand(s, "validate VERSION", "Check whether etcd's storage can be downgraded to a version, such as 3.5", 1, session.Node.EtcdDowngradeValidate),
+		etcdDowngradeCommand(s, "enable VERSION", "Downgrade etcd's storage to a version, such as 3.5", 1, session.Node.EtcdDowngradeEnable),
+		etcdDowngradeCommand(s, "cancel", "Cancel the downgrade", 0,
 			func(n session.Node, ctx context.Context, _ string) (string, error) { return n.EtcdDowngradeCancel(ctx) }),
 	)
 }

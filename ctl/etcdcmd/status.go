@@ -46,7 +46,7 @@ func newEtcdAlarmCommand(s *session.Session) *cobra.Command {
 		session.ListCommand(s, &cobra.Command{
 			Use:   "disarm",
 			Short: "Clear the alarms of etcd, and list them",
-			Long:  "Clear the alarms of etcd, and list those that were cleared. Remove their cause first: an alarm whose cause is there comes back.",
+			Long:  "Clear the alarms of etcd, and list those that were cleared. Remove the cause first, or the alarm comes back.",
 		}, etcdAlarmColumns, session.Node.EtcdDisarmAlarms),
 	)
 }

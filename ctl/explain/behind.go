@@ -10,8 +10,8 @@ import (
 	"github.com/seed-59268b81/talos/resources/network"
 )
 
-// behind is a machine that is ready, and goes on with what it had before: it does not run what its configuration says, nobody
-// confirms what it was told, another machine has its address, or nobody signs what its kubelet serves with.
+// behind finds what is wrong with a machine that is ready: it runs an older image than its configuration names, a DHCP lease is not
+// confirmed, another machine has its address, or the certificate of its kubelet is not signed.
 func behind(f *Facts) *Finding {
 	finding := &Finding{Says: "the machine is ready, but does not run all that its configuration says", Vague: true}
 
@@ -47,7 +47,7 @@ func behind(f *Facts) *Finding {
 	return finding
 }
 
-// nodenameRule reads the Node's name: whether it is the host's.
+// nodenameRule reports a Node that does not have the hostname as its name.
 func nodenameRule(_ *Facts, s Symptom, nodename k8s.NodenameSpec) *Finding {
 	if nodename.Kept == "" {
 		return nil

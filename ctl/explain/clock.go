@@ -12,7 +12,7 @@ import (
 	timeres "github.com/seed-59268b81/talos/resources/time"
 )
 
-// clockRule reads TimeStatus.
+// clockRule explains a clock that is not synced.
 func clockRule(f *Facts, s Symptom, status timeres.StatusSpec) *Finding {
 	if status.Usable() {
 		return nil

@@ -22,8 +22,8 @@ func Command(s *session.Session) *cobra.Command {
 		Short: "Say why a machine, or a resource, is not ready: the cause, the evidence, and what to try",
 		Long: `Say why a machine, or a resource, is not ready.
 
-Without arguments it begins with the machine's unmet conditions. It follows what each depends on (services, resources,
-the controllers that make them and what those read) back to the cause, and prints that with the evidence and what to try.`,
+Without arguments the command begins with the machine's unmet conditions. It follows what each of them depends on (services, resources,
+their controllers and the inputs of those) back to the cause, and prints the cause, the evidence and what to try.`,
 		Example: `  talosctl -n 10.5.0.2 explain
   talosctl -n 10.5.0.2 explain service kubelet
   talosctl -n 10.5.0.2 explain volumestatus`,
@@ -60,7 +60,7 @@ func explainNode(ctx context.Context, w io.Writer, n session.Node, namespace str
 	for _, s := range subjects {
 		step := Explain(facts, s)
 		if step == nil && len(subjects) > 1 {
-			continue // of many, those that are well are not told
+			continue // of many subjects, only those with a problem are printed
 		}
 
 		if err := Print(w, n.Name, facts, s, step); err != nil {

@@ -15,20 +15,20 @@ import (
 	"github.com/seed-59268b81/talos/resources/network"
 )
 
-// What programs say when they do not get through to another, or to the wrong one.
+// The messages of programs that cannot connect to a server, or connect to the wrong one.
 var (
 	dialFailure = regexp.MustCompile(`connection refused|no such host|server misbehaving|i/o timeout|no route to host|network is unreachable|` +
 		`tls: [^"]*|context deadline exceeded|Client\.Timeout exceeded|connection reset by peer|EOF`)
 	wrongCertificate = regexp.MustCompile(`x509: [^"]*`)
 )
 
-// What KubePrism says in machined's log of an API server whose state has changed.
+// The messages of KubePrism in machined's log about an API server whose state has changed.
 const (
 	apiServer        = "an API server "
 	apiServerAnswers = apiServer + "answers"
 )
 
-// endpointRule: the control plane's endpoint, as the configuration names it, does not answer.
+// endpointRule explains a control plane endpoint that does not answer.
 func endpointRule(f *Facts, s Symptom) *Finding {
 	endpoint, ok := clusterEndpoint(f)
 	if !ok {
@@ -46,11 +46,11 @@ func endpointRule(f *Facts, s Symptom) *Finding {
 			name(typeOf[k8s.KubePrismEndpointsSpec](), k8s.NamespaceName, k8s.KubePrismEndpointsID) + ": " + endpoint.address(),
 		}, evidence...),
 		Try: "if that is not where the control plane is, correct cluster.controlPlane.endpoint in the machine configuration; " +
-			"if it is, see to the load balancer or control plane behind it",
+			"if it is, check the load balancer or control plane behind it",
 	}
 
 	if strings.HasPrefix(failure, "x509") || strings.HasPrefix(failure, "tls") {
-		finding.Says = fmt.Sprintf("whoever answers at the cluster's endpoint https://%s is not this cluster: %s", endpoint.address(), failure)
+		finding.Says = fmt.Sprintf("the server at the cluster's endpoint https://%s is not this cluster: %s", endpoint.address(), failure)
 	}
 
 	own, _ := find[network.NodeAddressSpec](f, network.NodeAddressCurrentID)
@@ -60,7 +60,7 @@ func endpointRule(f *Facts, s Symptom) *Finding {
 		finding.Because = unreachable(failure)
 	}
 
-	// An endpoint that leads to this machine is down because of what runs here.
+	// If the endpoint leads to this machine, the cause may be here.
 	if isOwn || f.controlPlane() {
 		finding.Because = append(finding.Because,
 			Symptom{Kind: ServiceOf, ID: "etcd"}, Symptom{Kind: Quorum}, Symptom{Kind: PodOf, ID: "kube-apiserver"})
@@ -75,7 +75,8 @@ func (e apiEndpoint) address() string {
 	return net.JoinHostPort(e.Host, strconv.FormatUint(uint64(e.Port), 10))
 }
 
-// clusterEndpoint is the first that is not this machine's own API server: what the API servers publish comes after it.
+// clusterEndpoint returns the first endpoint that is not this machine's own API server. The endpoints that the API servers publish follow
+// it.
 func clusterEndpoint(f *Facts) (apiEndpoint, bool) {
 	known, _ := find[k8s.KubePrismEndpointsSpec](f, k8s.KubePrismEndpointsID)
 
@@ -88,7 +89,7 @@ func clusterEndpoint(f *Facts) (apiEndpoint, bool) {
 	return apiEndpoint{}, false
 }
 
-// endpointFailure is why nobody gets through to the endpoint, with who said so: one line of each.
+// endpointFailure returns why programs cannot connect to the endpoint. The evidence is one line of each program.
 func endpointFailure(f *Facts, endpoint apiEndpoint) (failure string, evidence []string) {
 	heard := map[string]bool{}
 
@@ -97,12 +98,12 @@ func endpointFailure(f *Facts, endpoint apiEndpoint) (failure string, evidence [
 			continue
 		}
 
-		// Of much else that machined says, such as of the time, an address is a part.
+		// Other messages of machined, such as those about the time, may have the address too.
 		if s.by == "log of "+machined && !strings.Contains(s.text, apiServer) {
 			continue
 		}
 
-		if strings.Contains(s.text, apiServerAnswers) { // what was said before is the past
+		if strings.Contains(s.text, apiServerAnswers) { // older messages no longer hold
 			heard[s.by] = true
 
 			continue
@@ -139,7 +140,7 @@ func endpointFailure(f *Facts, endpoint apiEndpoint) (failure string, evidence [
 	return failure, evidence
 }
 
-// unanswered is the failure of the endpoint as KubePrism noted it last; "" if it answered, or there is no note.
+// unanswered returns the last failure of the endpoint that KubePrism logged, or "" if the endpoint answered since.
 func (f *Facts) unanswered(endpoint apiEndpoint) string {
 	s := f.service(machined)
 	if s == nil {
@@ -159,8 +160,7 @@ func (f *Facts) unanswered(endpoint apiEndpoint) string {
 	return ""
 }
 
-// mentions reports whether a text names the host, and not only another one that ends or begins like it. A dot behind it may end a
-// sentence.
+// mentions reports whether a text has the host, not as a part of another host. A dot after it may end a sentence.
 func mentions(text, host string) bool {
 	const begins, ends = `(?:^|[^-.0-9A-Za-z])`, `(?:$|[^-0-9A-Za-z])`
 

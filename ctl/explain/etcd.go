@@ -11,17 +11,17 @@ import (
 	"strings"
 )
 
-// etcdLine is what of a line of etcd's log tells of another member.
+// etcdLine is a line of etcd's log about another member.
 type etcdLine struct {
 	Msg   string `json:"msg"`
 	Peer  string `json:"remote-peer-id"`
 	Error string `json:"error"`
 }
 
-// leaderless are what etcd says, in its health and in its log, while no majority of members is there.
+// leaderless are the messages of etcd, in its health and its log, without a majority of members.
 var leaderless = []string{"no leader", "lost leader", "etcdserver: request timed out", "leader changed", "deadline exceeded"}
 
-// quorumRule: etcd runs, but too few of its members do.
+// quorumRule explains an etcd that runs without a quorum.
 func quorumRule(f *Facts, s Symptom) *Finding {
 	etcd := f.service("etcd")
 	if etcd == nil || etcd.State != "Running" || etcd.up() {
@@ -48,12 +48,12 @@ func quorumRule(f *Facts, s Symptom) *Finding {
 	finding := &Finding{
 		Says:     "etcd has no quorum: it has no leader",
 		Evidence: evidence,
-		Try: "bring the other control planes back, and let them reach each other at TCP port 2380; if they are lost for good, this version " +
+		Try: "bring the other control planes back, and let them reach each other at TCP port 2380; if they are lost, this version " +
 			"cannot start etcd from a snapshot: restore it with etcdutl on another machine, or start a new cluster (talosctl bootstrap)",
 	}
 
 	if n := len(f.Members); n > 0 {
-		finding.Says = fmt.Sprintf("etcd has no quorum: of its %d members it takes %d", n, n/2+1)
+		finding.Says = fmt.Sprintf("etcd has no quorum: of its %d members it needs %d", n, n/2+1)
 
 		switch len(lost) {
 		case 0:
@@ -67,7 +67,7 @@ func quorumRule(f *Facts, s Symptom) *Finding {
 	return finding
 }
 
-// lostPeers are the members that the log says are out of reach, by id, with the last error of each.
+// lostPeers returns the last error of each member that is unreachable according to the log, by id.
 func lostPeers(log []string) map[string]string {
 	lost := map[string]string{}
 

@@ -12,46 +12,46 @@ import (
 	"github.com/seed-59268b81/talos/cosi/resource"
 )
 
-// Facts are what is known of a machine; a value.
+// Facts are what is known about a machine.
 type Facts struct {
 	Resources []Resource
 	Services  []Service
 	Edges     []Edge
-	// Members of etcd as this one knows them.
+	// Members are the members of etcd as this machine's member knows them.
 	Members []Member
-	// Clock holds what asking each time server said: "" for an answer.
+	// Clock has the failure of each time server, "" if it answered.
 	Clock map[string]string
 	// Hidden are the types that the caller may not read.
 	Hidden []string
-	// Missing says what else could not be read.
+	// Missing is what else could not be read, with the causes.
 	Missing []string
 }
 
-// Resource as it is printed.
+// Resource is a resource of the machine.
 type Resource struct {
 	Namespace, Type, ID, Owner, Phase string
 	Finalizers                        []string
-	// Spec as YAML.
+	// Spec is YAML.
 	Spec string
 }
 
-// Name of the resource, as in the messages of the machine.
+// Name returns the name of the resource, as in the messages of the machine.
 func (r Resource) Name() string { return name(r.Type, r.Namespace, r.ID) }
 
-// Service of the machine.
+// Service is a service of the machine.
 type Service struct {
 	ID, State string
-	// Healthy is meaningful with HasHealth.
+	// Healthy is valid if HasHealth is set.
 	HasHealth, Healthy bool
-	// Health says why not.
+	// Health is why the service is not healthy.
 	Health string
-	// Messages of its history, oldest first, and the end of its log.
+	// Messages are its events, oldest first. Log is the end of its log.
 	Messages, Log []string
 }
 
 func (s Service) up() bool { return s.State == "Running" && (!s.HasHealth || s.Healthy) }
 
-// last message of its history.
+// last returns the message of the last event.
 func (s Service) last() string {
 	if len(s.Messages) == 0 {
 		return ""
@@ -60,13 +60,13 @@ func (s Service) last() string {
 	return s.Messages[len(s.Messages)-1]
 }
 
-// Edge is what a controller does with a kind of resources.
+// Edge is an input or output of a controller.
 type Edge struct {
 	Controller, Namespace, Type, ID string
 	Output                          bool
 }
 
-// Member of etcd.
+// Member is a member of etcd.
 type Member struct {
 	Name, ID string
 	PeerURLs []string
@@ -84,7 +84,7 @@ func short(typ string) string {
 
 func typeOf[S resource.Spec]() string { return resource.DefinitionOf[S]().Type }
 
-// resource finds one in any namespace, or in a given one.
+// resource finds a resource in any namespace, or in a given one.
 func (f *Facts) resource(typ, namespace, id string) *Resource {
 	return first(f.Resources, func(r Resource) bool {
 		return r.Type == typ && r.ID == id && (namespace == "" || r.Namespace == namespace)
@@ -95,7 +95,7 @@ func (f *Facts) service(id string) *Service {
 	return first(f.Services, func(s Service) bool { return s.ID == id })
 }
 
-// first returns the first thing that is so, or nil.
+// first returns the first element for which is returns true, or nil.
 func first[T any](all []T, is func(T) bool) *T {
 	i := slices.IndexFunc(all, is)
 	if i < 0 {
@@ -105,7 +105,7 @@ func first[T any](all []T, is func(T) bool) *T {
 	return &all[i]
 }
 
-// find reads the resource with the id; false if there is none, or this program does not understand it.
+// find reads the resource with the id. It returns false if there is none, or its spec cannot be decoded.
 func find[S resource.Spec](f *Facts, id string) (S, bool) {
 	var spec S
 
@@ -117,7 +117,7 @@ func find[S resource.Spec](f *Facts, id string) (S, bool) {
 	return spec, yaml.Unmarshal([]byte(r.Spec), &spec) == nil
 }
 
-// all reads the resources of a kind.
+// all reads the resources of a kind whose spec can be decoded.
 func all[S resource.Spec](f *Facts, namespace string) []item[S] {
 	var out []item[S]
 
@@ -141,10 +141,10 @@ type item[S resource.Spec] struct {
 	spec S
 }
 
-// said is a line that the machine has said, with who said it.
+// said is a message and its source.
 type said struct{ by, text string }
 
-// sayings are the errors of controllers, and the messages and logs of services, latest first.
+// sayings returns the errors of controllers, and the messages and logs of services, latest first.
 func (f *Facts) sayings() []said {
 	var out []said
 

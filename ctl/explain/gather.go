@@ -28,15 +28,15 @@ const (
 	callTimeout = 10 * time.Second // of each call
 	parallel    = 8                // calls at a time
 	logLines    = 60               // of the log of a service that is not up
-	longLines   = 400              // of etcd's, which says much of each request while it has no leader, and of machined's
+	longLines   = 400              // of etcd's log, which is long while it has no leader, and of machined's
 	maxLog      = 256 << 10        // bytes of it
-	maxServers  = 3                // time servers that are asked
+	maxServers  = 3                // number of time servers that are tested
 )
 
-// machined is the service that is the machine's own.
+// machined is the id of the service whose log is machined's own.
 const machined = "machined"
 
-// Gather reads the facts. What cannot be read is noted in them; an error means that the machine does not answer at all.
+// Gather reads the facts, which also have what could not be read. It fails only if the machine does not answer at all.
 func Gather(ctx context.Context, c *client.Client) (*Facts, client.Definitions, error) {
 	listCtx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
@@ -66,7 +66,7 @@ func Gather(ctx context.Context, c *client.Client) (*Facts, client.Definitions, 
 	return g.facts, definitions, nil
 }
 
-// kinds are all types in their usual namespaces.
+// kinds returns all types in their default namespaces.
 func kinds(definitions client.Definitions) []client.Kind {
 	var out []client.Kind
 
@@ -88,7 +88,7 @@ type gatherer struct {
 	facts *Facts
 }
 
-// call does one thing beside others, in bounded time, and notes what do returns: what it has learned, also if it fails, and its failure.
+// call runs do in the background, with a timeout. It adds to the facts what do has learned, also if do fails, and its failure.
 func (g *gatherer) call(ctx context.Context, what string, do func(ctx context.Context) (func(*Facts), error)) {
 	g.calls.Go(func() {
 		g.slots <- struct{}{}
@@ -164,15 +164,15 @@ func (g *gatherer) services(ctx context.Context) (func(*Facts), error) {
 	}, err
 }
 
-// further asks what only matters of a machine that is as the first answers say.
+// further reads what the first facts call for: logs, members of etcd, time servers.
 func (g *gatherer) further(ctx context.Context) {
 	fine := g.facts.fine() // before logs are written into the facts
 
 	for i := range g.facts.Services {
 		s := &g.facts.Services[i]
 
-		// The kubelet is as healthy as can be while it does not get through to its API server. machined tells which of the
-		// API servers that KubePrism knows do not answer, which nothing else does as long as another answers.
+		// The kubelet is healthy even if it cannot connect to its API server. Only the log of machined says which of the API servers of
+		// KubePrism do not answer, as long as another one answers.
 		if !s.up() || s.ID == "kubelet" && !fine || s.ID == machined && g.facts.controlPlane() {
 			g.call(ctx, "log of "+s.ID, func(ctx context.Context) (func(*Facts), error) { return g.log(ctx, s) })
 		}
@@ -231,7 +231,7 @@ func (g *gatherer) time(ctx context.Context, server string) (func(*Facts), error
 
 	said := ""
 
-	switch status.Code(err) { // the others are what the server said, or that it did not
+	switch status.Code(err) { // other codes are failures of the time server
 	case codes.Unimplemented, codes.PermissionDenied:
 		return func(*Facts) {}, err
 	case codes.OK:

@@ -16,14 +16,14 @@ import (
 	"github.com/seed-59268b81/talos/resources/block"
 )
 
-// controllerRule reads the status of a controller that fails, or follows the inputs of one that does not.
+// controllerRule explains a controller that fails by its error, and any other controller by its missing inputs.
 func controllerRule(f *Facts, s Symptom) *Finding {
 	if status, ok := find[meta.ControllerStatusSpec](f, s.ID); ok {
 		finding := &Finding{
 			Says: "controller " + s.ID + " fails: " + status.Error,
 			Evidence: []string{fmt.Sprintf("%s: %s since %s",
 				name(typeOf[meta.ControllerStatusSpec](), meta.NamespaceName, s.ID), english.Plural(int(status.Failures), "failure", ""), status.Since.UTC().Format(time.RFC3339))},
-			Try:     "the error says what is missing; the machine goes on trying",
+			Try:     "the error says what is missing; the controller retries",
 			Because: unreachable(status.Error),
 		}
 
@@ -51,8 +51,7 @@ func controllerRule(f *Facts, s Symptom) *Finding {
 	return finding
 }
 
-// inputs are the resources that an edge names and that may be what its controller waits for. One that no controller
-// writes is a wish of somebody, which nobody need have.
+// inputs returns the resources that the controller of an input edge may wait for. A resource that no controller writes is optional.
 func (f *Facts) inputs(e Edge) []Symptom {
 	if e.ID != "" {
 		if !slices.ContainsFunc(f.Edges, func(o Edge) bool { return o.Output && o.Type == e.Type }) {
@@ -73,7 +72,7 @@ func (f *Facts) inputs(e Edge) []Symptom {
 	return out
 }
 
-// mounts are the volumes that a controller has asked for, and that are not mounted for it.
+// mounts returns the volumes that a controller has requested and that are not mounted for it.
 func (f *Facts) mounts(controller string) []Symptom {
 	var out []Symptom
 
@@ -88,7 +87,7 @@ func (f *Facts) mounts(controller string) []Symptom {
 	return out
 }
 
-// verdict are the fields by which the specs of many types say how they are.
+// verdict has the fields of a status that many types share.
 type verdict struct {
 	Ready        *bool  `yaml:"ready"`
 	Healthy      *bool  `yaml:"healthy"`
@@ -96,8 +95,8 @@ type verdict struct {
 	ErrorMessage string `yaml:"errorMessage"`
 }
 
-// resourceRule knows no type: a resource that does not exist comes from the controllers that write its type, one that
-// says that it is not ready from its owner.
+// resourceRule explains resources of any type. A missing resource is caused by the controllers that write its type, a resource that is
+// not ready by its owner.
 func resourceRule(f *Facts, s Symptom) *Finding {
 	r := f.resource(s.Type, s.Namespace, s.ID)
 	full := name(s.Type, s.Namespace, s.ID)
@@ -143,17 +142,18 @@ func resourceRule(f *Facts, s Symptom) *Finding {
 	return finding
 }
 
-// unseen is the finding on what the caller may not read: it is known to be wrong only if those who make it fail.
+// unseen returns the finding about a resource that the caller may not read: it may be missing if a controller that writes its type
+// fails.
 func (f *Facts) unseen(s Symptom) *Finding {
 	makers := failingOf(f, s.Type)
 	if len(makers) == 0 {
 		return nil
 	}
 
-	return &Finding{Says: name(s.Type, s.Namespace, s.ID) + " may be missing: who makes it fails", Vague: true, Because: makers}
+	return &Finding{Says: name(s.Type, s.Namespace, s.ID) + " may be missing: its controller fails", Vague: true, Because: makers}
 }
 
-// verdict of the resource on itself; nil if it has nothing to say against it.
+// verdict returns the finding from the resource's own status, or nil if that is good.
 func (r Resource) verdict() *Finding {
 	var v verdict
 	if yaml.Unmarshal([]byte(r.Spec), &v) != nil {
@@ -161,7 +161,7 @@ func (r Resource) verdict() *Finding {
 	}
 
 	full := r.Name()
-	finding := &Finding{Try: "see all that it says: talosctl get " + strings.ToLower(short(r.Type)) + " " + r.ID + " -o yaml"}
+	finding := &Finding{Try: "see all of it: talosctl get " + strings.ToLower(short(r.Type)) + " " + r.ID + " -o yaml"}
 
 	switch {
 	case v.ErrorMessage != "":
@@ -197,14 +197,14 @@ func failingControllers(f *Facts) []Symptom {
 	return out
 }
 
-// failingOf are the controllers that write the type and fail.
+// failingOf returns the controllers that write the type and fail.
 func failingOf(f *Facts, typ string) []Symptom {
 	return slices.DeleteFunc(failingControllers(f), func(s Symptom) bool {
 		return !slices.ContainsFunc(f.Edges, func(e Edge) bool { return e.Controller == s.ID && e.Output && e.Type == typ })
 	})
 }
 
-// lists tells whether resources of the type could be read: of those asked for here, every machine has some.
+// lists reports whether the facts have resources of the type. Every machine has some of the types that rules pass here.
 func (f *Facts) lists(typ string) bool {
 	return slices.ContainsFunc(f.Resources, func(r Resource) bool { return r.Type == typ })
 }

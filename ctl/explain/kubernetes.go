@@ -14,7 +14,7 @@ import (
 	"github.com/seed-59268b81/talos/resources/k8s"
 )
 
-// podStatus is what of a Kubernetes PodStatus is read.
+// podStatus has the fields of a Kubernetes PodStatus that rules read.
 type podStatus struct {
 	Phase             string            `yaml:"phase"`
 	Reason            string            `yaml:"reason"`
@@ -50,10 +50,10 @@ type stateReason struct {
 	ExitCode int    `yaml:"exitCode"`
 }
 
-// imageReasons are the kubelet's words for an image that it does not get.
+// imageReasons are the kubelet's reasons of a container whose image cannot be pulled.
 var imageReasons = []string{"ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull", "RegistryUnavailable"}
 
-// podRule reads the status of a static pod.
+// podRule explains a static pod that is not ready.
 func podRule(f *Facts, s Symptom) *Finding {
 	r := f.pod(s.ID)
 
@@ -89,7 +89,7 @@ func podRule(f *Facts, s Symptom) *Finding {
 	return finding
 }
 
-// podContainer adds what a container of the pod tells; true if it is the cause.
+// podContainer adds the status of a container to the finding, and reports whether it is the cause.
 func podContainer(finding *Finding, r Resource, c containerStatus) bool {
 	waiting := c.State.Waiting
 
@@ -124,7 +124,7 @@ func (p podStatus) ready() bool {
 	return slices.ContainsFunc(p.Conditions, func(c podCondition) bool { return c.Type == "Ready" && c.Status == "True" })
 }
 
-// component is the name of a control plane component by the id of its pod: kube-system/kube-apiserver-NODE.
+// component returns the control plane component of a pod by its id, such as kube-system/kube-apiserver-NODE.
 func component(id string) string {
 	_, pod, _ := strings.Cut(id, "/")
 
@@ -137,7 +137,7 @@ func component(id string) string {
 	return pod
 }
 
-// podCauses are what a component of the control plane needs.
+// podCauses returns what a component of the control plane depends on.
 func podCauses(component string) []Symptom {
 	switch component {
 	case "kube-apiserver":
@@ -149,7 +149,7 @@ func podCauses(component string) []Symptom {
 	}
 }
 
-// nodeRule reads the status of the own Node.
+// nodeRule explains a Node that is not registered or not ready.
 func nodeRule(f *Facts, s Symptom) *Finding {
 	status, ok := find[k8s.NodeStatusSpec](f, s.ID)
 	if ok && status.NodeReady {
@@ -184,7 +184,7 @@ func nodeRule(f *Facts, s Symptom) *Finding {
 	return finding
 }
 
-// controlPlane tells whether the machine runs one.
+// controlPlane reports whether the machine is a control plane node.
 func (f *Facts) controlPlane() bool {
 	r := f.resource(typeOf[config.MachineTypeSpec](), "", config.MachineTypeID)
 

@@ -17,12 +17,12 @@ func machineRule(f *Facts, s Symptom) *Finding {
 	status, ok := find[runtime.MachineStatusSpec](f, runtime.MachineStatusID)
 	if !ok {
 		return &Finding{
-			Says: "the machine does not say what it is doing", Vague: true,
+			Says: "the machine has no status", Vague: true,
 			Because: []Symptom{{Kind: Controller, ID: "runtime.MachineStatusController"}},
 		}
 	}
 
-	switch status.Stage { // the others are of machines that come up or run
+	switch status.Stage { // the other stages are those of a machine that boots or runs
 	case runtime.StageMaintenance:
 		return &Finding{
 			Says:     "the machine is in maintenance: it has no configuration",
@@ -54,18 +54,18 @@ func machineRule(f *Facts, s Symptom) *Finding {
 	return finding
 }
 
-// unfound: a control plane needs nothing but itself to be ready. It is the others, and its users, who look for it at the
-// cluster's endpoint.
+// unfound finds a control plane that is ready but not reachable at the cluster's endpoint. The control plane itself does not need the
+// endpoint: other machines and users do.
 func unfound(f *Facts) *Finding {
 	endpoint, ok := clusterEndpoint(f)
 	if !ok || !f.controlPlane() || f.unanswered(endpoint) == "" {
 		return nil
 	}
 
-	return &Finding{Says: "the machine is ready, but its cluster is not where others look for it", Vague: true, Because: []Symptom{{Kind: Endpoint}}}
+	return &Finding{Says: "the machine is ready, but its cluster cannot be reached at its endpoint", Vague: true, Because: []Symptom{{Kind: Endpoint}}}
 }
 
-// conditionRule goes from a condition of the readiness to what it judges.
+// conditionRule explains an unmet condition by the resources or services that it is about.
 func conditionRule(f *Facts, s Symptom) *Finding {
 	finding := &Finding{Says: s.ID, Vague: true}
 
@@ -95,7 +95,7 @@ func conditionRule(f *Facts, s Symptom) *Finding {
 	return finding
 }
 
-// subjects of a reason such as "etcd not running, kubelet not healthy": the first word of each part.
+// subjects returns the subjects of a reason such as "etcd not running, kubelet not healthy": the first word of each part.
 func subjects(kind Kind, reason string) []Symptom {
 	var out []Symptom
 

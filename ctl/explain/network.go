@@ -13,7 +13,7 @@ import (
 	"github.com/seed-59268b81/talos/resources/network"
 )
 
-// networkRule reads NetworkStatus.
+// networkRule explains a network that is not ready.
 func networkRule(_ *Facts, s Symptom, status network.StatusSpec) *Finding {
 	if status.Ready() {
 		return nil
@@ -23,9 +23,9 @@ func networkRule(_ *Facts, s Symptom, status network.StatusSpec) *Finding {
 
 	var missing []string
 
-	need := func(ready bool, word string, because ...Symptom) {
+	need := func(ready bool, field string, because ...Symptom) {
 		if !ready {
-			missing = append(missing, word)
+			missing = append(missing, field)
 			finding.Because = append(finding.Because, because...)
 		}
 	}
@@ -43,7 +43,7 @@ func networkRule(_ *Facts, s Symptom, status network.StatusSpec) *Finding {
 	return finding
 }
 
-// physical links, with whether each has a carrier.
+// physical returns the physical links with and without a carrier.
 func physical(f *Facts) (up, down []string) {
 	for _, l := range all[network.LinkStatusSpec](f, "") {
 		switch {
@@ -58,7 +58,7 @@ func physical(f *Facts) (up, down []string) {
 	return up, down
 }
 
-// cableRule: is there a network to speak of.
+// cableRule reports a machine without a network card that has a carrier.
 func cableRule(f *Facts, s Symptom) *Finding {
 	up, down := physical(f)
 
@@ -67,20 +67,20 @@ func cableRule(f *Facts, s Symptom) *Finding {
 		return nil
 	case len(down) == 0:
 		return &Finding{
-			Says:     "the machine has no network card that the kernel knows",
+			Says:     "the kernel has no network card",
 			Evidence: []string{"LinkStatuses: none of type ether that is not virtual"},
-			Try:      "see that the machine has one, and that its driver is in the image: talosctl get links, talosctl dmesg",
+			Try:      "check that the machine has one, and that its driver is in the image: talosctl get links, talosctl dmesg",
 		}
 	default:
 		return &Finding{
 			Says:     "no network card has a carrier: " + strings.Join(down, ", "),
 			Evidence: []string{"LinkStatuses: linkState is false for " + strings.Join(down, ", ")},
-			Try:      "plug in the cable, or see to the switch's port",
+			Try:      "plug in the cable, or check the port of the switch",
 		}
 	}
 }
 
-// routeRule: is there a default route, and if not, who should have made it.
+// routeRule explains a missing default route.
 func routeRule(f *Facts, s Symptom) *Finding {
 	routes := all[network.RouteStatusSpec](f, "")
 	isDefault := func(r item[network.RouteStatusSpec]) bool { return r.spec.IsDefault() }
@@ -91,26 +91,26 @@ func routeRule(f *Facts, s Symptom) *Finding {
 
 	finding := &Finding{
 		Says:     "there is no default route",
-		Evidence: []string{fmt.Sprintf("RouteStatuses: %s, none of them with a gateway to everywhere", english.Plural(len(routes), "route", ""))},
+		Evidence: []string{fmt.Sprintf("RouteStatuses: %s, none of them a default route", english.Plural(len(routes), "route", ""))},
 		Because:  []Symptom{{Kind: Address}},
 	}
 
 	for _, wanted := range all[network.RouteSpecSpec](f, network.NamespaceName) {
 		if !wanted.spec.Destination.IsValid() && wanted.spec.Gateway.IsValid() {
-			finding.Says = fmt.Sprintf("the default route by %s on %s is wanted, but the kernel does not have it", wanted.spec.Gateway, wanted.spec.OutLinkName)
+			finding.Says = fmt.Sprintf("the default route by %s on %s is specified, but the kernel does not have it", wanted.spec.Gateway, wanted.spec.OutLinkName)
 			finding.Evidence = append(finding.Evidence, wanted.Name()+": from layer "+wanted.spec.Layer.String())
 
 			if c, ok := condition(f, network.ConditionRoute, wanted.ID); ok {
 				finding.Evidence = append(finding.Evidence, c)
 			}
 
-			finding.Try = "see that the gateway is in the network of one of the link's addresses: talosctl get addresses, talosctl get routespecs"
+			finding.Try = "check that the gateway is in the network of one of the link's addresses: talosctl get addresses, talosctl get routespecs"
 
 			return finding
 		}
 	}
 
-	finding.Evidence = append(finding.Evidence, "RouteSpecs: none for a default route, neither by configuration nor by DHCP")
+	finding.Evidence = append(finding.Evidence, "RouteSpecs: no default route by configuration or DHCP")
 
 	for _, a := range all[network.AddressSpecSpec](f, network.NamespaceName) {
 		if a.spec.LinkName != "lo" {
@@ -118,12 +118,12 @@ func routeRule(f *Facts, s Symptom) *Finding {
 		}
 	}
 
-	finding.Try = "add a route with a gateway to the machine configuration (machine.network.interfaces[].routes, network 0.0.0.0/0), or have the DHCP server tell a router"
+	finding.Try = "add a route with a gateway to the machine configuration (machine.network.interfaces[].routes, network 0.0.0.0/0), or let the DHCP server send a router"
 
 	return finding
 }
 
-// condition prints what has become of a spec that is not applied as it says.
+// condition returns the condition of a spec that is not applied.
 func condition(f *Facts, kind, id string) (string, bool) {
 	id = network.SpecConditionID(kind, id)
 
@@ -135,7 +135,7 @@ func condition(f *Facts, kind, id string) (string, bool) {
 	return fmt.Sprintf("%s: %s: %s", name(typeOf[network.SpecConditionSpec](), network.NamespaceName, id), c.State, c.Cause), true
 }
 
-// conditionOf is the rule of specs that have a condition of the kind.
+// conditionOf returns the rule of specs whose conditions are of the kind.
 func conditionOf(kind string) rule {
 	return func(f *Facts, s Symptom) *Finding {
 		id := network.SpecConditionID(kind, s.ID)
@@ -149,7 +149,7 @@ func conditionOf(kind string) rule {
 	}
 }
 
-// specRule reads the condition of a spec of the network: why it is not in effect. One that is degraded is.
+// specRule explains a spec of the network by its condition. A degraded spec is in effect.
 func specRule(_ *Facts, s Symptom, c network.SpecConditionSpec) *Finding {
 	id := s.ID
 	finding := &Finding{Evidence: []string{name(s.Type, s.Namespace, id) + ": state " + c.State.String()}}
@@ -159,14 +159,14 @@ func specRule(_ *Facts, s Symptom, c network.SpecConditionSpec) *Finding {
 		return nil
 	case network.SpecDegraded:
 		finding.Says = id + " is in effect and could not be confirmed: " + c.Cause
-		finding.Try = "see that the DHCP server runs and is reached from this machine's network"
+		finding.Try = "check that the DHCP server runs and can be reached from this machine's network"
 	case network.SpecWaiting:
 		finding.Says = id + " is waiting: " + c.Cause
 		finding.Try = "see what it waits for: talosctl get links, talosctl get addresses, talosctl get specconditions"
 	default:
 		if address, ok := strings.CutPrefix(id, network.ConditionConflict+"/"); ok {
-			finding.Says = address + " is not this machine's alone: " + c.Cause
-			finding.Try = "find that machine and give one of the two another address; a DHCP server must not give out addresses that are configured somewhere"
+			finding.Says = address + " is in use by another machine: " + c.Cause
+			finding.Try = "find that machine and give one of the two another address; a DHCP server must not lease addresses that are configured elsewhere"
 
 			break
 		}
@@ -178,7 +178,7 @@ func specRule(_ *Facts, s Symptom, c network.SpecConditionSpec) *Finding {
 	return finding
 }
 
-// addressRule: has the machine an address.
+// addressRule explains a machine without an address.
 func addressRule(f *Facts, s Symptom) *Finding {
 	addresses, _ := find[network.NodeAddressSpec](f, network.NodeAddressCurrentID)
 	if len(addresses.Addresses) > 0 || !f.lists(typeOf[network.AddressStatusSpec]()) {
@@ -191,18 +191,18 @@ func addressRule(f *Facts, s Symptom) *Finding {
 	if said := unapplied(f); len(said) > 0 {
 		evidence = append(evidence, said...)
 	} else {
-		evidence = append(evidence, "AddressSpecs: none but of the loopback, neither by configuration nor by DHCP")
+		evidence = append(evidence, "AddressSpecs: only those of the loopback, none by configuration or DHCP")
 	}
 
 	return &Finding{
 		Says:     "the machine has no address on " + strings.Join(append(up, down...), ", "),
 		Evidence: evidence,
 		Because:  append(failingOf(f, typeOf[network.AddressSpecSpec]()), Symptom{Kind: Cable}),
-		Try:      "see that a DHCP server answers on the machine's network, or give it an address in machine.network.interfaces[].addresses",
+		Try:      "check that a DHCP server answers on the machine's network, or set an address in machine.network.interfaces[].addresses",
 	}
 }
 
-// unapplied are the conditions of addresses, and of who should get them, that say why there is none.
+// unapplied returns the conditions of addresses and operators that are not applied.
 func unapplied(f *Facts) []string {
 	var out []string
 
@@ -216,14 +216,14 @@ func unapplied(f *Facts) []string {
 	return out
 }
 
-// namesRule: can the machine resolve names.
+// namesRule reports a machine without a name server.
 func namesRule(f *Facts, s Symptom) *Finding {
 	resolvers, ok := find[network.ResolverStatusSpec](f, network.ResolverID)
 	if ok && len(resolvers.DNSServers) == 0 {
 		return &Finding{
 			Says:     "the machine has no name server",
 			Evidence: []string{name(typeOf[network.ResolverStatusSpec](), network.NamespaceName, network.ResolverID) + ": dnsServers is empty"},
-			Try:      "set machine.network.nameservers, or have the DHCP server tell one",
+			Try:      "set machine.network.nameservers, or let the DHCP server send one",
 		}
 	}
 

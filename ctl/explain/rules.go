@@ -9,7 +9,7 @@ import (
 	timeres "github.com/seed-59268b81/talos/resources/time"
 )
 
-// rule returns what it finds out about a symptom, or nil if all is well.
+// rule explains a symptom. It returns nil if nothing is wrong.
 type rule func(f *Facts, s Symptom) *Finding
 
 // rules are the rules of the kinds of symptoms.
@@ -34,7 +34,7 @@ var typeRules = map[string]rule{
 	typeOf[k8s.KubeletServingRequestSpec](): known(servingRequestRule),
 }
 
-// known is the rule of resources that exist and that this program understands. Others have no more than resourceRule.
+// known returns the rule of resources whose spec can be decoded. For others it falls back to resourceRule.
 func known[S resource.Spec](of func(f *Facts, s Symptom, spec S) *Finding) rule {
 	return func(f *Facts, s Symptom) *Finding {
 		spec, ok := find[S](f, s.ID)

@@ -8,7 +8,7 @@ import (
 	"github.com/seed-59268b81/talos/resources/k8s"
 )
 
-// serving are the certificates that kubelets serve with and that nobody has signed: this node's, and on a control plane those of all.
+// serving returns the serving certificates of kubelets that are not signed: this node's own, and on a control plane those of all nodes.
 func serving(f *Facts) []Symptom {
 	var out []Symptom
 
@@ -25,7 +25,7 @@ func serving(f *Facts) []Symptom {
 	return out
 }
 
-// servingRule reads whether the kubelet can serve.
+// servingRule explains a kubelet without a serving certificate.
 func servingRule(_ *Facts, s Symptom, status k8s.KubeletServingStatusSpec) *Finding {
 	if status.Ready {
 		return nil
@@ -34,17 +34,17 @@ func servingRule(_ *Facts, s Symptom, status k8s.KubeletServingStatusSpec) *Find
 	return &Finding{
 		Says:     "the kubelet has no certificate to serve with: logs, exec and port-forward of its pods fail",
 		Evidence: []string{s.String() + ": " + status.Reason},
-		Try: "see what becomes of its request: kubectl get csr --field-selector spec.signerName=kubernetes.io/kubelet-serving, and its events: " +
+		Try: "see the state of its request: kubectl get csr --field-selector spec.signerName=kubernetes.io/kubelet-serving, and its events: " +
 			"kubectl describe csr NAME; on a control plane node: talosctl get kubeletservingrequests",
 	}
 }
 
-// servingRequestRule reads why a request for such a certificate is left alone.
+// servingRequestRule explains a request for such a certificate that is pending.
 func servingRequestRule(_ *Facts, s Symptom, request k8s.KubeletServingRequestSpec) *Finding {
 	return &Finding{
 		Says:     fmt.Sprintf("certificate signing request %s of %s is not approved: %s", s.ID, request.Requester, request.Reason),
-		Evidence: []string{s.String() + ": nobody has approved or denied it"},
-		Try: fmt.Sprintf("correct what it says, or decide about it yourself: kubectl certificate approve %s (or deny); "+
+		Evidence: []string{s.String() + ": it is neither approved nor denied"},
+		Try: fmt.Sprintf("correct the request, or decide about it: kubectl certificate approve %s (or deny); "+
 			"names and addresses of a Node are in talosctl get nodeidentities", s.ID),
 	}
 }

@@ -9,7 +9,7 @@ import (
 	serviceres "github.com/seed-59268b81/talos/resources/service"
 )
 
-// Subjects are the symptoms to follow for resources of a type: the one with the id, or, for "", all that there are.
+// Subjects returns the symptoms to follow for resources of a type: the resource with the id, or all resources if the id is "".
 func Subjects(f *Facts, typ, namespace, id string) []Symptom {
 	if typ == typeOf[runtime.MachineStatusSpec]() {
 		return []Symptom{{Kind: Machine}}
@@ -30,7 +30,7 @@ func Subjects(f *Facts, typ, namespace, id string) []Symptom {
 	return out
 }
 
-// canonical gives what has two names one: services, static pods and the failures of controllers are resources too.
+// canonical returns a symptom with its only name. Services, static pods and failures of controllers are resources too.
 func (f *Facts) canonical(s Symptom) Symptom {
 	if s.Kind == InstanceOf {
 		switch s.Type {
@@ -54,7 +54,7 @@ func (f *Facts) canonical(s Symptom) Symptom {
 	return s
 }
 
-// pod finds the status of a static pod by its id, or by the name of the component that it runs.
+// pod finds the status of a static pod by its id, or by its component.
 func (f *Facts) pod(id string) *Resource {
 	return first(f.Resources, func(r Resource) bool {
 		return r.Type == typeOf[k8s.StaticPodStatusSpec]() && (r.ID == id || component(r.ID) == id)

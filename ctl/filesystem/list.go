@@ -61,7 +61,7 @@ func newListCommand(s *session.Session) *cobra.Command {
 				columns, request.ReportXattrs = longColumns(human), true
 			}
 
-			// In large batches, as nodes are not to be mixed in a listing.
+			// Large batches keep the files of a node together.
 			return printFiles(s, cmd, columns, 1000, nil, func(ctx context.Context, n session.Node) iter.Seq2[*machine.FileInfo, error] {
 				return n.List(ctx, &request)
 			})
@@ -69,17 +69,17 @@ func newListCommand(s *session.Session) *cobra.Command {
 		ValidArgsFunction: completePath(s),
 	}))
 
-	cmd.Flags().Int32VarP(&request.RecursionDepth, "depth", "d", 0, "go into directories so many levels deep")
-	cmd.Flags().BoolVarP(&request.Recurse, "recurse", "r", false, "go into directories")
-	cmd.Flags().BoolVarP(&long, "long", "l", false, "show mode, owner, size, time and SELinux label too")
+	cmd.Flags().Int32VarP(&request.RecursionDepth, "depth", "d", 0, "descend into directories this many levels deep")
+	cmd.Flags().BoolVarP(&request.Recurse, "recurse", "r", false, "descend into directories")
+	cmd.Flags().BoolVarP(&long, "long", "l", false, "also show mode, owner, size, time and SELinux label")
 	cmd.Flags().BoolVarP(&human, "humanize", "H", false, "like --long, with sizes and times for people")
-	cmd.Flags().StringSliceVarP(&types, "type", "t", nil, "files of these types only: f (regular file), d (directory), l (symbolic link)")
+	cmd.Flags().StringSliceVarP(&types, "type", "t", nil, "list these types only: f (regular file), d (directory), l (symbolic link)")
 	session.Complete(cmd, "type", "f", "d", "l")
 
 	return cmd
 }
 
-// printFiles prints what each node streams of files, a batch at a time.
+// printFiles prints the files that each node streams, a batch at a time.
 func printFiles[F interface {
 	GetName() string
 	GetError() string
@@ -158,7 +158,7 @@ func seLinuxLabel(f *machine.FileInfo) string {
 	return ""
 }
 
-// fileProblems are the files that a node could not look at.
+// fileProblems are the files that a node could not read, with the causes.
 type fileProblems []string
 
 func (p fileProblems) err() error {

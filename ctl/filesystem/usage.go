@@ -39,7 +39,7 @@ func newUsageCommand(s *session.Session) *cobra.Command {
 			}
 			widths := []int{len("255.255.255.255"), len("1234567890")}
 
-			// Sizes come as they are added up, which may take long.
+			// The sizes of large directories take long: each is printed at once.
 			return printFiles(s, cmd, columns, 1, widths, func(ctx context.Context, n session.Node) iter.Seq2[*machine.DiskUsageInfo, error] {
 				return n.DiskUsage(ctx, &request)
 			})
@@ -47,10 +47,10 @@ func newUsageCommand(s *session.Session) *cobra.Command {
 		ValidArgsFunction: completePath(s),
 	}))
 
-	cmd.Flags().BoolVarP(&request.All, "all", "a", false, "show files too, not directories only")
-	cmd.Flags().Int32VarP(&request.RecursionDepth, "depth", "d", 0, "show directories so many levels deep")
+	cmd.Flags().BoolVarP(&request.All, "all", "a", false, "also show files")
+	cmd.Flags().Int32VarP(&request.RecursionDepth, "depth", "d", 0, "show directories this many levels deep")
 	cmd.Flags().BoolVarP(&human, "humanize", "H", false, "sizes for people")
-	cmd.Flags().Int64VarP(&request.Threshold, "threshold", "t", 0, "leave out what is smaller than so many bytes, or larger if negative")
+	cmd.Flags().Int64VarP(&request.Threshold, "threshold", "t", 0, "leave out files smaller than this many bytes, or larger if negative")
 
 	return cmd
 }

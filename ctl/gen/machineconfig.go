@@ -15,7 +15,7 @@ import (
 func machineConfigCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "machineconfig",
-		Short:   "Make and patch machine configurations",
+		Short:   "Generate and patch machine configurations",
 		Aliases: []string{"mc"},
 	}
 

@@ -15,7 +15,7 @@ import (
 	"github.com/seed-59268b81/talos/ctl/session"
 )
 
-// completeGet offers resource types, and the ids that there are of one.
+// completeGet completes resource types, and the ids of the resources of a type.
 func completeGet(c *session.Session, g *get) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 		var offered []string

@@ -41,7 +41,7 @@ func newPrinter(s *session.Session, cmd *cobra.Command, watch bool) (printer, er
 	return p, nil
 }
 
-// document is a resource as it is printed in whole.
+// document is a resource as a document.
 type document struct {
 	node   string
 	change change
@@ -68,7 +68,7 @@ func (p *documentPrinter) print(node string, _ client.Definition, changes []chan
 	return p.documents.Write(contents...)
 }
 
-// value is the document as JSON and paths see it.
+// value returns the document in the types of JSON.
 func (d document) value() (map[string]any, error) {
 	value := map[string]any{"node": d.node}
 	if d.change.event != nil {

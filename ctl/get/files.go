@@ -14,7 +14,7 @@ import (
 	"github.com/seed-59268b81/talos/ctl/session"
 )
 
-// Files are those of this package in a support bundle: the resources of the types that are not secret, and the graph of the
+// Files returns the files of this package in a support bundle: the resources of the types that are not secret, and the graph of the
 // controllers.
 func Files(ctx context.Context, n session.Node) ([]session.BundleFile, error) {
 	definitions, err := session.Bounded(ctx, n, session.Node.Definitions)

@@ -19,7 +19,7 @@ func newGetCommand(s *session.Session) *cobra.Command {
 	cmd := s.OutputFlag(s.MaintenanceFlags(&cobra.Command{
 		Use:     "get TYPE [ID]",
 		Aliases: []string{"g"},
-		Short:   "Print resources; TYPE rd lists the types there are",
+		Short:   "Print resources; talosctl get rd lists the types",
 		Args:    cobra.RangeArgs(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			printer, err := newPrinter(s, cmd, get.watch)
@@ -42,7 +42,7 @@ func newGetCommand(s *session.Session) *cobra.Command {
 	}))
 
 	cmd.Flags().StringVar(&get.namespace, "namespace", "", "namespace, if not the default one of the type")
-	cmd.Flags().BoolVarP(&get.watch, "watch", "w", false, "go on with every change")
+	cmd.Flags().BoolVarP(&get.watch, "watch", "w", false, "follow changes")
 
 	return cmd
 }
@@ -56,7 +56,7 @@ type get struct {
 
 // printer prints resources of several nodes at once.
 type printer interface {
-	// print prints the changes together. A resource that is listed and not watched is a change without an event.
+	// print prints the changes together. A resource of a list is a change without an event.
 	print(node string, definition client.Definition, changes []change) error
 }
 
@@ -108,7 +108,7 @@ func (g *get) list(ctx context.Context, n session.Node, kind client.Kind) ([]cha
 	return all, err
 }
 
-// follow prints what is there at the start together, then each change by itself.
+// follow prints the present resources together, then each change.
 func (g *get) follow(ctx context.Context, n session.Node, definition client.Definition, kind client.Kind) error {
 	var initial []change
 

@@ -42,12 +42,12 @@ func newInspectDependenciesCommand(s *session.Session) *cobra.Command {
 		},
 	})
 
-	cmd.Flags().BoolVar(&withResources, "with-resources", false, "list the resources that there are of each type")
+	cmd.Flags().BoolVar(&withResources, "with-resources", false, "list the resources of each type")
 
 	return cmd
 }
 
-// allResources lists the ids of all resources that the caller may read, in the default namespaces of their types.
+// allResources returns the ids of all resources that the caller may read, in the default namespaces of their types.
 func allResources(n session.Node, ctx context.Context) (graph.Resources, error) {
 	definitions, err := n.Definitions(ctx)
 	if err != nil {
@@ -60,7 +60,7 @@ func allResources(n session.Node, ctx context.Context) (graph.Resources, error) 
 		kind := client.Kind{Namespace: definition.DefaultNamespace, Type: definition.Type}
 
 		found, err := session.All(n.Resources(ctx, kind))
-		if err != nil && status.Code(err) != codes.PermissionDenied { // what is sensitive is for administrators
+		if err != nil && status.Code(err) != codes.PermissionDenied { // only administrators may read sensitive types
 			return nil, err
 		}
 

@@ -12,7 +12,7 @@ import (
 	"github.com/seed-59268b81/talos/ctl/session"
 )
 
-// tablePrinter prints resources as rows, with the columns that their definition asks for.
+// tablePrinter prints resources as rows, with the columns of their definition.
 type tablePrinter struct {
 	watch bool
 	table *session.Table
@@ -30,7 +30,7 @@ func (p *tablePrinter) print(node string, definition client.Definition, changes 
 		}
 	}
 
-	// The first definition that is known makes the header.
+	// The columns are known with the first definition.
 	p.begun.Do(func() { p.table.SetHeader(p.header(definition)...) })
 
 	return p.table.Print(rows...)
@@ -72,7 +72,7 @@ func (p *tablePrinter) row(node string, definition client.Definition, c change) 
 	for _, column := range definition.PrintColumns {
 		var cell string
 
-		// Unlike a missing key, a spec that has nothing at all (a destroyed resource) is an error to a path.
+		// A path fails on an empty spec, as a destroyed resource has, but not on a missing key.
 		if spec != nil {
 			if cell, err = session.ApplyPath(column.JSONPath, spec); err != nil {
 				return nil, fmt.Errorf("column %s of %s: %w", column.Name, md.GetId(), err)
@@ -85,5 +85,5 @@ func (p *tablePrinter) row(node string, definition client.Definition, c change) 
 	return row, nil
 }
 
-// marks are the kinds of changes that are marked in a table.
+// marks are how a table marks changes.
 var marks = map[cosiapi.EventType]string{cosiapi.EventType_CREATED: "+", cosiapi.EventType_DESTROYED: "-"}

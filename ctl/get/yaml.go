@@ -15,7 +15,7 @@ import (
 	"github.com/seed-59268b81/talos/ctl/session"
 )
 
-// encodeYAML keeps the text of the spec as the node wrote it, comments included.
+// encodeYAML keeps the text of the spec as the node wrote it, with its comments.
 func encodeYAML(d document) ([]byte, error) {
 	var b strings.Builder
 
@@ -35,8 +35,8 @@ func encodeYAML(d document) ([]byte, error) {
 	return []byte(b.String() + spec), nil
 }
 
-// yamlSpec nests the text of a spec below its key. The text is kept as it is if it means the same there, and is
-// written again if it does not.
+// yamlSpec nests the text of a spec below its key. It keeps the text if that has the same meaning there, and otherwise encodes the spec
+// again.
 func yamlSpec(text string) (string, error) {
 	if session.ManyDocuments(text) {
 		return "spec: |\n" + indent(strings.TrimRight(text, "\n")+"\n"), nil
@@ -65,7 +65,7 @@ func yamlSpec(text string) (string, error) {
 // metadata is the metadata of a resource in the order that users know.
 type metadata struct {
 	Namespace, Type, ID string
-	Version             any // a number, or the word undefined
+	Version             any // a number, or undefined
 	Owner               any
 	Phase               string
 	Created, Updated    time.Time
@@ -96,14 +96,13 @@ func yamlScalar(text string) string { return strings.TrimRight(yamlValue(text), 
 func yamlValue(value any) string {
 	content, err := yaml.Marshal(value)
 	if err != nil {
-		// Strings, numbers, times, and lists and maps of strings, always have a form.
-		panic(err)
+		panic(err) // strings, numbers, times, and lists and maps of strings can always be encoded
 	}
 
 	return string(content)
 }
 
-// indent shifts every line that is not empty by four spaces.
+// indent indents every line that is not empty by four spaces.
 func indent(text string) string {
 	out := strings.Split(text, "\n")
 	for i, line := range out {

@@ -11,7 +11,7 @@ import (
 
 // Command returns talosctl image.
 func Command(s *session.Session) *cobra.Command {
-	cmd := session.Group("image", "Look after the container images of the nodes",
+	cmd := session.Group("image", "Manage the container images of the nodes",
 		newImageListCommand(s),
 		newImagePullCommand(s),
 		newImageRemoveCommand(s),

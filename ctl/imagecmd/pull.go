@@ -67,6 +67,6 @@ func describeLayer(layer *machine.ImageServicePullProgress) string {
 	case machine.ImageServicePullLayerProgress_EXTRACT_COMPLETE:
 		return layer.GetLayerId() + " extracted"
 	default:
-		return layer.GetLayerId() + " is there"
+		return layer.GetLayerId() + " exists"
 	}
 }

@@ -31,8 +31,8 @@ func newResetCommand(s *session.Session) *cobra.Command {
 		Short: "Wipe the nodes",
 		Long: `Wipe the nodes: they leave etcd and their disks are erased.
 
-With --system-labels-to-wipe only these partitions of the system disk are wiped; EPHEMERAL alone keeps the node in its
-cluster, and STATE too makes it forget its configuration.`,
+With --system-labels-to-wipe only these partitions of the system disk are wiped: with EPHEMERAL alone the node stays in its cluster, with
+STATE it loses its configuration.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			for _, label := range labels {
@@ -48,7 +48,7 @@ cluster, and STATE too makes it forget its configuration.`,
 		},
 	})
 
-	tracking.flags(cmd, "wait until the nodes are wiped, showing their events")
+	tracking.flags(cmd, "wait until the nodes are wiped, and show their events")
 	cmd.Flags().BoolVar(&request.Graceful, "graceful", true, "leave the cluster in order: drain the node, leave etcd")
 	cmd.Flags().BoolVar(&request.Reboot, "reboot", false, "reboot afterwards, instead of powering off")
 	session.EnumFlag(cmd, &request.Mode, "wipe-mode", "", "all", "what to wipe: all, system-disk or user-disks", wipeModes)
@@ -59,7 +59,7 @@ cluster, and STATE too makes it forget its configuration.`,
 	return cmd
 }
 
-// untilReset waits until the node is back: as itself, or in maintenance, where it knows no certificates any more.
+// untilReset waits until the node has booted again, with its configuration or in maintenance.
 func untilReset(ctx context.Context, n session.Node, before boot, say func(string)) error {
 	return until(ctx, "for the node to be reset", func() (bool, error) {
 		now, err := bootOf(ctx, n)
@@ -77,7 +77,7 @@ func untilReset(ctx context.Context, n session.Node, before boot, say func(strin
 	})
 }
 
-// inMaintenance reports whether a machine answers as one that has no configuration.
+// inMaintenance reports whether a machine answers in maintenance, where it has no configuration.
 func inMaintenance(ctx context.Context, name string) bool {
 	nodes, closeAll, err := session.Maintenance(name).Targets()
 	if err != nil {

@@ -21,9 +21,9 @@ func newUpgradeCommand(s *session.Session) *cobra.Command {
 	cmd := s.Flags(&cobra.Command{
 		Use:   "upgrade",
 		Short: "Upgrade the nodes to another version",
-		Long: `Have the nodes pull an installer image, write the version in it beside the present one, and reboot into it.
+		Long: `Have the nodes pull an installer image, install its version beside the present one, and reboot into it.
 
-Kubernetes pods are not moved away first: drain the node with kubectl drain.`,
+The command does not move Kubernetes pods away first: drain the node with kubectl drain.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			upgrade.tracking.out = session.NewLines(cmd.ErrOrStderr())
@@ -32,12 +32,12 @@ Kubernetes pods are not moved away first: drain the node with kubectl drain.`,
 		},
 	})
 
-	upgrade.tracking.flags(cmd, "wait until the nodes run again, showing their events")
+	upgrade.tracking.flags(cmd, "wait until the nodes run again, and show their events")
 	session.ImageStoreFlag(cmd, &upgrade.store, "system")
 	cmd.Flags().StringVarP(&upgrade.image, "image", "i", "", "installer image")
 	session.EnumFlag(cmd, &upgrade.reboot, "reboot-mode", "m", "default", "default or powercycle (through the firmware)", rebootModes[:2])
 	cmd.Flags().BoolVar(&upgrade.stay, "no-reboot", false, "do not reboot: the next reboot is into the new version")
-	cmd.Flags().BoolVar(&upgrade.legacy, "legacy", false, "the way of nodes that have no lifecycle service; without the flag it is tried where that is missing")
+	cmd.Flags().BoolVar(&upgrade.legacy, "legacy", false, "use the call of nodes without a lifecycle service; by default the command falls back to it")
 
 	return session.Require(cmd, "image")
 }
@@ -92,7 +92,7 @@ func (u *upgrade) install(ctx context.Context, n session.Node) error {
 
 func (u *upgrade) oneCall(ctx context.Context, n session.Node) error {
 	if u.stay {
-		return errors.New("the node can only upgrade and reboot at once: leave --no-reboot out")
+		return errors.New("the node can only upgrade and reboot in one call: omit --no-reboot")
 	}
 
 	request := &machine.UpgradeRequest{Image: u.image, Preserve: true}
@@ -104,7 +104,7 @@ func (u *upgrade) oneCall(ctx context.Context, n session.Node) error {
 }
 
 func (u *upgrade) say(n session.Node, message string) {
-	u.tracking.out.Print(n.Name, message) // the upgrade goes on all the same
+	u.tracking.out.Print(n.Name, message) // a failure to print does not stop the upgrade
 }
 
 func newRollbackCommand(s *session.Session) *cobra.Command {

@@ -23,7 +23,7 @@ func newDmesgCommand(s *session.Session) *cobra.Command {
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if tail && !follow {
-				return session.UsageError(cmd, "--tail leaves out what is already there, so it goes with --follow only")
+				return session.UsageError(cmd, "--tail leaves out older messages, so it goes with --follow only")
 			}
 
 			return boot.print(s, cmd, func(ctx context.Context, n session.Node) io.ReadCloser { return n.Dmesg(ctx, follow, tail) })
@@ -31,8 +31,8 @@ func newDmesgCommand(s *session.Session) *cobra.Command {
 	})
 
 	boot.flag(cmd)
-	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on with new messages")
-	cmd.Flags().BoolVar(&tail, "tail", false, "with --follow: new messages only")
+	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "follow new messages")
+	cmd.Flags().BoolVar(&tail, "tail", false, "with --follow: print new messages only")
 
 	return cmd
 }

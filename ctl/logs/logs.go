@@ -43,9 +43,9 @@ func newLogsCommand(s *session.Session) *cobra.Command {
 	})
 
 	boot.flag(cmd)
-	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on with new lines")
-	cmd.Flags().Int32Var(&tail, "tail", -1, "begin with that many last lines; -1 for all that are kept")
-	cmd.Flags().BoolVarP(&kubernetes, "kubernetes", "k", false, "the log of a Kubernetes container")
+	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "follow new lines")
+	cmd.Flags().Int32Var(&tail, "tail", -1, "begin with this many last lines; -1 for all lines")
+	cmd.Flags().BoolVarP(&kubernetes, "kubernetes", "k", false, "print the log of a Kubernetes container")
 
 	return cmd
 }

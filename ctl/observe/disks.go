@@ -15,7 +15,7 @@ import (
 func newDisksCommand(s *session.Session) *cobra.Command {
 	return s.OutputFlag(s.MaintenanceFlags(&cobra.Command{
 		Use:   "disks",
-		Short: "List disks; talosctl get disks tells more of them",
+		Short: "List disks; talosctl get disks has the details",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return session.List(s, cmd, diskColumns, session.Node.Disks)

@@ -46,7 +46,7 @@ Connected sockets are listed; --listening lists those that listen, --all lists b
 	return cmd
 }
 
-// sockets says which sockets are listed, and how.
+// sockets holds the flags: which sockets are listed, and which columns.
 type sockets struct {
 	all, listening, pods, programs, extend, timers, verbose, v4, v6 bool
 
@@ -71,7 +71,7 @@ func (s *sockets) flags(cmd *cobra.Command) {
 	flags.BoolVarP(&s.v6, "ipv6", "6", false, "list IPv6 sockets only")
 }
 
-// request asks for TCP and UDP of both families if no flag says otherwise.
+// request returns the request of the flags. The default is TCP and UDP of both families.
 func (s *sockets) request(networks []string) *machine.NetstatRequest {
 	tcp, udp, udplite, raw := s.tcp, s.udp, s.udplite, s.raw
 
@@ -139,7 +139,7 @@ func (s *sockets) fetch(n session.Node, ctx context.Context) ([]*machine.Connect
 	return records, err
 }
 
-// podNetworks are the pods that have a network of their own, by its namespace.
+// podNetworks returns the pods that have a network of their own, by network namespace.
 func podNetworks(ctx context.Context, n session.Node) (map[string]string, error) {
 	containers, err := n.Containers(ctx, client.KubernetesNamespace)
 	byNamespace := map[string]string{}

@@ -67,7 +67,7 @@ func socketAddress(host string, port uint32) string {
 	return net.JoinHostPort(host, strconv.FormatUint(uint64(port), 10))
 }
 
-// socketState is that of the socket; a socket of a transport without connections has none unless it is connected.
+// socketState returns the state of a socket. A socket of a transport without connections has a state only when it is connected.
 func socketState(r *machine.ConnectRecord) string {
 	switch r.GetState() {
 	case machine.ConnectRecord_RESERVED:

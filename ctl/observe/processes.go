@@ -20,7 +20,7 @@ import (
 	"github.com/seed-59268b81/talos/ctl/session"
 )
 
-// watchInterval is how often a watched table is made anew.
+// watchInterval is how often a watched table is printed again.
 const watchInterval = 2 * time.Second
 
 func newProcessesCommand(s *session.Session) *cobra.Command {
@@ -47,7 +47,7 @@ func newProcessesCommand(s *session.Session) *cobra.Command {
 			for {
 				err := show()
 
-				// A node that fails ends no watch of the others.
+				// A node that fails does not end the watch of the others.
 				if failed := (*session.NodeFailure)(nil); !watch || err != nil && !errors.As(err, &failed) {
 					return err
 				}
@@ -68,7 +68,7 @@ func newProcessesCommand(s *session.Session) *cobra.Command {
 	}))
 
 	session.EnumFlag(cmd, &order, "sort", "s", "rss", "largest first, by rss or cpu", processOrders)
-	cmd.Flags().BoolVarP(&watch, "watch", "w", false, "show it again every two seconds")
+	cmd.Flags().BoolVarP(&watch, "watch", "w", false, "print the list again every two seconds")
 
 	return cmd
 }
@@ -89,7 +89,7 @@ var processColumns = []session.Column[*machine.ProcessInfo]{
 	session.Col("COMMAND", processCommand),
 }
 
-// processCommand is the command line; where its first word is a name only, as the executable has it in full.
+// processCommand returns the command line, with the full path of the executable if the command line has only its name.
 func processCommand(p *machine.ProcessInfo) string {
 	switch {
 	case p.GetExecutable() == "":
@@ -106,9 +106,9 @@ func processCommand(p *machine.ProcessInfo) string {
 	return p.GetArgs()
 }
 
-// clearTerminal makes room for a table that is shown again. A file gets the tables one after the other.
+// clearTerminal clears the terminal before a table is printed again. In a file the tables follow each other.
 func clearTerminal(w io.Writer) {
 	if session.IsTerminal(w) {
-		io.WriteString(w, "\x1b[H\x1b[2J") // the table that follows fails too
+		io.WriteString(w, "\x1b[H\x1b[2J") // the next write fails too
 	}
 }

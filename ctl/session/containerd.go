@@ -29,7 +29,7 @@ func PullImage(ctx context.Context, n Node, instance *common.ContainerdInstance,
 	return name, nil
 }
 
-// ImageStoreFlag adds the flag that says which of a node's containerd namespaces an image is in.
+// ImageStoreFlag adds the flag that selects the containerd namespace of images.
 func ImageStoreFlag(cmd *cobra.Command, into **common.ContainerdInstance, usual string) {
 	EnumFlag(cmd, into, "namespace", "", usual, "whose images: system (the node's own services) or cri (Kubernetes)", []Named[*common.ContainerdInstance]{
 		{"cri", &common.ContainerdInstance{Driver: common.ContainerDriver_CRI, Namespace: common.ContainerdNamespace_NS_CRI}},
@@ -37,7 +37,7 @@ func ImageStoreFlag(cmd *cobra.Command, into **common.ContainerdInstance, usual 
 	})
 }
 
-// ContainerNamespace is the flag that says of which containers a command speaks: Kubernetes' if it is set.
+// ContainerNamespace is the flag that selects the containers of Kubernetes, in place of those of the system.
 type ContainerNamespace bool
 
 // Flag adds the flag.
@@ -45,7 +45,7 @@ func (n *ContainerNamespace) Flag(cmd *cobra.Command, usage string) {
 	cmd.Flags().BoolVarP((*bool)(n), "kubernetes", "k", false, usage)
 }
 
-// Name is the containerd namespace that the flag says.
+// Name returns the selected containerd namespace.
 func (n *ContainerNamespace) Name() string {
 	if *n {
 		return client.KubernetesNamespace
@@ -54,14 +54,14 @@ func (n *ContainerNamespace) Name() string {
 	return client.SystemNamespace
 }
 
-// ContainerIDs are the containers of a namespace.
+// ContainerIDs returns the ids of the containers of a namespace.
 func ContainerIDs(ctx context.Context, n Node, namespace string) ([]string, error) {
 	containers, err := n.Containers(ctx, namespace)
 
 	return Names(containers, (*machine.ContainerInfo).GetId), err
 }
 
-// ServiceIDs are the services that the node has.
+// ServiceIDs returns the ids of the services of the node.
 func ServiceIDs(n Node, ctx context.Context) ([]string, error) {
 	services, err := n.Services(ctx)
 

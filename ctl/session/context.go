@@ -11,8 +11,8 @@ import (
 	"github.com/seed-59268b81/talos/config/talosconfig"
 )
 
-// identity is the client certificate for a machine that has lost its configuration, if there is one: most machines in maintenance
-// never had any, nor has who sets up a first one.
+// identity returns the client certificate for a machine that has lost its configuration, if there is a client configuration. Most
+// machines in maintenance never had a configuration, and the user who sets up a first cluster has no certificate.
 func (s *Session) identity() (crt, key []byte, ok bool) {
 	config, _, err := s.load()
 	if err != nil {
@@ -40,7 +40,7 @@ func (s *Session) load() (config *talosconfig.Config, path string, err error) {
 	return config, path, err
 }
 
-// Configured reads the client configuration and lays the flags over its context.
+// Configured returns the context of the client configuration, with the values of the flags in place of its own.
 func (s *Session) Configured() (*talosconfig.Context, error) {
 	config, path, err := s.load()
 	if errors.Is(err, fs.ErrNotExist) {

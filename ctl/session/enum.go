@@ -17,11 +17,11 @@ type Named[T any] struct {
 	Value T
 }
 
-// EnumFlag adds a flag that takes the name of one of the values, and sets into to that value; usual is the default.
+// EnumFlag adds a flag that takes the name of one of the values, and stores the value in into. The default is usual.
 func EnumFlag[T any](cmd *cobra.Command, into *T, flag, shorthand, usual, usage string, values []Named[T]) {
 	e := &enum[T]{flag: flag, into: into, values: values}
 	if err := e.Set(usual); err != nil {
-		panic(err) // The default is not one of the values: a mistake of the caller.
+		panic(err) // the default is not one of the values: an error in the program
 	}
 
 	cmd.Flags().VarP(e, flag, shorthand, usage)
@@ -35,13 +35,13 @@ type enum[T any] struct {
 	values     []Named[T]
 }
 
-// String returns the name of the value.
+// String implements pflag.Value.
 func (e *enum[T]) String() string { return e.name }
 
-// Type names the type of the flag in the help.
+// Type implements pflag.Value.
 func (e *enum[T]) Type() string { return "string" }
 
-// Set sets the value by its name.
+// Set implements pflag.Value.
 func (e *enum[T]) Set(name string) error {
 	i := slices.IndexFunc(e.values, func(v Named[T]) bool { return v.Name == name })
 	if i < 0 {
@@ -55,13 +55,13 @@ func (e *enum[T]) Set(name string) error {
 
 func (e *enum[T]) names() []string { return Names(e.values, func(v Named[T]) string { return v.Name }) }
 
-// unknownValue is the error of a flag whose value is not one of an enum.
+// unknownValue is the error for a value that is not one of an enum.
 type unknownValue string
 
 // Error implements error.
 func (e unknownValue) Error() string { return string(e) }
 
-// FlagError is the error of flags that cannot be parsed.
+// FlagError returns the error for flags that cannot be parsed.
 func FlagError(cmd *cobra.Command, err error) error {
 	if unknown := unknownValue(""); errors.As(err, &unknown) {
 		err = unknown

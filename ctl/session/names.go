@@ -4,7 +4,7 @@ package session
 
 import "iter"
 
-// Names returns the names of things.
+// Names returns the name of each thing.
 func Names[T any](things []T, name func(T) string) []string {
 	names := make([]string, len(things))
 	for i, thing := range things {
@@ -14,7 +14,7 @@ func Names[T any](things []T, name func(T) string) []string {
 	return names
 }
 
-// All returns what a call streams, up to its error.
+// All returns the items of a stream, up to its end or error.
 func All[T any](stream iter.Seq2[T, error]) ([]T, error) {
 	var all []T
 

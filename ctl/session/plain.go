@@ -8,7 +8,7 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// DecodePlain decodes YAML into the types that JSON has. Timestamps stay text, keys become text.
+// DecodePlain decodes YAML into the types of JSON. Timestamps and keys become strings.
 func DecodePlain(text string) (any, error) {
 	var node yaml.Node
 
@@ -45,7 +45,7 @@ func retag(node *yaml.Node) {
 	}
 }
 
-// ManyDocuments reports whether the spec is a stream of documents, which a machine configuration may be.
+// ManyDocuments reports whether a spec is a stream of YAML documents, as a machine configuration may be.
 func ManyDocuments(text string) bool {
 	return strings.Contains(strings.TrimPrefix(text, "---\n"), "\n---\n")
 }

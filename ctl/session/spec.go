@@ -10,7 +10,7 @@ import (
 	cosiapi "github.com/seed-59268b81/talos/api/cosi/v1alpha1"
 )
 
-// DecodeSpec reads the parts of a resource's spec that T has.
+// DecodeSpec decodes the fields of a resource's spec that T has.
 func DecodeSpec[T any](r *cosiapi.Resource) (T, error) {
 	var spec T
 

@@ -53,7 +53,7 @@ func TestExplain(t *testing.T) {
 	c.Run("etcd without quorum", func(t *testing.T) {
 		// The machine is for nothing else after this: a member cannot be taken back without a quorum.
 		c.AddEtcdMember(noMember, false)
-		explains(t, s, `etcd has no quorum: of its 2 members it takes 2, and 1 does not answer\n`, "service etcd")
+		explains(t, s, `etcd has no quorum: of its 2 members it needs 2, and 1 does not answer\n`, "service etcd")
 	})
 }
 
