@@ -39,7 +39,7 @@ func Command(s *session.Session) *cobra.Command {
 				return err
 			}
 
-			return session.List(s, cmd, cgroupColumns(wanted), func(n session.Node, ctx context.Context) ([]groupRow, error) {
+			return session.List(s, cmd, cgroupColumns(wanted), func(n session.Node, ctx context.Context) ([]Row, error) {
 				root, err := readGroups(ctx, n)
 				if err != nil {
 					return nil, err
@@ -54,12 +54,7 @@ func Command(s *session.Session) *cobra.Command {
 					root.Rename(names)
 				}
 
-				var rows []groupRow
-				for _, row := range wanted.Rows(root) {
-					rows = append(rows, groupRow{Row: row, schema: wanted})
-				}
-
-				return rows, nil
+				return wanted.Rows(root), nil
 			})
 		},
 	}))
@@ -88,25 +83,10 @@ func readSchema(cmd *cobra.Command, preset, file string) (Schema, error) {
 	return Parse(text)
 }
 
-// groupRow is a row of the table, or a document with the columns as keys.
-type groupRow struct {
-	Row
-	schema Schema
-}
-
-func (r groupRow) Plain() map[string]any {
-	value := map[string]any{"cgroup": r.Path}
-	for i, c := range r.schema.Columns {
-		value[c.Name] = r.Cells[i]
-	}
-
-	return value
-}
-
-func cgroupColumns(schema Schema) []session.Column[groupRow] {
-	columns := []session.Column[groupRow]{session.Col("NAME", func(r groupRow) string { return r.Name })}
+func cgroupColumns(schema Schema) []session.Column[Row] {
+	columns := []session.Column[Row]{session.Col("NAME", func(r Row) string { return r.Name })}
 	for i, c := range schema.Columns {
-		columns = append(columns, session.Col(c.Name, func(r groupRow) string { return r.Cells[i] }))
+		columns = append(columns, session.Col(c.Name, func(r Row) string { return r.Cells[i] }))
 	}
 
 	return columns

@@ -16,6 +16,18 @@ type Row struct {
 	// Name is the name, drawn as a branch of a tree.
 	Name, Path string
 	Cells      []string
+
+	columns []Column
+}
+
+// Plain returns the row as a document with the columns as keys.
+func (r Row) Plain() map[string]any {
+	value := map[string]any{"cgroup": r.Path}
+	for i, c := range r.columns {
+		value[c.Name] = r.Cells[i]
+	}
+
+	return value
 }
 
 // Rows returns the rows of a group and of all groups below it.
@@ -24,7 +36,7 @@ func (s Schema) Rows(g *Group) []Row {
 }
 
 func (s Schema) rows(rows []Row, g, parent *Group, stem, branch, path string) []Row {
-	row := Row{Name: branch + g.Name, Path: path}
+	row := Row{Name: branch + g.Name, Path: path, columns: s.Columns}
 	for _, column := range s.Columns {
 		row.Cells = append(row.Cells, column.cell(g, parent))
 	}

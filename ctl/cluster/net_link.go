@@ -24,42 +24,38 @@ import (
 // etherHeader is the size of the Ethernet header, which DropOver of package netswitch includes.
 const etherHeader = 14
 
-// The directions of a link, from the point of view of its machine.
-const (
-	in   = "in"
-	out  = "out"
-	both = "both"
-)
+// direction is a set of directions of a link, from the point of view of its machine.
+type direction uint
 
-var directions = []string{in, out, both}
+const (
+	in direction = 1 << iota
+	out
+	both = in | out
+)
 
 // linkFlags holds the flags of a fault of a link.
 type linkFlags struct {
-	direction string
+	direction direction
 	time      time.Duration
 }
 
 func (f *linkFlags) flags(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.direction, "direction", both, "which packets: in (to the machine), out (from it) or both")
+	session.EnumFlag(cmd, &f.direction, "direction", "", "both", "which packets: in (to the machine), out (from it) or both",
+		[]session.Named[direction]{{Name: "in", Value: in}, {Name: "out", Value: out}, {Name: "both", Value: both}})
 	cmd.Flags().DurationVar(&f.time, "for", 0, "wait this long, then put the links back as they were")
-	session.Complete(cmd, "direction", directions...)
 }
 
 // each returns a function that edits the directions of a link.
-func each(direction string, edit func(*netswitch.Impairment)) (func(*netswitch.Link), error) {
-	if !slices.Contains(directions, direction) {
-		return nil, fmt.Errorf("--direction %q: want in, out or both", direction)
-	}
-
+func each(directions direction, edit func(*netswitch.Impairment)) func(*netswitch.Link) {
 	return func(l *netswitch.Link) {
-		if direction != out {
+		if directions&in != 0 {
 			edit(&l.In)
 		}
 
-		if direction != in {
+		if directions&out != 0 {
 			edit(&l.Out)
 		}
-	}, nil
+	}
 }
 
 // linkFault describes a command that changes one property of links.
@@ -208,16 +204,11 @@ func (f *linkFlags) run(cmd *cobra.Command, p *place, name string, edit func(*ne
 	}
 
 	name = fullName(l, name)
-	direction := f.direction
+	directions := f.direction
 
 	// A packet from one port of a network to another port must not get the fault twice.
-	if _, ok := l.State().World.Network(name); ok && direction == both {
-		direction = in
-	}
-
-	change, err := each(direction, edit)
-	if err != nil {
-		return err
+	if _, ok := l.State().World.Network(name); ok && directions == both {
+		directions = in
 	}
 
 	before, err := links(cmd.Context(), l, name)
@@ -225,7 +216,7 @@ func (f *linkFlags) run(cmd *cobra.Command, p *place, name string, edit func(*ne
 		return err
 	}
 
-	if err := l.EditLink(cmd.Context(), name, change); err != nil {
+	if err := l.EditLink(cmd.Context(), name, each(directions, edit)); err != nil {
 		return err
 	}
 

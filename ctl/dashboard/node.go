@@ -54,12 +54,8 @@ type Node struct {
 type failure struct{ cause, try string }
 
 type process struct {
-	pid     int32
-	state   string
-	threads int32
-	memory  uint64
-	cpu     float64 // of one CPU, 0 to 1 and more
-	command string
+	*machine.ProcessInfo
+	cpu float64 // of one CPU, 0 to 1 and more
 }
 
 func newNode(name string) *Node {
@@ -132,10 +128,7 @@ func (n *Node) setProcesses(list []*machine.ProcessInfo, elapsed time.Duration) 
 
 	for _, p := range list {
 		times[p.GetPid()] = p.GetCpuTime()
-		command := cmp.Or(p.GetArgs(), p.GetCommand(), p.GetExecutable())
-		shown := process{
-			pid: p.GetPid(), state: p.GetState(), threads: p.GetThreads(), memory: p.GetResidentMemory(), command: clean(command),
-		}
+		shown := process{ProcessInfo: p}
 
 		if before, ok := n.times[p.GetPid()]; ok && elapsed > 0 {
 			shown.cpu = max(0, (p.GetCpuTime()-before)/elapsed.Seconds())
@@ -147,7 +140,7 @@ func (n *Node) setProcesses(list []*machine.ProcessInfo, elapsed time.Duration) 
 	n.times = times
 
 	slices.SortFunc(n.Processes, func(a, b process) int {
-		return cmp.Or(cmp.Compare(b.cpu, a.cpu), cmp.Compare(b.memory, a.memory), cmp.Compare(a.pid, b.pid))
+		return cmp.Or(cmp.Compare(b.cpu, a.cpu), cmp.Compare(b.GetResidentMemory(), a.GetResidentMemory()), cmp.Compare(a.GetPid(), b.GetPid()))
 	})
 }
 

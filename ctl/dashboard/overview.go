@@ -146,8 +146,8 @@ func (m *model) processTable(n *Node, height, width int) []string {
 
 	for i, p := range n.Processes {
 		rows[i] = []string{
-			fmt.Sprintf("%7d", p.pid), clean(p.state), fmt.Sprintf("%5.1f", p.cpu*100), fmt.Sprintf("%10s", bytesText(p.memory)),
-			fmt.Sprintf("%3d", p.threads), p.command,
+			fmt.Sprintf("%7d", p.GetPid()), clean(p.GetState()), fmt.Sprintf("%5.1f", p.cpu*100), fmt.Sprintf("%10s", bytesText(p.GetResidentMemory())),
+			fmt.Sprintf("%3d", p.GetThreads()), clean(cmp.Or(p.GetArgs(), p.GetCommand(), p.GetExecutable())),
 		}
 	}
 

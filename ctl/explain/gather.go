@@ -50,7 +50,12 @@ func Gather(ctx context.Context, c *client.Client) (*Facts, client.Definitions, 
 	g.call(ctx, "the graph of controllers", g.edges)
 	g.call(ctx, "services", g.services)
 
-	for _, kind := range kinds(definitions) {
+	for _, d := range definitions {
+		if strings.HasSuffix(d.Type, ".meta.cosi.dev") && !strings.HasPrefix(d.Type, "ControllerStatuses.") {
+			continue
+		}
+
+		kind := client.Kind{Namespace: d.DefaultNamespace, Type: d.Type}
 		g.call(ctx, kind.String(), func(ctx context.Context) (func(*Facts), error) { return g.list(ctx, kind) })
 	}
 
@@ -64,19 +69,6 @@ func Gather(ctx context.Context, c *client.Client) (*Facts, client.Definitions, 
 	slices.Sort(g.facts.Missing)
 
 	return g.facts, definitions, nil
-}
-
-// kinds returns all types in their default namespaces.
-func kinds(definitions client.Definitions) []client.Kind {
-	var out []client.Kind
-
-	for _, d := range definitions {
-		if !strings.HasSuffix(d.Type, ".meta.cosi.dev") || strings.HasPrefix(d.Type, "ControllerStatuses.") {
-			out = append(out, client.Kind{Namespace: d.DefaultNamespace, Type: d.Type})
-		}
-	}
-
-	return out
 }
 
 type gatherer struct {

@@ -52,7 +52,7 @@ func resourcesFile(definition client.Definition) session.BundleFile {
 		contents := make([][]byte, len(found))
 
 		for i, r := range found {
-			if contents[i], err = encodeYAML(document{node: n.Name, change: change{resource: r}}); err != nil {
+			if contents[i], err = encodeYAML(n.Name, change{resource: r}); err != nil {
 				return err
 			}
 		}

@@ -5,40 +5,33 @@ package get
 import (
 	"fmt"
 	"strings"
-	"sync"
 
 	cosiapi "github.com/seed-59268b81/talos/api/cosi/v1alpha1"
 	"github.com/seed-59268b81/talos/client"
 	"github.com/seed-59268b81/talos/ctl/session"
 )
 
-// tablePrinter prints resources as rows, with the columns of their definition.
-type tablePrinter struct {
-	watch bool
-	table *session.Table
-	begun sync.Once
-}
-
-func (p *tablePrinter) print(node string, definition client.Definition, changes []change) error {
+// printRows prints resources as rows, with the columns of their definition.
+func (g *get) printRows(node string, definition client.Definition, changes []change) error {
 	rows := make([][]string, len(changes))
 
 	for i, c := range changes {
 		var err error
 
-		if rows[i], err = p.row(node, definition, c); err != nil {
+		if rows[i], err = g.row(node, definition, c); err != nil {
 			return err
 		}
 	}
 
 	// The columns are known with the first definition.
-	p.begun.Do(func() { p.table.SetHeader(p.header(definition)...) })
+	g.begun.Do(func() { g.table.SetHeader(g.header(definition)...) })
 
-	return p.table.Print(rows...)
+	return g.table.Print(rows...)
 }
 
-func (p *tablePrinter) header(definition client.Definition) []string {
+func (g *get) header(definition client.Definition) []string {
 	header := []string{"NODE"}
-	if p.watch {
+	if g.watch {
 		header = append(header, "*")
 	}
 
@@ -50,11 +43,11 @@ func (p *tablePrinter) header(definition client.Definition) []string {
 	return header
 }
 
-func (p *tablePrinter) row(node string, definition client.Definition, c change) ([]string, error) {
+func (g *get) row(node string, definition client.Definition, c change) ([]string, error) {
 	md := c.resource.GetMetadata()
 
 	row := []string{node}
-	if p.watch {
+	if g.watch {
 		row = append(row, marks[*c.event])
 	}
 

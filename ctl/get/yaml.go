@@ -16,18 +16,18 @@ import (
 )
 
 // encodeYAML keeps the text of the spec as the node wrote it, with its comments.
-func encodeYAML(d document) ([]byte, error) {
+func encodeYAML(node string, c change) ([]byte, error) {
 	var b strings.Builder
 
-	fmt.Fprintf(&b, "node: %s\n", yamlScalar(d.node))
+	b.WriteString(yamlValue(map[string]string{"node": node}))
 
-	if d.change.event != nil {
-		fmt.Fprintf(&b, "event: %s\n", strings.ToLower(d.change.event.String()))
+	if c.event != nil {
+		fmt.Fprintf(&b, "event: %s\n", strings.ToLower(c.event.String()))
 	}
 
-	b.WriteString("metadata:\n" + indent(yamlMetadata(d.change.resource.GetMetadata())))
+	b.WriteString("metadata:\n" + indent(yamlMetadata(c.resource.GetMetadata())))
 
-	spec, err := yamlSpec(d.change.resource.GetSpec().GetYamlSpec())
+	spec, err := yamlSpec(c.resource.GetSpec().GetYamlSpec())
 	if err != nil {
 		return nil, err
 	}
@@ -90,8 +90,6 @@ func yamlMetadata(md *cosiapi.Metadata) string {
 
 	return strings.Replace(yamlValue(m), "owner: null\n", "owner:\n", 1)
 }
-
-func yamlScalar(text string) string { return strings.TrimRight(yamlValue(text), "\n") }
 
 func yamlValue(value any) string {
 	content, err := yaml.Marshal(value)

@@ -71,7 +71,9 @@ func (t *tracking) follow(ctx context.Context, n session.Node, begin beginner, d
 
 	if t.debug {
 		watching, stop := context.WithCancel(ctx)
-		watched, heard := make(chan struct{}), make(chan struct{})
+		heard := make(chan struct{})
+
+		var watched sync.WaitGroup
 
 		defer func() {
 			// Wait for the first line of the log: the log of the new boot may not have been read yet.
@@ -80,14 +82,10 @@ func (t *tracking) follow(ctx context.Context, n session.Node, begin beginner, d
 			}
 
 			stop()
-			<-watched
+			watched.Wait()
 		}()
 
-		go func() {
-			defer close(watched)
-
-			t.kernelLog(watching, n, sync.OnceFunc(func() { close(heard) }))
-		}()
+		watched.Go(func() { t.kernelLog(watching, n, sync.OnceFunc(func() { close(heard) })) })
 	}
 
 	actor, err := begin(n, ctx)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"strconv"
+	"strings"
 
 	"github.com/seed-59268b81/talos/api/machine"
 	"github.com/seed-59268b81/talos/ctl/session"
@@ -47,16 +48,11 @@ func (s *sockets) columns() []session.Column[*machine.ConnectRecord] {
 
 	if s.timers {
 		columns = append(columns, session.Col("TIMER", func(r record) string {
-			return fmt.Sprintf("%s (%.2f/%d/%d)", socketTimers[r.GetTr()], float64(r.GetTimerwhen())/100, r.GetRetrnsmt(), r.GetTimeout())
+			return fmt.Sprintf("%s (%.2f/%d/%d)", strings.ToLower(r.GetTr().String()), float64(r.GetTimerwhen())/100, r.GetRetrnsmt(), r.GetTimeout())
 		}))
 	}
 
 	return columns
-}
-
-var socketTimers = map[machine.ConnectRecord_TimerActive]string{
-	machine.ConnectRecord_OFF: "off", machine.ConnectRecord_ON: "on", machine.ConnectRecord_KEEPALIVE: "keepalive",
-	machine.ConnectRecord_TIMEWAIT: "timewait", machine.ConnectRecord_PROBE: "probe",
 }
 
 func socketAddress(host string, port uint32) string {

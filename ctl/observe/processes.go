@@ -35,17 +35,13 @@ func newProcessesCommand(s *session.Session) *cobra.Command {
 		Short:   "List processes",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			show := func() error {
-				return session.List(s, cmd, processColumns, func(n session.Node, ctx context.Context) ([]*machine.ProcessInfo, error) {
+			for {
+				err := session.List(s, cmd, processColumns, func(n session.Node, ctx context.Context) ([]*machine.ProcessInfo, error) {
 					processes, err := n.Processes(ctx)
 					slices.SortStableFunc(processes, order)
 
 					return processes, err
 				})
-			}
-
-			for {
-				err := show()
 
 				// A node that fails does not end the watch of the others.
 				if failed := (*session.NodeFailure)(nil); !watch || err != nil && !errors.As(err, &failed) {

@@ -70,19 +70,15 @@ func plainValue(field protoreflect.FieldDescriptor, v protoreflect.Value) any {
 	case protoreflect.BytesKind:
 		return base64.StdEncoding.EncodeToString(v.Bytes())
 	case protoreflect.MessageKind, protoreflect.GroupKind:
-		return plainKnown(v.Message())
+		switch known := proto.Message(v.Message().Interface()).(type) {
+		case *timestamppb.Timestamp:
+			return known.AsTime().Format(time.RFC3339Nano)
+		case *durationpb.Duration:
+			return known.AsDuration().String()
+		default:
+			return PlainMessage(v.Message())
+		}
 	default:
 		return v.Interface()
-	}
-}
-
-func plainKnown(m protoreflect.Message) any {
-	switch known := proto.Message(m.Interface()).(type) {
-	case *timestamppb.Timestamp:
-		return known.AsTime().Format(time.RFC3339Nano)
-	case *durationpb.Duration:
-		return known.AsDuration().String()
-	default:
-		return PlainMessage(m)
 	}
 }
