@@ -43,12 +43,12 @@ func clockRule(f *Facts, s Symptom, status timeres.StatusSpec) *Finding {
 	}
 
 	for _, server := range slices.Sorted(maps.Keys(f.Clock)) {
-		said := f.Clock[server]
-		if said == "" {
-			said = "answers now"
+		answer := f.Clock[server]
+		if answer == "" {
+			answer = "answers now"
 		}
 
-		finding.Evidence = append(finding.Evidence, server+": "+said)
+		finding.Evidence = append(finding.Evidence, server+": "+answer)
 	}
 
 	finding.Because = append(finding.Because, failingOf(f, typeOf[timeres.StatusSpec]())...)

@@ -91,10 +91,10 @@ func clusterEndpoint(f *Facts) (apiEndpoint, bool) {
 
 // endpointFailure returns why programs cannot connect to the endpoint. The evidence is one line of each program.
 func endpointFailure(f *Facts, endpoint apiEndpoint) (failure string, evidence []string) {
-	heard := map[string]bool{}
+	seen := map[string]bool{}
 
-	for _, s := range f.sayings() {
-		if heard[s.by] || !mentions(s.text, endpoint.Host) {
+	for _, s := range f.messages() {
+		if seen[s.by] || !mentions(s.text, endpoint.Host) {
 			continue
 		}
 
@@ -104,7 +104,7 @@ func endpointFailure(f *Facts, endpoint apiEndpoint) (failure string, evidence [
 		}
 
 		if strings.Contains(s.text, apiServerAnswers) { // older messages no longer hold
-			heard[s.by] = true
+			seen[s.by] = true
 
 			continue
 		}
@@ -118,7 +118,7 @@ func endpointFailure(f *Facts, endpoint apiEndpoint) (failure string, evidence [
 			continue
 		}
 
-		heard[s.by] = true
+		seen[s.by] = true
 		evidence = append(evidence, s.by+": "+s.text)
 
 		if failure == "" {

@@ -141,28 +141,28 @@ type item[S resource.Spec] struct {
 	spec S
 }
 
-// said is a message and its source.
-type said struct{ by, text string }
+// message is a message and its source.
+type message struct{ by, text string }
 
-// sayings returns the errors of controllers, and the messages and logs of services, latest first.
-func (f *Facts) sayings() []said {
-	var out []said
+// messages returns the errors of controllers, and the messages and logs of services, latest first.
+func (f *Facts) messages() []message {
+	var out []message
 
 	for _, c := range all[meta.ControllerStatusSpec](f, "") {
-		out = append(out, said{"controller " + c.ID, c.spec.Error})
+		out = append(out, message{"controller " + c.ID, c.spec.Error})
 	}
 
 	for _, s := range f.Services {
 		if s.HasHealth && !s.Healthy && s.Health != "" {
-			out = append(out, said{"health of service " + s.ID, s.Health})
+			out = append(out, message{"health of service " + s.ID, s.Health})
 		}
 
 		if m := s.last(); m != "" {
-			out = append(out, said{"service " + s.ID, m})
+			out = append(out, message{"service " + s.ID, m})
 		}
 
 		for _, line := range slices.Backward(s.Log) {
-			out = append(out, said{"log of " + s.ID, line})
+			out = append(out, message{"log of " + s.ID, line})
 		}
 	}
 

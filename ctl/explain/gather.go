@@ -221,16 +221,16 @@ func (g *gatherer) members(ctx context.Context) (func(*Facts), error) {
 func (g *gatherer) time(ctx context.Context, server string) (func(*Facts), error) {
 	_, err := g.Time(ctx, server)
 
-	said := ""
+	failure := ""
 
 	switch status.Code(err) { // other codes are failures of the time server
 	case codes.Unimplemented, codes.PermissionDenied:
 		return func(*Facts) {}, err
 	case codes.OK:
 	default:
-		said, _ = client.Explain(err)
-		said = strings.TrimPrefix(said, "time of "+server+": ")
+		failure, _ = client.Explain(err)
+		failure = strings.TrimPrefix(failure, "time of "+server+": ")
 	}
 
-	return func(f *Facts) { f.Clock[server] = said }, nil
+	return func(f *Facts) { f.Clock[server] = failure }, nil
 }

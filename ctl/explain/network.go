@@ -188,8 +188,8 @@ func addressRule(f *Facts, s Symptom) *Finding {
 	up, down := physical(f)
 
 	evidence := []string{name(typeOf[network.NodeAddressSpec](), network.NamespaceName, network.NodeAddressCurrentID) + ": no addresses"}
-	if said := unapplied(f); len(said) > 0 {
-		evidence = append(evidence, said...)
+	if conditions := unapplied(f); len(conditions) > 0 {
+		evidence = append(evidence, conditions...)
 	} else {
 		evidence = append(evidence, "AddressSpecs: only those of the loopback, none by configuration or DHCP")
 	}

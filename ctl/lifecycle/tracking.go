@@ -22,8 +22,8 @@ const (
 	pollInterval = 500 * time.Millisecond
 	// pollTimeout is the timeout of one poll.
 	pollTimeout = 10 * time.Second
-	// lastWords is how long to wait for events that a node sent before it went down.
-	lastWords = 2 * time.Second
+	// eventsTimeout is how long to wait for events that a node sent before it went down.
+	eventsTimeout = 2 * time.Second
 )
 
 // tracking holds the flags of commands that take a node down, and follows the node.
@@ -71,21 +71,21 @@ func (t *tracking) follow(ctx context.Context, n session.Node, begin beginner, d
 
 	if t.debug {
 		watching, stop := context.WithCancel(ctx)
-		heard := make(chan struct{})
+		begun := make(chan struct{})
 
 		var watched sync.WaitGroup
 
 		defer func() {
 			// Wait for the first line of the log: the log of the new boot may not have been read yet.
 			if err == nil {
-				wait(ctx, heard)
+				wait(ctx, begun)
 			}
 
 			stop()
 			watched.Wait()
 		}()
 
-		watched.Go(func() { t.kernelLog(watching, n, sync.OnceFunc(func() { close(heard) })) })
+		watched.Go(func() { t.kernelLog(watching, n, sync.OnceFunc(func() { close(begun) })) })
 	}
 
 	actor, err := begin(n, ctx)
@@ -113,11 +113,11 @@ func (t *tracking) follow(ctx context.Context, n session.Node, begin beginner, d
 	return err
 }
 
-// wait waits for done, at most for lastWords.
+// wait waits for done, at most for eventsTimeout.
 func wait(ctx context.Context, done <-chan struct{}) {
 	select {
 	case <-done:
-	case <-time.After(lastWords):
+	case <-time.After(eventsTimeout):
 	case <-ctx.Done():
 	}
 }
@@ -135,27 +135,27 @@ func (t *tracking) events(ctx context.Context, n session.Node, actor string, say
 }
 
 // kernelLog prints the new lines of the kernel log, and the whole log of the following boots.
-func (t *tracking) kernelLog(ctx context.Context, n session.Node, heard func()) {
+func (t *tracking) kernelLog(ctx context.Context, n session.Node, begun func()) {
 	for tail := true; ctx.Err() == nil; tail = false {
 		log := n.Dmesg(ctx, true, tail)
-		t.out.Copy(n.Name, noticed{log, heard}) // the node is down: the loop tries again
+		t.out.Copy(n.Name, notifyingReader{log, begun}) // the node is down: the loop tries again
 		log.Close()
 
 		sleep(ctx, pollInterval)
 	}
 }
 
-// noticed is a reader that calls heard when it has read something.
-type noticed struct {
+// notifyingReader is a reader that calls begun when it has read something.
+type notifyingReader struct {
 	io.Reader
-	heard func()
+	begun func()
 }
 
 // Read implements io.Reader.
-func (r noticed) Read(p []byte) (int, error) {
+func (r notifyingReader) Read(p []byte) (int, error) {
 	n, err := r.Reader.Read(p)
 	if n > 0 {
-		r.heard()
+		r.begun()
 	}
 
 	return n, err
