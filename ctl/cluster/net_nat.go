@@ -6,8 +6,8 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -19,10 +19,8 @@ import (
 
 func newNATCommand(p *place) *cobra.Command {
 	var (
-		config                                  nat.Config
-		mapping, filtering, hairpin, allocation string
-		timeout                                 time.Duration
-		none                                    bool
+		config nat.Config
+		none   bool
 	)
 
 	cmd := &cobra.Command{
@@ -40,20 +38,19 @@ by itself: endpoint-independent, address-dependent or address-and-port-dependent
 		Args:              cobra.RangeArgs(1, 2),
 		ValidArgsFunction: completion(p, routerNames, func(*lab.Lab) []string { return kinds() }),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if none && (len(args) == 2 || mapping+filtering+hairpin+allocation != "" || timeout != 0) {
+			behavior := []string{"mapping", "filtering", "hairpin", "allocation", "udp-timeout"}
+			if none && (len(args) == 2 || slices.ContainsFunc(behavior, cmd.Flags().Changed)) {
 				return errors.New("--none: a router without NAT has no kind or behavior")
 			}
 
 			if len(args) == 2 {
-				var ok bool
-				if config.Mapping, config.Filtering, ok = nat.Kind(args[1]).Behaviors(); !ok {
+				mapping, filtering, ok := nat.Kind(args[1]).Behaviors()
+				if !ok {
 					return fmt.Errorf("kind %q: want %s", args[1], strings.Join(kinds(), ", "))
 				}
-			}
 
-			config.Mapping = cmp.Or(nat.Behavior(mapping), config.Mapping)
-			config.Filtering = cmp.Or(nat.Behavior(filtering), config.Filtering)
-			config.Hairpin, config.Allocation, config.UDPTimeout = nat.Hairpin(hairpin), nat.Allocation(allocation), timeout
+				config.Mapping, config.Filtering = cmp.Or(config.Mapping, mapping), cmp.Or(config.Filtering, filtering)
+			}
 
 			l, err := p.open()
 			if err != nil {
@@ -80,11 +77,11 @@ by itself: endpoint-independent, address-dependent or address-and-port-dependent
 		},
 	}
 
-	cmd.Flags().StringVar(&mapping, "mapping", "", "behavior of the mapping (default endpoint-independent)")
-	cmd.Flags().StringVar(&filtering, "filtering", "", "behavior of the filter (default address-and-port-dependent)")
-	cmd.Flags().StringVar(&hairpin, "hairpin", "", "let machines behind the NAT reach each other by its address, with an external or internal source")
-	cmd.Flags().StringVar(&allocation, "allocation", "", "allocation of ports: preserve, sequential or random (default preserve)")
-	cmd.Flags().DurationVar(&timeout, "udp-timeout", 0, "how long an idle UDP mapping lasts (default 5m)")
+	cmd.Flags().StringVar((*string)(&config.Mapping), "mapping", "", "behavior of the mapping (default endpoint-independent)")
+	cmd.Flags().StringVar((*string)(&config.Filtering), "filtering", "", "behavior of the filter (default address-and-port-dependent)")
+	cmd.Flags().StringVar((*string)(&config.Hairpin), "hairpin", "", "let machines behind the NAT reach each other by its address, with an external or internal source")
+	cmd.Flags().StringVar((*string)(&config.Allocation), "allocation", "", "allocation of ports: preserve, sequential or random (default preserve)")
+	cmd.Flags().DurationVar(&config.UDPTimeout, "udp-timeout", 0, "how long an idle UDP mapping lasts (default 5m)")
 	cmd.Flags().BoolVar(&none, "none", false, "route without NAT")
 	session.Complete(cmd, "mapping", texts(nat.Behaviors)...)
 	session.Complete(cmd, "filtering", texts(nat.Behaviors)...)

@@ -3,6 +3,7 @@
 package explain
 
 import (
+	"cmp"
 	"maps"
 	"net/netip"
 	"slices"
@@ -43,12 +44,7 @@ func clockRule(f *Facts, s Symptom, status timeres.StatusSpec) *Finding {
 	}
 
 	for _, server := range slices.Sorted(maps.Keys(f.Clock)) {
-		answer := f.Clock[server]
-		if answer == "" {
-			answer = "answers now"
-		}
-
-		finding.Evidence = append(finding.Evidence, server+": "+answer)
+		finding.Evidence = append(finding.Evidence, server+": "+cmp.Or(f.Clock[server], "answers now"))
 	}
 
 	finding.Because = append(finding.Because, failingOf(f, typeOf[timeres.StatusSpec]())...)

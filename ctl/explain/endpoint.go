@@ -3,6 +3,7 @@
 package explain
 
 import (
+	"cmp"
 	"fmt"
 	"net"
 	"net/netip"
@@ -109,21 +110,14 @@ func endpointFailure(f *Facts, endpoint apiEndpoint) (failure string, evidence [
 			continue
 		}
 
-		why := wrongCertificate.FindString(s.text)
-		if why == "" {
-			why = dialFailure.FindString(s.text)
-		}
-
+		why := cmp.Or(wrongCertificate.FindString(s.text), dialFailure.FindString(s.text))
 		if why == "" {
 			continue
 		}
 
 		seen[s.by] = true
 		evidence = append(evidence, s.by+": "+s.text)
-
-		if failure == "" {
-			failure = strings.TrimSpace(why)
-		}
+		failure = cmp.Or(failure, strings.TrimSpace(why))
 	}
 
 	status, ok := find[k8s.KubePrismStatusesSpec](f, k8s.KubePrismStatusID)
@@ -133,11 +127,7 @@ func endpointFailure(f *Facts, endpoint apiEndpoint) (failure string, evidence [
 
 	evidence = append(evidence, name(typeOf[k8s.KubePrismStatusesSpec](), k8s.NamespaceName, k8s.KubePrismStatusID)+": healthy is false: no API server answers")
 
-	if failure == "" {
-		failure = "no connection"
-	}
-
-	return failure, evidence
+	return cmp.Or(failure, "no connection"), evidence
 }
 
 // unanswered returns the last failure of the endpoint that KubePrism logged, or "" if the endpoint answered since.

@@ -5,6 +5,7 @@ package kubecmd
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -76,11 +77,7 @@ With --merge=false it is written to PATH, by default ./kubeconfig. PATH - is sta
 }
 
 func writeKubeconfig(path string, content []byte, force bool) error {
-	if path == "" {
-		path = "."
-	}
-
-	path = intoDirectory(path)
+	path = intoDirectory(cmp.Or(path, "."))
 
 	if _, err := os.Stat(path); err == nil && !force {
 		return fmt.Errorf("write kubeconfig: %s exists; --force overwrites it", path)

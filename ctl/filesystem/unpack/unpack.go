@@ -8,6 +8,7 @@ package unpack
 
 import (
 	"archive/tar"
+	"cmp"
 	"compress/gzip"
 	"errors"
 	"fmt"
@@ -104,11 +105,7 @@ func local(name string) (string, error) {
 		return "", errors.New("the name leads out of the directory")
 	}
 
-	if clean == "" {
-		return ".", nil
-	}
-
-	return filepath.FromSlash(clean), nil
+	return cmp.Or(filepath.FromSlash(clean), "."), nil
 }
 
 func writeFile(root *os.Root, name string, mode fs.FileMode, content io.Reader) error {
