@@ -22,14 +22,11 @@ import (
 
 // createFlags holds the flags of create.
 type createFlags struct {
-	controlPlanes, workers                  int
+	lab                                     lab.Options // the flags that are options of the lab
 	controlPlane, worker                    sizeFlags
 	world                                   worldFlags
 	cidr                                    string
-	mtu                                     uint16
-	offline                                 bool
 	provisioner, workerProvisioner          string
-	qemu                                    string
 	root, cache                             string
 	disk                                    string
 	extraDisks                              int
@@ -124,8 +121,8 @@ func (f *createFlags) flags(cmd *cobra.Command, as state.Provisioner) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.provisioner, "provisioner", string(as), "what the machines are: qemu (virtual machines) or container (docker means the same)")
 	flags.StringVar(&f.workerProvisioner, "provisioner-workers", "", "what the worker machines are (default as --provisioner)")
-	flags.IntVar(&f.controlPlanes, "controlplanes", 1, "number of control plane machines")
-	flags.IntVar(&f.workers, "workers", 0, "number of worker machines")
+	flags.IntVar(&f.lab.ControlPlanes, "controlplanes", 1, "number of control plane machines")
+	flags.IntVar(&f.lab.Workers, "workers", 0, "number of worker machines")
 	flags.IntVar(&f.controlPlane.cpus, "cpus", 2, "CPUs of each control plane machine")
 	flags.StringVar(&f.controlPlane.memory, "memory", "4GiB", "memory of each control plane machine")
 	flags.IntVar(&f.worker.cpus, "cpus-workers", 2, "CPUs of each worker machine")
@@ -134,10 +131,10 @@ func (f *createFlags) flags(cmd *cobra.Command, as state.Provisioner) {
 	flags.IntVar(&f.extraDisks, "extra-disks", 0, "number of additional empty disks of each virtual machine")
 	flags.StringVar(&f.extraDiskSize, "extra-disks-size", "5GiB", "size of each of them")
 	flags.StringVar(&f.cidr, "cidr", "10.5.0.0/24", "network of the machines; it exists only inside the lab")
-	flags.Uint16Var(&f.mtu, "mtu", 1500, "MTU of the networks")
+	flags.Uint16Var(&f.lab.MTU, "mtu", 1500, "MTU of the networks")
 	f.world.flags(cmd)
-	flags.BoolVar(&f.offline, "offline", false, "do not connect the machines' network with the outside")
-	flags.StringVar(&f.qemu, "qemu", "", "QEMU program (default qemu-system-x86_64 on the path)")
+	flags.BoolVar(&f.lab.Offline, "offline", false, "do not connect the machines' network with the outside")
+	flags.StringVar(&f.lab.QEMU, "qemu", "", "QEMU program (default qemu-system-x86_64 on the path)")
 	flags.StringVar(&f.disk, "disk-image-path", "", "raw disk image to boot (default the one that was built last)")
 	flags.StringVar(&f.root, "root-image-path", "", "root image of containers (default the one that was built last)")
 	flags.StringVar(&f.cache, "image-cache-path", "", "OCI image layout for containers (default the one that was built last)")
@@ -160,16 +157,13 @@ func (f *createFlags) creation(p *place) (*creation, error) {
 		return nil, err
 	}
 
-	c := &creation{place: p, createFlags: f, config: labcluster.Options(f.workers, f.offline)}
+	c := &creation{place: p, createFlags: f, config: labcluster.Options(f.lab.Workers, f.lab.Offline)}
 
-	c.lab = lab.Options{
-		Name: p.name, StateDir: dir, ControlPlanes: f.controlPlanes, Workers: f.workers,
-		QEMU: f.qemu, MTU: f.mtu, Offline: f.offline,
-	}
+	c.lab.Name, c.lab.StateDir = p.name, dir
 	c.lab.Provisioner, c.lab.WorkerProvisioner = f.provisioners()
 
-	if f.controlPlanes < 1 {
-		return nil, fmt.Errorf("--controlplanes %d: a cluster has at least one", f.controlPlanes)
+	if f.lab.ControlPlanes < 1 {
+		return nil, fmt.Errorf("--controlplanes %d: a cluster has at least one", f.lab.ControlPlanes)
 	}
 
 	if c.lab.Subnet, err = netip.ParsePrefix(f.cidr); err != nil {

@@ -22,7 +22,6 @@ import (
 type creation struct {
 	*createFlags
 	place  *place
-	lab    lab.Options
 	config generate.Options
 
 	steps   *steps
@@ -36,7 +35,7 @@ func (c *creation) run(ctx context.Context, out io.Writer) error {
 
 	c.steps = newSteps(out)
 	c.steps.say("creating cluster %s: %s, %s%s", c.place.name,
-		english.Plural(c.controlPlanes, "control plane", ""), english.Plural(c.workers, "worker", ""), map[bool]string{true: ", offline"}[c.offline])
+		english.Plural(c.lab.ControlPlanes, "control plane", ""), english.Plural(c.lab.Workers, "worker", ""), map[bool]string{true: ", offline"}[c.lab.Offline])
 
 	machines, err := lab.Create(ctx, c.lab)
 	if err != nil {
@@ -140,4 +139,16 @@ func (c *creation) mergeKubeconfig(config *kubeconfig.File) error {
 	c.steps.say("kubeconfig merged into %s", path)
 
 	return nil
+}
+
+// steps prints lines with the time since the beginning.
+type steps struct {
+	out   io.Writer
+	start time.Time
+}
+
+func newSteps(out io.Writer) *steps { return &steps{out: out, start: time.Now()} }
+
+func (s *steps) say(format string, args ...any) {
+	fmt.Fprintf(s.out, "%7.1fs  %s\n", time.Since(s.start).Seconds(), fmt.Sprintf(format, args...))
 }
