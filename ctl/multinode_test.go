@@ -181,7 +181,7 @@ func TestEndpointsFailOver(t *testing.T) {
 		}
 	}
 
-	if r := talosctl(t, s, "memory"); r.exit != 1 || !strings.Contains(r.stderr, "say which to work on with --nodes") {
+	if r := talosctl(t, s, "memory"); r.exit != 1 || !strings.Contains(r.stderr, "name them with --nodes") {
 		t.Errorf("without nodes: got %+v", r)
 	}
 }

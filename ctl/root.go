@@ -44,7 +44,7 @@ type group struct {
 // groups returns the commands as the help lists them, by purpose.
 func groups(s *session.Session, local []*cobra.Command) []group {
 	return []group{
-		{"Look at the nodes", slices.Concat(
+		{"Observe the nodes", slices.Concat(
 			filesystem.Commands(s), get.Commands(s), logs.Commands(s), observe.Commands(s),
 			[]*cobra.Command{
 				capture.Command(s), cgroups.Command(s), dashboard.Command(s), explain.Command(s),
@@ -53,7 +53,7 @@ func groups(s *session.Session, local []*cobra.Command) []group {
 			},
 		)},
 		{"Configure the nodes", configure.Commands(s)},
-		{"Begin, restart and end", lifecycle.Commands(s)},
+		{"Start, restart and stop the nodes", lifecycle.Commands(s)},
 		{"etcd, Kubernetes and images", []*cobra.Command{etcdcmd.Command(s), imagecmd.Command(s), imagecmd.DebugCommand(s), kubecmd.Command(s)}},
 		{withoutNode, slices.Concat(configcmd.Commands(s), gen.Commands(s), local)},
 	}

@@ -14,7 +14,7 @@ import (
 
 // Command returns talosctl etcd.
 func Command(s *session.Session) *cobra.Command {
-	return session.Group("etcd", "Look after etcd on control plane nodes",
+	return session.Group("etcd", "Manage etcd on control plane nodes",
 		newEtcdMembersCommand(s),
 		session.Group("member", "Change the members of etcd", newEtcdRemoveMemberCommand(s, "remove")),
 		newEtcdRemoveMemberCommand(s, "remove-member"),
@@ -23,7 +23,7 @@ func Command(s *session.Session) *cobra.Command {
 		newEtcdAlarmCommand(s),
 		newEtcdDowngradeCommand(s),
 		etcdAction(s, "defrag", "Release the free space of the database; do it on one node at a time", session.Node.EtcdDefragment),
-		etcdAction(s, "leave", "Take the nodes themselves out of etcd", session.Node.EtcdLeave),
+		etcdAction(s, "leave", "Remove the nodes themselves from etcd", session.Node.EtcdLeave),
 		newEtcdForfeitCommand(s),
 	)
 }

@@ -44,7 +44,7 @@ var memberColumns = []session.Column[*machine.EtcdMember]{
 func newEtcdRemoveMemberCommand(s *session.Session, name string) *cobra.Command {
 	return s.Flags(&cobra.Command{
 		Use:   name + " MEMBER-ID",
-		Short: "Remove a member whose node is lost from etcd",
+		Short: "Remove the member of a lost node from etcd",
 		Long: `Remove a member from etcd, by its id or, if only one has it, by its hostname.
 
 This is for members whose node is lost. Run it on another node. A running node leaves etcd with talosctl etcd leave, or with talosctl

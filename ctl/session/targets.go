@@ -24,7 +24,7 @@ func (s *Session) Targets() (nodes []Node, closeAll func(), err error) {
 	}
 
 	if len(context.Nodes) == 0 && len(context.Dial()) > 1 {
-		return nil, nil, errors.New("the client configuration has several endpoints and no nodes: say which to work on with --nodes")
+		return nil, nil, errors.New("the client configuration has several endpoints and no nodes: name them with --nodes")
 	}
 
 	shared, err := client.Connect(context)
