@@ -92,15 +92,14 @@ func TestNetShow(t *testing.T) {
 	}
 }
 
-// TestNetLinks runs the commands for links, one after the other: each changes
-// one thing and leaves the others.
+// TestNetLinks runs the commands for links one after the other: each changes one property only.
 func TestNetLinks(t *testing.T) {
 	f, dir := startFake(t)
 
 	tests := []struct {
 		args string
 		said string
-		// links that are not good, afterwards.
+		// links are the links with faults afterwards.
 		want map[string]netswitch.Link
 	}{
 		{
@@ -236,7 +235,7 @@ func TestNetServices(t *testing.T) {
 	}{
 		{"dhcp home --silent", "services of home: DHCP silent\n", world.Services{DHCP: gateway.DHCPBehaviour{Silent: true}}},
 		{
-			"dhcp home --second --no-router --lease-time 10s", "services of home: DHCP silent; second DHCP server tells no router, leases for 10s\n",
+			"dhcp home --second --no-router --lease-time 10s", "services of home: DHCP silent; second DHCP server sends no router, leases for 10s\n",
 			world.Services{
 				DHCP: gateway.DHCPBehaviour{Silent: true}, SecondDHCP: &gateway.DHCPBehaviour{NoRouter: true, LeaseTime: 10 * time.Second},
 			},

@@ -53,7 +53,7 @@ func TestExplain(t *testing.T) {
 	c.Run("etcd without quorum", func(t *testing.T) {
 		// This is the machine's last test: without a quorum, a member cannot be removed.
 		c.AddEtcdMember(noMember, false)
-		explains(t, s, `etcd has no quorum: of its 2 members it takes 2, and 1 does not answer\n`, "service etcd")
+		explains(t, s, `etcd has no quorum: of its 2 members it needs 2, and 1 does not answer\n`, "service etcd")
 	})
 }
 
