@@ -17,6 +17,7 @@ import (
 	"github.com/insomniacslk/dhcp/dhcpv6/nclient6"
 	"github.com/miekg/dns"
 	"github.com/seed-59268b81/talos/lab/netswitch"
+	"github.com/seed-59268b81/talos/sys/dhcp"
 	"github.com/seed-59268b81/talos/sys/dhcp4"
 	"github.com/seed-59268b81/talos/sys/netlink"
 	"github.com/seed-59268b81/talos/sys/nstest"
@@ -72,7 +73,7 @@ func TestRealKernel(t *testing.T) {
 	}
 	eventually(t, "the kernel has the default router", hasRouter)
 
-	lease, err := (&dhcp4.Link{Name: card.Name, HardwareAddr: card.HardwareAddr}).Acquire(t.Context(), 30*time.Second)
+	lease, err := (&dhcp4.Link{Name: card.Name, HardwareAddr: card.HardwareAddr}).Ask(t.Context(), dhcp.Acquire, nil, 30*time.Second)
 	if err != nil {
 		t.Fatal(err)
 	}

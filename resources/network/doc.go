@@ -10,6 +10,7 @@ package network
 import (
 	"cmp"
 
+	"github.com/seed-59268b81/talos/resources/definition"
 	"github.com/seed-59268b81/talos/resources/enum"
 )
 
@@ -18,6 +19,8 @@ const (
 	NamespaceName       = "network"
 	ConfigNamespaceName = "network-config"
 )
+
+var domain = definition.Domain{Group: "net.talos.dev", Namespace: NamespaceName}
 
 // Singleton ids.
 const (

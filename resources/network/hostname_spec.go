@@ -9,10 +9,7 @@ import (
 	"github.com/seed-59268b81/talos/cosi/resource"
 )
 
-var hostnameSpecDefinition = &resource.Definition{
-	Type:             "HostnameSpecs.net.talos.dev",
-	DefaultNamespace: NamespaceName,
-}
+var hostnameSpecDefinition = domain.Type("HostnameSpecs")
 
 // HostnameSpecSpec is a name that one layer proposes.
 type HostnameSpecSpec struct {

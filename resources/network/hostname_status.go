@@ -6,15 +6,7 @@ import (
 	"github.com/seed-59268b81/talos/cosi/resource"
 )
 
-var hostnameStatusDefinition = &resource.Definition{
-	Type:             "HostnameStatuses.net.talos.dev",
-	DefaultNamespace: NamespaceName,
-	Aliases:          []string{"hostname"},
-	PrintColumns: []resource.PrintColumn{
-		{Name: "Hostname", JSONPath: "{.hostname}"},
-		{Name: "Domainname", JSONPath: "{.domainname}"},
-	},
-}
+var hostnameStatusDefinition = domain.Alias("hostname").Type("HostnameStatuses", "Hostname={.hostname}", "Domainname={.domainname}")
 
 // HostnameStatusSpec is the hostname that is in use.
 type HostnameStatusSpec struct {

@@ -7,11 +7,7 @@ import (
 	"github.com/seed-59268b81/talos/resources/network/nethelpers"
 )
 
-var linkSpecDefinition = &resource.Definition{
-	Type:             "LinkSpecs.net.talos.dev",
-	DefaultNamespace: NamespaceName,
-	Sensitivity:      resource.Sensitive,
-}
+var linkSpecDefinition = domain.Sensitive().Type("LinkSpecs")
 
 // LinkSpecSpec is the wanted state of a link. A logical link is created and removed; of a physical link only the settings are changed.
 // A zero MTU and an empty hardware address keep the kernel's.

@@ -7,19 +7,8 @@ import (
 	"github.com/seed-59268b81/talos/resources/network/nethelpers"
 )
 
-var linkStatusDefinition = &resource.Definition{
-	Type:             "LinkStatuses.net.talos.dev",
-	DefaultNamespace: NamespaceName,
-	Aliases:          []string{"link", "links"},
-	PrintColumns: []resource.PrintColumn{
-		{Name: "Alias", JSONPath: "{.alias}"},
-		{Name: "Type", JSONPath: "{.type}"},
-		{Name: "Kind", JSONPath: "{.kind}"},
-		{Name: "Hw Addr", JSONPath: "{.hardwareAddr}"},
-		{Name: "Oper State", JSONPath: "{.operationalState}"},
-		{Name: "Link State", JSONPath: "{.linkState}"},
-	},
-}
+var linkStatusDefinition = domain.Alias("link", "links").Type("LinkStatuses",
+	"Alias={.alias}", "Type={.type}", "Kind={.kind}", "Hw Addr={.hardwareAddr}", "Oper State={.operationalState}", "Link State={.linkState}")
 
 // LinkStatusSpec is a link as the kernel has it.
 type LinkStatusSpec struct {

@@ -9,14 +9,7 @@ import (
 	"github.com/seed-59268b81/talos/resources/network/nethelpers"
 )
 
-var nodeAddressDefinition = &resource.Definition{
-	Type:             "NodeAddresses.net.talos.dev",
-	DefaultNamespace: NamespaceName,
-	PrintColumns: []resource.PrintColumn{
-		{Name: "Addresses", JSONPath: "{.addresses}"},
-		{Name: "SortAlgorithm", JSONPath: "{.sortAlgorithm}"},
-	},
-}
+var nodeAddressDefinition = domain.Type("NodeAddresses", "Addresses={.addresses}", "SortAlgorithm={.sortAlgorithm}")
 
 // NodeAddressSpec is a set of the machine's addresses.
 type NodeAddressSpec struct {

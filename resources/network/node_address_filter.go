@@ -9,14 +9,8 @@ import (
 	"github.com/seed-59268b81/talos/cosi/resource"
 )
 
-var nodeAddressFilterDefinition = &resource.Definition{
-	Type:             "NodeAddressFilters.net.talos.dev",
-	DefaultNamespace: NamespaceName,
-	PrintColumns: []resource.PrintColumn{
-		{Name: "Include Subnets", JSONPath: "{.includeSubnets}"},
-		{Name: "Exclude Subnets", JSONPath: "{.excludeSubnets}"},
-	},
-}
+var nodeAddressFilterDefinition = domain.Type("NodeAddressFilters",
+	"Include Subnets={.includeSubnets}", "Exclude Subnets={.excludeSubnets}")
 
 // NodeAddressFilterSpec filters the sets of node addresses: an address passes if it is in an included subnet, or none is given, and in
 // no excluded subnet.

@@ -7,11 +7,7 @@ import (
 	"github.com/seed-59268b81/talos/resources/network/nethelpers"
 )
 
-var operatorSpecDefinition = &resource.Definition{
-	Type:             "OperatorSpecs.net.talos.dev",
-	DefaultNamespace: NamespaceName,
-	Sensitivity:      resource.Sensitive,
-}
+var operatorSpecDefinition = domain.Sensitive().Type("OperatorSpecs")
 
 // OperatorSpecSpec is a program that gets the configuration of a link from the network, such as a DHCP client.
 type OperatorSpecSpec struct {

@@ -9,10 +9,7 @@ import (
 	"github.com/seed-59268b81/talos/resources/network/nethelpers"
 )
 
-var resolverSpecDefinition = &resource.Definition{
-	Type:             "ResolverSpecs.net.talos.dev",
-	DefaultNamespace: NamespaceName,
-}
+var resolverSpecDefinition = domain.Type("ResolverSpecs")
 
 // ResolverSpecSpec has the name servers that one layer proposes.
 type ResolverSpecSpec struct {

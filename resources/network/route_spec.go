@@ -10,10 +10,7 @@ import (
 	"github.com/seed-59268b81/talos/resources/network/nethelpers"
 )
 
-var routeSpecDefinition = &resource.Definition{
-	Type:             "RouteSpecs.net.talos.dev",
-	DefaultNamespace: NamespaceName,
-}
+var routeSpecDefinition = domain.Type("RouteSpecs")
 
 // RouteSpecSpec is a wanted route. The zero destination is the default route.
 type RouteSpecSpec struct {

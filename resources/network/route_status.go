@@ -9,17 +9,8 @@ import (
 	"github.com/seed-59268b81/talos/resources/network/nethelpers"
 )
 
-var routeStatusDefinition = &resource.Definition{
-	Type:             "RouteStatuses.net.talos.dev",
-	DefaultNamespace: NamespaceName,
-	Aliases:          []string{"route", "routes"},
-	PrintColumns: []resource.PrintColumn{
-		{Name: "Destination", JSONPath: "{.dst}"},
-		{Name: "Gateway", JSONPath: "{.gateway}"},
-		{Name: "Link", JSONPath: "{.outLinkName}"},
-		{Name: "Metric", JSONPath: "{.priority}"},
-	},
-}
+var routeStatusDefinition = domain.Alias("route", "routes").Type("RouteStatuses",
+	"Destination={.dst}", "Gateway={.gateway}", "Link={.outLinkName}", "Metric={.priority}")
 
 // RouteStatusSpec is a route as the kernel has it.
 type RouteStatusSpec struct {

@@ -7,14 +7,7 @@ import (
 	"github.com/seed-59268b81/talos/resources/enum"
 )
 
-var specConditionDefinition = &resource.Definition{
-	Type:             "SpecConditions.net.talos.dev",
-	DefaultNamespace: NamespaceName,
-	PrintColumns: []resource.PrintColumn{
-		{Name: "State", JSONPath: "{.state}"},
-		{Name: "Cause", JSONPath: "{.cause}"},
-	},
-}
+var specConditionDefinition = domain.Type("SpecConditions", "State={.state}", "Cause={.cause}")
 
 // SpecConditionSpec is the state of a spec of namespace network. Its id is SpecConditionID.
 type SpecConditionSpec struct {

@@ -6,17 +6,8 @@ import (
 	"github.com/seed-59268b81/talos/cosi/resource"
 )
 
-var statusDefinition = &resource.Definition{
-	Type:             "NetworkStatuses.net.talos.dev",
-	DefaultNamespace: NamespaceName,
-	Aliases:          []string{"netstatus", "netstatuses"},
-	PrintColumns: []resource.PrintColumn{
-		{Name: "Address", JSONPath: "{.addressReady}"},
-		{Name: "Connectivity", JSONPath: "{.connectivityReady}"},
-		{Name: "Hostname", JSONPath: "{.hostnameReady}"},
-		{Name: "Etc", JSONPath: "{.etcFilesReady}"},
-	},
-}
+var statusDefinition = domain.Alias("netstatus", "netstatuses").Type("NetworkStatuses",
+	"Address={.addressReady}", "Connectivity={.connectivityReady}", "Hostname={.hostnameReady}", "Etc={.etcFilesReady}")
 
 // StatusSpec is which parts of the network are ready.
 type StatusSpec struct {

@@ -6,10 +6,7 @@ import (
 	"github.com/seed-59268b81/talos/cosi/resource"
 )
 
-var timeServerSpecDefinition = &resource.Definition{
-	Type:             "TimeServerSpecs.net.talos.dev",
-	DefaultNamespace: NamespaceName,
-}
+var timeServerSpecDefinition = domain.Type("TimeServerSpecs")
 
 // TimeServerSpecSpec has the time servers that one layer proposes.
 type TimeServerSpecSpec struct {

@@ -6,14 +6,7 @@ import (
 	"github.com/seed-59268b81/talos/cosi/resource"
 )
 
-var timeServerStatusDefinition = &resource.Definition{
-	Type:             "TimeServerStatuses.net.talos.dev",
-	DefaultNamespace: NamespaceName,
-	Aliases:          []string{"timeserver", "timeservers"},
-	PrintColumns: []resource.PrintColumn{
-		{Name: "Timeservers", JSONPath: "{.timeServers}"},
-	},
-}
+var timeServerStatusDefinition = domain.Alias("timeserver", "timeservers").Type("TimeServerStatuses", "Timeservers={.timeServers}")
 
 // TimeServerStatusSpec has the time servers in use.
 type TimeServerStatusSpec struct {

@@ -6,13 +6,7 @@ import (
 	"github.com/seed-59268b81/talos/cosi/resource"
 )
 
-var statusDefinition = &resource.Definition{
-	Type:             "TimeStatuses.v1alpha1.talos.dev",
-	DefaultNamespace: NamespaceName,
-	PrintColumns: []resource.PrintColumn{
-		{Name: "Synced", JSONPath: "{.synced}"},
-	},
-}
+var statusDefinition = domain.Type("TimeStatuses", "Synced={.synced}")
 
 // StatusSpec is whether the clock can be trusted.
 type StatusSpec struct {
