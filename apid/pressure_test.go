@@ -107,7 +107,7 @@ func TestMostIsShedFirst(t *testing.T) {
 	p.takes("heavy", 4)
 	p.out("without", "heavier")
 
-	// A connection that is being closed is no reason to shed another.
+	// A connection that is being closed does not cause another to be shed.
 	p.takes("heavy", 10)
 	p.takes("light", 1)
 	p.out("while it goes", "heavier")

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.etcd.io/etcd/client/v3/concurrency"
 
 	"github.com/seed-59268b81/talos/api/contract"
 	"github.com/seed-59268b81/talos/controllers/controllertest"
@@ -105,7 +106,26 @@ func followEdits(t *testing.T, c *cluster, client *kube.Client) {
 	c.Configure(c.text(t, images))
 	eventually(t, "kube-proxy exists again", func() error { return image(ctx, client, kubeProxy, "example.org/proxy:v2") })
 
-	twoNodes(t, client)
+	twoNodes(t, c, client)
+}
+
+// manifestsLock is held in etcd while a control plane synchronizes manifests.
+const manifestsLock = "talos:v1:manifestApplyMutex"
+
+func (c *cluster) etcdClient(t *testing.T) *clientv3.Client {
+	t.Helper()
+
+	root := controllertest.Wait[secretsres.EtcdRootSpec](c.Node, secretsres.EtcdRootID, nil)
+	certs := controllertest.Wait[secretsres.EtcdCertsSpec](c.Node, secretsres.EtcdID, nil)
+
+	client, err := etcdclient.New(t.Context(), root, certs, contract.EtcdURL)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	t.Cleanup(func() { client.Close() })
+
+	return client
 }
 
 // quiet checks that another synchronization writes nothing.
@@ -116,19 +136,12 @@ func quiet(t *testing.T, c *cluster, client *kube.Client) {
 	before := versions(t, client, written)
 
 	// The manifests are synchronized when etcd is healthy again; the lock shows when that begins and ends.
-	root := controllertest.Wait[secretsres.EtcdRootSpec](c.Node, secretsres.EtcdRootID, nil)
-	certs := controllertest.Wait[secretsres.EtcdCertsSpec](c.Node, secretsres.EtcdID, nil)
-
-	etcd, err := etcdclient.New(t.Context(), root, certs, contract.EtcdURL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer etcd.Close()
+	etcd := c.etcdClient(t)
 
 	ctx, cancel := context.WithTimeout(t.Context(), realPatience)
 	defer cancel()
 
-	changes := etcd.Watch(clientv3.WithRequireLeader(ctx), "talos:v1:manifestApplyMutex", clientv3.WithPrefix(), clientv3.WithCreatedNotify())
+	changes := etcd.Watch(clientv3.WithRequireLeader(ctx), manifestsLock, clientv3.WithPrefix(), clientv3.WithCreatedNotify())
 	<-changes
 
 	c.Service("etcd", false)
@@ -154,8 +167,20 @@ func quiet(t *testing.T, c *cluster, client *kube.Client) {
 
 // twoNodes checks that control planes which are configured one after another do not revert each other's changes, and that an object is deleted
 // only when no node renders it any more.
-func twoNodes(t *testing.T, client *kube.Client) {
+func twoNodes(t *testing.T, c *cluster, client *kube.Client) {
 	t.Helper()
+
+	// The cluster's own control plane synchronizes its manifests too, and waits for the lock.
+	session, err := concurrency.NewSession(c.etcdClient(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer session.Close()
+
+	lock := concurrency.NewMutex(session, manifestsLock)
+	if err := lock.Lock(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 
 	const path = "/api/v1/namespaces/default/configmaps/shared"
 

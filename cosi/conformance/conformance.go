@@ -82,7 +82,7 @@ func Run(t *testing.T, open func(t *testing.T) state.State) {
 	}
 }
 
-// patience is the time after which a test fails if an expected event has not come.
+// patience is the time after which a test fails if an expected event is missing.
 const patience = 20 * time.Second
 
 const ns = "conformance"

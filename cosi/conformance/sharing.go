@@ -78,7 +78,7 @@ var sharingTests = []test{
 		}
 	}},
 
-	{"an equal spec is no change", func(b *bench) {
+	{"an equal spec changes nothing", func(b *bench) {
 		at := time.Now().In(time.FixedZone("somewhere", 3600))
 
 		for _, tt := range []struct {

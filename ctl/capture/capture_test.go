@@ -144,7 +144,7 @@ func TestPrintBroken(t *testing.T) {
 		t.Errorf("nothing: got %v and %q", err, got.String())
 	}
 
-	for _, content := range [][]byte{[]byte("this is no capture of packets"), file[:len(file)-20]} {
+	for _, content := range [][]byte{[]byte("not a capture of packets"), file[:len(file)-20]} {
 		if err := Print(&got, bytes.NewReader(content)); err == nil || !strings.Contains(err.Error(), "read capture") {
 			t.Errorf("%d bytes: got %v, want an error", len(content), err)
 		}

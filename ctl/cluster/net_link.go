@@ -112,7 +112,7 @@ func newLinkCommands(p *place) []*cobra.Command {
 		},
 		{
 			use: "bandwidth NAME RATE", short: "Limit the bandwidth",
-			long:    "Let no more than RATE pass in each direction: bits per second, such as 10Mbit. 0 is no limit.",
+			long:    "Let no more than RATE pass in each direction: bits per second, such as 10Mbit. 0 means unlimited.",
 			example: "  talosctl cluster net bandwidth site-1-router/internet 10Mbit",
 			edit: func(value string) (func(*netswitch.Impairment), error) {
 				rate, unit, err := humanize.ParseSI(value)

@@ -126,9 +126,9 @@ func TestFeed(t *testing.T) {
 	})
 	stop()
 
-	stop = f.logs(2, "nobody")
+	stop = f.logs(2, "unknown")
 
-	w.until(t, "a missing log is reported", func(m *model) bool { return strings.Contains(m.nodes[2].LogErr, "nobody") })
+	w.until(t, "a missing log is reported", func(m *model) bool { return strings.Contains(m.nodes[2].LogErr, "unknown") })
 	stop()
 
 	kind := client.Kind{Namespace: "n", Type: "Things.test.dev"}

@@ -14,7 +14,7 @@ import (
 type DHCPBehaviour struct {
 	// Silent sends no answers.
 	Silent bool `json:",omitempty"`
-	// StopAfter is the number of answers after which the server becomes silent; zero is no limit. The count starts when
+	// StopAfter is the number of answers after which the server becomes silent; zero means unlimited. The count starts when
 	// the behaviour is set.
 	StopAfter int `json:",omitempty"`
 	// Delay is how long each answer takes.

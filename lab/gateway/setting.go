@@ -20,7 +20,7 @@ type since[T any] struct {
 func (s *setting[T]) set(value T)    { s.current.Store(&since[T]{value: value, from: time.Now()}) }
 func (s *setting[T]) get() *since[T] { return s.current.Load() }
 
-// mayAnswer counts an answer, and reports whether it may be sent. Limit is how many answers are sent; zero is no limit.
+// mayAnswer counts an answer, and reports whether it may be sent. Limit is how many answers are sent; zero means unlimited.
 func (s *since[T]) mayAnswer(limit int) bool {
 	return s.answers.Add(1) <= int64(limit) || limit == 0
 }

@@ -176,7 +176,7 @@ func (p *packet) rewrite(old, next endpoint, addr []byte, port int) {
 	case udp:
 		binary.BigEndian.PutUint16(p.l4[port:], next.port)
 
-		// Zero is no checksum (RFC 768), so a sum of zero is written as 0xffff.
+		// Zero means no checksum (RFC 768), so a sum of zero is written as 0xffff.
 		if sum := p.l4[udpChecksum:]; sum[0]|sum[1] != 0 {
 			if adjust(sum, change); sum[0]|sum[1] == 0 {
 				sum[0], sum[1] = 0xff, 0xff

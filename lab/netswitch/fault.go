@@ -28,7 +28,7 @@ type Impairment struct {
 	Duplicate float64 `json:"duplicate,omitempty"`
 	// Corrupt is the probability that one bit after the Ethernet header is flipped.
 	Corrupt float64 `json:"corrupt,omitempty"`
-	// Bandwidth in bits per second; 0 is no limit. Frames wait in a queue, and are dropped when it is full.
+	// Bandwidth in bits per second; 0 means unlimited. Frames wait in a queue, and are dropped when it is full.
 	Bandwidth uint64 `json:"bandwidth,omitempty"`
 	// DropOver is a black hole for frames of more bytes than this, Ethernet header included: 1414 lets IP packets of up
 	// to 1400 bytes pass. 0 is none.

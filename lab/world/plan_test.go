@@ -152,7 +152,7 @@ func TestPlanRefuses(t *testing.T) {
 		{"an MTU too small", network(func(n *Network) { n.MTU = 100 }), "MTU 100"},
 		{"an MTU too small for IPv6", network(func(n *Network) { n.MTU, n.Subnet6 = 600, prefix("fd01::/64") }), "at least 1280"},
 		{"a gateway elsewhere", network(func(n *Network) { n.Gateway4 = addr("10.6.0.1") }), "10.6.0.1 is not in network lab"},
-		{"an unknown router", network(func(n *Network) { n.Router = "nobody" }), `there is no router "nobody": there is no router`},
+		{"an unknown router", network(func(n *Network) { n.Router = "unknown" }), `there is no router "unknown": there is no router`},
 		{"an unknown service", network(func(n *Network) { n.Services.Only = []gateway.Service{"smtp"} }), `"smtp"`},
 		{"a behaviour that cannot be", network(func(n *Network) { n.Services.NTP.Leap = 9 }), "network lab: NTP"},
 		{"a behaviour of no service", network(func(n *Network) { n.Services.Metadata.Silent = true }), "network lab: the service metadata does not run there"},

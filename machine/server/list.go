@@ -18,7 +18,7 @@ import (
 )
 
 // List implements machine.MachineService. Without recurse it lists a folder and its entries; with recurse also what is below
-// them, down to the depth, where zero is no limit. A file that cannot be read has an error in its message.
+// them, down to the depth, where zero means unlimited. A file that cannot be read has an error in its message.
 func (s *Server) List(req *machine.ListRequest, stream grpc.ServerStreamingServer[machine.FileInfo]) error {
 	root := cmp.Or(req.GetRoot(), "/")
 	if err := absolute("list", root); err != nil {

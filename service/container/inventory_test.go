@@ -113,7 +113,7 @@ func TestUsed(t *testing.T) {
 
 	all := []Listed{{ID: "etcd", InternalID: "etcd"}, {ID: "x", InternalID: "x"}, {ID: "v1", InternalID: "v1"}, {ID: "stopped", InternalID: "stopped"}}
 
-	got, err := used(all, []*types.Metric{{ID: "etcd", Data: group}, {ID: "x", Data: strange}, {ID: "v1", Data: first}, {ID: "of nobody", Data: group}})
+	got, err := used(all, []*types.Metric{{ID: "etcd", Data: group}, {ID: "x", Data: strange}, {ID: "v1", Data: first}, {ID: "of no container", Data: group}})
 
 	want := []Usage{{Listed: all[0], Memory: 4000, CPU: 7 * time.Microsecond}, {Listed: all[1]}, {Listed: all[2], Memory: 4000, CPU: 7 * time.Microsecond}}
 	if d := cmp.Diff(want, got); err != nil || d != "" {

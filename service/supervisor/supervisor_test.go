@@ -220,7 +220,7 @@ func TestControl(t *testing.T) {
 		for _, tt := range []struct {
 			id   string
 			want error
-		}{{"kubelet", nil}, {"etcd", supervisor.ErrNotAllowed}, {"nobody", supervisor.ErrUnknown}} {
+		}{{"kubelet", nil}, {"etcd", supervisor.ErrNotAllowed}, {"unknown", supervisor.ErrUnknown}} {
 			if err := s.Restart(ctx, tt.id); !errors.Is(err, tt.want) {
 				t.Errorf("restart %s: got %v, want %v", tt.id, err, tt.want)
 			}

@@ -82,7 +82,7 @@ type Link struct {
 	PermanentAddress []byte
 	Broadcast        []byte
 	MTU              uint32
-	// MinMTU and MaxMTU are the driver's limits; a MaxMTU of 0 is no limit.
+	// MinMTU and MaxMTU are the driver's limits; a MaxMTU of 0 means unlimited.
 	MinMTU, MaxMTU uint32
 	// Router has the IF_* flags of IPv6, from the last router advertisement.
 	Router    RouterFlags

@@ -134,7 +134,7 @@ var looks = []look{
 	{name: "etcd alarm list", calls: "EtcdAlarmList", line: "etcd alarm list", want: `^NODE +MEMBER +ALARM\n$`},
 	{name: "etcd alarm disarm", calls: "EtcdAlarmDisarm", line: "etcd alarm disarm", want: `^NODE +MEMBER +ALARM\n$`},
 	{
-		name: "etcd remove-member of nobody", calls: "EtcdRemoveMemberByID EtcdMemberList", line: "etcd remove-member 1234",
+		name: "etcd remove-member of an unknown member", calls: "EtcdRemoveMemberByID EtcdMemberList", line: "etcd remove-member 1234",
 		refused: true, want: `error: @: .*etcd has no such member`,
 	},
 	{

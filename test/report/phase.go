@@ -30,7 +30,7 @@ func (r *runner) command(ctx context.Context, p phase) bool {
 		cmd := exec.CommandContext(ctx, "sh", "-c", p.command)
 		cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 		// The command cleans up when it is interrupted, not when it is killed. Ctrl-C reaches it anyway. Other signals are sent
-		// to all descendants, since sh and go run do not forward them. A process group of its own is no way out: it could not
+		// to all descendants, since sh and go run do not forward them. A process group of its own does not help: it could not
 		// ask for a password.
 		cmd.Cancel = func() error { return host.Signal(syscall.SIGTERM) }
 		cmd.WaitDelay = time.Minute

@@ -65,9 +65,9 @@ x.go:1: undefined: y
 `},
 		{"a package that is cut off", `
 {"Action":"output","Package":"a","Test":"TestX","Output":"=== RUN   TestX\n"}
-this is no event
+not an event
 `, true, `
-this is no event
+not an event
   0:00  FAIL  a did not end
         === RUN   TestX
   0:00  packages without tests: 0
